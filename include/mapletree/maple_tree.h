@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * maple_tree.h - an RCU-safe B-tree of ranges, with the names of the kernel's maple tree.
+ *
+ * A tree maps every index 0 .. ULONG_MAX to an entry (a pointer) or to NULL. Entries cover
+ * ranges, inclusive at both ends. A store makes its range one of its own and cuts what it
+ * overlaps; ranges without an entry ("gaps") always join.
+ *
+ * Entries: any pointer, or xa_mk_value(). Values below 4096 whose two low bits are 10 are
+ * reserved; the normal API refuses them with -EINVAL. XA_ZERO_ENTRY occupies a range that the
+ * normal API shows as empty and the advanced API shows as it is.
+ *
+ * Locking, in the comments below:
+ *   "takes the lock"     the call takes the tree's lock itself (not for MT_FLAGS_LOCK_EXTERN
+ *                        trees, whose user holds a lock of its own around every change);
+ *   "lock held"          the caller holds mtree_lock(), or the external lock;
+ *   "lock or read side"  the caller holds the lock, or, for a tree in RCU mode, is inside a
+ *                        read-side section of its flavour (urcu_bp_read_lock() by default);
+ *   "takes the read side" the call enters and leaves the read-side section itself, if the tree
+ *                        is in RCU mode. A tree that is not in RCU mode is not to be changed
+ *                        while it is read.
+ * Nodes belong to the tree; entries belong to the user: nothing here frees an entry.
+ * Errors are negative errno values. A failed call leaves the tree exactly as it was.
+ */
+#ifndef MAPLETREE_MAPLE_TREE_H
+#define MAPLETREE_MAPLE_TREE_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MT_PUBLIC __attribute__((visibility("default")))
+
+/* ---- allocation context --------------------------------------------------------------- */
+
+/* Bit masks; only "may wait" decides: with it a call may use the node allocator, without it
+ * only what was reserved before. */
+typedef unsigned int gfp_t;
+#define __GFP_HIGH           0x0020u
+#define __GFP_ZERO           0x0100u
+#define __GFP_NOWARN         0x0200u
+#define __GFP_DIRECT_RECLAIM 0x0400u /* may wait */
+#define __GFP_KSWAPD_RECLAIM 0x0800u
+#define __GFP_IO             0x0040u
+#define __GFP_FS             0x0080u
+#define GFP_KERNEL (__GFP_DIRECT_RECLAIM | __GFP_KSWAPD_RECLAIM | __GFP_IO | __GFP_FS)
+#define GFP_NOWAIT __GFP_KSWAPD_RECLAIM
+#define GFP_ATOMIC (__GFP_HIGH | __GFP_KSWAPD_RECLAIM)
+
+/* ---- entries -------------------------------------------------------------------------- */
+
+/* xa_mk_value - an integer 0 .. LONG_MAX as an entry. */
+static inline void *xa_mk_value(unsigned long v)
+{
+	return (void *)((v << 1) | 1);
+}
+
+/* xa_to_value - the integer in an entry made by xa_mk_value(). */
+static inline unsigned long xa_to_value(const void *entry)
+{
+	return (unsigned long)entry >> 1;
+}
+
+static inline bool xa_is_value(const void *entry)
+{
+	return (unsigned long)entry & 1;
+}
+
+/* xa_mk_internal - an internal entry: two low bits 10. */
+static inline void *xa_mk_internal(unsigned long v)
+{
+	return (void *)((v << 2) | 2);
+}
+
+static inline bool xa_is_internal(const void *entry)
+{
+	return ((unsigned long)entry & 3) == 2;
+}
+
+/* Occupies its range; the normal API's lookups and iterations show it as NULL. */
+#define XA_ZERO_ENTRY xa_mk_internal(257)
+
+static inline bool xa_is_zero(const void *entry)
+{
+	return entry == XA_ZERO_ENTRY;
+}
+
+/* xa_is_err - true for an errno value encoded as an internal entry (see MA_ERROR). */
+static inline bool xa_is_err(const void *entry)
+{
+	return xa_is_internal(entry) && (long)entry < 0 && ((long)entry >> 2) >= -4095;
+}
+
+/* xa_err - the negative errno of such an entry, 0 for any other. */
+static inline int xa_err(const void *entry)
+{
+	return xa_is_err(entry) ? (int)((long)entry >> 2) : 0;
+}
+
+/* ---- the tree ------------------------------------------------------------------------- */
+
+#define MT_FLAGS_ALLOC_RANGE   0x0001u /* track gaps: needed by all searches for free ranges */
+#define MT_FLAGS_USE_RCU       0x0002u /* readers run beside a writer */
+#define MT_FLAGS_HEIGHT_OFFSET 0x02u
+#define MT_FLAGS_HEIGHT_MASK   0x007Cu
+#define MT_FLAGS_LOCK_MASK     0x0300u
+#define MT_FLAGS_LOCK_IRQ      0x0100u /* the plain lock here */
+#define MT_FLAGS_LOCK_BH       0x0200u /* the plain lock here */
+#define MT_FLAGS_LOCK_EXTERN   0x0300u /* the user brings the lock */
+#define MT_FLAGS_ALLOC_WRAPPED 0x0800u /* a cyclic allocation has wrapped */
+
+#define MAPLE_HEIGHT_MAX 31
+
+/*
+ * struct mt_allocator - where a tree's nodes come from.
+ * @alloc: @size bytes aligned to @align (a power of two), or NULL. Called by writers.
+ * @free:  gives a block back; in RCU mode called from the thread that runs RCU callbacks.
+ * @ctx:   handed to both.
+ * Must outlive the tree and, in RCU mode, the grace period after its last change.
+ */
+struct mt_allocator {
+	void *(*alloc)(void *ctx, size_t size, size_t align);
+	void (*free)(void *ctx, void *block, size_t size);
+	void *ctx;
+};
+
+struct rcu_head;
+
+/*
+ * struct mt_rcu - a flavour of userspace RCU for a tree's readers. Fill it with the functions of
+ * a liburcu flavour; MT_RCU_FLAVOUR() does:
+ *
+ *	#include <urcu/urcu-memb.h>
+ *	static const struct mt_rcu memb = MT_RCU_FLAVOUR(memb);
+ *
+ * @call: call_rcu(); @synchronize: synchronize_rcu(); @read_lock, @read_unlock: used by the calls
+ * that take the read side themselves. Must outlive the tree.
+ */
+struct mt_rcu {
+	void (*call)(struct rcu_head *head, void (*func)(struct rcu_head *head));
+	void (*synchronize)(void);
+	void (*read_lock)(void);
+	void (*read_unlock)(void);
+};
+
+#define MT_RCU_FLAVOUR(flavour) \
+	{ urcu_##flavour##_call_rcu, urcu_##flavour##_synchronize_rcu, \
+	  urcu_##flavour##_read_lock, urcu_##flavour##_read_unlock }
+
+struct mt_retire_batch;
+
+/*
+ * struct maple_tree - a tree; initialise it before use with one of the ways below.
+ * @ma_root:    NULL, a lone entry at index 0, or a tagged node; written under the lock with
+ *              release, read with acquire.
+ * @ma_flags:   MT_FLAGS_*; written under the lock.
+ * @ma_alloc:   the node allocator, NULL for the default; set while the tree is empty.
+ * @ma_rcu:     the flavour of RCU, NULL for liburcu-bp; set while the tree is empty.
+ * @ma_retired: nodes that wait to be handed to a grace period; lock held.
+ * @ma_lock:    covers every change.
+ */
+struct maple_tree {
+	void *ma_root;
+	unsigned int ma_flags;
+	const struct mt_allocator *ma_alloc;
+	const struct mt_rcu *ma_rcu;
+	struct mt_retire_batch *ma_retired;
+	pthread_mutex_t ma_lock;
+};
+
+#define MTREE_INIT(name, flags) \
+	{ NULL, (flags), NULL, NULL, NULL, PTHREAD_MUTEX_INITIALIZER }
+/* The lock is only named, never used: changing the tree under it is the user's duty. */
+#define MTREE_INIT_EXT(name, flags, lock) MTREE_INIT(name, (flags) | MT_FLAGS_LOCK_EXTERN)
+#define DEFINE_MTREE(name) struct maple_tree name = MTREE_INIT(name, 0)
+
+/* mt_init_flags - make *@mt an empty tree with MT_FLAGS_* @flags. Owns nothing yet. */
+MT_PUBLIC void mt_init_flags(struct maple_tree *mt, unsigned int flags);
+
+/* mt_init - mt_init_flags() without flags. */
+static inline void mt_init(struct maple_tree *mt)
+{
+	mt_init_flags(mt, 0);
+}
+
+/*
+ * mt_set_allocator - take @mt's nodes from @alloc (NULL: the default) from now on.
+ * Lock held. Returns 0, or -EBUSY if the tree holds nodes already.
+ */
+MT_PUBLIC int mt_set_allocator(struct maple_tree *mt, const struct mt_allocator *alloc);
+
+/*
+ * mt_set_rcu_flavour - let @mt's readers use @flavour (NULL: liburcu-bp). Threads that read
+ * register with the flavour as it asks; bp needs nothing. Lock held. Returns 0, or -EBUSY if the
+ * tree holds nodes already.
+ */
+MT_PUBLIC int mt_set_rcu_flavour(struct maple_tree *mt, const struct mt_rcu *flavour);
+
+/*
+ * mt_before_fork, mt_after_fork_parent, mt_after_fork_child - call them around a fork() of a
+ * process with trees in RCU mode, so that retired nodes are freed in the child too. They serve
+ * liburcu-bp; for another flavour call its own (urcu_memb_call_rcu_before_fork() and so on).
+ * Hold mtree_lock() of every tree the child is going to change across the fork: a thread that
+ * holds it elsewhere does not exist in the child. Not inside a read-side section.
+ */
+MT_PUBLIC void mt_before_fork(void);
+MT_PUBLIC void mt_after_fork_parent(void);
+MT_PUBLIC void mt_after_fork_child(void);
+
+/* Does nothing: there is no global state to set up. Kept for ported code. */
+MT_PUBLIC void maple_tree_init(void);
+
+/* mt_height - levels of nodes: 0 for an empty tree and for a lone entry at 0. Any context. */
+static inline unsigned int mt_height(const struct maple_tree *mt)
+{
+	return (__atomic_load_n(&mt->ma_flags, __ATOMIC_RELAXED) & MT_FLAGS_HEIGHT_MASK) >>
+	       MT_FLAGS_HEIGHT_OFFSET;
+}
+
+/* mt_in_rcu - whether readers may run beside a writer. Any context. */
+static inline bool mt_in_rcu(const struct maple_tree *mt)
+{
+	return __atomic_load_n(&mt->ma_flags, __ATOMIC_RELAXED) & MT_FLAGS_USE_RCU;
+}
+
+/* mt_external_lock - whether the user brings the lock. Any context. */
+static inline bool mt_external_lock(const struct maple_tree *mt)
+{
+	return (__atomic_load_n(&mt->ma_flags, __ATOMIC_RELAXED) & MT_FLAGS_LOCK_MASK) ==
+	       MT_FLAGS_LOCK_EXTERN;
+}
+
+/*
+ * mt_set_in_rcu, mt_clear_in_rcu - switch a live tree into or out of RCU mode. Take the lock
+ * (an external one is held by the caller). Leave RCU mode only when no reader is left.
+ */
+MT_PUBLIC void mt_set_in_rcu(struct maple_tree *mt);
+MT_PUBLIC void mt_clear_in_rcu(struct maple_tree *mt);
+
+#define mt_set_external_lock(mt, lock) ((void)(mt), (void)(lock))
+#define mt_on_stack(mt) ((void)(mt))
+
+#define mtree_lock(mt)                       pthread_mutex_lock(&(mt)->ma_lock)
+#define mtree_unlock(mt)                     pthread_mutex_unlock(&(mt)->ma_lock)
+#define mtree_lock_nested(mt, subclass)      ((void)(subclass), mtree_lock(mt))
+#define mtree_lock_irqsave(mt, flags)        ((void)((flags) = 0), mtree_lock(mt))
+#define mtree_unlock_irqrestore(mt, flags)   ((void)(flags), mtree_unlock(mt))
+
+/* ---- normal API: takes the lock or the read side itself ------------------------------- */
+
+/*
+ * mtree_load - the entry at @index, or NULL (also for a zero entry). Takes the read side;
+ * waits for nobody.
+ */
+MT_PUBLIC void *mtree_load(struct maple_tree *mt, unsigned long index);
+
+/*
+ * mtree_store, mtree_store_range - put @entry over [@first, @last], whatever was there; NULL
+ * erases. Take the lock. Return 0; -EINVAL: @first > @last or a reserved entry; -ENOMEM.
+ */
+MT_PUBLIC int mtree_store(struct maple_tree *mt, unsigned long index, void *entry, gfp_t gfp);
+MT_PUBLIC int mtree_store_range(struct maple_tree *mt, unsigned long first, unsigned long last,
+				void *entry, gfp_t gfp);
+
+/*
+ * mtree_insert, mtree_insert_range - store, but only if all of [@first, @last] is empty. Take
+ * the lock. Return 0, -EEXIST (nothing changed), -EINVAL, -ENOMEM.
+ */
+MT_PUBLIC int mtree_insert(struct maple_tree *mt, unsigned long index, void *entry, gfp_t gfp);
+MT_PUBLIC int mtree_insert_range(struct maple_tree *mt, unsigned long first, unsigned long last,
+				 void *entry, gfp_t gfp);
+
+/*
+ * mtree_erase - remove the whole range that holds @index. Takes the lock. Returns its entry, or
+ * NULL if there was none or no memory for the change (the entry is still there then).
+ */
+MT_PUBLIC void *mtree_erase(struct maple_tree *mt, unsigned long index);
+
+/*
+ * mtree_alloc_range, mtree_alloc_rrange - find the lowest (highest) @size free indexes inside
+ * [@min, @max], store @entry there and set *@startp to the first. Take the lock. Return 0;
+ * -EBUSY: no such gap; -EINVAL: no MT_FLAGS_ALLOC_RANGE, @size 0 or larger than the window,
+ * @min > @max, reserved entry; -ENOMEM.
+ */
+MT_PUBLIC int mtree_alloc_range(struct maple_tree *mt, unsigned long *startp, void *entry,
+				unsigned long size, unsigned long min, unsigned long max,
+				gfp_t gfp);
+MT_PUBLIC int mtree_alloc_rrange(struct maple_tree *mt, unsigned long *startp, void *entry,
+				 unsigned long size, unsigned long min, unsigned long max,
+				 gfp_t gfp);
+
+/* Which of several places a search takes. */
+enum mt_fit { MT_FIT_LOWEST, MT_FIT_HIGHEST };
+
+/*
+ * struct mt_area - a search for free indexes.
+ * @min, @max: inside these, inclusive.
+ * @size:      how many.
+ * @align:     the first one is a multiple of this power of two; 0 and 1: anywhere.
+ * @fit:       the lowest place or the highest.
+ * @start:     answer: the first index; start % align == 0, min <= start, start + size - 1 <= max.
+ */
+struct mt_area {
+	unsigned long min;
+	unsigned long max;
+	unsigned long size;
+	unsigned long align;
+	enum mt_fit fit;
+	unsigned long start;
+};
+
+/*
+ * mtree_alloc_area - find a place and store @entry there, in one step. Takes the lock. Returns
+ * as mtree_alloc_range(), and -EINVAL for an alignment that is no power of two; area->start is
+ * set once a place is found.
+ */
+MT_PUBLIC int mtree_alloc_area(struct maple_tree *mt, struct mt_area *area, void *entry,
+			       gfp_t gfp);
+
+/*
+ * mtree_gap_around - the whole free range that holds @index. False if @index is occupied. Any
+ * tree, gap-tracking or not. Takes the read side.
+ * mtree_fill_gap - store @entry over all of it, in one step. Takes the lock. Returns 0, -EEXIST
+ * (occupied), -EINVAL (NULL or a reserved entry), -ENOMEM. Both set *@first and *@last on success.
+ */
+MT_PUBLIC bool mtree_gap_around(struct maple_tree *mt, unsigned long index, unsigned long *first,
+				unsigned long *last);
+MT_PUBLIC int mtree_fill_gap(struct maple_tree *mt, unsigned long index, void *entry,
+			     unsigned long *first, unsigned long *last, gfp_t gfp);
+
+/*
+ * mtree_alloc_cyclic - take the lowest free index of [max(@range_lo, *@next), @range_hi], else
+ * of [@range_lo, @range_hi]; *@next becomes that index + 1. Takes the lock. Returns 0, 1 if the
+ * search wrapped, -EBUSY, -EINVAL, -ENOMEM.
+ */
+MT_PUBLIC int mtree_alloc_cyclic(struct maple_tree *mt, unsigned long *startp, void *entry,
+				 unsigned long range_lo, unsigned long range_hi,
+				 unsigned long *next, gfp_t gfp);
+
+/*
+ * mtree_dup, __mt_dup - copy all of @mt into the empty tree @new_tree of the same flags, node
+ * by node; entries are shared. The first takes both locks (source first), the second expects
+ * both held. O(nodes). Return 0; -EINVAL: @new_tree not empty or of other flags; -ENOMEM:
+ * @new_tree is left empty.
+ */
+MT_PUBLIC int mtree_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp);
+MT_PUBLIC int __mt_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp);
+
+/*
+ * mtree_destroy, __mt_destroy - free all nodes (not the entries), leaving an empty tree with its
+ * flags. The first takes the lock, the second expects it held. In RCU mode the nodes go after a
+ * grace period; call neither inside a read-side section.
+ */
+MT_PUBLIC void mtree_destroy(struct maple_tree *mt);
+MT_PUBLIC void __mt_destroy(struct maple_tree *mt);
+
+/* mtree_empty - whether nothing is stored. Any context. */
+static inline bool mtree_empty(const struct maple_tree *mt)
+{
+	return __atomic_load_n(&mt->ma_root, __ATOMIC_RELAXED) == NULL;
+}
+
+/*
+ * mt_find - the first entry that reaches into [*@index, @max], zero entries skipped; *@index
+ * becomes one past its range (0 after ULONG_MAX). NULL: none, *@index unchanged.
+ * mt_find_after - the same, for going on: NULL at once if *@index is 0. Take the read side.
+ */
+MT_PUBLIC void *mt_find(struct maple_tree *mt, unsigned long *index, unsigned long max);
+MT_PUBLIC void *mt_find_after(struct maple_tree *mt, unsigned long *index, unsigned long max);
+
+/*
+ * mt_next - the first entry after the range that holds @index, if it begins at or below @max.
+ * mt_prev - the last entry before that range, if it ends at or above @min. NULL: none. Take the
+ * read side.
+ */
+MT_PUBLIC void *mt_next(struct maple_tree *mt, unsigned long index, unsigned long max);
+MT_PUBLIC void *mt_prev(struct maple_tree *mt, unsigned long index, unsigned long min);
+
+/* mt_for_each - all entries from @index (an lvalue) up to @max, in order. */
+#define mt_for_each(mt, entry, index, max) \
+	for ((entry) = mt_find((mt), &(index), (max)); (entry); \
+	     (entry) = mt_find_after((mt), &(index), (max)))
+
+/* ---- advanced API: a cursor ------------------------------------------------------------ */
+
+enum maple_status {
+	ma_active,    /* on a range of the leaf @node */
+	ma_start,     /* not yet walked */
+	ma_root,      /* on the lone entry at 0 */
+	ma_none,      /* nothing here (empty tree, or beyond the lone entry) */
+	ma_pause,     /* the lock was dropped: walk again, then go on from here */
+	ma_overflow,  /* an upward search met its limit */
+	ma_underflow, /* a downward search met its limit */
+	ma_error      /* failed: node == MA_ERROR(err) */
+};
+
+struct maple_enode;
+struct mt_node;
+
+/*
+ * struct ma_state - a cursor. Owned by one thread; lives on its stack.
+ * @index, @last: the range wanted, afterwards the range found. May be set by hand.
+ * @tree:    the tree.
+ * @node:    the tagged leaf while active, MA_ERROR(err) after an error.
+ * @min, @max: what @node covers: min <= index <= last <= max while active.
+ * @reserve: nodes kept for a store that must not fail, linked; mas_destroy() gives them back.
+ * @reserve_count: how many; @reserve_wanted: how many the last failed store would have needed.
+ * @status:  where the cursor stands. May be set by hand to ma_start.
+ * @offset:  the slot of index in @node; @end: the last slot in use. offset <= end.
+ */
+struct ma_state {
+	unsigned long index;
+	unsigned long last;
+	struct maple_tree *tree;
+	struct maple_enode *node;
+	unsigned long min;
+	unsigned long max;
+	struct mt_node *reserve;
+	unsigned int reserve_count;
+	unsigned int reserve_wanted;
+	enum maple_status status;
+	unsigned char offset;
+	unsigned char end;
+};
+
+#define MA_ERROR(err) ((struct maple_enode *)(((unsigned long)(err) << 2) | 2UL))
+
+#define MA_STATE(name, mt, first, lst) \
+	struct ma_state name = { (first), (lst), (mt), NULL, 0, ULONG_MAX, NULL, 0, 0, \
+				 ma_start, 0, 0 }
+
+#define mas_lock(mas)                      mtree_lock((mas)->tree)
+#define mas_unlock(mas)                    mtree_unlock((mas)->tree)
+#define mas_lock_nested(mas, subclass)     mtree_lock_nested((mas)->tree, subclass)
+#define mas_lock_irqsave(mas, flags)       mtree_lock_irqsave((mas)->tree, flags)
+#define mas_unlock_irqrestore(mas, flags)  mtree_unlock_irqrestore((mas)->tree, flags)
+
+/* mas_init - a cursor of @mt at @index. */
+static inline void mas_init(struct ma_state *mas, struct maple_tree *mt, unsigned long index)
+{
+	MA_STATE(fresh, mt, index, index);
+	*mas = fresh;
+}
+
+static inline bool mas_is_err(const struct ma_state *mas)
+{
+	return mas->status == ma_error;
+}
+
+static inline bool mas_is_active(const struct ma_state *mas)
+{
+	return mas->status == ma_active;
+}
+
+/* mas_reset - forget the place; index and last stay. */
+static inline void mas_reset(struct ma_state *mas)
+{
+	mas->status = ma_start;
+	mas->node = NULL;
+}
+
+/* __mas_set_range - set the range wanted and stay at the node: it must lie in index .. max. */
+static inline void __mas_set_range(struct ma_state *mas, unsigned long first, unsigned long last)
+{
+	mas->index = first;
+	mas->last = last;
+}
+
+/* mas_set_range - set the range wanted and forget the place. */
+static inline void mas_set_range(struct ma_state *mas, unsigned long first, unsigned long last)
+{
+	mas_reset(mas);
+	__mas_set_range(mas, first, last);
+}
+
+/* mas_set - mas_set_range() of a single index. */
+static inline void mas_set(struct ma_state *mas, unsigned long index)
+{
+	mas_set_range(mas, index, index);
+}
+
+/*
+ * mas_pause - call before the lock or the read side is dropped; the next call walks again and
+ * goes on behind the range the cursor stood on.
+ */
+MT_PUBLIC void mas_pause(struct ma_state *mas);
+
+/* mas_destroy - give back what was reserved. Lock held. Always allowed. */
+MT_PUBLIC void mas_destroy(struct ma_state *mas);
+
+/*
+ * mas_walk - go to index, from the root. Returns the entry there or NULL; index and last become
+ * its range, or the gap. Lock or read side.
+ */
+MT_PUBLIC void *mas_walk(struct ma_state *mas);
+
+/*
+ * mas_find - first call: the entry at or after index; later calls: the next one; NULL at the end
+ * or if it begins above @max. mas_find_range also stops (with NULL) at gaps. The _rev forms go
+ * downwards to @min. Lock or read side.
+ */
+MT_PUBLIC void *mas_find(struct ma_state *mas, unsigned long max);
+MT_PUBLIC void *mas_find_range(struct ma_state *mas, unsigned long max);
+MT_PUBLIC void *mas_find_rev(struct ma_state *mas, unsigned long min);
+MT_PUBLIC void *mas_find_range_rev(struct ma_state *mas, unsigned long min);
+
+/*
+ * mas_next, mas_prev - the next (previous) entry; the _range forms the next range, which may be
+ * a gap. Past the limit: NULL with status ma_overflow (ma_underflow), after which a step the
+ * other way finds the last valid one again. Lock or read side.
+ */
+MT_PUBLIC void *mas_next(struct ma_state *mas, unsigned long max);
+MT_PUBLIC void *mas_next_range(struct ma_state *mas, unsigned long max);
+MT_PUBLIC void *mas_prev(struct ma_state *mas, unsigned long min);
+MT_PUBLIC void *mas_prev_range(struct ma_state *mas, unsigned long min);
+
+#define mas_for_each(mas, entry, max)     while (((entry) = mas_find((mas), (max))) != NULL)
+#define mas_for_each_rev(mas, entry, min) while (((entry) = mas_find_rev((mas), (min))) != NULL)
+
+/*
+ * mas_store - store @entry over [index, last]; uses the allocator if nothing is reserved.
+ * Returns the entry that was at index before; on failure the cursor is in ma_error (-ENOMEM,
+ * or -EINVAL for index > last). Afterwards the cursor stands on what it wrote. Lock held.
+ */
+MT_PUBLIC void *mas_store(struct ma_state *mas, void *entry);
+
+/* mas_store_gfp - the same; returns 0, -ENOMEM or -EINVAL. Lock held. */
+MT_PUBLIC int mas_store_gfp(struct ma_state *mas, void *entry, gfp_t gfp);
+
+/*
+ * mas_preallocate - reserve what storing @entry over [index, last] needs. Returns 0 or -ENOMEM
+ * (nothing reserved). Follow it with mas_store_prealloc() or mas_destroy(), the tree unchanged
+ * in between. Lock held.
+ * mas_store_prealloc - that store; cannot fail. Gives back what was not used.
+ */
+MT_PUBLIC int mas_preallocate(struct ma_state *mas, void *entry, gfp_t gfp);
+MT_PUBLIC void mas_store_prealloc(struct ma_state *mas, void *entry);
+
+/*
+ * mas_erase - remove the range that holds index. Returns its entry, or NULL (none there, or no
+ * memory: the cursor is in ma_error then); index and last become the range erased. Lock held.
+ */
+MT_PUBLIC void *mas_erase(struct ma_state *mas);
+
+/*
+ * mas_empty_area, mas_empty_area_rev - the lowest (highest) @size free indexes inside
+ * [@min, @max]; index .. last become that place. Return 0, -EBUSY, -EINVAL as
+ * mtree_alloc_range(). Lock or read side.
+ */
+MT_PUBLIC int mas_empty_area(struct ma_state *mas, unsigned long min, unsigned long max,
+			     unsigned long size);
+MT_PUBLIC int mas_empty_area_rev(struct ma_state *mas, unsigned long min, unsigned long max,
+				 unsigned long size);
+
+/*
+ * mas_find_area - the same with all that struct mt_area can ask for. Returns also -EINVAL for an
+ * alignment that is no power of two. Lock or read side.
+ */
+MT_PUBLIC int mas_find_area(struct ma_state *mas, struct mt_area *area);
+
+/* mas_alloc_cyclic - mtree_alloc_cyclic() through a cursor. Lock held. */
+MT_PUBLIC int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void *entry,
+			       unsigned long range_lo, unsigned long range_hi,
+			       unsigned long *next, gfp_t gfp);
+
+/*
+ * mas_expected_entries - bulk mode: reserve for @count ascending, disjoint stores into an empty
+ * tree, which then cannot fail; end it with mas_destroy(). Returns 0 or -ENOMEM. Lock held.
+ */
+MT_PUBLIC int mas_expected_entries(struct ma_state *mas, unsigned long count);
+
+/*
+ * mas_nomem - after a failed store: true if the failure was -ENOMEM and nodes could be reserved
+ * meanwhile, so that the store is worth repeating. May drop and retake the tree's lock (not an
+ * external one). Lock held.
+ */
+MT_PUBLIC bool mas_nomem(struct ma_state *mas, gfp_t gfp);
+
+/* ---- looking inside -------------------------------------------------------------------- */
+
+/* How mt_dump() prints indexes. */
+enum mt_dump_format { mt_dump_dec, mt_dump_hex };
+
+/*
+ * mt_check - check every invariant of the whole tree. True if all hold; else false, and *@reason
+ * (if @reason is not NULL) a text that names the one broken, valid until the thread's next call.
+ * Lock held. O(nodes).
+ */
+MT_PUBLIC bool mt_check(struct maple_tree *mt, const char **reason);
+
+/* mt_validate - mt_check() that dumps the tree and aborts if an invariant is broken. */
+MT_PUBLIC void mt_validate(struct maple_tree *mt);
+
+/* mt_dump, mas_dump - print the tree, or the cursor, to standard error. Lock held. */
+MT_PUBLIC void mt_dump(const struct maple_tree *mt, enum mt_dump_format format);
+MT_PUBLIC void mas_dump(const struct ma_state *mas);
+
+/* mt_cache_shrink - give cached memory back to the system. Any context but a signal handler. */
+MT_PUBLIC void mt_cache_shrink(void);
+
+/*
+ * struct mt_statistics - what a tree is made of.
+ * bytes == nodes * size of a node; entries + gaps == ranges; leaves <= nodes.
+ */
+struct mt_statistics {
+	unsigned long nodes;
+	unsigned long leaves;
+	unsigned long bytes;
+	unsigned long entries;
+	unsigned long gaps;
+	unsigned int height;
+};
+
+/* mt_get_statistics - count @mt into *@stats. Lock held. O(nodes). */
+MT_PUBLIC void mt_get_statistics(struct maple_tree *mt, struct mt_statistics *stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mtree.c - the normal API: calls that take the lock or the read side themselves.
+ */
+#include <errno.h>
+
+#include "rcu.h"
+#include "retire.h"
+#include "publish.h"
+#include "walk.h"
+
+static void lock(struct maple_tree *mt)
+{
+	if (!mt_external_lock(mt))
+		mtree_lock(mt);
+}
+
+static void unlock(struct maple_tree *mt)
+{
+	if (!mt_external_lock(mt))
+		mtree_unlock(mt);
+}
+
+void maple_tree_init(void)
+{
+}
+
+void mt_init_flags(struct maple_tree *mt, unsigned int flags)
+{
+	mt->ma_root = NULL;
+	mt->ma_flags = flags & ~MT_FLAGS_HEIGHT_MASK;
+	mt->ma_alloc = NULL;
+	mt->ma_rcu = NULL;
+	mt->ma_retired = NULL;
+	pthread_mutex_init(&mt->ma_lock, NULL);
+}
+
+int mt_set_allocator(struct maple_tree *mt, const struct mt_allocator *alloc)
+{
+	if (root_is_node(mt->ma_root) || mt->ma_retired)
+		return -EBUSY;
+	mt->ma_alloc = alloc;
+	return 0;
+}
+
+int mt_set_rcu_flavour(struct maple_tree *mt, const struct mt_rcu *flavour)
+{
+	if (root_is_node(mt->ma_root) || mt->ma_retired)
+		return -EBUSY;
+	mt->ma_rcu = flavour;
+	return 0;
+}
+
+static void change_flags(struct maple_tree *mt, unsigned int set, unsigned int clear)
+{
+	lock(mt);
+	__atomic_store_n(&mt->ma_flags, (mt->ma_flags & ~clear) | set, __ATOMIC_RELEASE);
+	unlock(mt);
+}
+
+void mt_set_in_rcu(struct maple_tree *mt)
+{
+	change_flags(mt, MT_FLAGS_USE_RCU, 0);
+}
+
+void mt_clear_in_rcu(struct maple_tree *mt)
+{
+	change_flags(mt, 0, MT_FLAGS_USE_RCU);
+}
+
+static void *hide_zero(void *entry)
+{
+	return xa_is_zero(entry) ? NULL : entry;
+}
+
+void *mtree_load(struct maple_tree *mt, unsigned long index)
+{
+	struct read_section section = read_enter(mt);
+	void *entry = walk_load(mt, index);
+
+	read_leave(section);
+	return hide_zero(entry);
+}
+
+int mtree_store_range(struct maple_tree *mt, unsigned long first, unsigned long last,
+		      void *entry, gfp_t gfp)
+{
+	MA_STATE(mas, mt, first, last);
+	int error;
+
+	if (first > last || entry_reserved(entry))
+		return -EINVAL;
+	lock(mt);
+	error = mas_store_gfp(&mas, entry, gfp);
+	unlock(mt);
+	return error;
+}
+
+int mtree_store(struct maple_tree *mt, unsigned long index, void *entry, gfp_t gfp)
+{
+	return mtree_store_range(mt, index, index, entry, gfp);
+}
+
+int mtree_insert_range(struct maple_tree *mt, unsigned long first, unsigned long last,
+		       void *entry, gfp_t gfp)
+{
+	MA_STATE(mas, mt, first, first);
+	int error = -EEXIST;
+
+	if (first > last || entry_reserved(entry))
+		return -EINVAL;
+	lock(mt);
+	if (!mas_walk(&mas) && mas.last >= last) {
+		mas_set_range(&mas, first, last);
+		error = mas_store_gfp(&mas, entry, gfp);
+	}
+	unlock(mt);
+	return error;
+}
+
+int mtree_insert(struct maple_tree *mt, unsigned long index, void *entry, gfp_t gfp)
+{
+	return mtree_insert_range(mt, index, index, entry, gfp);
+}
+
+void *mtree_erase(struct maple_tree *mt, unsigned long index)
+{
+	MA_STATE(mas, mt, index, index);
+	void *entry;
+
+	lock(mt);
+	entry = mas_erase(&mas);
+	unlock(mt);
+	return hide_zero(entry);
+}
+
+int mtree_alloc_area(struct maple_tree *mt, struct mt_area *area, void *entry, gfp_t gfp)
+{
+	MA_STATE(mas, mt, 0, 0);
+	int error;
+
+	if (entry_reserved(entry) || xa_is_zero(entry))
+		return -EINVAL;
+	lock(mt);
+	error = mas_find_area(&mas, area);
+	if (!error)
+		error = mas_store_gfp(&mas, entry, gfp);
+	unlock(mt);
+	return error;
+}
+
+static int alloc_range(struct maple_tree *mt, unsigned long *startp, void *entry,
+		       struct mt_area area, gfp_t gfp)
+{
+	int error = mtree_alloc_area(mt, &area, entry, gfp);
+
+	if (!error)
+		*startp = area.start;
+	return error;
+}
+
+int mtree_alloc_range(struct maple_tree *mt, unsigned long *startp, void *entry,
+		      unsigned long size, unsigned long min, unsigned long max, gfp_t gfp)
+{
+	struct mt_area area = { .min = min, .max = max, .size = size, .fit = MT_FIT_LOWEST };
+
+	return alloc_range(mt, startp, entry, area, gfp);
+}
+
+int mtree_alloc_rrange(struct maple_tree *mt, unsigned long *startp, void *entry,
+		       unsigned long size, unsigned long min, unsigned long max, gfp_t gfp)
+{
+	struct mt_area area = { .min = min, .max = max, .size = size, .fit = MT_FIT_HIGHEST };
+
+	return alloc_range(mt, startp, entry, area, gfp);
+}
+
+bool mtree_gap_around(struct maple_tree *mt, unsigned long index, unsigned long *first,
+		      unsigned long *last)
+{
+	MA_STATE(mas, mt, index, index);
+	struct read_section section = read_enter(mt);
+	void *entry = mas_walk(&mas);
+
+	read_leave(section);
+	if (entry)
+		return false;
+	*first = mas.index;
+	*last = mas.last;
+	return true;
+}
+
+int mtree_fill_gap(struct maple_tree *mt, unsigned long index, void *entry,
+		   unsigned long *first, unsigned long *last, gfp_t gfp)
+{
+	MA_STATE(mas, mt, index, index);
+	int error = -EEXIST;
+
+	if (!entry || entry_reserved(entry))
+		return -EINVAL;
+	lock(mt);
+	if (!mas_walk(&mas))
+		error = mas_store_gfp(&mas, entry, gfp);
+	unlock(mt);
+	if (error)
+		return error;
+	*first = mas.index;
+	*last = mas.last;
+	return 0;
+}
+
+int mtree_alloc_cyclic(struct maple_tree *mt, unsigned long *startp, void *entry,
+		       unsigned long range_lo, unsigned long range_hi, unsigned long *next,
+		       gfp_t gfp)
+{
+	MA_STATE(mas, mt, 0, 0);
+	int result;
+
+	lock(mt);
+	result = mas_alloc_cyclic(&mas, startp, entry, range_lo, range_hi, next, gfp);
+	unlock(mt);
+	return result;
+}
+
+void __mt_destroy(struct maple_tree *mt)
+{
+	struct maple_enode *root = root_is_node(mt->ma_root) ? mt->ma_root : NULL;
+
+	publish_root(mt, NULL, 0);
+	retire_whole(mt, root);
+}
+
+void mtree_destroy(struct maple_tree *mt)
+{
+	lock(mt);
+	__mt_destroy(mt);
+	unlock(mt);
+}
+
+void *mt_find(struct maple_tree *mt, unsigned long *index, unsigned long max)
+{
+	MA_STATE(mas, mt, *index, *index);
+	struct read_section section;
+	void *entry;
+
+	if (*index > max)
+		return NULL;
+	section = read_enter(mt);
+	do {
+		entry = mas_find(&mas, max);
+	} while (xa_is_zero(entry));
+	read_leave(section);
+	if (entry)
+		*index = mas.last + 1;
+	return entry;
+}
+
+void *mt_find_after(struct maple_tree *mt, unsigned long *index, unsigned long max)
+{
+	return *index ? mt_find(mt, index, max) : NULL;
+}
+
+static void *neighbour(struct maple_tree *mt, unsigned long index, unsigned long limit,
+		       void *(*step)(struct ma_state *, unsigned long))
+{
+	MA_STATE(mas, mt, index, index);
+	struct read_section section = read_enter(mt);
+	void *entry;
+
+	do {
+		entry = step(&mas, limit);
+	} while (xa_is_zero(entry));
+	read_leave(section);
+	return entry;
+}
+
+void *mt_next(struct maple_tree *mt, unsigned long index, unsigned long max)
+{
+	return neighbour(mt, index, max, mas_next);
+}
+
+void *mt_prev(struct maple_tree *mt, unsigned long index, unsigned long min)
+{
+	return neighbour(mt, index, min, mas_prev);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node.h - the layout of nodes and of the tagged words that point to them.
+ *
+ * A node is 256 bytes, 256-byte aligned, and holds no pointer upwards. Three kinds:
+ *
+ *   KIND_LEAF   slots hold entries                        pivots | meta | slots
+ *   KIND_INNER  slots hold tagged nodes                   pivots | meta | slots
+ *   KIND_GAPS   the same, and the widest gap per child    pivots | meta | slots | gaps
+ *
+ * Slot i covers (pivot[i-1], pivot[i]]; slot 0 begins at the node's min and slot `end` goes to
+ * the node's max, which both come from the path above. Invariants:
+ *   end < slots of the kind
+ *   min <= pivot[0] < pivot[1] < ... < pivot[end-1] < max
+ *   pivot[i] == ULONG_MAX for every i >= end      (so a search needs neither end nor max)
+ *   slot[i] == NULL, gap[i] == 0 for every i > end
+ *   leaf: no two neighbouring slots are NULL, across leaves neither
+ *   gap[i] == widest run of indexes without entry below slot i
+ * In RCU mode a published node changes only in whole slots and gaps, each by one atomic store.
+ */
+#ifndef MT_NODE_H
+#define MT_NODE_H
+
+#include <assert.h>
+#include <mapletree/maple_tree.h>
+#include <stdint.h>
+
+#define NODE_BYTES 256
+
+#ifdef MT_TEST_SLOTS /* small nodes: tests reach high trees with few entries */
+#define WIDE_SLOTS MT_TEST_SLOTS
+#define GAPS_SLOTS MT_TEST_SLOTS
+#else
+#define WIDE_SLOTS (NODE_BYTES / sizeof(long) / 2)
+#define GAPS_SLOTS (NODE_BYTES / sizeof(long) / 3)
+#endif
+#define MAX_SLOTS WIDE_SLOTS
+
+enum node_kind { KIND_LEAF, KIND_INNER, KIND_GAPS };
+
+/* One word: the last slot in use. */
+struct node_meta {
+	unsigned char end;
+	unsigned char unused[sizeof(long) - 1];
+};
+
+struct node_wide {
+	unsigned long pivot[WIDE_SLOTS - 1];
+	struct node_meta meta;
+	void *slot[WIDE_SLOTS];
+};
+
+struct node_gaps {
+	unsigned long pivot[GAPS_SLOTS - 1];
+	struct node_meta meta;
+	void *slot[GAPS_SLOTS];
+	unsigned long gap[GAPS_SLOTS];
+};
+
+struct mt_node {
+	union {
+		unsigned long pivot[WIDE_SLOTS - 1]; /* the same place in every kind */
+		struct node_wide wide;
+		struct node_gaps gaps;
+		struct mt_node *next; /* while the node is in a list of free ones */
+		unsigned char bytes[NODE_BYTES];
+	};
+} __attribute__((aligned(NODE_BYTES)));
+
+static_assert(sizeof(struct mt_node) == NODE_BYTES, "a node is four cache lines");
+static_assert(WIDE_SLOTS >= 4 && GAPS_SLOTS >= 4, "a split needs room for three new items");
+static_assert(GAPS_SLOTS <= WIDE_SLOTS && WIDE_SLOTS < 128, "end and offsets fit a char");
+
+/* ---- tagged words: node | kind << 2 | 2 ------------------------------------------------ */
+
+static inline struct maple_enode *enode_make(struct mt_node *node, enum node_kind kind)
+{
+	return (struct maple_enode *)((uintptr_t)node | (uintptr_t)kind << 2 | 2);
+}
+
+static inline struct mt_node *enode_node(const struct maple_enode *enode)
+{
+	return (struct mt_node *)((uintptr_t)enode & ~(uintptr_t)(NODE_BYTES - 1));
+}
+
+static inline enum node_kind enode_kind(const struct maple_enode *enode)
+{
+	return (enum node_kind)((uintptr_t)enode >> 2 & 3);
+}
+
+/* root_is_node - whether a root word is a tagged node, not NULL or a lone entry at 0. */
+static inline bool root_is_node(const void *root)
+{
+	return ((uintptr_t)root & 3) == 2;
+}
+
+/* entry_fits_root - whether an entry can stand in the root word without passing for a node. */
+static inline bool entry_fits_root(const void *entry)
+{
+	return entry && !root_is_node(entry);
+}
+
+/* entry_reserved - an entry that the normal API refuses to store. */
+static inline bool entry_reserved(const void *entry)
+{
+	return xa_is_internal(entry) && (uintptr_t)entry < 4096 && !xa_is_zero(entry);
+}
+
+/* ---- fields ---------------------------------------------------------------------------- */
+
+static inline unsigned int kind_slots(enum node_kind kind)
+{
+	return kind == KIND_GAPS ? GAPS_SLOTS : WIDE_SLOTS;
+}
+
+/* kind_min_slots - below this a node is joined with a sibling, if it has one. */
+static inline unsigned int kind_min_slots(enum node_kind kind)
+{
+	return (kind_slots(kind) + 2) / 3;
+}
+
+static inline struct node_meta *node_meta(struct mt_node *node, enum node_kind kind)
+{
+	return kind == KIND_GAPS ? &node->gaps.meta : &node->wide.meta;
+}
+
+static inline unsigned int node_end(const struct mt_node *node, enum node_kind kind)
+{
+	return kind == KIND_GAPS ? node->gaps.meta.end : node->wide.meta.end;
+}
+
+static inline void **node_slots(struct mt_node *node, enum node_kind kind)
+{
+	return kind == KIND_GAPS ? node->gaps.slot : node->wide.slot;
+}
+
+/* slot_load - a slot as a reader sees it; pairs with slot_publish(). */
+static inline void *slot_load(struct mt_node *node, enum node_kind kind, unsigned int offset)
+{
+	return __atomic_load_n(&node_slots(node, kind)[offset], __ATOMIC_ACQUIRE);
+}
+
+/* slot_child - a slot of an inner node, as a tagged node. */
+static inline struct maple_enode *slot_child(struct mt_node *node, enum node_kind kind,
+					     unsigned int offset)
+{
+	return (struct maple_enode *)slot_load(node, kind, offset);
+}
+
+/* slot_publish - the one store that makes a write visible; lock held. */
+static inline void slot_publish(struct mt_node *node, enum node_kind kind, unsigned int offset,
+				void *value)
+{
+	__atomic_store_n(&node_slots(node, kind)[offset], value, __ATOMIC_RELEASE);
+}
+
+static inline unsigned long gap_load(struct mt_node *node, unsigned int offset)
+{
+	return __atomic_load_n(&node->gaps.gap[offset], __ATOMIC_RELAXED);
+}
+
+static inline void gap_set(struct mt_node *node, unsigned int offset, unsigned long gap)
+{
+	__atomic_store_n(&node->gaps.gap[offset], gap, __ATOMIC_RELAXED);
+}
+
+/* slot_first, slot_last - the bounds of a slot of a node that covers [min, max]. */
+static inline unsigned long slot_first(const struct mt_node *node, unsigned int offset,
+				       unsigned long min)
+{
+	return offset ? node->pivot[offset - 1] + 1 : min;
+}
+
+static inline unsigned long slot_last(const struct mt_node *node, unsigned int offset,
+				      unsigned int end, unsigned long max)
+{
+	return offset < end ? node->pivot[offset] : max;
+}
+
+/* inner_kind - which kind a tree's inner nodes are. */
+static inline enum node_kind inner_kind(const struct maple_tree *mt)
+{
+	return mt->ma_flags & MT_FLAGS_ALLOC_RANGE ? KIND_GAPS : KIND_INNER;
+}
+
+static inline bool tree_tracks_gaps(const struct maple_tree *mt)
+{
+	return mt->ma_flags & MT_FLAGS_ALLOC_RANGE;
+}
+
+/* root_load - the root word as a reader sees it; pairs with root_publish(). */
+static inline void *root_load(const struct maple_tree *mt)
+{
+	return __atomic_load_n(&mt->ma_root, __ATOMIC_ACQUIRE);
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.c - walk down for a write, recording the way to its first and to its last index.
+ */
+#include "path.h"
+
+#include "search.h"
+
+/* Fills @step[from ..] with the way from @enode, which covers [min, max], to @index. Returns
+ * the number of the step behind the leaf. */
+static unsigned int descend(struct mt_step *step, unsigned int from, struct maple_enode *enode,
+			    unsigned long min, unsigned long max, unsigned long index)
+{
+	for (;;) {
+		struct mt_step *s = &step[from++];
+
+		assert(from <= MAPLE_HEIGHT_MAX && index >= min && index <= max);
+		s->node = enode_node(enode);
+		s->kind = enode_kind(enode);
+		s->min = min;
+		s->max = max;
+		s->end = (unsigned char)node_end(s->node, s->kind);
+		s->offset = (unsigned char)node_search(s->node, s->kind, index);
+		assert(s->offset <= s->end);
+		if (s->kind == KIND_LEAF)
+			return from;
+		enode = slot_child(s->node, s->kind, s->offset);
+		min = slot_first(s->node, s->offset, min);
+		max = slot_last(s->node, s->offset, s->end, max);
+	}
+}
+
+/* A leaf with the content of a root that is no node: maybe an entry at 0, then a gap. */
+static void make_virtual_leaf(struct mt_path *path, void *root)
+{
+	struct mt_node *leaf = &path->scratch;
+	unsigned int i;
+
+	for (i = 0; i < WIDE_SLOTS - 1; i++)
+		leaf->wide.pivot[i] = ULONG_MAX;
+	leaf->wide.slot[0] = root;
+	leaf->wide.slot[1] = NULL;
+	leaf->wide.meta.end = 0;
+	if (root) {
+		leaf->wide.pivot[0] = 0;
+		leaf->wide.meta.end = 1;
+	}
+}
+
+static unsigned long step_last(const struct mt_step *s)
+{
+	return slot_last(s->node, s->offset, s->end, s->max);
+}
+
+void path_walk(struct mt_path *path, struct maple_tree *mt, unsigned long first,
+	       unsigned long last)
+{
+	struct maple_enode *root = mt->ma_root;
+	struct mt_step *fork;
+	unsigned int i;
+
+	path->virtual_leaf = !root_is_node(root);
+	if (path->virtual_leaf) {
+		make_virtual_leaf(path, root);
+		root = enode_make(&path->scratch, KIND_LEAF);
+	}
+	path->depth = descend(path->left, 0, root, 0, ULONG_MAX, first);
+
+	for (i = 0; i + 1 < path->depth; i++)
+		if (step_last(&path->left[i]) < last)
+			break;
+	path->parted = i;
+	fork = &path->right[i];
+	*fork = path->left[i];
+	if (step_last(fork) >= last)
+		return;
+	fork->offset = (unsigned char)node_search(fork->node, fork->kind, last);
+	if (fork->kind != KIND_LEAF)
+		descend(path->right, i + 1, slot_child(fork->node, fork->kind, fork->offset),
+			slot_first(fork->node, fork->offset, fork->min), step_last(fork), last);
+}
+
+/* The bounds of the gap at @index, if there is one. */
+static bool gap_at(struct maple_tree *mt, unsigned long index, unsigned long *first,
+		   unsigned long *last)
+{
+	struct mt_step way[MAPLE_HEIGHT_MAX];
+	unsigned int depth = descend(way, 0, mt->ma_root, 0, ULONG_MAX, index);
+	const struct mt_step *leaf = &way[depth - 1];
+
+	*first = slot_first(leaf->node, leaf->offset, leaf->min);
+	*last = step_last(leaf);
+	return !leaf->node->wide.slot[leaf->offset];
+}
+
+/* Both sides return whether the path has to be walked again. */
+static bool join_left(struct mt_step *leaf, struct maple_tree *mt, unsigned long *first)
+{
+	unsigned long gap_first, gap_last, slot_start = slot_first(leaf->node, leaf->offset,
+								   leaf->min);
+
+	if (!leaf->node->wide.slot[leaf->offset]) {
+		*first = slot_start;
+		return false;
+	}
+	if (slot_start < *first || *first == 0)
+		return false;
+	if (leaf->offset) {
+		if (!leaf->node->wide.slot[leaf->offset - 1]) {
+			leaf->offset--;
+			*first = slot_first(leaf->node, leaf->offset, leaf->min);
+		}
+		return false;
+	}
+	if (!gap_at(mt, *first - 1, &gap_first, &gap_last))
+		return false;
+	*first = gap_first;
+	return true;
+}
+
+static bool join_right(struct mt_step *leaf, struct maple_tree *mt, unsigned long *last)
+{
+	unsigned long gap_first, gap_last;
+
+	if (!leaf->node->wide.slot[leaf->offset]) {
+		*last = step_last(leaf);
+		return false;
+	}
+	if (step_last(leaf) > *last || *last == ULONG_MAX)
+		return false;
+	if (leaf->offset < leaf->end) {
+		if (!leaf->node->wide.slot[leaf->offset + 1]) {
+			leaf->offset++;
+			*last = step_last(leaf);
+		}
+		return false;
+	}
+	if (!gap_at(mt, *last + 1, &gap_first, &gap_last))
+		return false;
+	*last = gap_last;
+	return true;
+}
+
+void path_join_gaps(struct mt_path *path, struct maple_tree *mt, unsigned long *first,
+		    unsigned long *last)
+{
+	unsigned int leaf = path->depth - 1;
+	bool walk_again = join_left(path_left(path, leaf), mt, first);
+
+	walk_again |= join_right(path_right(path, leaf), mt, last);
+	if (walk_again)
+		path_walk(path, mt, *first, *last);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pool.h - where nodes come from and go to: the one place that calls an allocator.
+ *
+ * Every block is NODE_BYTES large and aligned to NODE_BYTES.
+ */
+#ifndef MT_POOL_H
+#define MT_POOL_H
+
+#include "node.h"
+
+/* A list of blocks nobody uses, linked through mt_node.next. count == length of the list. */
+struct pool_list {
+	struct mt_node *head;
+	unsigned int count;
+};
+
+/* pool_alloc - a block of unspecified content, or NULL. */
+struct mt_node *pool_alloc(const struct mt_allocator *alloc);
+
+/* pool_free - give one block back. */
+void pool_free(const struct mt_allocator *alloc, void *block);
+
+/*
+ * pool_grow - bring @list to at least @count blocks. False: not enough memory, and the list is
+ * what it was before.
+ */
+bool pool_grow(const struct mt_allocator *alloc, struct pool_list *list, unsigned int count);
+
+/* pool_release - give all blocks of @list back. */
+void pool_release(const struct mt_allocator *alloc, struct pool_list *list);
+
+/* pool_take - the next block of a list that is known to hold one. */
+static inline struct mt_node *pool_take(struct pool_list *list)
+{
+	struct mt_node *node = list->head;
+
+	assert(list->count && node);
+	list->head = node->next;
+	list->count--;
+	return node;
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rcu.c - the writer's side of userspace RCU, and what has to happen around a fork.
+ */
+#include "rcu.h"
+
+void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
+	       void (*func)(struct rcu_head *head))
+{
+	if (flavour)
+		flavour->call(head, func);
+	else
+		urcu_bp_call_rcu(head, func);
+}
+
+void rcu_wait(const struct mt_rcu *flavour)
+{
+	if (flavour)
+		flavour->synchronize();
+	else
+		urcu_bp_synchronize_rcu();
+}
+
+/* The thread that runs callbacks stops first, as liburcu asks; it starts again last. */
+void mt_before_fork(void)
+{
+	urcu_bp_call_rcu_before_fork();
+	urcu_bp_before_fork();
+}
+
+void mt_after_fork_parent(void)
+{
+	urcu_bp_after_fork_parent();
+	urcu_bp_call_rcu_after_fork_parent();
+}
+
+void mt_after_fork_child(void)
+{
+	urcu_bp_after_fork_child();
+	urcu_bp_call_rcu_after_fork_child();
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rcu.h - the seam to userspace RCU.
+ *
+ * The default flavour, liburcu-bp, needs no registration of threads, so mtree_load() works from
+ * any thread. A tree of another flavour names it in ma_rcu; lookups in trees of the default one
+ * pay a test of a word of the tree's own cache line for that, and nothing else.
+ */
+#ifndef MT_RCU_H
+#define MT_RCU_H
+
+/* Inline liburcu's read side in releases. Not elsewhere: liburcu 0.13 keeps its readers at
+ * addresses less aligned than it declares, which harms nobody but stops UBSan. */
+#if defined(NDEBUG) && !defined(_LGPL_SOURCE)
+#define _LGPL_SOURCE
+#endif
+#include <mapletree/maple_tree.h>
+#include <urcu/urcu-bp.h>
+
+/* What read_enter() entered, for read_leave(): the tree's mode may change in between. */
+struct read_section {
+	const struct mt_rcu *flavour;
+	bool entered;
+};
+
+/* read_enter - begin a read-side section, if the tree needs one. Nests. */
+static inline struct read_section read_enter(const struct maple_tree *mt)
+{
+	struct read_section section = { mt->ma_rcu, mt_in_rcu(mt) };
+
+	if (!section.entered)
+		return section;
+	if (__builtin_expect(!section.flavour, 1))
+		urcu_bp_read_lock();
+	else
+		section.flavour->read_lock();
+	return section;
+}
+
+static inline void read_leave(struct read_section section)
+{
+	if (!section.entered)
+		return;
+	if (__builtin_expect(!section.flavour, 1))
+		urcu_bp_read_unlock();
+	else
+		section.flavour->read_unlock();
+}
+
+/* rcu_defer - call @func with @head after a grace period of the tree's flavour. */
+void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
+	       void (*func)(struct rcu_head *head));
+
+/* rcu_wait - wait for a grace period; not inside a read-side section. */
+void rcu_wait(const struct mt_rcu *flavour);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * retire.h - what a write has replaced: freed at once, or, in RCU mode, after a grace period.
+ *
+ * In RCU mode nodes are gathered in a batch that hangs on the tree; a full batch goes to
+ * call_rcu() as one. So one callback serves about 28 nodes, and up to that many wait for the
+ * next write or for mtree_destroy(). Readers may still be in a retired node: nothing is written
+ * to it until the grace period has passed, so what they see there is a consistent past.
+ */
+#ifndef MT_RETIRE_H
+#define MT_RETIRE_H
+
+#include "path.h"
+#include "plan.h"
+#include "pool.h"
+
+/*
+ * retire_dropped_children - how many children of the nodes at @step lie strictly between the
+ * two sides of @path: they go with all below them.
+ */
+unsigned int retire_dropped_children(struct mt_path *path, unsigned int step);
+
+/*
+ * retire_dropped - give up those children. A splice in place, which overwrites the slots that
+ * hold them, calls it first; for nodes that are replaced retire_replaced() does. Lock held.
+ */
+void retire_dropped(struct maple_tree *mt, struct mt_path *path, unsigned int step,
+		    struct pool_list *reserve);
+
+/* retire_batches_needed - how many more blocks @mt needs to retire @count things; lock held. */
+unsigned int retire_batches_needed(const struct maple_tree *mt, unsigned int count);
+
+/*
+ * retire_replaced - give up all that the published @plan replaced. Batches come from @reserve.
+ * Lock held.
+ */
+void retire_replaced(struct maple_tree *mt, const struct mt_plan *plan, struct mt_path *path,
+		     struct pool_list *reserve);
+
+/*
+ * retire_whole - give up the tree below @root, which no new reader can reach any more, and hand
+ * over what still waits. Lock held; in RCU mode not inside a read-side section.
+ */
+void retire_whole(struct maple_tree *mt, struct maple_enode *root);
+
+/* retire_free_subtree - free a subtree nobody can reach. */
+void retire_free_subtree(const struct mt_allocator *alloc, struct maple_enode *enode);
+
+#endif

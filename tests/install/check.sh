@@ -1,0 +1,123 @@
+#!/bin/sh
+# check.sh BUILD_DIR LIBDIR HEADER_DIR - installs BUILD_DIR under a temporary DESTDIR and uses what is
+# there as a user would: pkg-config, C and C++, shared and static. Prints TAP.
+set -u
+
+build=$1
+libdir=$2
+source=$3
+here=$(dirname "$0")
+CC=${CC:-cc}
+CXX=${CXX:-c++}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+dest=$work/dest
+number=0
+failures=0
+
+# check NAME COMMAND... - one subtest; its output is shown if it fails.
+check()
+{
+	name=$1
+	shift
+	number=$((number + 1))
+	if "$@" >"$work/log" 2>&1; then
+		echo "ok $number - $name"
+	else
+		sed 's/^/# /' "$work/log"
+		echo "not ok $number - $name"
+		failures=$((failures + 1))
+	fi
+}
+
+# config PACKAGE OPTION... - pkg-config on what was installed.
+config()
+{
+	PKG_CONFIG_SYSROOT_DIR=$dest PKG_CONFIG_PATH=$dest$libdir/pkgconfig pkg-config "$@"
+}
+
+install_all()
+{
+	"${MESON:-meson}" install -C "$build" --no-rebuild --quiet --destdir "$dest"
+}
+
+installed_headers()
+{
+	(cd "$dest" && find . -name '*.h') | sed 's|.*/include/||' | LC_ALL=C sort >"$work/headers"
+	(cd "$source/include" && find . -name '*.h') | sed 's|^\./||' | LC_ALL=C sort |
+		diff - "$work/headers"
+}
+
+# header_alone LANGUAGE STANDARD PACKAGE HEADER - it needs no other include and has no warning.
+header_alone()
+{
+	echo "#include <mapletree/$4>" >"$work/alone.$1"
+	# shellcheck disable=SC2046
+	$CC -x "$1" -std="$2" -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
+		$(config --cflags "$3") "$work/alone.$1"
+}
+
+# shared PROGRAM PACKAGE COMPILER LANGUAGE - build and run against the shared library.
+shared()
+{
+	# shellcheck disable=SC2046 # flags are words
+	$3 -x "$4" -Wall -Wextra -Werror -o "$work/shared" "$here/$1.c" -x none \
+		$(config --cflags --libs "$2") &&
+		readelf -d "$work/shared" | grep -q "NEEDED.*lib$2.so.0" &&
+		LD_LIBRARY_PATH=$dest$libdir "$work/shared"
+}
+
+# static_link PROGRAM PACKAGE COMPILER LANGUAGE - the same, with no shared library at all.
+static_link()
+{
+	# shellcheck disable=SC2046
+	$3 -x "$4" -Wall -Wextra -Werror -static -o "$work/static" "$here/$1.c" -x none \
+		$(config --static --cflags --libs "$2") &&
+		! readelf -d "$work/static" | grep NEEDED &&
+		"$work/static"
+}
+
+soname()
+{
+	readelf -d "$dest$libdir/lib$1.so" | grep -F "Library soname: [lib$1.so.0]"
+}
+
+# exports PACKAGE HEADER - the library exports what the header declares, and nothing else.
+exports()
+{
+	nm -D --defined-only "$dest$libdir/lib$1.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
+		LC_ALL=C sort -u >"$work/exported"
+	echo "#include <mapletree/$2>" >"$work/declared.c"
+	gcc -I"$source/include" -aux-info "$work/declared.txt" -fsyntax-only "$work/declared.c" &&
+		grep "/mapletree/$2:" "$work/declared.txt" | grep -v ' static ' |
+		sed 's/^[^*]*\*\/ //; s/ (.*//; s/.*[ *]//' | LC_ALL=C sort -u >"$work/declared" &&
+		test -s "$work/declared" && diff "$work/declared" "$work/exported"
+}
+
+version()
+{
+	[ "$(config --modversion "$1")" = "$(config --modversion mapletree)" ] &&
+		[ -e "$dest$libdir/lib$1.so.$(config --modversion "$1")" ]
+}
+
+# library PACKAGE HEADER PROGRAM - everything about one of the libraries.
+library()
+{
+	check "$1: SONAME" soname "$1"
+	check "$1: exports the public functions only" exports "$1" "$2"
+	check "$1: pkg-config version" version "$1"
+	check "$1: header alone, C11" header_alone c c11 "$1" "$2"
+	check "$1: header alone, C++17" header_alone c++ c++17 "$1" "$2"
+	check "$1: shared, C" shared "$3" "$1" "$CC" c
+	check "$1: shared, C++" shared "$3" "$1" "$CXX" c++
+	check "$1: static, C" static_link "$3" "$1" "$CC" c
+	check "$1: static, C++" static_link "$3" "$1" "$CXX" c++
+}
+
+check 'meson install into a DESTDIR' install_all
+check 'the public headers are installed, no others' installed_headers
+library mapletree maple_tree.h use_tree
+[ ! -e "$dest$libdir/libvmspace.so" ] || library vmspace vmspace.h use_space
+
+echo "1..$number"
+[ "$failures" -eq 0 ]

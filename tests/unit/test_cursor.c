@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_cursor.c - a cursor's reads: where it stands after each, and at the limits.
+ */
+#include "fixture.h"
+
+static struct maple_tree mt;
+
+/* 0-f gap, 10-1f:a 20-2f:b, 30-3f gap, 40-4f:c 50:zero, 51-max gap */
+static int set_up(void **state)
+{
+	(void)state;
+	mt_init(&mt);
+	mtree_store_range(&mt, 0x10, 0x1f, E('a'), GFP_KERNEL);
+	mtree_store_range(&mt, 0x20, 0x2f, E('b'), GFP_KERNEL);
+	mtree_store_range(&mt, 0x40, 0x4f, E('c'), GFP_KERNEL);
+	mtree_store(&mt, 0x50, XA_ZERO_ENTRY, GFP_KERNEL);
+	mtree_lock(&mt);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	mtree_unlock(&mt);
+	end(&mt);
+	return 0;
+}
+
+static void a_new_cursor(void **state)
+{
+	MA_STATE(mas, &mt, 0x15, 0x25);
+	struct ma_state other;
+
+	(void)state;
+	expect_place(&mas, 0x15, 0x25, ma_start);
+	mas_init(&other, &mt, 7);
+	expect_place(&other, 7, 7, ma_start);
+	assert_ptr_equal(other.tree, &mt);
+	mas_set_range(&other, 1, 2);
+	expect_place(&other, 1, 2, ma_start);
+	mas_set(&other, 3);
+	expect_place(&other, 3, 3, ma_start);
+	assert_false(mas_is_active(&other));
+	assert_false(mas_is_err(&other));
+}
+
+static void walk_reports_ranges_and_gaps(void **state)
+{
+	MA_STATE(mas, &mt, 0x15, 0x15);
+
+	(void)state;
+	assert_ptr_equal(mas_walk(&mas), E('a'));
+	expect_place(&mas, 0x10, 0x1f, ma_active);
+	assert_true(mas_is_active(&mas));
+	mas_set(&mas, 0);
+	assert_null(mas_walk(&mas));
+	expect_place(&mas, 0, 0xf, ma_active);
+	mas_set(&mas, 0x50);
+	assert_ptr_equal(mas_walk(&mas), XA_ZERO_ENTRY);
+	mas_set(&mas, ULONG_MAX);
+	assert_null(mas_walk(&mas));
+	expect_place(&mas, 0x51, ULONG_MAX, ma_active);
+	mas.index = mas.last = 0x22; /* by hand: a walk always starts from the root */
+	assert_ptr_equal(mas_walk(&mas), E('b'));
+	expect_place(&mas, 0x20, 0x2f, ma_active);
+}
+
+static void find_starts_here_and_goes_on(void **state)
+{
+	MA_STATE(mas, &mt, 0x18, 0x18);
+
+	(void)state;
+	assert_ptr_equal(mas_find(&mas, 0x45), E('a'));
+	assert_ptr_equal(mas_find(&mas, 0x45), E('b'));
+	assert_ptr_equal(mas_find(&mas, 0x45), E('c'));
+	expect_place(&mas, 0x40, 0x4f, ma_active);
+	assert_null(mas_find(&mas, 0x45));
+	mas_set(&mas, 0x30);
+	assert_null(mas_find(&mas, 0x3f));
+	mas_set(&mas, 0x30);
+	assert_ptr_equal(mas_find(&mas, 0x40), E('c'));
+}
+
+static void find_range_stops_at_gaps(void **state)
+{
+	MA_STATE(mas, &mt, 0x20, 0x20);
+
+	(void)state;
+	assert_ptr_equal(mas_find_range(&mas, ULONG_MAX), E('b'));
+	assert_null(mas_find_range(&mas, ULONG_MAX));
+	expect_place(&mas, 0x30, 0x3f, ma_active);
+	assert_ptr_equal(mas_find_range(&mas, ULONG_MAX), E('c'));
+	assert_ptr_equal(mas_find_range(&mas, ULONG_MAX), XA_ZERO_ENTRY);
+	assert_null(mas_find_range(&mas, ULONG_MAX));
+	expect_place(&mas, 0x51, ULONG_MAX, ma_active);
+	mas_set(&mas, 0x20);
+	assert_ptr_equal(mas_find_range_rev(&mas, 0), E('b'));
+	assert_ptr_equal(mas_find_range_rev(&mas, 0), E('a'));
+	assert_null(mas_find_range_rev(&mas, 0));
+	expect_place(&mas, 0, 0xf, ma_active);
+}
+
+static void find_rev_goes_down(void **state)
+{
+	MA_STATE(mas, &mt, 0x4a, 0x4a);
+
+	(void)state;
+	assert_ptr_equal(mas_find_rev(&mas, 0x18), E('c'));
+	assert_ptr_equal(mas_find_rev(&mas, 0x18), E('b'));
+	assert_ptr_equal(mas_find_rev(&mas, 0x18), E('a'));
+	expect_place(&mas, 0x10, 0x1f, ma_active);
+	assert_null(mas_find_rev(&mas, 0x10));
+	expect_place(&mas, 0x10, 0x1f, ma_underflow);
+	mas_set(&mas, 0x3f);
+	assert_null(mas_find_rev(&mas, 0x30));
+	expect_place(&mas, 0x30, 0x3f, ma_underflow);
+}
+
+static void next_and_prev_turn_at_the_ends(void **state)
+{
+	MA_STATE(mas, &mt, 0x20, 0x20);
+
+	(void)state;
+	assert_ptr_equal(mas_walk(&mas), E('b'));
+	assert_ptr_equal(mas_next(&mas, 0x50), E('c'));
+	assert_ptr_equal(mas_next(&mas, 0x50), XA_ZERO_ENTRY);
+	assert_null(mas_next(&mas, 0x50));
+	expect_place(&mas, 0x50, 0x50, ma_overflow);
+	assert_ptr_equal(mas_prev(&mas, 0), XA_ZERO_ENTRY); /* the last valid one again */
+	expect_place(&mas, 0x50, 0x50, ma_active);
+	assert_ptr_equal(mas_prev(&mas, 0), E('c'));
+	assert_ptr_equal(mas_prev(&mas, 0), E('b'));
+	assert_ptr_equal(mas_prev(&mas, 0), E('a'));
+	assert_null(mas_prev(&mas, 0));
+	expect_place(&mas, 0, 0xf, ma_underflow);
+	assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('a'));
+}
+
+static void limits_inside_a_range(void **state)
+{
+	MA_STATE(mas, &mt, 0x20, 0x20);
+
+	(void)state;
+	assert_ptr_equal(mas_next(&mas, 0x40), E('c'));
+	mas_set(&mas, 0x20);
+	assert_null(mas_next(&mas, 0x3f));
+	expect_place(&mas, 0x30, 0x3f, ma_overflow);
+	mas_set(&mas, 0x40);
+	assert_ptr_equal(mas_prev(&mas, 0x2f), E('b'));
+	mas_set(&mas, 0x40);
+	assert_null(mas_prev(&mas, 0x30));
+	expect_place(&mas, 0x30, 0x3f, ma_underflow);
+	mas_set(&mas, 0x40);
+	assert_null(mas_prev_range(&mas, 0));
+	expect_place(&mas, 0x30, 0x3f, ma_active);
+	assert_ptr_equal(mas_next_range(&mas, ULONG_MAX), E('c'));
+}
+
+static void pause_goes_on_behind_reset_starts_again(void **state)
+{
+	MA_STATE(mas, &mt, 0x10, 0x10);
+
+	(void)state;
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('a'));
+	mas_pause(&mas);
+	assert_int_equal(mas.status, ma_pause);
+	mtree_unlock(&mt);
+	assert_int_equal(mtree_store(&mt, 0x22, E('x'), GFP_KERNEL), 0);
+	mtree_lock(&mt);
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('b'));
+	expect_place(&mas, 0x20, 0x21, ma_active);
+	mas_reset(&mas);
+	expect_place(&mas, 0x20, 0x21, ma_start);
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('b'));
+	mas_pause(&mas);
+	assert_ptr_equal(mas_find_rev(&mas, 0), E('a'));
+}
+
+static void for_each_sees_zero_entries(void **state)
+{
+	static const unsigned long firsts[] = { 0x10, 0x20, 0x40, 0x50 };
+	MA_STATE(mas, &mt, 0, 0);
+	size_t count = 0;
+	void *entry;
+
+	(void)state;
+	mas_for_each(&mas, entry, ULONG_MAX)
+		assert_int_equal(mas.index, firsts[count++]);
+	assert_int_equal(count, LENGTH(firsts));
+	mas_set(&mas, ULONG_MAX);
+	mas_for_each_rev(&mas, entry, 0)
+		assert_int_equal(mas.index, firsts[--count]);
+	assert_int_equal(count, 0);
+}
+
+static void an_empty_tree(void **state)
+{
+	struct maple_tree empty;
+	MA_STATE(mas, &empty, 5, 5);
+
+	(void)state;
+	mt_init(&empty);
+	assert_null(mas_walk(&mas));
+	expect_place(&mas, 0, ULONG_MAX, ma_none);
+	mas_set(&mas, 5);
+	assert_null(mas_find(&mas, ULONG_MAX));
+	assert_false(mas_is_active(&mas));
+	mas_set(&mas, 5);
+	assert_null(mas_find_rev(&mas, 0));
+	mas_set(&mas, 5);
+	assert_null(mas_next(&mas, ULONG_MAX));
+	mas_set(&mas, 5);
+	assert_null(mas_prev(&mas, 0));
+}
+
+static void a_lone_entry_at_zero(void **state)
+{
+	struct maple_tree lone;
+	MA_STATE(mas, &lone, 0, 0);
+
+	(void)state;
+	mt_init(&lone);
+	mtree_store(&lone, 0, E('a'), GFP_KERNEL);
+	assert_ptr_equal(mas_walk(&mas), E('a'));
+	expect_place(&mas, 0, 0, ma_root);
+	assert_null(mas_next(&mas, ULONG_MAX));
+	expect_place(&mas, 1, ULONG_MAX, ma_none);
+	assert_ptr_equal(mas_prev(&mas, 0), E('a'));
+	expect_place(&mas, 0, 0, ma_root);
+	mas_set(&mas, 9);
+	assert_null(mas_walk(&mas));
+	expect_place(&mas, 1, ULONG_MAX, ma_none);
+	mas_set(&mas, 9);
+	assert_ptr_equal(mas_find_rev(&mas, 0), E('a'));
+	end(&lone);
+}
+
+static void ranges_up_to_the_last_index(void **state)
+{
+	struct maple_tree full;
+	MA_STATE(mas, &full, ULONG_MAX, ULONG_MAX);
+
+	(void)state;
+	mt_init(&full);
+	mtree_store_range(&full, 0, ULONG_MAX, E('a'), GFP_KERNEL);
+	assert_ptr_equal(mas_walk(&mas), E('a'));
+	expect_place(&mas, 0, ULONG_MAX, ma_active);
+	assert_null(mas_next(&mas, ULONG_MAX));
+	expect_place(&mas, 0, ULONG_MAX, ma_overflow);
+	mas_set(&mas, 17);
+	assert_ptr_equal(mas_find(&mas, 17), E('a'));
+	assert_null(mas_find(&mas, ULONG_MAX));
+	end(&full);
+}
+
+static void iteration_over_many_leaves(void **state)
+{
+	struct maple_tree big;
+	MA_STATE(mas, &big, 0, 0);
+	unsigned long count = 0;
+	void *entry;
+
+	(void)state;
+	mt_init(&big);
+	fill(&big, 3, 2, 5, 20000);
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		assert_ptr_equal(entry, xa_mk_value(count));
+		assert_int_equal(mas.index, 3 + 5 * count);
+		assert_int_equal(mas.last, 4 + 5 * count);
+		count++;
+	}
+	assert_int_equal(count, 20000);
+	mas_set(&mas, ULONG_MAX);
+	while ((entry = mas_prev_range(&mas, 0)) || mas.status == ma_active) {
+		if (entry)
+			assert_ptr_equal(entry, xa_mk_value(--count));
+	}
+	assert_int_equal(count, 0);
+	assert_int_equal(mas.status, ma_underflow);
+	end(&big);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_new_cursor, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(walk_reports_ranges_and_gaps, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(find_starts_here_and_goes_on, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(find_range_stops_at_gaps, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(find_rev_goes_down, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(next_and_prev_turn_at_the_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(limits_inside_a_range, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(pause_goes_on_behind_reset_starts_again, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(for_each_sees_zero_entries, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_empty_tree, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_lone_entry_at_zero, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(ranges_up_to_the_last_index, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(iteration_over_many_leaves, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests_name("cursor", tests, NULL, NULL);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_dup.c - copies of whole trees.
+ */
+#include "fixture.h"
+
+#include <errno.h>
+
+static void copies_of_every_size_are_equal_and_independent(void **state)
+{
+	static const unsigned long sizes[] = { 0, 1, 2, 15, 16, 17, 100, 300, 5000 };
+	struct maple_tree old, new;
+
+	(void)state;
+	for (size_t i = 0; i < 4 * LENGTH(sizes); i++) {
+		unsigned int flags = i % 4;
+		unsigned long size = sizes[i / 4];
+
+		mt_init_flags(&old, flags);
+		mt_init_flags(&new, flags);
+		fill(&old, 0, 2, 3, size);
+		assert_int_equal(mtree_dup(&old, &new, GFP_KERNEL), 0);
+		assert_true(mt_check(&new, NULL));
+		assert_int_equal(mt_height(&new), mt_height(&old));
+		for (unsigned long j = 0; j < 3 * size + 3; j++)
+			assert_ptr_equal(mtree_load(&new, j), mtree_load(&old, j));
+		assert_int_equal(mtree_store_range(&new, 0, size, E('x'), GFP_KERNEL), 0);
+		assert_ptr_equal(mtree_load(&old, 0), size ? xa_mk_value(0) : NULL);
+		mtree_destroy(&old);
+		assert_ptr_equal(mtree_load(&new, 0), E('x'));
+		assert_true(mt_check(&new, NULL));
+		end(&new);
+	}
+}
+
+static void a_lone_entry_is_copied(void **state)
+{
+	DEFINE_MTREE(old);
+	DEFINE_MTREE(new);
+
+	(void)state;
+	mtree_store(&old, 0, E('a'), GFP_KERNEL);
+	assert_int_equal(mtree_dup(&old, &new, GFP_KERNEL), 0);
+	expect_content(&new, "0:a");
+	end(&old);
+	end(&new);
+}
+
+static void the_copy_must_be_empty_and_of_the_same_flags(void **state)
+{
+	struct maple_tree old, new;
+
+	(void)state;
+	for (unsigned int i = 0; i < 16; i++) {
+		mt_init_flags(&old, i % 4);
+		mt_init_flags(&new, i / 4);
+		mtree_store_range(&old, 1, 5, E('a'), GFP_KERNEL);
+		assert_int_equal(mtree_dup(&old, &new, GFP_KERNEL), i % 4 == i / 4 ? 0 : -EINVAL);
+		expect_content(&new, i % 4 == i / 4 ? "1-5:a" : "");
+		if (i % 4 == i / 4)
+			assert_int_equal(mtree_dup(&old, &new, GFP_KERNEL), -EINVAL);
+		end(&old);
+		end(&new);
+	}
+}
+
+static void a_copy_under_the_callers_locks(void **state)
+{
+	struct maple_tree old, new;
+
+	(void)state;
+	mt_init_flags(&old, MT_FLAGS_ALLOC_RANGE);
+	mt_init_flags(&new, MT_FLAGS_ALLOC_RANGE);
+	fill(&old, 0, 2, 4, 1000);
+	mtree_lock(&old);
+	mtree_lock_nested(&new, 1);
+	assert_int_equal(__mt_dup(&old, &new, GFP_KERNEL), 0);
+	mtree_unlock(&new);
+	mtree_unlock(&old);
+	assert_ptr_equal(mtree_load(&new, 3996), xa_mk_value(999));
+	end(&old);
+	end(&new);
+}
+
+static void externally_locked_trees_are_copied(void **state)
+{
+	struct maple_tree old, new;
+	MA_STATE(mas, &old, 3, 8);
+
+	(void)state;
+	mt_init_flags(&old, MT_FLAGS_LOCK_EXTERN);
+	mt_init_flags(&new, MT_FLAGS_LOCK_EXTERN);
+	assert_int_equal(mas_store_gfp(&mas, E('a'), GFP_KERNEL), 0);
+	assert_int_equal(__mt_dup(&old, &new, GFP_KERNEL), 0);
+	expect_content(&new, "3-8:a");
+	end(&old);
+	end(&new);
+}
+
+static void gaps_are_known_in_the_copy(void **state)
+{
+	struct maple_tree old, new;
+	unsigned long start;
+
+	(void)state;
+	mt_init_flags(&old, MT_FLAGS_ALLOC_RANGE);
+	mt_init_flags(&new, MT_FLAGS_ALLOC_RANGE);
+	fill(&old, 0, 4, 4, 3000);
+	mtree_erase(&old, 8000);
+	assert_int_equal(mtree_dup(&old, &new, GFP_KERNEL), 0);
+	assert_int_equal(mtree_alloc_range(&new, &start, E('x'), 4, 0, 11999, GFP_KERNEL), 0);
+	assert_int_equal(start, 8000);
+	assert_int_equal(mtree_alloc_range(&new, &start, E('x'), 1, 0, 11999, GFP_KERNEL), -EBUSY);
+	assert_int_equal(mtree_alloc_rrange(&old, &start, E('x'), 4, 0, 11999, GFP_KERNEL), 0);
+	end(&old);
+	end(&new);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(copies_of_every_size_are_equal_and_independent),
+		cmocka_unit_test(a_lone_entry_is_copied),
+		cmocka_unit_test(the_copy_must_be_empty_and_of_the_same_flags),
+		cmocka_unit_test(a_copy_under_the_callers_locks),
+		cmocka_unit_test(externally_locked_trees_are_copied),
+		cmocka_unit_test(gaps_are_known_in_the_copy),
+	};
+
+	return cmocka_run_group_tests_name("dup", tests, NULL, NULL);
+}

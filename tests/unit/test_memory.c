@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_memory.c - lack of memory: every allocation of every changing call fails in turn; the call
+ * fails with -ENOMEM and changes nothing, or succeeds; nothing is leaked.
+ */
+#include "fixture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <urcu-bp.h>
+
+/* An allocator that fails from the allocation number @fail_at on, @failures times. */
+struct memory {
+	long blocks;
+	long allocations;
+	long fail_at;
+	long failures;
+};
+
+static struct memory memory;
+
+static void *memory_alloc(void *ctx, size_t size, size_t align)
+{
+	struct memory *m = ctx;
+	long number = m->allocations++;
+
+	if (number >= m->fail_at && number < m->fail_at + m->failures)
+		return NULL;
+	__atomic_add_fetch(&m->blocks, 1, __ATOMIC_RELAXED);
+	return aligned_alloc(align, size);
+}
+
+static void memory_free(void *ctx, void *block, size_t size)
+{
+	struct memory *m = ctx;
+
+	(void)size;
+	__atomic_sub_fetch(&m->blocks, 1, __ATOMIC_RELAXED);
+	free(block);
+}
+
+static const struct mt_allocator allocator = { memory_alloc, memory_free, &memory };
+
+static int set_up(void **state)
+{
+	(void)state;
+	memory = (struct memory){ 0 };
+	return 0;
+}
+
+static void never_fail(void)
+{
+	memory.allocations = 0;
+	memory.fail_at = 0;
+	memory.failures = 0;
+}
+
+static void fail_from(long number, long failures)
+{
+	memory.allocations = 0;
+	memory.fail_at = number;
+	memory.failures = failures;
+}
+
+/* A tree of @count entries of 3, a gap of 1 after each. */
+static void build(struct maple_tree *mt, unsigned int flags, unsigned long count)
+{
+	never_fail();
+	mt_init_flags(mt, flags);
+	mtree_lock(mt);
+	assert_int_equal(mt_set_allocator(mt, &allocator), 0);
+	mtree_unlock(mt);
+	fill(mt, 4, 3, 4, count);
+}
+
+static void expect_untouched(struct maple_tree *mt, unsigned long count)
+{
+	assert_true(mt_check(mt, NULL));
+	for (unsigned long i = 0; i < 4 * count + 12; i++)
+		assert_ptr_equal(mtree_load(mt, i), i < 4 || i >= 4 * count + 4 || i % 4 == 3 ?
+					 NULL : xa_mk_value(i / 4 - 1));
+}
+
+static void expect_no_leak(struct maple_tree *mt)
+{
+	never_fail();
+	mtree_destroy(mt);
+	rcu_barrier();
+	assert_int_equal(memory.blocks, 0);
+}
+
+/* The calls: each returns 0 or -ENOMEM, on a tree of @count entries. */
+typedef int (*call)(struct maple_tree *mt, unsigned long count);
+
+static int call_store(struct maple_tree *mt, unsigned long count)
+{
+	return mtree_store_range(mt, 4 * (count / 2) + 1, 4 * (count / 2) + 1, E('x'), GFP_KERNEL);
+}
+
+static int call_overwrite(struct maple_tree *mt, unsigned long count)
+{
+	return mtree_store_range(mt, count + 1, 3 * count + 1, E('x'), GFP_KERNEL);
+}
+
+static int call_append(struct maple_tree *mt, unsigned long count)
+{
+	return mtree_insert_range(mt, 4 * count + 8, 4 * count + 9, E('x'), GFP_KERNEL);
+}
+
+static int call_clear(struct maple_tree *mt, unsigned long count)
+{
+	return mtree_store_range(mt, 5, 4 * count + 1, NULL, GFP_KERNEL);
+}
+
+static int call_alloc(struct maple_tree *mt, unsigned long count)
+{
+	unsigned long start;
+
+	if (!(mt->ma_flags & MT_FLAGS_ALLOC_RANGE))
+		return call_append(mt, count);
+	return mtree_alloc_rrange(mt, &start, E('x'), 1, 4, 4 * count + 3, GFP_KERNEL);
+}
+
+static int call_store_gfp(struct maple_tree *mt, unsigned long count)
+{
+	MA_STATE(mas, mt, 2 * count, 2 * count + 7);
+	int error;
+
+	mas_lock(&mas);
+	error = mas_store_gfp(&mas, E('x'), GFP_KERNEL);
+	assert_int_equal(mas_is_err(&mas), error != 0);
+	mas_destroy(&mas);
+	mas_unlock(&mas);
+	return error;
+}
+
+static int call_mas_store(struct maple_tree *mt, unsigned long count)
+{
+	MA_STATE(mas, mt, count, 2 * count);
+	int error = 0;
+
+	mas_lock(&mas);
+	mas_store(&mas, E('x'));
+	if (mas_is_err(&mas)) {
+		error = xa_err(mas.node);
+		assert_ptr_equal(mas.node, MA_ERROR(-ENOMEM));
+	}
+	mas_destroy(&mas);
+	mas_unlock(&mas);
+	return error;
+}
+
+static int call_mas_erase(struct maple_tree *mt, unsigned long count)
+{
+	MA_STATE(mas, mt, 4 * (count / 2) + 4, 4 * (count / 2) + 4);
+	int error = 0;
+	void *old;
+
+	mas_lock(&mas);
+	old = mas_erase(&mas);
+	if (mas_is_err(&mas)) {
+		error = xa_err(mas.node);
+		assert_null(old);
+	}
+	mas_destroy(&mas);
+	mas_unlock(&mas);
+	return error;
+}
+
+static int call_prealloc(struct maple_tree *mt, unsigned long count)
+{
+	MA_STATE(mas, mt, 4 * (count / 3) + 5, 4 * (count / 3) + 5);
+	int error;
+
+	mas_lock(&mas);
+	error = mas_preallocate(&mas, E('x'), GFP_KERNEL);
+	if (error == 0) {
+		fail_from(0, 1000); /* from here on nothing may be needed */
+		mas_store_prealloc(&mas, E('x'));
+		assert_false(mas_is_err(&mas));
+	}
+	mas_unlock(&mas);
+	return error;
+}
+
+static const call calls[] = { call_store, call_overwrite, call_append, call_clear, call_alloc,
+			      call_store_gfp, call_mas_store, call_mas_erase, call_prealloc };
+
+static void fail_in_turn(call change, unsigned int flags, unsigned long count)
+{
+	struct maple_tree mt;
+	long number = 0;
+	int error;
+
+	build(&mt, flags, count);
+	do {
+		assert_true(number < 100);
+		fail_from(number++, 1000);
+		error = change(&mt, count);
+		assert_true(error == 0 || error == -ENOMEM);
+		if (error)
+			expect_untouched(&mt, count);
+	} while (error);
+	assert_true(mt_check(&mt, NULL));
+	expect_no_leak(&mt);
+}
+
+static void every_allocation_fails_in_turn(void **state)
+{
+	static const unsigned long counts[] = { 3, 7, 8, 20, 100, 1500 };
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(calls); i++) {
+		for (unsigned int flags = 0; flags < 4; flags++) {
+			for (size_t j = 0; j < LENGTH(counts); j++)
+				fail_in_turn(calls[i], flags, counts[j]);
+		}
+	}
+}
+
+static void a_failed_copy_is_left_empty(void **state)
+{
+	struct maple_tree old, new;
+	long number = 0;
+	int error;
+
+	(void)state;
+	build(&old, MT_FLAGS_ALLOC_RANGE, 300);
+	mt_init_flags(&new, MT_FLAGS_ALLOC_RANGE);
+	assert_int_equal(mt_set_allocator(&new, &allocator), 0);
+	do {
+		assert_true(number < 1000);
+		fail_from(number++, 1000);
+		error = mtree_dup(&old, &new, GFP_KERNEL);
+		assert_true(error == 0 || error == -ENOMEM);
+		if (error)
+			expect_content(&new, "");
+	} while (error);
+	assert_true(number > 20);
+	expect_untouched(&new, 300);
+	expect_untouched(&old, 300);
+	mtree_destroy(&new);
+	expect_no_leak(&old);
+}
+
+static void nomem_says_whether_to_repeat(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 9, 150);
+	unsigned int rounds = 0;
+
+	(void)state;
+	build(&mt, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU, 100);
+	fail_from(0, 1);
+	mas_lock(&mas);
+	do {
+		rounds++;
+		mas_store(&mas, E('x'));
+	} while (mas_nomem(&mas, GFP_KERNEL));
+	mas_unlock(&mas);
+	mas_destroy(&mas);
+	assert_int_equal(rounds, 2);
+	assert_ptr_equal(mtree_load(&mt, 150), E('x'));
+	assert_true(mt_check(&mt, NULL));
+
+	mas_set_range(&mas, 13, 250);
+	fail_from(0, 1000);
+	mas_lock(&mas);
+	mas_store(&mas, E('y'));
+	assert_true(mas_is_err(&mas));
+	assert_false(mas_nomem(&mas, GFP_KERNEL)); /* still none */
+	mas_destroy(&mas);
+	mas_unlock(&mas);
+	assert_ptr_equal(mtree_load(&mt, 13), E('x'));
+	assert_ptr_equal(mtree_load(&mt, 250), xa_mk_value(61));
+	expect_no_leak(&mt);
+}
+
+static void who_may_not_wait_gets_no_memory(void **state)
+{
+	static const gfp_t masks[] = { GFP_NOWAIT, GFP_ATOMIC, GFP_KERNEL & GFP_NOWAIT };
+	struct maple_tree mt;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(masks); i++) {
+		build(&mt, 0, 0);
+		assert_int_equal(mtree_store_range(&mt, 5, 9, E('a'), masks[i]), -ENOMEM);
+		assert_int_equal(memory.allocations, 0);
+		expect_content(&mt, "");
+		assert_int_equal(mtree_store(&mt, 0, E('a'), masks[i]), 0); /* needs no node */
+		expect_content(&mt, "0:a");
+		expect_no_leak(&mt);
+	}
+}
+
+static void what_was_reserved_serves_who_may_not_wait(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 5, 5);
+
+	(void)state;
+	build(&mt, MT_FLAGS_ALLOC_RANGE, 8);
+	mas_lock(&mas);
+	assert_int_equal(mas_preallocate(&mas, E('x'), GFP_KERNEL), 0);
+	fail_from(0, 1000);
+	assert_int_equal(mas_store_gfp(&mas, E('x'), GFP_NOWAIT), 0);
+	mas_destroy(&mas);
+	mas_unlock(&mas);
+	assert_ptr_equal(mtree_load(&mt, 5), E('x'));
+	expect_no_leak(&mt);
+}
+
+static void bulk_mode_fails_as_a_whole_or_not_at_all(void **state)
+{
+	struct maple_tree mt;
+	long number = 0;
+	int error;
+
+	(void)state;
+	build(&mt, 0, 0);
+	do {
+		MA_STATE(mas, &mt, 0, 0);
+
+		fail_from(number++, 100000);
+		mtree_lock(&mt);
+		error = mas_expected_entries(&mas, 500);
+		assert_true(error == 0 || error == -ENOMEM);
+		fail_from(0, 100000);
+		for (unsigned long i = 0; error == 0 && i < 500; i++) {
+			mas.index = 4 * i + 4;
+			mas.last = 4 * i + 6;
+			mas_store(&mas, xa_mk_value(i));
+			assert_false(mas_is_err(&mas));
+		}
+		mas_destroy(&mas);
+		mtree_unlock(&mt);
+	} while (error);
+	expect_untouched(&mt, 500);
+	expect_no_leak(&mt);
+}
+
+static void the_allocator_is_chosen_while_empty(void **state)
+{
+	struct maple_tree mt;
+
+	(void)state;
+	build(&mt, 0, 3);
+	assert_int_equal(mt_set_allocator(&mt, NULL), -EBUSY);
+	assert_true(memory.blocks > 0);
+	mtree_destroy(&mt);
+	rcu_barrier();
+	assert_int_equal(memory.blocks, 0);
+	assert_int_equal(mt_set_allocator(&mt, NULL), 0);
+	fill(&mt, 0, 1, 2, 10);
+	assert_int_equal(memory.blocks, 0);
+	end(&mt);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(every_allocation_fails_in_turn, set_up),
+		cmocka_unit_test_setup(a_failed_copy_is_left_empty, set_up),
+		cmocka_unit_test_setup(nomem_says_whether_to_repeat, set_up),
+		cmocka_unit_test_setup(who_may_not_wait_gets_no_memory, set_up),
+		cmocka_unit_test_setup(what_was_reserved_serves_who_may_not_wait, set_up),
+		cmocka_unit_test_setup(bulk_mode_fails_as_a_whole_or_not_at_all, set_up),
+		cmocka_unit_test_setup(the_allocator_is_chosen_while_empty, set_up),
+	};
+
+	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}

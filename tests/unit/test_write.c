@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_write.c - writes through a cursor: store, store_gfp, preallocated store, erase, bulk.
+ */
+#include "fixture.h"
+
+#include <errno.h>
+
+static struct maple_tree mt;
+
+/* 10-1f:a 20-2f:b */
+static int set_up(void **state)
+{
+	(void)state;
+	mt_init_flags(&mt, MT_FLAGS_ALLOC_RANGE);
+	mtree_store_range(&mt, 0x10, 0x1f, E('a'), GFP_KERNEL);
+	mtree_store_range(&mt, 0x20, 0x2f, E('b'), GFP_KERNEL);
+	mtree_lock(&mt);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	mtree_unlock(&mt);
+	end(&mt);
+	return 0;
+}
+
+static void expect(const char *content)
+{
+	mtree_unlock(&mt);
+	expect_content(&mt, content);
+	mtree_lock(&mt);
+}
+
+static void store_returns_what_was_there(void **state)
+{
+	MA_STATE(mas, &mt, 0x14, 0x17);
+
+	(void)state;
+	assert_ptr_equal(mas_store(&mas, E('c')), E('a'));
+	assert_int_equal(mas.index, 0x14);
+	assert_int_equal(mas.last, 0x17);
+	expect("10-13:a 14-17:c 18-1f:a 20-2f:b");
+	mas_set_range(&mas, 0, 3);
+	assert_null(mas_store(&mas, E('d')));
+	mas_set_range(&mas, 0x12, 0x25);
+	assert_ptr_equal(mas_store(&mas, E('e')), E('a'));
+	expect("0-3:d 10-11:a 12-25:e 26-2f:b");
+}
+
+static void an_inverted_range_is_an_error(void **state)
+{
+	MA_STATE(mas, &mt, 9, 8);
+
+	(void)state;
+	assert_int_equal(mas_store_gfp(&mas, E('c'), GFP_KERNEL), -EINVAL);
+	mas_set_range(&mas, 9, 8);
+	mas_store(&mas, E('c'));
+	assert_true(mas_is_err(&mas));
+	assert_int_equal(mas.status, ma_error);
+	assert_ptr_equal(mas.node, MA_ERROR(-EINVAL));
+	assert_int_equal(xa_err(mas.node), -EINVAL);
+	assert_false(mas_nomem(&mas, GFP_KERNEL)); /* not a lack of memory: no use to repeat */
+	expect("10-1f:a 20-2f:b");
+}
+
+static void a_cursor_stands_on_what_it_wrote(void **state)
+{
+	MA_STATE(mas, &mt, 0x18, 0x27);
+
+	(void)state;
+	assert_int_equal(mas_store_gfp(&mas, E('c'), GFP_KERNEL), 0);
+	assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('b'));
+	expect_place(&mas, 0x28, 0x2f, ma_active);
+	assert_ptr_equal(mas_prev(&mas, 0), E('c'));
+	assert_ptr_equal(mas_prev(&mas, 0), E('a'));
+	expect_place(&mas, 0x10, 0x17, ma_active);
+}
+
+static void a_found_range_may_be_narrowed_and_stored(void **state)
+{
+	MA_STATE(mas, &mt, 0, 0);
+
+	(void)state;
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('a'));
+	__mas_set_range(&mas, 0x12, 0x13);
+	assert_int_equal(mas_store_gfp(&mas, NULL, GFP_KERNEL), 0);
+	expect("10-11:a 14-1f:a 20-2f:b");
+	mas_set(&mas, 0x20);
+	assert_ptr_equal(mas_walk(&mas), E('b'));
+	mas.last = 0x3f; /* beyond the range */
+	assert_int_equal(mas_store_gfp(&mas, E('c'), GFP_KERNEL), 0);
+	expect("10-11:a 14-1f:a 20-3f:c");
+}
+
+static void erase_while_iterating(void **state)
+{
+	MA_STATE(mas, &mt, 0, 0);
+	unsigned long count = 0;
+	void *entry;
+
+	(void)state;
+	mtree_unlock(&mt);
+	fill(&mt, 0x100, 3, 4, 2000);
+	mtree_lock(&mt);
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		if (count++ % 2 == 0)
+			assert_ptr_equal(mas_erase(&mas), entry);
+	}
+	assert_int_equal(count, 2002);
+	count = 0;
+	mas_set(&mas, 0);
+	mas_for_each(&mas, entry, ULONG_MAX)
+		count++;
+	assert_int_equal(count, 1001);
+	mas_set(&mas, 0);
+	mas_for_each(&mas, entry, ULONG_MAX)
+		assert_ptr_equal(mas_erase(&mas), entry);
+	expect("");
+}
+
+static void store_while_iterating(void **state)
+{
+	MA_STATE(mas, &mt, 0, 0);
+	void *entry;
+
+	(void)state;
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		mas.last = mas.index + 3;
+		mas_store(&mas, E('x'));
+	}
+	expect("10-13:x 14-17:x 18-1b:x 1c-1f:x 20-23:x 24-27:x 28-2b:x 2c-2f:x");
+}
+
+static void a_preallocated_store_needs_no_memory(void **state)
+{
+	MA_STATE(mas, &mt, 0x14, 0x17);
+
+	(void)state;
+	assert_int_equal(mas_preallocate(&mas, E('c'), GFP_KERNEL), 0);
+	mas_store_prealloc(&mas, E('c'));
+	assert_int_equal(mas.index, 0x14);
+	assert_int_equal(mas.last, 0x17);
+	mas_set_range(&mas, 0, ULONG_MAX);
+	assert_int_equal(mas_preallocate(&mas, NULL, GFP_KERNEL), 0);
+	mas_destroy(&mas); /* thought better of it */
+	expect("10-13:a 14-17:c 18-1f:a 20-2f:b");
+	mas_destroy(&mas); /* always allowed */
+	mas_set_range(&mas, 0x10, 0x1f);
+	assert_int_equal(mas_preallocate(&mas, NULL, GFP_KERNEL), 0);
+	mas_store_prealloc(&mas, NULL);
+	expect("20-2f:b");
+}
+
+static void erase_reports_the_range(void **state)
+{
+	MA_STATE(mas, &mt, 0x25, 0x25);
+
+	(void)state;
+	assert_ptr_equal(mas_erase(&mas), E('b'));
+	assert_int_equal(mas.index, 0x20);
+	assert_int_equal(mas.last, 0x2f);
+	mas_set(&mas, 0x25);
+	assert_null(mas_erase(&mas));
+	expect("10-1f:a");
+}
+
+static void bulk_load(unsigned int flags)
+{
+	struct maple_tree bulk;
+	MA_STATE(mas, &bulk, 0, 0);
+
+	mt_init_flags(&bulk, flags);
+	mtree_lock(&bulk);
+	assert_int_equal(mas_expected_entries(&mas, 10000), 0);
+	for (unsigned long i = 0; i < 10000; i++) {
+		mas.index = i * 10;
+		mas.last = i * 10 + (i % 3 ? 9 : 4); /* with gaps and without */
+		mas_store(&mas, xa_mk_value(i));
+		assert_false(mas_is_err(&mas));
+	}
+	mas_destroy(&mas);
+	assert_true(mt_check(&bulk, NULL));
+	mtree_unlock(&bulk);
+	for (unsigned long i = 0; i < 10000; i++) {
+		assert_ptr_equal(mtree_load(&bulk, i * 10), xa_mk_value(i));
+		assert_ptr_equal(mtree_load(&bulk, i * 10 + 9), i % 3 ? xa_mk_value(i) : NULL);
+	}
+	end(&bulk);
+}
+
+static void bulk_mode_loads_ascending_entries(void **state)
+{
+	(void)state;
+	bulk_load(0);
+	bulk_load(MT_FLAGS_ALLOC_RANGE);
+}
+
+static void bulk_mode_may_store_less_than_expected(void **state)
+{
+	struct maple_tree bulk;
+	MA_STATE(mas, &bulk, 0, 0);
+
+	(void)state;
+	mt_init(&bulk);
+	mtree_lock(&bulk);
+	assert_int_equal(mas_expected_entries(&mas, 1000), 0);
+	mas.index = 5;
+	mas.last = 6;
+	mas_store(&mas, E('a'));
+	mas_destroy(&mas);
+	mtree_unlock(&bulk);
+	expect_content(&bulk, "5-6:a");
+	end(&bulk);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(store_returns_what_was_there, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_inverted_range_is_an_error, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_cursor_stands_on_what_it_wrote, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_found_range_may_be_narrowed_and_stored, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(erase_while_iterating, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(store_while_iterating, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_preallocated_store_needs_no_memory, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(erase_reports_the_range, set_up, tear_down),
+		cmocka_unit_test(bulk_mode_loads_ascending_entries),
+		cmocka_unit_test(bulk_mode_may_store_less_than_expected),
+	};
+
+	return cmocka_run_group_tests_name("write", tests, NULL, NULL);
+}
