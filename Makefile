@@ -1,6 +1,6 @@
 # Front end to meson: one build directory per purpose under $(BUILD).
 #
-#   make                      optimised build in build/release
+#   make                      optimised build, without the tests, in build/release
 #   make check                every test suite: assertions on, then ASan + UBSan
 #   make conformance          the recorded calls alone
 #   make model OPS= SEED=     random operations against the model
@@ -62,7 +62,7 @@ clean:
 	rm -rf $(BUILD)
 
 $(RELEASE)/build.ninja:
-	$(MESON) setup $(RELEASE) --buildtype=release
+	$(MESON) setup $(RELEASE) --buildtype=release -Dtests=false
 
 $(DEBUG)/build.ninja:
 	$(MESON) setup $(DEBUG)

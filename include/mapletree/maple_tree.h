@@ -408,6 +408,7 @@ struct mt_node;
  * @tree:    the tree.
  * @node:    the tagged leaf while active, MA_ERROR(err) after an error.
  * @min, @max: what @node covers: min <= index <= last <= max while active.
+ * @version: of @node when the cursor read it: in RCU mode it may change meanwhile.
  * @reserve: nodes kept for a store that must not fail, linked; mas_destroy() gives them back.
  * @reserve_count: how many; @reserve_wanted: how many the last failed store would have needed.
  * @status:  where the cursor stands. May be set by hand to ma_start.
@@ -420,6 +421,7 @@ struct ma_state {
 	struct maple_enode *node;
 	unsigned long min;
 	unsigned long max;
+	unsigned long version;
 	struct mt_node *reserve;
 	unsigned int reserve_count;
 	unsigned int reserve_wanted;
@@ -431,8 +433,8 @@ struct ma_state {
 #define MA_ERROR(err) ((struct maple_enode *)(((unsigned long)(err) << 2) | 2UL))
 
 #define MA_STATE(name, mt, first, lst) \
-	struct ma_state name = { (first), (lst), (mt), NULL, 0, ULONG_MAX, NULL, 0, 0, \
-				 ma_start, 0, 0 }
+	struct ma_state name = { (unsigned long)(first), (unsigned long)(lst), (mt), NULL, 0, \
+				 ULONG_MAX, 0, NULL, 0, 0, ma_start, 0, 0 }
 
 #define mas_lock(mas)                      mtree_lock((mas)->tree)
 #define mas_unlock(mas)                    mtree_unlock((mas)->tree)

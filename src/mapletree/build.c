@@ -39,7 +39,7 @@ static void finish_node(struct builder *b, unsigned long last)
 		if (b->kind == KIND_GAPS)
 			node->gaps.gap[i] = 0;
 	}
-	*node_meta(node, b->kind) = (struct node_meta){ .end = (unsigned char)(b->pos - 1) };
+	node_set_end(node, b->kind, b->pos - 1);
 	item->last = last;
 	item->slot = enode_make(node, b->kind);
 	item->gap = b->gaps ? gap_widest(node, b->kind, b->next_min, last) : 0;
@@ -62,12 +62,10 @@ static unsigned int room(struct builder *b)
 static void put_run(struct builder *b, struct mt_node *old, unsigned long max, unsigned int from,
 		    unsigned int to)
 {
-	unsigned int end = node_end(old, b->kind);
-
 	while (from < to) {
 		unsigned int left = room(b);
 		unsigned int n = to - from < left ? to - from : left;
-		unsigned long last = slot_last(old, from + n - 1, end, max);
+		unsigned long last = slot_last(old, b->kind, from + n - 1, max);
 
 		memcpy(&b->node->pivot[b->pos], &old->pivot[from], (n - 1) * sizeof(long));
 		memcpy(&node_slots(b->node, b->kind)[b->pos], &node_slots(old, b->kind)[from],

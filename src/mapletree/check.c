@@ -67,7 +67,7 @@ static bool check_leaf(struct audit *audit, struct mt_node *leaf)
 {
 	unsigned int i;
 
-	for (i = 0; i <= leaf->wide.meta.end; i++) {
+	for (i = 0; i <= node_end(leaf, KIND_LEAF); i++) {
 		bool gap = !leaf->wide.slot[i];
 
 		if (gap && audit->after_gap)
@@ -118,7 +118,7 @@ static bool check_node(struct audit *audit, struct maple_enode *enode, unsigned 
 	end = node_end(node, kind);
 	for (i = 0; i <= end; i++)
 		if (!check_child(audit, node, kind, i, level, slot_first(node, i, min),
-				 slot_last(node, i, end, max)))
+				 slot_last(node, kind, i, max)))
 			return false;
 	return true;
 }
@@ -141,9 +141,9 @@ static bool check_tree(struct maple_tree *mt)
 	leaf = enode_node(root);
 	if (audit.height > 1)
 		return node_end(leaf, inner_kind(mt)) ? true : broken("the root has one child");
-	if (leaf->wide.meta.end == 0 && !leaf->wide.slot[0])
+	if (node_end(leaf, KIND_LEAF) == 0 && !leaf->wide.slot[0])
 		return broken("the tree holds nothing, but has a node");
-	if (leaf->wide.meta.end == 1 && leaf->wide.pivot[0] == 0 && !leaf->wide.slot[1] &&
+	if (node_end(leaf, KIND_LEAF) == 1 && leaf->wide.pivot[0] == 0 && !leaf->wide.slot[1] &&
 	    entry_fits_root(leaf->wide.slot[0]))
 		return broken("a lone entry at 0 stands in a node");
 	return true;

@@ -49,7 +49,7 @@ static void print_node(struct printer p, struct maple_enode *enode, unsigned lon
 	p.depth++;
 	for (i = 0; i <= end; i++) {
 		unsigned long first = slot_first(node, i, min);
-		unsigned long last = slot_last(node, i, end, max);
+		unsigned long last = slot_last(node, kind, i, max);
 
 		if (kind == KIND_LEAF)
 			print_entry(p, slot_load(node, kind, i), first, last);

@@ -8,12 +8,12 @@
 
 static unsigned long widest_in_leaf(struct mt_node *leaf, unsigned long min, unsigned long max)
 {
-	unsigned int end = leaf->wide.meta.end;
+	unsigned int end = node_end(leaf, KIND_LEAF);
 	unsigned long widest = 0, first = min;
 	unsigned int i;
 
 	for (i = 0; i <= end; i++) {
-		unsigned long last = slot_last(leaf, i, end, max);
+		unsigned long last = slot_last(leaf, KIND_LEAF, i, max);
 
 		if (!leaf->wide.slot[i] && last - first + 1 > widest)
 			widest = last - first + 1;
@@ -102,10 +102,11 @@ static bool search_below(const struct mt_area *want, struct place at, unsigned l
 	bool upwards = want->fit == MT_FIT_LOWEST;
 	unsigned int n;
 
-	for (n = 0; n <= high - low; n++) {
+	/* a reader may see the leaf change between the two searches: then high < low is possible */
+	for (n = 0; low + n <= high; n++) {
 		unsigned int i = upwards ? low + n : high - n;
 		struct place slot = { NULL, slot_first(node, i, at.min),
-				      slot_last(node, i, end, at.max) };
+				      slot_last(node, kind, i, at.max) };
 
 		if (search_slot(want, node, kind, i, slot, start))
 			return true;

@@ -42,9 +42,22 @@ static void *step_up(struct ma_state *mas, unsigned long max, bool gaps,
 		if (mas->last >= max)
 			return end_at(mas, at_end);
 		entry = walk_up(mas);
+		if (!mas->node)
+			return entry;
 		mas->status = ma_active;
 	} while (!entry && !gaps);
 	return entry;
+}
+
+/* Going down in a tree without nodes: what is left is index 0. */
+static void *rootless_at_0(struct ma_state *mas, unsigned long min)
+{
+	if (root_load(mas->tree) && min > 0) {
+		mas->index = 1;
+		mas->last = ULONG_MAX;
+		return end_at(mas, ma_underflow);
+	}
+	return walk_to(mas, 0);
 }
 
 static void *step_down(struct ma_state *mas, unsigned long min, bool gaps)
@@ -55,6 +68,8 @@ static void *step_down(struct ma_state *mas, unsigned long min, bool gaps)
 		if (mas->index <= min)
 			return end_at(mas, ma_underflow);
 		entry = walk_down(mas);
+		if (!mas->node)
+			return entry || gaps ? entry : rootless_at_0(mas, min);
 		mas->status = ma_active;
 	} while (!entry && !gaps);
 	return entry;
@@ -68,20 +83,25 @@ static inline void *next_in_leaf(struct ma_state *mas, unsigned long max)
 {
 	struct mt_node *leaf = enode_node(mas->node);
 	unsigned int offset = mas->offset;
-	unsigned long last;
+	unsigned long below, last;
 	void *entry;
 
+	if (mas->status != ma_active || !mas->node)
+		return NULL;
 	do {
-		if (mas->status != ma_active || !mas->node || offset == mas->end)
+		if (offset == WIDE_SLOTS - 1)
 			return NULL;
-		last = leaf->wide.pivot[offset];
-		if (last >= max)
+		below = pivot_load(leaf, offset);
+		if (below >= max || below >= mas->max)
 			return NULL;
 		entry = slot_load(leaf, KIND_LEAF, ++offset);
 	} while (!entry);
+	last = slot_last(leaf, KIND_LEAF, offset, mas->max);
+	if (!leaf_unchanged(leaf, mas->version))
+		return NULL;
 	mas->offset = (unsigned char)offset;
-	mas->index = last + 1;
-	mas->last = slot_last(leaf, offset, mas->end, mas->max);
+	mas->index = below + 1;
+	mas->last = last;
 	return entry;
 }
 
@@ -94,16 +114,6 @@ static void *rootless_above(struct ma_state *mas)
 	}
 	mas->node = NULL;
 	return end_at(mas, ma_none);
-}
-
-static void *rootless_at_0(struct ma_state *mas, unsigned long min)
-{
-	if (root_load(mas->tree) && min > 0) {
-		mas->index = 1;
-		mas->last = ULONG_MAX;
-		return end_at(mas, ma_underflow);
-	}
-	return walk_to(mas, 0);
 }
 
 static void *rootless_below(struct ma_state *mas)

@@ -57,6 +57,7 @@ static void stand_at(struct ma_state *mas, const struct mt_place *place)
 	mas->max = place->max;
 	mas->offset = place->offset;
 	mas->end = place->end;
+	mas->version = leaf_version(place->node);
 	mas->status = ma_active;
 }
 

@@ -16,7 +16,11 @@
  *   slot[i] == NULL, gap[i] == 0 for every i > end
  *   leaf: no two neighbouring slots are NULL, across leaves neither
  *   gap[i] == widest run of indexes without entry below slot i
- * In RCU mode a published node changes only in whole slots and gaps, each by one atomic store.
+ *
+ * In RCU mode a published inner node changes only in whole slots and gaps. A published leaf may
+ * change in place too, one word after the other, so that every single store leads from a leaf that
+ * means something to one that does (see publish.c). Before each such store the version of the leaf
+ * is raised, and readers that find it changed look again.
  */
 #ifndef MT_NODE_H
 #define MT_NODE_H
@@ -38,21 +42,19 @@
 
 enum node_kind { KIND_LEAF, KIND_INNER, KIND_GAPS };
 
-/* One word: the last slot in use. */
-struct node_meta {
-	unsigned char end;
-	unsigned char unused[sizeof(long) - 1];
-};
+/* The meta word: the last slot in use in its low byte, the version above it. */
+#define META_END_MASK    0xfful
+#define META_VERSION_ONE 0x100ul
 
 struct node_wide {
 	unsigned long pivot[WIDE_SLOTS - 1];
-	struct node_meta meta;
+	unsigned long meta;
 	void *slot[WIDE_SLOTS];
 };
 
 struct node_gaps {
 	unsigned long pivot[GAPS_SLOTS - 1];
-	struct node_meta meta;
+	unsigned long meta;
 	void *slot[GAPS_SLOTS];
 	unsigned long gap[GAPS_SLOTS];
 };
@@ -119,14 +121,42 @@ static inline unsigned int kind_min_slots(enum node_kind kind)
 	return (kind_slots(kind) + 2) / 3;
 }
 
-static inline struct node_meta *node_meta(struct mt_node *node, enum node_kind kind)
-{
-	return kind == KIND_GAPS ? &node->gaps.meta : &node->wide.meta;
-}
-
+/* node_end - the last slot in use; for writers. */
 static inline unsigned int node_end(const struct mt_node *node, enum node_kind kind)
 {
-	return kind == KIND_GAPS ? node->gaps.meta.end : node->wide.meta.end;
+	return (kind == KIND_GAPS ? node->gaps.meta : node->wide.meta) & META_END_MASK;
+}
+
+/* node_set_end - for nodes no reader can see. */
+static inline void node_set_end(struct mt_node *node, enum node_kind kind, unsigned int end)
+{
+	if (kind == KIND_GAPS)
+		node->gaps.meta = end;
+	else
+		node->wide.meta = end;
+}
+
+/*
+ * leaf_version, leaf_unchanged - a reader's bracket around what it reads of a leaf. All is of one
+ * state of the leaf if the version at the end is the one at the beginning.
+ */
+static inline unsigned long leaf_version(const struct mt_node *leaf)
+{
+	return __atomic_load_n(&leaf->wide.meta, __ATOMIC_ACQUIRE);
+}
+
+static inline bool leaf_unchanged(const struct mt_node *leaf, unsigned long version)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&leaf->wide.meta, __ATOMIC_RELAXED) == version;
+}
+
+/* leaf_raise_version - before each store to a published leaf; lock held. */
+static inline void leaf_raise_version(struct mt_node *leaf, unsigned int end)
+{
+	unsigned long version = (leaf->wide.meta & ~META_END_MASK) + META_VERSION_ONE;
+
+	__atomic_store_n(&leaf->wide.meta, version | end, __ATOMIC_RELEASE);
 }
 
 static inline void **node_slots(struct mt_node *node, enum node_kind kind)
@@ -164,17 +194,30 @@ static inline void gap_set(struct mt_node *node, unsigned int offset, unsigned l
 	__atomic_store_n(&node->gaps.gap[offset], gap, __ATOMIC_RELAXED);
 }
 
+/* pivot_load - a pivot as a reader sees it; pairs with pivot_publish(). */
+static inline unsigned long pivot_load(const struct mt_node *node, unsigned int offset)
+{
+	return __atomic_load_n(&node->pivot[offset], __ATOMIC_RELAXED);
+}
+
+static inline void pivot_publish(struct mt_node *node, unsigned int offset, unsigned long pivot)
+{
+	__atomic_store_n(&node->pivot[offset], pivot, __ATOMIC_RELEASE);
+}
+
 /* slot_first, slot_last - the bounds of a slot of a node that covers [min, max]. */
 static inline unsigned long slot_first(const struct mt_node *node, unsigned int offset,
 				       unsigned long min)
 {
-	return offset ? node->pivot[offset - 1] + 1 : min;
+	return offset ? pivot_load(node, offset - 1) + 1 : min;
 }
 
-static inline unsigned long slot_last(const struct mt_node *node, unsigned int offset,
-				      unsigned int end, unsigned long max)
+static inline unsigned long slot_last(const struct mt_node *node, enum node_kind kind,
+				      unsigned int offset, unsigned long max)
 {
-	return offset < end ? node->pivot[offset] : max;
+	unsigned long pivot = offset < kind_slots(kind) - 1 ? pivot_load(node, offset) : max;
+
+	return pivot < max ? pivot : max;
 }
 
 /* inner_kind - which kind a tree's inner nodes are. */

@@ -26,7 +26,7 @@ static unsigned int descend(struct mt_step *step, unsigned int from, struct mapl
 			return from;
 		enode = slot_child(s->node, s->kind, s->offset);
 		min = slot_first(s->node, s->offset, min);
-		max = slot_last(s->node, s->offset, s->end, max);
+		max = slot_last(s->node, s->kind, s->offset, max);
 	}
 }
 
@@ -40,16 +40,14 @@ static void make_virtual_leaf(struct mt_path *path, void *root)
 		leaf->wide.pivot[i] = ULONG_MAX;
 	leaf->wide.slot[0] = root;
 	leaf->wide.slot[1] = NULL;
-	leaf->wide.meta.end = 0;
-	if (root) {
+	node_set_end(leaf, KIND_LEAF, root ? 1 : 0);
+	if (root)
 		leaf->wide.pivot[0] = 0;
-		leaf->wide.meta.end = 1;
-	}
 }
 
 static unsigned long step_last(const struct mt_step *s)
 {
-	return slot_last(s->node, s->offset, s->end, s->max);
+	return slot_last(s->node, s->kind, s->offset, s->max);
 }
 
 void path_walk(struct mt_path *path, struct maple_tree *mt, unsigned long first,

@@ -14,7 +14,7 @@ static void fill_items(struct mt_plan *plan, const struct mt_step *left,
 		       void *entry)
 {
 	unsigned long left_first = slot_first(left->node, left->offset, left->min);
-	unsigned long right_last = slot_last(right->node, right->offset, right->end, right->max);
+	unsigned long right_last = slot_last(right->node, right->kind, right->offset, right->max);
 	struct mt_item *item = plan->items.item;
 
 	if (left_first < first)
@@ -46,10 +46,10 @@ static struct mt_item content_item(const struct mt_plan *plan, unsigned int i)
 
 	if (s->side == SIBLING_LEFT) {
 		struct mt_node *sibling = enode_node(s->sibling);
-		unsigned int end = sibling->wide.meta.end;
+		unsigned int end = node_end(sibling, KIND_LEAF);
 
 		if (i <= end)
-			return (struct mt_item){ slot_last(sibling, i, end, s->left->min - 1),
+			return (struct mt_item){ slot_last(sibling, KIND_LEAF, i, s->left->min - 1),
 						 sibling->wide.slot[i], 0 };
 		i -= end + 1;
 	}
@@ -60,7 +60,7 @@ static struct mt_item content_item(const struct mt_plan *plan, unsigned int i)
 		return plan->items.item[i];
 	i += s->keep_right_from - plan->items.count;
 	if (i <= s->right->end)
-		return (struct mt_item){ slot_last(right, i, s->right->end, s->right->max),
+		return (struct mt_item){ slot_last(right, KIND_LEAF, i, s->right->max),
 					 right->wide.slot[i], 0 };
 	i -= s->right->end + 1u;
 	return (struct mt_item){ ULONG_MAX, enode_node(s->sibling)->wide.slot[i], 0 };
@@ -149,7 +149,7 @@ static void take_sibling(struct mt_splice *s, const struct mt_step *left_parent,
 	if (s->side == SIBLING_LEFT)
 		s->min = slot_first(parent->node, offset, parent->min);
 	else
-		s->max = slot_last(parent->node, offset, parent->end, parent->max);
+		s->max = slot_last(parent->node, parent->kind, offset, parent->max);
 	s->total += (unsigned char)(node_end(enode_node(s->sibling), s->left->kind) + 1);
 }
 
@@ -190,6 +190,44 @@ static unsigned int count_retired(const struct mt_plan *plan, struct mt_path *pa
 	return count;
 }
 
+/* Only the boundary between two neighbouring ranges of a leaf moves. */
+static bool moves_boundary(const struct mt_plan *plan)
+{
+	const struct mt_splice *s = &plan->level[0];
+	void **slot = &s->left->node->wide.slot[s->keep_left];
+
+	return same_node(s) && s->inserted == 2 && s->keep_right_from - s->keep_left == 2 &&
+	       plan->items.item[0].slot == slot[0] && plan->items.item[1].slot == slot[1];
+}
+
+/* An entry comes into the gap that ends a leaf, or leaves nothing but a gap there. */
+static bool changes_tail(const struct mt_plan *plan)
+{
+	const struct mt_splice *s = &plan->level[0];
+	void **slot = s->left->node->wide.slot;
+	unsigned int i, entries = 0;
+
+	if (!same_node(s) || s->keep_right_from <= s->right->end || s->total > WIDE_SLOTS)
+		return false;
+	for (i = s->keep_left; i < s->keep_right_from; i++)
+		entries += slot[i] != NULL;
+	if (s->inserted > 1)
+		return entries == 0;
+	return entries == 1 && !plan->items.item[0].slot;
+}
+
+/* Whether a live leaf can take the write, and how. */
+static bool plan_in_leaf(struct mt_plan *plan, bool join, bool in_rcu)
+{
+	if (moves_boundary(plan))
+		plan->publish = PUBLISH_PIVOT;
+	else if (in_rcu && !join && changes_tail(plan))
+		plan->publish = PUBLISH_TAIL;
+	else
+		return false;
+	return true;
+}
+
 /* Whether planning stops at this level, and how. */
 static bool plan_top(struct mt_plan *plan, const struct maple_tree *mt,
 		     const struct mt_path *path, const struct mt_splice *s, bool join)
@@ -200,6 +238,8 @@ static bool plan_top(struct mt_plan *plan, const struct maple_tree *mt,
 		plan->publish = PUBLISH_SLOT;
 		return true;
 	}
+	if (plan->top == 0 && plan_in_leaf(plan, join, mt_in_rcu(mt)))
+		return true;
 	if (same_node(s) && s->total <= kind_slots(s->left->kind) && !join && !mt_in_rcu(mt)) {
 		plan->publish = PUBLISH_SPLICE;
 		return true;

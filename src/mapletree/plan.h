@@ -60,6 +60,10 @@ struct mt_splice {
  *   PUBLISH_NOTHING   yes   nothing
  *   PUBLISH_VALUE     yes   the root word: NULL or a lone entry at 0
  *   PUBLISH_SLOT      yes   one slot of a live node, its bounds unchanged
+ *   PUBLISH_PIVOT     yes   one pivot of a live leaf: a boundary between two ranges moves
+ *   PUBLISH_TAIL      yes   the last pivots of a live leaf and one slot: an entry comes into the
+ *                           gap that ends the leaf, or goes from there; only the store of the
+ *                           slot changes what an index holds
  *   PUBLISH_SPLICE    no    pivots and slots of a live node
  *   PUBLISH_ROOT      yes   the root word: a node
  *   PUBLISH_GROW      yes   the root word: a new node above those built
@@ -68,6 +72,8 @@ enum publish_kind {
 	PUBLISH_NOTHING,
 	PUBLISH_VALUE,
 	PUBLISH_SLOT,
+	PUBLISH_PIVOT,
+	PUBLISH_TAIL,
 	PUBLISH_SPLICE,
 	PUBLISH_ROOT,
 	PUBLISH_GROW,

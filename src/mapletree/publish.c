@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * publish.c - the stores that make a write visible: a slot, the root, or, without readers, a
- * splice in place.
+ * publish.c - the stores that make a write visible: a slot, the root, a few words of a leaf, or,
+ * without readers, a splice in place.
  *
- * Each release store pairs with the acquire load of the same word by a reader going down: who
- * sees the new pointer sees the nodes built behind it.
+ * Each release store of a pointer pairs with the acquire load of the same word by a reader going
+ * down: who sees the new pointer sees the nodes built behind it.
+ *
+ * A live leaf changes word by word. Before each word its version is raised, so a reader that found
+ * the same version before and after saw the leaf either before or after one single word, never a
+ * mixture of several; and each word by itself leads from one meaningful leaf to another. A reader
+ * that has to look again does so because a writer got on: it never waits for one.
  */
 #include "publish.h"
 
@@ -26,6 +31,8 @@ void publish_root(struct maple_tree *mt, void *root, unsigned int height)
 
 static void publish_slot(const struct mt_step *s, const struct mt_item *item)
 {
+	if (s->kind == KIND_LEAF)
+		leaf_raise_version(s->node, s->end);
 	if (s->kind == KIND_GAPS)
 		gap_set(s->node, s->offset, item->gap);
 	slot_publish(s->node, s->kind, s->offset, item->slot);
@@ -59,7 +66,7 @@ static void pad_tail(struct mt_node *node, enum node_kind kind, unsigned int old
 		if (kind == KIND_GAPS)
 			node->gaps.gap[i] = 0;
 	}
-	*node_meta(node, kind) = (struct node_meta){ .end = (unsigned char)end };
+	node_set_end(node, kind, end);
 }
 
 /* Changes a node where it is; nobody may be reading. */
@@ -86,6 +93,43 @@ static void splice_in_place(const struct mt_splice *s, const struct mt_items *bu
 	pad_tail(node, kind, s->right->end, end);
 }
 
+static void publish_pivot(struct mt_node *leaf, unsigned int offset, unsigned long pivot,
+			  unsigned int end)
+{
+	leaf_raise_version(leaf, end);
+	pivot_publish(leaf, offset, pivot);
+}
+
+/*
+ * An entry comes into the gap that ends a leaf: the gap is divided first, then the slot filled.
+ * Until then all of it is free, and where the divided gap ends is nobody's promise.
+ */
+static void fill_tail(struct mt_node *leaf, const struct mt_plan *plan)
+{
+	const struct mt_splice *s = &plan->level[0];
+	const struct mt_items *items = &plan->items;
+	unsigned int end = s->total - 1u;
+	unsigned int i;
+
+	for (i = 0; i + 1 < items->count; i++)
+		publish_pivot(leaf, s->keep_left + i, items->item[i].last, end);
+	leaf_raise_version(leaf, end);
+	slot_publish(leaf, KIND_LEAF, s->keep_left + plan->own, items->item[plan->own].slot);
+}
+
+/* The last entry of a leaf goes: its slot first, then the bounds of the gaps, last one first. */
+static void clear_tail(struct mt_node *leaf, const struct mt_splice *s)
+{
+	unsigned int i;
+
+	for (i = s->keep_left; !leaf->wide.slot[i]; i++)
+		;
+	leaf_raise_version(leaf, s->right->end);
+	slot_publish(leaf, KIND_LEAF, i, NULL);
+	for (i = s->right->end; i-- > s->keep_left;)
+		publish_pivot(leaf, i, ULONG_MAX, s->keep_left);
+}
+
 static void place_at_step(const struct mt_step *leaf, struct mt_place *place)
 {
 	place->node = leaf->node;
@@ -103,7 +147,7 @@ static void place_in_leaf(const struct mt_plan *plan, const struct mt_step *leaf
 	place->end = (unsigned char)(plan->level[0].total - 1);
 }
 
-/* The two kinds that change a live node: a slot of it, or more. */
+/* The kinds that change a live node. */
 static void publish_in_node(struct maple_tree *mt, const struct mt_plan *plan,
 			    struct mt_path *path, const struct mt_items *built,
 			    struct mt_place *place)
@@ -113,6 +157,12 @@ static void publish_in_node(struct maple_tree *mt, const struct mt_plan *plan,
 
 	if (plan->publish == PUBLISH_SLOT) {
 		publish_slot(s->left, &built->item[0]);
+	} else if (plan->publish == PUBLISH_PIVOT) {
+		publish_pivot(s->left->node, s->keep_left, built->item[0].last, s->left->end);
+	} else if (plan->publish == PUBLISH_TAIL && built->count > 1) {
+		fill_tail(s->left->node, plan);
+	} else if (plan->publish == PUBLISH_TAIL) {
+		clear_tail(s->left->node, s);
 	} else {
 		retire_dropped(mt, path, step, NULL);
 		splice_in_place(s, built);
@@ -136,6 +186,8 @@ void publish_write(struct maple_tree *mt, const struct mt_plan *plan, struct mt_
 		publish_root(mt, plan->value, 0);
 		break;
 	case PUBLISH_SLOT:
+	case PUBLISH_PIVOT:
+	case PUBLISH_TAIL:
 	case PUBLISH_SPLICE:
 		publish_in_node(mt, plan, path, built, place);
 		break;

@@ -21,11 +21,11 @@ static inline unsigned int count_below(const unsigned long *pivot, unsigned int 
 
 #pragma GCC unroll 16
 	for (i = 0; i + 1 < count; i += 2) {
-		even += pivot[i] < index;
-		odd += pivot[i + 1] < index;
+		even += __atomic_load_n(&pivot[i], __ATOMIC_RELAXED) < index;
+		odd += __atomic_load_n(&pivot[i + 1], __ATOMIC_RELAXED) < index;
 	}
 	if (count & 1)
-		even += pivot[count - 1] < index;
+		even += __atomic_load_n(&pivot[count - 1], __ATOMIC_RELAXED) < index;
 	return even + odd;
 }
 

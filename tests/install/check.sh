@@ -62,7 +62,7 @@ shared()
 {
 	# shellcheck disable=SC2046 # flags are words
 	$3 -x "$4" -Wall -Wextra -Werror -o "$work/shared" "$here/$1.c" -x none \
-		$(config --cflags --libs "$2") &&
+		$(config --cflags --libs "$2") -Wl,-rpath-link,"$dest$libdir" &&
 		readelf -d "$work/shared" | grep -q "NEEDED.*lib$2.so.0" &&
 		LD_LIBRARY_PATH=$dest$libdir "$work/shared"
 }

@@ -110,7 +110,7 @@ static double seconds(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec + now.tv_nsec / 1e9;
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 static unsigned int shares(const struct options *options)

@@ -92,7 +92,7 @@ bool oracle_vacant(const struct oracle *oracle, unsigned long first, unsigned lo
 static void follow_lone(struct oracle *oracle, unsigned long first, unsigned long last,
 			const void *entry)
 {
-	bool at_zero = first == 0 && last == 0 && entry && !xa_is_zero(entry);
+	bool at_zero = first == 0 && last == 0 && entry && !xa_is_internal(entry);
 
 	if (oracle_empty(oracle))
 		oracle->lone = at_zero ? lone_yes : lone_no;

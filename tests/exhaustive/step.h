@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * step.h - one write on one shape, with every check there is; and all reads of one shape.
+ *
+ * Each returns NULL, or what was wrong.
+ */
+#ifndef EXHAUSTIVE_STEP_H
+#define EXHAUSTIVE_STEP_H
+
+#include "shape.h"
+
+/* What is stored: a new entry, NULL, the entry that is at the first (last) index, a zero entry. */
+enum write_kind { WRITE_ENTRY, WRITE_GAP, WRITE_LIKE_FIRST, WRITE_LIKE_LAST, WRITE_ZERO };
+
+/* A store over the points @first .. @last. */
+struct write {
+	enum write_kind kind;
+	unsigned int first;
+	unsigned int last;
+};
+
+/* @flags: of the trees; @points: see shape.h. */
+struct world {
+	struct heap heap;
+	unsigned int flags;
+	unsigned int points;
+	unsigned long failures; /* allocations failed so far */
+};
+
+/*
+ * step_write - make @before, fail each of the write's allocations in turn (nothing may change),
+ * then do it with reserved nodes alone, and check what came out: content, invariants, the
+ * cursor, that readers saw it all at once, that no node is lost. Sets *@after.
+ */
+const char *step_write(struct world *world, const struct shape *before,
+		       const struct write *write, struct shape *after);
+
+/*
+ * step_read - make @shape and compare all reads of it, from everywhere, with its content; with
+ * @searches those for gaps too, in every window.
+ */
+const char *step_read(struct world *world, const struct shape *shape, bool searches);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls.c - every call that changes a tree, behind one interface.
+ */
+#include "calls.h"
+
+#include <errno.h>
+
+#include "trees.h"
+
+#define CALL(name) \
+	static int name(struct maple_tree *mt, const struct request *r, struct heap *heap)
+
+/* What a cursor reports after a failure. */
+static int cursor_error(struct ma_state *mas)
+{
+	if (!mas_is_err(mas))
+		return 0;
+	expect(mas->node == MA_ERROR(-ENOMEM), "node %p", (void *)mas->node);
+	mas_destroy(mas);
+	return -ENOMEM;
+}
+
+CALL(store)
+{
+	(void)heap;
+	return mtree_store(mt, r->first, r->entry, r->gfp);
+}
+
+CALL(store_range)
+{
+	(void)heap;
+	return mtree_store_range(mt, r->first, r->last, r->entry, r->gfp);
+}
+
+CALL(store_null)
+{
+	(void)heap;
+	return mtree_store_range(mt, r->first, r->last, NULL, r->gfp);
+}
+
+CALL(insert)
+{
+	(void)heap;
+	return mtree_insert(mt, r->first, r->entry, r->gfp);
+}
+
+CALL(insert_range)
+{
+	(void)heap;
+	return mtree_insert_range(mt, r->first, r->last, r->entry, r->gfp);
+}
+
+CALL(erase)
+{
+	void *there = mtree_load(mt, r->first);
+	void *erased = mtree_erase(mt, r->first);
+
+	(void)heap;
+	if (erased) {
+		expect(erased == there && !mtree_load(mt, r->first), "erased %p", erased);
+		return 0;
+	}
+	return mtree_load(mt, r->first) ? -ENOMEM : 0;
+}
+
+static unsigned long size_of(const struct request *r)
+{
+	return r->last - r->first < 40 ? r->last - r->first + 1 : 1;
+}
+
+CALL(alloc_range)
+{
+	unsigned long start = 77;
+	int error = mtree_alloc_range(mt, &start, r->entry, size_of(r), r->first, ULONG_MAX,
+				      r->gfp);
+
+	(void)heap;
+	expect(error ? start == 77 : mtree_load(mt, start) == r->entry, "start %lu", start);
+	return error;
+}
+
+CALL(alloc_rrange)
+{
+	unsigned long start = 77;
+	int error = mtree_alloc_rrange(mt, &start, r->entry, size_of(r), 0, r->last, r->gfp);
+
+	(void)heap;
+	expect(error ? start == 77 : mtree_load(mt, start) == r->entry, "start %lu", start);
+	return error;
+}
+
+CALL(alloc_cyclic)
+{
+	unsigned long start = 77, next = r->first;
+	int error = mtree_alloc_cyclic(mt, &start, r->entry, 0, r->last, &next, r->gfp);
+
+	(void)heap;
+	if (error < 0) {
+		expect(start == 77 && next == r->first, "start %lu, next %lu", start, next);
+		return error;
+	}
+	expect(next == start + 1 && mtree_load(mt, start) == r->entry, "start %lu", start);
+	return 0;
+}
+
+CALL(cursor_alloc_cyclic)
+{
+	unsigned long start = 77, next = r->first;
+	MA_STATE(mas, mt, 0, 0);
+	int error;
+
+	(void)heap;
+	mas_lock(&mas);
+	error = mas_alloc_cyclic(&mas, &start, r->entry, 0, r->last, &next, r->gfp);
+	mas_destroy(&mas);
+	mas_unlock(&mas);
+	return error < 0 ? error : 0;
+}
+
+CALL(cursor_store)
+{
+	MA_STATE(mas, mt, r->first, r->last);
+	void *there = mtree_load(mt, r->first);
+	void *old;
+	int error;
+
+	(void)heap;
+	mas_lock(&mas);
+	old = mas_store(&mas, r->entry);
+	error = cursor_error(&mas);
+	expect(error ? !old : old == there, "old %p", old);
+	mas_unlock(&mas);
+	return error;
+}
+
+CALL(cursor_store_gfp)
+{
+	MA_STATE(mas, mt, r->first, r->last);
+	int error;
+
+	(void)heap;
+	mas_lock(&mas);
+	error = mas_store_gfp(&mas, r->entry, r->gfp);
+	expect(error == cursor_error(&mas), "error %d", error);
+	mas_destroy(&mas);
+	mas_unlock(&mas);
+	return error;
+}
+
+/* Once the nodes are reserved the heap gives no more. */
+CALL(preallocated)
+{
+	MA_STATE(mas, mt, r->first, r->last);
+	int error;
+
+	mas_lock(&mas);
+	error = mas_preallocate(&mas, r->entry, r->gfp);
+	if (!error) {
+		heap_deny(heap);
+		mas_store_prealloc(&mas, r->entry);
+		expect(!mas_is_err(&mas), "mas_store_prealloc() failed");
+		expect(!heap_allocs(heap), "mas_store_prealloc() asked for nodes");
+		expect(!mas.reserve_count && !mas.reserve, "nodes stayed reserved");
+		heap_allow(heap);
+	} else {
+		expect(error == cursor_error(&mas), "error %d", error);
+		expect(!mas.reserve_count, "a failed mas_preallocate() reserved nodes");
+	}
+	mas_unlock(&mas);
+	return error;
+}
+
+/* What was reserved serves a store that may not allocate, and goes back if it is not used. */
+CALL(reserved)
+{
+	unsigned long live = heap_live(heap);
+	MA_STATE(mas, mt, r->first, r->last);
+	int error;
+
+	mas_lock(&mas);
+	error = mas_preallocate(&mas, NULL, r->gfp);
+	mas_destroy(&mas);
+	expect(heap_live(heap) == live, "mas_destroy() kept nodes");
+	mas_reset(&mas);
+	if (!error)
+		error = mas_preallocate(&mas, r->entry, r->gfp);
+	if (!error)
+		error = mas_store_gfp(&mas, r->entry, GFP_NOWAIT);
+	mas_destroy(&mas);
+	mas_unlock(&mas);
+	return error;
+}
+
+CALL(cursor_erase)
+{
+	MA_STATE(mas, mt, r->first, r->first);
+	void *there = mtree_load(mt, r->first);
+	void *erased;
+	int error;
+
+	(void)heap;
+	mas_lock(&mas);
+	erased = mas_erase(&mas);
+	error = cursor_error(&mas);
+	expect(error ? !erased : erased == there, "erased %p", erased);
+	mas_unlock(&mas);
+	return error;
+}
+
+/* The loop of a caller that may not allocate under its lock. */
+CALL(nomem)
+{
+	MA_STATE(mas, mt, r->first, r->last);
+	unsigned int rounds = 0;
+	int error;
+
+	(void)heap;
+	mas_lock(&mas);
+	do {
+		error = mas_store_gfp(&mas, r->entry, GFP_NOWAIT);
+		expect(++rounds <= 2, "mas_nomem() reserved too little");
+	} while (mas_nomem(&mas, r->gfp));
+	expect(error == (mas_is_err(&mas) ? -ENOMEM : 0), "error %d", error);
+	mas_destroy(&mas);
+	mas_unlock(&mas);
+	return error;
+}
+
+const struct call calls[] = {
+	{ "mtree_store", true, store },
+	{ "mtree_store_range", true, store_range },
+	{ "mtree_store_range(NULL)", true, store_null },
+	{ "mtree_insert", true, insert },
+	{ "mtree_insert_range", true, insert_range },
+	{ "mtree_erase", false, erase },
+	{ "mtree_alloc_range", true, alloc_range },
+	{ "mtree_alloc_rrange", true, alloc_rrange },
+	{ "mtree_alloc_cyclic", true, alloc_cyclic },
+	{ "mas_alloc_cyclic", true, cursor_alloc_cyclic },
+	{ "mas_store", false, cursor_store },
+	{ "mas_store_gfp", true, cursor_store_gfp },
+	{ "mas_preallocate, mas_store_prealloc", true, preallocated },
+	{ "mas_preallocate, mas_destroy, mas_store_gfp", true, reserved },
+	{ "mas_erase", false, cursor_erase },
+	{ "mas_store_gfp, mas_nomem", true, nomem },
+};
+
+const unsigned int calls_count = sizeof(calls) / sizeof(calls[0]);
