@@ -70,13 +70,6 @@ static bool fits(const struct mt_area *want, unsigned long first, unsigned long 
 	return *start >= first;
 }
 
-/* A subtree and what it covers. */
-struct place {
-	struct maple_enode *enode;
-	unsigned long min;
-	unsigned long max;
-};
-
 static bool search_below(const struct mt_area *want, struct place at, unsigned long *start);
 
 /* Slot i of a node: free and large enough itself, or the root of a subtree that may hold one. */

@@ -73,15 +73,6 @@ static void *hide_zero(void *entry)
 	return xa_is_zero(entry) ? NULL : entry;
 }
 
-void *mtree_load(struct maple_tree *mt, unsigned long index)
-{
-	struct read_section section = read_enter(mt);
-	void *entry = walk_load(mt, index);
-
-	read_leave(section);
-	return hide_zero(entry);
-}
-
 int mtree_store_range(struct maple_tree *mt, unsigned long first, unsigned long last,
 		      void *entry, gfp_t gfp)
 {

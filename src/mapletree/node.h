@@ -34,11 +34,15 @@
 #ifdef MT_TEST_SLOTS /* small nodes: tests reach high trees with few entries */
 #define WIDE_SLOTS MT_TEST_SLOTS
 #define GAPS_SLOTS MT_TEST_SLOTS
+#elif ULONG_MAX > 0xffffffff
+#define WIDE_SLOTS 16
+#define GAPS_SLOTS 10
 #else
-#define WIDE_SLOTS (NODE_BYTES / sizeof(long) / 2)
-#define GAPS_SLOTS (NODE_BYTES / sizeof(long) / 3)
+#define WIDE_SLOTS 32
+#define GAPS_SLOTS 21
 #endif
-#define MAX_SLOTS WIDE_SLOTS
+#define WIDE_PIVOTS (WIDE_SLOTS - 1)
+#define GAPS_PIVOTS (GAPS_SLOTS - 1)
 
 enum node_kind { KIND_LEAF, KIND_INNER, KIND_GAPS };
 
@@ -47,13 +51,13 @@ enum node_kind { KIND_LEAF, KIND_INNER, KIND_GAPS };
 #define META_VERSION_ONE 0x100ul
 
 struct node_wide {
-	unsigned long pivot[WIDE_SLOTS - 1];
+	unsigned long pivot[WIDE_PIVOTS];
 	unsigned long meta;
 	void *slot[WIDE_SLOTS];
 };
 
 struct node_gaps {
-	unsigned long pivot[GAPS_SLOTS - 1];
+	unsigned long pivot[GAPS_PIVOTS];
 	unsigned long meta;
 	void *slot[GAPS_SLOTS];
 	unsigned long gap[GAPS_SLOTS];
@@ -61,7 +65,7 @@ struct node_gaps {
 
 struct mt_node {
 	union {
-		unsigned long pivot[WIDE_SLOTS - 1]; /* the same place in every kind */
+		unsigned long pivot[WIDE_PIVOTS]; /* the same place in every kind */
 		struct node_wide wide;
 		struct node_gaps gaps;
 		struct mt_node *next; /* while the node is in a list of free ones */
@@ -230,6 +234,13 @@ static inline bool tree_tracks_gaps(const struct maple_tree *mt)
 {
 	return mt->ma_flags & MT_FLAGS_ALLOC_RANGE;
 }
+
+/* A subtree and what it covers. */
+struct place {
+	struct maple_enode *enode;
+	unsigned long min;
+	unsigned long max;
+};
 
 /* root_load - the root word as a reader sees it; pairs with root_publish(). */
 static inline void *root_load(const struct maple_tree *mt)

@@ -6,30 +6,6 @@
 
 #include "search.h"
 
-/* Fills @step[from ..] with the way from @enode, which covers [min, max], to @index. Returns
- * the number of the step behind the leaf. */
-static unsigned int descend(struct mt_step *step, unsigned int from, struct maple_enode *enode,
-			    unsigned long min, unsigned long max, unsigned long index)
-{
-	for (;;) {
-		struct mt_step *s = &step[from++];
-
-		assert(from <= MAPLE_HEIGHT_MAX && index >= min && index <= max);
-		s->node = enode_node(enode);
-		s->kind = enode_kind(enode);
-		s->min = min;
-		s->max = max;
-		s->end = (unsigned char)node_end(s->node, s->kind);
-		s->offset = (unsigned char)node_search(s->node, s->kind, index);
-		assert(s->offset <= s->end);
-		if (s->kind == KIND_LEAF)
-			return from;
-		enode = slot_child(s->node, s->kind, s->offset);
-		min = slot_first(s->node, s->offset, min);
-		max = slot_last(s->node, s->kind, s->offset, max);
-	}
-}
-
 /* A leaf with the content of a root that is no node: maybe an entry at 0, then a gap. */
 static void make_virtual_leaf(struct mt_path *path, void *root)
 {
@@ -62,11 +38,12 @@ void path_walk(struct mt_path *path, struct maple_tree *mt, unsigned long first,
 		make_virtual_leaf(path, root);
 		root = enode_make(&path->scratch, KIND_LEAF);
 	}
-	path->depth = descend(path->left, 0, root, 0, ULONG_MAX, first);
+	path->depth = path_descend(path->left, 0, (struct place){ root, 0, ULONG_MAX }, first);
 
-	for (i = 0; i + 1 < path->depth; i++)
-		if (step_last(&path->left[i]) < last)
-			break;
+	i = path->depth - 1;
+	if (path->left[i].max < last) /* not the common case of a write within a leaf */
+		for (i = 0; step_last(&path->left[i]) >= last; i++)
+			;
 	path->parted = i;
 	fork = &path->right[i];
 	*fork = path->left[i];
@@ -74,8 +51,11 @@ void path_walk(struct mt_path *path, struct maple_tree *mt, unsigned long first,
 		return;
 	fork->offset = (unsigned char)node_search(fork->node, fork->kind, last);
 	if (fork->kind != KIND_LEAF)
-		descend(path->right, i + 1, slot_child(fork->node, fork->kind, fork->offset),
-			slot_first(fork->node, fork->offset, fork->min), step_last(fork), last);
+		path_descend(path->right, i + 1,
+			     (struct place){ slot_child(fork->node, fork->kind, fork->offset),
+					     slot_first(fork->node, fork->offset, fork->min),
+					     step_last(fork) },
+			     last);
 }
 
 /* The bounds of the gap at @index, if there is one. */
@@ -83,7 +63,8 @@ static bool gap_at(struct maple_tree *mt, unsigned long index, unsigned long *fi
 		   unsigned long *last)
 {
 	struct mt_step way[MAPLE_HEIGHT_MAX];
-	unsigned int depth = descend(way, 0, mt->ma_root, 0, ULONG_MAX, index);
+	unsigned int depth = path_descend(way, 0, (struct place){ mt->ma_root, 0, ULONG_MAX },
+					  index);
 	const struct mt_step *leaf = &way[depth - 1];
 
 	*first = slot_first(leaf->node, leaf->offset, leaf->min);

@@ -46,6 +46,13 @@ static inline struct mt_step *path_right(struct mt_path *path, unsigned int step
 	return step < path->parted ? &path->left[step] : &path->right[step];
 }
 
+/*
+ * path_descend - fill @step[@from ..] with the way from the subtree @at to @index, which it covers.
+ * Returns the number of the step behind the leaf's. Lock held.
+ */
+unsigned int path_descend(struct mt_step *step, unsigned int from, struct place at,
+			  unsigned long index);
+
 /* path_walk - fill @path for the indexes @first <= @last; lock held. */
 void path_walk(struct mt_path *path, struct maple_tree *mt, unsigned long first,
 	       unsigned long last);

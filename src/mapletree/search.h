@@ -4,12 +4,95 @@
  *
  * The offset is the number of pivots below the index. Pivots past the end are ULONG_MAX, so all
  * of them can be counted: no branch depends on the data, and the count never passes the end as
- * long as the index lies inside the node.
+ * long as the index lies inside the node. The vector forms compare all pivots at once; what stands
+ * behind the last pivot is loaded too and masked away.
+ *
+ * Each pivot is read by one load of its own width or, in a vector, by one lane, which the
+ * processors concerned do not tear; readers may run beside a writer (see node.h).
  */
 #ifndef MT_SEARCH_H
 #define MT_SEARCH_H
 
 #include "node.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define SEARCH_SANITIZED 1 /* a vector load looks like a race to it */
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SEARCH_SANITIZED 1
+#endif
+#endif
+
+#if defined(__AVX2__) && ULONG_MAX > 0xffffffff && !defined(MT_TEST_SLOTS) && \
+	!defined(SEARCH_SANITIZED)
+#include <immintrin.h>
+#define SEARCH_VECTORS 1
+#endif
+
+/* node_prefetch - ask for the lines of a node that the search of its first will lead to. */
+static inline void node_prefetch(const struct mt_node *node)
+{
+	__builtin_prefetch(node->bytes + NODE_BYTES / 4);
+	__builtin_prefetch(node->bytes + NODE_BYTES / 2);
+	__builtin_prefetch(node->bytes + NODE_BYTES / 4 * 3);
+}
+
+#if defined(SEARCH_VECTORS) && defined(__AVX512F__)
+
+static inline unsigned int count_wide(const struct mt_node *node, unsigned long index)
+{
+	__m512i wanted = _mm512_set1_epi64((long long)index);
+	unsigned int low = _mm512_cmplt_epu64_mask(_mm512_load_si512(&node->pivot[0]), wanted);
+	unsigned int high = _mm512_mask_cmplt_epu64_mask(
+		0x7f, _mm512_load_si512(node->bytes + 64), wanted);
+
+	return (unsigned int)__builtin_popcount(low | high << 8);
+}
+
+static inline unsigned int count_gaps(const struct mt_node *node, unsigned long index)
+{
+	__m512i wanted = _mm512_set1_epi64((long long)index);
+	unsigned int low = _mm512_cmplt_epu64_mask(_mm512_load_si512(&node->pivot[0]), wanted);
+
+	return (unsigned int)__builtin_popcount(low) + (node->pivot[8] < index);
+}
+
+#elif defined(SEARCH_VECTORS)
+
+/* AVX2 compares signed: both sides are shifted by 2^63. One bit a lane. */
+static inline unsigned int below_4(const unsigned char *pivots, __m256i wanted)
+{
+	__m256i sign = _mm256_set1_epi64x(LLONG_MIN);
+	__m256i lanes = _mm256_xor_si256(_mm256_load_si256((const __m256i *)pivots), sign);
+
+	return (unsigned int)_mm256_movemask_pd(
+		_mm256_castsi256_pd(_mm256_cmpgt_epi64(wanted, lanes)));
+}
+
+static inline __m256i shifted(unsigned long index)
+{
+	return _mm256_set1_epi64x((long long)(index ^ (unsigned long)LLONG_MIN));
+}
+
+static inline unsigned int count_wide(const struct mt_node *node, unsigned long index)
+{
+	__m256i wanted = shifted(index);
+	unsigned int low = below_4(node->bytes, wanted) | below_4(node->bytes + 32, wanted) << 4;
+	unsigned int high = below_4(node->bytes + 64, wanted) |
+			    (below_4(node->bytes + 96, wanted) & 7) << 4;
+
+	return (unsigned int)__builtin_popcount(low | high << 8);
+}
+
+static inline unsigned int count_gaps(const struct mt_node *node, unsigned long index)
+{
+	__m256i wanted = shifted(index);
+	unsigned int low = below_4(node->bytes, wanted) | below_4(node->bytes + 32, wanted) << 4;
+
+	return (unsigned int)__builtin_popcount(low) + (node->pivot[8] < index);
+}
+
+#else
 
 /* Two sums, so that the additions do not wait for each other. */
 static inline unsigned int count_below(const unsigned long *pivot, unsigned int count,
@@ -29,12 +112,22 @@ static inline unsigned int count_below(const unsigned long *pivot, unsigned int 
 	return even + odd;
 }
 
+static inline unsigned int count_wide(const struct mt_node *node, unsigned long index)
+{
+	return count_below(node->wide.pivot, WIDE_PIVOTS, index);
+}
+
+static inline unsigned int count_gaps(const struct mt_node *node, unsigned long index)
+{
+	return count_below(node->gaps.pivot, GAPS_PIVOTS, index);
+}
+
+#endif
+
 static inline unsigned int node_search(const struct mt_node *node, enum node_kind kind,
 				       unsigned long index)
 {
-	if (kind == KIND_GAPS)
-		return count_below(node->gaps.pivot, GAPS_SLOTS - 1, index);
-	return count_below(node->wide.pivot, WIDE_SLOTS - 1, index);
+	return kind == KIND_GAPS ? count_gaps(node, index) : count_wide(node, index);
 }
 
 #endif

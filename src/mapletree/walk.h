@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.h - a reader's way down, for a single index and for cursors.
+ * walk.h - move a cursor.
  *
  * Lock or read side. A reader never goes upwards: when it leaves a leaf it walks again from the
  * root, so each leaf it sees is a consistent state of that part of the tree, never older than
@@ -10,44 +10,32 @@
 #ifndef MT_WALK_H
 #define MT_WALK_H
 
-#include "search.h"
-
-/* walk_leaf - the entry at @index in a leaf. */
-static inline void *walk_leaf(struct mt_node *leaf, unsigned long index)
-{
-	unsigned long version;
-	void *entry;
-
-	do {
-		version = leaf_version(leaf);
-		entry = slot_load(leaf, KIND_LEAF, node_search(leaf, KIND_LEAF, index));
-	} while (__builtin_expect(!leaf_unchanged(leaf, version), 0));
-	return entry;
-}
-
-/* walk_load - the entry at @index, as the advanced API shows it. */
-static inline void *walk_load(const struct maple_tree *mt, unsigned long index)
-{
-	struct maple_enode *enode = root_load(mt);
-	struct mt_node *node;
-	enum node_kind kind;
-
-	if (!root_is_node(enode))
-		return index ? NULL : enode;
-	for (;;) {
-		node = enode_node(enode);
-		kind = enode_kind(enode);
-		if (kind == KIND_LEAF)
-			return walk_leaf(node, index);
-		enode = slot_child(node, kind, node_search(node, kind, index));
-	}
-}
+#include "node.h"
 
 /*
  * walk_to - put the cursor on the range that holds @index: index and last become its bounds,
  * status active (root or none where the tree has no nodes). Returns the entry there.
  */
 void *walk_to(struct ma_state *mas, unsigned long index);
+
+/*
+ * walk_read_range - read the range at @offset of the cursor's leaf: index, last, *@entry. False if
+ * the leaf is not what the cursor's version says, or has no such range any more.
+ */
+static inline bool walk_read_range(struct ma_state *mas, unsigned int offset, void **entry)
+{
+	struct mt_node *leaf = enode_node(mas->node);
+	unsigned long below = offset ? pivot_load(leaf, offset - 1) : mas->min - 1;
+	unsigned long last = slot_last(leaf, KIND_LEAF, offset, mas->max);
+
+	*entry = slot_load(leaf, KIND_LEAF, offset);
+	if (!leaf_unchanged(leaf, mas->version) || (offset && below >= mas->max))
+		return false;
+	mas->offset = (unsigned char)offset;
+	mas->index = below + 1;
+	mas->last = last;
+	return true;
+}
 
 /*
  * walk_here - the entry of an active cursor's range, its bounds restored to index and last.

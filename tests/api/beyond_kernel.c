@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * beyond_kernel.c - what the kernel's interface does not have, with its results checked; the same
+ * text compiles as C11, C17 and C++17.
+ */
+#include <mapletree/maple_tree.h>
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <unistd.h>
+#include <sys/wait.h>
+#include <urcu/urcu-bp.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include <cmocka.h>
+#ifdef __cplusplus
+}
+#endif
+
+/* Value i at 3 * i + 1 and the index after it. */
+static void fill(struct maple_tree *mt, unsigned long count)
+{
+	unsigned long i;
+
+	for (i = 0; i < count; i++)
+		assert_int_equal(mtree_store_range(mt, 3 * i + 1, 3 * i + 2, xa_mk_value(i),
+						   GFP_KERNEL),
+				 0);
+}
+
+static void readers_hold_the_read_side_only(void **state)
+{
+	static const struct mt_rcu flavour = MT_RCU_FLAVOUR(bp);
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU);
+	unsigned long seen = 0;
+	void *entry;
+	MA_STATE(mas, &mt, 0, 0);
+
+	(void)state;
+	mtree_lock(&mt);
+	assert_int_equal(mt_set_rcu_flavour(&mt, &flavour), 0);
+	mtree_unlock(&mt);
+	fill(&mt, 20);
+	urcu_bp_read_lock();
+	mas_for_each(&mas, entry, ULONG_MAX)
+		seen++;
+	urcu_bp_read_unlock();
+	assert_int_equal(seen, 20);
+	mtree_lock(&mt);
+	assert_int_equal(mt_set_rcu_flavour(&mt, NULL), -EBUSY);
+	mtree_unlock(&mt);
+	mtree_destroy(&mt);
+	urcu_bp_barrier();
+}
+
+static void a_forked_process_goes_on(void **state)
+{
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU);
+	int status = -1;
+	pid_t pid;
+
+	(void)state;
+	fill(&mt, 20);
+	mtree_lock(&mt);
+	mt_before_fork();
+	pid = fork();
+	if (pid == 0) {
+		mt_after_fork_child();
+		mtree_unlock(&mt);
+		_exit(mtree_erase(&mt, 1) != xa_mk_value(0) || mtree_load(&mt, 1) ||
+		      mtree_load(&mt, 4) != xa_mk_value(1));
+	}
+	mt_after_fork_parent();
+	mtree_unlock(&mt);
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_ptr_equal(mtree_load(&mt, 1), xa_mk_value(0));
+	mtree_destroy(&mt);
+	urcu_bp_barrier();
+}
+
+static void areas_have_alignment_and_gaps_have_bounds(void **state)
+{
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_ALLOC_RANGE);
+	struct mt_area area = { 1, 1023, 10, 64, MT_FIT_LOWEST, 0 };
+	const enum mt_fit highest = MT_FIT_HIGHEST;
+	unsigned long first, last;
+	MA_STATE(mas, &mt, 0, 0);
+
+	(void)state;
+	assert_int_equal(mtree_alloc_area(&mt, &area, &mt, GFP_KERNEL), 0);
+	assert_int_equal(area.start, 64);
+	area.fit = highest;
+	mas_lock(&mas);
+	assert_int_equal(mas_find_area(&mas, &area), 0);
+	mas_unlock(&mas);
+	assert_int_equal(area.start, 960);
+	area.align = 3;
+	assert_int_equal(mtree_alloc_area(&mt, &area, &mt, GFP_KERNEL), -EINVAL);
+	assert_true(mtree_gap_around(&mt, 10, &first, &last));
+	assert_int_equal(first, 0);
+	assert_int_equal(last, 63);
+	assert_false(mtree_gap_around(&mt, 64, &first, &last));
+	assert_int_equal(mtree_fill_gap(&mt, 10, &mt, &first, &last, GFP_KERNEL), 0);
+	assert_int_equal(last, 63);
+	assert_int_equal(mtree_fill_gap(&mt, 10, &mt, &first, &last, GFP_KERNEL), -EEXIST);
+	mtree_destroy(&mt);
+}
+
+static void a_tree_is_measured(void **state)
+{
+	struct mt_statistics statistics;
+	const char *reason;
+	DEFINE_MTREE(mt);
+
+	(void)state;
+	fill(&mt, 20);
+	mtree_lock(&mt);
+	mt_get_statistics(&mt, &statistics);
+	assert_true(mt_check(&mt, NULL));
+	assert_true(mt_check(&mt, &reason));
+	mtree_unlock(&mt);
+	assert_int_equal(statistics.entries, 20);
+	assert_int_equal(statistics.gaps, 21);
+	assert_int_equal(statistics.height, mt_height(&mt));
+	assert_true(statistics.leaves <= statistics.nodes);
+	assert_int_equal(statistics.bytes % statistics.nodes, 0);
+	mtree_destroy(&mt);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(readers_hold_the_read_side_only),
+		cmocka_unit_test(a_forked_process_goes_on),
+		cmocka_unit_test(areas_have_alignment_and_gaps_have_bounds),
+		cmocka_unit_test(a_tree_is_measured),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
