@@ -606,8 +606,20 @@ MT_PUBLIC void mas_dump(const struct ma_state *mas);
 MT_PUBLIC void mt_cache_shrink(void);
 
 /*
+ * struct mt_level_statistics - the nodes of one level: how many, and how many of their slots are in
+ * use of how many there are. Fill is used / slots.
+ */
+struct mt_level_statistics {
+	unsigned long nodes;
+	unsigned long used;
+	unsigned long slots;
+};
+
+/*
  * struct mt_statistics - what a tree is made of.
- * bytes == nodes * size of a node; entries + gaps == ranges; leaves <= nodes.
+ *   bytes == nodes * size of a node; nodes == sum of level[].nodes; leaves == level[0].nodes
+ *   entries + gaps == ranges == level[0].used in a tree with nodes
+ * @level: from the leaves (0) up; 0 .. height - 1 are set.
  */
 struct mt_statistics {
 	unsigned long nodes;
@@ -616,6 +628,7 @@ struct mt_statistics {
 	unsigned long entries;
 	unsigned long gaps;
 	unsigned int height;
+	struct mt_level_statistics level[MAPLE_HEIGHT_MAX];
 };
 
 /* mt_get_statistics - count @mt into *@stats. Lock held. O(nodes). */

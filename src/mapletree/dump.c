@@ -83,7 +83,8 @@ void mas_dump(const struct ma_state *mas)
 		(void *)mas->node, mas->min, mas->max, mas->offset, mas->end, mas->reserve_count);
 }
 
-static void count_node(struct mt_statistics *stats, struct maple_enode *enode)
+static void count_node(struct mt_statistics *stats, struct maple_enode *enode,
+		       unsigned int level)
 {
 	struct mt_node *node = enode_node(enode);
 	enum node_kind kind = enode_kind(enode);
@@ -91,9 +92,12 @@ static void count_node(struct mt_statistics *stats, struct maple_enode *enode)
 
 	stats->nodes++;
 	stats->leaves += kind == KIND_LEAF;
+	stats->level[level].nodes++;
+	stats->level[level].used += node_end(node, kind) + 1;
+	stats->level[level].slots += kind_slots(kind);
 	for (i = 0; i <= node_end(node, kind); i++) {
 		if (kind != KIND_LEAF)
-			count_node(stats, slot_child(node, kind, i));
+			count_node(stats, slot_child(node, kind, i), level - 1);
 		else if (slot_load(node, kind, i))
 			stats->entries++;
 		else
@@ -107,7 +111,7 @@ void mt_get_statistics(struct maple_tree *mt, struct mt_statistics *stats)
 
 	*stats = (struct mt_statistics){ .height = mt_height(mt) };
 	if (root_is_node(root)) {
-		count_node(stats, root);
+		count_node(stats, root, stats->height - 1);
 	} else {
 		stats->entries = root != NULL;
 		stats->gaps = 1;

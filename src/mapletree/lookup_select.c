@@ -13,7 +13,7 @@
 	type name##_base params; \
 	type name##_avx2 params; \
 	type name##_avx512 params; \
-	static type (*select_##name(void)) params \
+	__attribute__((used)) static type (*select_##name(void)) params \
 	{ \
 		__builtin_cpu_init(); \
 		if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && \

@@ -4,13 +4,31 @@
  */
 #include "rcu.h"
 
+#include <signal.h>
+
+/* liburcu starts its callback thread when it is first needed, with the signal mask of whoever needs
+ * it. The process's signals are not that thread's business. */
+static void start_callback_thread(void)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	urcu_bp_get_default_call_rcu_data();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
 	       void (*func)(struct rcu_head *head))
 {
-	if (flavour)
+	static pthread_once_t started = PTHREAD_ONCE_INIT;
+
+	if (flavour) {
 		flavour->call(head, func);
-	else
-		urcu_bp_call_rcu(head, func);
+		return;
+	}
+	pthread_once(&started, start_callback_thread);
+	urcu_bp_call_rcu(head, func);
 }
 
 void rcu_wait(const struct mt_rcu *flavour)

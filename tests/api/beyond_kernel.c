@@ -115,6 +115,7 @@ static void areas_have_alignment_and_gaps_have_bounds(void **state)
 static void a_tree_is_measured(void **state)
 {
 	struct mt_statistics statistics;
+	const struct mt_level_statistics *leaves;
 	const char *reason;
 	DEFINE_MTREE(mt);
 
@@ -130,6 +131,11 @@ static void a_tree_is_measured(void **state)
 	assert_int_equal(statistics.height, mt_height(&mt));
 	assert_true(statistics.leaves <= statistics.nodes);
 	assert_int_equal(statistics.bytes % statistics.nodes, 0);
+	leaves = &statistics.level[0];
+	assert_int_equal(leaves->nodes, statistics.leaves);
+	assert_int_equal(leaves->used, 41);
+	assert_true(leaves->used <= leaves->slots);
+	assert_int_equal(statistics.level[statistics.height - 1].nodes, 1);
 	mtree_destroy(&mt);
 }
 
