@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vmspace.h - a Linux-faithful address space, held in a maple tree.
+ *
+ * A `struct vmspace` models what Linux keeps for one address space: its areas ("VMAs"), the program
+ * break, limits and counters. Calls that change an address space (mmap, munmap, mprotect, mremap,
+ * brk, madvise, mlock, fork ...) are *requests*; a request returns what the system call returns and
+ * changes the areas as the system call does: the same splits, the same merges, the same addresses.
+ *
+ * Two kinds of users:
+ *
+ *  - an emulator or sandbox decides by itself: it fills in a request and calls vmspace_call().
+ *    It tells page faults with VMSPACE_FAULT requests.
+ *  - a mirror follows a real process: it calls vmspace_gather() when the process has entered the
+ *    system call (nothing has changed yet), and after it returned vmspace_complete() with the
+ *    result that the kernel gave in req.host (or vmspace_abort() when the call never happened).
+ *    Page faults are invisible to a mirror; gather asks `struct vmspace_host` for what it needs.
+ *
+ * Conventions: addresses and lengths are bytes; areas are half-open [start, end) and page aligned;
+ * counters are pages. Arguments of requests are those of the system call, unchecked; constants are
+ * those of <sys/mman.h>. Errors are negative errno values.
+ *
+ * Threads: calls on one vmspace are serialised by the caller. Different vmspaces (also parent and
+ * child of a fork) are independent. No call blocks, starts threads, uses signals or global state.
+ * Several requests may be gathered at the same time; each complete applies to the areas as they
+ * are then, so completes must be made in the order in which the kernel performed the calls.
+ *
+ * Memory: if libvmspace itself runs out of memory, a call returns -ENOMEM with
+ * req.out.out_of_memory set. The area being worked on is then as it was (at most cut in two at
+ * the edge of the request); areas of the same request that were finished before stay changed, as
+ * they do when Linux runs out of memory. vmspace_create(), vmspace_exec() and fork do all or
+ * nothing.
+ */
+#ifndef MAPLETREE_VMSPACE_H
+#define MAPLETREE_VMSPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef VMSPACE_PUBLIC
+#if defined(__GNUC__)
+#define VMSPACE_PUBLIC __attribute__((visibility("default")))
+#else
+#define VMSPACE_PUBLIC
+#endif
+#endif
+
+struct vmspace; /* one address space; opaque */
+
+/* ---- areas ------------------------------------------------------------------------------- */
+
+/*
+ * Flags of an area. In comments: the two letters that stand for it in VmFlags of /proc/PID/smaps.
+ */
+typedef uint64_t vma_flags_t;
+#define VMA_READ        ((vma_flags_t)1 << 0)  /* rd */
+#define VMA_WRITE       ((vma_flags_t)1 << 1)  /* wr */
+#define VMA_EXEC        ((vma_flags_t)1 << 2)  /* ex */
+#define VMA_SHARED      ((vma_flags_t)1 << 3)  /* sh (s in maps: MAYSHARE) */
+#define VMA_MAYREAD     ((vma_flags_t)1 << 4)  /* mr */
+#define VMA_MAYWRITE    ((vma_flags_t)1 << 5)  /* mw */
+#define VMA_MAYEXEC     ((vma_flags_t)1 << 6)  /* me */
+#define VMA_MAYSHARE    ((vma_flags_t)1 << 7)  /* ms */
+#define VMA_GROWSDOWN   ((vma_flags_t)1 << 8)  /* gd */
+#define VMA_PFNMAP      ((vma_flags_t)1 << 9)  /* pf */
+#define VMA_LOCKED      ((vma_flags_t)1 << 10) /* lo */
+#define VMA_IO          ((vma_flags_t)1 << 11) /* io */
+#define VMA_SEQ_READ    ((vma_flags_t)1 << 12) /* sr */
+#define VMA_RAND_READ   ((vma_flags_t)1 << 13) /* rr */
+#define VMA_DONTCOPY    ((vma_flags_t)1 << 14) /* dc */
+#define VMA_DONTEXPAND  ((vma_flags_t)1 << 15) /* de */
+#define VMA_LOCKONFAULT ((vma_flags_t)1 << 16) /* lf */
+#define VMA_ACCOUNT     ((vma_flags_t)1 << 17) /* ac */
+#define VMA_NORESERVE   ((vma_flags_t)1 << 18) /* nr */
+#define VMA_HUGETLB     ((vma_flags_t)1 << 19) /* ht */
+#define VMA_SYNC        ((vma_flags_t)1 << 20) /* sf */
+#define VMA_ARCH_1      ((vma_flags_t)1 << 21) /* ar */
+#define VMA_WIPEONFORK  ((vma_flags_t)1 << 22) /* wf */
+#define VMA_DONTDUMP    ((vma_flags_t)1 << 23) /* dd */
+#define VMA_SOFTDIRTY   ((vma_flags_t)1 << 24) /* sd */
+#define VMA_MIXEDMAP    ((vma_flags_t)1 << 25) /* mm */
+#define VMA_HUGEPAGE    ((vma_flags_t)1 << 26) /* hg */
+#define VMA_NOHUGEPAGE  ((vma_flags_t)1 << 27) /* nh */
+#define VMA_MERGEABLE   ((vma_flags_t)1 << 28) /* mg */
+#define VMA_UFFD_MISSING ((vma_flags_t)1 << 29) /* um */
+#define VMA_UFFD_WP     ((vma_flags_t)1 << 30) /* uw */
+#define VMA_UFFD_MINOR  ((vma_flags_t)1 << 31) /* ui */
+#define VMA_SHADOW_STACK ((vma_flags_t)1 << 32) /* ss */
+#define VMA_SEALED      ((vma_flags_t)1 << 33) /* sl */
+#define VMA_DROPPABLE   ((vma_flags_t)1 << 34) /* dp */
+
+#define VMA_MAYBE_GUARD ((vma_flags_t)1 << 35) /* gu: MADV_GUARD_INSTALL was used in it */
+
+#define VMA_ACCESS_FLAGS (VMA_READ | VMA_WRITE | VMA_EXEC)
+
+/* What lies under an area. */
+enum vma_backing_kind {
+	VMA_BACKING_ANON,    /* private anonymous memory: no file */
+	VMA_BACKING_FILE,    /* a file, also a memfd or a device */
+	VMA_BACKING_SHMEM,   /* shared anonymous memory: "/dev/zero (deleted)" */
+	VMA_BACKING_SYSV,    /* System V shared memory: "/SYSV00000000 (deleted)" */
+	VMA_BACKING_HUGETLB, /* huge pages: MAP_HUGETLB, or a file on hugetlbfs */
+	VMA_BACKING_SPECIAL, /* made by the kernel: [vdso], [vvar], [uprobes] ... */
+};
+
+/* Properties of a backing that only the outside world knows; they guide placement and checks. */
+#define VMA_BACKING_ALIGN_HUGE  1u  /* its file system aligns large mappings to huge pages */
+#define VMA_BACKING_NO_WRITE    2u  /* not opened for writing: shared mappings are read-only */
+#define VMA_BACKING_NO_EXEC     4u  /* on a mount without exec */
+#define VMA_BACKING_NO_READ     8u  /* opened without reading: mmap fails with EACCES */
+#define VMA_BACKING_SEAL_WRITE  16u /* memfd sealed against writing, now and in future */
+#define VMA_BACKING_NO_MMAP     32u /* the file cannot be mapped: mmap fails with ENODEV */
+#define VMA_BACKING_NO_MERGE    64u /* areas of it never merge (device memory and the like) */
+
+/*
+ * Identity and name of what is mapped, as the kernel shows it. Strings are copied by every call
+ * that takes a backing. Two file areas can only merge if their `file_id` are equal; Linux compares
+ * the open file (one open() call, whatever was dup()ed from it), not the inode. With file_id 0,
+ * (dev_major, dev_minor, inode, name) stands for the open file.
+ */
+struct vma_backing {
+	enum vma_backing_kind kind;
+	unsigned int flags;          /* VMA_BACKING_* properties */
+	unsigned int dev_major, dev_minor;
+	uint64_t inode;
+	uint64_t file_id;            /* which open file; 0: see above */
+	const char *name;            /* path (unescaped), "[vdso]" ...; NULL: none */
+	unsigned long huge_size;     /* HUGETLB: bytes of a page; 0: the default huge page */
+};
+
+/* An area, for reading. Pointers are valid until the next call that changes the vmspace. */
+struct vma_info {
+	unsigned long start, end;    /* bytes; start < end; multiples of the page size */
+	vma_flags_t flags;
+	uint64_t offset;             /* bytes, as /proc/PID/maps shows it: 0 for anonymous areas */
+	uint64_t page_offset;        /* pages; of anonymous areas too, where it decides merging */
+	struct vma_backing backing;
+	const char *anon_name;       /* given by PR_SET_VMA_ANON_NAME, or NULL */
+	unsigned int pkey;           /* memory protection key, 0 for none */
+	uint64_t anon_id;            /* which anon_vma, 0: none (no anonymous page so far) */
+	bool anon_shared;            /* its anon_vma came through fork: no merge with one without */
+};
+
+/* ---- creating and ending ------------------------------------------------------------------- */
+
+enum vmspace_thp { VMSPACE_THP_NEVER, VMSPACE_THP_MADVISE, VMSPACE_THP_ALWAYS };
+
+#define VMSPACE_NO_LIMIT (~0UL)
+
+/*
+ * The host: what libvmspace cannot see by itself when it mirrors a live process. All members may
+ * be NULL. They are called by vmspace_gather() and vmspace_refresh() only, and must not call back
+ * into the same vmspace. They are asked only if a decision depends on the answer.
+ */
+struct vmspace_host {
+	void *ctx;
+	/*
+	 * Has the process an anonymous page (private, written; in memory or swapped; not the zero page,
+	 * not a page of the file) in [start, end)? The range lies in one private area.
+	 * NULL: only VMSPACE_FAULT requests make areas have anonymous pages.
+	 */
+	bool (*has_anon)(void *ctx, unsigned long start, unsigned long end);
+	/*
+	 * Where does the growsdown area that began at `start` and ends at `end` begin now?
+	 * (Its owner may have pushed below it.) Return `start` if it has not grown.
+	 */
+	unsigned long (*stack_start)(void *ctx, unsigned long start, unsigned long end);
+};
+
+/*
+ * What an address space is created with. Fill it with vmspace_config_init() first (values of
+ * the running kernel), then change what differs.
+ */
+struct vmspace_config {
+	unsigned long page_size;       /* bytes, power of two */
+	unsigned long task_size;       /* first address above user space, without mmap's 47-bit default */
+	unsigned long map_window;      /* mmap without a hint above it stays below this address */
+	unsigned long mmap_base;       /* top-down placement begins below it; 0: unknown, learn it */
+	unsigned long mmap_base_legacy; /* bottom-up placement begins here (TASK_UNMAPPED_BASE) */
+	bool mmap_bottom_up;           /* legacy layout: place from below */
+	unsigned long mmap_min_addr;   /* vm.mmap_min_addr: below it mapping takes a privilege */
+	unsigned long hint_min_addr;   /* hints below are raised to it; stacks do not grow below */
+	unsigned long stack_guard_gap; /* pages kept free below growsdown areas */
+	unsigned long max_map_count;   /* areas (vm.max_map_count) */
+	unsigned long pmd_size;        /* bytes of a transparent huge page; 0: no support */
+	enum vmspace_thp thp;          /* /sys/kernel/mm/transparent_hugepage/enabled */
+	bool shmem_align_huge;         /* shared anonymous memory is placed aligned to huge pages */
+	int overcommit;                /* vm.overcommit_memory: 0, 1, 2 */
+	bool anon_names;               /* the kernel knows PR_SET_VMA_ANON_NAME */
+	bool softdirty;                /* the kernel tracks soft-dirty pages: new areas get VmFlags sd */
+	bool guard_flag;               /* the kernel marks areas with guard regions (VmFlags gu) */
+	bool pkeys;                    /* the CPU has memory protection keys */
+	bool ksm;                      /* the kernel knows MADV_MERGEABLE */
+	bool mseal;                    /* the kernel knows mseal() */
+	bool read_implies_exec;        /* personality READ_IMPLIES_EXEC */
+	bool low_privileged;           /* CAP_SYS_RAWIO: mmap_min_addr does not apply */
+	bool lock_privileged;          /* CAP_IPC_LOCK: RLIMIT_MEMLOCK does not apply */
+	unsigned long rlimit_as;       /* bytes; VMSPACE_NO_LIMIT */
+	unsigned long rlimit_data;
+	unsigned long rlimit_stack;
+	unsigned long rlimit_memlock;
+	struct vmspace_host host;
+};
+
+/*
+ * Fill `config` with the values of the running kernel and calling process (/proc/sys/vm,
+ * /sys/kernel/mm, getrlimit, and a page mapped for a moment to see which flags the kernel shows);
+ * what cannot be read gets Linux's default. mmap_base is 0.
+ */
+VMSPACE_PUBLIC void vmspace_config_init(struct vmspace_config *config);
+
+/*
+ * A new, empty address space; `config` is copied. Ended by vmspace_destroy().
+ * Returns 0 or -EINVAL (a value that makes no sense), -ENOMEM.
+ */
+VMSPACE_PUBLIC int vmspace_create(struct vmspace **out, const struct vmspace_config *config);
+
+/*
+ * An exact copy of a space, with its configuration and host callbacks: to try a request on. Not a
+ * fork: every area stays what it is. The caller's, ended by vmspace_destroy(). O(areas).
+ * Returns 0, or -ENOMEM (*out is NULL).
+ */
+VMSPACE_PUBLIC int vmspace_clone(struct vmspace **out, const struct vmspace *space);
+
+/* Free an address space and everything in it. NULL is ignored. */
+VMSPACE_PUBLIC void vmspace_destroy(struct vmspace *space);
+
+/* The current configuration (limits as changed since); valid as long as the space. */
+VMSPACE_PUBLIC const struct vmspace_config *vmspace_config(const struct vmspace *space);
+
+/*
+ * Change configuration of a live space: limits (setrlimit), sysctls, personality, host callbacks,
+ * mmap_base. page_size and task_size must stay. Returns 0 or -EINVAL.
+ */
+VMSPACE_PUBLIC int vmspace_configure(struct vmspace *space, const struct vmspace_config *config);
+
+/* One area to take over; see vmspace_exec(). */
+struct vmspace_area {
+	unsigned long start, end;
+	vma_flags_t flags;           /* all of smaps' VmFlags; see vma_flags_parse() */
+	uint64_t offset;             /* bytes */
+	struct vma_backing backing;
+	const char *anon_name;       /* without "[anon:" "]"; NULL */
+	unsigned int pkey;
+	bool has_anon;               /* has anonymous pages */
+	bool fork_child;             /* may have been copied by fork since its first page (attach) */
+};
+
+/* What the process itself is; from /proc/PID/stat. Zero where unknown. */
+struct vmspace_image {
+	unsigned long start_code, end_code, start_data, end_data;
+	unsigned long start_brk, brk; /* brk 0: taken from the area named [heap], else start_brk */
+	unsigned long start_stack;
+	bool mlock_future, mlock_onfault; /* state of mlockall(MCL_FUTURE / MCL_ONFAULT), for attach */
+	bool vsyscall;               /* show the [vsyscall] line at the end */
+	bool vsyscall_read;          /* that page is readable ("r-xp") */
+};
+
+/*
+ * exec, or attaching to a live process: throw away all areas and take over `count` areas in
+ * ascending order. Areas named [heap] or [stack] are anonymous; give the names or not, as you like:
+ * they follow from the image (and if image->start_stack or start_brk is 0, from those names).
+ * An area above task_size (vsyscall) sets image->vsyscall. If mmap_base is 0, it is guessed:
+ * the end of the topmost mapping below the stack; placements seen later correct the guess upwards.
+ * Returns 0, -EINVAL (overlap, bad order or alignment) or -ENOMEM; nothing has changed then.
+ */
+VMSPACE_PUBLIC int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas,
+				size_t count, const struct vmspace_image *image);
+
+/* exit: drop all areas. The space stays usable (for vmspace_exec()). */
+VMSPACE_PUBLIC void vmspace_exit(struct vmspace *space);
+
+/* ---- requests ------------------------------------------------------------------------------ */
+
+enum vmspace_op {
+	VMSPACE_MMAP = 1, VMSPACE_MUNMAP, VMSPACE_MPROTECT, VMSPACE_MREMAP, VMSPACE_BRK,
+	VMSPACE_MADVISE, VMSPACE_MLOCK, VMSPACE_MUNLOCK, VMSPACE_MLOCKALL, VMSPACE_MUNLOCKALL,
+	VMSPACE_SET_ANON_NAME, VMSPACE_SHMAT, VMSPACE_SHMDT, VMSPACE_REMAP_FILE_PAGES,
+	VMSPACE_MSEAL, VMSPACE_FAULT, VMSPACE_FORK,
+	VMSPACE_OP_COUNT,
+};
+
+struct vmspace_mmap {
+	unsigned long addr, length;
+	int prot;                    /* PROT_* */
+	int flags;                   /* MAP_* */
+	uint64_t offset;             /* bytes */
+	struct vma_backing backing;  /* shared anonymous: dev, inode, or later vmspace_identify() */
+	bool bad_fd;                 /* the descriptor is not open: EBADF */
+	vma_flags_t driver_flags;    /* flags that the file's driver adds (io, pf, de, dd ...) */
+};
+struct vmspace_munmap { unsigned long addr, length; };
+struct vmspace_mprotect {        /* mprotect, pkey_mprotect */
+	unsigned long addr, length;
+	int prot;                    /* PROT_*, PROT_GROWSDOWN */
+	int pkey;                    /* -1: mprotect */
+};
+struct vmspace_mremap {
+	unsigned long addr, old_length, new_length;
+	int flags;                   /* MREMAP_* */
+	unsigned long new_addr;
+};
+struct vmspace_brk { unsigned long brk; };       /* result: the new break, as the raw system call */
+struct vmspace_madvise { unsigned long addr, length; int advice; };
+struct vmspace_mlock { unsigned long addr, length; int flags; bool mlock2; }; /* also munlock */
+struct vmspace_mlockall { int flags; };
+struct vmspace_set_anon_name { unsigned long addr, length; const char *name; }; /* NULL: remove */
+struct vmspace_shmat {           /* result: the address */
+	unsigned long addr;
+	int flags;                   /* SHM_RDONLY, SHM_RND, SHM_REMAP, SHM_EXEC */
+	unsigned long size;          /* bytes of the segment (shm_segsz) */
+	struct vma_backing backing;  /* dev, inode, name "/SYSV%08x (deleted)"; file_id is made unique */
+};
+struct vmspace_shmdt { unsigned long addr; };
+struct vmspace_remap_file_pages {
+	unsigned long addr, size;
+	int prot;                    /* must be 0 */
+	unsigned long page_offset;   /* pages */
+	int flags;                   /* MAP_NONBLOCK or 0 */
+};
+struct vmspace_mseal { unsigned long addr, length; unsigned long flags; };
+
+#define VMSPACE_ACCESS_READ  1u
+#define VMSPACE_ACCESS_WRITE 2u
+#define VMSPACE_ACCESS_EXEC  4u
+struct vmspace_fault {           /* a page is touched: 0, -EFAULT (no area), -EACCES (forbidden) */
+	unsigned long addr;
+	unsigned int access;         /* VMSPACE_ACCESS_* */
+};
+struct vmspace_fork {            /* fork, clone without CLONE_VM */
+	struct vmspace *child;       /* out: the new space, the caller's; NULL on error */
+	const struct vmspace_host *child_host; /* host callbacks of the child; NULL: none */
+};
+
+/*
+ * What the host says about the real call, for mirrors. Without `valid`, libvmspace decides alone.
+ *
+ * With it, complete follows the host: if `result` is an error that libvmspace does not predict
+ * (a file system refused, a limit of the host), the effects that such a failure leaves are
+ * applied; a mapping is placed where the host placed it. out.result stays what libvmspace would
+ * have answered, so that out.differs tells a wrong prediction.
+ */
+struct vmspace_host_result {
+	bool valid;
+	long result;                 /* of the raw system call: value or -errno */
+};
+
+/* Why two neighbours did or did not become one area. */
+enum vma_verdict {
+	VMA_MERGE_NONE = 0,          /* no question: no neighbour */
+	VMA_MERGED,                  /* merged */
+	VMA_NOT_ADJACENT,            /* a hole between them */
+	VMA_DIFFERENT_FLAGS,         /* protection or flags differ: see flags_differ of the event */
+	VMA_DIFFERENT_FILE,          /* another file, or another open() of the same one */
+	VMA_DIFFERENT_OFFSET,        /* not contiguous in the file (or in anonymous page offsets) */
+	VMA_DIFFERENT_ANON_VMA,      /* both have anonymous pages, from different anon_vmas */
+	VMA_ANON_VMA_SHARED,         /* one has none; the other's was inherited through fork */
+	VMA_DIFFERENT_NAME,          /* anonymous names differ */
+	VMA_DIFFERENT_UFFD,          /* userfaultfd registrations differ */
+	VMA_DIFFERENT_PKEY,          /* protection keys differ */
+	VMA_SPECIAL,                 /* one is special (device memory, vdso, huge pages ...) */
+	VMA_NOT_TRIED,               /* Linux does not try here (brk and stack growth look one way) */
+	VMA_VERDICT_COUNT,
+};
+
+/* A sentence for each, e.g. "different anon_vma". Never NULL; static. */
+VMSPACE_PUBLIC const char *vma_verdict_text(enum vma_verdict verdict);
+
+enum vmspace_event_kind {
+	VMSPACE_EVENT_MAP,           /* [start, end) newly mapped */
+	VMSPACE_EVENT_UNMAP,         /* [start, end) unmapped */
+	VMSPACE_EVENT_SPLIT,         /* the area [start, end) was cut at `at` */
+	VMSPACE_EVENT_MERGE,         /* neighbours became the area [start, end), joined at `at` */
+	VMSPACE_EVENT_NO_MERGE,      /* neighbours that meet at `at` stayed two: verdict tells why */
+	VMSPACE_EVENT_CHANGE,        /* [start, end) got new flags, name ... */
+	VMSPACE_EVENT_MOVE,          /* `at` moved to [start, end) */
+	VMSPACE_EVENT_GROW,          /* the area is now [start, end) */
+	VMSPACE_EVENT_SHRINK,
+};
+
+struct vmspace_event {
+	enum vmspace_event_kind kind;
+	enum vma_verdict verdict;    /* MERGE, NO_MERGE */
+	unsigned long start, end, at;
+	vma_flags_t flags_differ;    /* VMA_DIFFERENT_FLAGS: which */
+};
+
+#define VMSPACE_EVENT_MAX 24
+
+/* What a request did. */
+struct vmspace_outcome {
+	long result;                 /* what Linux returns, as libvmspace computes it */
+	bool differs;                /* host said something else: req.host.result */
+	bool base_learned;           /* the host's placement taught a higher mmap_base; not a difference */
+	bool placed_at_random;       /* Linux chooses this address at random (MAP_32BIT): followed */
+	bool out_of_memory;          /* libvmspace's own memory ran out */
+	const char *why;             /* a sentence on an error or a difference; static; NULL if none */
+	unsigned int event_count;    /* entries in events[] */
+	unsigned int events_lost;    /* further ones that did not fit */
+	struct vmspace_event events[VMSPACE_EVENT_MAX];
+};
+
+struct vmspace_request {
+	enum vmspace_op op;
+	union {
+		struct vmspace_mmap mmap;
+		struct vmspace_munmap munmap;
+		struct vmspace_mprotect mprotect;
+		struct vmspace_mremap mremap;
+		struct vmspace_brk brk;
+		struct vmspace_madvise madvise;
+		struct vmspace_mlock mlock;          /* MLOCK, MUNLOCK */
+		struct vmspace_mlockall mlockall;
+		struct vmspace_set_anon_name set_anon_name;
+		struct vmspace_shmat shmat;
+		struct vmspace_shmdt shmdt;
+		struct vmspace_remap_file_pages remap_file_pages;
+		struct vmspace_mseal mseal;
+		struct vmspace_fault fault;
+		struct vmspace_fork fork;
+	};
+	struct vmspace_host_result host;     /* to be set before complete */
+	struct vmspace_outcome out;          /* set by complete */
+	bool gathered;                       /* private */
+};
+
+/*
+ * Gather: before the call happens, learn from the host what the call's decisions will need and
+ * what the call would make unknowable. Changes no area except that stacks are grown as the host
+ * reports. Returns 0, or -EINVAL for an unknown op.
+ */
+VMSPACE_PUBLIC int vmspace_gather(struct vmspace *space, struct vmspace_request *req);
+
+/*
+ * Complete: the call happens (or has happened, if req->host.valid). Fills req->out and returns
+ * out.result. Asks the host nothing.
+ */
+VMSPACE_PUBLIC long vmspace_complete(struct vmspace *space, struct vmspace_request *req);
+
+/* The gathered call never happened (killed, interrupted before it began). Changes nothing. */
+VMSPACE_PUBLIC void vmspace_abort(struct vmspace *space, struct vmspace_request *req);
+
+/* Gather and complete in one. */
+VMSPACE_PUBLIC long vmspace_call(struct vmspace *space, struct vmspace_request *req);
+
+/* Name of an op ("mmap"), and one line that describes a request, like strace's. */
+VMSPACE_PUBLIC const char *vmspace_op_name(enum vmspace_op op);
+VMSPACE_PUBLIC int vmspace_request_text(const struct vmspace_request *req, char *buf, size_t size);
+/* One line that describes an event. Both return the length as snprintf does. */
+VMSPACE_PUBLIC int vmspace_event_text(const struct vmspace_event *event, char *buf, size_t size);
+
+/*
+ * Ask the host about all growsdown areas, and grow those that have grown (by the rules of
+ * a page fault there). Returns the number that grew, or a negative errno: the stack is where
+ * Linux would not have let it grow to.
+ */
+VMSPACE_PUBLIC int vmspace_refresh(struct vmspace *space);
+
+/*
+ * Tell what only the kernel knows about the backing of the area at `addr`: device and inode of
+ * new shared anonymous memory, a changed path (renamed, "(deleted)"). Applies to all areas that
+ * were split from, or merged with, the same mapping. `backing->kind` and file_id are ignored.
+ * Returns 0, -ENOENT (no area, or nothing behind it), -ENOMEM.
+ */
+VMSPACE_PUBLIC int vmspace_identify(struct vmspace *space, unsigned long addr,
+				    const struct vma_backing *backing);
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* The area that holds addr. Returns false (and fills nothing) if there is none. */
+VMSPACE_PUBLIC bool vmspace_lookup(const struct vmspace *space, unsigned long addr,
+				   struct vma_info *info);
+/* The first area that ends above addr: iterate with addr = 0, then info->end. */
+VMSPACE_PUBLIC bool vmspace_next(const struct vmspace *space, unsigned long addr,
+				 struct vma_info *info);
+/* The last area that begins below addr. */
+VMSPACE_PUBLIC bool vmspace_prev(const struct vmspace *space, unsigned long addr,
+				 struct vma_info *info);
+
+/*
+ * Where mmap(addr, length, ..., flags, backing) would be placed; -errno if nowhere.
+ * `backing` NULL: private anonymous.
+ */
+VMSPACE_PUBLIC long vmspace_place(struct vmspace *space, unsigned long addr, unsigned long length,
+				  int flags, const struct vma_backing *backing, uint64_t offset);
+
+/*
+ * The text of /proc/PID/maps, byte for byte. Calls `emit` once per line, newline included; a
+ * non-zero return stops and is returned. The line is valid during the call only.
+ */
+VMSPACE_PUBLIC int vmspace_show_lines(const struct vmspace *space,
+				      int (*emit)(void *ctx, const char *line, size_t length), void *ctx);
+
+/*
+ * The same into a buffer, always NUL-terminated if size > 0. Returns the length of the whole
+ * text (without NUL); if that is >= size, it was cut.
+ */
+VMSPACE_PUBLIC size_t vmspace_show(const struct vmspace *space, char *buf, size_t size);
+
+/* One area's line, as in /proc/PID/maps; newline included; as snprintf. */
+VMSPACE_PUBLIC size_t vmspace_show_area(const struct vmspace *space, unsigned long addr, char *buf,
+					size_t size);
+
+/* Flags as in smaps: "rd wr mr mw me ac " (each followed by a blank). As snprintf. */
+VMSPACE_PUBLIC size_t vma_flags_text(vma_flags_t flags, char *buf, size_t size);
+/* The reverse; unknown letter pairs are skipped and, if `unknown` is not NULL, counted there. */
+VMSPACE_PUBLIC vma_flags_t vma_flags_parse(const char *text, unsigned int *unknown);
+
+struct vmspace_stats {
+	unsigned long areas, areas_peak;
+	unsigned long total_vm;      /* pages: VmSize */
+	unsigned long locked_vm;     /* pages: VmLck */
+	unsigned long data_vm;       /* pages: VmData */
+	unsigned long stack_vm;      /* pages: VmStk */
+	unsigned long exec_vm;       /* pages of executable, unwritable areas */
+	unsigned long brk, start_brk, mmap_base; /* mmap_base 0: not known yet */
+	unsigned long requests[VMSPACE_OP_COUNT]; /* completed, by op */
+	unsigned long merges, splits; /* done so far */
+	unsigned long host_questions; /* asked of the host */
+	unsigned long tree_nodes, tree_bytes;
+	unsigned int tree_height;
+};
+/* O(nodes of the tree), for their number. */
+VMSPACE_PUBLIC void vmspace_stats(const struct vmspace *space, struct vmspace_stats *stats);
+
+/*
+ * Check every invariant: the tree, order and alignment of the areas, counters equal to sums.
+ * Returns true, or false with a static sentence in *reason (reason may be NULL). O(areas).
+ */
+VMSPACE_PUBLIC bool vmspace_check(const struct vmspace *space, const char **reason);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MAPLETREE_VMSPACE_H */

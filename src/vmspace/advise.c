@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* advise.c - madvise: advice that changes flags of areas, and advice that drops or makes pages. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "edit.h"
+#include "find.h"
+#include "host.h"
+#include "ops.h"
+
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+#ifndef MADV_SOFT_OFFLINE
+#define MADV_SOFT_OFFLINE 101
+#endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#define MADV_GUARD_REMOVE 103
+#endif
+
+static bool known(const struct vmspace *space, int advice)
+{
+	switch (advice) {
+	case MADV_MERGEABLE:
+	case MADV_UNMERGEABLE:
+		return space->config.ksm;
+	case MADV_HUGEPAGE:
+	case MADV_NOHUGEPAGE:
+	case MADV_COLLAPSE:
+		return space->config.pmd_size;
+	case MADV_NORMAL: case MADV_RANDOM: case MADV_SEQUENTIAL: case MADV_WILLNEED:
+	case MADV_DONTNEED: case MADV_FREE: case MADV_REMOVE: case MADV_DONTFORK:
+	case MADV_DOFORK: case MADV_DONTDUMP: case MADV_DODUMP: case MADV_WIPEONFORK:
+	case MADV_KEEPONFORK: case MADV_COLD: case MADV_PAGEOUT: case MADV_POPULATE_READ:
+	case MADV_POPULATE_WRITE: case MADV_DONTNEED_LOCKED: case MADV_GUARD_INSTALL:
+	case MADV_GUARD_REMOVE: case MADV_HWPOISON: case MADV_SOFT_OFFLINE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool mergeable(const struct vma *vma)
+{
+	return !(vma->flags & (VMA_SHARED | VMA_MAYSHARE | VMA_SPECIAL_FLAGS | VMA_HUGETLB |
+			       VMA_DROPPABLE));
+}
+
+/* The new flags; or an error. */
+static long new_flags(const struct vma *vma, int advice, vma_flags_t *flags)
+{
+	switch (advice) {
+	case MADV_NORMAL:
+		*flags &= ~(VMA_RAND_READ | VMA_SEQ_READ);
+		return 0;
+	case MADV_SEQUENTIAL:
+		*flags = (*flags & ~VMA_RAND_READ) | VMA_SEQ_READ;
+		return 0;
+	case MADV_RANDOM:
+		*flags = (*flags & ~VMA_SEQ_READ) | VMA_RAND_READ;
+		return 0;
+	case MADV_DONTFORK:
+		*flags |= VMA_DONTCOPY;
+		return 0;
+	case MADV_DOFORK:
+		*flags &= ~VMA_DONTCOPY;
+		return vma->flags & VMA_IO ? -EINVAL : 0;
+	case MADV_WIPEONFORK:
+		*flags |= VMA_WIPEONFORK;
+		return vma->backing || (vma->flags & VMA_SHARED) ? -EINVAL : 0;
+	case MADV_KEEPONFORK:
+		*flags &= ~VMA_WIPEONFORK;
+		return vma->flags & VMA_DROPPABLE ? -EINVAL : 0;
+	case MADV_DONTDUMP:
+		*flags |= VMA_DONTDUMP;
+		return 0;
+	case MADV_DODUMP:
+		*flags &= ~VMA_DONTDUMP;
+		if (vma->flags & VMA_DROPPABLE)
+			return -EINVAL;
+		return (vma->flags & VMA_SPECIAL_FLAGS) && !(vma->flags & VMA_HUGETLB) ? -EINVAL
+										       : 0;
+	case MADV_MERGEABLE:
+		*flags |= mergeable(vma) ? VMA_MERGEABLE : 0;
+		return 0;
+	case MADV_UNMERGEABLE:
+		*flags &= mergeable(vma) ? ~VMA_MERGEABLE : ~(vma_flags_t)0;
+		return 0;
+	case MADV_HUGEPAGE:
+		*flags = (*flags & ~VMA_NOHUGEPAGE) | VMA_HUGEPAGE;
+		return 0;
+	case MADV_NOHUGEPAGE:
+		*flags = (*flags & ~VMA_HUGEPAGE) | VMA_NOHUGEPAGE;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Advice about pages: area flags stay. Errors, and anonymous pages that appear. */
+static long advise_pages(struct vmspace *space, struct vma *vma, int advice)
+{
+	switch (advice) {
+	case MADV_DONTNEED:
+	case MADV_DONTNEED_LOCKED:
+		if (vma->flags & VMA_PFNMAP)
+			return -EINVAL;
+		return (vma->flags & VMA_LOCKED) && advice == MADV_DONTNEED ? -EINVAL : 0;
+	case MADV_FREE:
+		return vma->backing || (vma->flags & (VMA_LOCKED | VMA_PFNMAP | VMA_HUGETLB))
+			       ? -EINVAL : 0;
+	case MADV_REMOVE:
+		if (vma->flags & VMA_LOCKED)
+			return -EINVAL;
+		if (!vma->backing || vma->backing->is.kind == VMA_BACKING_SPECIAL)
+			return -EINVAL;
+		return (vma->flags & (VMA_SHARED | VMA_WRITE)) == (VMA_SHARED | VMA_WRITE)
+			       ? 0 : -EACCES;
+	case MADV_COLD:
+	case MADV_PAGEOUT:
+		return vma->flags & (VMA_LOCKED | VMA_PFNMAP | VMA_HUGETLB) ? -EINVAL : 0;
+	case MADV_GUARD_INSTALL:
+		if (vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB | VMA_LOCKED))
+			return -EINVAL;
+		host_give_anon_vma(space, vma);
+		if (space->config.guard_flag)
+			vma->flags |= VMA_MAYBE_GUARD;
+		return 0;
+	case MADV_GUARD_REMOVE:
+		return vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB) ? -EINVAL : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Advice that loses what is in the pages. */
+static bool discards(int advice)
+{
+	switch (advice) {
+	case MADV_DONTNEED: case MADV_DONTNEED_LOCKED: case MADV_FREE: case MADV_REMOVE:
+	case MADV_DONTFORK: case MADV_WIPEONFORK: case MADV_GUARD_INSTALL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A sealed area keeps pages that could not be written anyway. */
+static bool sealed_against(const struct vma *vma, int advice)
+{
+	return (vma->flags & VMA_SEALED) && discards(advice) && !vma->backing &&
+	       !(vma->flags & VMA_WRITE);
+}
+
+static bool changes_flags(int advice)
+{
+	switch (advice) {
+	case MADV_NORMAL: case MADV_RANDOM: case MADV_SEQUENTIAL: case MADV_DONTFORK:
+	case MADV_DOFORK: case MADV_DONTDUMP: case MADV_DODUMP: case MADV_WIPEONFORK:
+	case MADV_KEEPONFORK: case MADV_MERGEABLE: case MADV_UNMERGEABLE: case MADV_HUGEPAGE:
+	case MADV_NOHUGEPAGE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static long advise_part(struct vmspace *space, struct vma *vma, unsigned long start,
+			unsigned long end, int advice)
+{
+	struct edit_want want = edit_same(vma);
+	long err;
+
+	if (sealed_against(vma, advice))
+		return space_fail(space, -EPERM, "the area is sealed");
+	if (!changes_flags(advice))
+		return advise_pages(space, vma, advice);
+	err = new_flags(vma, advice, &want.flags);
+	if (err || want.flags == vma->flags)
+		return err;
+	err = edit_change(space, vma, start, end, &want);
+	return err == -ENOMEM && !space->out->out_of_memory ? -EAGAIN : err;
+}
+
+static long advise_range(struct vmspace *space, unsigned long start, unsigned long end, int advice)
+{
+	long hole = 0;
+
+	while (start < end) {
+		struct vma *vma = find_first(space, start);
+		unsigned long stop;
+		long err;
+
+		if (!vma || vma->start >= end)
+			return -ENOMEM;
+		if (vma->start > start) {
+			hole = -ENOMEM;
+			start = vma->start;
+		}
+		stop = vma->end < end ? vma->end : end;
+		err = advise_part(space, vma, start, stop, advice);
+		if (err)
+			return err;
+		start = stop;
+	}
+	return hole;
+}
+
+static long populate(struct vmspace *space, unsigned long start, unsigned long end, int advice)
+{
+	vma_flags_t need = advice == MADV_POPULATE_WRITE ? VMA_WRITE : VMA_READ;
+
+	while (start < end) {
+		struct vma *vma = find_at(space, start);
+
+		if (!vma)
+			return -ENOMEM;
+		if (vma->flags & (VMA_PFNMAP | VMA_IO))
+			return -EINVAL;
+		if (!(vma->flags & need))
+			return -EINVAL;
+		if (advice == MADV_POPULATE_WRITE)
+			host_give_anon_vma(space, vma);
+		start = vma->end;
+	}
+	return 0;
+}
+
+long advise_call(struct vmspace *space, struct vmspace_request *req)
+{
+	unsigned long start = req->madvise.addr, length = space_ceil(space, req->madvise.length);
+	int advice = req->madvise.advice;
+	long result;
+
+	if (!known(space, advice) || !space_aligned(space, start))
+		return -EINVAL;
+	if ((req->madvise.length && !length) || start + length < start)
+		return -EINVAL;
+	if (!length)
+		return 0;
+	if (advice == MADV_HWPOISON || advice == MADV_SOFT_OFFLINE)
+		return space->host_error;
+	if (advice == MADV_POPULATE_READ || advice == MADV_POPULATE_WRITE)
+		result = populate(space, start, start + length, advice);
+	else
+		result = advise_range(space, start, start + length, advice);
+	/* Errors of the pages or the file (EIO, EBUSY ...) leave the areas alone. */
+	if (!result && space->host_error && !changes_flags(advice))
+		return space_fail(space, space->host_error, "refused by the host");
+	return result;
+}

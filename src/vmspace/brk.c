@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* brk.c - the program break: one anonymous area (or more, once the program cut it) that grows. */
+#include <errno.h>
+
+#include "edit.h"
+#include "find.h"
+#include "host.h"
+#include "merge.h"
+#include "ops.h"
+
+static bool data_limit_allows(const struct vmspace *space, unsigned long brk)
+{
+	const struct vmspace_image *i = &space->image;
+	unsigned long limit = space->config.rlimit_data;
+
+	return limit == VMSPACE_NO_LIMIT ||
+	       brk - i->start_brk + (i->end_data - i->start_data) <= limit;
+}
+
+static long grow(struct vmspace *space, unsigned long from, unsigned long to)
+{
+	struct vma proto = { .start = from, .end = to, .may_have_anon = true };
+	struct vma *next = find_first(space, from), *left;
+	unsigned long guard = space->config.page_size;
+	bool may_merge;
+	long err;
+
+	proto.pgoff = space_pages(space, from);
+	proto.flags = VMA_READ | VMA_WRITE | VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC |
+		      VMA_ACCOUNT | space->default_flags;
+	if (space->config.read_implies_exec)
+		proto.flags |= VMA_EXEC;
+	if (to > space->config.task_size)
+		return -ENOMEM;
+	if (next && find_guarded_start(space, next) < to + guard)
+		return space_fail(space, -ENOMEM, "another area is in the way");
+	if (!space_may_lock(space, proto.flags, space_pages(space, to - from)))
+		return space_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached") ? -EAGAIN : 0;
+	if (!space_may_expand(space, proto.flags, space_pages(space, to - from))) {
+		err = space_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached");
+		if (err)
+			return err;
+	}
+	if (space->areas > space->config.max_map_count)
+		return space_fail(space, -ENOMEM, "more areas than max_map_count");
+	/* Only the area below is asked; one above cannot touch: a page must stay free. */
+	host_learn(space, from, from);
+	left = find_left(space, &proto);
+	/* Linux looks no further down than start_brk: the program's bss is never grown. */
+	may_merge = left && left->end > space->image.start_brk;
+	err = edit_insert(space, &proto, may_merge, NULL);
+	if (!err && (proto.flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
+		lock_populate(space, from, to);
+	return err;
+}
+
+long brk_call(struct vmspace *space, struct vmspace_request *req)
+{
+	struct vmspace_image *image = &space->image;
+	unsigned long wanted = req->brk.brk, from, to;
+
+	/* After an attach the exact break is not known; the first answer tells. */
+	if (req->host.valid && req->host.result > 0 && wanted < image->start_brk &&
+	    space_ceil(space, (unsigned long)req->host.result) == space_ceil(space, image->brk))
+		image->brk = (unsigned long)req->host.result;
+	if (wanted < image->start_brk || !data_limit_allows(space, wanted))
+		return (long)image->brk;
+	if (req->host.valid && (unsigned long)req->host.result != wanted) {
+		space_fail(space, 0, "refused by the host");
+		return (long)image->brk;
+	}
+	from = space_ceil(space, image->brk);
+	to = space_ceil(space, wanted);
+	if (to < wanted)
+		return (long)image->brk;
+	if (to < from) {
+		const struct vma *vma = find_first(space, to);
+
+		if (!vma || vma->start >= from || unmap_range(space, to, from - to))
+			return (long)image->brk;
+	} else if (to > from && grow(space, from, to)) {
+		return (long)image->brk;
+	}
+	image->brk = wanted;
+	return (long)wanted;
+}

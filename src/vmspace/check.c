@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* check.c - every invariant of a space, with the reason when one is broken. */
+#include "find.h"
+
+struct sums {
+	unsigned long areas, grow_areas, total, locked, data, stack, exec;
+};
+
+static bool fail(const char **reason, const char *why)
+{
+	if (reason)
+		*reason = why;
+	return false;
+}
+
+static bool check_area(const struct vmspace *space, const struct vma *vma, const char **reason)
+{
+	if (vma->start >= vma->end)
+		return fail(reason, "an area is empty or reversed");
+	if (!space_aligned(space, vma->start) || !space_aligned(space, vma->end))
+		return fail(reason, "an area is not page aligned");
+	if (vma->end > space->config.task_size)
+		return fail(reason, "an area lies above the address space");
+	if (vma->anon_shared && !vma->anon_id)
+		return fail(reason, "an area inherited an anon_vma that it has not");
+	if (vma->anon_id && (vma->flags & VMA_MAYSHARE))
+		return fail(reason, "a shared area has an anon_vma");
+	if (vma->anon_id >= space->next_anon_id)
+		return fail(reason, "an anon_vma that was never handed out");
+	if (vma->backing && !vma->backing->refs)
+		return fail(reason, "a backing without references is in use");
+	if ((vma->flags & VMA_LOCKONFAULT) && !(vma->flags & VMA_LOCKED))
+		return fail(reason, "locked on fault, but not locked");
+	return true;
+}
+
+static void add(struct sums *sums, const struct vmspace *space, const struct vma *vma)
+{
+	struct vmspace one = { .config = space->config };
+
+	space_account(&one, vma->flags, space_pages(space, vma->end - vma->start), 1);
+	sums->areas++;
+	sums->grow_areas += vma->flags & VMA_GROWSDOWN ? 1 : 0;
+	sums->total += one.total_vm;
+	sums->locked += one.locked_vm;
+	sums->data += one.data_vm;
+	sums->stack += one.stack_vm;
+	sums->exec += one.exec_vm;
+}
+
+bool vmspace_check(const struct vmspace *space, const char **reason)
+{
+	struct maple_tree *tree = (struct maple_tree *)&space->tree;
+	MA_STATE(mas, tree, 0, 0);
+	struct sums sums = { 0 };
+	const struct vma *vma;
+	const char *why;
+
+	if (!mt_check(tree, &why))
+		return fail(reason, why);
+	mas_for_each(&mas, vma, ULONG_MAX) {
+		if (mas.index != vma->start || mas.last != vma->end - 1)
+			return fail(reason, "an area is not where the tree has it");
+		if (!check_area(space, vma, reason))
+			return false;
+		add(&sums, space, vma);
+	}
+	if (sums.areas != space->areas || sums.grow_areas != space->grow_areas)
+		return fail(reason, "the number of areas is wrong");
+	if (sums.total != space->total_vm ||
+	    sums.locked + space->locked_leak != space->locked_vm)
+		return fail(reason, "total_vm or locked_vm is not the sum of its areas");
+	if (sums.data != space->data_vm || sums.stack != space->stack_vm ||
+	    sums.exec != space->exec_vm)
+		return fail(reason, "data_vm, stack_vm or exec_vm is not the sum of its areas");
+	if (space->image.brk < space->image.start_brk)
+		return fail(reason, "the break is below its start");
+	return true;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* config.c - the values of the running kernel and process, for a new space's configuration. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <mapletree/vmspace.h>
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#define PR_SET_VMA_ANON_NAME 0
+#endif
+#define ADVICE_GUARD_INSTALL 102 /* MADV_GUARD_INSTALL, newer than some headers */
+#define CAN_LOCK (1ULL << 14)    /* CAP_IPC_LOCK */
+#define CAN_MAP_LOW (1ULL << 17) /* CAP_SYS_RAWIO */
+#define CALL_MSEAL 462L          /* mseal, the same number on all architectures */
+
+static bool read_text(const char *path, char *buf, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	size_t length;
+
+	if (!file)
+		return false;
+	length = fread(buf, 1, size - 1, file);
+	fclose(file);
+	buf[length] = '\0';
+	return length > 0;
+}
+
+static unsigned long read_number(const char *path, unsigned long otherwise)
+{
+	char buf[64];
+
+	return read_text(path, buf, sizeof(buf)) ? strtoul(buf, NULL, 10) : otherwise;
+}
+
+static unsigned long limit(int which)
+{
+	struct rlimit r;
+
+	if (getrlimit((__rlimit_resource_t)which, &r) || r.rlim_cur == RLIM_INFINITY)
+		return VMSPACE_NO_LIMIT;
+	return r.rlim_cur;
+}
+
+static bool cpu_has(const char *flag)
+{
+	char line[8192];
+	bool found = false;
+	FILE *file = fopen("/proc/cpuinfo", "re");
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = !strncmp(line, "flags", 5) && strstr(line, flag);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static unsigned long long capabilities(void)
+{
+	char line[256];
+	unsigned long long caps = 0;
+	FILE *file = fopen("/proc/self/status", "re");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "CapEff: %llx", &caps) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return caps;
+}
+
+/* VmFlags of the area at addr of this process. */
+static vma_flags_t own_flags(const void *addr)
+{
+	char line[8192], start[32];
+	vma_flags_t flags = 0;
+	bool here = false;
+	FILE *file = fopen("/proc/self/smaps", "re");
+
+	snprintf(start, sizeof(start), "%08lx-", (unsigned long)addr);
+	while (file && fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, start, strlen(start)))
+			here = true;
+		if (here && !strncmp(line, "VmFlags:", 8)) {
+			flags = vma_flags_parse(line + 8, NULL);
+			break;
+		}
+	}
+	if (file)
+		fclose(file);
+	return flags;
+}
+
+/* What the kernel was built with shows in the flags of a page of our own. */
+static void probe_flags(struct vmspace_config *config)
+{
+	size_t page = config->page_size;
+	char *at = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	vma_flags_t flags;
+
+	if (at == MAP_FAILED)
+		return;
+	/* Between two inaccessible pages it stays an area of its own. */
+	if (!mprotect(at + page, page, PROT_READ | PROT_WRITE)) {
+		(void)madvise(at + page, page, ADVICE_GUARD_INSTALL);
+		flags = own_flags(at + page);
+		config->guard_flag = flags & VMA_MAYBE_GUARD;
+		config->softdirty = flags & VMA_SOFTDIRTY;
+	}
+	munmap(at, 3 * page);
+}
+
+/* The kernel may have been built with a higher bound than the one that sysctl shows. */
+static void probe_hint_min(struct vmspace_config *config)
+{
+	unsigned long lowest = config->mmap_min_addr > config->page_size ? config->mmap_min_addr
+									 : config->page_size;
+	void *hint = (void *)lowest;
+	void *at = mmap(hint, config->page_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	config->hint_min_addr = config->mmap_min_addr > 65536 ? config->mmap_min_addr : 65536;
+	if (at == MAP_FAILED)
+		return;
+	if ((unsigned long)at <= 1UL << 20)
+		config->hint_min_addr = (unsigned long)at;
+	munmap(at, config->page_size);
+}
+
+static enum vmspace_thp read_thp(const char *text)
+{
+	if (strstr(text, "[always]"))
+		return VMSPACE_THP_ALWAYS;
+	return strstr(text, "[madvise]") ? VMSPACE_THP_MADVISE : VMSPACE_THP_NEVER;
+}
+
+void vmspace_config_init(struct vmspace_config *config)
+{
+	static const char thp[] = "/sys/kernel/mm/transparent_hugepage/";
+	char path[96], text[64];
+	int persona = personality(0xffffffff);
+
+	memset(config, 0, sizeof(*config));
+	config->page_size = (unsigned long)sysconf(_SC_PAGESIZE);
+	config->map_window = (1UL << 47) - config->page_size;
+	config->task_size = cpu_has(" la57") ? (1UL << 56) - config->page_size
+					     : config->map_window;
+	config->mmap_base_legacy = (config->map_window / 3 + config->page_size - 1) &
+				   ~(config->page_size - 1);
+	config->mmap_min_addr = read_number("/proc/sys/vm/mmap_min_addr", 65536);
+	config->stack_guard_gap = 256;
+	config->max_map_count = read_number("/proc/sys/vm/max_map_count", 65530);
+	config->overcommit = (int)read_number("/proc/sys/vm/overcommit_memory", 0);
+	snprintf(path, sizeof(path), "%shpage_pmd_size", thp);
+	config->pmd_size = read_number(path, 0);
+	snprintf(path, sizeof(path), "%senabled", thp);
+	if (read_text(path, text, sizeof(text)))
+		config->thp = read_thp(text);
+	snprintf(path, sizeof(path), "%sshmem_enabled", thp);
+	if (read_text(path, text, sizeof(text)))
+		config->shmem_align_huge = !strstr(text, "[never]") && !strstr(text, "[deny]");
+	/* Naming nothing succeeds if names are known. */
+	config->anon_names = !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, 0, 0, NULL);
+	config->ksm = !access("/sys/kernel/mm/ksm", F_OK);
+	config->pkeys = cpu_has(" ospke");
+	config->mseal = !syscall(CALL_MSEAL, 0, 0, 0);
+	probe_flags(config);
+	probe_hint_min(config);
+	config->read_implies_exec = persona != -1 && (persona & READ_IMPLIES_EXEC);
+	config->mmap_bottom_up = (persona != -1 && (persona & ADDR_COMPAT_LAYOUT)) ||
+				 limit(RLIMIT_STACK) == VMSPACE_NO_LIMIT;
+	config->lock_privileged = capabilities() & CAN_LOCK;
+	config->low_privileged = capabilities() & CAN_MAP_LOW;
+	config->rlimit_as = limit(RLIMIT_AS);
+	config->rlimit_data = limit(RLIMIT_DATA);
+	config->rlimit_stack = limit(RLIMIT_STACK);
+	config->rlimit_memlock = limit(RLIMIT_MEMLOCK);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* exec.c - takes over the areas that the kernel made at exec, or that are there at attach. */
+#include <errno.h>
+#include <string.h>
+
+#include "edit.h"
+#include "find.h"
+#include "merge.h"
+#include "ops.h"
+
+static bool is_named(const struct vmspace_area *area, const char *name)
+{
+	return area->backing.name && !strcmp(area->backing.name, name);
+}
+
+static bool is_gate(const struct vmspace *space, const struct vmspace_area *area)
+{
+	return area->start >= space->config.task_size;
+}
+
+static bool valid(const struct vmspace *space, const struct vmspace_area *areas, size_t count)
+{
+	unsigned long end = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (areas[i].start >= areas[i].end || areas[i].start < end ||
+		    !space_aligned(space, areas[i].start) || !space_aligned(space, areas[i].end))
+			return false;
+		end = areas[i].end;
+	}
+	return true;
+}
+
+static uint64_t first_pgoff(const struct vmspace *space, const struct vmspace_area *area,
+			    bool anon)
+{
+	return anon ? space_pages(space, area->start) : area->offset / space->config.page_size;
+}
+
+/* Equal files that are next to each other share one backing object. */
+static struct backing *make_backing(struct vmspace *space, const struct vmspace_area *area)
+{
+	struct vma *before = find_before(space, area->start);
+	struct backing *made;
+	bool own_file;
+
+	made = backing_new(&area->backing);
+	if (!made)
+		return NULL;
+	own_file = made->is.kind == VMA_BACKING_SHMEM || made->is.kind == VMA_BACKING_SYSV ||
+		   made->is.kind == VMA_BACKING_HUGETLB;
+	if (before && before->backing && before->backing->is.kind == made->is.kind &&
+	    (backing_same_file(before->backing, made) ||
+	     (own_file && made->is.inode && before->backing->is.inode == made->is.inode))) {
+		backing_put(made);
+		return backing_get(before->backing);
+	}
+	if (own_file && !made->is.file_id)
+		made->is.file_id = space->next_file_id++;
+	return made;
+}
+
+static void give_anon(struct vmspace *space, struct vma *vma, const struct vmspace_area *area)
+{
+	struct vma *left = find_left(space, vma);
+
+	if (!area->has_anon || !vma_may_have_anon_vma(vma))
+		return;
+	if (left && left->anon_id && merge_anon_compatible(left, vma, space->config.page_size)) {
+		vma->anon_id = left->anon_id;
+		vma->anon_shared = left->anon_shared;
+		return;
+	}
+	vma->anon_id = space->next_anon_id++;
+	vma->anon_shared = area->fork_child;
+}
+
+static int take_over(struct vmspace *space, const struct vmspace_area *area)
+{
+	bool anon = area->backing.kind == VMA_BACKING_ANON || is_named(area, "[heap]") ||
+		    is_named(area, "[stack]");
+	struct vma proto = { .start = area->start, .end = area->end, .flags = area->flags,
+			     .pkey = area->pkey, .may_have_anon = true };
+	struct vma *vma;
+	int err = 0;
+
+	proto.pgoff = first_pgoff(space, area, anon);
+	if (area->anon_name) {
+		proto.name = anon_name_new(area->anon_name);
+		if (!proto.name)
+			return -ENOMEM;
+	}
+	if (!anon) {
+		proto.backing = make_backing(space, area);
+		if (!proto.backing)
+			err = -ENOMEM;
+	}
+	if (!err)
+		err = edit_insert(space, &proto, false, &vma);
+	backing_put(proto.backing);
+	anon_name_put(proto.name);
+	if (!err)
+		give_anon(space, vma, area);
+	return err;
+}
+
+/* What follows from the names [heap] and [stack]. */
+static void complete_image(struct vmspace_image *image, const struct vmspace_area *areas,
+			   size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (is_named(&areas[i], "[heap]")) {
+			if (!image->start_brk)
+				image->start_brk = areas[i].start;
+			if (!image->brk)
+				image->brk = areas[i].end;
+		}
+		if (is_named(&areas[i], "[stack]") && !image->start_stack)
+			image->start_stack = areas[i].end - 1;
+	}
+	if (!image->brk)
+		image->brk = image->start_brk;
+}
+
+static void guess_base(struct vmspace *space)
+{
+	const struct vma *stack = find_at(space, space->image.start_stack);
+	const struct vma *top = stack ? find_before(space, stack->start) : NULL;
+
+	space->base_guessed = !space->config.mmap_base;
+	space->mmap_base = space->config.mmap_base;
+	if (space->base_guessed && top)
+		space->mmap_base = top->end;
+}
+
+int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t count,
+		 const struct vmspace_image *image)
+{
+	struct vmspace *fresh;
+	unsigned long peak;
+	int err;
+
+	if (!valid(space, areas, count))
+		return -EINVAL;
+	err = vmspace_create(&fresh, &space->config);
+	if (err)
+		return err;
+	fresh->image = *image;
+	complete_image(&fresh->image, areas, count);
+	for (size_t i = 0; i < count && !err; i++) {
+		if (is_gate(fresh, &areas[i])) {
+			fresh->image.vsyscall = true;
+			fresh->image.vsyscall_read = areas[i].flags & VMA_READ;
+		} else {
+			err = take_over(fresh, &areas[i]);
+		}
+	}
+	if (err) {
+		vmspace_destroy(fresh);
+		return err;
+	}
+	if (image->mlock_future)
+		fresh->default_flags = VMA_LOCKED |
+				       (image->mlock_onfault ? VMA_LOCKONFAULT : 0);
+	guess_base(fresh);
+	/* The old areas go, the new ones come; the handle and its history stay. */
+	peak = space->areas_peak;
+	space_clear(space);
+	space->tree = fresh->tree;
+	space->image = fresh->image;
+	space->mmap_base = fresh->mmap_base;
+	space->base_guessed = fresh->base_guessed;
+	space->default_flags = fresh->default_flags;
+	space->areas = fresh->areas;
+	space->areas_peak = peak > fresh->areas_peak ? peak : fresh->areas_peak;
+	space->grow_areas = fresh->grow_areas;
+	space->total_vm = fresh->total_vm;
+	space->locked_vm = fresh->locked_vm;
+	space->data_vm = fresh->data_vm;
+	space->stack_vm = fresh->stack_vm;
+	space->exec_vm = fresh->exec_vm;
+	space->next_anon_id = fresh->next_anon_id;
+	space->next_file_id = fresh->next_file_id;
+	mt_init_flags(&fresh->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
+	vmspace_destroy(fresh);
+	return 0;
+}
+
+int vmspace_identify(struct vmspace *space, unsigned long addr, const struct vma_backing *backing)
+{
+	struct vma *vma = find_at(space, addr);
+	char *name = NULL;
+
+	if (!vma || !vma->backing)
+		return -ENOENT;
+	if (backing->name) {
+		name = strdup(backing->name);
+		if (!name)
+			return -ENOMEM;
+	}
+	backing_rename(vma->backing, backing, name);
+	return 0;
+}

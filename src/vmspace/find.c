@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * find.c - lookup of areas, and Linux's choice of an address for a new one.
+ *
+ * Placement: the hint if it is free; else the highest gap below mmap_base that is large enough;
+ * else the lowest gap above mmap_base_legacy. Below a growsdown area stack_guard_gap pages stay
+ * free. Large mappings for which huge pages make sense are moved up inside a padded gap so that
+ * address and file offset agree modulo the huge page size.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "find.h"
+
+#ifndef MAP_32BIT
+#define MAP_32BIT 0
+#endif
+#ifndef MAP_ABOVE4G
+#define MAP_ABOVE4G 0
+#endif
+
+/* Where MAP_32BIT places. */
+#define LOW_START 0x40000000UL
+#define LOW_END   0x80000000UL
+
+static struct maple_tree *tree_of(const struct vmspace *space)
+{
+	return (struct maple_tree *)&space->tree;
+}
+
+struct vma *find_at(const struct vmspace *space, unsigned long addr)
+{
+	return mtree_load(tree_of(space), addr);
+}
+
+struct vma *find_first(const struct vmspace *space, unsigned long addr)
+{
+	MA_STATE(mas, tree_of(space), addr, addr);
+
+	return mas_find(&mas, ULONG_MAX);
+}
+
+struct vma *find_before(const struct vmspace *space, unsigned long addr)
+{
+	MA_STATE(mas, tree_of(space), addr - 1, addr - 1);
+
+	return addr ? mas_find_rev(&mas, 0) : NULL;
+}
+
+struct vma *find_left(const struct vmspace *space, const struct vma *vma)
+{
+	return vma->start ? find_at(space, vma->start - 1) : NULL;
+}
+
+struct vma *find_right(const struct vmspace *space, const struct vma *vma)
+{
+	return find_at(space, vma->end);
+}
+
+unsigned long find_guarded_start(const struct vmspace *space, const struct vma *vma)
+{
+	unsigned long gap = 0;
+
+	if (vma->flags & VMA_GROWSDOWN)
+		gap = space->config.stack_guard_gap * space->config.page_size;
+	else if (vma->flags & VMA_SHADOW_STACK)
+		gap = space->config.page_size;
+	return vma->start > gap ? vma->start - gap : 0;
+}
+
+/* The highest free [result, result + length) in [low, high), guard gaps kept; or -ENOMEM. */
+static long highest_gap(struct vmspace *space, unsigned long low, unsigned long high,
+			unsigned long length)
+{
+	for (;;) {
+		MA_STATE(mas, &space->tree, 0, 0);
+		struct vma *next;
+		unsigned long end;
+
+		if (high <= low || high - low < length ||
+		    mas_empty_area_rev(&mas, low, high - 1, length))
+			return -ENOMEM;
+		end = mas.last + 1;
+		next = find_first(space, end);
+		if (!next || find_guarded_start(space, next) >= end)
+			return (long)(end - length);
+		high = find_guarded_start(space, next);
+	}
+}
+
+/* The lowest one. */
+static long lowest_gap(struct vmspace *space, unsigned long low, unsigned long high,
+		       unsigned long length)
+{
+	for (;;) {
+		MA_STATE(mas, &space->tree, 0, 0);
+		struct vma *next;
+		unsigned long start;
+
+		if (high <= low || high - low < length ||
+		    mas_empty_area(&mas, low, high - 1, length))
+			return -ENOMEM;
+		start = mas.index;
+		next = find_first(space, start);
+		if (!next || find_guarded_start(space, next) >= start + length)
+			return (long)start;
+		low = next->end;
+	}
+}
+
+/* A hint is taken if its range is free, and the guard gap above it too. */
+static bool hint_free(const struct vmspace *space, unsigned long addr, unsigned long length)
+{
+	const struct vma *next = find_first(space, addr);
+
+	return !next || addr + length <= find_guarded_start(space, next);
+}
+
+/* Without alignment. `hint` is page aligned. */
+static long place_plain(struct vmspace *space, unsigned long hint, unsigned long length, int flags)
+{
+	const struct vmspace_config *c = &space->config;
+	unsigned long window = hint > c->map_window ? c->task_size : c->map_window;
+	unsigned long hint_end = flags & MAP_32BIT ? LOW_END : window;
+	unsigned long low = c->page_size, base = space->mmap_base;
+	long at = -ENOMEM;
+
+	if (length > c->task_size)
+		return -ENOMEM;
+	if (hint && length <= hint_end && hint <= hint_end - length &&
+	    hint_free(space, hint, length))
+		return (long)hint;
+	if (flags & MAP_32BIT)
+		return lowest_gap(space, LOW_START, LOW_END, length);
+	if (flags & MAP_ABOVE4G)
+		low = 1UL << 32;
+	if (!c->mmap_bottom_up) {
+		if (!base)
+			base = c->map_window;
+		if (hint > c->map_window)
+			base += c->task_size - c->map_window;
+		at = highest_gap(space, low, base, length);
+		if (at != -ENOMEM)
+			return at;
+	}
+	if (c->mmap_base_legacy > low)
+		low = c->mmap_base_legacy;
+	return lowest_gap(space, low, window, length);
+}
+
+/*
+ * Congruent to `offset` modulo `align`, out of a padded placement; 0: does not fit. A hint that
+ * is free even with the padding is taken as it is.
+ */
+static long place_aligned(struct vmspace *space, unsigned long hint, unsigned long length,
+			  uint64_t offset, unsigned long align, int flags)
+{
+	uint64_t end = offset + length, first = (offset + align - 1) & ~(uint64_t)(align - 1);
+	unsigned long shift;
+	long at;
+
+	if (end <= first || end - first < align || length + align < length)
+		return 0;
+	at = place_plain(space, hint, length + align, flags);
+	if (at < 0)
+		return 0;
+	if ((unsigned long)at == hint)
+		return at;
+	shift = (offset - (unsigned long)at) & (align - 1);
+	if (!shift && !space->config.mmap_bottom_up)
+		shift = align;
+	return at + (long)shift;
+}
+
+static unsigned long wanted_alignment(const struct vmspace *space, const struct find_place *want)
+{
+	const struct vmspace_config *c = &space->config;
+
+	if (!c->pmd_size)
+		return 0;
+	if (!want->backing || want->backing->kind == VMA_BACKING_ANON)
+		return want->addr || want->length % c->pmd_size ? 0 : c->pmd_size;
+	if (want->backing->kind == VMA_BACKING_SHMEM || want->backing->kind == VMA_BACKING_SYSV)
+		return c->shmem_align_huge ? c->pmd_size : 0;
+	return want->backing->flags & VMA_BACKING_ALIGN_HUGE ? c->pmd_size : 0;
+}
+
+/* Huge pages: aligned to their own size always. */
+static long place_huge(struct vmspace *space, const struct find_place *want, unsigned long hint)
+{
+	unsigned long size = want->backing->huge_size ? want->backing->huge_size
+						      : space->config.pmd_size;
+	unsigned long aligned = (hint + size - 1) & ~(size - 1);
+	long at;
+
+	if (want->length % size)
+		return -EINVAL;
+	if (hint && hint_free(space, aligned, want->length))
+		return (long)aligned;
+	at = place_plain(space, 0, want->length + size - space->config.page_size, want->flags);
+	if (at < 0)
+		return at;
+	return (long)(((unsigned long)at + size - 1) & ~(size - 1));
+}
+
+static long place_fixed(const struct vmspace *space, const struct find_place *want)
+{
+	if (want->length > space->config.task_size ||
+	    want->addr > space->config.task_size - want->length)
+		return -ENOMEM;
+	if (!space_aligned(space, want->addr))
+		return -EINVAL;
+	if (want->addr < space->config.mmap_min_addr && !space->config.low_privileged)
+		return -EPERM;
+	return (long)want->addr;
+}
+
+long find_place(struct vmspace *space, const struct find_place *want)
+{
+	unsigned long hint = space_floor(space, want->addr), align;
+	long at = 0;
+
+	if (want->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
+		return place_fixed(space, want);
+	if (hint && hint < space->config.hint_min_addr)
+		hint = space_ceil(space, space->config.hint_min_addr);
+	if (want->backing && want->backing->kind == VMA_BACKING_HUGETLB)
+		return place_huge(space, want, hint);
+	align = wanted_alignment(space, want);
+	if (align)
+		at = place_aligned(space, hint, want->length, want->offset, align, want->flags);
+	if (!at)
+		at = place_plain(space, hint, want->length, want->flags);
+	return at;
+}
+
+long vmspace_place(struct vmspace *space, unsigned long addr, unsigned long length, int flags,
+		   const struct vma_backing *backing, uint64_t offset)
+{
+	struct find_place want = { addr, space_ceil(space, length), flags, backing, offset };
+
+	return want.length ? find_place(space, &want) : -EINVAL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* find.h - which area is at an address, and where a new one is placed. */
+#ifndef VMSPACE_FIND_H
+#define VMSPACE_FIND_H
+
+#include "space.h"
+
+/* The area that holds addr; the first that ends above it; the last that begins below it. */
+struct vma *find_at(const struct vmspace *space, unsigned long addr);
+struct vma *find_first(const struct vmspace *space, unsigned long addr);
+struct vma *find_before(const struct vmspace *space, unsigned long addr);
+
+/* The neighbours that touch vma, or NULL. */
+struct vma *find_left(const struct vmspace *space, const struct vma *vma);
+struct vma *find_right(const struct vmspace *space, const struct vma *vma);
+
+/* Where `vma` begins once the pages that Linux keeps free below it are counted. */
+unsigned long find_guarded_start(const struct vmspace *space, const struct vma *vma);
+
+/* What a placement depends on. */
+struct find_place {
+	unsigned long addr;           /* hint, or with MAP_FIXED the address */
+	unsigned long length;         /* bytes, page aligned, not 0 */
+	int flags;                    /* MAP_* */
+	const struct vma_backing *backing; /* NULL: private anonymous */
+	uint64_t offset;              /* bytes in the file */
+};
+
+/* The address Linux chooses, or -errno. Changes nothing. */
+long find_place(struct vmspace *space, const struct find_place *want);
+
+#endif

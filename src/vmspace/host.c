@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* host.c - asks the host about anonymous pages and stacks, and draws the conclusions. */
+#include <errno.h>
+
+#include "fault.h"
+#include "find.h"
+#include "host.h"
+#include "merge.h"
+
+void host_give_anon_vma(struct vmspace *space, struct vma *vma)
+{
+	unsigned long page = space->config.page_size;
+	const struct vma *right, *left;
+
+	if (vma->anon_id || !vma_may_have_anon_vma(vma))
+		return;
+	right = find_right(space, vma);
+	if (right && right->anon_id && !right->anon_shared &&
+	    merge_anon_compatible(vma, right, page)) {
+		vma->anon_id = right->anon_id;
+		return;
+	}
+	left = find_left(space, vma);
+	if (left && left->anon_id && !left->anon_shared && merge_anon_compatible(left, vma, page)) {
+		vma->anon_id = left->anon_id;
+		return;
+	}
+	vma->anon_id = space->next_anon_id++;
+}
+
+static bool worth_asking(const struct vmspace *space, const struct vma *vma)
+{
+	return !vma->anon_id && vma->may_have_anon && vma->asked != space->era &&
+	       vma_may_have_anon_vma(vma);
+}
+
+static void ask(struct vmspace *space, struct vma *vma)
+{
+	const struct vmspace_host *host = &space->config.host;
+
+	if (!worth_asking(space, vma))
+		return;
+	space->host_questions++;
+	vma->asked = space->era;
+	if (host->has_anon(host->ctx, vma->start, vma->end))
+		host_give_anon_vma(space, vma);
+	else if (!(vma->flags & VMA_WRITE))
+		vma->may_have_anon = false;
+}
+
+static bool is_run(const struct vmspace *space, const struct vma *left, const struct vma *right)
+{
+	return left && right && merge_anon_compatible(left, right, space->config.page_size) &&
+	       (worth_asking(space, left) || worth_asking(space, right));
+}
+
+void host_learn(struct vmspace *space, unsigned long start, unsigned long end)
+{
+	struct vma *first, *other, *vma;
+	unsigned long last_end;
+
+	if (!space->config.host.has_anon || !space->may_ask)
+		return;
+	first = find_first(space, start ? start - 1 : 0);
+	if (!first || first->start > end)
+		return;
+	while (is_run(space, other = find_left(space, first), first))
+		first = other;
+	for (vma = first, last_end = first->end; vma; vma = find_first(space, vma->end)) {
+		other = find_left(space, vma);
+		if (vma->start > end && !is_run(space, other, vma))
+			break;
+		last_end = vma->end;
+	}
+	for (vma = first; vma && vma->start < last_end; vma = find_first(space, vma->end))
+		ask(space, vma);
+}
+
+int host_grow_stacks(struct vmspace *space, unsigned long start, unsigned long end)
+{
+	const struct vmspace_host *host = &space->config.host;
+	struct vma *vma = find_first(space, start ? start - 1 : 0);
+	unsigned long left = space->grow_areas;
+	int grown = 0;
+
+	if (!host->stack_start || !left)
+		return 0;
+	for (; vma && left; vma = find_first(space, vma->end)) {
+		unsigned long now;
+		long err;
+
+		if (find_guarded_start(space, vma) > end)
+			break;
+		if (!(vma->flags & VMA_GROWSDOWN))
+			continue;
+		left--;
+		space->host_questions++;
+		now = host->stack_start(host->ctx, vma->start, vma->end);
+		if (now >= vma->start)
+			continue;
+		err = fault_grow_down(space, vma, now);
+		if (err)
+			return (int)err;
+		grown++;
+	}
+	return grown;
+}
+
+int vmspace_refresh(struct vmspace *space)
+{
+	return host_grow_stacks(space, 0, ULONG_MAX);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* lock.c - mlock, mlock2, munlock, mlockall, munlockall, and making pages present. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "edit.h"
+#include "find.h"
+#include "host.h"
+#include "ops.h"
+
+/* Areas that Linux leaves alone when it is asked to lock them. */
+static bool never_locked(const struct vma *vma)
+{
+	return (vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB | VMA_DROPPABLE)) ||
+	       (vma->backing && vma->backing->is.kind == VMA_BACKING_SPECIAL);
+}
+
+long lock_populate(struct vmspace *space, unsigned long start, unsigned long end)
+{
+	while (start < end) {
+		struct vma *vma = find_at(space, start);
+
+		if (!vma)
+			return -ENOMEM;
+		if (vma->flags & VMA_LOCKONFAULT) {
+			start = vma->end;
+			continue;
+		}
+		if (!(vma->flags & VMA_ACCESS_FLAGS))
+			return -ENOMEM;
+		if ((vma->flags & (VMA_WRITE | VMA_SHARED)) == VMA_WRITE &&
+		    !(vma->flags & VMA_SPECIAL_FLAGS))
+			host_give_anon_vma(space, vma);
+		start = vma->end;
+	}
+	return 0;
+}
+
+static long set_part(struct vmspace *space, struct vma *vma, unsigned long start,
+		     unsigned long end, vma_flags_t lock)
+{
+	struct edit_want want = edit_same(vma);
+
+	want.flags = (want.flags & ~VMA_LOCK_FLAGS) | lock;
+	if (want.flags == vma->flags || never_locked(vma))
+		return 0;
+	return edit_change(space, vma, start, end, &want);
+}
+
+static long set_range(struct vmspace *space, unsigned long start, unsigned long end,
+		      vma_flags_t lock)
+{
+	if (end < start)
+		return -EINVAL;
+	if (end == start)
+		return 0;
+	if (!find_at(space, start))
+		return -ENOMEM;
+	while (start < end) {
+		struct vma *vma = find_at(space, start);
+		unsigned long stop;
+		long err;
+
+		if (!vma)
+			return -ENOMEM;
+		stop = vma->end < end ? vma->end : end;
+		err = set_part(space, vma, start, stop, lock);
+		if (err)
+			return err;
+		start = stop;
+	}
+	return 0;
+}
+
+static unsigned long locked_pages(const struct vmspace *space, unsigned long start,
+				  unsigned long end)
+{
+	unsigned long pages = 0;
+	const struct vma *vma;
+
+	for (vma = find_first(space, start); vma && vma->start < end;
+	     vma = find_first(space, vma->end)) {
+		unsigned long from = vma->start > start ? vma->start : start;
+		unsigned long to = vma->end < end ? vma->end : end;
+
+		if (vma->flags & VMA_LOCKED)
+			pages += space_pages(space, to - from);
+	}
+	return pages;
+}
+
+static long check_limit(struct vmspace *space, unsigned long start, unsigned long length)
+{
+	const struct vmspace_config *c = &space->config;
+	unsigned long pages = space_pages(space, length);
+
+	if (c->lock_privileged || c->rlimit_memlock == VMSPACE_NO_LIMIT)
+		return 0;
+	if (space->locked_vm + pages <= c->rlimit_memlock / c->page_size)
+		return 0;
+	pages -= locked_pages(space, start, start + length);
+	if (space->locked_vm + pages <= c->rlimit_memlock / c->page_size)
+		return 0;
+	return space_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
+}
+
+static bool may_lock_at_all(const struct vmspace *space)
+{
+	return space->config.lock_privileged || space->config.rlimit_memlock;
+}
+
+static void round_range(const struct vmspace *space, unsigned long *start, unsigned long *length)
+{
+	*length = space_ceil(space, *length + (*start & (space->config.page_size - 1)));
+	*start = space_floor(space, *start);
+}
+
+long lock_call(struct vmspace *space, struct vmspace_request *req)
+{
+	unsigned long start = req->mlock.addr, length = req->mlock.length;
+	vma_flags_t lock = VMA_LOCKED;
+	long err = 0;
+
+	if (req->mlock.mlock2 && (req->mlock.flags & ~(int)MLOCK_ONFAULT))
+		return -EINVAL;
+	if (req->mlock.mlock2 && req->mlock.flags)
+		lock |= VMA_LOCKONFAULT;
+	if (!may_lock_at_all(space))
+		err = space_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
+	if (err)
+		return err;
+	round_range(space, &start, &length);
+	err = check_limit(space, start, length);
+	if (!err)
+		err = set_range(space, start, start + length, lock);
+	if (err)
+		return err;
+	if (!(lock & VMA_LOCKONFAULT))
+		err = lock_populate(space, start, start + length);
+	if (space->host_error == -ENOMEM || space->host_error == -EAGAIN)
+		return space_fail(space, space->host_error, "the host could not make pages present");
+	return err;
+}
+
+long unlock_call(struct vmspace *space, struct vmspace_request *req)
+{
+	unsigned long start = req->mlock.addr, length = req->mlock.length;
+
+	round_range(space, &start, &length);
+	return set_range(space, start, start + length, 0);
+}
+
+/* Errors of single areas do not stop it. */
+static void set_all(struct vmspace *space, vma_flags_t lock)
+{
+	struct vma *vma;
+	unsigned long at = 0;
+
+	while ((vma = find_first(space, at))) {
+		at = vma->end;
+		if (set_part(space, vma, vma->start, vma->end, lock) == -ENOMEM && space->out &&
+		    space->out->out_of_memory)
+			return;
+	}
+}
+
+static void populate_all(struct vmspace *space)
+{
+	struct vma *vma;
+
+	for (vma = find_first(space, 0); vma; vma = find_first(space, vma->end))
+		if ((vma->flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
+			lock_populate(space, vma->start, vma->end);
+}
+
+long lock_all_call(struct vmspace *space, struct vmspace_request *req)
+{
+	const struct vmspace_config *c = &space->config;
+	int flags = req->mlockall.flags;
+	vma_flags_t lock = VMA_LOCKED | (flags & MCL_ONFAULT ? VMA_LOCKONFAULT : 0);
+	long err = 0;
+
+	if (!flags || (flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) || flags == MCL_ONFAULT)
+		return -EINVAL;
+	if (!may_lock_at_all(space))
+		err = space_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
+	else if ((flags & MCL_CURRENT) && !c->lock_privileged &&
+		 c->rlimit_memlock != VMSPACE_NO_LIMIT &&
+		 space->total_vm > c->rlimit_memlock / c->page_size)
+		err = space_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
+	if (err)
+		return err;
+	space->default_flags = flags & MCL_FUTURE ? lock : 0;
+	if (!(flags & MCL_CURRENT))
+		return 0;
+	set_all(space, lock);
+	if (!(lock & VMA_LOCKONFAULT))
+		populate_all(space);
+	return 0;
+}
+
+long unlock_all_call(struct vmspace *space, struct vmspace_request *req)
+{
+	(void)req;
+	space->default_flags = 0;
+	set_all(space, 0);
+	return 0;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* map.c - mmap: checks, flags, place, and the new area. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "edit.h"
+#include "find.h"
+#include "host.h"
+#include "ops.h"
+
+#ifndef MAP_DROPPABLE
+#define MAP_DROPPABLE 0x08
+#endif
+#ifndef MAP_UNINITIALIZED
+#define MAP_UNINITIALIZED 0x4000000
+#endif
+#ifndef MAP_32BIT
+#define MAP_32BIT 0
+#endif
+#ifndef MAP_ABOVE4G
+#define MAP_ABOVE4G 0x80
+#endif
+#define MAP_KINDS 0x0f
+#define MAP_HUGE_SIZES ((int)(63U << 26))
+
+/* Flags that MAP_SHARED_VALIDATE accepts (MAP_SYNC is for the file to refuse). */
+#define VALIDATED (MAP_KINDS | MAP_FIXED | MAP_ANONYMOUS | MAP_GROWSDOWN | \
+		   MAP_DENYWRITE | MAP_EXECUTABLE | MAP_LOCKED | MAP_NORESERVE | MAP_POPULATE | \
+		   MAP_NONBLOCK | MAP_STACK | MAP_HUGETLB | MAP_32BIT | MAP_ABOVE4G | \
+		   MAP_UNINITIALIZED | MAP_HUGE_SIZES)
+
+bool map_accountable(vma_flags_t flags)
+{
+	if (flags & VMA_HUGETLB)
+		return false;
+	return (flags & (VMA_NORESERVE | VMA_SHARED | VMA_WRITE)) == VMA_WRITE;
+}
+
+static vma_flags_t call_flags(const struct vmspace *space, const struct vmspace_mmap *m, int prot)
+{
+	vma_flags_t flags = protect_flags(prot) | space->default_flags | VMA_MAYREAD |
+			    VMA_MAYWRITE | VMA_MAYEXEC;
+
+	if (m->flags & MAP_GROWSDOWN)
+		flags |= VMA_GROWSDOWN;
+	if (m->flags & MAP_LOCKED)
+		flags |= VMA_LOCKED;
+	if ((m->flags & MAP_STACK) && space->config.pmd_size)
+		flags |= VMA_NOHUGEPAGE;
+	return flags;
+}
+
+static long shared_file_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
+{
+	unsigned int is = m->backing.flags;
+	bool no_write = is & (VMA_BACKING_NO_WRITE | VMA_BACKING_SEAL_WRITE);
+
+	if ((m->flags & MAP_KINDS) == MAP_SHARED_VALIDATE && (m->flags & ~VALIDATED))
+		return -EOPNOTSUPP;
+	if (no_write && (*flags & VMA_WRITE))
+		return is & VMA_BACKING_SEAL_WRITE ? -EPERM : -EACCES;
+	*flags |= VMA_SHARED | VMA_MAYSHARE;
+	if (is & VMA_BACKING_NO_WRITE)
+		*flags &= ~(VMA_MAYWRITE | VMA_SHARED);
+	else if (no_write)
+		*flags &= ~VMA_MAYWRITE;
+	return 0;
+}
+
+static long file_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
+{
+	long err = 0;
+
+	switch (m->flags & MAP_KINDS) {
+	case MAP_SHARED:
+	case MAP_SHARED_VALIDATE:
+		err = shared_file_flags(m, flags);
+		break;
+	case MAP_PRIVATE:
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (err)
+		return err;
+	if (m->backing.flags & VMA_BACKING_NO_READ)
+		return -EACCES;
+	if (m->backing.flags & VMA_BACKING_NO_EXEC) {
+		if (*flags & VMA_EXEC)
+			return -EPERM;
+		*flags &= ~VMA_MAYEXEC;
+	}
+	if (m->backing.flags & VMA_BACKING_NO_MMAP)
+		return -ENODEV;
+	return *flags & VMA_GROWSDOWN ? -EINVAL : 0;
+}
+
+static long anon_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
+{
+	switch (m->flags & MAP_KINDS) {
+	case MAP_SHARED:
+	case MAP_SHARED_VALIDATE:
+		if (*flags & VMA_GROWSDOWN)
+			return -EINVAL;
+		*flags |= VMA_SHARED | VMA_MAYSHARE;
+		return 0;
+	case MAP_DROPPABLE:
+		if (m->flags & (MAP_LOCKED | MAP_GROWSDOWN))
+			return -EINVAL;
+		*flags |= VMA_DROPPABLE | VMA_NORESERVE | VMA_WIPEONFORK | VMA_DONTDUMP;
+		*flags &= ~VMA_LOCK_FLAGS;
+		return 0;
+	case MAP_PRIVATE:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static bool is_shared(const struct vmspace_mmap *m)
+{
+	int kind = m->flags & MAP_KINDS;
+
+	return kind == MAP_SHARED || kind == MAP_SHARED_VALIDATE;
+}
+
+/* MAP_HUGE_2MB and the like: the binary logarithm in the upper bits. 0: the default size. */
+static unsigned long huge_size(int flags)
+{
+	unsigned int log = (unsigned int)flags >> 26;
+
+	return log ? 1UL << log : 0;
+}
+
+/* What the mapping is of, for placement and for the area: private anonymous memory has none. */
+static const struct vma_backing *backing_of(const struct vmspace_mmap *m, struct vma_backing *own)
+{
+	*own = m->backing;
+	if (m->flags & MAP_HUGETLB) {
+		own->kind = VMA_BACKING_HUGETLB;
+		if (m->flags & MAP_ANONYMOUS)
+			own->huge_size = huge_size(m->flags);
+		if (!own->name)
+			own->name = "/anon_hugepage (deleted)";
+		return own;
+	}
+	if (!(m->flags & MAP_ANONYMOUS))
+		return own;
+	if (!is_shared(m))
+		return NULL;
+	own->kind = VMA_BACKING_SHMEM;
+	if (!own->name)
+		own->name = "/dev/zero (deleted)";
+	return own;
+}
+
+static long check_arguments(struct vmspace *space, const struct vmspace_mmap *m,
+			    unsigned long *length)
+{
+	if (!space_aligned(space, m->offset))
+		return -EINVAL;
+	if (!(m->flags & MAP_ANONYMOUS) && m->bad_fd)
+		return -EBADF;
+	if (!m->length)
+		return -EINVAL;
+	*length = space_ceil(space, m->length);
+	if (!*length)
+		return -ENOMEM;
+	if (space_pages(space, m->offset) + space_pages(space, *length) <
+	    space_pages(space, m->offset))
+		return -EOVERFLOW;
+	if (space->areas > space->config.max_map_count)
+		return space_limit(space, -ENOMEM, "more areas than max_map_count");
+	return 0;
+}
+
+static bool occupied(const struct vmspace *space, unsigned long start, unsigned long end)
+{
+	const struct vma *vma = find_first(space, start);
+
+	return vma && vma->start < end;
+}
+
+static long place(struct vmspace *space, const struct vmspace_mmap *m, unsigned long length,
+		  const struct vma_backing *backing)
+{
+	struct find_place want = { m->addr, length, m->flags, backing, m->offset };
+	long at;
+
+	if (m->flags & MAP_ANONYMOUS)
+		want.offset = 0;
+	at = find_place(space, &want);
+	if (at > 0 && (m->flags & MAP_FIXED_NOREPLACE) &&
+	    occupied(space, (unsigned long)at, (unsigned long)at + length))
+		return -EEXIST;
+	return at;
+}
+
+static long check_lock(struct vmspace *space, const struct vmspace_mmap *m, vma_flags_t flags,
+		       unsigned long length)
+{
+	const struct vmspace_config *c = &space->config;
+	long err = 0;
+
+	if ((m->flags & MAP_LOCKED) && !c->lock_privileged && !c->rlimit_memlock)
+		err = space_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
+	if (!err && !space_may_lock(space, flags, space_pages(space, length)))
+		err = space_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached");
+	return err;
+}
+
+static long check_size(struct vmspace *space, const struct map_plan *plan)
+{
+	unsigned long data, pages = space_pages(space, plan->length);
+	unsigned long gone = unmap_count(space, plan->at, plan->at + plan->length, &data);
+	const struct vmspace_config *c = &space->config;
+
+	if (c->rlimit_as != VMSPACE_NO_LIMIT &&
+	    space->total_vm + pages - gone > c->rlimit_as / c->page_size)
+		return space_limit(space, -ENOMEM, "RLIMIT_AS reached");
+	if (space_is_data(plan->flags) && c->rlimit_data != VMSPACE_NO_LIMIT &&
+	    space->data_vm + pages > c->rlimit_data / c->page_size)
+		return space_limit(space, -ENOMEM, "RLIMIT_DATA reached");
+	return 0;
+}
+
+long map_region(struct vmspace *space, struct map_plan *plan)
+{
+	unsigned long end = plan->at + plan->length;
+	struct vma proto = { .start = plan->at, .end = end, .pgoff = plan->pgoff,
+			     .backing = plan->backing };
+	struct vma *vma;
+	long err = check_size(space, plan);
+
+	if (err)
+		return err;
+	if (occupied(space, plan->at, end)) {
+		err = unmap_range(space, plan->at, plan->length);
+		if (err)
+			return err;
+	}
+	if (map_accountable(plan->flags))
+		plan->flags |= VMA_ACCOUNT;
+	if ((plan->flags & VMA_SPECIAL_FLAGS) || (plan->flags & VMA_HUGETLB))
+		plan->flags &= ~VMA_LOCK_FLAGS;
+	if (space->config.softdirty)
+		plan->flags |= VMA_SOFTDIRTY;
+	proto.flags = plan->flags;
+	proto.may_have_anon = plan->flags & VMA_WRITE;
+	err = edit_insert(space, &proto, !plan->alone, &vma);
+	if (err)
+		return err;
+	if (plan->populate || (plan->flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
+		lock_populate(space, plan->at, end);
+	return (long)plan->at;
+}
+
+/* Follow the host where it placed the mapping, and learn from it. */
+static long follow_place(struct vmspace *space, const struct vmspace_request *req, long at,
+			 unsigned long length)
+{
+	unsigned long host = (unsigned long)req->host.result;
+
+	if (!space->host_succeeded || host == (unsigned long)at)
+		return at;
+	/* Linux begins such a search at random: any free place below 2 GiB is as good. */
+	if ((req->mmap.flags & MAP_32BIT) && at > 0 && host >= 0x40000000UL &&
+	    host + length <= 0x80000000UL && !occupied(space, host, host + length)) {
+		space->out->placed_at_random = true;
+		return (long)host;
+	}
+	if (space->base_guessed && at > 0 && host > (unsigned long)at &&
+	    !(req->mmap.flags & (MAP_32BIT | MAP_FIXED)) && host + length > space->mmap_base) {
+		space->mmap_base = host + length;
+		space->out->base_learned = true;
+	} else {
+		space->out->differs = true;
+		space->out->why = "placed elsewhere than libvmspace would";
+	}
+	return (long)host;
+}
+
+static long area_flags(struct vmspace *space, const struct vmspace_mmap *m,
+		       const struct vma_backing *backing, vma_flags_t *flags)
+{
+	long err;
+
+	if ((m->flags & MAP_ANONYMOUS) || !backing)
+		err = anon_flags(m, flags);
+	else
+		err = file_flags(m, flags);
+	if (err)
+		return err;
+	if ((m->flags & MAP_NORESERVE) && space->config.overcommit != 2)
+		*flags |= VMA_NORESERVE;
+	if (backing && backing->kind == VMA_BACKING_HUGETLB)
+		*flags |= VMA_HUGETLB | VMA_DONTEXPAND;
+	*flags |= m->driver_flags;
+	return 0;
+}
+
+static int real_prot(const struct vmspace *space, const struct vmspace_mmap *m)
+{
+	bool no_exec = !(m->flags & MAP_ANONYMOUS) && (m->backing.flags & VMA_BACKING_NO_EXEC);
+
+	if ((m->prot & PROT_READ) && space->config.read_implies_exec && !no_exec)
+		return m->prot | PROT_EXEC;
+	return m->prot;
+}
+
+static long map_backed(struct vmspace *space, const struct vmspace_mmap *m, struct map_plan *plan,
+		       struct vma_backing *own, bool has_backing)
+{
+	long at;
+
+	if (!has_backing) {
+		plan->pgoff = space_pages(space, plan->at);
+		return map_region(space, plan);
+	}
+	if (m->flags & MAP_ANONYMOUS) {
+		plan->pgoff = 0;
+		own->file_id = space->next_file_id++;
+	} else {
+		plan->pgoff = space_pages(space, m->offset);
+	}
+	plan->backing = backing_new(own);
+	if (!plan->backing)
+		return space_no_memory(space);
+	at = map_region(space, plan);
+	backing_put(plan->backing);
+	return at;
+}
+
+long map_call(struct vmspace *space, struct vmspace_request *req)
+{
+	const struct vmspace_mmap *m = &req->mmap;
+	struct vma_backing own;
+	const struct vma_backing *backing = backing_of(m, &own);
+	struct map_plan plan = { 0 };
+	long at, followed, err = check_arguments(space, m, &plan.length);
+
+	if (err)
+		return err;
+	plan.flags = call_flags(space, m, real_prot(space, m));
+	at = place(space, m, plan.length, backing);
+	followed = follow_place(space, req, at, plan.length);
+	if (followed < 0)
+		return followed;
+	err = check_lock(space, m, plan.flags, plan.length);
+	if (!err)
+		err = area_flags(space, m, backing, &plan.flags);
+	if (err)
+		return err;
+	plan.at = (unsigned long)followed;
+	if (space->host_error &&
+	    !(space->host_error == -EPERM && seal_covers(space, plan.at, plan.at + plan.length)))
+		return space_fail(space, space->host_error, "refused by the host");
+	/* Linux decides about merging while the new area still counts as locked. */
+	plan.alone = (plan.flags & VMA_DROPPABLE) && (space->default_flags & VMA_LOCKED);
+	plan.populate = (m->flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
+	err = map_backed(space, m, &plan, &own, backing != NULL);
+	return err < 0 || space->out->base_learned || space->out->placed_at_random ? err : at;
+}
+
+void map_gather(struct vmspace *space, const struct vmspace_mmap *m)
+{
+	struct vma_backing own;
+	unsigned long length = space_ceil(space, m->length);
+	long at;
+
+	if (!length)
+		return;
+	at = place(space, m, length, backing_of(m, &own));
+	if (at > 0)
+		host_learn(space, (unsigned long)at, (unsigned long)at + length);
+}

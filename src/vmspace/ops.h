@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ops.h - one function per request: what the system call does to the areas.
+ *
+ * Each checks its arguments in the order in which Linux does, changes the areas through edit.h, and
+ * returns what the system call returns. request.c calls them, with space->out set.
+ */
+#ifndef VMSPACE_OPS_H
+#define VMSPACE_OPS_H
+
+#include "space.h"
+
+long map_call(struct vmspace *space, struct vmspace_request *req);
+void map_gather(struct vmspace *space, const struct vmspace_mmap *args);
+long unmap_call(struct vmspace *space, struct vmspace_request *req);
+long protect_call(struct vmspace *space, struct vmspace_request *req);
+long remap_call(struct vmspace *space, struct vmspace_request *req);
+long brk_call(struct vmspace *space, struct vmspace_request *req);
+long advise_call(struct vmspace *space, struct vmspace_request *req);
+long lock_call(struct vmspace *space, struct vmspace_request *req);
+long unlock_call(struct vmspace *space, struct vmspace_request *req);
+long lock_all_call(struct vmspace *space, struct vmspace_request *req);
+long unlock_all_call(struct vmspace *space, struct vmspace_request *req);
+long name_call(struct vmspace *space, struct vmspace_request *req);
+long shm_attach_call(struct vmspace *space, struct vmspace_request *req);
+long shm_detach_call(struct vmspace *space, struct vmspace_request *req);
+long remap_pages_call(struct vmspace *space, struct vmspace_request *req);
+long seal_call(struct vmspace *space, struct vmspace_request *req);
+long fault_call(struct vmspace *space, struct vmspace_request *req);
+long fork_call(struct vmspace *space, struct vmspace_request *req);
+
+/* Shared between them. */
+
+/* PROT_* as area flags; a protection as area flags must be allowed by the VMA_MAY* ones. */
+vma_flags_t protect_flags(int prot);
+bool protect_allowed(vma_flags_t flags);
+/* Does a private mapping with these flags count as committed memory? */
+bool map_accountable(vma_flags_t flags);
+/* Is any area in [start, end) sealed? */
+bool seal_covers(const struct vmspace *space, unsigned long start, unsigned long end);
+/* munmap() with its checks, for calls that unmap on the way. */
+long unmap_range(struct vmspace *space, unsigned long start, unsigned long length);
+/* Pages of [start, end) that are mapped, and that count as data. */
+unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsigned long end,
+			  unsigned long *data);
+/* Pages are made present in [start, end) as mlock and MAP_POPULATE do. 0, or -ENOMEM at a hole. */
+long lock_populate(struct vmspace *space, unsigned long start, unsigned long end);
+/* mmap's last part: put a mapping at `at`. Returns at or -errno. */
+struct map_plan;
+long map_region(struct vmspace *space, struct map_plan *plan);
+
+struct map_plan {
+	unsigned long at, length;
+	vma_flags_t flags;
+	uint64_t pgoff;
+	struct backing *backing;     /* borrowed; NULL: anonymous */
+	bool populate;
+	bool alone;                  /* merges with no neighbour */
+};
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* protect.c - mprotect and pkey_mprotect: area by area, stopping at the first that refuses. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "edit.h"
+#include "find.h"
+#include "host.h"
+#include "ops.h"
+
+#ifndef PROT_SEM
+#define PROT_SEM 0x8
+#endif
+
+vma_flags_t protect_flags(int prot)
+{
+	return (prot & PROT_READ ? VMA_READ : 0) | (prot & PROT_WRITE ? VMA_WRITE : 0) |
+	       (prot & PROT_EXEC ? VMA_EXEC : 0);
+}
+
+bool protect_allowed(vma_flags_t flags)
+{
+	return !((flags & VMA_READ && !(flags & VMA_MAYREAD)) ||
+		 (flags & VMA_WRITE && !(flags & VMA_MAYWRITE)) ||
+		 (flags & VMA_EXEC && !(flags & VMA_MAYEXEC)));
+}
+
+/* Commit accounting follows the protection, unless pages already exist. */
+static vma_flags_t with_account(const struct vma *vma, vma_flags_t flags)
+{
+	if (flags & VMA_WRITE) {
+		if (!(vma->flags & (VMA_ACCOUNT | VMA_WRITE | VMA_HUGETLB | VMA_SHARED |
+				    VMA_NORESERVE)) &&
+		    map_accountable(flags))
+			flags |= VMA_ACCOUNT;
+	} else if ((flags & VMA_ACCOUNT) && vma_is_anon(vma) && !vma->anon_id) {
+		flags &= ~VMA_ACCOUNT;
+	}
+	return flags;
+}
+
+/* The request, its arguments checked. */
+struct change {
+	unsigned long start, end;
+	int prot, pkey;
+	bool foreseen;               /* the host's error is one that the areas explain */
+};
+
+/* The flags that a part of vma gets; or the error that stops the request there. */
+static long new_flags(struct vmspace *space, const struct vma *vma, const struct change *c,
+		      struct edit_want *want)
+{
+	int prot = c->prot;
+
+	if ((prot & PROT_READ) && space->config.read_implies_exec && (vma->flags & VMA_MAYEXEC))
+		prot |= PROT_EXEC;
+	want->flags = (want->flags & ~VMA_ACCESS_FLAGS) | protect_flags(prot);
+	if (c->pkey >= 0)
+		want->pkey = (unsigned int)c->pkey;
+	if (!protect_allowed(want->flags))
+		return -EACCES;
+	if (vma->flags & VMA_SEALED)
+		return space_fail(space, -EPERM, "the area is sealed");
+	return 0;
+}
+
+static long check_data_limit(struct vmspace *space, const struct vma *vma, vma_flags_t flags,
+			     unsigned long pages)
+{
+	if (!space_is_data(flags) || space_is_data(vma->flags) ||
+	    space_may_expand(space, flags, pages) || !space_may_expand(space, vma->flags, pages))
+		return 0;
+	return space_limit(space, -ENOMEM, "RLIMIT_DATA reached");
+}
+
+/* Did the host stop at this area, for a reason of its own? */
+static bool refused(struct vmspace *space, const struct vma *vma, vma_flags_t flags,
+		    const struct change *c)
+{
+	if (!space->host_error || c->foreseen)
+		return false;
+	if (space->host_error == -ENOMEM)
+		return flags & ~vma->flags & VMA_ACCOUNT;
+	return vma->backing != NULL;
+}
+
+static long protect_part(struct vmspace *space, struct vma *vma, unsigned long start,
+			 unsigned long end, const struct change *c)
+{
+	struct edit_want want = edit_same(vma);
+	bool was_unwritable_locked;
+	long err = new_flags(space, vma, c, &want);
+
+	if (err || (want.flags == vma->flags && want.pkey == vma->pkey))
+		return err;
+	err = check_data_limit(space, vma, want.flags, space_pages(space, end - start));
+	if (err)
+		return err;
+	host_learn(space, start, end);
+	want.flags = with_account(vma, want.flags);
+	if (refused(space, vma, want.flags, c))
+		return space_fail(space, space->host_error, "refused by the host");
+	was_unwritable_locked = (vma->flags & (VMA_WRITE | VMA_SHARED | VMA_LOCKED)) == VMA_LOCKED;
+	err = edit_change(space, vma, start, end, &want);
+	if (!err && was_unwritable_locked && (want.flags & VMA_WRITE))
+		lock_populate(space, start, end);
+	return err;
+}
+
+/* The error that the areas as they are lead to. */
+static long foresee(struct vmspace *space, const struct change *c)
+{
+	unsigned long at = c->start;
+	long err = 0;
+
+	while (at < c->end && !err) {
+		const struct vma *vma = find_at(space, at);
+		struct edit_want want;
+
+		if (!vma)
+			return -ENOMEM;
+		want = edit_same(vma);
+		err = new_flags(space, vma, c, &want);
+		at = vma->end;
+	}
+	return err;
+}
+
+static long check_arguments(struct vmspace *space, const struct vmspace_mprotect *args,
+			    struct change *c)
+{
+	int grow = args->prot & (PROT_GROWSDOWN | PROT_GROWSUP);
+	const struct vma *vma;
+
+	if (grow == (PROT_GROWSDOWN | PROT_GROWSUP) || !space_aligned(space, c->start))
+		return -EINVAL;
+	if (!args->length)
+		return 0;
+	if (c->end <= c->start)
+		return -ENOMEM;
+	if (c->prot & ~(PROT_READ | PROT_WRITE | PROT_EXEC | PROT_SEM))
+		return -EINVAL;
+	if (c->pkey != -1 && (c->pkey < 0 || c->pkey > 15 || !space->config.pkeys))
+		return -EINVAL;
+	if (space->host_error == -EINVAL && c->pkey > 0)
+		return space_fail(space, -EINVAL, "the key is not allocated");
+	vma = find_first(space, c->start);
+	if (!vma)
+		return -ENOMEM;
+	if (grow == PROT_GROWSDOWN) {
+		if (vma->start >= c->end)
+			return -ENOMEM;
+		c->start = vma->start;
+		return vma->flags & VMA_GROWSDOWN ? 0 : -EINVAL;
+	}
+	if (vma->start > c->start)
+		return -ENOMEM;
+	return grow ? -EINVAL : 0;
+}
+
+long protect_call(struct vmspace *space, struct vmspace_request *req)
+{
+	const struct vmspace_mprotect *args = &req->mprotect;
+	struct change c = {
+		.start = args->addr, .end = args->addr + space_ceil(space, args->length),
+		.prot = args->prot & ~(PROT_GROWSDOWN | PROT_GROWSUP), .pkey = args->pkey,
+	};
+	long err = check_arguments(space, args, &c);
+
+	if (err || !args->length)
+		return err;
+	c.foreseen = space->host_error && foresee(space, &c) == space->host_error;
+	while (c.start < c.end) {
+		struct vma *vma = find_at(space, c.start);
+		unsigned long stop;
+
+		if (!vma)
+			return -ENOMEM;
+		stop = vma->end < c.end ? vma->end : c.end;
+		err = protect_part(space, vma, c.start, stop, &c);
+		if (err)
+			return err;
+		c.start = stop;
+	}
+	return 0;
+}

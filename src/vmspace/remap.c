@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* remap.c - mremap: shrink, grow in place, move; one area, or several at once. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "edit.h"
+#include "find.h"
+#include "host.h"
+#include "ops.h"
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
+/* The request with lengths rounded to pages. */
+struct move {
+	unsigned long addr, old_length, new_length, new_addr;
+	int flags;
+	bool to_given;               /* MREMAP_FIXED or MREMAP_DONTUNMAP */
+	long host;                   /* where the host put it; 0: not told */
+};
+
+static long check_arguments(struct vmspace *space, const struct vmspace_mremap *args,
+			    struct move *m)
+{
+	const struct vmspace_config *c = &space->config;
+
+	if (m->flags & ~(MREMAP_FIXED | MREMAP_MAYMOVE | MREMAP_DONTUNMAP))
+		return -EINVAL;
+	if (!space_aligned(space, args->addr) || !m->new_length)
+		return -EINVAL;
+	if (m->new_length > c->task_size)
+		return -EINVAL;
+	if (!m->to_given)
+		return 0;
+	if (!(m->flags & MREMAP_MAYMOVE))
+		return -EINVAL;
+	if ((m->flags & MREMAP_DONTUNMAP) && m->old_length != m->new_length)
+		return -EINVAL;
+	if (!space_aligned(space, m->new_addr) || m->new_addr > c->task_size - m->new_length)
+		return -EINVAL;
+	if (m->addr + m->old_length > m->new_addr && m->new_addr + m->new_length > m->addr)
+		return -EINVAL;
+	if (space->areas + 2 >= c->max_map_count - 3)
+		return space_fail(space, -ENOMEM, "too near to max_map_count");
+	return 0;
+}
+
+static long check_area(struct vmspace *space, const struct vma *vma, const struct move *m)
+{
+	unsigned long grow_pages;
+	uint64_t pgoff;
+	long err = 0;
+
+	if (!m->old_length && !(vma->flags & (VMA_SHARED | VMA_MAYSHARE)))
+		return -EINVAL;
+	if ((m->flags & MREMAP_DONTUNMAP) && (vma->flags & (VMA_DONTEXPAND | VMA_PFNMAP)))
+		return -EINVAL;
+	if (m->new_length <= m->old_length) {
+		if (m->to_given && m->new_length > vma->end - m->addr)
+			return -EFAULT;
+		return 0;
+	}
+	if (m->old_length > vma->end - m->addr)
+		return -EFAULT;
+	pgoff = vma->pgoff + space_pages(space, m->addr - vma->start);
+	if (pgoff + space_pages(space, m->new_length) < pgoff)
+		return -EINVAL;
+	if (vma->flags & (VMA_DONTEXPAND | VMA_PFNMAP))
+		return -EFAULT;
+	grow_pages = space_pages(space, m->new_length - m->old_length);
+	if (!space_may_lock(space, vma->flags, grow_pages))
+		err = space_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached");
+	if (!err && !space_may_expand(space, vma->flags, grow_pages))
+		err = space_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached");
+	return err;
+}
+
+/*
+ * MREMAP_DONTUNMAP: the source stays, unlocked and without pages. Linux goes on counting it as
+ * locked, though (see struct vmspace).
+ */
+static void leave_source(struct vmspace *space, const struct move *m)
+{
+	struct vma *vma = find_at(space, m->addr);
+
+	if (vma->flags & VMA_LOCKED)
+		space->locked_leak += space_pages(space, vma->end - vma->start);
+	vma->flags &= ~VMA_LOCK_FLAGS;
+	if (vma->start == m->addr && vma->end == m->addr + m->old_length) {
+		vma->anon_id = 0;
+		vma->anon_shared = false;
+		vma->may_have_anon = vma->flags & VMA_WRITE;
+	}
+}
+
+/* Copy the area's part to `at`, then take the source away. Returns at or -errno. */
+static long move_to(struct vmspace *space, struct vma *vma, const struct move *m, unsigned long at)
+{
+	struct vma proto;
+	vma_flags_t flags = vma->flags;
+	long err;
+
+	if (space->areas >= space->config.max_map_count - 3)
+		return space_fail(space, -ENOMEM, "too near to max_map_count");
+	host_learn(space, m->addr, m->addr + m->old_length);
+	proto = *vma;
+	proto.start = at;
+	proto.end = at + m->new_length;
+	proto.pgoff += space_pages(space, m->addr - vma->start);
+	if (vma_is_anon(vma) && !vma->anon_id)
+		proto.pgoff = space_pages(space, at);
+	err = edit_insert(space, &proto, true, NULL);
+	if (err)
+		return err;
+	space_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
+	if (m->flags & MREMAP_DONTUNMAP)
+		leave_source(space, m);
+	else if (m->old_length)
+		err = edit_remove(space, m->addr, m->addr + m->old_length);
+	if (err)
+		return err;
+	if ((flags & VMA_LOCK_FLAGS) == VMA_LOCKED && m->new_length > m->old_length)
+		lock_populate(space, at, at + m->new_length);
+	return (long)at;
+}
+
+static long place(struct vmspace *space, const struct vma *vma, const struct move *m)
+{
+	struct find_place want = { .addr = m->new_addr, .length = m->new_length };
+
+	if (m->flags & MREMAP_FIXED)
+		want.flags |= MAP_FIXED;
+	else if (!(m->flags & MREMAP_DONTUNMAP))
+		want.addr = 0;
+	if (vma->backing) {
+		want.backing = &vma->backing->is;
+		want.offset = (vma->pgoff + space_pages(space, m->addr - vma->start)) *
+			      space->config.page_size;
+	}
+	return find_place(space, &want);
+}
+
+/* The place chosen by libvmspace, unless the host chose another. */
+static unsigned long follow(struct vmspace *space, const struct move *m, long at)
+{
+	if (m->host <= 0 || m->host == at)
+		return (unsigned long)at;
+	if (space->base_guessed && m->host > at &&
+	    (unsigned long)m->host + m->new_length > space->mmap_base) {
+		space->mmap_base = (unsigned long)m->host + m->new_length;
+		space->out->base_learned = true;
+	} else {
+		space->out->differs = true;
+		space->out->why = "placed elsewhere than libvmspace would";
+	}
+	return (unsigned long)m->host;
+}
+
+static long move_to_given(struct vmspace *space, struct move *m)
+{
+	struct vma *vma;
+	long at, err;
+
+	if (m->flags & MREMAP_FIXED) {
+		err = unmap_range(space, m->new_addr, m->new_length);
+		if (err)
+			return err;
+	}
+	if (m->old_length > m->new_length) {
+		err = unmap_range(space, m->addr + m->new_length, m->old_length - m->new_length);
+		if (err)
+			return err;
+		m->old_length = m->new_length;
+	}
+	vma = find_at(space, m->addr);
+	if (!vma || m->old_length > vma->end - m->addr)
+		return -EFAULT;
+	if ((m->flags & MREMAP_DONTUNMAP) &&
+	    !space_may_expand(space, vma->flags, space_pages(space, m->old_length)) &&
+	    space_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached"))
+		return -ENOMEM;
+	at = place(space, vma, m);
+	if (at < 0)
+		return at;
+	return move_to(space, vma, m, follow(space, m, at));
+}
+
+static bool can_grow_in_place(const struct vmspace *space, const struct vma *vma,
+			      const struct move *m)
+{
+	unsigned long end = m->addr + m->new_length;
+	const struct vma *next = find_first(space, vma->end);
+
+	return vma->end - m->addr == m->old_length && end > vma->end &&
+	       end <= space->config.task_size && (!next || next->start >= end);
+}
+
+static long grow(struct vmspace *space, struct vma *vma, struct move *m)
+{
+	vma_flags_t flags = vma->flags;
+	long at, err;
+
+	if (can_grow_in_place(space, vma, m)) {
+		err = edit_grow_up(space, vma, m->addr + m->new_length, true);
+		if (!err && (flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
+			lock_populate(space, m->addr + m->old_length, m->addr + m->new_length);
+		return err ? err : (long)m->addr;
+	}
+	if (!(m->flags & MREMAP_MAYMOVE))
+		return space_fail(space, -ENOMEM, "cannot grow in place");
+	at = place(space, vma, m);
+	if (at < 0)
+		return at;
+	return move_to(space, vma, m, follow(space, m, at));
+}
+
+/* An area whose file places its mappings itself is only moved alone. */
+static bool may_be_one_of_many(const struct vma *vma)
+{
+	return !vma->backing || vma->backing->is.kind != VMA_BACKING_SYSV;
+}
+
+/* MREMAP_FIXED with equal lengths moves all areas of the range; holes stay holes. */
+static long move_many(struct vmspace *space, const struct move *all)
+{
+	unsigned long at = all->addr, end = all->addr + all->old_length;
+	struct vma *vma;
+	long result;
+
+	while (at < end && (vma = find_first(space, at)) && vma->start < end) {
+		struct move one = *all;
+
+		one.addr = vma->start > at ? vma->start : at;
+		at = vma->end < end ? vma->end : end;
+		one.old_length = one.new_length = at - one.addr;
+		one.new_addr = all->new_addr + (one.addr - all->addr);
+		one.host = 0;
+		if (!may_be_one_of_many(vma))
+			return -EFAULT;
+		if (vma->flags & VMA_SEALED)
+			return space_fail(space, -EPERM, "the area is sealed");
+		result = check_area(space, vma, &one);
+		if (!result)
+			result = move_to_given(space, &one);
+		if (result < 0)
+			return result;
+	}
+	return (long)all->new_addr;
+}
+
+static bool moves_many(const struct vma *vma, const struct move *m)
+{
+	return (m->flags & MREMAP_FIXED) && m->old_length == m->new_length &&
+	       m->old_length > vma->end - m->addr;
+}
+
+/* The host's error is one that libvmspace meets, too, on its way: it stops at the same place. */
+static bool expected_error(const struct vmspace *space, const struct vma *vma,
+			   const struct move *m)
+{
+	unsigned long to = m->flags & MREMAP_FIXED ? m->new_addr : m->addr;
+
+	if (space->host_error == -EPERM)
+		return seal_covers(space, m->addr, m->addr + m->old_length) ||
+		       seal_covers(space, to, to + m->new_length);
+	return space->host_error == -EFAULT && moves_many(vma, m);
+}
+
+long remap_call(struct vmspace *space, struct vmspace_request *req)
+{
+	const struct vmspace_mremap *args = &req->mremap;
+	struct move m = {
+		.addr = args->addr, .flags = args->flags, .new_addr = args->new_addr,
+		.old_length = space_ceil(space, args->old_length),
+		.new_length = space_ceil(space, args->new_length),
+		.to_given = args->flags & (MREMAP_FIXED | MREMAP_DONTUNMAP),
+		.host = space->host_succeeded ? req->host.result : 0,
+	};
+	long err = check_arguments(space, args, &m);
+	struct vma *vma;
+
+	if (err)
+		return err;
+	vma = find_at(space, m.addr);
+	if (!vma)
+		return -EFAULT;
+	if (vma->flags & VMA_SEALED)
+		return space_fail(space, -EPERM, "the area is sealed");
+	if (!moves_many(vma, &m)) {
+		err = check_area(space, vma, &m);
+		if (err)
+			return err;
+	}
+	if (space->host_error && !expected_error(space, vma, &m))
+		return space_fail(space, space->host_error, "refused by the host");
+	if (moves_many(vma, &m))
+		return move_many(space, &m);
+	if (m.to_given)
+		return move_to_given(space, &m);
+	if (m.new_length > m.old_length)
+		return grow(space, vma, &m);
+	if (m.new_length < m.old_length) {
+		err = unmap_range(space, m.addr + m.new_length, m.old_length - m.new_length);
+		if (err)
+			return err;
+	}
+	return (long)m.addr;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* request.c - gather, complete, abort: dispatches requests and keeps their outcome. */
+#include <errno.h>
+#include <string.h>
+
+#include "find.h"
+#include "host.h"
+#include "ops.h"
+
+typedef long (*op_fn)(struct vmspace *space, struct vmspace_request *req);
+
+static const struct {
+	const char *name;
+	op_fn call;
+} ops[VMSPACE_OP_COUNT] = {
+	[VMSPACE_MMAP] = { "mmap", map_call },
+	[VMSPACE_MUNMAP] = { "munmap", unmap_call },
+	[VMSPACE_MPROTECT] = { "mprotect", protect_call },
+	[VMSPACE_MREMAP] = { "mremap", remap_call },
+	[VMSPACE_BRK] = { "brk", brk_call },
+	[VMSPACE_MADVISE] = { "madvise", advise_call },
+	[VMSPACE_MLOCK] = { "mlock", lock_call },
+	[VMSPACE_MUNLOCK] = { "munlock", unlock_call },
+	[VMSPACE_MLOCKALL] = { "mlockall", lock_all_call },
+	[VMSPACE_MUNLOCKALL] = { "munlockall", unlock_all_call },
+	[VMSPACE_SET_ANON_NAME] = { "prctl(PR_SET_VMA)", name_call },
+	[VMSPACE_SHMAT] = { "shmat", shm_attach_call },
+	[VMSPACE_SHMDT] = { "shmdt", shm_detach_call },
+	[VMSPACE_REMAP_FILE_PAGES] = { "remap_file_pages", remap_pages_call },
+	[VMSPACE_MSEAL] = { "mseal", seal_call },
+	[VMSPACE_FAULT] = { "fault", fault_call },
+	[VMSPACE_FORK] = { "fork", fork_call },
+};
+
+static bool known(enum vmspace_op op)
+{
+	return (unsigned int)op < VMSPACE_OP_COUNT && ops[op].call;
+}
+
+const char *vmspace_op_name(enum vmspace_op op)
+{
+	return known(op) ? ops[op].name : "unknown";
+}
+
+static void learn(struct vmspace *space, unsigned long start, unsigned long length)
+{
+	unsigned long end = start + length < start ? ULONG_MAX : start + length;
+
+	host_grow_stacks(space, start, end);
+	host_learn(space, start, end);
+}
+
+static void gather_brk(struct vmspace *space, unsigned long wanted)
+{
+	unsigned long now = space_ceil(space, space->image.brk), to = space_ceil(space, wanted);
+
+	if (to < now)
+		learn(space, to, now - to);
+	else
+		learn(space, now, to - now);
+}
+
+static void gather(struct vmspace *space, const struct vmspace_request *req)
+{
+	switch (req->op) {
+	case VMSPACE_MMAP:
+		map_gather(space, &req->mmap);
+		break;
+	case VMSPACE_MUNMAP:
+		learn(space, req->munmap.addr, req->munmap.length);
+		break;
+	case VMSPACE_MPROTECT:
+		learn(space, req->mprotect.addr, req->mprotect.length);
+		break;
+	case VMSPACE_MREMAP:
+		learn(space, req->mremap.addr, req->mremap.old_length);
+		if (req->mremap.new_addr)
+			learn(space, req->mremap.new_addr, req->mremap.new_length);
+		break;
+	case VMSPACE_BRK:
+		gather_brk(space, req->brk.brk);
+		break;
+	case VMSPACE_MADVISE:
+		learn(space, req->madvise.addr, req->madvise.length);
+		break;
+	case VMSPACE_MLOCK:
+	case VMSPACE_MUNLOCK:
+		learn(space, req->mlock.addr, req->mlock.length);
+		break;
+	case VMSPACE_SET_ANON_NAME:
+		learn(space, req->set_anon_name.addr, req->set_anon_name.length);
+		break;
+	case VMSPACE_MSEAL:
+		learn(space, req->mseal.addr, req->mseal.length);
+		break;
+	case VMSPACE_REMAP_FILE_PAGES:
+		learn(space, req->remap_file_pages.addr, req->remap_file_pages.size);
+		break;
+	case VMSPACE_MLOCKALL:
+	case VMSPACE_MUNLOCKALL:
+	case VMSPACE_FORK:
+		learn(space, 0, ULONG_MAX);
+		break;
+	case VMSPACE_FAULT:
+	case VMSPACE_SHMAT:
+	case VMSPACE_SHMDT:
+	default:
+		break;
+	}
+}
+
+int vmspace_gather(struct vmspace *space, struct vmspace_request *req)
+{
+	if (!known(req->op))
+		return -EINVAL;
+	space->may_ask = true;
+	gather(space, req);
+	space->may_ask = false;
+	req->gathered = true;
+	return 0;
+}
+
+void vmspace_abort(struct vmspace *space, struct vmspace_request *req)
+{
+	(void)space;
+	req->gathered = false;
+}
+
+static bool is_error(long result)
+{
+	return result < 0 && result >= -4095;
+}
+
+long vmspace_complete(struct vmspace *space, struct vmspace_request *req)
+{
+	struct vmspace_outcome *out = &req->out;
+
+	memset(out, 0, sizeof(*out));
+	if (!known(req->op)) {
+		out->result = -EINVAL;
+		return -EINVAL;
+	}
+	space->out = out;
+	space->host_error = req->host.valid && is_error(req->host.result) ? req->host.result : 0;
+	space->host_succeeded = req->host.valid && !space->host_error;
+	out->result = ops[req->op].call(space, req);
+	if (req->host.valid && out->result != req->host.result) {
+		out->differs = true;
+		if (!out->why)
+			out->why = "the host's result is not the predicted one";
+	}
+	space->out = NULL;
+	space->host_succeeded = false;
+	space->host_error = 0;
+	space->era++;
+	space->requests[req->op]++;
+	req->gathered = false;
+	return out->result;
+}
+
+long vmspace_call(struct vmspace *space, struct vmspace_request *req)
+{
+	int err = vmspace_gather(space, req);
+
+	return err ? err : vmspace_complete(space, req);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* shm.c - System V shared memory: shmat and shmdt. */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+
+#include "edit.h"
+#include "find.h"
+#include "host.h"
+#include "ops.h"
+
+static void attach_flags(const struct vmspace *space, const struct vmspace_shmat *s,
+			 struct map_plan *plan)
+{
+	plan->flags = VMA_READ | VMA_SHARED | VMA_MAYSHARE | VMA_MAYREAD | VMA_MAYWRITE |
+		      VMA_MAYEXEC;
+	if (s->flags & SHM_RDONLY)
+		plan->flags &= ~(VMA_MAYWRITE | VMA_SHARED);
+	else
+		plan->flags |= VMA_WRITE;
+	if ((s->flags & SHM_EXEC) || space->config.read_implies_exec)
+		plan->flags |= VMA_EXEC;
+}
+
+static long attach_place(struct vmspace *space, const struct vmspace_shmat *s,
+			 const struct vma_backing *own, struct map_plan *plan)
+{
+	struct find_place want = { s->addr, plan->length, 0, own, 0 };
+	const struct vma *vma;
+
+	if (want.addr) {
+		if (!space_aligned(space, want.addr)) {
+			if (!(s->flags & SHM_RND))
+				return -EINVAL;
+			want.addr = space_floor(space, want.addr);
+			if (!want.addr && (s->flags & SHM_REMAP))
+				return -EINVAL;
+		}
+		want.flags = MAP_FIXED;
+		vma = find_first(space, want.addr);
+		if (!(s->flags & SHM_REMAP)) {
+			if (want.addr + plan->length < want.addr)
+				return -EINVAL;
+			if (vma && vma->start < want.addr + plan->length)
+				return -EINVAL;
+		}
+	} else if (s->flags & SHM_REMAP) {
+		return -EINVAL;
+	}
+	return find_place(space, &want);
+}
+
+long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
+{
+	const struct vmspace_shmat *s = &req->shmat;
+	struct vma_backing own = s->backing;
+	struct map_plan plan = { .length = space_ceil(space, s->size) };
+	long at, err;
+
+	own.kind = VMA_BACKING_SYSV;
+	own.file_id = space->next_file_id++;
+	attach_flags(space, s, &plan);
+	plan.flags |= space->default_flags;
+	at = attach_place(space, s, &own, &plan);
+	if (at < 0)
+		return at;
+	plan.at = (unsigned long)at;
+	if (space->host_error &&
+	    !(space->host_error == -EPERM && seal_covers(space, plan.at, plan.at + plan.length)))
+		return space_fail(space, space->host_error, "refused by the host");
+	if (space->host_succeeded && req->host.result != at) {
+		plan.at = (unsigned long)req->host.result;
+		if (space->base_guessed && plan.at + plan.length > space->mmap_base) {
+			space->mmap_base = plan.at + plan.length;
+			space->out->base_learned = true;
+			at = req->host.result;
+		}
+	}
+	plan.backing = backing_new(&own);
+	if (!plan.backing)
+		return space_no_memory(space);
+	err = map_region(space, &plan);
+	backing_put(plan.backing);
+	return err < 0 ? err : at;
+}
+
+/* Is vma a piece of the attachment at addr? backing NULL: of any there. */
+static bool is_part_of(const struct vma *vma, const struct backing *backing, unsigned long addr,
+		       unsigned long page_size)
+{
+	return vma->backing && vma->backing->is.kind == VMA_BACKING_SYSV &&
+	       (!backing || vma->backing == backing) &&
+	       vma->start - addr == vma->pgoff * page_size;
+}
+
+/* Detaches all that is left of the attachment that began at addr. */
+long shm_detach_call(struct vmspace *space, struct vmspace_request *req)
+{
+	unsigned long addr = req->shmdt.addr, at = addr, page = space->config.page_size;
+	struct backing *backing = NULL;
+	bool found = false;
+	struct vma *vma;
+
+	if (!space_aligned(space, addr))
+		return -EINVAL;
+	while ((vma = find_first(space, at))) {
+		unsigned long start = vma->start, end = vma->end;
+
+		at = end;
+		if (!is_part_of(vma, backing, addr, page))
+			continue;
+		if (!backing)
+			backing = backing_get(vma->backing);
+		found = true;
+		/* Linux says nothing when a sealed part stays. */
+		unmap_range(space, start, end - start);
+	}
+	backing_put(backing);
+	return found ? 0 : -EINVAL;
+}
+
+/* remap_file_pages is emulated by Linux: a shared mapping over the same place, another offset. */
+long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
+{
+	const struct vmspace_remap_file_pages *r = &req->remap_file_pages;
+	unsigned long start = space_floor(space, r->addr), size = space_floor(space, r->size);
+	struct map_plan plan = { .at = start, .length = size, .pgoff = r->page_offset };
+	struct vma *vma, *next;
+	unsigned long end;
+	long at;
+
+	if (r->prot || start + size <= start)
+		return -EINVAL;
+	vma = find_at(space, start);
+	if (!vma || !(vma->flags & VMA_SHARED) || !vma->backing)
+		return -EINVAL;
+	/* A new mapping: only access rights and the lock are taken over. */
+	plan.flags = (vma->flags & (VMA_ACCESS_FLAGS | VMA_LOCKED)) | space->default_flags |
+		     VMA_SHARED | VMA_MAYSHARE | VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC;
+	if ((plan.flags & VMA_READ) && space->config.read_implies_exec)
+		plan.flags |= VMA_EXEC;
+	for (end = vma->end, next = vma; end < start + size; end = next->end) {
+		next = find_at(space, end);
+		if (!next || next->backing != vma->backing || next->flags != vma->flags)
+			return -EINVAL;
+	}
+	if (space->host_error)
+		return space_fail(space, space->host_error, "refused by the host");
+	plan.populate = !(r->flags & MAP_NONBLOCK);
+	plan.backing = backing_get(vma->backing);
+	at = map_region(space, &plan);
+	backing_put(plan.backing);
+	return at < 0 ? at : 0;
+}

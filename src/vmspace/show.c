@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* show.c - areas as others see them: /proc/PID/maps, VmFlags, struct vma_info. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "find.h"
+
+#define NAME_COLUMN 73
+#define GATE_START 0xffffffffff600000ULL
+
+/* Text that is counted even where it does not fit, as snprintf does. */
+struct text {
+	char *buf;
+	size_t size, length;
+};
+
+static void put(struct text *t, const char *from, size_t length)
+{
+	if (t->length < t->size) {
+		size_t room = t->size - t->length;
+
+		memcpy(t->buf + t->length, from, length < room ? length : room);
+	}
+	t->length += length;
+}
+
+static void put_string(struct text *t, const char *string)
+{
+	put(t, string, strlen(string));
+}
+
+static void finish(struct text *t)
+{
+	if (t->size)
+		t->buf[t->length < t->size ? t->length : t->size - 1] = '\0';
+}
+
+/* A newline in a path would end the line: it is shown as \012. */
+static void put_path(struct text *t, const char *path)
+{
+	for (; *path; path++) {
+		if (*path == '\n')
+			put_string(t, "\\012");
+		else
+			put(t, path, 1);
+	}
+}
+
+static void pad_to_name(struct text *t, size_t line_start)
+{
+	do
+		put(t, " ", 1);
+	while (t->length - line_start < NAME_COLUMN);
+}
+
+static bool is_heap(const struct vmspace *space, const struct vma *vma)
+{
+	return vma->start < space->image.brk && vma->end > space->image.start_brk;
+}
+
+static bool is_stack(const struct vmspace *space, const struct vma *vma)
+{
+	return vma->start <= space->image.start_stack && vma->end >= space->image.start_stack;
+}
+
+static void put_name(struct text *t, size_t line, const struct vmspace *space,
+		     const struct vma *vma)
+{
+	const char *open = NULL, *name = NULL;
+
+	if (vma->backing) {
+		if (vma->name)
+			open = "[anon_shmem:";
+		else
+			name = vma->backing->is.name;
+	} else if (is_heap(space, vma)) {
+		name = "[heap]";
+	} else if (is_stack(space, vma)) {
+		name = "[stack]";
+	} else if (vma->name) {
+		open = "[anon:";
+	}
+	if (!open && !name)
+		return;
+	pad_to_name(t, line);
+	if (open) {
+		put_string(t, open);
+		put_string(t, vma->name->text);
+		put_string(t, "]");
+	} else {
+		put_path(t, name);
+	}
+}
+
+static uint64_t shown_offset(const struct vmspace *space, const struct vma *vma)
+{
+	bool has_offset = vma->backing && vma->backing->is.kind != VMA_BACKING_SPECIAL;
+
+	return has_offset ? vma->pgoff * space->config.page_size : 0;
+}
+
+static void put_area(struct text *t, const struct vmspace *space, const struct vma *vma)
+{
+	size_t line = t->length;
+	const struct vma_backing *is = vma->backing ? &vma->backing->is : NULL;
+	char head[160];
+	int length = snprintf(head, sizeof(head),
+			      "%08lx-%08lx %c%c%c%c %08llx %02x:%02x %llu ", vma->start, vma->end,
+			      vma->flags & VMA_READ ? 'r' : '-', vma->flags & VMA_WRITE ? 'w' : '-',
+			      vma->flags & VMA_EXEC ? 'x' : '-',
+			      vma->flags & VMA_MAYSHARE ? 's' : 'p',
+			      (unsigned long long)shown_offset(space, vma),
+			      is ? is->dev_major : 0, is ? is->dev_minor : 0,
+			      (unsigned long long)(is ? is->inode : 0));
+
+	put(t, head, (size_t)length);
+	put_name(t, line, space, vma);
+	put_string(t, "\n");
+}
+
+static void put_gate(struct text *t, const struct vmspace *space)
+{
+	size_t line = t->length;
+
+	put_string(t, "ffffffffff600000-ffffffffff601000 ");
+	put_string(t, space->image.vsyscall_read ? "r-xp" : "--xp");
+	put_string(t, " 00000000 00:00 0 ");
+	pad_to_name(t, line);
+	put_string(t, "[vsyscall]\n");
+}
+
+size_t vmspace_show(const struct vmspace *space, char *buf, size_t size)
+{
+	struct text t = { buf, size, 0 };
+	MA_STATE(mas, (struct maple_tree *)&space->tree, 0, 0);
+	const struct vma *vma;
+
+	mas_for_each(&mas, vma, ULONG_MAX)
+		put_area(&t, space, vma);
+	if (space->image.vsyscall)
+		put_gate(&t, space);
+	finish(&t);
+	return t.length;
+}
+
+/* One line into *buf, which grows as needed. Returns its length, 0 without memory. */
+static size_t one_line(const struct vmspace *space, const struct vma *vma, char **buf, size_t *size)
+{
+	for (;;) {
+		struct text t = { *buf, *size, 0 };
+		char *bigger;
+
+		if (vma)
+			put_area(&t, space, vma);
+		else
+			put_gate(&t, space);
+		finish(&t);
+		if (t.length < *size)
+			return t.length;
+		bigger = realloc(*buf, t.length + 1);
+		if (!bigger)
+			return 0;
+		*buf = bigger;
+		*size = t.length + 1;
+	}
+}
+
+int vmspace_show_lines(const struct vmspace *space,
+		       int (*emit)(void *ctx, const char *line, size_t length), void *ctx)
+{
+	MA_STATE(mas, (struct maple_tree *)&space->tree, 0, 0);
+	const struct vma *vma;
+	char *buf = NULL;
+	size_t size = 0, length;
+	int result = 0;
+
+	mas_for_each(&mas, vma, ULONG_MAX) {
+		length = one_line(space, vma, &buf, &size);
+		result = length ? emit(ctx, buf, length) : -1;
+		if (result)
+			break;
+	}
+	if (!result && space->image.vsyscall) {
+		length = one_line(space, NULL, &buf, &size);
+		result = length ? emit(ctx, buf, length) : -1;
+	}
+	free(buf);
+	return result;
+}
+
+size_t vmspace_show_area(const struct vmspace *space, unsigned long addr, char *buf, size_t size)
+{
+	struct text t = { buf, size, 0 };
+	const struct vma *vma = find_at(space, addr);
+
+	if (vma)
+		put_area(&t, space, vma);
+	else if (space->image.vsyscall && addr >= GATE_START)
+		put_gate(&t, space);
+	finish(&t);
+	return t.length;
+}
+
+/* In the order in which the kernel prints them. */
+static const struct {
+	char text[3];
+	vma_flags_t flag;
+} letters[] = {
+	{ "rd", VMA_READ }, { "wr", VMA_WRITE }, { "ex", VMA_EXEC }, { "sh", VMA_SHARED },
+	{ "mr", VMA_MAYREAD }, { "mw", VMA_MAYWRITE }, { "me", VMA_MAYEXEC },
+	{ "ms", VMA_MAYSHARE }, { "gd", VMA_GROWSDOWN }, { "pf", VMA_PFNMAP },
+	{ "lo", VMA_LOCKED }, { "io", VMA_IO }, { "sr", VMA_SEQ_READ }, { "rr", VMA_RAND_READ },
+	{ "dc", VMA_DONTCOPY }, { "de", VMA_DONTEXPAND }, { "lf", VMA_LOCKONFAULT },
+	{ "ac", VMA_ACCOUNT }, { "nr", VMA_NORESERVE }, { "ht", VMA_HUGETLB }, { "sf", VMA_SYNC },
+	{ "ar", VMA_ARCH_1 }, { "wf", VMA_WIPEONFORK }, { "dd", VMA_DONTDUMP },
+	{ "sd", VMA_SOFTDIRTY }, { "mm", VMA_MIXEDMAP }, { "hg", VMA_HUGEPAGE },
+	{ "nh", VMA_NOHUGEPAGE }, { "mg", VMA_MERGEABLE }, { "um", VMA_UFFD_MISSING },
+	{ "uw", VMA_UFFD_WP }, { "ui", VMA_UFFD_MINOR }, { "ss", VMA_SHADOW_STACK },
+	{ "dp", VMA_DROPPABLE }, { "sl", VMA_SEALED }, { "gu", VMA_MAYBE_GUARD },
+};
+
+#define LETTERS (sizeof(letters) / sizeof(letters[0]))
+
+size_t vma_flags_text(vma_flags_t flags, char *buf, size_t size)
+{
+	struct text t = { buf, size, 0 };
+
+	for (size_t i = 0; i < LETTERS; i++) {
+		if (flags & letters[i].flag) {
+			put(&t, letters[i].text, 2);
+			put(&t, " ", 1);
+		}
+	}
+	finish(&t);
+	return t.length;
+}
+
+static vma_flags_t flag_of(const char *pair)
+{
+	for (size_t i = 0; i < LETTERS; i++)
+		if (!memcmp(pair, letters[i].text, 2))
+			return letters[i].flag;
+	return 0;
+}
+
+vma_flags_t vma_flags_parse(const char *text, unsigned int *unknown)
+{
+	vma_flags_t flags = 0;
+
+	if (unknown)
+		*unknown = 0;
+	while (*(text += strspn(text, " \t\n"))) {
+		size_t length = strcspn(text, " \t\n");
+		vma_flags_t flag = length == 2 ? flag_of(text) : 0;
+
+		flags |= flag;
+		if (!flag && unknown)
+			(*unknown)++;
+		text += length;
+	}
+	return flags;
+}
+
+static bool fill(const struct vmspace *space, const struct vma *vma, struct vma_info *info)
+{
+	if (!vma)
+		return false;
+	*info = (struct vma_info){
+		.start = vma->start, .end = vma->end, .flags = vma->flags,
+		.offset = shown_offset(space, vma), .page_offset = vma->pgoff,
+		.anon_name = vma->name ? vma->name->text : NULL, .pkey = vma->pkey,
+		.anon_id = vma->anon_id, .anon_shared = vma->anon_shared,
+	};
+	if (vma->backing)
+		info->backing = vma->backing->is;
+	return true;
+}
+
+bool vmspace_lookup(const struct vmspace *space, unsigned long addr, struct vma_info *info)
+{
+	return fill(space, find_at(space, addr), info);
+}
+
+bool vmspace_next(const struct vmspace *space, unsigned long addr, struct vma_info *info)
+{
+	return fill(space, find_first(space, addr), info);
+}
+
+bool vmspace_prev(const struct vmspace *space, unsigned long addr, struct vma_info *info)
+{
+	return fill(space, find_before(space, addr), info);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* space.c - creating, accounting and ending an address space; reserved stores into its tree. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "space.h"
+
+unsigned long space_floor(const struct vmspace *space, unsigned long bytes)
+{
+	return bytes & ~(space->config.page_size - 1);
+}
+
+unsigned long space_ceil(const struct vmspace *space, unsigned long bytes)
+{
+	return space_floor(space, bytes + space->config.page_size - 1);
+}
+
+bool space_aligned(const struct vmspace *space, unsigned long bytes)
+{
+	return !(bytes & (space->config.page_size - 1));
+}
+
+int space_reserve(struct vmspace *space, struct space_store *store, unsigned long start,
+		  unsigned long end, struct vma *vma)
+{
+	mas_init(&store->mas, &space->tree, start);
+	mas_set_range(&store->mas, start, end - 1);
+	store->vma = vma;
+	return mas_preallocate(&store->mas, vma, GFP_KERNEL) ? -ENOMEM : 0;
+}
+
+void space_commit(struct space_store *store)
+{
+	mas_store_prealloc(&store->mas, store->vma);
+}
+
+void space_cancel(struct space_store *store)
+{
+	mas_destroy(&store->mas);
+}
+
+bool space_is_data(vma_flags_t flags)
+{
+	return (flags & (VMA_WRITE | VMA_SHARED | VMA_GROWSDOWN)) == VMA_WRITE;
+}
+
+static bool is_exec(vma_flags_t flags)
+{
+	return (flags & (VMA_EXEC | VMA_WRITE | VMA_GROWSDOWN)) == VMA_EXEC;
+}
+
+static bool is_stack(vma_flags_t flags)
+{
+	return flags & (VMA_GROWSDOWN | VMA_SHADOW_STACK);
+}
+
+void space_account(struct vmspace *space, vma_flags_t flags, unsigned long pages, int sign)
+{
+	unsigned long delta = sign < 0 ? -pages : pages;
+
+	space->total_vm += delta;
+	if (is_exec(flags))
+		space->exec_vm += delta;
+	else if (is_stack(flags))
+		space->stack_vm += delta;
+	else if (space_is_data(flags))
+		space->data_vm += delta;
+	if (flags & VMA_LOCKED)
+		space->locked_vm += delta;
+}
+
+void space_count_area(struct vmspace *space, const struct vma *vma, int sign)
+{
+	unsigned long delta = sign < 0 ? -1UL : 1;
+
+	space->areas += delta;
+	if (vma->flags & VMA_GROWSDOWN)
+		space->grow_areas += delta;
+	if (space->areas > space->areas_peak)
+		space->areas_peak = space->areas;
+}
+
+bool space_may_expand(const struct vmspace *space, vma_flags_t flags, unsigned long pages)
+{
+	const struct vmspace_config *c = &space->config;
+
+	if (c->rlimit_as != VMSPACE_NO_LIMIT &&
+	    space->total_vm + pages > c->rlimit_as / c->page_size)
+		return false;
+	return !space_is_data(flags) || c->rlimit_data == VMSPACE_NO_LIMIT ||
+	       space->data_vm + pages <= c->rlimit_data / c->page_size;
+}
+
+bool space_may_lock(const struct vmspace *space, vma_flags_t flags, unsigned long pages)
+{
+	const struct vmspace_config *c = &space->config;
+
+	if (!(flags & VMA_LOCKED) || c->lock_privileged || c->rlimit_memlock == VMSPACE_NO_LIMIT)
+		return true;
+	return space->locked_vm + pages <= c->rlimit_memlock / c->page_size;
+}
+
+long space_no_memory(struct vmspace *space)
+{
+	if (space->out) {
+		space->out->out_of_memory = true;
+		space->out->why = "libvmspace has no memory left";
+	}
+	return -ENOMEM;
+}
+
+long space_fail(struct vmspace *space, long err, const char *why)
+{
+	if (space->out)
+		space->out->why = why;
+	return err;
+}
+
+long space_limit(struct vmspace *space, long err, const char *why)
+{
+	space_fail(space, err, why);
+	if (!space->host_succeeded)
+		return err;
+	if (space->out)
+		space->out->differs = true;
+	return 0;
+}
+
+static struct vmspace_event *next_event(struct vmspace *space)
+{
+	struct vmspace_outcome *out = space->out;
+
+	if (!out)
+		return NULL;
+	if (out->event_count == VMSPACE_EVENT_MAX) {
+		out->events_lost++;
+		return NULL;
+	}
+	return &out->events[out->event_count++];
+}
+
+void space_event(struct vmspace *space, enum vmspace_event_kind kind, unsigned long start,
+		 unsigned long end, unsigned long at)
+{
+	struct vmspace_event *event = next_event(space);
+
+	if (kind == VMSPACE_EVENT_SPLIT)
+		space->splits++;
+	if (event)
+		*event = (struct vmspace_event){
+			.kind = kind, .start = start, .end = end, .at = at,
+		};
+}
+
+void space_merge_event(struct vmspace *space, enum vma_verdict verdict, unsigned long start,
+		       unsigned long end, unsigned long at, vma_flags_t differ)
+{
+	struct vmspace_event *event = next_event(space);
+
+	if (verdict == VMA_MERGED)
+		space->merges++;
+	if (event)
+		*event = (struct vmspace_event){
+			.kind = verdict == VMA_MERGED ? VMSPACE_EVENT_MERGE
+						      : VMSPACE_EVENT_NO_MERGE,
+			.verdict = verdict, .start = start, .end = end, .at = at,
+			.flags_differ = differ,
+		};
+}
+
+void space_clear(struct vmspace *space)
+{
+	MA_STATE(mas, &space->tree, 0, 0);
+	struct vma *vma;
+
+	mas_for_each(&mas, vma, ULONG_MAX)
+		vma_free(vma);
+	__mt_destroy(&space->tree);
+	space->areas = 0;
+	space->grow_areas = 0;
+	space->total_vm = space->locked_vm = space->locked_leak = 0;
+	space->data_vm = space->stack_vm = space->exec_vm = 0;
+	space->default_flags = 0;
+	space->image = (struct vmspace_image){ 0 };
+}
+
+static bool config_sane(const struct vmspace_config *c)
+{
+	if (!c->page_size || (c->page_size & (c->page_size - 1)))
+		return false;
+	if (c->pmd_size && ((c->pmd_size & (c->pmd_size - 1)) || c->pmd_size < c->page_size))
+		return false;
+	if (!c->task_size || c->task_size % c->page_size || c->mmap_base % c->page_size)
+		return false;
+	if (!c->map_window || c->map_window > c->task_size || c->mmap_base > c->task_size)
+		return false;
+	return c->max_map_count > 0 && c->overcommit >= 0 && c->overcommit <= 2;
+}
+
+int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
+{
+	struct vmspace *space;
+
+	*out = NULL;
+	if (!config_sane(config))
+		return -EINVAL;
+	space = calloc(1, sizeof(*space));
+	if (!space)
+		return -ENOMEM;
+	mt_init_flags(&space->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
+	space->config = *config;
+	space->mmap_base = config->mmap_base;
+	space->base_guessed = !config->mmap_base;
+	space->next_anon_id = 1;
+	space->next_file_id = (uint64_t)1 << 63;
+	space->era = 1;
+	*out = space;
+	return 0;
+}
+
+void vmspace_destroy(struct vmspace *space)
+{
+	if (!space)
+		return;
+	space_clear(space);
+	free(space);
+}
+
+const struct vmspace_config *vmspace_config(const struct vmspace *space)
+{
+	return &space->config;
+}
+
+int vmspace_configure(struct vmspace *space, const struct vmspace_config *config)
+{
+	if (!config_sane(config) || config->page_size != space->config.page_size ||
+	    config->task_size != space->config.task_size)
+		return -EINVAL;
+	if (config->mmap_base && config->mmap_base != space->config.mmap_base) {
+		space->mmap_base = config->mmap_base;
+		space->base_guessed = false;
+	}
+	space->config = *config;
+	return 0;
+}
+
+void vmspace_exit(struct vmspace *space)
+{
+	space_clear(space);
+}
+
+void vmspace_stats(const struct vmspace *space, struct vmspace_stats *stats)
+{
+	struct mt_statistics tree;
+
+	mt_get_statistics((struct maple_tree *)&space->tree, &tree);
+	*stats = (struct vmspace_stats){
+		.areas = space->areas,
+		.areas_peak = space->areas_peak,
+		.total_vm = space->total_vm,
+		.locked_vm = space->locked_vm,
+		.data_vm = space->data_vm,
+		.stack_vm = space->stack_vm,
+		.exec_vm = space->exec_vm,
+		.brk = space->image.brk,
+		.start_brk = space->image.start_brk,
+		.mmap_base = space->mmap_base,
+		.merges = space->merges,
+		.splits = space->splits,
+		.host_questions = space->host_questions,
+		.tree_nodes = tree.nodes,
+		.tree_bytes = tree.bytes,
+		.tree_height = tree.height,
+	};
+	for (int op = 0; op < VMSPACE_OP_COUNT; op++)
+		stats->requests[op] = space->requests[op];
+}

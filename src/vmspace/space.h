@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * space.h - the address space: its tree of areas, break, limits and counters.
+ *
+ * Invariants: for every area v, tree[v.start .. v.end - 1] == v, and nothing else is in the tree.
+ *   areas == number of entries;  total_vm == sum of pages;  locked_vm == locked_leak + sum of
+ *   pages with VMA_LOCKED; likewise data_vm, stack_vm, exec_vm by kind.  start_brk <= brk.
+ */
+#ifndef VMSPACE_SPACE_H
+#define VMSPACE_SPACE_H
+
+#include <mapletree/maple_tree.h>
+
+#include "vma.h"
+
+struct vmspace {
+	struct maple_tree tree;
+	struct vmspace_config config;
+	struct vmspace_image image;
+	unsigned long mmap_base;      /* 0: not known */
+	bool base_guessed;            /* mmap_base may still be corrected upwards */
+	vma_flags_t default_flags;    /* mlockall(MCL_FUTURE): VMA_LOCKED, VMA_LOCKONFAULT */
+	unsigned long areas, areas_peak;
+	unsigned long total_vm, locked_vm, data_vm, stack_vm, exec_vm; /* pages */
+	unsigned long locked_leak;    /* pages that MREMAP_DONTUNMAP unlocked without counting them */
+	unsigned long grow_areas;     /* areas with VMA_GROWSDOWN */
+	uint64_t next_anon_id;
+	uint64_t next_file_id;        /* for mappings that are a file of their own */
+	unsigned long era;            /* counts completed requests */
+	bool may_ask;                 /* the host may be asked now */
+	unsigned long requests[VMSPACE_OP_COUNT];
+	unsigned long merges, splits, host_questions;
+	struct vmspace_outcome *out;  /* of the request being completed, or NULL */
+	bool host_succeeded;          /* ... which the host says succeeded */
+	long host_error;              /* ... or with which error it failed; 0: no */
+};
+
+/* A store into the tree that was reserved and cannot fail any more. */
+struct space_store {
+	struct ma_state mas;
+	struct vma *vma;
+};
+
+static inline unsigned long space_pages(const struct vmspace *space, unsigned long bytes)
+{
+	return bytes / space->config.page_size;
+}
+
+/* Round down, round up (0 if that overflows) to the page size. */
+unsigned long space_floor(const struct vmspace *space, unsigned long bytes);
+unsigned long space_ceil(const struct vmspace *space, unsigned long bytes);
+bool space_aligned(const struct vmspace *space, unsigned long bytes);
+
+/* Reserve a store of vma (NULL: erase) at [start, end). 0 or -ENOMEM; then commit or cancel. */
+int space_reserve(struct vmspace *space, struct space_store *store, unsigned long start,
+		  unsigned long end, struct vma *vma);
+void space_commit(struct space_store *store);
+void space_cancel(struct space_store *store);
+
+/* Add (sign 1) or take away (sign -1) `pages` of an area with `flags` to and from the counters. */
+void space_account(struct vmspace *space, vma_flags_t flags, unsigned long pages, int sign);
+/* One more (sign 1) or one less area object in the tree. */
+void space_count_area(struct vmspace *space, const struct vma *vma, int sign);
+/* May `pages` more with `flags` exist, by RLIMIT_AS and RLIMIT_DATA? */
+bool space_may_expand(const struct vmspace *space, vma_flags_t flags, unsigned long pages);
+/* May `pages` more be locked if `flags` has VMA_LOCKED, by RLIMIT_MEMLOCK? */
+bool space_may_lock(const struct vmspace *space, vma_flags_t flags, unsigned long pages);
+bool space_is_data(vma_flags_t flags);
+
+/* libvmspace itself has no memory: marks the outcome, returns -ENOMEM. */
+long space_no_memory(struct vmspace *space);
+/* Sets the outcome's sentence, returns err. */
+long space_fail(struct vmspace *space, long err, const char *why);
+
+/*
+ * A limit refuses the request with `err`. Returns err; or 0 if the host let it pass (its limit
+ * differs from ours), which is noted as a difference.
+ */
+long space_limit(struct vmspace *space, long err, const char *why);
+
+/* Note an event for the request being completed. */
+void space_event(struct vmspace *space, enum vmspace_event_kind kind, unsigned long start,
+		 unsigned long end, unsigned long at);
+void space_merge_event(struct vmspace *space, enum vma_verdict verdict, unsigned long start,
+		       unsigned long end, unsigned long at, vma_flags_t differ);
+
+/* Drop all areas and reset counters. */
+void space_clear(struct vmspace *space);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vma.h - one area ("VMA"), what backs it, and what it is called.
+ *
+ * Uses nothing of libvmspace but the public header.
+ */
+#ifndef VMSPACE_VMA_H
+#define VMSPACE_VMA_H
+
+#include <mapletree/vmspace.h>
+
+/* What is mapped; shared by the areas of one space that map it. Owned through references. */
+struct backing {
+	unsigned long refs;
+	struct vma_backing is;   /* .name belongs to this object */
+	struct backing *copy;    /* while a space is being copied: the copy */
+};
+
+/* A name given by PR_SET_VMA_ANON_NAME. */
+struct anon_name {
+	unsigned long refs;
+	struct anon_name *copy;  /* while a space is being copied: the copy */
+	char text[];
+};
+
+/*
+ * An area. In the tree it stands at [start, end - 1].
+ *
+ * Invariants: start < end, both page aligned.
+ *   backing == NULL  <=>  private anonymous memory.
+ *   anon_id == 0 if VMA_MAYSHARE.   anon_shared => anon_id != 0.
+ */
+struct vma {
+	unsigned long start, end;
+	vma_flags_t flags;
+	uint64_t pgoff;              /* pages: in the file, or start / page size when anonymous */
+	struct backing *backing;
+	struct anon_name *name;
+	unsigned int pkey;
+	uint64_t anon_id;            /* 0: no anonymous page yet */
+	bool anon_shared;            /* anon_vma inherited through fork */
+	bool may_have_anon;          /* was writable at some time since the host was asked */
+	unsigned long asked;         /* space->era in which the host was asked about it; 0: never */
+};
+
+/* Flags that keep Linux from ever merging or growing an area. */
+#define VMA_SPECIAL_FLAGS (VMA_IO | VMA_DONTEXPAND | VMA_PFNMAP | VMA_MIXEDMAP)
+/* Flags that never keep areas apart: what one of them has, the merged one has. */
+#define VMA_STICKY_FLAGS (VMA_SOFTDIRTY | VMA_MAYBE_GUARD)
+#define VMA_LOCK_FLAGS (VMA_LOCKED | VMA_LOCKONFAULT)
+
+struct backing *backing_new(const struct vma_backing *is);
+struct backing *backing_get(struct backing *backing);
+void backing_put(struct backing *backing);
+/* Another device, inode and name (which passes to the backing). */
+void backing_rename(struct backing *backing, const struct vma_backing *is, char *name);
+bool backing_same_file(const struct backing *a, const struct backing *b);
+/* The file's driver wants to hear of every area that goes: such areas are never swallowed. */
+bool backing_has_close(const struct backing *backing);
+
+struct anon_name *anon_name_new(const char *text);
+struct anon_name *anon_name_get(struct anon_name *name);
+void anon_name_put(struct anon_name *name);
+bool anon_name_same(const struct anon_name *a, const struct anon_name *b);
+
+/* A new area like `like`, holding references of its own. NULL: no memory. */
+struct vma *vma_new(const struct vma *like);
+void vma_free(struct vma *vma);
+bool vma_is_anon(const struct vma *vma);
+bool vma_may_have_anon_vma(const struct vma *vma);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vmspace_nomem.c - fails the n-th allocation, for every n, of requests of every kind: each then
+ * succeeds or returns -ENOMEM, the space stays consistent, and nothing leaks. (The allocation
+ * functions are wrapped by the linker.)
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <sys/mman.h>
+
+#include <mapletree/vmspace.h>
+
+#define PAGE 4096UL
+#define BASE 0x100000UL
+#define AREAS 40UL
+
+static long countdown; /* allocations until one fails; 0: none */
+
+static bool fails(void)
+{
+	return countdown && !--countdown;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+char *__wrap_strdup(const char *text)
+{
+	return fails() ? NULL : __real_strdup(text);
+}
+
+static struct vmspace *space;
+static struct vmspace_request req;
+static char before[16384], after[16384];
+
+static void map(unsigned long addr, int prot, const char *name)
+{
+	struct vmspace_request r = { .op = VMSPACE_MMAP };
+
+	r.mmap = (struct vmspace_mmap){ .addr = addr, .length = 4 * PAGE, .prot = prot };
+	r.mmap.flags = MAP_PRIVATE | MAP_FIXED | (name ? 0 : MAP_ANONYMOUS);
+	r.mmap.backing.name = name;
+	r.mmap.backing.kind = name ? VMA_BACKING_FILE : VMA_BACKING_ANON;
+	assert_true(vmspace_call(space, &r) > 0);
+}
+
+/* Pairs of areas that touch, and holes. */
+static void build(void)
+{
+	struct vmspace_config config;
+
+	vmspace_config_init(&config);
+	config.page_size = PAGE;
+	config.mmap_base = 0x7f0000000000;
+	config.mmap_min_addr = PAGE;
+	config.anon_names = true;
+	assert_int_equal(vmspace_create(&space, &config), 0);
+	for (unsigned long i = 0; i < AREAS; i += 2) {
+		map(BASE + i * 8 * PAGE, PROT_READ | PROT_WRITE, NULL);
+		map(BASE + i * 8 * PAGE + 4 * PAGE, PROT_READ, i % 3 ? NULL : "/file");
+	}
+}
+
+/*
+ * Make the request with each allocation failing in turn, in a fresh space each time. `whole`: a
+ * failure leaves all areas as they were. Returns how often it failed.
+ */
+static long try_all(bool whole)
+{
+	struct vmspace_request wanted = req;
+	const char *reason = "";
+	bool again = true;
+	long failed = 0;
+
+	for (long n = 1; again; n++) {
+		build();
+		vmspace_show(space, before, sizeof(before));
+		req = wanted;
+		countdown = n;
+		vmspace_call(space, &req);
+		again = !countdown;
+		countdown = 0;
+		if (!vmspace_check(space, &reason))
+			fail_msg("allocation %ld: %s", n, reason);
+		if (again && req.out.result == -ENOMEM) {
+			assert_true(req.out.out_of_memory);
+			failed++;
+			vmspace_show(space, after, sizeof(after));
+			if (whole)
+				assert_string_equal(before, after);
+		}
+		if (req.op == VMSPACE_FORK)
+			vmspace_destroy(req.fork.child);
+		vmspace_destroy(space);
+	}
+	return failed;
+}
+
+static void new_req(enum vmspace_op op)
+{
+	memset(&req, 0, sizeof(req));
+	req.op = op;
+}
+
+static void mapping(void **state)
+{
+	(void)state;
+	new_req(VMSPACE_MMAP);
+	req.mmap = (struct vmspace_mmap){ .length = PAGE, .prot = PROT_READ };
+	req.mmap.flags = MAP_PRIVATE;
+	req.mmap.backing = (struct vma_backing){ .kind = VMA_BACKING_FILE, .name = "/other" };
+	assert_true(try_all(true) > 0);
+	req.mmap.flags = MAP_SHARED | MAP_ANONYMOUS;
+	assert_true(try_all(true) > 0);
+	req.mmap.addr = BASE + 2 * PAGE;
+	req.mmap.length = 60 * PAGE;
+	req.mmap.flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	assert_true(try_all(false) > 0);
+}
+
+static void unmapping(void **state)
+{
+	(void)state;
+	new_req(VMSPACE_MUNMAP);
+	req.munmap = (struct vmspace_munmap){ BASE + PAGE, 100 * PAGE };
+	assert_true(try_all(false) > 0);
+}
+
+static void protecting(void **state)
+{
+	(void)state;
+	new_req(VMSPACE_MPROTECT);
+	req.mprotect = (struct vmspace_mprotect){ BASE, 4 * PAGE, PROT_EXEC, -1 };
+	try_all(true); /* in place */
+	req.mprotect = (struct vmspace_mprotect){ BASE, 2 * PAGE, PROT_EXEC, -1 };
+	assert_true(try_all(true) > 0);
+	req.mprotect = (struct vmspace_mprotect){ BASE + PAGE, 6 * PAGE, PROT_READ, -1 };
+	assert_true(try_all(false) > 0);
+}
+
+static void remapping(void **state)
+{
+	(void)state;
+	new_req(VMSPACE_MREMAP);
+	req.mremap = (struct vmspace_mremap){ BASE, 4 * PAGE, 8 * PAGE, MREMAP_MAYMOVE, 0 };
+	assert_true(try_all(false) > 0);
+	req.mremap = (struct vmspace_mremap){ BASE, 8 * PAGE, 8 * PAGE,
+					      MREMAP_MAYMOVE | MREMAP_FIXED, 0x7e0000000000 };
+	assert_true(try_all(false) > 0);
+}
+
+static void others(void **state)
+{
+	(void)state;
+	new_req(VMSPACE_MADVISE);
+	req.madvise = (struct vmspace_madvise){ BASE, AREAS * 8 * PAGE, MADV_DONTFORK };
+	try_all(false); /* in place */
+	new_req(VMSPACE_MLOCK);
+	req.mlock = (struct vmspace_mlock){ BASE + PAGE, PAGE, 0, false };
+	assert_true(try_all(false) > 0);
+	new_req(VMSPACE_SET_ANON_NAME);
+	req.set_anon_name = (struct vmspace_set_anon_name){ BASE, 4 * PAGE, "name" };
+	assert_true(try_all(true) > 0);
+	new_req(VMSPACE_MLOCKALL);
+	req.mlockall.flags = MCL_CURRENT;
+	try_all(false); /* in place */
+}
+
+static void forking(void **state)
+{
+	(void)state;
+	new_req(VMSPACE_FORK);
+	assert_true(try_all(true) > 0);
+}
+
+static void taking_over(void **state)
+{
+	struct vmspace_area areas[3] = {
+		{ .start = 0x10000, .end = 0x20000, .anon_name = "x" },
+		{ .start = 0x20000, .end = 0x30000,
+		  .backing = { .kind = VMA_BACKING_FILE, .name = "/a" } },
+		{ .start = 0x30000, .end = 0x40000,
+		  .backing = { .kind = VMA_BACKING_SPECIAL, .name = "[vdso]" } },
+	};
+	const struct vmspace_image image = { 0 };
+	int err = -ENOMEM;
+
+	(void)state;
+	for (long n = 1; err; n++) {
+		build();
+		vmspace_show(space, before, sizeof(before));
+		countdown = n;
+		err = vmspace_exec(space, areas, 3, &image);
+		countdown = 0;
+		vmspace_show(space, after, sizeof(after));
+		assert_true(vmspace_check(space, NULL));
+		if (err) {
+			assert_int_equal(err, -ENOMEM);
+			assert_string_equal(before, after);
+		}
+		vmspace_destroy(space);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mapping), cmocka_unit_test(unmapping),
+		cmocka_unit_test(protecting), cmocka_unit_test(remapping),
+		cmocka_unit_test(others), cmocka_unit_test(forking),
+		cmocka_unit_test(taking_over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

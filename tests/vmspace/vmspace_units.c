@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/* vmspace_units.c - libvmspace by itself: merge rules, text, bad input, space without a host. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <sys/mman.h>
+
+#include "merge.h"
+
+#define PAGE 4096UL
+#define RW_FLAGS (VMA_READ | VMA_WRITE | VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC | VMA_ACCOUNT)
+
+static struct vma two[2]; /* neighbours that merge */
+
+static int reset(void **state)
+{
+	(void)state;
+	memset(two, 0, sizeof(two));
+	two[0] = (struct vma){ .start = 16 * PAGE, .end = 18 * PAGE, .flags = RW_FLAGS, .pgoff = 16 };
+	two[1] = (struct vma){ .start = 18 * PAGE, .end = 20 * PAGE, .flags = RW_FLAGS, .pgoff = 18 };
+	return 0;
+}
+
+static enum vma_verdict verdict(void)
+{
+	return merge_verdict(&two[0], &two[1], PAGE, NULL);
+}
+
+static void equal_neighbours_merge(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict(), VMA_MERGED);
+	two[1].flags |= VMA_SOFTDIRTY;
+	assert_int_equal(verdict(), VMA_MERGED);
+}
+
+static void each_difference_has_its_verdict(void **state)
+{
+	struct backing file = { .refs = 1, .is = { .kind = VMA_BACKING_FILE, .inode = 1 } };
+	struct backing other = { .refs = 1, .is = { .kind = VMA_BACKING_FILE, .inode = 2 } };
+	vma_flags_t differ;
+
+	two[1].flags |= VMA_HUGEPAGE;
+	assert_int_equal(merge_verdict(&two[0], &two[1], PAGE, &differ), VMA_DIFFERENT_FLAGS);
+	assert_true(differ == VMA_HUGEPAGE);
+	reset(state);
+	two[1].pgoff++;
+	assert_int_equal(verdict(), VMA_DIFFERENT_OFFSET);
+	reset(state);
+	two[1].start += PAGE;
+	assert_int_equal(verdict(), VMA_NOT_ADJACENT);
+	reset(state);
+	two[0].pkey = 1;
+	assert_int_equal(verdict(), VMA_DIFFERENT_PKEY);
+	reset(state);
+	two[0].backing = &file;
+	assert_int_equal(verdict(), VMA_DIFFERENT_FILE);
+	two[1].backing = &other;
+	assert_int_equal(verdict(), VMA_DIFFERENT_FILE);
+	other.is.inode = 1;
+	assert_int_equal(verdict(), VMA_MERGED);
+	other.is.file_id = 7;
+	assert_int_equal(verdict(), VMA_DIFFERENT_FILE);
+	reset(state);
+	two[0].flags |= VMA_IO;
+	two[1].flags |= VMA_IO;
+	assert_int_equal(verdict(), VMA_SPECIAL);
+	reset(state);
+	two[0].flags |= VMA_UFFD_WP;
+	assert_int_equal(verdict(), VMA_DIFFERENT_UFFD);
+}
+
+static void anon_vmas_decide(void **state)
+{
+	(void)state;
+	two[0].anon_id = 1;
+	assert_int_equal(verdict(), VMA_MERGED);
+	two[1].anon_id = 2;
+	assert_int_equal(verdict(), VMA_DIFFERENT_ANON_VMA);
+	two[1].anon_id = 1;
+	assert_int_equal(verdict(), VMA_MERGED);
+	two[0].anon_shared = two[1].anon_shared = true;
+	assert_int_equal(verdict(), VMA_MERGED);
+	two[1].anon_id = 0;
+	two[1].anon_shared = false;
+	assert_int_equal(verdict(), VMA_ANON_VMA_SHARED);
+}
+
+static void names_decide(void **state)
+{
+	struct anon_name *a = anon_name_new("arena"), *b = anon_name_new("arena");
+	struct anon_name *c = anon_name_new("other");
+
+	(void)state;
+	two[0].name = a;
+	assert_int_equal(verdict(), VMA_DIFFERENT_NAME);
+	two[1].name = b;
+	assert_int_equal(verdict(), VMA_MERGED);
+	two[1].name = c;
+	assert_int_equal(verdict(), VMA_DIFFERENT_NAME);
+	anon_name_put(a);
+	anon_name_put(b);
+	anon_name_put(c);
+}
+
+static void every_verdict_has_a_text(void **state)
+{
+	(void)state;
+	for (int v = 0; v < VMA_VERDICT_COUNT; v++)
+		assert_non_null(vma_verdict_text((enum vma_verdict)v));
+	assert_string_equal(vma_verdict_text(VMA_DIFFERENT_ANON_VMA), "different anon_vma");
+	assert_non_null(vma_verdict_text((enum vma_verdict)1000));
+}
+
+/* ---- spaces without a host ---- */
+
+static struct vmspace *space;
+static struct vmspace_request req;
+
+static int create(void **state)
+{
+	struct vmspace_config config;
+
+	(void)state;
+	vmspace_config_init(&config);
+	config.page_size = PAGE;
+	config.anon_names = true;
+	config.mmap_base = 0x7f0000000000;
+	return vmspace_create(&space, &config);
+}
+
+static int destroy(void **state)
+{
+	(void)state;
+	vmspace_destroy(space);
+	return 0;
+}
+
+static long call(void)
+{
+	const char *reason = "";
+	long result = vmspace_call(space, &req);
+
+	if (!vmspace_check(space, &reason))
+		fail_msg("%s", reason);
+	return result;
+}
+
+static long map(unsigned long addr, unsigned long pages, int prot, const struct vma_backing *file)
+{
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_MMAP;
+	req.mmap = (struct vmspace_mmap){ .addr = addr, .length = pages * PAGE, .prot = prot };
+	req.mmap.flags = MAP_PRIVATE | MAP_FIXED | (file ? 0 : MAP_ANONYMOUS);
+	if (file)
+		req.mmap.backing = *file;
+	return call();
+}
+
+static long name(unsigned long addr, unsigned long pages, const char *text)
+{
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_SET_ANON_NAME;
+	req.set_anon_name = (struct vmspace_set_anon_name){ addr, pages * PAGE, text };
+	return call();
+}
+
+static void lines_are_the_kernels(void **state)
+{
+	const struct vma_backing file = { .kind = VMA_BACKING_FILE, .dev_major = 0xfe,
+					  .dev_minor = 1, .inode = 42, .name = "/tmp/a\nb c" };
+	const struct vma_backing big = { .kind = VMA_BACKING_FILE, .dev_major = 0x103,
+					 .dev_minor = 0x1234, .inode = 12345678901234567890UL,
+					 .name = "/x" };
+	char text[4096];
+	size_t length;
+
+	(void)state;
+	map(0x10000, 1, PROT_READ | PROT_WRITE, NULL);
+	map(0x20000, 2, PROT_READ | PROT_EXEC, &file);
+	map(0x7f1234567000, 1, PROT_NONE, &big);
+	length = vmspace_show(space, text, sizeof(text));
+	assert_int_equal(length, strlen(text));
+	assert_string_equal(text,
+		"00010000-00011000 rw-p 00000000 00:00 0 \n"
+		"00020000-00022000 r-xp 00000000 fe:01 42"
+		"                                 /tmp/a\\012b c\n"
+		"7f1234567000-7f1234568000 ---p 00000000 103:1234 12345678901234567890"
+		"    /x\n");
+	assert_int_equal(vmspace_show(space, text, 10), length);
+	assert_int_equal(strlen(text), 9);
+	assert_int_equal(vmspace_show(space, NULL, 0), length);
+}
+
+static void names_are_checked_and_shown(void **state)
+{
+	char text[512], longest[82];
+	size_t length;
+
+	(void)state;
+	map(0x10000, 4, PROT_READ, NULL);
+	assert_int_equal(name(0x10000, 2, "arena 1"), 0);
+	length = vmspace_show_area(space, 0x10000, text, sizeof(text));
+	assert_int_equal(length, strlen(text));
+	assert_non_null(strstr(text, " [anon:arena 1]\n"));
+	assert_int_equal(name(0x10000, 4, "arena 1"), 0);
+	assert_null(strstr(text, "00014000"));
+	vmspace_show(space, text, sizeof(text));
+	assert_non_null(strstr(text, "00010000-00014000"));
+	assert_int_equal(name(0x10000, 1, "not [this]"), -EINVAL);
+	assert_int_equal(name(0x10000, 1, "nor\nthis"), -EINVAL);
+	assert_int_equal(name(0x10001, 1, "x"), -EINVAL);
+	assert_int_equal(name(0x10000, 8, "x"), -ENOMEM);
+	memset(longest, 'x', sizeof(longest));
+	longest[80] = 0;
+	assert_int_equal(name(0x10000, 1, longest), -EINVAL);
+	longest[79] = 0;
+	assert_int_equal(name(0x10000, 1, longest), 0);
+	assert_int_equal(name(0x10000, 4, NULL), 0);
+	vmspace_show(space, text, sizeof(text));
+	assert_null(strstr(text, "anon"));
+}
+
+static void flags_go_both_ways(void **state)
+{
+	unsigned int unknown;
+	char text[128];
+
+	(void)state;
+	assert_true(vma_flags_parse("rd wr mr mw me ac ", &unknown) == RW_FLAGS);
+	assert_int_equal(unknown, 0);
+	vma_flags_parse("rd ?? \n", &unknown);
+	assert_int_equal(unknown, 1);
+	vma_flags_text(RW_FLAGS, text, sizeof(text));
+	assert_string_equal(text, "rd wr mr mw me ac ");
+	assert_true(vma_flags_parse("", NULL) == 0);
+}
+
+static void bad_input_changes_nothing(void **state)
+{
+	const struct vmspace_image image = { 0 };
+	struct vmspace_area areas[2] = { { .start = 0x20000, .end = 0x30000 },
+					 { .start = 0x28000, .end = 0x40000 } };
+	struct vmspace_config config;
+	struct vmspace *none;
+	struct vma_info info;
+
+	(void)state;
+	map(0x10000, 1, PROT_READ, NULL);
+	assert_int_equal(vmspace_exec(space, areas, 2, &image), -EINVAL);
+	areas[1].start = 0x30001;
+	assert_int_equal(vmspace_exec(space, areas, 2, &image), -EINVAL);
+	assert_true(vmspace_lookup(space, 0x10000, &info));
+	assert_false(vmspace_lookup(space, 0x11000, &info));
+	memset(&req, 0, sizeof(req));
+	req.op = (enum vmspace_op)99;
+	assert_int_equal(vmspace_call(space, &req), -EINVAL);
+	vmspace_config_init(&config);
+	config.page_size = 5000;
+	assert_int_equal(vmspace_create(&none, &config), -EINVAL);
+	assert_null(none);
+	vmspace_destroy(NULL);
+}
+
+static void host_is_followed_and_judged(void **state)
+{
+	struct vma_info info;
+
+	(void)state;
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_MMAP;
+	req.mmap = (struct vmspace_mmap){ .length = PAGE, .prot = PROT_READ,
+					  .flags = MAP_PRIVATE | MAP_ANONYMOUS };
+	req.host.valid = true;
+	req.host.result = 0x7e0000000000;
+	assert_true(call() > 0);
+	assert_true(req.out.differs);
+	assert_true(vmspace_lookup(space, 0x7e0000000000, &info));
+	/* A mapping that the host refused is not made. */
+	req.host.result = -ENODEV;
+	req.mmap.addr = 0x7e0000002000;
+	assert_int_equal(call(), -ENODEV);
+	assert_false(req.out.differs);
+	assert_false(vmspace_lookup(space, 0x7e0000002000, &info));
+	/* An error that the host did not give is a difference. */
+	req.mmap.length = 0;
+	req.host.result = 0x7e0000004000;
+	assert_int_equal(call(), -EINVAL);
+	assert_true(req.out.differs);
+}
+
+static void base_is_learned(void **state)
+{
+	const struct vmspace_area areas[2] = {
+		{ .start = 0x7f0000000000, .end = 0x7f0000001000, .flags = VMA_READ },
+		{ .start = 0x7ffffffde000, .end = 0x7ffffffff000, .flags = VMA_READ | VMA_GROWSDOWN,
+		  .backing.name = "[stack]" },
+	};
+	const struct vmspace_image image = { .start_brk = 0x1000 };
+	struct vmspace_config config;
+	struct vmspace_stats stats;
+
+	(void)state;
+	vmspace_destroy(space);
+	vmspace_config_init(&config);
+	config.page_size = PAGE;
+	assert_int_equal(vmspace_create(&space, &config), 0);
+	assert_int_equal(vmspace_exec(space, areas, 2, &image), 0);
+	vmspace_stats(space, &stats);
+	assert_true(stats.mmap_base == 0x7f0000001000);
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_MMAP;
+	req.mmap = (struct vmspace_mmap){ .length = PAGE, .flags = MAP_PRIVATE | MAP_ANONYMOUS };
+	req.host.valid = true;
+	req.host.result = 0x7f0000005000;
+	assert_int_equal(call(), req.host.result);
+	assert_true(req.out.base_learned);
+	assert_false(req.out.differs);
+	/* From now on it is known. */
+	req.host.result = 0x7f0000004000;
+	assert_int_equal(call(), req.host.result);
+	assert_false(req.out.base_learned || req.out.differs);
+	req.host.result = 0x7e0000004000;
+	assert_int_equal(call(), 0x7f0000003000);
+	assert_true(req.out.differs);
+}
+
+static void break_is_learned(void **state)
+{
+	const struct vmspace_area heap = { .start = 0x10000, .end = 0x12000,
+					   .flags = RW_FLAGS, .backing.name = "[heap]" };
+	const struct vmspace_image image = { .start_brk = 0x10000 };
+
+	(void)state;
+	assert_int_equal(vmspace_exec(space, &heap, 1, &image), 0);
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_BRK;
+	req.host.valid = true;
+	req.host.result = 0x11234;
+	assert_int_equal(call(), 0x11234);
+	assert_false(req.out.differs);
+	req.host.valid = false;
+	req.brk.brk = 0x13001;
+	assert_int_equal(call(), 0x13001);
+	req.brk.brk = 0;
+	assert_int_equal(call(), 0x13001);
+}
+
+static void fork_is_independent(void **state)
+{
+	struct vmspace *child;
+	char ours[4096], theirs[4096];
+	const struct vma_backing file = { .kind = VMA_BACKING_FILE, .inode = 5, .name = "/f" };
+	const struct vma_backing renamed = { .inode = 5, .name = "/g" };
+
+	(void)state;
+	map(0x10000, 1, PROT_READ, NULL);
+	map(0x20000, 1, PROT_READ, &file);
+	map(0x30000, 1, PROT_READ, &file);
+	name(0x10000, 1, "x");
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_FORK;
+	assert_int_equal(call(), 0);
+	child = req.fork.child;
+	assert_true(vmspace_check(child, NULL));
+	vmspace_show(space, ours, sizeof(ours));
+	vmspace_show(child, theirs, sizeof(theirs));
+	assert_string_equal(ours, theirs);
+	assert_int_equal(vmspace_identify(child, 0x20000, &renamed), 0);
+	vmspace_exit(space);
+	assert_int_equal(vmspace_show(space, ours, sizeof(ours)), 0);
+	vmspace_show(child, theirs, sizeof(theirs));
+	assert_non_null(strstr(theirs, "/g"));
+	vmspace_destroy(child);
+}
+
+static int stop_at_second(void *ctx, const char *line, size_t length)
+{
+	assert_int_equal(line[length - 1], '\n');
+	return ++*(int *)ctx == 2 ? 7 : 0;
+}
+
+static void lines_one_by_one(void **state)
+{
+	int seen = 0;
+
+	(void)state;
+	for (unsigned long i = 0; i < 5; i++)
+		map(0x10000 + i * 2 * PAGE, 1, PROT_READ, NULL);
+	assert_int_equal(vmspace_show_lines(space, stop_at_second, &seen), 7);
+	assert_int_equal(seen, 2);
+}
+
+#define RULE(name) cmocka_unit_test_setup(name, reset)
+#define SPACE(name) cmocka_unit_test_setup_teardown(name, create, destroy)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RULE(equal_neighbours_merge), RULE(each_difference_has_its_verdict),
+		RULE(anon_vmas_decide), RULE(names_decide), RULE(every_verdict_has_a_text),
+		SPACE(lines_are_the_kernels), SPACE(names_are_checked_and_shown),
+		SPACE(flags_go_both_ways), SPACE(bad_input_changes_nothing),
+		SPACE(host_is_followed_and_judged), SPACE(base_is_learned),
+		SPACE(break_is_learned), SPACE(fork_is_independent),
+		SPACE(lines_one_by_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
