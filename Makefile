@@ -4,7 +4,17 @@
 #   make check                every test suite: assertions on, then ASan + UBSan
 #   make conformance          the recorded calls alone
 #   make model OPS= SEED=     random operations against the model
+#   make exhaustive | fault   all of the suites of which "make check" runs slices
+#   make torture DURATION= SEED=   readers beside writers for so many seconds, on large and on
+#                             small nodes; torture-asan, torture-tsan: under a sanitizer
+#   make programs             large real programs under vmscope, a table of what was checked
+#   make cost                 what following a call costs, beside strace
+#   make fuzz DURATION=       libFuzzer on the trees and address spaces (60 or 10m or 1h in all)
+#   make fuzz-afl DURATION=   the same with AFL++
+#   make model-check          the Promela model of publishing and retiring, with spin
+#   make check-arch ARCHS=    the suites on other architectures under qemu-user
 #   make asan | clang         the suites under ASan + UBSan | built with clang
+#   make bench | bench-full   against the peers: quick (minutes) | all sizes and modes
 #   make install PREFIX= DESTDIR=
 #   make tidy                 clang-tidy over all C files
 #   make clean
@@ -14,16 +24,21 @@ MESON ?= meson
 NINJA ?= ninja
 OPS   ?= 10000000
 SEED  ?=
+DURATION ?= 60
+ARCHS ?=
 
 RELEASE := $(BUILD)/release
 DEBUG   := $(BUILD)/debug
 ASAN    := $(BUILD)/asan
 CLANG   := $(BUILD)/clang
+BENCH   := $(BUILD)/bench
+TSAN    := $(BUILD)/tsan
 
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 TEST     := $(MESON) test --no-rebuild --print-errorlogs
 
-.PHONY: all check debug asan clang conformance model install tidy clean
+.PHONY: fuzz fuzz-afl model-check check-arch programs cost
+.PHONY: all check debug asan clang conformance model exhaustive fault torture torture-asan torture-tsan install tidy clean
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -50,10 +65,69 @@ model: $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) tests/model/model
 	$(DEBUG)/tests/model/model --ops=$(OPS) $(if $(SEED),--seed=$(SEED))
 
+exhaustive: $(DEBUG)/build.ninja
+	$(NINJA) -C $(DEBUG) tests/exhaustive/exhaustive
+	$(DEBUG)/tests/exhaustive/exhaustive --full
+
+fault: $(DEBUG)/build.ninja
+	$(NINJA) -C $(DEBUG) tests/fault/fault tests/fault/fault-small
+	$(DEBUG)/tests/fault/fault --full
+	$(DEBUG)/tests/fault/fault-small --full
+
+torture: $(DEBUG)/build.ninja
+	$(call run_torture,$(DEBUG))
+
+torture-asan: $(ASAN)/build.ninja
+	$(call run_torture,$(ASAN))
+
+torture-tsan: $(TSAN)/build.ninja
+	$(call run_torture,$(TSAN))
+
+define run_torture
+	$(NINJA) -C $(1) tests/torture/torture tests/torture/torture-small
+	$(1)/tests/torture/torture --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
+	$(1)/tests/torture/torture-small --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
+endef
+
+FUZZERS := tree_small tree
+
+fuzz: $(DEBUG)/build.ninja
+	$(NINJA) -C $(DEBUG) $(FUZZERS:%=fuzz/fuzz_%)
+	fuzz/run.sh libfuzzer $(DURATION) $(BUILD)/fuzz fuzz/corpus $(FUZZERS:%=$(DEBUG)/fuzz/fuzz_%)
+
+fuzz-afl: $(DEBUG)/build.ninja
+	$(NINJA) -C $(DEBUG) $(FUZZERS:%=fuzz/afl_%)
+	fuzz/run.sh afl $(DURATION) $(BUILD)/fuzz fuzz/corpus $(FUZZERS:%=$(DEBUG)/fuzz/afl_%)
+
+model-check:
+	model/run.sh $(BUILD)/spin
+
+check-arch:
+	tests/arch/check.sh -b $(BUILD) $(ARCHS)
+
+programs: all $(DEBUG)/build.ninja
+	$(NINJA) -C $(DEBUG) tests/vmscope/calls
+	tests/programs/table.sh $(RELEASE)/tools/vmscope/vmscope $(DEBUG)/tests/vmscope/calls
+
+cost: all $(DEBUG)/build.ninja
+	$(NINJA) -C $(DEBUG) tests/vmscope/pairs
+	tests/programs/cost.sh $(RELEASE)/tools/vmscope/vmscope $(DEBUG)/tests/vmscope/pairs
+
 install: $(RELEASE)/build.ninja
 	$(if $(PREFIX),$(MESON) configure $(RELEASE) -Dprefix=$(PREFIX))
 	$(NINJA) -C $(RELEASE)
 	$(MESON) install -C $(RELEASE) --no-rebuild $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+.PHONY: bench bench-full bench-build
+# Peers installed after the first build count after "make clean".
+bench bench-full: bench-build
+	bench/bench run $(if $(filter bench-full,$@),--full) --build=$(BENCH) --output=$(BENCH)/results
+
+bench-build:
+	bench/install-peers
+	test -f $(BENCH)/build.ninja || \
+		$(MESON) setup $(BENCH) --buildtype=release -Dtests=false -Dtools=false -Dbench=true
+	$(NINJA) -C $(BENCH)
 
 tidy: $(CLANG)/build.ninja
 	clang-tidy -quiet -p $(CLANG) $$(find src tools tests -name '*.c' ! -path '*/install/*')
@@ -72,3 +146,6 @@ $(ASAN)/build.ninja:
 
 $(CLANG)/build.ninja:
 	CC=clang $(MESON) setup $(CLANG)
+
+$(TSAN)/build.ninja:
+	CC=clang $(MESON) setup $(TSAN) -Db_sanitize=thread -Db_lundef=false

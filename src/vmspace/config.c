@@ -134,6 +134,39 @@ static void probe_hint_min(struct vmspace_config *config)
 	munmap(at, config->page_size);
 }
 
+/* Whether two mappings of that size in a row, a page between them, both come aligned to it. */
+static bool places_aligned(const struct vmspace_config *config, unsigned long size)
+{
+	size_t sizes[3] = { size, config->page_size, size };
+	unsigned long crooked = 0;
+	void *at[3];
+
+	for (int i = 0; i < 3; i++) {
+		at[i] = mmap(NULL, sizes[i], PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		crooked |= sizes[i] == size ? (unsigned long)at[i] & (size - 1) : 0;
+	}
+	for (int i = 0; i < 3; i++)
+		if (at[i] != MAP_FAILED)
+			munmap(at[i], sizes[i]);
+	return !crooked;
+}
+
+/* Without /sys (a bare chroot, say) the kernel is asked by trying. */
+static void probe_without_sys(struct vmspace_config *config)
+{
+	unsigned long huge = config->page_size * (config->page_size / sizeof(void *));
+	void *page = mmap(NULL, config->page_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return;
+	config->ksm = !madvise(page, config->page_size, MADV_MERGEABLE);
+	if (!madvise(page, config->page_size, MADV_HUGEPAGE) && places_aligned(config, huge)) {
+		config->pmd_size = huge;
+		config->thp = VMSPACE_THP_MADVISE;
+	}
+	munmap(page, config->page_size);
+}
+
 static enum vmspace_thp read_thp(const char *text)
 {
 	if (strstr(text, "[always]"))
@@ -169,6 +202,8 @@ void vmspace_config_init(struct vmspace_config *config)
 	/* Naming nothing succeeds if names are known. */
 	config->anon_names = !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, 0, 0, NULL);
 	config->ksm = !access("/sys/kernel/mm/ksm", F_OK);
+	if (access("/sys/kernel/mm", F_OK))
+		probe_without_sys(config);
 	config->pkeys = cpu_has(" ospke");
 	config->mseal = !syscall(CALL_MSEAL, 0, 0, 0);
 	probe_flags(config);

@@ -195,7 +195,9 @@ static long place_huge(struct vmspace *space, const struct find_place *want, uns
 
 	if (want->length % size)
 		return -EINVAL;
-	if (hint && hint_free(space, aligned, want->length))
+	if (hint && aligned >= hint && want->length <= space->config.task_size &&
+	    aligned <= space->config.task_size - want->length &&
+	    hint_free(space, aligned, want->length))
 		return (long)aligned;
 	at = place_plain(space, 0, want->length + size - space->config.page_size, want->flags);
 	if (at < 0)

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Follows large real programs with vmscope, checking every step, and prints a table of what was seen.
+#
+#   table.sh VMSCOPE CALLS     CALLS is the test program of tests/vmscope that makes every call
+#
+# A program that is not installed is left out, and said. Exits 1 if any run had a difference.
+set -u
+vmscope=$1
+calls=$2
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+field() {
+	python3 -c 'import json, sys
+summary = json.load(open(sys.argv[1]))
+print(" | ".join(str(summary[name]) for name in sys.argv[2:]))' "$work/summary" "$@"
+}
+
+# row NAME COMMAND...
+row() {
+	local name=$1
+	shift
+	command -v "$1" >/dev/null || { echo "| $name | not installed | | | | | |"; return; }
+	timeout 300 "$vmscope" trace --verify=each --json --summary="$work/summary" -- "$@" \
+		>"$work/out" 2>"$work/err" </dev/null
+	local status=$?
+	if [ "$status" = 0 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "exit status $status: $*" >&2
+		head -40 "$work/err" >&2
+	fi
+	echo "| $name | $(field processes threads calls checks differences areas_peak) |"
+}
+
+echo '| program | processes | threads | calls mirrored | checks made | differences | peak areas |'
+echo '|---|---|---|---|---|---|---|'
+row 'python3, imports' python3 -c 'import json, sqlite3, ssl, ctypes, multiprocessing'
+row 'python3, pool of 4 and 8 threads' python3 "$here/pool.py"
+row 'gcc -O2 -c' gcc -O2 -I"$top/include" -c "$top/src/mapletree/plan.c" -o "$work/plan.o"
+row 'bash, 200 forks and pipes' bash -c 'for i in $(seq 200); do echo $i | cat; done'
+row 'node, 200 MB' node -e 'const kept = [];
+for (let i = 0; i < 200; i++) kept.push(Buffer.alloc(1 << 20, 1));
+console.log(kept.length)'
+row 'java -version' java -version
+if command -v javac >/dev/null && javac -d "$work" "$here/Threads.java" 2>"$work/err"; then
+	row 'java, threads' java -cp "$work" Threads
+else
+	echo '| java, threads | no compiler | | | | | |'
+fi
+row 'git log' git -C "$top" log --stat
+row 'git status' git -C "$top" status
+row 'every call in every mode' "$calls"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
