@@ -413,6 +413,7 @@ struct mt_node;
  * @reserve_count: how many; @reserve_wanted: how many the last failed store would have needed.
  * @status:  where the cursor stands. May be set by hand to ma_start.
  * @offset:  the slot of index in @node; @end: the last slot in use. offset <= end.
+ * @gap_written: the last call wrote NULL, and [index, last] may be a part of the gap.
  */
 struct ma_state {
 	unsigned long index;
@@ -428,13 +429,14 @@ struct ma_state {
 	enum maple_status status;
 	unsigned char offset;
 	unsigned char end;
+	bool gap_written;
 };
 
 #define MA_ERROR(err) ((struct maple_enode *)(((unsigned long)(err) << 2) | 2UL))
 
 #define MA_STATE(name, mt, first, lst) \
 	struct ma_state name = { (unsigned long)(first), (unsigned long)(lst), (mt), NULL, 0, \
-				 ULONG_MAX, 0, NULL, 0, 0, ma_start, 0, 0 }
+				 ULONG_MAX, 0, NULL, 0, 0, ma_start, 0, 0, false }
 
 #define mas_lock(mas)                      mtree_lock((mas)->tree)
 #define mas_unlock(mas)                    mtree_unlock((mas)->tree)

@@ -70,38 +70,76 @@ static bool fits(const struct mt_area *want, unsigned long first, unsigned long 
 	return *start >= first;
 }
 
-static bool search_below(const struct mt_area *want, struct place at, unsigned long *start);
+/* The slots of a subtree that reach into the window: those of the first and last index in it. */
+struct window {
+	unsigned int low;
+	unsigned int high;
+};
 
-/* Slot i of a node: free and large enough itself, or the root of a subtree that may hold one. */
-static bool search_slot(const struct mt_area *want, struct mt_node *node, enum node_kind kind,
-			unsigned int i, struct place slot, unsigned long *start)
+static struct window window_of(const struct mt_area *want, struct place at)
 {
-	if (kind == KIND_LEAF)
-		return !slot_load(node, kind, i) && fits(want, slot.min, slot.max, start);
-	if (gap_load(node, i) < want->size)
-		return false;
-	slot.enode = slot_child(node, kind, i);
-	return search_below(want, slot, start);
+	struct mt_node *node = enode_node(at.enode);
+	enum node_kind kind = enode_kind(at.enode);
+
+	return (struct window){
+		node_search(node, kind, at.min < want->min ? want->min : at.min),
+		node_search(node, kind, at.max > want->max ? want->max : at.max),
+	};
 }
 
-/* Slots in the order of the fit, only those that reach into the window. */
+/* The i-th slot of the window in the order of the fit. */
+static unsigned int pick(const struct mt_area *want, struct window w, unsigned int i)
+{
+	return want->fit == MT_FIT_LOWEST ? w.low + i : w.high - i;
+}
+
+static bool scan_leaf(const struct mt_area *want, struct place at, unsigned long *start)
+{
+	struct mt_node *leaf = enode_node(at.enode);
+	struct window w = window_of(want, at);
+	unsigned int n;
+
+	/* beside a writer high < low is possible; leaf_unchanged() will tell */
+	for (n = 0; w.low + n <= w.high; n++) {
+		unsigned int i = pick(want, w, n);
+
+		if (!slot_load(leaf, KIND_LEAF, i) &&
+		    fits(want, slot_first(leaf, i, at.min), slot_last(leaf, KIND_LEAF, i, at.max),
+			 start))
+			return true;
+	}
+	return false;
+}
+
+static bool search_leaf(const struct mt_area *want, struct place at, unsigned long *start)
+{
+	struct mt_node *leaf = enode_node(at.enode);
+	unsigned long version;
+	bool found;
+
+	do {
+		version = leaf_version(leaf);
+		found = scan_leaf(want, at, start);
+	} while (!leaf_unchanged(leaf, version));
+	return found;
+}
+
 static bool search_below(const struct mt_area *want, struct place at, unsigned long *start)
 {
 	struct mt_node *node = enode_node(at.enode);
 	enum node_kind kind = enode_kind(at.enode);
-	unsigned int end = node_end(node, kind);
-	unsigned int low = at.min < want->min ? node_search(node, kind, want->min) : 0;
-	unsigned int high = at.max > want->max ? node_search(node, kind, want->max) : end;
-	bool upwards = want->fit == MT_FIT_LOWEST;
+	struct window w;
 	unsigned int n;
 
-	/* a reader may see the leaf change between the two searches: then high < low is possible */
-	for (n = 0; low + n <= high; n++) {
-		unsigned int i = upwards ? low + n : high - n;
-		struct place slot = { NULL, slot_first(node, i, at.min),
-				      slot_last(node, kind, i, at.max) };
+	if (kind == KIND_LEAF)
+		return search_leaf(want, at, start);
+	w = window_of(want, at);
+	for (n = 0; w.low + n <= w.high; n++) {
+		unsigned int i = pick(want, w, n);
+		struct place below = { slot_child(node, kind, i), slot_first(node, i, at.min),
+				       slot_last(node, kind, i, at.max) };
 
-		if (search_slot(want, node, kind, i, slot, start))
+		if (gap_load(node, i) >= want->size && search_below(want, below, start))
 			return true;
 	}
 	return false;

@@ -82,13 +82,14 @@ static void *search_leaf(struct ma_state *mas, unsigned long index)
 	} while (!walk_read_range(mas, node_search(leaf, KIND_LEAF, index), &entry) ||
 		 index < mas->index || index > mas->last);
 	mas->end = (unsigned char)(mas->version & META_END_MASK);
-	mas->status = ma_active;
+	mas->gap_written = false;
 	return entry;
 }
 
 static void *walk_rootless(struct ma_state *mas, void *entry, unsigned long index)
 {
 	mas->node = NULL;
+	mas->gap_written = false;
 	if (entry && index == 0) {
 		mas->status = ma_root;
 		mas->index = mas->last = 0;

@@ -45,8 +45,9 @@ void mas_destroy(struct ma_state *mas)
 }
 
 /* Puts the cursor on what was written. */
-static void stand_at(struct ma_state *mas, const struct mt_place *place)
+static void stand_at(struct ma_state *mas, const struct mt_place *place, const void *entry)
 {
+	mas->gap_written = !entry;
 	if (!place->node) {
 		mas->node = NULL;
 		mas->status = mas->index == 0 && mas->tree->ma_root ? ma_root : ma_none;
@@ -81,7 +82,7 @@ static int store(struct ma_state *mas, void *entry, bool may, void **old)
 	}
 	write_commit(&w, &reserve, &place);
 	keep_reserve(mas, &reserve);
-	stand_at(mas, &place);
+	stand_at(mas, &place, entry);
 	return 0;
 }
 
@@ -252,11 +253,11 @@ int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void *entry,
 		return error;
 	*startp = mas->index;
 	*next = mas->index + 1;
-	if (mas->tree->ma_flags & MT_FLAGS_ALLOC_WRAPPED) {
-		mas->tree->ma_flags &= ~MT_FLAGS_ALLOC_WRAPPED;
+	if (tree_flags(mas->tree) & MT_FLAGS_ALLOC_WRAPPED) {
+		__atomic_and_fetch(&mas->tree->ma_flags, ~MT_FLAGS_ALLOC_WRAPPED, __ATOMIC_RELAXED);
 		wrapped = 1;
 	}
 	if (*next == 0)
-		mas->tree->ma_flags |= MT_FLAGS_ALLOC_WRAPPED;
+		__atomic_or_fetch(&mas->tree->ma_flags, MT_FLAGS_ALLOC_WRAPPED, __ATOMIC_RELAXED);
 	return wrapped;
 }

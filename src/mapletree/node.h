@@ -224,15 +224,21 @@ static inline unsigned long slot_last(const struct mt_node *node, enum node_kind
 	return pivot < max ? pivot : max;
 }
 
-/* inner_kind - which kind a tree's inner nodes are. */
-static inline enum node_kind inner_kind(const struct maple_tree *mt)
+/* tree_flags - MT_FLAGS_*; a writer may be changing the height in them. */
+static inline unsigned int tree_flags(const struct maple_tree *mt)
 {
-	return mt->ma_flags & MT_FLAGS_ALLOC_RANGE ? KIND_GAPS : KIND_INNER;
+	return __atomic_load_n(&mt->ma_flags, __ATOMIC_RELAXED);
 }
 
 static inline bool tree_tracks_gaps(const struct maple_tree *mt)
 {
-	return mt->ma_flags & MT_FLAGS_ALLOC_RANGE;
+	return tree_flags(mt) & MT_FLAGS_ALLOC_RANGE;
+}
+
+/* inner_kind - which kind a tree's inner nodes are. */
+static inline enum node_kind inner_kind(const struct maple_tree *mt)
+{
+	return tree_tracks_gaps(mt) ? KIND_GAPS : KIND_INNER;
 }
 
 /* A subtree and what it covers. */

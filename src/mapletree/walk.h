@@ -34,13 +34,15 @@ static inline bool walk_read_range(struct ma_state *mas, unsigned int offset, vo
 	mas->offset = (unsigned char)offset;
 	mas->index = below + 1;
 	mas->last = last;
+	mas->status = ma_active;
 	return true;
 }
 
 /*
- * walk_here - the entry of an active cursor's range, its bounds restored to index and last.
- * walk_up, walk_down - from there to the next (previous) range, which exists. All three may find
- * that the tree has no nodes any more: mas->node is NULL then.
+ * walk_here - the range of the leaf that the cursor stands on, read again; the range that holds
+ * index, if the leaf has changed.
+ * walk_up, walk_down - to the range that holds last + 1 (index - 1), which exists. All three set the
+ * status to active, or find that the tree has no nodes any more: mas->node is NULL then.
  */
 void *walk_here(struct ma_state *mas);
 void *walk_up(struct ma_state *mas);

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <unistd.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <urcu/urcu-bp.h>
 
@@ -64,6 +65,8 @@ static void a_forked_process_goes_on(void **state)
 	pid_t pid;
 
 	(void)state;
+	if (getenv("EMULATED")) /* qemu-user 7.2 aborts when a forked child starts a thread */
+		skip();
 	fill(&mt, 20);
 	mtree_lock(&mt);
 	mt_before_fork();

@@ -46,20 +46,20 @@ struct run {
 static const struct run runs[] = {
 	{ NULL, 3, UNLIMITED, UNLIMITED, true },
 	{ NULL, 5, UNLIMITED, UNLIMITED, false },
-	{ NULL, 6, UNLIMITED, 4, true },
-	{ NULL, 7, UNLIMITED, 4, false },
+	{ NULL, 6, UNLIMITED, 3, true },
+	{ NULL, 7, UNLIMITED, 3, false },
 	{ NULL, 8, UNLIMITED, 3, false },
 	{ NULL, 9, UNLIMITED, 2, false },
-	{ NULL, 10, UNLIMITED, 2, false },
-	{ "ascending", 14, 3, 1, false },
-	{ "descending", 14, 3, 1, false },
-	{ "inside out", 14, 3, 1, false },
-	{ "every other", 20, 2, 1, false },
-	{ "ascending", 24, 2, 1, false },
-	{ "descending", 24, 2, 1, false },
-	{ "inside out", 24, 2, 1, false },
-	{ "thinned", 24, 2, 1, false },
-	{ "hollow", 28, 2, 1, false },
+	{ NULL, 12, 3, 2, false },
+	{ "ascending", 14, 2, 1, false },
+	{ "descending", 14, 2, 1, false },
+	{ "inside out", 14, 2, 1, false },
+	{ "every other", 18, 2, 1, true },
+	{ "ascending", 20, 2, 1, false },
+	{ "descending", 20, 2, 1, false },
+	{ "inside out", 20, 2, 1, false },
+	{ "thinned", 20, 2, 1, false },
+	{ "hollow", 28, 1, 1, false },
 };
 
 #define RUNS (sizeof(runs) / sizeof(runs[0]))
@@ -281,7 +281,8 @@ int main(int argc, char **argv)
 	int failed = 0;
 
 	if (!parse(&options, argc, argv)) {
-		fprintf(stderr, "usage: exhaustive [--full] [--tap] [--run=0..%zu] [--mode=0..%zu]\n",
+		fprintf(stderr,
+			"usage: exhaustive [--full] [--tap] [--run=0..%zu] [--mode=0..%zu]\n",
 			RUNS - 1, MODES - 1);
 		return 2;
 	}

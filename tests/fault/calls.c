@@ -104,6 +104,27 @@ CALL(alloc_cyclic)
 	return 0;
 }
 
+CALL(alloc_area)
+{
+	struct mt_area area = { .min = r->first, .max = ULONG_MAX, .size = size_of(r), .align = 8,
+				.fit = MT_FIT_LOWEST };
+	int error = mtree_alloc_area(mt, &area, r->entry, r->gfp);
+
+	(void)heap;
+	expect(error || mtree_load(mt, area.start) == r->entry, "start %lu", area.start);
+	return error;
+}
+
+CALL(fill_gap)
+{
+	unsigned long first = 77, last = 77;
+	int error = mtree_fill_gap(mt, r->first, r->entry, &first, &last, r->gfp);
+
+	(void)heap;
+	expect(error ? first == 77 : mtree_load(mt, last) == r->entry, "%lu..%lu", first, last);
+	return error;
+}
+
 CALL(cursor_alloc_cyclic)
 {
 	unsigned long start = 77, next = r->first;
@@ -237,6 +258,8 @@ const struct call calls[] = {
 	{ "mtree_alloc_range", true, alloc_range },
 	{ "mtree_alloc_rrange", true, alloc_rrange },
 	{ "mtree_alloc_cyclic", true, alloc_cyclic },
+	{ "mtree_alloc_area", true, alloc_area },
+	{ "mtree_fill_gap", true, fill_gap },
 	{ "mas_alloc_cyclic", true, cursor_alloc_cyclic },
 	{ "mas_store", false, cursor_store },
 	{ "mas_store_gfp", true, cursor_store_gfp },

@@ -130,7 +130,8 @@ static unsigned int choose(struct request *request, unsigned int n)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(place) / sizeof(place[0]); i++)
-		request[i] = (struct request){ place[i][0], place[i][1], xa_mk_value(99), GFP_KERNEL };
+		request[i] = (struct request){ place[i][0], place[i][1], xa_mk_value(99),
+					       GFP_KERNEL };
 	return i;
 }
 
@@ -152,7 +153,6 @@ static void try_tree(const struct recipe *recipe, struct totals *totals)
 	whole_dup(from, &totals->failures);
 	whole_destroy(from);
 	scene_close(from);
-	scenes_settle();
 }
 
 /* Sizes around which trees gain a slot, a node, a level. */
@@ -175,13 +175,13 @@ static void try_mode(unsigned int flags, const unsigned int *size, unsigned int 
 			try_tree(&recipe, totals);
 		}
 		whole_bulk(flags, size[i], &totals->failures);
-		scenes_settle();
+		scenes_settle(flags & MT_FLAGS_USE_RCU);
 	}
 	if (flags & MT_FLAGS_USE_RCU) {
 		from = scene_build(&recipe);
 		whole_batches(from, &totals->failures);
 		scene_close(from);
-		scenes_settle();
+		scenes_settle(true);
 	}
 }
 
@@ -201,8 +201,8 @@ int main(int argc, char **argv)
 		struct totals totals = { 0, 0, 0, 0 };
 
 		try_mode(modes[mode].flags, full ? full_sizes : slice_sizes, sizes, &totals);
-		printf("ok %u - %s: %llu calls, %llu allocations refused, at most %llu in one call, "
-		       "height up to %u\n",
+		printf("ok %u - %s: %llu calls, %llu allocations refused, at most %llu in one "
+		       "call, height up to %u\n",
 		       mode + 1, modes[mode].name, totals.calls, totals.failures, totals.most,
 		       totals.highest);
 		fflush(stdout);

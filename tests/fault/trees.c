@@ -117,9 +117,10 @@ void scene_close(struct scene *scene)
 	closed = scene;
 }
 
-void scenes_settle(void)
+void scenes_settle(bool wait)
 {
-	urcu_bp_barrier();
+	if (wait)
+		urcu_bp_barrier();
 	while (closed) {
 		struct scene *scene = closed;
 

@@ -47,8 +47,8 @@ struct scene *scene_copy(struct scene *from);
 /* scene_close - destroy the tree; its heap is checked by the next scenes_settle(). */
 void scene_close(struct scene *scene);
 
-/* scenes_settle - let all grace periods pass; all nodes of closed trees must be back. */
-void scenes_settle(void);
+/* scenes_settle - @wait for grace periods; then all nodes of closed trees must be back. */
+void scenes_settle(bool wait);
 
 struct digest digest_take(struct maple_tree *mt);
 bool digest_equal(const struct digest *a, const struct digest *b);

@@ -140,14 +140,15 @@ void whole_batches(struct scene *from, unsigned long long *failures)
 		struct digest was, is;
 
 		for (i = 0; i < before; i++)
-			expect(!mtree_store_range(&scene->mt, 3, 3 + i % 2, xa_mk_value(5), GFP_KERNEL),
-			       "store");
+			expect(!mtree_store_range(&scene->mt, 3, 3 + i % 2, xa_mk_value(5),
+						  GFP_KERNEL), "store");
 		urcu_bp_barrier();
 		was = digest_take(&scene->mt);
 		live = heap_live(&scene->heap);
 		for (n = 1;; n++) {
 			heap_fail(&scene->heap, n);
-			if (!mtree_store_range(&scene->mt, 15, ULONG_MAX - 9, xa_mk_value(6), GFP_KERNEL))
+			if (!mtree_store_range(&scene->mt, 15, ULONG_MAX - 9, xa_mk_value(6),
+					       GFP_KERNEL))
 				break;
 			++*failures;
 			is = digest_take(&scene->mt);

@@ -11,15 +11,19 @@
 #include <string.h>
 #include <time.h>
 
+/* The highest index of @bits bits, or of one less than a long has where that is not wider. */
+#define LONG_BITS (sizeof(long) * 8)
+#define BITS(bits) (ULONG_MAX >> ((bits) < LONG_BITS ? LONG_BITS - (bits) : 1))
+
 static const struct mix mixes[] = {
 	/* name, low, high, unit, length, entries, phases, append, share */
 	{ "tiny", 0, 12, 1, 4, 4, false, false, 15 },
 	{ "dense", 0, 400, 1, 6, 100, false, false, 20 },
 	{ "sparse", 0, ULONG_MAX, 0, 8, 200, false, false, 15 },
-	{ "pages", 0x10000, 0x7ffffffff000, 0x1000, 64, 1000, false, false, 15 },
-	{ "append", 0, 1UL << 40, 1, 16, 3000, false, true, 10 },
+	{ "pages", 0x10000, BITS(47), 0x1000, 64, 1000, false, false, 15 },
+	{ "append", 0, BITS(40), 1, 16, 3000, false, true, 10 },
 	{ "shrink", 0, 1UL << 20, 1, 64, 400, true, false, 20 },
-	{ "big", 0, 1UL << 32, 0x1000, 4, 200000, false, false, 5 },
+	{ "big", 0, BITS(32), 0x1000, 4, 200000, false, false, 5 },
 };
 
 #define MIXES (sizeof(mixes) / sizeof(mixes[0]))

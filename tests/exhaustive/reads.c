@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * read.c - all reads of one shape, from everywhere, compared with its content.
+ * reads.c - all reads of one shape, from everywhere, compared with its content.
  */
 #include <errno.h>
 

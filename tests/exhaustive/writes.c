@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * write.c - one write on one shape, with every check there is.
+ * writes.c - one write on one shape, with every check there is.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -154,7 +154,8 @@ static const char *fail_each(struct world *world, struct ma_state *mas, void *en
 		heap_fail(&world->heap, n);
 		error = mas_preallocate(mas, entry, GFP_KERNEL);
 		if (!error)
-			return heap_allocs(&world->heap) < n ? NULL : "a failed allocation went unnoticed";
+			return heap_failed(&world->heap) ? "a failed allocation went unnoticed"
+							 : NULL;
 		world->failures++;
 		if (error != -ENOMEM || mas->node != MA_ERROR(-ENOMEM) || !mas_is_err(mas))
 			return "a failed preallocation does not say -ENOMEM";

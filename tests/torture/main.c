@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - readers of every kind beside writers of every kind, for as long as asked.
+ *
+ * The time is divided into rounds of a few seconds; each takes the next of the kinds of trees
+ * and of crowds below, begins with a new tree and ends with a check of all of it.
+ */
+#include <getopt.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <urcu/urcu-bp.h>
+
+#include "quarantine.h"
+#include "world.h"
+
+#define THREADS_MAX 16
+
+static const struct round {
+	const char *name;
+	unsigned int flags;
+	bool tiny;
+	unsigned int writers;
+	unsigned int readers;
+} rounds[] = {
+	{ "rcu, one writer", MT_FLAGS_USE_RCU, false, 1, 3 },
+	{ "gaps+rcu, one writer", MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE, false, 1, 3 },
+	{ "rcu, tiny, one writer", MT_FLAGS_USE_RCU, true, 1, 2 },
+	{ "gaps+rcu, tiny, one writer", MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE, true, 1, 2 },
+	{ "rcu, three writers", MT_FLAGS_USE_RCU, false, 3, 3 },
+	{ "gaps+rcu, three writers", MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE, false, 3, 3 },
+	{ "rcu, tiny, three writers", MT_FLAGS_USE_RCU, true, 3, 2 },
+	{ "gaps+rcu, tiny, three writers", MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE, true, 3, 2 },
+};
+
+#define ROUNDS (sizeof(rounds) / sizeof(rounds[0]))
+
+struct options {
+	double duration;
+	uint64_t seed;
+	bool tap;
+};
+
+struct totals {
+	unsigned long long reads;
+	unsigned long long writes;
+	unsigned long long overlaps;
+};
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Looks at the whole tree now and then, and forces grace periods to pass. */
+static void watch(struct world *w, double until)
+{
+	struct worker me = { .world = w, .number = THREADS_MAX };
+	const char *reason = "";
+
+	while (seconds() < until) {
+		usleep(5000);
+		mtree_lock(&w->mt);
+		expect(&me, mt_check(&w->mt, &reason), "%s", reason);
+		mtree_unlock(&w->mt);
+		urcu_bp_synchronize_rcu();
+	}
+}
+
+static void run_round(const struct round *round, uint64_t seed, double length,
+		      struct totals *totals)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	pthread_t thread[THREADS_MAX];
+	static struct worker worker[THREADS_MAX];
+	unsigned int i, threads = round->writers + round->readers;
+
+	if (!w)
+		abort();
+	w->seed = seed;
+	w->writers = round->writers;
+	world_begin(w, round->flags, round->tiny);
+	for (i = 0; i < threads; i++) {
+		worker[i] = (struct worker){ .world = w, .number = i };
+		random_seed(&worker[i].random, seed + i);
+		if (pthread_create(&thread[i], NULL, i < round->writers ? writer_run : reader_run,
+				   &worker[i]))
+			abort();
+	}
+	watch(w, seconds() + length);
+	__atomic_store_n(&w->stop, true, __ATOMIC_RELAXED);
+	for (i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	world_end(w);
+	totals->reads += w->reads;
+	totals->writes += w->writes;
+	totals->overlaps += w->overlaps;
+	free(w);
+}
+
+static bool parse(struct options *options, int argc, char **argv)
+{
+	static const struct option names[] = {
+		{ "duration", required_argument, NULL, 'd' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "tap", no_argument, NULL, 't' },
+		{ NULL, 0, NULL, 0 },
+	};
+	char none = 0, *end = &none;
+	int c;
+
+	*options = (struct options){ .duration = 10, .seed = (uint64_t)time(NULL) * 1000003 };
+	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		if (c == 'd')
+			options->duration = strtod(optarg, &end);
+		else if (c == 's')
+			options->seed = strtoull(optarg, &end, 0);
+		else if (c == 't')
+			options->tap = true;
+		else
+			return false;
+		if (*end)
+			return false;
+	}
+	return optind == argc && options->duration > 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct totals sum[ROUNDS] = { { 0, 0, 0 } };
+	struct options options;
+	double start = seconds(), length;
+	unsigned long i;
+
+	if (!parse(&options, argc, argv)) {
+		fprintf(stderr, "usage: torture [--duration=SECONDS] [--seed=N] [--tap]\n");
+		return 2;
+	}
+	printf("# torture: %g seconds, seed %llu\n", options.duration,
+	       (unsigned long long)options.seed);
+	fflush(stdout);
+	alarm((unsigned int)(options.duration * 2 + 120)); /* a reader that waits forever */
+	length = options.duration / ROUNDS < 5 ? options.duration / ROUNDS : 5;
+	for (i = 0; i < ROUNDS || seconds() - start < options.duration; i++)
+		run_round(&rounds[i % ROUNDS], options.seed + 100 * i, length, &sum[i % ROUNDS]);
+	for (i = 0; i < ROUNDS; i++)
+		printf("%s %lu - %s: %llu reads, %llu writes, %llu overlaps seen\n",
+		       options.tap ? "ok" : "kind", i + 1, rounds[i].name, sum[i].reads,
+		       sum[i].writes, sum[i].overlaps);
+	printf("%s%lu nodes freed and found untouched\n", options.tap ? "# " : "",
+	       quarantine_drain());
+	if (options.tap)
+		printf("1..%zu\n", ROUNDS);
+	return 0;
+}

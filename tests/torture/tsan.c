@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tsan.c - tells ThreadSanitizer what liburcu, which is not compiled with it, guarantees.
+ *
+ * The linker sends calls of liburcu-bp here (--wrap). Stated is RCU's promise and no more: what a
+ * thread did before it left its outermost read-side section happens before a callback that runs,
+ * or a wait that ends, afterwards; and what happened before call_rcu() happens before the
+ * callback. A section that has not been left when the callback runs states nothing: a node freed
+ * under a reader is still reported.
+ */
+#include <sanitizer/tsan_interface.h>
+#include <unistd.h>
+#include <urcu/urcu-bp.h>
+
+void __real_urcu_bp_read_lock(void);
+void __real_urcu_bp_read_unlock(void);
+void __real_urcu_bp_synchronize_rcu(void);
+void __real_urcu_bp_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *));
+void __wrap_urcu_bp_read_lock(void);
+void __wrap_urcu_bp_read_unlock(void);
+void __wrap_urcu_bp_synchronize_rcu(void);
+void __wrap_urcu_bp_barrier(void);
+void __wrap_urcu_bp_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *));
+
+static char sections_left; /* its address stands for the order of sections and callbacks */
+static unsigned long queued, done; /* callbacks; atomic */
+static _Thread_local unsigned int depth;
+static void (*callback)(struct rcu_head *);
+
+void __wrap_urcu_bp_read_lock(void)
+{
+	__real_urcu_bp_read_lock();
+	depth++;
+}
+
+void __wrap_urcu_bp_read_unlock(void)
+{
+	if (--depth == 0)
+		__tsan_release(&sections_left);
+	__real_urcu_bp_read_unlock();
+}
+
+void __wrap_urcu_bp_synchronize_rcu(void)
+{
+	__real_urcu_bp_synchronize_rcu();
+	__tsan_acquire(&sections_left);
+}
+
+/* liburcu's own passes memory from thread to thread unseen; this one is the same by counting. */
+void __wrap_urcu_bp_barrier(void)
+{
+	while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) !=
+	       __atomic_load_n(&queued, __ATOMIC_ACQUIRE))
+		usleep(1000);
+}
+
+static void run_callback(struct rcu_head *head)
+{
+	__tsan_acquire(&sections_left);
+	__tsan_acquire(head);
+	__atomic_load_n(&callback, __ATOMIC_RELAXED)(head);
+	__atomic_fetch_add(&done, 1, __ATOMIC_ACQ_REL);
+}
+
+/* The library has one callback function. */
+void __wrap_urcu_bp_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *))
+{
+	__atomic_store_n(&callback, func, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&queued, 1, __ATOMIC_ACQ_REL);
+	__tsan_release(head);
+	__real_urcu_bp_call_rcu(head, run_callback);
+}

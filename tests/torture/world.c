@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * world.c - what the tree under torture holds, and what any reader can know of it.
+ */
+#include "world.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <urcu/urcu-bp.h>
+
+#include "quarantine.h"
+
+void complain(const struct worker *me, const char *what, const char *file, int line,
+	      const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "torture: seed %llu, thread %u: %s:%d: not true: %s\n  ",
+		(unsigned long long)me->world->seed, me->number, file, line, what);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "\n");
+	abort();
+}
+
+static void put(struct worker *me, unsigned int zone, unsigned int first, unsigned int last)
+{
+	struct world *w = me->world;
+	void *entry = tag_entry((struct tag){ zone, first, last, 0 });
+	int error = mtree_store_range(&w->mt, offset_first(zone, first), offset_last(w, zone, last),
+				      entry, GFP_KERNEL);
+	unsigned int i;
+
+	expect(me, !error, "store: %d", error);
+	for (i = first; i <= last; i++) {
+		w->zone[zone].entry[i] = entry;
+		w->zone[zone].range[i] = w->zone[zone].ranges + 1;
+	}
+	w->zone[zone].ranges++;
+}
+
+void world_begin(struct world *w, unsigned int flags, bool tiny)
+{
+	struct worker me = { .world = w };
+	unsigned int zone, i;
+
+	w->zones = tiny ? 0 : ZONES;
+	w->gaps = flags & MT_FLAGS_ALLOC_RANGE;
+	mt_init_flags(&w->mt, flags);
+	expect(&me, !mt_set_allocator(&w->mt, &quarantine), "empty tree");
+	for (zone = 0; zone < w->zones; zone++) {
+		if (zone_kind(w, zone) == ZONE_STILL) {
+			for (i = 0; i + 4 < ZONE_WIDTH; i += 4)
+				put(&me, zone, i, i + 2);
+			put(&me, zone, i, i + 3);
+			continue;
+		}
+		put(&me, zone, 0, COUNTER - 1);
+		put(&me, zone, COUNTER, COUNTER_LAST);
+	}
+}
+
+/* All zones that one thread writes must hold what that thread thinks. */
+static void check_content(struct worker *me)
+{
+	struct world *w = me->world;
+	unsigned int zone, i;
+
+	for (zone = 0; zone < w->zones; zone++)
+		for (i = 0; i < ZONE_WIDTH; i++) {
+			void *entry = mtree_load(&w->mt, offset_first(zone, i));
+
+			expect(me, entry == w->zone[zone].entry[i],
+			       "zone %u, offset %u: %p, not %p", zone, i, entry,
+			       w->zone[zone].entry[i]);
+		}
+}
+
+void world_end(struct world *w)
+{
+	struct worker me = { .world = w };
+	const char *reason;
+
+	expect(&me, mt_check(&w->mt, &reason), "%s", reason);
+	check_content(&me);
+	mtree_destroy(&w->mt);
+	urcu_bp_barrier();
+	expect(&me, !quarantine_live(), "%lu nodes leaked", quarantine_live());
+}
+
+bool permanent_from(const struct world *w, unsigned long index, struct permanent *p)
+{
+	unsigned int zone = zone_of(w, index);
+	unsigned int offset = (unsigned int)(index % ZONE_WIDTH), width = COUNTER;
+
+	if (zone >= w->zones)
+		return false;
+	if (zone_kind(w, zone) == ZONE_STILL) {
+		offset = offset % 4 == 3 && offset < ZONE_WIDTH - 1 ? offset + 1 : offset & ~3u;
+		width = offset == ZONE_WIDTH - 4 ? 4 : 3;
+	} else {
+		zone += offset >= COUNTER;
+		offset = 0;
+		width = zone_kind(w, zone) == ZONE_STILL ? 3 : COUNTER;
+	}
+	if (zone >= w->zones)
+		return false;
+	p->first = offset_first(zone, offset);
+	p->last = p->first + width - 1;
+	p->entry = tag_entry((struct tag){ zone, offset, offset + width - 1, 0 });
+	return true;
+}
+
+bool permanent_upto(const struct world *w, unsigned long index, struct permanent *p)
+{
+	unsigned int zone = zone_of(w, index);
+	unsigned long at;
+
+	if (!w->zones)
+		return false;
+	if (zone == w->zones)
+		at = offset_first(zone, 0) - 4;
+	else if (zone_kind(w, zone) == ZONE_STILL)
+		at = index & ~3ul;
+	else
+		at = offset_first(zone, 0);
+	return permanent_from(w, at, p) && p->first <= index;
+}
