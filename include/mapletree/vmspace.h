@@ -470,6 +470,15 @@ VMSPACE_PUBLIC int vmspace_refresh(struct vmspace *space);
 VMSPACE_PUBLIC int vmspace_identify(struct vmspace *space, unsigned long addr,
 				    const struct vma_backing *backing);
 
+/*
+ * What a mirror that was attached to a live process learns when areas merge or do not: which of them
+ * share an anon_vma (`anon_id`) is shown nowhere before.
+ * join: two are the same one; what had `gone` has `keep` now. O(areas).
+ * part: the area that holds `addr` has one of its own after all.
+ */
+VMSPACE_PUBLIC void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone);
+VMSPACE_PUBLIC void vmspace_part_anon(struct vmspace *space, unsigned long addr);
+
 /* ---- reading ------------------------------------------------------------------------------- */
 
 /* The area that holds addr. Returns false (and fills nothing) if there is none. */

@@ -110,3 +110,20 @@ int vmspace_refresh(struct vmspace *space)
 {
 	return host_grow_stacks(space, 0, ULONG_MAX);
 }
+
+void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone)
+{
+	struct vma *vma;
+
+	for (vma = find_first(space, 0); vma; vma = find_first(space, vma->end))
+		if (vma->anon_id == gone)
+			vma->anon_id = keep;
+}
+
+void vmspace_part_anon(struct vmspace *space, unsigned long addr)
+{
+	struct vma *vma = find_first(space, addr);
+
+	if (vma && vma->start <= addr && vma->anon_id)
+		vma->anon_id = space->next_anon_id++;
+}

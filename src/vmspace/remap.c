@@ -141,11 +141,15 @@ static long place(struct vmspace *space, const struct vma *vma, const struct mov
 	return find_place(space, &want);
 }
 
-/* The place chosen by libvmspace, unless the host chose another. */
-static unsigned long follow(struct vmspace *space, const struct move *m, long at)
+/* The place chosen by libvmspace, unless the host chose another; then that is made free. */
+static long follow(struct vmspace *space, const struct move *m, long at)
 {
+	long err;
+
 	if (m->host <= 0 || m->host == at)
-		return (unsigned long)at;
+		return at;
+	if ((unsigned long)m->host == m->addr)
+		return space_fail(space, -ENOMEM, "the host grew it over another area");
 	if (space->base_guessed && m->host > at &&
 	    (unsigned long)m->host + m->new_length > space->mmap_base) {
 		space->mmap_base = (unsigned long)m->host + m->new_length;
@@ -154,7 +158,8 @@ static unsigned long follow(struct vmspace *space, const struct move *m, long at
 		space->out->differs = true;
 		space->out->why = "placed elsewhere than libvmspace would";
 	}
-	return (unsigned long)m->host;
+	err = unmap_range(space, (unsigned long)m->host, m->new_length);
+	return err ? err : m->host;
 }
 
 static long move_to_given(struct vmspace *space, struct move *m)
@@ -181,9 +186,9 @@ static long move_to_given(struct vmspace *space, struct move *m)
 	    space_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached"))
 		return -ENOMEM;
 	at = place(space, vma, m);
-	if (at < 0)
-		return at;
-	return move_to(space, vma, m, follow(space, m, at));
+	if (at >= 0)
+		at = follow(space, m, at);
+	return at < 0 ? at : move_to(space, vma, m, (unsigned long)at);
 }
 
 static bool can_grow_in_place(const struct vmspace *space, const struct vma *vma,
@@ -210,9 +215,9 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 	if (!(m->flags & MREMAP_MAYMOVE))
 		return space_fail(space, -ENOMEM, "cannot grow in place");
 	at = place(space, vma, m);
-	if (at < 0)
-		return at;
-	return move_to(space, vma, m, follow(space, m, at));
+	if (at >= 0)
+		at = follow(space, m, at);
+	return at < 0 ? at : move_to(space, vma, m, (unsigned long)at);
 }
 
 /* An area whose file places its mappings itself is only moved alone. */

@@ -131,6 +131,35 @@ static bool is_error(long result)
 	return result < 0 && result >= -4095;
 }
 
+static bool is_inside(const struct vmspace *space, long addr, unsigned long length)
+{
+	unsigned long size = space->config.task_size;
+
+	return space_aligned(space, (unsigned long)addr) && length && length <= size &&
+	       (unsigned long)addr <= size - length;
+}
+
+/* Could any kernel have answered so? A host that tells nonsense must not harm the areas. */
+static bool is_possible(const struct vmspace *space, const struct vmspace_request *req)
+{
+	const struct vmspace_mremap *m = &req->mremap;
+	long at = req->host.result;
+	unsigned long to = (unsigned long)at;
+
+	switch (req->op) {
+	case VMSPACE_MMAP:
+		return is_inside(space, at, req->mmap.length);
+	case VMSPACE_SHMAT:
+		return is_inside(space, at, req->shmat.size);
+	case VMSPACE_MREMAP:
+		return is_inside(space, at, m->new_length) &&
+		       (to == m->addr || to + m->new_length <= m->addr ||
+			to >= m->addr + m->old_length);
+	default:
+		return true;
+	}
+}
+
 long vmspace_complete(struct vmspace *space, struct vmspace_request *req)
 {
 	struct vmspace_outcome *out = &req->out;
@@ -143,7 +172,10 @@ long vmspace_complete(struct vmspace *space, struct vmspace_request *req)
 	space->out = out;
 	space->host_error = req->host.valid && is_error(req->host.result) ? req->host.result : 0;
 	space->host_succeeded = req->host.valid && !space->host_error;
-	out->result = ops[req->op].call(space, req);
+	if (space->host_succeeded && !is_possible(space, req))
+		out->result = space_fail(space, -EINVAL, "no kernel places a mapping there");
+	else
+		out->result = ops[req->op].call(space, req);
 	if (req->host.valid && out->result != req->host.result) {
 		out->differs = true;
 		if (!out->why)

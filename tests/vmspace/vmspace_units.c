@@ -294,6 +294,52 @@ static void host_is_followed_and_judged(void **state)
 	assert_true(req.out.differs);
 }
 
+/* A host that tells nonsense harms nothing. Found by fuzzing. */
+static void impossible_answers_change_nothing(void **state)
+{
+	struct vmspace_request map = { .op = VMSPACE_MMAP, .mmap = {
+		.length = 4 * PAGE, .prot = PROT_READ, .flags = MAP_PRIVATE | MAP_ANONYMOUS } };
+	struct vmspace_request move = { .op = VMSPACE_MREMAP, .mremap = {
+		.old_length = 4 * PAGE, .new_length = 8 * PAGE, .flags = MREMAP_MAYMOVE } };
+	const unsigned long task_size = vmspace_config(space)->task_size;
+	char before[512], after[512];
+	const char *why;
+
+	(void)state;
+	move.mremap.addr = (unsigned long)vmspace_call(space, &map);
+	vmspace_show(space, before, sizeof(before));
+	map.host = (struct vmspace_host_result){ true, (long)(task_size - PAGE) };
+	vmspace_complete(space, &map);
+	assert_true(map.out.differs);
+	map.host.result = 12345;
+	vmspace_complete(space, &map);
+	assert_true(map.out.differs);
+	move.host = (struct vmspace_host_result){ true, (long)(move.mremap.addr + PAGE) };
+	vmspace_complete(space, &move);
+	assert_true(move.out.differs);
+	vmspace_show(space, after, sizeof(after));
+	assert_string_equal(before, after);
+	assert_true(vmspace_check(space, &why));
+}
+
+/* A hint beyond the address space, or one that wraps when it is rounded up. Found by fuzzing. */
+static void huge_mappings_mind_the_end_of_the_address_space(void **state)
+{
+	static const unsigned long hints[] = { 0x3792929292929292, ~0UL - PAGE };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct vmspace_request map = { .op = VMSPACE_MMAP, .mmap = {
+			.addr = hints[i], .length = 0x2400000, .prot = PROT_WRITE,
+			.flags = MAP_PRIVATE,
+			.backing = { .kind = VMA_BACKING_HUGETLB, .inode = 1, .name = "/h" } } };
+		const char *why;
+
+		vmspace_call(space, &map);
+		assert_true(vmspace_check(space, &why));
+	}
+}
+
 static void base_is_learned(void **state)
 {
 	const struct vmspace_area areas[2] = {
@@ -408,7 +454,8 @@ int main(void)
 		SPACE(flags_go_both_ways), SPACE(bad_input_changes_nothing),
 		SPACE(host_is_followed_and_judged), SPACE(base_is_learned),
 		SPACE(break_is_learned), SPACE(fork_is_independent),
-		SPACE(lines_one_by_one),
+		SPACE(lines_one_by_one), SPACE(impossible_answers_change_nothing),
+		SPACE(huge_mappings_mind_the_end_of_the_address_space),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
