@@ -89,7 +89,7 @@ define run_torture
 	$(1)/tests/torture/torture-small --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
 endef
 
-FUZZERS := tree_small tree
+FUZZERS := tree_small tree vmspace
 
 fuzz: $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) $(FUZZERS:%=fuzz/fuzz_%)

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Attaching to a running process with many threads, and letting it go as if nothing had been.
+# Usage: attach.sh VMSCOPE CHURN
+. "$(dirname "$0")/common.sh"
+churn=$2
+
+"$churn" 8 >"$work/churn" &
+target=$!
+trap 'kill -KILL $target 2>/dev/null; rm -rf "$work"' EXIT
+for i in $(seq 100); do grep -q ready "$work/churn" && break; sleep 0.05; done
+
+# The shell starts what runs beside it deaf to SIGINT, so SIGTERM asks.
+for when in each end 10; do
+	"$vmscope" trace --verify=$when --json --summary="$work/sum" -p $target 2>"$work/err" &
+	tracer=$!
+	sleep 0.7
+	kill -TERM $tracer
+	wait $tracer
+	got=$?
+	[ $got = 0 ] || { fail "attached with --verify=$when: status $got"; head -30 "$work/err"; }
+	grep -q '"calls":[1-9]' "$work/sum" || fail "no call was seen: $(cat "$work/sum")"
+	grep -q '"checks":[1-9]' "$work/sum" || fail "nothing was checked: $(cat "$work/sum")"
+	kill -0 $target || { fail "the process did not survive"; finish; }
+	grep -q 'TracerPid:	0' /proc/$target/status || fail "the process is still traced"
+	grep -q 'State:	[tT]' /proc/$target/status && fail "the process was left stopped"
+done
+
+# A stopped process stays stopped; an ending one ends as it would, and its status is handed on.
+kill -STOP $target
+"$vmscope" trace -q -p $target 2>"$work/err" &
+tracer=$!
+sleep 0.3
+kill -TERM $tracer
+wait $tracer || fail "attached to a stopped process: $(head -40 "$work/err")"
+sleep 0.1
+grep -q 'State:	T' /proc/$target/status || fail "it does not stay stopped: $(grep State /proc/$target/status)"
+kill -CONT $target
+"$vmscope" trace -q -p $target 2>"$work/err" &
+tracer=$!
+sleep 0.3
+kill -USR1 $target
+wait $tracer
+got=$?
+[ $got = 21 ] || fail "the end of the process: status $got, not 21: $(head -40 "$work/err")"
+wait $target
+got=$?
+[ $got = 21 ] || fail "the process itself ended with $got"
+finish

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+# What the test scripts of vmscope share. The first argument of every script is the vmscope to test.
+# A script exits 0 (passed), 1 (failed) or 77 (cannot be tested here).
+set -u
+vmscope=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+	echo "FAILED: $*"
+	failures=$((failures + 1))
+}
+
+# expect STATUS WHAT COMMAND...: runs the command with its output in $work/out and $work/err.
+expect() {
+	local status=$1 what=$2 got
+	shift 2
+	timeout 120 "$@" >"$work/out" 2>"$work/err" </dev/null
+	got=$?
+	[ "$got" = "$status" ] && return 0
+	fail "$what: status $got, not $status"
+	sed 's/^/    /' "$work/err" | head -40
+	return 1
+}
+
+# said TEXT WHAT: the last command wrote TEXT to standard error.
+said() {
+	grep -q -- "$1" "$work/err" || { fail "$2: did not say '$1'"; head -5 "$work/err"; }
+}
+
+finish() {
+	[ "$failures" = 0 ] || exit 1
+	exit 0
+}
+
+# Where even a traced 'true' is forbidden (a container without ptrace), nothing can be tested.
+if ! timeout 60 "$vmscope" trace -q --verify=none -- true 2>"$work/err"; then
+	if grep -q 'Operation not permitted\|Function not implemented' "$work/err"; then
+		echo "tracing is not permitted here"
+		exit 77
+	fi
+fi

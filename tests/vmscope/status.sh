@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Exit statuses and messages, of the program's end and of every way to fail; nothing is left behind.
+. "$(dirname "$0")/common.sh"
+t="$vmscope trace"
+
+expect 0 "success" $t -q -- true
+expect 7 "a status" $t -q -- sh -c 'exit 7'
+expect 127 "a missing program" $t -- /nonexistent/program
+said "cannot run '/nonexistent/program': No such file" "a missing program"
+expect 126 "a file that is no program" $t -- /etc/passwd
+said "Permission denied" "a file that is no program"
+expect 125 "no command" $t
+said "give a command" "no command"
+expect 125 "an unknown option" $t --frobnicate -- true
+expect 125 "a bad --verify" $t --verify=sometimes -- true
+said "'sometimes' is not" "a bad --verify"
+expect 125 "a bad --inject" $t --inject=drop:0 -- true
+expect 125 "a command and a process" $t -p $$ -- true
+expect 125 "no such process" $t -p 4194303
+said "no such process" "no such process"
+expect 125 "not a number" $t -p x1
+expect 125 "an unknown command" "$vmscope" frobnicate
+expect 125 "no command at all" "$vmscope"
+expect 0 "--help" $t --help
+expect 0 "--version" "$vmscope" --version
+
+# The program's own way to end by a signal is handed on.
+for signal in TERM KILL USR1; do
+	number=$(kill -l $signal)
+	expect $((128 + number)) "ended by SIG$signal" $t -q -- sh -c "kill -$signal \$\$"
+done
+
+# Where output cannot be written.
+if [ -w /dev/full ]; then
+	for option in "-o /dev/full" "--maps /dev/full" "--summary /dev/full"; do
+		expect 125 "$option" $t $option -- true
+		said "No space left" "$option"
+	done
+fi
+expect 125 "a log in no directory" $t -o /nonexistent/log -- true
+
+# A log that nobody reads any more: the program is ended, all of it.
+mkfifo "$work/pipe"
+head -c 2000 "$work/pipe" >/dev/null &
+expect 125 "a closed pipe" $t -o "$work/pipe" -- \
+	sh -c 'for i in 1 2 3 4 5 6 7 8 9; do true; /bin/true; done; exec sleep 7654.321'
+said "Broken pipe" "a closed pipe"
+pgrep -f 'sleep 7654.321' >/dev/null && fail "a closed pipe left the program running"
+
+# A signal to vmscope is a signal to the program.
+$t -q -- sh -c 'trap "exit 33" TERM; echo ready; while :; do sleep 0.05; done' >"$work/out" 2>&1 &
+pid=$!
+for i in $(seq 100); do grep -q ready "$work/out" && break; sleep 0.05; done
+kill -TERM $pid
+wait $pid
+got=$?
+[ $got = 33 ] || fail "SIGTERM was not handed on: status $got"
+
+# Should vmscope itself be killed, what it has started ends with it.
+$t -q -- sleep 7654.322 &
+pid=$!
+for i in $(seq 100); do pgrep -f '^sleep 7654.322' >/dev/null && break; sleep 0.05; done
+kill -KILL $pid
+wait $pid 2>/dev/null
+for i in $(seq 100); do pgrep -f '^sleep 7654.322' >/dev/null || break; sleep 0.05; done
+pgrep -f '^sleep 7654.322' >/dev/null && fail "a killed vmscope left the program running"
+
+# Open files, environment, arguments and ignored signals reach the program as they are.
+expect 0 "environment" env -i A=b "$vmscope" trace -q -- /usr/bin/env
+[ "$(cat "$work/out")" = "A=b" ] || fail "the environment: $(cat "$work/out")"
+"$vmscope" trace -q -- ls -l /proc/self/fd >"$work/fds" </dev/null 2>"$work/err"
+[ "$(grep -c -- '->' "$work/fds")" = 4 ] || fail "open descriptors: $(cat "$work/fds")"
+(trap '' INT USR2 PIPE; grep SigIgn /proc/self/status >"$work/ignored"
+ "$vmscope" trace -q -- grep SigIgn /proc/self/status >"$work/out")
+cmp -s "$work/ignored" "$work/out" || fail "ignored signals: $(cat "$work/ignored" "$work/out")"
+grep -E 'SigBlk|SigCgt' /proc/self/status >"$work/signals"
+"$vmscope" trace -q -- grep -E 'SigBlk|SigCgt' /proc/self/status >"$work/out"
+cmp -s "$work/signals" "$work/out" || fail "blocked signals: $(cat "$work/out")"
+finish

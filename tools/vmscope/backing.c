@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding out what an open descriptor of another process maps. */
+#include "backing.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
+/* How the descriptor was opened: the flags: line of /proc/PID/fdinfo/FD, octal. */
+static int open_mode(pid_t tid, int fd)
+{
+	char name[32];
+	char *text;
+	int flags = O_RDWR;
+
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	text = kernel_read_file(tid, name);
+	if (text)
+		flags = (int)kernel_status_number(text, "flags:", 8, O_RDWR);
+	free(text);
+	return flags & (O_ACCMODE | O_PATH);
+}
+
+static unsigned int mode_flags(int mode)
+{
+	switch (mode & O_ACCMODE) {
+	case O_RDONLY:
+		return VMA_BACKING_NO_WRITE;
+	case O_WRONLY:
+		return VMA_BACKING_NO_READ;
+	default:
+		return 0;
+	}
+}
+
+/* Seals live in the file, not in the descriptor: any way to open it shows them. */
+static unsigned int seal_flags(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int seals;
+
+	if (fd < 0)
+		return 0;
+	seals = fcntl(fd, F_GET_SEALS);
+	close(fd);
+	return seals >= 0 && seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) ?
+		VMA_BACKING_SEAL_WRITE : 0;
+}
+
+static void describe_system(struct backing_file *file, const char *path)
+{
+	struct vma_backing *backing = &file->backing;
+	struct statvfs mount;
+	struct statfs fs;
+
+	if (statvfs(path, &mount) == 0 && mount.f_flag & ST_NOEXEC)
+		backing->flags |= VMA_BACKING_NO_EXEC;
+	if (statfs(path, &fs) != 0)
+		return;
+	switch ((unsigned long)fs.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+		backing->flags |= VMA_BACKING_ALIGN_HUGE;
+		break;
+	case HUGETLBFS_MAGIC:
+		backing->kind = VMA_BACKING_HUGETLB;
+		backing->huge_size = (unsigned long)fs.f_bsize;
+		break;
+	}
+}
+
+bool backing_of_fd(struct backing_file *file, pid_t tid, int fd)
+{
+	struct vma_backing *backing = &file->backing;
+	char path[64];
+	struct stat st;
+	ssize_t length;
+	int mode;
+
+	memset(backing, 0, sizeof(*backing));
+	file->is_regular = file->is_device = file->is_zero = false;
+	backing->kind = VMA_BACKING_FILE;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)tid, fd);
+	length = fd < 0 ? -1 : readlink(path, file->name, sizeof(file->name) - 1);
+	if (length < 0)
+		return false;
+	file->name[length] = '\0';
+	backing->name = file->name;
+	if (stat(path, &st) != 0)
+		return false;
+	mode = open_mode(tid, fd);
+	if (mode & O_PATH)
+		return false;
+	backing->dev_major = major(st.st_dev);
+	backing->dev_minor = minor(st.st_dev);
+	backing->inode = st.st_ino;
+	backing->flags = mode_flags(mode);
+	if (S_ISDIR(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISLNK(st.st_mode))
+		backing->flags |= VMA_BACKING_NO_MMAP;
+	file->is_regular = S_ISREG(st.st_mode);
+	file->is_zero = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 5);
+	file->is_device = !file->is_regular && !(backing->flags & VMA_BACKING_NO_MMAP);
+	describe_system(file, path);
+	if (strncmp(file->name, "/memfd:", 7) == 0)
+		backing->flags |= seal_flags(path);
+	return true;
+}
+
+bool backing_path_is(const char *path, unsigned int dev_major, unsigned int dev_minor,
+		     uint64_t inode)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_ino == inode && major(st.st_dev) == dev_major &&
+	       minor(st.st_dev) == dev_minor;
+}
+
+/* The kernel writes newlines in paths as \012 and leaves all else as it is. */
+static void copy_name(char *to, const char *from, size_t length)
+{
+	const char *end = from + length;
+	char *last = to + BACKING_NAME_MAX - 1;
+
+	while (from < end && to < last) {
+		if (end - from >= 4 && strncmp(from, "\\012", 4) == 0) {
+			*to++ = '\n';
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+static enum vma_backing_kind kind_of_line(const struct kernel_line *line, const char *name)
+{
+	if (strncmp(name, "/anon_hugepage", 14) == 0)
+		return VMA_BACKING_HUGETLB;
+	if (name[0] == '/' && line->perms[3] == 's' && line->dev_major == 0) {
+		if (strcmp(name, "/dev/zero (deleted)") == 0)
+			return VMA_BACKING_SHMEM;
+		if (strncmp(name, "/SYSV", 5) == 0)
+			return VMA_BACKING_SYSV;
+	}
+	if (strncmp(name, "[anon_shmem:", 12) == 0)
+		return VMA_BACKING_SHMEM;
+	if (line->inode || line->dev_major || line->dev_minor || name[0] == '/')
+		return VMA_BACKING_FILE;
+	if (name[0] == '\0' || strncmp(name, "[anon:", 6) == 0 || strcmp(name, "[heap]") == 0 ||
+	    strcmp(name, "[stack]") == 0)
+		return VMA_BACKING_ANON;
+	return VMA_BACKING_SPECIAL;
+}
+
+void backing_of_line(struct backing_file *file, const struct kernel_line *line)
+{
+	struct vma_backing *backing = &file->backing;
+
+	memset(backing, 0, sizeof(*backing));
+	copy_name(file->name, line->name, line->name_length);
+	backing->kind = kind_of_line(line, file->name);
+	backing->dev_major = line->dev_major;
+	backing->dev_minor = line->dev_minor;
+	backing->inode = line->inode;
+	backing->name = backing->kind == VMA_BACKING_ANON || file->name[0] == '\0' ?
+		NULL : file->name;
+	file->is_regular = file->is_device = file->is_zero = false;
+}

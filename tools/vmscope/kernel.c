@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel says about one address space: /proc/PID/maps, pagemap, status. */
+#include "kernel.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* The scan of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst), since Linux 6.7. */
+struct scan_arg {
+	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
+	uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+struct scan_region {
+	uint64_t start, end, categories;
+};
+#define SCAN_IOCTL _IOWR('f', 16, struct scan_arg)
+enum { SCAN_FILE = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_ZERO = 1 << 5 };
+
+#define PAGEMAP_PRESENT (UINT64_C(1) << 63)
+#define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
+#define PAGEMAP_FILE (UINT64_C(1) << 61)
+
+static int open_file(pid_t tid, const char *name)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 ? fd : -errno;
+}
+
+int kernel_open(struct kernel_view *view, pid_t tid)
+{
+	int fd = open_file(tid, "maps");
+
+	if (fd < 0)
+		return fd;
+	view->maps_fd = fd;
+	/* Without it (a kernel without page maps) areas look untouched. */
+	fd = open_file(tid, "pagemap");
+	view->pagemap_fd = fd < 0 ? -1 : fd;
+	return 0;
+}
+
+void kernel_close(struct kernel_view *view)
+{
+	if (view->maps_fd >= 0)
+		close(view->maps_fd);
+	if (view->pagemap_fd >= 0)
+		close(view->pagemap_fd);
+	free(view->text);
+	*view = (struct kernel_view)KERNEL_VIEW_INIT;
+}
+
+/* Reads @fd from its start to its end into a growing buffer. Returns the length or -errno. */
+static ssize_t read_all(int fd, char **text, size_t *capacity)
+{
+	size_t length = 0;
+
+	for (;;) {
+		ssize_t got;
+
+		if (length + 4097 > *capacity) {
+			size_t wanted = *capacity ? *capacity * 2 : 32768;
+			char *larger = realloc(*text, wanted);
+
+			if (!larger)
+				return -ENOMEM;
+			*text = larger;
+			*capacity = wanted;
+		}
+		got = pread(fd, *text + length, *capacity - length - 1, (off_t)length);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		length += (size_t)got;
+	}
+	(*text)[length] = '\0';
+	return (ssize_t)length;
+}
+
+int kernel_read_maps(struct kernel_view *view)
+{
+	ssize_t length = read_all(view->maps_fd, &view->text, &view->capacity);
+
+	view->text_current = length > 0;
+	view->length = length > 0 ? (size_t)length : 0;
+	return length > 0 ? 0 : length == 0 ? -ESRCH : (int)length;
+}
+
+static bool scan_by_reading(const struct kernel_view *view, unsigned long start, unsigned long end)
+{
+	const unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
+	uint64_t entries[512];
+
+	while (start < end) {
+		size_t want = (end - start) / page * sizeof(entries[0]);
+		ssize_t got;
+
+		if (want > sizeof(entries))
+			want = sizeof(entries);
+		got = pread(view->pagemap_fd, entries, want, (off_t)(start / page * 8));
+		if (got < (ssize_t)sizeof(entries[0]))
+			return false;
+		for (size_t i = 0; i < (size_t)got / sizeof(entries[0]); i++)
+			if ((entries[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED)) &&
+			    !(entries[i] & PAGEMAP_FILE))
+				return true;
+		start += (size_t)got / sizeof(entries[0]) * page;
+	}
+	return false;
+}
+
+bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned long end)
+{
+	struct scan_region region;
+	struct scan_arg arg = {
+		.size = sizeof(arg),
+		.start = start,
+		.end = end,
+		.vec = (uintptr_t)&region,
+		.vec_len = 1,
+		.max_pages = 1,
+		.category_inverted = SCAN_FILE | SCAN_ZERO,
+		.category_mask = SCAN_FILE | SCAN_ZERO,
+		.category_anyof_mask = SCAN_PRESENT | SCAN_SWAPPED,
+		.return_mask = SCAN_PRESENT,
+	};
+
+	assert(start < end);
+	if (view->pagemap_fd < 0)
+		return false;
+	if (!view->no_scan) {
+		int found = ioctl(view->pagemap_fd, SCAN_IOCTL, &arg);
+
+		if (found >= 0)
+			return found > 0;
+		view->no_scan = errno == ENOTTY;
+	}
+	return view->no_scan && scan_by_reading(view, start, end);
+}
+
+const char *kernel_parse_line(const char *text, struct kernel_line *line)
+{
+	const char *end = strchrnul(text, '\n');
+	int used = 0;
+
+	if (sscanf(text, "%lx-%lx %4s %" SCNx64 " %x:%x %" SCNu64 "%n", &line->start, &line->end,
+		   line->perms, &line->offset, &line->dev_major, &line->dev_minor, &line->inode,
+		   &used) != 7 || text + used > end)
+		return NULL;
+	line->name = text + used;
+	while (line->name < end && *line->name == ' ')
+		line->name++;
+	line->name_length = (size_t)(end - line->name);
+	line->text = text;
+	line->length = (size_t)(end - text) + (*end == '\n');
+	return text + line->length;
+}
+
+/* A search by halves over the lines. */
+bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct kernel_line *line)
+{
+	const char *low = view->text, *high = view->text + view->length;
+
+	while (low < high) {
+		const char *at = low + (high - low) / 2;
+		unsigned long start, end;
+		char *rest;
+
+		while (at > low && at[-1] != '\n')
+			at--;
+		start = strtoul(at, &rest, 16);
+		end = *rest == '-' ? strtoul(rest + 1, NULL, 16) : 0;
+		if (addr >= start && addr < end)
+			return kernel_parse_line(at, line) != NULL;
+		if (addr < start)
+			high = at;
+		else
+			low = strchrnul(at, '\n') + 1;
+	}
+	return false;
+}
+
+unsigned long kernel_stack_start(struct kernel_view *view, unsigned long start, unsigned long end)
+{
+	struct kernel_line line;
+
+	if (!view->text_current && kernel_read_maps(view) != 0)
+		return start;
+	if (!kernel_find_line(view, end - 1, &line) || line.end != end)
+		return start;
+	return line.start;
+}
+
+char *kernel_read_file(pid_t tid, const char *name)
+{
+	char *text = NULL;
+	size_t capacity = 0;
+	int fd = open_file(tid, name);
+	ssize_t length;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	length = read_all(fd, &text, &capacity);
+	close(fd);
+	if (length >= 0)
+		return text;
+	free(text);
+	errno = (int)-length;
+	return NULL;
+}
+
+unsigned long kernel_status_number(const char *status, const char *key, int base,
+				   unsigned long otherwise)
+{
+	size_t length = strlen(key);
+
+	for (const char *at = status; *at; at = strchrnul(at, '\n') + 1) {
+		if (strncmp(at, key, length) == 0)
+			return strtoul(at + length, NULL, base);
+		if (*strchrnul(at, '\n') == '\0')
+			break;
+	}
+	return otherwise;
+}
+
+static unsigned long read_limit(pid_t pid, int resource)
+{
+	struct rlimit limit;
+
+	if (prlimit(pid, (enum __rlimit_resource)resource, NULL, &limit) != 0 ||
+	    limit.rlim_cur == RLIM_INFINITY)
+		return VMSPACE_NO_LIMIT;
+	return limit.rlim_cur;
+}
+
+void kernel_read_limits(pid_t pid, struct vmspace_config *config)
+{
+	char *status = kernel_read_file(pid, "status");
+	char *personality = kernel_read_file(pid, "personality");
+
+	if (status) {
+		unsigned long caps = kernel_status_number(status, "CapEff:", 16, 0);
+
+		config->lock_privileged = caps >> CAP_IPC_LOCK & 1;
+	}
+	if (personality)
+		config->read_implies_exec = strtoul(personality, NULL, 16) & 0x0400000;
+	config->rlimit_as = read_limit(pid, RLIMIT_AS);
+	config->rlimit_data = read_limit(pid, RLIMIT_DATA);
+	config->rlimit_stack = read_limit(pid, RLIMIT_STACK);
+	config->rlimit_memlock = read_limit(pid, RLIMIT_MEMLOCK);
+	free(status);
+	free(personality);
+}
+
+size_t kernel_read_memory(pid_t tid, unsigned long addr, void *buf, size_t size)
+{
+	struct iovec here = { buf, size };
+	struct iovec there = { (void *)addr, size };
+	ssize_t got = process_vm_readv(tid, &here, 1, &there, 1, 0);
+
+	return got > 0 ? (size_t)got : 0;
+}

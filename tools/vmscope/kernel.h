@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel says about one address space: /proc/PID/maps, pagemap, status. */
+#ifndef VMSCOPE_KERNEL_H
+#define VMSCOPE_KERNEL_H
+
+#include <mapletree/vmspace.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Open files on one address space. They stay with that address space when the process that
+ * they were opened through executes another program or ends.
+ */
+struct kernel_view {
+	int maps_fd, pagemap_fd;	/* -1: not open */
+	bool no_scan;			/* the kernel lacks PAGEMAP_SCAN */
+	char *text;			/* the last text read; NUL-terminated */
+	size_t length, capacity;	/* length < capacity where text is not NULL */
+	bool text_current;		/* text is what the maps say now */
+};
+
+#define KERNEL_VIEW_INIT { .maps_fd = -1, .pagemap_fd = -1 }
+
+/* Opens the view of the space of thread @tid. Returns 0 or -errno. */
+int kernel_open(struct kernel_view *view, pid_t tid);
+void kernel_close(struct kernel_view *view);
+
+/* Reads the maps into view->text. Returns 0 or -errno; -ESRCH if the space is gone. */
+int kernel_read_maps(struct kernel_view *view);
+
+/*
+ * Has a private area an anonymous page (not of a file, not the zero page) in [start, end)? Before
+ * Linux 6.7 the zero page counts as one. False if the kernel will not say.
+ */
+bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned long end);
+
+/* One line of maps, taken apart; the strings point into the text. */
+struct kernel_line {
+	unsigned long start, end;
+	char perms[5];
+	uint64_t offset, inode;
+	unsigned int dev_major, dev_minor;
+	const char *name;		/* escaped, not NUL-terminated; name_length 0: none */
+	size_t name_length;
+	const char *text;		/* the whole line */
+	size_t length;			/* with its newline */
+};
+
+/*
+ * Takes apart the line at @text. Returns the text after it, NULL if this is not a line of maps
+ * (also: the end of the text).
+ */
+const char *kernel_parse_line(const char *text, struct kernel_line *line);
+
+/* Finds the line of the area that holds @addr in view->text. */
+bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct kernel_line *line);
+
+/* Where the area that ends at @end begins; @start if there is none. Reads the maps if need be. */
+unsigned long kernel_stack_start(struct kernel_view *view, unsigned long start, unsigned long end);
+
+/* Reads a whole file of /proc/@tid, NUL-terminated; the caller frees it. NULL with errno. */
+char *kernel_read_file(pid_t tid, const char *name);
+
+/* The number in line @key ("VmLck:") of the text of /proc/PID/status, or @otherwise. */
+unsigned long kernel_status_number(const char *status, const char *key, int base,
+				   unsigned long otherwise);
+
+/* Sets the limits and privileges of @config to those of @pid. */
+void kernel_read_limits(pid_t pid, struct vmspace_config *config);
+
+/* Copies @size bytes at @addr of @tid's memory. Returns the bytes copied, 0 for none. */
+size_t kernel_read_memory(pid_t tid, unsigned long addr, void *buf, size_t size);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* Births, execs and ends: which threads there are, and which address spaces they use. */
+#include "life.h"
+
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "filter.h"
+#include "interrupt.h"
+#include "mirror.h"
+#include "passage.h"
+#include "tracee.h"
+
+/* Ends the use that @task makes of its space; the last one ends the mirror. */
+static void leave_space(struct tracer *tracer, struct task *task)
+{
+	struct space *space = task->space;
+	bool last;
+
+	if (!space)
+		return;
+	last = space->tasks == 1;
+	if (task->state == TASK_IN_CALL)
+		passage_leave(tracer, task, false, 1);
+	if (last && space->mirror) {
+		mirror_free(space->mirror);
+		space->mirror = NULL;
+	}
+	space_leave(&tracer->tasks, task);
+	task->state = TASK_RUNNING;
+	if (!last)
+		passage_admit(tracer, space);
+}
+
+static bool shares_memory(const struct task *parent, pid_t child, int event)
+{
+	long order = syscall(SYS_kcmp, parent->tid, child, KCMP_VM, 0, 0);
+
+	/* Without kcmp(): what the usual calls do. */
+	return order < 0 ? event != PTRACE_EVENT_FORK : order == 0;
+}
+
+static struct space *copy_space(struct tracer *tracer, struct task *parent, pid_t child)
+{
+	struct log_who from = tracer_who(parent), to = { child, child, 0 };
+	struct space *space = space_add(&tracer->tasks);
+
+	if (!space) {
+		session_fail(tracer->session, "out of memory");
+		return NULL;
+	}
+	to.space = space->id;
+	if (parent->space->mirror)
+		space->mirror = mirror_fork(parent->space->mirror, &from, &to);
+	return space;
+}
+
+static void register_child(struct tracer *tracer, struct task *parent, struct task *child,
+			   int event)
+{
+	struct session *session = tracer->session;
+	bool thread = syscall(SYS_tgkill, parent->tgid, child->tid, 0) == 0;
+	struct log_who who;
+
+	child->tgid = thread ? parent->tgid : child->tid;
+	session->totals.threads++;
+	session->totals.processes += !thread;
+	session->totals.forks += !thread;
+	if (parent->space && shares_memory(parent, child->tid, event))
+		space_join(parent->space, child);
+	else if (parent->space) {
+		struct space *space = copy_space(tracer, parent, child->tid);
+
+		if (space)
+			space_join(space, child);
+	}
+	who = tracer_who(child);
+	log_event(session, thread ? "thread" : event == PTRACE_EVENT_VFORK ? "vfork" : "fork", &who,
+		  tracer_detail("parent", parent->tid));
+}
+
+void life_birth(struct tracer *tracer, struct task *parent, int event)
+{
+	unsigned long message = 0;
+	struct task *child;
+	struct space *space = parent->space;
+	bool newborn;
+
+	if (ptrace(PTRACE_GETEVENTMSG, parent->tid, NULL, &message) != 0)
+		return;
+	child = task_find(&tracer->tasks, (pid_t)message);
+	newborn = child && child->state == TASK_NEWBORN;
+	if (!child) {
+		child = task_add(&tracer->tasks, (pid_t)message, (pid_t)message);
+		if (!child) {
+			session_fail(tracer->session, "out of memory");
+			return;
+		}
+		child->state = TASK_RUNNING;
+	} else if (!newborn) {
+		child = NULL; /* attached to by itself already */
+	}
+	if (child)
+		register_child(tracer, parent, child, event);
+	if (newborn) {
+		child->state = TASK_RUNNING;
+		tracer_resume(tracer, child, 0);
+	}
+	/* The copy is made: others may go on, and vfork() waits for its child. */
+	if (parent->state == TASK_IN_CALL)
+		passage_leave(tracer, parent, true, (int64_t)message);
+	tracer_resume(tracer, parent, 0);
+	if (space)
+		passage_admit(tracer, space);
+}
+
+void life_take(struct tracer *tracer, struct task *task, bool attach)
+{
+	struct session *session = tracer->session;
+	struct space *space = space_add(&tracer->tasks);
+	struct log_who who;
+	int rc;
+
+	if (!space) {
+		session_fail(session, "out of memory");
+		return;
+	}
+	space_join(space, task);
+	who = tracer_who(task);
+	rc = mirror_take(session, &who, attach, &space->mirror);
+	if (rc == -ENOMEM) {
+		session_fail(session, "out of memory");
+	} else if (rc != 0 && task->tgid == tracer->root) {
+		session_fail(session, "cannot follow process %d: its maps cannot be read: %s",
+			     (int)task->tgid, strerror(-rc));
+	} else if (rc != 0) {
+		session->totals.unfollowed++;
+		session_say(session, "process %d is not followed: its maps cannot be read: %s",
+			    (int)task->tgid, strerror(-rc));
+	}
+}
+
+void life_require_native(struct task *task)
+{
+	struct __ptrace_syscall_info info;
+
+	if (!tracer_follows(task) || !tracer_read_call(task->tid, &info))
+		return;
+	if (info.arch == filter_native_arch())
+		return;
+	mirror_give_up(task->space->mirror, "it is a 32-bit program");
+	mirror_free(task->space->mirror);
+	task->space->mirror = NULL;
+}
+
+static void forget_space(struct tracer *tracer, struct task *task)
+{
+	struct space *space = task->space;
+
+	if (space && space->mirror && space->live == 1 && !task->exiting)
+		mirror_replaced(space->mirror);
+	leave_space(tracer, task);
+}
+
+void life_exec(struct tracer *tracer, pid_t tid)
+{
+	unsigned long former = (unsigned long)tid;
+	struct task *task, *other;
+	struct log_who who;
+
+	ptrace(PTRACE_GETEVENTMSG, tid, NULL, &former);
+	task = task_find(&tracer->tasks, (pid_t)former);
+	if (!task)
+		task = task_find(&tracer->tasks, tid);
+	if (!task)
+		return;
+	/* All other threads of the process are gone; this one now leads it. */
+	while ((other = task_in_group(&tracer->tasks, task->tgid, task))) {
+		leave_space(tracer, other);
+		task_remove(&tracer->tasks, other);
+	}
+	task_rename(&tracer->tasks, task, tid);
+	forget_space(tracer, task);
+	task->state = TASK_RUNNING;
+	task->exiting = false;
+	if (tracer->exec_status_fd >= 0 && tid == tracer->root) {
+		tracee_exec_error(tracer->exec_status_fd);
+		tracer->exec_status_fd = -1;
+	}
+	life_take(tracer, task, false);
+	life_require_native(task);
+	tracer->session->totals.execs++;
+	who = tracer_who(task);
+	log_event(tracer->session, "exec", &who, NULL);
+	tracer_resume(tracer, task, 0);
+}
+
+/* The result of a call that its thread will not return from: x86-64 keeps it in rax. */
+static bool result_at_end(const struct task *task, int64_t *result)
+{
+#if defined(__x86_64__)
+	errno = 0;
+	*result = ptrace(PTRACE_PEEKUSER, task->tid, 8 * 10, NULL);
+	/* Before the call is done it is ENOSYS. */
+	return errno == 0 && *result != -ENOSYS && (*result > -512 || *result < -516);
+#else
+	(void)task;
+	(void)result;
+	return false;
+#endif
+}
+
+void life_exit_stop(struct tracer *tracer, struct task *task)
+{
+	struct space *space = task->space;
+	struct log_who who = tracer_who(task);
+
+	if (space && !task->exiting) {
+		int64_t result = 0;
+
+		if (task->state == TASK_IN_CALL) {
+			bool done = result_at_end(task, &result);
+
+			passage_leave(tracer, task, done, result);
+		}
+		space_withdraw(space, task);
+		task->exiting = true;
+		if (--space->live == 0 && space->mirror)
+			mirror_last(space->mirror, &who, "exit");
+	}
+	tracer_resume(tracer, task, 0);
+	if (space)
+		passage_admit(tracer, space);
+}
+
+void life_end(struct tracer *tracer, pid_t tid, int status)
+{
+	struct task *task = task_find(&tracer->tasks, tid);
+	struct log_who who;
+
+	if (tid == tracer->root) {
+		tracer->result->wait_status = status;
+		tracer->result->ended = true;
+		interrupt_forward_to(0);
+		if (tracer->exec_status_fd >= 0)
+			tracer->result->exec_error = tracee_exec_error(tracer->exec_status_fd);
+		tracer->exec_status_fd = -1;
+	}
+	if (!task)
+		return;
+	who = tracer_who(task);
+	/* Killed without an exit stop: nothing could be compared any more. */
+	if (tracer_follows(task) && task->space->live == 1 && !task->exiting)
+		mirror_replaced(task->space->mirror);
+	if (task->tid == task->tgid)
+		log_event(tracer->session, "exit", &who, tracer_detail("status", status));
+	leave_space(tracer, task);
+	task_remove(&tracer->tasks, task);
+}

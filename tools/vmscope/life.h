@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Births, execs and ends: which threads there are, and which address spaces they use. */
+#ifndef VMSCOPE_LIFE_H
+#define VMSCOPE_LIFE_H
+
+#include "tracer.h"
+
+/* @parent stops in the midst of a fork, vfork or clone; @event: which PTRACE_EVENT. */
+void life_birth(struct tracer *tracer, struct task *parent, int event);
+
+/* Process @tid executes another program. */
+void life_exec(struct tracer *tracer, pid_t tid);
+
+/* @task is about to end; its memory is still there. */
+void life_exit_stop(struct tracer *tracer, struct task *task);
+
+/* @tid has ended with @status as of waitpid(). */
+void life_end(struct tracer *tracer, pid_t tid, int status);
+
+/* Gives @task a new space, and takes over what the kernel says of it. */
+void life_take(struct tracer *tracer, struct task *task, bool attach);
+
+/* Gives up @task's space if it runs a 32-bit program. */
+void life_require_native(struct task *task);
+
+#endif

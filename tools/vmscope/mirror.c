@@ -1,0 +1,753 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mirror of one address space: taken over from the kernel once, at exec or attach, then
+ * changed by the calls alone, and compared with the kernel.
+ */
+#include "mirror.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "check.h"
+#include "dump.h"
+#include "explain.h"
+#include "inject.h"
+#include "openfile.h"
+#include "takeover.h"
+
+enum { REPORT_LINES = 40 };
+
+/* Where the kernel takes longer than this to tell all flags, only every so many calls ask it. */
+enum { SLOW_FLAGS_NS = 2000000, SLOW_FLAGS_EVERY = 32 };
+
+struct mirror {
+	struct session *session;
+	struct vmspace *vm;
+	struct kernel_view view;
+	struct pending *asking;		/* the call that is being gathered, or NULL */
+	struct kernel_view *forked;	/* the child's while a fork is mirrored, else NULL */
+	struct check check;
+	bool flags_are_slow;		/* smaps took long the last time */
+	unsigned int flags_skipped;	/* comparisons of flags since */
+	uint64_t seen_text;		/* hash of the kernel's maps when last seen(), 0: never */
+	struct openfiles files;		/* those that areas map */
+	bool attached;			/* it had mapped files before we came */
+	uint64_t guessed_anon;		/* anon_ids up to this may be the same one twice; 0: none */
+	bool guessed_break;		/* the break is known by its page only */
+	char command[32];		/* of the process, for messages */
+	unsigned long reported;		/* differences; the mirror has diverged if > 0 */
+	bool silent;			/* no more comparing */
+	char last_seen[640];		/* the last difference reported, see explain_first() */
+};
+
+static bool host_has_anon(void *ctx, unsigned long start, unsigned long end)
+{
+	struct mirror *mirror = ctx;
+	struct pending *asking = mirror->asking;
+
+	/* At a fork the child tells how it was at that moment: it has not run since. */
+	if (kernel_has_anon(mirror->forked ? mirror->forked : &mirror->view, start, end))
+		return true;
+	if (asking && asking->untouched_count < QUESTIONS_MAX) {
+		asking->untouched[asking->untouched_count].start = start;
+		asking->untouched[asking->untouched_count++].end = end;
+	}
+	return false;
+}
+
+static unsigned long host_stack_start(void *ctx, unsigned long start, unsigned long end)
+{
+	struct mirror *mirror = ctx;
+
+	return kernel_stack_start(&mirror->view, start, end);
+}
+
+static struct vmspace_host host_of(struct mirror *mirror)
+{
+	return (struct vmspace_host){
+		.ctx = mirror,
+		.has_anon = host_has_anon,
+		.stack_start = host_stack_start,
+	};
+}
+
+static void read_command(struct mirror *mirror, pid_t pid)
+{
+	char *comm = kernel_read_file(pid, "comm");
+
+	snprintf(mirror->command, sizeof(mirror->command), "%.*s",
+		 comm ? (int)strcspn(comm, "\n") : 1, comm ? comm : "?");
+	free(comm);
+}
+
+static struct mirror *new_mirror(struct session *session, pid_t pid)
+{
+	struct mirror *mirror = calloc(1, sizeof(*mirror));
+
+	if (!mirror)
+		return NULL;
+	mirror->session = session;
+	mirror->view = (struct kernel_view)KERNEL_VIEW_INIT;
+	read_command(mirror, pid);
+	return mirror;
+}
+
+void mirror_free(struct mirror *mirror)
+{
+	if (!mirror)
+		return;
+	vmspace_destroy(mirror->vm);
+	kernel_close(&mirror->view);
+	check_free(&mirror->check);
+	openfile_clear(&mirror->files);
+	free(mirror);
+}
+
+static void report_areas(struct mirror *mirror)
+{
+	explain_areas(stderr, mirror->view.text, mirror->check.text, REPORT_LINES);
+}
+
+/* Says that a difference was found, how @what calls it, and what led to it. */
+static void report(struct mirror *mirror, const struct log_who *who, const struct call *call,
+		   const struct pending *pending, const char *what, bool areas)
+{
+	struct session *session = mirror->session;
+	char text[256] = "no call";
+
+	session->totals.differences++;
+	mirror->reported++;
+	if (call)
+		call_format(call, true, text, sizeof(text));
+	log_difference(session, who, call, what, areas ? mirror->view.text : NULL,
+		       areas ? mirror->check.text : NULL);
+	fprintf(stderr, "vmscope: difference %lu: process %d (%s), thread %d: %s\n",
+		session->totals.differences, (int)who->pid, mirror->command, (int)who->tid, what);
+	if (call)
+		fprintf(stderr, "  after call %lu: %s\n", (unsigned long)call->number, text);
+	if (areas)
+		report_areas(mirror);
+	if (pending && (pending->model == REQUEST_MADE || pending->model == REQUEST_LATE)) {
+		if (pending->request.vm.out.differs)
+			explain_result(stderr, call, &pending->request.vm);
+		explain_outcome(stderr, &pending->request.vm.out);
+	} else if (pending && pending->model == REQUEST_UNKNOWN) {
+		fprintf(stderr, "  libvmspace does not model this call\n");
+	}
+	if (mirror->reported >= session->options->max_differences) {
+		mirror->silent = true;
+		fprintf(stderr, "vmscope: process %d (%s) is no longer compared\n", (int)who->pid,
+			mirror->command);
+	}
+}
+
+static enum check_result compare_flags(struct mirror *mirror, const struct log_who *who)
+{
+	struct timespec before, after;
+	enum check_result result;
+
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	result = check_flags(&mirror->check, mirror->vm, who->tid);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	mirror->flags_are_slow = (after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec -
+				 before.tv_nsec > SLOW_FLAGS_NS;
+	mirror->flags_skipped = 0;
+	return result;
+}
+
+/* Compares; @call is the last call, with its @pending state, or NULL. */
+static void compare(struct mirror *mirror, const struct log_who *who, const struct call *call,
+		    const struct pending *pending, bool flags_too)
+{
+	struct totals *totals = &mirror->session->totals;
+	enum check_result result;
+	char seen[sizeof(mirror->last_seen)];
+
+	if (mirror->silent)
+		return;
+	result = check_areas(&mirror->check, mirror->vm, &mirror->view);
+	totals->checks++;
+	totals->stack_growths += mirror->check.growths;
+	totals->renames += mirror->check.renames;
+	if (result == CHECK_EQUAL && flags_too) {
+		result = compare_flags(mirror, who);
+		totals->flag_checks++;
+	}
+	switch (result) {
+	case CHECK_EQUAL:
+		return;
+	case CHECK_FAILED:
+		if (mirror->check.error == -ENOMEM)
+			session_fail(mirror->session, "out of memory");
+		else
+			mirror_give_up(mirror, strerror(-mirror->check.error));
+		return;
+	case CHECK_BROKEN:
+	case CHECK_FLAGS:
+		if (strcmp(mirror->check.why, mirror->last_seen) == 0)
+			return;
+		strcpy(mirror->last_seen, mirror->check.why);
+		report(mirror, who, call, pending, mirror->check.why, false);
+		return;
+	case CHECK_STACK:
+	case CHECK_AREAS:
+		explain_first(mirror->view.text, mirror->check.text, seen, sizeof(seen));
+		if (strcmp(seen, mirror->last_seen) == 0)
+			return; /* the one that has been reported is still there */
+		strcpy(mirror->last_seen, seen);
+		report(mirror, who, call, pending,
+		       result == CHECK_STACK ? "an area grew in a way that Linux does not allow" :
+					       "the areas are not the kernel's", true);
+		return;
+	}
+}
+
+/*
+ * Reads the maps for the comparison to come. Tells whether they have changed since the last time:
+ * the log says so of a call, without asking the mirror.
+ */
+static enum log_change observe(struct mirror *mirror)
+{
+	uint64_t before = mirror->seen_text, hash = 14695981039346656037u;
+
+	if (mirror->silent || kernel_read_maps(&mirror->view) != 0)
+		return LOG_UNKNOWN;
+	for (size_t i = 0; i < mirror->view.length; i++)
+		hash = (hash ^ (unsigned char)mirror->view.text[i]) * 1099511628211u;
+	mirror->seen_text = hash;
+	return before == 0 ? LOG_UNKNOWN : before == hash ? LOG_SAME : LOG_CHANGED;
+}
+
+static uint64_t last_anon(const struct vmspace *vm)
+{
+	struct vma_info info;
+	uint64_t last = 0;
+
+	for (unsigned long at = 0; vmspace_next(vm, at, &info); at = info.end)
+		if (info.anon_id > last)
+			last = info.anon_id;
+	return last;
+}
+
+int mirror_take(struct session *session, const struct log_who *who, bool attach,
+		struct mirror **out)
+{
+	struct mirror *mirror = new_mirror(session, who->pid);
+	struct vmspace_config config;
+	int rc;
+
+	*out = NULL;
+	if (!mirror)
+		return -ENOMEM;
+	vmspace_config_init(&config);
+	kernel_read_limits(who->pid, &config);
+	config.host = host_of(mirror);
+	mirror->attached = attach;
+	mirror->guessed_break = attach;
+	rc = kernel_open(&mirror->view, who->tid);
+	if (rc == 0)
+		rc = vmspace_create(&mirror->vm, &config);
+	if (rc == 0)
+		rc = takeover_read(mirror->vm, who->tid, attach);
+	if (rc != 0) {
+		mirror_free(mirror);
+		return rc;
+	}
+	if (attach)
+		mirror->guessed_anon = last_anon(mirror->vm);
+	mirror->view.text_current = false;
+	if (session->log)
+		observe(mirror);
+	if (session->options->verify_end || session->options->verify_every)
+		compare(mirror, who, NULL, NULL, true);
+	*out = mirror;
+	return 0;
+}
+
+/* Whether an area of that file was there when we attached: then its open file is not known. */
+static bool was_mapped(const struct mirror *mirror, const struct vma_backing *backing)
+{
+	struct vma_info info;
+
+	for (unsigned long at = 0; vmspace_next(mirror->vm, at, &info); at = info.end)
+		if (info.backing.inode == backing->inode && info.backing.file_id == 0 &&
+		    info.backing.dev_major == backing->dev_major &&
+		    info.backing.dev_minor == backing->dev_minor)
+			return true;
+	return false;
+}
+
+static void identify_file(struct mirror *mirror, const struct log_who *who, const struct call *call,
+			  struct request *request)
+{
+	struct vma_backing *backing = &request->vm.mmap.backing;
+
+	if (request->vm.op != VMSPACE_MMAP || !request->file.is_regular ||
+	    (mirror->attached && was_mapped(mirror, backing)))
+		return;
+	backing->file_id = openfile_id(&mirror->files, who->pid, who->tid, (int)call->args[4],
+				       backing);
+}
+
+/* Whether the call may take away the last area of a file. */
+static bool may_end_file(const struct mirror *mirror, const struct request *request)
+{
+	const struct vmspace_request *req = &request->vm;
+	struct vma_info info;
+
+	switch (req->op) {
+	case VMSPACE_MUNMAP:
+		return vmspace_next(mirror->vm, req->munmap.addr, &info) &&
+		       (info.backing.file_id || info.end < req->munmap.addr + req->munmap.length);
+	case VMSPACE_MMAP:
+		return req->mmap.flags & MAP_FIXED || request->file.is_regular;
+	case VMSPACE_MREMAP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void mirror_begin(struct mirror *mirror, const struct log_who *who, struct call *call,
+		  struct pending *pending)
+{
+	struct totals *totals = &mirror->session->totals;
+
+	mirror->view.text_current = false;
+	pending->inject = INJECT_NOTHING;
+	pending->model = request_build(&pending->request, mirror->vm, who->tid, call);
+	call->number = 0;
+	if (pending->model == REQUEST_NONE)
+		return;
+	call->number = ++totals->calls;
+	totals->by_kind[call->kind->id]++;
+	pending->inject = inject_for(mirror->session->options, call->number);
+	pending->prune = false;
+	pending->untouched_count = 0;
+	if (pending->model != REQUEST_MADE)
+		return;
+	/* Privileges change without a call that we stop at. */
+	if (pending->request.vm.op == VMSPACE_MLOCK || pending->request.vm.op == VMSPACE_MLOCKALL)
+		mirror_limits(mirror, who->pid);
+	identify_file(mirror, who, call, &pending->request);
+	pending->prune = mirror->files.first && may_end_file(mirror, &pending->request);
+	if (pending->inject == INJECT_ALTER)
+		inject_alter(&pending->request.vm, vmspace_config(mirror->vm)->page_size);
+	mirror->asking = pending;
+	vmspace_gather(mirror->vm, &pending->request.vm);
+	mirror->asking = NULL;
+}
+
+bool mirror_foresees(const struct mirror *mirror, const struct call *call,
+		     const struct pending *pending)
+{
+	const unsigned long every = mirror->session->options->verify_every;
+	const struct vmspace_config *config = vmspace_config(mirror->vm);
+	unsigned long start = call->args[0], length = call->args[1];
+	struct vmspace_stats stats;
+	struct vma_info info;
+
+	if (call->kind->id != CALL_MUNMAP || pending->inject != INJECT_NOTHING ||
+	    (every != 0 && call->number % every == 0) || start % config->page_size != 0 ||
+	    !vmspace_lookup(mirror->vm, start, &info) || length == 0 || length > info.end - start ||
+	    info.backing.kind != VMA_BACKING_ANON || info.flags & VMA_SEALED)
+		return false;
+	/* In the midst of an area it makes one more, and there is a limit to their number. */
+	if (start == info.start || info.end - start - length < config->page_size)
+		return true;
+	vmspace_stats(mirror->vm, &stats);
+	return stats.areas + 1 < config->max_map_count;
+}
+
+/*
+ * Its thread was killed inside the call and is gone: performed, or not? Where others still use the
+ * space, the kernel's maps tell; both are tried, performed on a copy.
+ */
+static void settle_lost(struct mirror *mirror, struct vmspace_request *req)
+{
+	struct vmspace *performed;
+
+	mirror->view.text_current = false;
+	if (check_areas(&mirror->check, mirror->vm, &mirror->view) != CHECK_AREAS)
+		return;
+	if (vmspace_clone(&performed, mirror->vm) != 0) {
+		session_fail(mirror->session, "out of memory");
+		return;
+	}
+	vmspace_complete(performed, req);
+	if (check_areas(&mirror->check, performed, &mirror->view) == CHECK_EQUAL) {
+		vmspace_destroy(mirror->vm);
+		mirror->vm = performed;
+	} else {
+		vmspace_destroy(performed);
+	}
+}
+
+void mirror_lost(struct mirror *mirror, struct pending *pending)
+{
+	if (pending->model == REQUEST_MADE) {
+		if (mirror->reported == 0 && !mirror->silent)
+			settle_lost(mirror, &pending->request.vm);
+		vmspace_abort(mirror->vm, &pending->request.vm);
+	}
+	pending->model = REQUEST_NONE;
+}
+
+/* Device and inode of new shared memory are the kernel's to choose. */
+static void learn_identity(struct mirror *mirror, const struct vmspace_request *req)
+{
+	struct kernel_line line;
+	struct backing_file file;
+
+	if (req->op != VMSPACE_MMAP || req->mmap.backing.kind != VMA_BACKING_SHMEM ||
+	    req->host.result < 0 || kernel_read_maps(&mirror->view) != 0 ||
+	    !kernel_find_line(&mirror->view, (unsigned long)req->host.result, &line))
+		return;
+	backing_of_line(&file, &line);
+	if (file.backing.kind == VMA_BACKING_SHMEM)
+		vmspace_identify(mirror->vm, line.start, &file.backing);
+}
+
+static void apply(struct mirror *mirror, struct vmspace_request *req)
+{
+	vmspace_complete(mirror->vm, req);
+	if (req->out.out_of_memory)
+		session_fail(mirror->session, "out of memory");
+	else
+		learn_identity(mirror, req);
+}
+
+/* Whether the call may have changed flags that maps does not show. */
+static bool changes_flags(const struct vmspace_request *req)
+{
+	switch (req->op) {
+	case VMSPACE_MLOCK:
+	case VMSPACE_MUNLOCK:
+	case VMSPACE_MLOCKALL:
+	case VMSPACE_MUNLOCKALL:
+	case VMSPACE_MSEAL:
+		return true;
+	case VMSPACE_MADVISE:
+		return req->madvise.advice != MADV_DONTNEED && req->madvise.advice != MADV_FREE;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Where in its page the break of an attached process lies is shown nowhere; the first answer of
+ * brk() tells. A break in the same page changes no area.
+ */
+static void learn_break(struct mirror *mirror, const struct vmspace_request *call)
+{
+	const unsigned long page = vmspace_config(mirror->vm)->page_size;
+	struct vmspace_request req = { .op = VMSPACE_BRK };
+	struct vmspace_stats stats;
+
+	vmspace_stats(mirror->vm, &stats);
+	req.brk.brk = (unsigned long)call->host.result;
+	if ((stats.brk + page - 1) / page == (req.brk.brk + page - 1) / page)
+		vmspace_call(mirror->vm, &req);
+	mirror->guessed_break = false;
+}
+
+/* Whether an area that was untouched at the entry of the call has an anonymous page now. */
+static bool was_touched(struct mirror *mirror, const struct pending *pending)
+{
+	for (unsigned int i = 0; i < pending->untouched_count; i++)
+		if (kernel_has_anon(&mirror->view, pending->untouched[i].start,
+				    pending->untouched[i].end))
+			return true;
+	return false;
+}
+
+/*
+ * Another thread has touched an area for the first time while the call was under way: just before
+ * the kernel performed it, or just after? Whether areas could merge depends on it, and nothing
+ * outside of the kernel can order a page fault and a call. So both are tried, before first on
+ * a copy; the one that the kernel's maps bear out is what happened.
+ */
+static void apply_beside_fault(struct mirror *mirror, struct vmspace_request *req)
+{
+	struct vmspace_request again = *req;
+	struct vmspace *after = mirror->vm, *before;
+
+	if (vmspace_clone(&before, after) != 0) {
+		session_fail(mirror->session, "out of memory");
+		return;
+	}
+	/* Both may look the same now, and not later: the id that the area gets is a guess. */
+	mirror->guessed_anon = last_anon(after) + 1;
+	apply(mirror, req);
+	if (mirror->session->failed ||
+	    check_areas(&mirror->check, after, &mirror->view) == CHECK_EQUAL) {
+		vmspace_destroy(before);
+		return;
+	}
+	mirror->vm = before;
+	vmspace_gather(before, &again);
+	apply(mirror, &again);
+	if (check_areas(&mirror->check, before, &mirror->view) == CHECK_EQUAL) {
+		mirror->session->totals.raced++;
+		*req = again;
+		vmspace_destroy(after);
+		return;
+	}
+	mirror->vm = after;
+	vmspace_destroy(before);
+}
+
+/*
+ * Corrects a guess in @space, the state before the call, so that @event of the call would turn out
+ * otherwise. @now: the state after it. False: the event does not hang on a guess.
+ */
+static bool correct_guess(const struct mirror *mirror, struct vmspace *space,
+			  const struct vmspace *now, const struct vmspace_event *event)
+{
+	struct vma_info left, right;
+
+	if (event->kind == VMSPACE_EVENT_NO_MERGE && event->verdict == VMA_DIFFERENT_ANON_VMA) {
+		if (!vmspace_lookup(now, event->at - 1, &left) ||
+		    !vmspace_lookup(now, event->at, &right) || !left.anon_id || !right.anon_id ||
+		    (left.anon_id > mirror->guessed_anon && right.anon_id > mirror->guessed_anon))
+			return false;
+		vmspace_join_anon(space, left.anon_id, right.anon_id);
+		return true;
+	}
+	if (event->kind == VMSPACE_EVENT_MERGE && vmspace_lookup(space, event->at, &right) &&
+	    right.start == event->at && right.anon_id) {
+		vmspace_part_anon(space, event->at);
+		return true;
+	}
+	return false;
+}
+
+static bool may_hang_on_guess(const struct vmspace_outcome *out)
+{
+	for (unsigned int i = 0; i < out->event_count; i++)
+		if (out->events[i].kind == VMSPACE_EVENT_MERGE ||
+		    out->events[i].verdict == VMA_DIFFERENT_ANON_VMA)
+			return true;
+	return false;
+}
+
+/* Tries the call on a copy of @before with the guess corrected that @event hangs on. */
+static bool try_other_guess(struct mirror *mirror, const struct vmspace *before,
+			    const struct vmspace_event *event, struct vmspace_request *req)
+{
+	struct vmspace *now = mirror->vm, *other;
+
+	if (vmspace_clone(&other, before) != 0) {
+		session_fail(mirror->session, "out of memory");
+		return false;
+	}
+	if (correct_guess(mirror, other, now, event)) {
+		mirror->vm = other;
+		apply(mirror, req);
+		if (check_areas(&mirror->check, other, &mirror->view) == CHECK_EQUAL) {
+			vmspace_destroy(now);
+			return true;
+		}
+		mirror->vm = now;
+	}
+	vmspace_destroy(other);
+	return false;
+}
+
+/*
+ * Which areas share an anon_vma is shown nowhere. It follows from the order of calls and first
+ * page faults; but not for an attached process, nor for a fault that met a call. When the kernel
+ * merges two areas that libvmspace would keep apart for no other reason, they share it; when it
+ * keeps apart what libvmspace would merge, they do not.
+ */
+static void apply_guessed(struct mirror *mirror, struct vmspace_request *req)
+{
+	const struct vmspace_request asked = *req;
+	struct vmspace *before;
+
+	if (vmspace_clone(&before, mirror->vm) != 0) {
+		session_fail(mirror->session, "out of memory");
+		return;
+	}
+	apply(mirror, req);
+	if (!mirror->session->failed && may_hang_on_guess(&req->out) &&
+	    check_areas(&mirror->check, mirror->vm, &mirror->view) == CHECK_AREAS) {
+		for (unsigned int i = 0; i < req->out.event_count; i++) {
+			struct vmspace_request again = asked;
+
+			if (!try_other_guess(mirror, before, &req->out.events[i], &again))
+				continue;
+			*req = again;
+			break;
+		}
+	}
+	vmspace_destroy(before);
+}
+
+static void complete(struct mirror *mirror, const struct log_who *who, const struct call *call,
+		     struct pending *pending, bool alone)
+{
+	struct vmspace_request *req = &pending->request.vm;
+	bool late = pending->model == REQUEST_LATE;
+
+	if (!request_finish(&pending->request, pending->model, who->tid, call, &mirror->view))
+		return;
+	if (pending->inject == INJECT_DROP) {
+		vmspace_abort(mirror->vm, req);
+		return;
+	}
+	if (late)
+		vmspace_gather(mirror->vm, req);
+	if (mirror->guessed_break && req->op == VMSPACE_BRK)
+		learn_break(mirror, req);
+	if (!alone && mirror->reported == 0 && was_touched(mirror, pending))
+		apply_beside_fault(mirror, req);
+	else if (mirror->guessed_anon && mirror->reported == 0 && req->op != VMSPACE_MUNMAP)
+		apply_guessed(mirror, req);
+	else
+		apply(mirror, req);
+	if (pending->inject == INJECT_DOUBLE && !req->out.differs) {
+		vmspace_gather(mirror->vm, req);
+		apply(mirror, req);
+	}
+}
+
+void mirror_end(struct mirror *mirror, const struct log_who *who, const struct call *call,
+		struct pending *pending, bool alone)
+{
+	const struct options *options = mirror->session->options;
+	struct vmspace_request *req = &pending->request.vm;
+	bool modelled = pending->model == REQUEST_MADE || pending->model == REQUEST_LATE;
+	bool due = options->verify_every && call->number % options->verify_every == 0;
+	enum log_change change = LOG_UNKNOWN;
+
+	if (pending->model == REQUEST_NONE)
+		return;
+	mirror->view.text_current = false;
+	complete(mirror, who, call, pending, alone);
+	if (pending->prune)
+		openfile_prune(&mirror->files, mirror->vm);
+	if (due && mirror->session->log)
+		change = observe(mirror);
+	log_call(mirror->session, who, call, modelled ? req : NULL, change,
+		 inject_name(pending->inject));
+	if (modelled && req->out.differs && !mirror->silent)
+		report(mirror, who, call, pending, "the kernel's answer is not libvmspace's",
+		       false);
+	if (due)
+		compare(mirror, who, call, pending,
+			options->verify_every == 1 && modelled && changes_flags(req) &&
+			(!mirror->flags_are_slow || ++mirror->flags_skipped >= SLOW_FLAGS_EVERY));
+	pending->model = REQUEST_NONE;
+}
+
+struct mirror *mirror_fork(struct mirror *mirror, const struct log_who *parent,
+			   const struct log_who *child)
+{
+	struct session *session = mirror->session;
+	struct mirror *copy = new_mirror(session, child->pid);
+	struct vmspace_request req = { .op = VMSPACE_FORK };
+	struct vmspace_host host;
+	int rc;
+
+	(void)parent;
+	if (!copy) {
+		session_fail(session, "out of memory");
+		return NULL;
+	}
+	rc = kernel_open(&copy->view, child->tid);
+	if (rc != 0) {
+		session_say(session, "process %d is not followed: %s", (int)child->pid,
+			    strerror(-rc));
+		session->totals.unfollowed++;
+		mirror_free(copy);
+		return NULL;
+	}
+	host = host_of(copy);
+	req.fork.child_host = &host;
+	req.host = (struct vmspace_host_result){ .valid = true, .result = child->pid };
+	mirror->view.text_current = false;
+	mirror->forked = &copy->view;
+	vmspace_call(mirror->vm, &req);
+	mirror->forked = NULL;
+	copy->vm = req.fork.child;
+	if (!copy->vm) {
+		session_fail(session, "out of memory");
+		mirror_free(copy);
+		return NULL;
+	}
+	openfile_copy(&copy->files, &mirror->files);
+	copy->attached = mirror->attached;
+	copy->guessed_break = mirror->guessed_break;
+	copy->reported = mirror->reported;
+	/* A copy of what has diverged proves nothing. */
+	copy->silent = mirror->silent || mirror->reported > 0;
+	memcpy(copy->last_seen, mirror->last_seen, sizeof(copy->last_seen));
+	if (session->options->verify_every)
+		compare(copy, child, NULL, NULL, session->options->verify_every == 1);
+	return copy;
+}
+
+static void count(struct mirror *mirror)
+{
+	struct totals *totals = &mirror->session->totals;
+	struct vmspace_stats stats;
+
+	vmspace_stats(mirror->vm, &stats);
+	totals->areas += stats.areas;
+	totals->merges += stats.merges;
+	totals->splits += stats.splits;
+	totals->questions += stats.host_questions;
+	if (stats.areas_peak > totals->areas_peak)
+		totals->areas_peak = stats.areas_peak;
+	if (stats.tree_bytes <= totals->tree_bytes)
+		return;
+	totals->tree_nodes = stats.tree_nodes;
+	totals->tree_bytes = stats.tree_bytes;
+	totals->tree_height = stats.tree_height;
+}
+
+void mirror_before_exec(struct mirror *mirror, const struct log_who *who)
+{
+	mirror->view.text_current = false;
+	if (mirror->session->options->verify_end)
+		compare(mirror, who, NULL, NULL, true);
+}
+
+void mirror_replaced(struct mirror *mirror)
+{
+	count(mirror);
+}
+
+void mirror_last(struct mirror *mirror, const struct log_who *who, const char *occasion)
+{
+	mirror->view.text_current = false;
+	if (mirror->session->options->verify_end)
+		compare(mirror, who, NULL, NULL, true);
+	if (mirror->session->dump)
+		dump_maps(mirror->session->dump, who->pid, mirror->command, occasion, mirror->vm);
+	count(mirror);
+}
+
+void mirror_limits(struct mirror *mirror, pid_t pid)
+{
+	struct vmspace_config config = *vmspace_config(mirror->vm);
+
+	kernel_read_limits(pid, &config);
+	vmspace_configure(mirror->vm, &config);
+}
+
+void mirror_give_up(struct mirror *mirror, const char *why)
+{
+	if (mirror->silent)
+		return;
+	mirror->silent = true;
+	mirror->session->totals.unfollowed++;
+	session_say(mirror->session, "process (%s) is no longer compared: %s", mirror->command,
+		    why);
+}

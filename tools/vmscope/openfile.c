@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Which open file a descriptor stands for. */
+#include "openfile.h"
+
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL
+#endif
+
+struct openfile {
+	struct openfile *next;
+	uint64_t id;
+	int fd;				/* ours, on the same open file */
+	unsigned int dev_major, dev_minor;
+	uint64_t inode;
+	bool used;			/* while pruning */
+};
+
+static uint64_t last_id;	/* numbers are never used again: areas outlive processes by fork */
+
+static bool is_same(const struct openfile *file, pid_t tid, int fd,
+		    const struct vma_backing *backing)
+{
+	return file->inode == backing->inode && file->dev_major == backing->dev_major &&
+	       file->dev_minor == backing->dev_minor &&
+	       syscall(SYS_kcmp, getpid(), tid, KCMP_FILE, file->fd, fd) == 0;
+}
+
+/* A descriptor of our own on the open file @fd of the process of @tid; -1 if there is no way. */
+static int take_descriptor(pid_t pid, pid_t tid, int fd)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, tid, tid == pid ? 0 : PIDFD_THREAD);
+	int own;
+
+	/* Before Linux 6.9 only of the thread that leads; they mostly share their descriptors. */
+	if (pidfd < 0)
+		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return -1;
+	own = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	close(pidfd);
+	return own;
+}
+
+static struct openfile *add(struct openfiles *files, int fd)
+{
+	struct openfile *file = fd >= 0 ? calloc(1, sizeof(*file)) : NULL;
+
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	file->fd = fd;
+	file->next = files->first;
+	files->first = file;
+	return file;
+}
+
+uint64_t openfile_id(struct openfiles *files, pid_t pid, pid_t tid, int fd,
+		     const struct vma_backing *backing)
+{
+	struct openfile *file;
+
+	for (file = files->first; file; file = file->next)
+		if (is_same(file, tid, fd, backing))
+			return file->id;
+	file = add(files, take_descriptor(pid, tid, fd));
+	if (!file)
+		return 0;
+	file->id = ++last_id;
+	file->dev_major = backing->dev_major;
+	file->dev_minor = backing->dev_minor;
+	file->inode = backing->inode;
+	return file->id;
+}
+
+static void mark_used(struct openfiles *files, uint64_t id)
+{
+	for (struct openfile *file = files->first; file; file = file->next)
+		if (file->id == id) {
+			file->used = true;
+			return;
+		}
+}
+
+void openfile_prune(struct openfiles *files, const struct vmspace *space)
+{
+	struct openfile **link = &files->first;
+	struct vma_info info;
+
+	for (struct openfile *file = files->first; file; file = file->next)
+		file->used = false;
+	for (unsigned long at = 0; vmspace_next(space, at, &info); at = info.end)
+		if (info.backing.file_id)
+			mark_used(files, info.backing.file_id);
+	while (*link) {
+		struct openfile *file = *link;
+
+		if (file->used) {
+			link = &file->next;
+			continue;
+		}
+		*link = file->next;
+		close(file->fd);
+		free(file);
+	}
+}
+
+void openfile_copy(struct openfiles *child, const struct openfiles *parent)
+{
+	for (const struct openfile *from = parent->first; from; from = from->next) {
+		struct openfile *file = add(child, fcntl(from->fd, F_DUPFD_CLOEXEC, 3));
+
+		if (!file)
+			continue;
+		file->id = from->id;
+		file->dev_major = from->dev_major;
+		file->dev_minor = from->dev_minor;
+		file->inode = from->inode;
+	}
+}
+
+void openfile_clear(struct openfiles *files)
+{
+	while (files->first) {
+		struct openfile *file = files->first;
+
+		files->first = file->next;
+		close(file->fd);
+		free(file);
+	}
+}

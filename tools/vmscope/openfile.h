@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which open file a descriptor stands for. Linux joins neighbouring areas of a file only if they
+ * were mapped through the same open file, whatever its path; the kernel shows that nowhere but
+ * in kcmp(2), which wants a descriptor on either side.
+ *
+ * So a descriptor of each open file that is mapped is kept here, exactly as long as it is mapped:
+ * the mapping itself keeps the file open for that time, so nobody can tell (locks, close events).
+ */
+#ifndef VMSCOPE_OPENFILE_H
+#define VMSCOPE_OPENFILE_H
+
+#include <mapletree/vmspace.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct openfile;
+
+/* The open files of one address space. */
+struct openfiles {
+	struct openfile *first;
+};
+
+/*
+ * The number of the open file behind descriptor @fd of thread @tid of @pid, whose device and inode @backing tells:
+ * the same for the same open file. 0 if that cannot be told (no memory, Linux before 5.6).
+ */
+uint64_t openfile_id(struct openfiles *files, pid_t pid, pid_t tid, int fd,
+		     const struct vma_backing *backing);
+
+/* Forgets the open files that no area of @space maps any more. */
+void openfile_prune(struct openfiles *files, const struct vmspace *space);
+
+/* After a fork: the child maps what its parent maps. What cannot be copied is left out. */
+void openfile_copy(struct openfiles *child, const struct openfiles *parent);
+
+/* Forgets all. */
+void openfile_clear(struct openfiles *files);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The passage of a thread through a call: one at a time in each address space.
+ *
+ * The cost: a call that changes an address space takes two stops, four switches between processes;
+ * threads of one space that make such calls at the same time wait for each other. All other calls,
+ * page faults and computing run on as ever.
+ */
+#include "passage.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "filter.h"
+#include "interrupt.h"
+#include "mirror.h"
+
+/* How long a call may hold up others of its address space before they are let in beside it. */
+enum { PATIENCE_MS = 500 };
+
+static bool is_memory_call(const struct call *call)
+{
+	return !call_is_birth(call->kind) && !call_is_exec(call->kind);
+}
+
+/* @task owns its space and stands at the entry of its call. */
+static void begin_call(struct tracer *tracer, struct task *task)
+{
+	struct log_who who = tracer_who(task);
+	struct space *space = task->space;
+
+	if (call_is_exec(task->call.kind)) {
+		/* It may wait for other threads to end: nobody waits for it. */
+		mirror_before_exec(space->mirror, &who);
+		space_release(space);
+		task->state = TASK_RUNNING;
+	} else if (is_memory_call(&task->call)) {
+		mirror_begin(space->mirror, &who, &task->call, task->pending);
+		/* Nobody else can come between: no need to stop again at its exit. */
+		if (space->tasks == 1 && !tracer->attached &&
+		    mirror_foresees(space->mirror, &task->call, task->pending))
+			passage_leave(tracer, task, true, 0);
+	}
+	tracer_resume(tracer, task, 0);
+}
+
+void passage_admit(struct tracer *tracer, struct space *space)
+{
+	struct task *task;
+
+	while ((task = space_next(space)))
+		begin_call(tracer, task);
+}
+
+static bool clone3_shares_memory(const struct task *task)
+{
+	uint64_t flags = 0;
+
+	kernel_read_memory(task->tid, task->call.args[0], &flags, sizeof(flags));
+	return flags & CLONE_VM;
+}
+
+/* A call of the table has been entered. Returns true if the thread must not be resumed now. */
+static bool enter_call(struct tracer *tracer, struct task *task, const struct call_kind *kind,
+		       const uint64_t args[6])
+{
+	if (!tracer_follows(task))
+		return false;
+	task->call = (struct call){ .kind = kind };
+	memcpy(task->call.args, args, sizeof(task->call.args));
+	if (kind->id == CALL_CLONE3 && clone3_shares_memory(task))
+		return false;
+	if (!task->pending)
+		task->pending = calloc(1, sizeof(*task->pending));
+	if (!task->pending) {
+		session_fail(tracer->session, "out of memory");
+		return false;
+	}
+	if (space_enter(task->space, task))
+		begin_call(tracer, task);
+	if (task->space->waiting)
+		interrupt_tick(true);
+	return true;
+}
+
+/* A setrlimit() or personality() has succeeded, perhaps for another process. */
+static void limits_changed(struct tracer *tracer, const struct task *task)
+{
+	pid_t target = task->tgid;
+	struct task *other;
+
+	if (task->call.kind->id == CALL_PRLIMIT && task->call.args[0] != 0)
+		target = (pid_t)task->call.args[0];
+	other = task_in_group(&tracer->tasks, target, NULL);
+	if (other && tracer_follows(other))
+		mirror_limits(other->space->mirror, target);
+}
+
+/* Its thread has been killed before it could be seen whether the call has had an effect. */
+static void note_lost(struct tracer *tracer, const struct task *task)
+{
+	struct log_who who = tracer_who(task);
+	struct json_object *detail = json_object_new_object();
+	char text[256];
+
+	tracer->session->totals.lost++;
+	call_format(&task->call, false, text, sizeof(text));
+	json_object_object_add(detail, "call", json_object_new_string(text));
+	json_object_object_add(detail, "result", json_object_new_int64(task->call.result));
+	log_event(tracer->session, "lost", &who, detail);
+}
+
+void passage_leave(struct tracer *tracer, struct task *task, bool completed, int64_t result)
+{
+	struct log_who who = tracer_who(task);
+	struct space *space = task->space;
+	enum call_id id = task->call.kind->id;
+
+	task->state = TASK_RUNNING;
+	task->call.result = result;
+	if (is_memory_call(&task->call)) {
+		if (!completed)
+			note_lost(tracer, task);
+		if (completed)
+			mirror_end(space->mirror, &who, &task->call, task->pending,
+				   space->tasks == 1);
+		else
+			mirror_lost(space->mirror, task->pending);
+	}
+	if (completed && result >= 0 &&
+	    (id == CALL_SETRLIMIT || id == CALL_PRLIMIT || id == CALL_PERSONALITY))
+		limits_changed(tracer, task);
+	if (space->owner == task)
+		space_release(space);
+}
+
+void passage_relieve(struct tracer *tracer)
+{
+	struct timespec now;
+	bool waiting = false;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	for (struct space *space = tracer->tasks.spaces; space; space = space->next) {
+		long held_ms = (now.tv_sec - space->owned_since.tv_sec) * 1000 +
+			       (now.tv_nsec - space->owned_since.tv_nsec) / 1000000;
+
+		if (space->waiting && space->owner && held_ms >= PATIENCE_MS) {
+			tracer->session->totals.overlaps++;
+			space_release(space);
+			passage_admit(tracer, space);
+		}
+		waiting |= space->waiting != NULL;
+	}
+	if (!waiting)
+		interrupt_tick(false);
+}
+
+/* A memory call by a door that the mirror does not watch: 32-bit or x32. */
+static void foreign_call(struct task *task)
+{
+	if (tracer_follows(task))
+		mirror_give_up(task->space->mirror,
+			       "it makes memory calls through the 32-bit entry");
+}
+
+/*
+ * A filter of the program's own asks for a tracer. Without one, as if vmscope were not there, the
+ * kernel skips the call and answers ENOSYS.
+ */
+static void refuse_call(const struct task *task)
+{
+#if defined(__x86_64__)
+	ptrace(PTRACE_POKEUSER, task->tid, 8 * 15 /* orig_rax */, -1L);
+	ptrace(PTRACE_POKEUSER, task->tid, 8 * 10 /* rax */, (long)-ENOSYS);
+#else
+	(void)task;
+#endif
+}
+
+void passage_stop(struct tracer *tracer, struct task *task)
+{
+	struct __ptrace_syscall_info info;
+	const struct call_kind *kind = NULL;
+	bool held = false;
+
+	if (!tracer_read_call(task->tid, &info))
+		return; /* killed meanwhile; its end will be reported */
+	switch (info.op) {
+	case PTRACE_SYSCALL_INFO_SECCOMP:
+		if (info.seccomp.ret_data == FILTER_MARK)
+			kind = call_find(info.seccomp.nr);
+		else if (info.seccomp.ret_data == FILTER_MARK_FOREIGN)
+			foreign_call(task);
+		else
+			refuse_call(task);
+		if (kind)
+			held = enter_call(tracer, task, kind, (const uint64_t *)info.seccomp.args);
+		break;
+	case PTRACE_SYSCALL_INFO_ENTRY:
+		kind = task->state == TASK_IN_CALL ? NULL : call_find(info.entry.nr);
+		if (kind && call_passes(kind, (const uint64_t *)info.entry.args))
+			held = enter_call(tracer, task, kind, (const uint64_t *)info.entry.args);
+		break;
+	case PTRACE_SYSCALL_INFO_EXIT:
+		if (task->state == TASK_IN_CALL) {
+			struct space *space = task->space;
+
+			passage_leave(tracer, task, true, info.exit.rval);
+			tracer_resume(tracer, task, 0);
+			passage_admit(tracer, space);
+			held = true;
+		}
+		break;
+	}
+	if (!held)
+		tracer_resume(tracer, task, 0);
+}

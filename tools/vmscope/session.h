@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What one run of "vmscope trace" knows: its options, where it writes, and what it has counted. */
+#ifndef VMSCOPE_SESSION_H
+#define VMSCOPE_SESSION_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "call.h"
+#include "options.h"
+
+struct log;
+struct dump;
+
+struct totals {
+	unsigned long processes, threads;	/* seen; a process's first thread counts as one */
+	unsigned long execs, forks;
+	unsigned long calls;			/* mirrored; == sum of by_kind */
+	unsigned long by_kind[CALL_KINDS];
+	unsigned long checks;			/* comparisons of all areas with the kernel's maps */
+	unsigned long flag_checks;		/* of these, also of flags and counters (smaps, status) */
+	unsigned long differences;		/* reported */
+	unsigned long stack_growths;		/* areas that page faults extended downwards */
+	unsigned long renames;			/* mapped files that changed their path */
+	unsigned long raced;			/* calls that a first page fault beside them decided */
+	unsigned long overlaps;			/* calls that were let in beside a blocked one */
+	unsigned long lost;			/* calls cut off by the end of their thread */
+	unsigned long unfollowed;		/* processes that could not be mirrored */
+	unsigned long areas, areas_peak;	/* at the ends of processes together; most in one */
+	unsigned long tree_nodes, tree_bytes;	/* of the mirror with most areas, at the end or exec */
+	unsigned int tree_height;
+	unsigned long merges, splits, questions;
+};
+
+struct session {
+	const struct options *options;
+	struct totals totals;
+	struct log *log;	/* NULL: none */
+	struct dump *dump;	/* NULL: none */
+	bool failed;		/* vmscope cannot go on; the message is printed */
+};
+
+/* Prints "vmscope: ..." to standard error, one line. */
+void session_say(const struct session *session, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The same, and marks the session as failed. */
+void session_fail(struct session *session, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

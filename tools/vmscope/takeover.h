@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Taking over an address space from the kernel: after an exec, and when attaching. */
+#ifndef VMSCOPE_TAKEOVER_H
+#define VMSCOPE_TAKEOVER_H
+
+#include <mapletree/vmspace.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * Fills the empty @space with what /proc/@tid says (smaps, stat, status). @attach: the process
+ * has run for a while, and may have been copied by fork. The thread must be stopped.
+ * Returns 0 or -errno.
+ */
+int takeover_read(struct vmspace *space, pid_t tid, bool attach);
+
+#endif
