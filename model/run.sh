@@ -1,0 +1,80 @@
+#!/bin/sh
+# Checks the Promela model of publishing and retiring: every scenario must hold, and with each
+# fault put in the model must notice it. Usage: run.sh [DIRECTORY FOR WHAT IS BUILT [SCENARIO]]
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+out=${1:-build/spin}
+only=${2:-} # a scenario
+passed=0
+failed=0
+
+for tool in spin gcc; do
+	command -v $tool >/dev/null || {
+		echo "model-check needs $tool: apt-get install $tool" >&2
+		exit 2
+	}
+done
+mkdir -p "$out"
+cd "$out"
+
+# verify EXPECTED_ERRORS NAME SPIN_DEFINES...
+verify()
+{
+	expected=$1
+	name=$2
+	shift 2
+	case $name in "$only"*) ;; *) return ;; esac
+	rm -f pan* _spin_nvr.tmp
+	spin -a "$@" "$here/publish.pml" >spin.log 2>&1 || {
+		cat spin.log
+		exit 1
+	}
+	gcc -O1 -w -DSAFETY -DCOLLAPSE -DVECTORSZ=4096 -DMEMLIM=4096 -o pan pan.c
+	./pan -m2000000 -w24 >pan.log 2>&1 || true
+	errors=$(sed -n 's/.*errors: \([0-9]*\).*/\1/p' pan.log)
+	states=$(sed -n 's/ *\([0-9]*\) states, stored.*/\1/p' pan.log)
+	why=$(sed -n 's/^pan:1: \(.*\) (at depth.*/\1/p' pan.log)
+	if [ "$errors" = "$expected" ] && ! grep -qE 'max search depth|out of memory|VECTORSZ' pan.log; then
+		passed=$((passed + 1))
+		verdict=ok
+	else
+		failed=$((failed + 1))
+		verdict=FAILED
+		[ "$expected" = 0 ] && spin -t "$@" -p "$here/publish.pml" >"$name.trail.txt" 2>&1 || true
+	fi
+	echo "$verdict  $name: $states states${why:+; noticed: $why}"
+}
+
+for scenario in VALUE GROW ROOT SLOT SUBTREE PIVOT TAIL GAPS REUSE; do
+	verify 0 "$scenario" -DSCENARIO=$scenario
+	[ $scenario = GAPS ] || verify 0 "$scenario, iteration" -DSCENARIO=$scenario -DITERATE
+done
+while read -r fault scenario more; do
+	# shellcheck disable=SC2086 # more: words
+	verify 1 "$scenario with $fault" -DSCENARIO=$scenario -DFAULT_$fault $more
+done <<'END'
+PUBLISH_FIRST ROOT
+RELAXED_PUBLISH ROOT
+RELAXED_PUBLISH GROW
+RELAXED_PUBLISH SUBTREE
+RELAXED_LOAD ROOT
+RELAXED_LOAD SUBTREE
+NO_GRACE ROOT
+NO_GRACE SUBTREE
+NO_GRACE REUSE
+RETIRE_FIRST ROOT
+RETIRE_FIRST SUBTREE
+NO_VERSION PIVOT
+NO_VERSION TAIL
+RELAXED_PUBLISH PIVOT
+NO_VERSION_CHECK PIVOT
+NO_VERSION_CHECK TAIL
+NO_FENCE PIVOT
+NO_FENCE TAIL
+FILL_BEFORE_DIVIDE TAIL
+JOIN_BEFORE_CLEAR TAIL
+TRUST_GAP GAPS
+END
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

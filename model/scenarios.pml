@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scenarios.pml - the writer: one scenario per kind of write. What begins a write notes the state that
+ * the tree will be in; entries are 1 .. 7.
+ */
+
+#define FIRST_READER 2
+
+inline begin()
+{
+	byte c;
+
+	for (c : 0 .. CELLS - 1) {
+		start[c] = POISON
+	}
+	c = 0;
+	start[0] = 0;
+#if SCENARIO == VALUE
+	/* nothing -> an entry at 0 -> another -> nothing */
+#elif SCENARIO == GROW
+	begin_leaf(0, 0, 1, 1, 2, 3, 2);
+	start[0] = LEAF(0);
+	content[0] = 1; content[1] = 2; content[2] = 3; content[3] = 3; content[4] = 3;
+#elif SCENARIO == ROOT
+	begin_leaf(0, 1, MAX, 1, 2, 0, 1);
+	start[0] = LEAF(0);
+	content[0] = 1; content[1] = 1; content[2] = 2; content[3] = 2; content[4] = 2;
+#elif SCENARIO == PIVOT
+	begin_leaf(0, 0, 1, 1, 2, 3, 2);
+	start[0] = LEAF(0);
+	content[0] = 1; content[1] = 2; content[2] = 3; content[3] = 3; content[4] = 3;
+#elif SCENARIO == TAIL
+	begin_leaf(0, 0, MAX, 1, 0, 0, 1);
+	start[0] = LEAF(0);
+	content[0] = 1;
+#elif SCENARIO == SUBTREE
+	begin_leaf(0, 0, MAX, 1, 0, 0, 0);
+	begin_leaf(1, MAX, MAX, 2, 0, 0, 0);
+	begin_leaf(2, 2, MAX, 3, 4, 0, 1);
+	begin_inner(3, 0, LEAF(0), LEAF(1));
+	begin_inner(4, 1, INNER(3), LEAF(2));
+	start[0] = INNER(4);
+	content[0] = 1; content[1] = 2; content[2] = 3; content[3] = 4; content[4] = 4;
+#elif SCENARIO == GAPS
+	begin_leaf(0, 0, MAX, 1, 2, 0, 1);
+	begin_leaf(1, 2, MAX, 3, 0, 0, 1);
+	begin_inner(2, 1, LEAF(0), LEAF(1));
+	start[GAP(2, 0)] = 0;
+	start[GAP(2, 1)] = 2;
+	start[0] = INNER(2);
+	content[0] = 1; content[1] = 2; content[2] = 3;
+#else
+	begin_leaf(0, 0, MAX, 1, 2, 0, 1);
+	begin_leaf(1, 2, MAX, 3, 4, 0, 1);
+	begin_inner(2, 1, LEAF(0), LEAF(1));
+	start[0] = INNER(2);
+	content[0] = 1; content[1] = 2; content[2] = 3; content[3] = 4; content[4] = 4;
+#endif
+}
+
+/* PUBLISH_VALUE: the root word alone. */
+inline write_values()
+{
+	state(5, 0, 0, 0, 0);
+	put(0, 5, PUBLISH);
+	state(6, 0, 0, 0, 0);
+	put(0, 6, PUBLISH);
+	state(0, 0, 0, 0, 0);
+	put(0, 0, PUBLISH)
+}
+
+/* PUBLISH_ROOT: a node takes the place of the root node; then of nothing, by PUBLISH_VALUE. */
+inline write_root()
+{
+	state(1, 5, 2, 2, 2);
+#ifdef FAULT_PUBLISH_FIRST
+	put(0, LEAF(1), PUBLISH);
+	fill_leaf(1, 0, 1, 1, 5, 2, 2);
+#elif defined(FAULT_RETIRE_FIRST)
+	retire(0);
+	fill_leaf(1, 0, 1, 1, 5, 2, 2);
+	put(0, LEAF(1), PUBLISH);
+#else
+	fill_leaf(1, 0, 1, 1, 5, 2, 2);
+	put(0, LEAF(1), PUBLISH);
+#endif
+	retire(0);
+	state(0, 0, 0, 0, 0);
+	put(0, 0, PUBLISH);
+	retire(1)
+}
+
+/* PUBLISH_GROW: a root above two leaves takes the place of a full leaf. */
+inline write_grow()
+{
+	state(1, 2, 3, 5, 5);
+	fill_leaf(1, 0, MAX, 1, 2, 0, 1);
+	fill_leaf(2, 2, MAX, 3, 5, 0, 1);
+	fill_inner(3, 1, LEAF(1), LEAF(2));
+	put(0, INNER(3), PUBLISH);
+	retire(0)
+}
+
+/* PUBLISH_SLOT: an entry in a live leaf, twice. */
+inline write_slot()
+{
+	state(1, 5, 3, 4, 4);
+	raise_version(0, 1, 1);
+	put(SLT(0, 1), 5, PUBLISH);
+	state(1, 6, 3, 4, 4);
+	raise_version(0, 2, 1);
+	put(SLT(0, 1), 6, PUBLISH)
+}
+
+/* PUBLISH_SLOT of an inner node: the subtree below is replaced and retired as a whole. */
+inline write_subtree()
+{
+	state(5, 6, 3, 4, 4);
+	fill_leaf(5, MAX, MAX, 5, 0, 0, 0);
+	fill_leaf(6, MAX, MAX, 6, 0, 0, 0);
+	fill_inner(7, 0, LEAF(5), LEAF(6));
+#ifdef FAULT_RETIRE_FIRST
+	retire(3);
+	retire(0);
+	retire(1);
+#endif
+	put(SLT(4, 0), INNER(7), PUBLISH);
+	atomic {
+		retire(3);
+		retire(0);
+		retire(1)
+	}
+}
+
+/* PUBLISH_PIVOT: the boundaries of a range move one after the other. */
+inline move_boundary(version, offset, pivot)
+{
+	raise_version(0, version, 2);
+	put(PIV(0, offset), pivot, PUBLISH)
+}
+
+inline write_pivot()
+{
+	state(1, 2, 2, 3, 3);
+	move_boundary(1, 1, 2);
+	state(1, 1, 2, 3, 3);
+	move_boundary(2, 0, 1);
+	state(1, 1, 2, 2, 3);
+	move_boundary(3, 1, 3)
+}
+
+/* PUBLISH_TAIL: an entry comes into the gap that ends a leaf, goes, another comes. */
+inline write_tail()
+{
+	state(1, 0, 5, 0, 0);
+#ifdef FAULT_FILL_BEFORE_DIVIDE
+	raise_version(0, 1, 3);
+	put(SLT(0, 2), 5, PUBLISH);
+	raise_version(0, 2, 3);
+	put(PIV(0, 2), 2, PUBLISH);
+	raise_version(0, 3, 3);
+	put(PIV(0, 1), 1, PUBLISH);
+#else
+	raise_version(0, 1, 3);
+	put(PIV(0, 1), 1, PUBLISH);
+	raise_version(0, 2, 3);
+	put(PIV(0, 2), 2, PUBLISH);
+	raise_version(0, 3, 3);
+	put(SLT(0, 2), 5, PUBLISH);
+#endif
+	state(1, 0, 0, 0, 0);
+#ifdef FAULT_JOIN_BEFORE_CLEAR
+	raise_version(0, 4, 3);
+	put(PIV(0, 2), MAX, PUBLISH);
+	raise_version(0, 5, 1);
+	put(PIV(0, 1), MAX, PUBLISH);
+	raise_version(0, 6, 1);
+	put(SLT(0, 2), 0, PUBLISH);
+#else
+	raise_version(0, 4, 3);
+	put(SLT(0, 2), 0, PUBLISH);
+	raise_version(0, 5, 1);
+	put(PIV(0, 2), MAX, PUBLISH);
+	raise_version(0, 6, 1);
+	put(PIV(0, 1), MAX, PUBLISH);
+#endif
+	state(1, 6, 6, 0, 0);
+	raise_version(0, 7, 2);
+	put(PIV(0, 1), 2, PUBLISH);
+	raise_version(0, 8, 2);
+	put(SLT(0, 1), 6, PUBLISH)
+}
+
+/* Gap words follow a write with relaxed stores; they guide a search and decide nothing. */
+inline write_gaps()
+{
+	state(1, 2, 3, 5, 5);
+	raise_version(1, 1, 1);
+	put(SLT(1, 1), 5, PUBLISH);
+	put(GAP(2, 1), 0, false);
+	state(1, 0, 3, 5, 5);
+	raise_version(0, 1, 1);
+	put(SLT(0, 1), 0, PUBLISH);
+	put(GAP(2, 0), 1, false);
+	state(0, 0, 3, 5, 5);
+	fill_leaf(3, MAX, MAX, 0, 0, 0, 0);
+	put(GAP(2, 0), 2, false);
+	put(SLT(2, 0), LEAF(3), PUBLISH);
+	retire(0)
+}
+
+/* A leaf is replaced, freed, and its memory becomes the next leaf. */
+inline write_reuse()
+{
+	state(1, 5, 3, 4, 4);
+	fill_leaf(3, 0, MAX, 1, 5, 0, 1);
+	put(SLT(2, 0), LEAF(3), PUBLISH);
+	retire(0);
+	freed[0];
+	freed[0] = false;
+	state(6, 5, 3, 4, 4);
+	fill_leaf(0, 0, MAX, 6, 5, 0, 1);
+	put(SLT(2, 0), LEAF(0), PUBLISH);
+	retire(3)
+}
+
+active proctype writer()
+{
+	atomic {
+		begin();
+		run reader()
+	}
+#if SCENARIO == VALUE
+	write_values()
+#elif SCENARIO == GROW
+	write_grow()
+#elif SCENARIO == ROOT
+	write_root()
+#elif SCENARIO == SLOT
+	write_slot()
+#elif SCENARIO == SUBTREE
+	write_subtree()
+#elif SCENARIO == PIVOT
+	write_pivot()
+#elif SCENARIO == TAIL
+	write_tail()
+#elif SCENARIO == GAPS
+	write_gaps()
+#else
+	write_reuse()
+#endif
+}
