@@ -170,9 +170,10 @@ static bool changes_flags(int advice)
 }
 
 static long advise_part(struct vmspace *space, struct vma *vma, unsigned long start,
-			unsigned long end, int advice)
+			unsigned long end, void *arg)
 {
 	struct edit_want want = edit_same(vma);
+	int advice = *(int *)arg;
 	long err;
 
 	if (sealed_against(vma, advice))
@@ -184,30 +185,6 @@ static long advise_part(struct vmspace *space, struct vma *vma, unsigned long st
 		return err;
 	err = edit_change(space, vma, start, end, &want);
 	return err == -ENOMEM && !space->out->out_of_memory ? -EAGAIN : err;
-}
-
-static long advise_range(struct vmspace *space, unsigned long start, unsigned long end, int advice)
-{
-	long hole = 0;
-
-	while (start < end) {
-		struct vma *vma = find_first(space, start);
-		unsigned long stop;
-		long err;
-
-		if (!vma || vma->start >= end)
-			return -ENOMEM;
-		if (vma->start > start) {
-			hole = -ENOMEM;
-			start = vma->start;
-		}
-		stop = vma->end < end ? vma->end : end;
-		err = advise_part(space, vma, start, stop, advice);
-		if (err)
-			return err;
-		start = stop;
-	}
-	return hole;
 }
 
 static long populate(struct vmspace *space, unsigned long start, unsigned long end, int advice)
@@ -247,7 +224,7 @@ long advise_call(struct vmspace *space, struct vmspace_request *req)
 	if (advice == MADV_POPULATE_READ || advice == MADV_POPULATE_WRITE)
 		result = populate(space, start, start + length, advice);
 	else
-		result = advise_range(space, start, start + length, advice);
+		result = edit_each(space, start, start + length, advise_part, &advice);
 	/* Errors of the pages or the file (EIO, EBUSY ...) leave the areas alone. */
 	if (!result && space->host_error && !changes_flags(advice))
 		return space_fail(space, space->host_error, "refused by the host");

@@ -321,3 +321,30 @@ int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start)
 	space_event(space, VMSPACE_EVENT_GROW, start, vma->end, old);
 	return 0;
 }
+
+long edit_each(struct vmspace *space, unsigned long start, unsigned long end,
+	       long (*part)(struct vmspace *space, struct vma *vma, unsigned long start,
+			    unsigned long end, void *arg),
+	       void *arg)
+{
+	long hole = 0;
+
+	while (start < end) {
+		struct vma *vma = find_first(space, start);
+		unsigned long stop;
+		long err;
+
+		if (!vma || vma->start >= end)
+			return -ENOMEM;
+		if (vma->start > start) {
+			hole = -ENOMEM;
+			start = vma->start;
+		}
+		stop = vma->end < end ? vma->end : end;
+		err = part(space, vma, start, stop, arg);
+		if (err)
+			return err;
+		start = stop;
+	}
+	return hole;
+}

@@ -41,6 +41,15 @@ int edit_remove(struct vmspace *space, unsigned long start, unsigned long end);
 int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool merge_right);
 int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start);
 
+/*
+ * Call `part` for each area's part of [start, end), until one returns an error. Holes are passed over;
+ * Linux then answers -ENOMEM at the end, though all parts were done. Returns 0 or the error.
+ */
+long edit_each(struct vmspace *space, unsigned long start, unsigned long end,
+	       long (*part)(struct vmspace *space, struct vma *vma, unsigned long start,
+			    unsigned long end, void *arg),
+	       void *arg);
+
 /* The same as edit_split() for callers that have checked max_map_count, or need not. */
 int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long at);
 

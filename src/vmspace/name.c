@@ -27,9 +27,10 @@ static long check_name(const char *name)
 }
 
 static long name_part(struct vmspace *space, struct vma *vma, unsigned long start,
-		      unsigned long end, struct anon_name *name)
+		      unsigned long end, void *arg)
 {
 	struct edit_want want = edit_same(vma);
+	struct anon_name *name = arg;
 
 	if (vma->backing && vma->backing->is.kind != VMA_BACKING_SHMEM)
 		return -EBADF;
@@ -37,31 +38,6 @@ static long name_part(struct vmspace *space, struct vma *vma, unsigned long star
 		return 0;
 	want.name = name;
 	return edit_change(space, vma, start, end, &want);
-}
-
-static long name_range(struct vmspace *space, unsigned long start, unsigned long end,
-		       struct anon_name *name)
-{
-	long hole = 0;
-
-	while (start < end) {
-		struct vma *vma = find_first(space, start);
-		unsigned long stop;
-		long err;
-
-		if (!vma || vma->start >= end)
-			return -ENOMEM;
-		if (vma->start > start) {
-			hole = -ENOMEM;
-			start = vma->start;
-		}
-		stop = vma->end < end ? vma->end : end;
-		err = name_part(space, vma, start, stop, name);
-		if (err)
-			return err;
-		start = stop;
-	}
-	return hole;
 }
 
 long name_call(struct vmspace *space, struct vmspace_request *req)
@@ -88,7 +64,7 @@ long name_call(struct vmspace *space, struct vmspace_request *req)
 		if (!name)
 			return space_no_memory(space);
 	}
-	err = name_range(space, args->addr, args->addr + length, name);
+	err = edit_each(space, args->addr, args->addr + length, name_part, name);
 	anon_name_put(name);
 	return err;
 }
