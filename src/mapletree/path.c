@@ -130,3 +130,15 @@ void path_join_gaps(struct mt_path *path, struct maple_tree *mt, unsigned long *
 	if (walk_again)
 		path_walk(path, mt, *first, *last);
 }
+
+unsigned int path_dropped_children(struct mt_path *path, unsigned int step)
+{
+	const struct mt_step *left = path_left(path, step);
+	const struct mt_step *right = path_right(path, step);
+
+	if (left->kind == KIND_LEAF)
+		return 0;
+	if (step <= path->parted)
+		return right->offset > left->offset ? right->offset - left->offset - 1u : 0;
+	return (unsigned int)(left->end - left->offset + right->offset);
+}

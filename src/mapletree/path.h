@@ -64,4 +64,10 @@ void path_walk(struct mt_path *path, struct maple_tree *mt, unsigned long first,
 void path_join_gaps(struct mt_path *path, struct maple_tree *mt, unsigned long *first,
 		    unsigned long *last);
 
+/*
+ * path_dropped_children - how many children of the nodes at @step lie strictly between the two
+ * sides of @path: a write over all of it drops them with all below them.
+ */
+unsigned int path_dropped_children(struct mt_path *path, unsigned int step);
+
 #endif

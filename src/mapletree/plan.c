@@ -7,8 +7,6 @@
  */
 #include "plan.h"
 
-#include "retire.h"
-
 static void fill_items(struct mt_plan *plan, const struct mt_step *left,
 		       const struct mt_step *right, unsigned long first, unsigned long last,
 		       void *entry)
@@ -37,7 +35,7 @@ static bool covers_all(const struct mt_splice *s)
 	return s->min == 0 && s->max == ULONG_MAX;
 }
 
-/* One of the ranges of the leaf after the write: where it ends, if another follows, and its slot. */
+/* The i-th range of the leaf after the write: where it ends, if another follows, and its slot. */
 static struct mt_item content_item(const struct mt_plan *plan, unsigned int i)
 {
 	const struct mt_splice *s = &plan->level[0];
@@ -185,7 +183,7 @@ static unsigned int count_retired(const struct mt_plan *plan, struct mt_path *pa
 		count += step <= path->parted ? 1 : 2;
 		if (level <= plan->top && plan->level[level].side != SIBLING_NONE)
 			count++;
-		count += retire_dropped_children(path, step);
+		count += path_dropped_children(path, step);
 	}
 	return count;
 }

@@ -99,18 +99,6 @@ static void retire_children(struct maple_tree *mt, const struct mt_step *s, unsi
 		retire_word(mt, (uintptr_t)slot_child(s->node, s->kind, i), reserve);
 }
 
-unsigned int retire_dropped_children(struct mt_path *path, unsigned int step)
-{
-	const struct mt_step *left = path_left(path, step);
-	const struct mt_step *right = path_right(path, step);
-
-	if (left->kind == KIND_LEAF)
-		return 0;
-	if (step <= path->parted)
-		return right->offset > left->offset ? right->offset - left->offset - 1u : 0;
-	return (unsigned int)(left->end - left->offset + right->offset);
-}
-
 void retire_dropped(struct maple_tree *mt, struct mt_path *path, unsigned int step,
 		    struct pool_list *reserve)
 {
@@ -139,7 +127,7 @@ void retire_replaced(struct maple_tree *mt, const struct mt_plan *plan, struct m
 		struct mt_node *left = path_left(path, step)->node;
 		struct mt_node *right = path_right(path, step)->node;
 
-		dropped += retire_dropped_children(path, step);
+		dropped += path_dropped_children(path, step);
 		retire_dropped(mt, path, step, reserve);
 		if (level <= plan->top && plan->level[level].side != SIBLING_NONE)
 			retire_word(mt, (uintptr_t)enode_node(plan->level[level].sibling), reserve);

@@ -15,14 +15,9 @@
 #include "pool.h"
 
 /*
- * retire_dropped_children - how many children of the nodes at @step lie strictly between the
- * two sides of @path: they go with all below them.
- */
-unsigned int retire_dropped_children(struct mt_path *path, unsigned int step);
-
-/*
- * retire_dropped - give up those children. A splice in place, which overwrites the slots that
- * hold them, calls it first; for nodes that are replaced retire_replaced() does. Lock held.
+ * retire_dropped - give up the children that path_dropped_children() counts. A splice in place,
+ * which overwrites the slots that hold them, calls it first; for nodes that are replaced
+ * retire_replaced() does. Lock held.
  */
 void retire_dropped(struct maple_tree *mt, struct mt_path *path, unsigned int step,
 		    struct pool_list *reserve);

@@ -41,8 +41,9 @@ static inline bool walk_read_range(struct ma_state *mas, unsigned int offset, vo
 /*
  * walk_here - the range of the leaf that the cursor stands on, read again; the range that holds
  * index, if the leaf has changed.
- * walk_up, walk_down - to the range that holds last + 1 (index - 1), which exists. All three set the
- * status to active, or find that the tree has no nodes any more: mas->node is NULL then.
+ * walk_up, walk_down - to the range that holds last + 1 (index - 1), which exists.
+ * All three set the status to active, or find that the tree has no nodes any more: mas->node is
+ * NULL then.
  */
 void *walk_here(struct ma_state *mas);
 void *walk_up(struct ma_state *mas);

@@ -42,8 +42,8 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start);
 
 /*
- * Call `part` for each area's part of [start, end), until one returns an error. Holes are passed over;
- * Linux then answers -ENOMEM at the end, though all parts were done. Returns 0 or the error.
+ * Call `part` for each area's part of [start, end), until one returns an error. Holes are passed
+ * over; Linux then answers -ENOMEM at the end, though all parts were done. Returns 0 or the error.
  */
 long edit_each(struct vmspace *space, unsigned long start, unsigned long end,
 	       long (*part)(struct vmspace *space, struct vma *vma, unsigned long start,

@@ -164,18 +164,22 @@ long fork_call(struct vmspace *space, struct vmspace_request *req)
 int vmspace_clone(struct vmspace **out, const struct vmspace *space)
 {
 	struct vmspace *copy;
-	int err = vmspace_create(&copy, &space->config);
+	int err;
 
 	*out = NULL;
+	err = vmspace_create(&copy, &space->config);
 	if (err)
 		return err;
 	inherit(copy, space);
-	/* duplicate() keeps notes in the areas' backings while it works. */
+	/* duplicate() keeps notes in the areas' backings and names while it works. */
 	err = (int)duplicate((struct vmspace *)space, copy, true);
 	if (err) {
 		vmspace_destroy(copy);
 		return err;
 	}
+	/* Of the counters, only this one is more than a sum over the areas. */
+	copy->locked_vm = space->locked_vm;
+	copy->locked_leak = space->locked_leak;
 	copy->default_flags = space->default_flags;
 	copy->era = space->era;
 	memcpy(copy->requests, space->requests, sizeof(copy->requests));

@@ -115,6 +115,9 @@ void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone)
 {
 	struct vma *vma;
 
+	/* 0 is not the name of one: areas without would get one, or lose theirs. */
+	if (!keep || !gone)
+		return;
 	for (vma = find_first(space, 0); vma; vma = find_first(space, vma->end))
 		if (vma->anon_id == gone)
 			vma->anon_id = keep;
