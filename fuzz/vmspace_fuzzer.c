@@ -305,7 +305,26 @@ static void keep_child(struct world *world, struct vmspace *child)
 	world->space[to] = child;
 }
 
-/* What a kernel may have answered: an error, or a free place of the arena for what is mapped. */
+/* What no kernel answers, but a host may: beside, over or inside what is there; any word. */
+static long take_nonsense(struct world *world, const struct vmspace_request *req)
+{
+	struct input *in = &world->in;
+	unsigned int kind = input_byte(in);
+	unsigned long task_size = vmspace_config(world->space[world->index])->task_size;
+
+	switch (kind % 8) {
+	case 0: return (long)(take_address(world) + kind);
+	case 1: return (long)(task_size - kind / 8 * PAGE);
+	case 2: return (long)(req->mremap.addr + kind / 8 * PAGE); /* of any request: its address */
+	case 3: return (long)(req->mremap.addr - kind / 8 * PAGE);
+	case 4: return (long)take_word(in);
+	case 5: return (long)-PAGE - kind / 8;
+	case 6: return kind / 8;
+	default: return (long)take_address(world);
+	}
+}
+
+/* What a host may have answered: an error, a free place of the arena, nonsense. */
 static long take_host_result(struct world *world, const struct vmspace_request *req)
 {
 	struct vmspace *space = world->space[world->index];
@@ -316,6 +335,8 @@ static long take_host_result(struct world *world, const struct vmspace_request *
 	struct vmspace_stats stats;
 	struct vma_info info;
 
+	if (kind >= 176)
+		return take_nonsense(world, req);
 	vmspace_stats(space, &stats);
 	switch (req->op) {
 	case VMSPACE_BRK: return (long)stats.brk;
@@ -362,6 +383,41 @@ static void request(struct world *world, unsigned int code)
 		keep_child(world, req.fork.child);
 }
 
+/* A copy fills the next place of a space; it must be the same and stay so when worked on. */
+static void keep_clone(struct world *world)
+{
+	static char ours[1 << 16], theirs[1 << 16];
+	const struct vmspace *space = world->space[world->index];
+	const struct vmspace_request none = { .op = VMSPACE_MUNMAP };
+	struct vmspace_stats a, b;
+	struct vmspace *copy;
+
+	if (vmspace_clone(&copy, space))
+		die("vmspace_clone", "failed");
+	check_space(copy, &none);
+	vmspace_show(space, ours, sizeof(ours));
+	vmspace_show(copy, theirs, sizeof(theirs));
+	vmspace_stats(space, &a);
+	vmspace_stats(copy, &b);
+	if (strcmp(ours, theirs) != 0 || a.locked_vm != b.locked_vm || a.total_vm != b.total_vm ||
+	    a.brk != b.brk || a.mmap_base != b.mmap_base)
+		die("vmspace_clone", "the copy is another one");
+	keep_child(world, copy);
+}
+
+/* Two areas share an anon_vma, or one shares none, whatever was known of them. */
+static void turn_anon(struct world *world, bool join)
+{
+	struct vmspace *space = world->space[world->index];
+	unsigned long addr = take_address(world);
+	struct vma_info one, two;
+
+	if (!join)
+		vmspace_part_anon(space, addr);
+	else if (vmspace_lookup(space, addr, &one) && vmspace_next(space, one.end, &two))
+		vmspace_join_anon(space, one.anon_id, two.anon_id);
+}
+
 /* What changes a space but is no request. */
 static void around(struct world *world, unsigned int code)
 {
@@ -370,7 +426,7 @@ static void around(struct world *world, unsigned int code)
 	struct vmspace_request none = { .op = VMSPACE_MUNMAP };
 	struct vma_backing backing = take_backing(in);
 
-	switch (code % 5) {
+	switch (code < 10 ? code % 5 : code % 3 + 5) {
 	case 0: vmspace_refresh(space); break;
 	case 1: vmspace_identify(space, take_address(world), &backing); break;
 	case 2:
@@ -378,6 +434,9 @@ static void around(struct world *world, unsigned int code)
 			      code & 8 ? &backing : NULL, take_length(in));
 		break;
 	case 3: vmspace_exit(space); break;
+	case 5: keep_clone(world); break;
+	case 6:
+	case 7: turn_anon(world, code & 1); break;
 	default: world->index = (world->index + 1) % SPACES; return;
 	}
 	check_space(space, &none);

@@ -221,9 +221,13 @@ VMSPACE_PUBLIC void vmspace_config_init(struct vmspace_config *config);
 VMSPACE_PUBLIC int vmspace_create(struct vmspace **out, const struct vmspace_config *config);
 
 /*
- * An exact copy of a space, with its configuration and host callbacks: to try a request on. Not a
- * fork: every area stays what it is. The caller's, ended by vmspace_destroy(). O(areas).
- * Returns 0, or -ENOMEM (*out is NULL).
+ * An exact copy of a space, to try a request on: areas, break, counters, configuration, and what
+ * was learned so far. Not a fork: every area stays what it is. *out is the caller's, ended by
+ * vmspace_destroy(), and independent of `space`; strings and anon_ids are copied, but the host
+ * callbacks and their ctx are the same ones. A request gathered on `space` may be completed on
+ * either, or on both (each with its own copy of the request); gathered again on the copy, it
+ * asks the host anew. Not to be called while another thread uses `space`: it keeps notes there.
+ * Returns 0, or -ENOMEM (*out is NULL; `space` is unchanged). O(areas).
  */
 VMSPACE_PUBLIC int vmspace_clone(struct vmspace **out, const struct vmspace *space);
 
@@ -472,9 +476,14 @@ VMSPACE_PUBLIC int vmspace_identify(struct vmspace *space, unsigned long addr,
 
 /*
  * What a mirror that was attached to a live process learns when areas merge or do not: which of them
- * share an anon_vma (`anon_id`) is shown nowhere before.
- * join: two are the same one; what had `gone` has `keep` now. O(areas).
- * part: the area that holds `addr` has one of its own after all.
+ * share an anon_vma (`anon_id`), or have one without a page, is shown nowhere before. Neither call merges or splits areas,
+ * asks the host, needs memory or can fail; the next request sees the new ids.
+ * join: two anon_vmas are the same one: every area that had anon_id `gone` has `keep` now. Ignored
+ *   if either is 0 (no anon_vma), or if no area has `gone`. O(areas).
+ * part: the area that holds `addr`, and it alone, has an anon_vma of its own after all: an anon_id
+ *   that no area has had; one without an anon_vma (anon_id 0) gets one: it had pages once. Ignored
+ *   if there is no area, or one that cannot have an anon_vma (shared, huge pages, special).
+ *   O(log areas).
  */
 VMSPACE_PUBLIC void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone);
 VMSPACE_PUBLIC void vmspace_part_anon(struct vmspace *space, unsigned long addr);

@@ -127,6 +127,6 @@ void vmspace_part_anon(struct vmspace *space, unsigned long addr)
 {
 	struct vma *vma = find_first(space, addr);
 
-	if (vma && vma->start <= addr && vma->anon_id)
+	if (vma && vma->start <= addr && (vma->anon_id || vma_may_have_anon_vma(vma)))
 		vma->anon_id = space->next_anon_id++;
 }

@@ -24,6 +24,10 @@ for kind in ("mmap", "munmap", "mprotect", "mremap", "madvise", "mlock", "mlock2
     assert any(c["call"] == kind for c in calls), kind
 assert summary["checks"] >= summary["calls"] and summary["differences"] == 0
 assert summary["processes"] == 1 and summary["areas_peak"] >= 10 and summary["tree"]["nodes"] >= 1
+# One thread, and started by vmscope: nothing was open.
+for guess in ("raced", "lost_performed", "anon_joined", "anon_parted", "anon_emptied"):
+    assert summary[guess] == 0, guess
+assert not any("guesses" in r for r in log)
 for c in calls:
     assert all(re.fullmatch("0x[0-9a-f]+|0", a) for a in c["args"]), c
     for event in c.get("events", []):

@@ -4,6 +4,7 @@
 #define VMSCOPE_KERNEL_H
 
 #include <mapletree/vmspace.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -25,6 +26,12 @@ struct kernel_view {
 /* Opens the view of the space of thread @tid. Returns 0 or -errno. */
 int kernel_open(struct kernel_view *view, pid_t tid);
 void kernel_close(struct kernel_view *view);
+
+/* Whether an error of the calls below says that the process has ended and its areas are gone. */
+static inline bool kernel_is_gone(int error)
+{
+	return error == -ESRCH || error == -ENOENT;
+}
 
 /* Reads the maps into view->text. Returns 0 or -errno; -ESRCH if the space is gone. */
 int kernel_read_maps(struct kernel_view *view);

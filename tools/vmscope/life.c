@@ -136,9 +136,9 @@ void life_take(struct tracer *tracer, struct task *task, bool attach)
 	} else if (rc != 0 && task->tgid == tracer->root) {
 		session_fail(session, "cannot follow process %d: its maps cannot be read: %s",
 			     (int)task->tgid, strerror(-rc));
-	} else if (rc != 0) {
+	} else if (rc != 0 && !kernel_is_gone(rc)) {
 		session->totals.unfollowed++;
-		session_say(session, "process %d is not followed: its maps cannot be read: %s",
+		session_say("process %d is not followed: its maps cannot be read: %s",
 			    (int)task->tgid, strerror(-rc));
 	}
 }

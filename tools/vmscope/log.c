@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "guess.h"
+
 struct log {
 	FILE *file;
 	int error;		/* -errno of the first write that failed */
@@ -202,8 +204,20 @@ static void add_call(struct json_object *object, const struct call *call)
 		add(object, "result", hex((uint64_t)call->result));
 }
 
+struct json_object *log_guesses(unsigned int guesses)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (int kind = 0; kind < GUESS_KINDS; kind++)
+		if (guesses >> kind & 1)
+			json_object_array_add(array, json_object_new_string(
+						      guess_name((enum guess_kind)kind)));
+	return array;
+}
+
 void log_call(struct session *session, const struct log_who *who, const struct call *call,
-	      const struct vmspace_request *req, enum log_change change, const char *injected)
+	      const struct vmspace_request *req, unsigned int guesses, enum log_change change,
+	      const char *injected)
 {
 	struct json_object *object;
 
@@ -220,6 +234,8 @@ void log_call(struct session *session, const struct log_who *who, const struct c
 		if (req->out.events_lost)
 			add(object, "events_lost", number(req->out.events_lost));
 	}
+	if (guesses)
+		add(object, "guesses", log_guesses(guesses));
 	if (change != LOG_UNKNOWN)
 		add(object, "changed", json_object_new_boolean(change == LOG_CHANGED));
 	if (injected)
@@ -268,7 +284,7 @@ struct json_object *log_summary_object(const struct totals *t, int status)
 		{ "forks", t->forks }, { "calls", t->calls }, { "checks", t->checks },
 		{ "flag_checks", t->flag_checks }, { "differences", t->differences },
 		{ "stack_growths", t->stack_growths }, { "renames", t->renames },
-		{ "raced", t->raced }, { "overlaps", t->overlaps }, { "lost", t->lost },
+		{ "overlaps", t->overlaps }, { "lost", t->lost },
 		{ "unfollowed", t->unfollowed }, { "areas", t->areas },
 		{ "areas_peak", t->areas_peak }, { "merges", t->merges }, { "splits", t->splits },
 		{ "questions", t->questions },
@@ -276,6 +292,8 @@ struct json_object *log_summary_object(const struct totals *t, int status)
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		add(object, numbers[i].key, number(numbers[i].value));
+	for (int kind = 0; kind < GUESS_KINDS; kind++)
+		add(object, guess_name((enum guess_kind)kind), number(t->guesses[kind]));
 	for (size_t i = 0; i < CALL_KINDS; i++)
 		if (t->by_kind[i])
 			add(kinds, call_kinds[i].name, number(t->by_kind[i]));

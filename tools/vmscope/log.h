@@ -37,11 +37,15 @@ void log_event(struct session *session, const char *type, const struct log_who *
 enum log_change { LOG_UNKNOWN, LOG_SAME, LOG_CHANGED };
 
 /*
- * A mirrored call with what it did; @req: NULL if it is not modelled. @injected: NULL or what was
- * done to it on purpose.
+ * A mirrored call with what it did; @req: NULL if it is not modelled. @guesses: the alternatives
+ * kept, a set of 1u << enum guess_kind. @injected: NULL or what was done to it on purpose.
  */
 void log_call(struct session *session, const struct log_who *who, const struct call *call,
-	      const struct vmspace_request *req, enum log_change change, const char *injected);
+	      const struct vmspace_request *req, unsigned int guesses, enum log_change change,
+	      const char *injected);
+
+/* The names of a set of 1u << enum guess_kind, an array of the caller's. */
+struct json_object *log_guesses(unsigned int guesses);
 
 /* A difference; @kernel and @mirror are both sides' maps, or NULL. */
 void log_difference(struct session *session, const struct log_who *who, const struct call *call,

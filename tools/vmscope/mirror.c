@@ -5,7 +5,6 @@
  */
 #include "mirror.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +12,11 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "apply.h"
 #include "check.h"
 #include "dump.h"
 #include "explain.h"
+#include "guess.h"
 #include "inject.h"
 #include "openfile.h"
 #include "takeover.h"
@@ -36,9 +37,8 @@ struct mirror {
 	unsigned int flags_skipped;	/* comparisons of flags since */
 	uint64_t seen_text;		/* hash of the kernel's maps when last seen(), 0: never */
 	struct openfiles files;		/* those that areas map */
-	bool attached;			/* it had mapped files before we came */
-	uint64_t guessed_anon;		/* anon_ids up to this may be the same one twice; 0: none */
-	bool guessed_break;		/* the break is known by its page only */
+	struct guess guess;		/* what is open about it */
+	bool open_break;		/* the break is known by its page only */
 	char command[32];		/* of the process, for messages */
 	unsigned long reported;		/* differences; the mirror has diverged if > 0 */
 	bool silent;			/* no more comparing */
@@ -93,6 +93,7 @@ static struct mirror *new_mirror(struct session *session, pid_t pid)
 		return NULL;
 	mirror->session = session;
 	mirror->view = (struct kernel_view)KERNEL_VIEW_INIT;
+	guess_init(&mirror->guess, session, &mirror->view, &mirror->check);
 	read_command(mirror, pid);
 	return mirror;
 }
@@ -104,6 +105,7 @@ void mirror_free(struct mirror *mirror)
 	vmspace_destroy(mirror->vm);
 	kernel_close(&mirror->view);
 	check_free(&mirror->check);
+	guess_end(&mirror->guess);
 	openfile_clear(&mirror->files);
 	free(mirror);
 }
@@ -122,6 +124,7 @@ static void report(struct mirror *mirror, const struct log_who *who, const struc
 
 	session->totals.differences++;
 	mirror->reported++;
+	mirror->guess.closed = true;
 	if (call)
 		call_format(call, true, text, sizeof(text));
 	log_difference(session, who, call, what, areas ? mirror->view.text : NULL,
@@ -184,6 +187,8 @@ static void compare(struct mirror *mirror, const struct log_who *who, const stru
 	case CHECK_FAILED:
 		if (mirror->check.error == -ENOMEM)
 			session_fail(mirror->session, "out of memory");
+		else if (kernel_is_gone(mirror->check.error))
+			mirror->silent = true; /* killed meanwhile: there are no areas to compare with */
 		else
 			mirror_give_up(mirror, strerror(-mirror->check.error));
 		return;
@@ -223,17 +228,6 @@ static enum log_change observe(struct mirror *mirror)
 	return before == 0 ? LOG_UNKNOWN : before == hash ? LOG_SAME : LOG_CHANGED;
 }
 
-static uint64_t last_anon(const struct vmspace *vm)
-{
-	struct vma_info info;
-	uint64_t last = 0;
-
-	for (unsigned long at = 0; vmspace_next(vm, at, &info); at = info.end)
-		if (info.anon_id > last)
-			last = info.anon_id;
-	return last;
-}
-
 int mirror_take(struct session *session, const struct log_who *who, bool attach,
 		struct mirror **out)
 {
@@ -247,19 +241,18 @@ int mirror_take(struct session *session, const struct log_who *who, bool attach,
 	vmspace_config_init(&config);
 	kernel_read_limits(who->pid, &config);
 	config.host = host_of(mirror);
-	mirror->attached = attach;
-	mirror->guessed_break = attach;
+	mirror->open_break = attach;
 	rc = kernel_open(&mirror->view, who->tid);
 	if (rc == 0)
 		rc = vmspace_create(&mirror->vm, &config);
 	if (rc == 0)
 		rc = takeover_read(mirror->vm, who->tid, attach);
+	if (rc == 0 && attach)
+		rc = guess_attached(&mirror->guess, mirror->vm);
 	if (rc != 0) {
 		mirror_free(mirror);
 		return rc;
 	}
-	if (attach)
-		mirror->guessed_anon = last_anon(mirror->vm);
 	mirror->view.text_current = false;
 	if (session->log)
 		observe(mirror);
@@ -288,7 +281,7 @@ static void identify_file(struct mirror *mirror, const struct log_who *who, cons
 	struct vma_backing *backing = &request->vm.mmap.backing;
 
 	if (request->vm.op != VMSPACE_MMAP || !request->file.is_regular ||
-	    (mirror->attached && was_mapped(mirror, backing)))
+	    (mirror->guess.attached && was_mapped(mirror, backing)))
 		return;
 	backing->file_id = openfile_id(&mirror->files, who->pid, who->tid, (int)call->args[4],
 				       backing);
@@ -314,11 +307,12 @@ static bool may_end_file(const struct mirror *mirror, const struct request *requ
 }
 
 void mirror_begin(struct mirror *mirror, const struct log_who *who, struct call *call,
-		  struct pending *pending)
+		  struct pending *pending, bool alone)
 {
 	struct totals *totals = &mirror->session->totals;
 
 	mirror->view.text_current = false;
+	pending->alone = alone;
 	pending->inject = INJECT_NOTHING;
 	pending->model = request_build(&pending->request, mirror->vm, who->tid, call);
 	call->number = 0;
@@ -364,62 +358,20 @@ bool mirror_foresees(const struct mirror *mirror, const struct call *call,
 	return stats.areas + 1 < config->max_map_count;
 }
 
-/*
- * Its thread was killed inside the call and is gone: performed, or not? Where others still use the
- * space, the kernel's maps tell; both are tried, performed on a copy.
- */
-static void settle_lost(struct mirror *mirror, struct vmspace_request *req)
+unsigned int mirror_lost(struct mirror *mirror, struct pending *pending, bool alone)
 {
-	struct vmspace *performed;
+	unsigned int guesses = 0;
 
-	mirror->view.text_current = false;
-	if (check_areas(&mirror->check, mirror->vm, &mirror->view) != CHECK_AREAS)
-		return;
-	if (vmspace_clone(&performed, mirror->vm) != 0) {
-		session_fail(mirror->session, "out of memory");
-		return;
-	}
-	vmspace_complete(performed, req);
-	if (check_areas(&mirror->check, performed, &mirror->view) == CHECK_EQUAL) {
-		vmspace_destroy(mirror->vm);
-		mirror->vm = performed;
-	} else {
-		vmspace_destroy(performed);
-	}
-}
-
-void mirror_lost(struct mirror *mirror, struct pending *pending)
-{
 	if (pending->model == REQUEST_MADE) {
-		if (mirror->reported == 0 && !mirror->silent)
-			settle_lost(mirror, &pending->request.vm);
+		mirror->view.text_current = false;
+		if (!alone) {
+			mirror->guess.shared = true;
+			guesses = guess_lost(&mirror->guess, &mirror->vm, &pending->request.vm);
+		}
 		vmspace_abort(mirror->vm, &pending->request.vm);
 	}
 	pending->model = REQUEST_NONE;
-}
-
-/* Device and inode of new shared memory are the kernel's to choose. */
-static void learn_identity(struct mirror *mirror, const struct vmspace_request *req)
-{
-	struct kernel_line line;
-	struct backing_file file;
-
-	if (req->op != VMSPACE_MMAP || req->mmap.backing.kind != VMA_BACKING_SHMEM ||
-	    req->host.result < 0 || kernel_read_maps(&mirror->view) != 0 ||
-	    !kernel_find_line(&mirror->view, (unsigned long)req->host.result, &line))
-		return;
-	backing_of_line(&file, &line);
-	if (file.backing.kind == VMA_BACKING_SHMEM)
-		vmspace_identify(mirror->vm, line.start, &file.backing);
-}
-
-static void apply(struct mirror *mirror, struct vmspace_request *req)
-{
-	vmspace_complete(mirror->vm, req);
-	if (req->out.out_of_memory)
-		session_fail(mirror->session, "out of memory");
-	else
-		learn_identity(mirror, req);
+	return guesses;
 }
 
 /* Whether the call may have changed flags that maps does not show. */
@@ -439,23 +391,6 @@ static bool changes_flags(const struct vmspace_request *req)
 	}
 }
 
-/*
- * Where in its page the break of an attached process lies is shown nowhere; the first answer of
- * brk() tells. A break in the same page changes no area.
- */
-static void learn_break(struct mirror *mirror, const struct vmspace_request *call)
-{
-	const unsigned long page = vmspace_config(mirror->vm)->page_size;
-	struct vmspace_request req = { .op = VMSPACE_BRK };
-	struct vmspace_stats stats;
-
-	vmspace_stats(mirror->vm, &stats);
-	req.brk.brk = (unsigned long)call->host.result;
-	if ((stats.brk + page - 1) / page == (req.brk.brk + page - 1) / page)
-		vmspace_call(mirror->vm, &req);
-	mirror->guessed_break = false;
-}
-
 /* Whether an area that was untouched at the entry of the call has an anonymous page now. */
 static bool was_touched(struct mirror *mirror, const struct pending *pending)
 {
@@ -466,155 +401,33 @@ static bool was_touched(struct mirror *mirror, const struct pending *pending)
 	return false;
 }
 
-/*
- * Another thread has touched an area for the first time while the call was under way: just before
- * the kernel performed it, or just after? Whether areas could merge depends on it, and nothing
- * outside of the kernel can order a page fault and a call. So both are tried, before first on
- * a copy; the one that the kernel's maps bear out is what happened.
- */
-static void apply_beside_fault(struct mirror *mirror, struct vmspace_request *req)
-{
-	struct vmspace_request again = *req;
-	struct vmspace *after = mirror->vm, *before;
-
-	if (vmspace_clone(&before, after) != 0) {
-		session_fail(mirror->session, "out of memory");
-		return;
-	}
-	/* Both may look the same now, and not later: the id that the area gets is a guess. */
-	mirror->guessed_anon = last_anon(after) + 1;
-	apply(mirror, req);
-	if (mirror->session->failed ||
-	    check_areas(&mirror->check, after, &mirror->view) == CHECK_EQUAL) {
-		vmspace_destroy(before);
-		return;
-	}
-	mirror->vm = before;
-	vmspace_gather(before, &again);
-	apply(mirror, &again);
-	if (check_areas(&mirror->check, before, &mirror->view) == CHECK_EQUAL) {
-		mirror->session->totals.raced++;
-		*req = again;
-		vmspace_destroy(after);
-		return;
-	}
-	mirror->vm = after;
-	vmspace_destroy(before);
-}
-
-/*
- * Corrects a guess in @space, the state before the call, so that @event of the call would turn out
- * otherwise. @now: the state after it. False: the event does not hang on a guess.
- */
-static bool correct_guess(const struct mirror *mirror, struct vmspace *space,
-			  const struct vmspace *now, const struct vmspace_event *event)
-{
-	struct vma_info left, right;
-
-	if (event->kind == VMSPACE_EVENT_NO_MERGE && event->verdict == VMA_DIFFERENT_ANON_VMA) {
-		if (!vmspace_lookup(now, event->at - 1, &left) ||
-		    !vmspace_lookup(now, event->at, &right) || !left.anon_id || !right.anon_id ||
-		    (left.anon_id > mirror->guessed_anon && right.anon_id > mirror->guessed_anon))
-			return false;
-		vmspace_join_anon(space, left.anon_id, right.anon_id);
-		return true;
-	}
-	if (event->kind == VMSPACE_EVENT_MERGE && vmspace_lookup(space, event->at, &right) &&
-	    right.start == event->at && right.anon_id) {
-		vmspace_part_anon(space, event->at);
-		return true;
-	}
-	return false;
-}
-
-static bool may_hang_on_guess(const struct vmspace_outcome *out)
-{
-	for (unsigned int i = 0; i < out->event_count; i++)
-		if (out->events[i].kind == VMSPACE_EVENT_MERGE ||
-		    out->events[i].verdict == VMA_DIFFERENT_ANON_VMA)
-			return true;
-	return false;
-}
-
-/* Tries the call on a copy of @before with the guess corrected that @event hangs on. */
-static bool try_other_guess(struct mirror *mirror, const struct vmspace *before,
-			    const struct vmspace_event *event, struct vmspace_request *req)
-{
-	struct vmspace *now = mirror->vm, *other;
-
-	if (vmspace_clone(&other, before) != 0) {
-		session_fail(mirror->session, "out of memory");
-		return false;
-	}
-	if (correct_guess(mirror, other, now, event)) {
-		mirror->vm = other;
-		apply(mirror, req);
-		if (check_areas(&mirror->check, other, &mirror->view) == CHECK_EQUAL) {
-			vmspace_destroy(now);
-			return true;
-		}
-		mirror->vm = now;
-	}
-	vmspace_destroy(other);
-	return false;
-}
-
-/*
- * Which areas share an anon_vma is shown nowhere. It follows from the order of calls and first
- * page faults; but not for an attached process, nor for a fault that met a call. When the kernel
- * merges two areas that libvmspace would keep apart for no other reason, they share it; when it
- * keeps apart what libvmspace would merge, they do not.
- */
-static void apply_guessed(struct mirror *mirror, struct vmspace_request *req)
-{
-	const struct vmspace_request asked = *req;
-	struct vmspace *before;
-
-	if (vmspace_clone(&before, mirror->vm) != 0) {
-		session_fail(mirror->session, "out of memory");
-		return;
-	}
-	apply(mirror, req);
-	if (!mirror->session->failed && may_hang_on_guess(&req->out) &&
-	    check_areas(&mirror->check, mirror->vm, &mirror->view) == CHECK_AREAS) {
-		for (unsigned int i = 0; i < req->out.event_count; i++) {
-			struct vmspace_request again = asked;
-
-			if (!try_other_guess(mirror, before, &req->out.events[i], &again))
-				continue;
-			*req = again;
-			break;
-		}
-	}
-	vmspace_destroy(before);
-}
-
-static void complete(struct mirror *mirror, const struct log_who *who, const struct call *call,
-		     struct pending *pending, bool alone)
+/* Applies the call. Returns the alternatives that had to be kept: see guess_apply(). */
+static unsigned int complete(struct mirror *mirror, const struct log_who *who,
+			     const struct call *call, struct pending *pending, bool alone)
 {
 	struct vmspace_request *req = &pending->request.vm;
 	bool late = pending->model == REQUEST_LATE;
+	unsigned int guesses;
 
 	if (!request_finish(&pending->request, pending->model, who->tid, call, &mirror->view))
-		return;
+		return 0;
 	if (pending->inject == INJECT_DROP) {
 		vmspace_abort(mirror->vm, req);
-		return;
+		return 0;
 	}
 	if (late)
 		vmspace_gather(mirror->vm, req);
-	if (mirror->guessed_break && req->op == VMSPACE_BRK)
-		learn_break(mirror, req);
-	if (!alone && mirror->reported == 0 && was_touched(mirror, pending))
-		apply_beside_fault(mirror, req);
-	else if (mirror->guessed_anon && mirror->reported == 0 && req->op != VMSPACE_MUNMAP)
-		apply_guessed(mirror, req);
-	else
-		apply(mirror, req);
+	if (mirror->open_break && req->op == VMSPACE_BRK) {
+		apply_first_break(mirror->vm, req);
+		mirror->open_break = false;
+	}
+	guesses = guess_apply(&mirror->guess, &mirror->vm, req,
+			      !alone && was_touched(mirror, pending));
 	if (pending->inject == INJECT_DOUBLE && !req->out.differs) {
 		vmspace_gather(mirror->vm, req);
-		apply(mirror, req);
+		apply_request(mirror->session, mirror->vm, &mirror->view, req);
 	}
+	return guesses;
 }
 
 void mirror_end(struct mirror *mirror, const struct log_who *who, const struct call *call,
@@ -625,16 +438,21 @@ void mirror_end(struct mirror *mirror, const struct log_who *who, const struct c
 	bool modelled = pending->model == REQUEST_MADE || pending->model == REQUEST_LATE;
 	bool due = options->verify_every && call->number % options->verify_every == 0;
 	enum log_change change = LOG_UNKNOWN;
+	unsigned int guesses;
 
 	if (pending->model == REQUEST_NONE)
 		return;
 	mirror->view.text_current = false;
-	complete(mirror, who, call, pending, alone);
+	/* Another may have come since the entry, or have gone. */
+	alone = alone && pending->alone;
+	if (!alone)
+		mirror->guess.shared = true;
+	guesses = complete(mirror, who, call, pending, alone);
 	if (pending->prune)
 		openfile_prune(&mirror->files, mirror->vm);
 	if (due && mirror->session->log)
 		change = observe(mirror);
-	log_call(mirror->session, who, call, modelled ? req : NULL, change,
+	log_call(mirror->session, who, call, modelled ? req : NULL, guesses, change,
 		 inject_name(pending->inject));
 	if (modelled && req->out.differs && !mirror->silent)
 		report(mirror, who, call, pending, "the kernel's answer is not libvmspace's",
@@ -661,8 +479,12 @@ struct mirror *mirror_fork(struct mirror *mirror, const struct log_who *parent,
 		return NULL;
 	}
 	rc = kernel_open(&copy->view, child->tid);
+	if (kernel_is_gone(rc)) {
+		mirror_free(copy);
+		return NULL;
+	}
 	if (rc != 0) {
-		session_say(session, "process %d is not followed: %s", (int)child->pid,
+		session_say("process %d is not followed: %s", (int)child->pid,
 			    strerror(-rc));
 		session->totals.unfollowed++;
 		mirror_free(copy);
@@ -682,11 +504,12 @@ struct mirror *mirror_fork(struct mirror *mirror, const struct log_who *parent,
 		return NULL;
 	}
 	openfile_copy(&copy->files, &mirror->files);
-	copy->attached = mirror->attached;
-	copy->guessed_break = mirror->guessed_break;
+	copy->guess.attached = mirror->guess.attached;
+	copy->open_break = mirror->open_break;
 	copy->reported = mirror->reported;
 	/* A copy of what has diverged proves nothing. */
 	copy->silent = mirror->silent || mirror->reported > 0;
+	copy->guess.closed = copy->silent;
 	memcpy(copy->last_seen, mirror->last_seen, sizeof(copy->last_seen));
 	if (session->options->verify_every)
 		compare(copy, child, NULL, NULL, session->options->verify_every == 1);
@@ -747,7 +570,8 @@ void mirror_give_up(struct mirror *mirror, const char *why)
 	if (mirror->silent)
 		return;
 	mirror->silent = true;
+	mirror->guess.closed = true;
 	mirror->session->totals.unfollowed++;
-	session_say(mirror->session, "process (%s) is no longer compared: %s", mirror->command,
+	session_say("process (%s) is no longer compared: %s", mirror->command,
 		    why);
 }

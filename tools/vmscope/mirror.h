@@ -23,6 +23,7 @@ struct pending {
 	enum request_model model;
 	enum inject_kind inject;
 	bool prune;		/* it may take away the last area of a file */
+	bool alone;		/* no other thread used the space at the entry */
 	/* Ranges without an anonymous page at the entry, as far as decisions depend on it. */
 	unsigned int untouched_count;
 	struct { unsigned long start, end; } untouched[QUESTIONS_MAX];
@@ -37,9 +38,12 @@ int mirror_take(struct session *session, const struct log_who *who, bool attach,
 
 void mirror_free(struct mirror *mirror);
 
-/* @who has entered @call, and nothing has happened yet. Gives the call its number. */
+/*
+ * @who has entered @call, and nothing has happened yet. Gives the call its number. @alone: no other
+ * thread uses the space.
+ */
 void mirror_begin(struct mirror *mirror, const struct log_who *who, struct call *call,
-		  struct pending *pending);
+		  struct pending *pending, bool alone);
 
 /*
  * Whether the call, just begun, is sure to return 0, and no comparison is due right after it. So
@@ -49,15 +53,16 @@ void mirror_begin(struct mirror *mirror, const struct log_who *who, struct call 
 bool mirror_foresees(const struct mirror *mirror, const struct call *call,
 		     const struct pending *pending);
 
-/*
- * The call has returned call->result: applies it, and compares if it is time to. @alone: no other
- * thread has used the space meanwhile.
- */
+/* The call has returned call->result: applies it, and compares if it is time to. */
 void mirror_end(struct mirror *mirror, const struct log_who *who, const struct call *call,
 		struct pending *pending, bool alone);
 
-/* The thread was killed in its call, and never came back to tell whether it happened. */
-void mirror_lost(struct mirror *mirror, struct pending *pending);
+/*
+ * The thread was killed in its call, and never came back to tell whether it happened. If @alone, it
+ * did not: the space ends with its thread. Otherwise see guess_lost(). Returns the alternatives
+ * that were kept.
+ */
+unsigned int mirror_lost(struct mirror *mirror, struct pending *pending, bool alone);
 
 /*
  * @parent has copied the space for @child, which is stopped before its first instruction.

@@ -37,7 +37,7 @@ static void begin_call(struct tracer *tracer, struct task *task)
 		space_release(space);
 		task->state = TASK_RUNNING;
 	} else if (is_memory_call(&task->call)) {
-		mirror_begin(space->mirror, &who, &task->call, task->pending);
+		mirror_begin(space->mirror, &who, &task->call, task->pending, space->tasks == 1);
 		/* Nobody else can come between: no need to stop again at its exit. */
 		if (space->tasks == 1 && !tracer->attached &&
 		    mirror_foresees(space->mirror, &task->call, task->pending))
@@ -99,7 +99,7 @@ static void limits_changed(struct tracer *tracer, const struct task *task)
 }
 
 /* Its thread has been killed before it could be seen whether the call has had an effect. */
-static void note_lost(struct tracer *tracer, const struct task *task)
+static void note_lost(struct tracer *tracer, const struct task *task, unsigned int guesses)
 {
 	struct log_who who = tracer_who(task);
 	struct json_object *detail = json_object_new_object();
@@ -109,6 +109,8 @@ static void note_lost(struct tracer *tracer, const struct task *task)
 	call_format(&task->call, false, text, sizeof(text));
 	json_object_object_add(detail, "call", json_object_new_string(text));
 	json_object_object_add(detail, "result", json_object_new_int64(task->call.result));
+	if (guesses)
+		json_object_object_add(detail, "guesses", log_guesses(guesses));
 	log_event(tracer->session, "lost", &who, detail);
 }
 
@@ -121,13 +123,12 @@ void passage_leave(struct tracer *tracer, struct task *task, bool completed, int
 	task->state = TASK_RUNNING;
 	task->call.result = result;
 	if (is_memory_call(&task->call)) {
-		if (!completed)
-			note_lost(tracer, task);
+		bool alone = space->tasks == 1;
+
 		if (completed)
-			mirror_end(space->mirror, &who, &task->call, task->pending,
-				   space->tasks == 1);
+			mirror_end(space->mirror, &who, &task->call, task->pending, alone);
 		else
-			mirror_lost(space->mirror, task->pending);
+			note_lost(tracer, task, mirror_lost(space->mirror, task->pending, alone));
 	}
 	if (completed && result >= 0 &&
 	    (id == CALL_SETRLIMIT || id == CALL_PRLIMIT || id == CALL_PERSONALITY))

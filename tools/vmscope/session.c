@@ -15,12 +15,10 @@ static void __attribute__((format(printf, 1, 0))) say(const char *format, va_lis
 	fprintf(stderr, "vmscope: %s\n", line);
 }
 
-void session_say(const struct session *session, const char *format, ...)
+void session_say(const char *format, ...)
 {
 	va_list list;
 
-	if (session->options->quiet)
-		return;
 	va_start(list, format);
 	say(format, list);
 	va_end(list);

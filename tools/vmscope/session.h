@@ -12,6 +12,16 @@
 struct log;
 struct dump;
 
+/* What may have been open about a call: see guess.h. */
+enum guess_kind {
+	GUESS_RACED,
+	GUESS_LOST_PERFORMED,
+	GUESS_ANON_JOINED,
+	GUESS_ANON_PARTED,
+	GUESS_ANON_EMPTIED,
+	GUESS_KINDS
+};
+
 struct totals {
 	unsigned long processes, threads;	/* seen; a process's first thread counts as one */
 	unsigned long execs, forks;
@@ -22,7 +32,7 @@ struct totals {
 	unsigned long differences;		/* reported */
 	unsigned long stack_growths;		/* areas that page faults extended downwards */
 	unsigned long renames;			/* mapped files that changed their path */
-	unsigned long raced;			/* calls that a first page fault beside them decided */
+	unsigned long guesses[GUESS_KINDS];	/* calls for which another alternative was kept */
 	unsigned long overlaps;			/* calls that were let in beside a blocked one */
 	unsigned long lost;			/* calls cut off by the end of their thread */
 	unsigned long unfollowed;		/* processes that could not be mirrored */
@@ -40,9 +50,8 @@ struct session {
 	bool failed;		/* vmscope cannot go on; the message is printed */
 };
 
-/* Prints "vmscope: ..." to standard error, one line. */
-void session_say(const struct session *session, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+/* Prints "vmscope: ..." to standard error, one line, also with --quiet: for what is amiss. */
+void session_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same, and marks the session as failed. */
 void session_fail(struct session *session, const char *format, ...)

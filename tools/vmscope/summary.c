@@ -49,15 +49,21 @@ static void write_text(FILE *to, const struct totals *t)
 	fprintf(to, "vmscope: areas: %lu at the end, at most %lu in one process; "
 		"its tree: %lu nodes, %lu bytes, height %u\n", t->areas, t->areas_peak,
 		t->tree_nodes, t->tree_bytes, t->tree_height);
-	if (t->raced)
+	if (t->guesses[GUESS_RACED])
 		fprintf(to, "vmscope: %lu calls met another thread's first touch of a page: "
-			"the kernel's maps told which came first\n", t->raced);
+			"by the kernel's maps the touch came first\n", t->guesses[GUESS_RACED]);
+	if (t->guesses[GUESS_ANON_JOINED] || t->guesses[GUESS_ANON_PARTED] ||
+	    t->guesses[GUESS_ANON_EMPTIED])
+		fprintf(to, "vmscope: %lu calls told that areas share an anon_vma, "
+			"%lu that they do not, %lu that one without pages has one\n", t->guesses[GUESS_ANON_JOINED],
+			t->guesses[GUESS_ANON_PARTED], t->guesses[GUESS_ANON_EMPTIED]);
 	if (t->overlaps)
 		fprintf(to, "vmscope: %lu calls ran beside another that was blocked: "
 			"their order is a guess\n", t->overlaps);
 	if (t->lost)
-		fprintf(to, "vmscope: %lu calls were cut off by the end of their thread\n",
-			t->lost);
+		fprintf(to, "vmscope: %lu calls were cut off by the end of their thread; "
+			"by the kernel's maps %lu of them were performed\n", t->lost,
+			t->guesses[GUESS_LOST_PERFORMED]);
 	if (t->unfollowed)
 		fprintf(to, "vmscope: %lu processes could not be followed to their end\n",
 			t->unfollowed);

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* Guesses: what the kernel may have done where a tracer cannot see which of a few things it did. */
+#include "guess.h"
+
+#include <assert.h>
+
+#include "apply.h"
+
+static const char *const names[GUESS_KINDS] = {
+	[GUESS_RACED] = "raced",
+	[GUESS_LOST_PERFORMED] = "lost_performed",
+	[GUESS_ANON_JOINED] = "anon_joined",
+	[GUESS_ANON_PARTED] = "anon_parted",
+	[GUESS_ANON_EMPTIED] = "anon_emptied",
+};
+
+const char *guess_name(enum guess_kind kind)
+{
+	return names[kind];
+}
+
+static uint64_t last_anon(const struct vmspace *space)
+{
+	struct vma_info info;
+	uint64_t last = 0;
+
+	for (unsigned long at = 0; vmspace_next(space, at, &info); at = info.end)
+		if (info.anon_id > last)
+			last = info.anon_id;
+	return last;
+}
+
+void guess_init(struct guess *guess, struct session *session, struct kernel_view *view,
+		struct check *check)
+{
+	*guess = (struct guess){ .session = session, .view = view, .check = check };
+	mt_init(&guess->emptied);
+}
+
+void guess_end(struct guess *guess)
+{
+	mtree_destroy(&guess->emptied);
+}
+
+int guess_attached(struct guess *guess, const struct vmspace *space)
+{
+	struct vma_info info;
+	int rc = 0;
+
+	guess->attached = true;
+	guess->open_anon = last_anon(space);
+	for (unsigned long at = 0; rc == 0 && vmspace_next(space, at, &info); at = info.end)
+		if (!info.anon_id && !(info.flags & VMA_MAYSHARE))
+			rc = mtree_store_range(&guess->emptied, info.start, info.end - 1, guess,
+					       GFP_KERNEL);
+	return rc;
+}
+
+/* What a call has mapped or taken away is not what was there when we attached. */
+static void forget_emptied(struct guess *guess, const struct vmspace_outcome *out)
+{
+	if (mtree_empty(&guess->emptied))
+		return;
+	if (out->events_lost)
+		mtree_destroy(&guess->emptied); /* sooner one difference too many */
+	for (unsigned int i = 0; i < out->event_count; i++) {
+		const struct vmspace_event *event = &out->events[i];
+
+		if (event->kind != VMSPACE_EVENT_MAP && event->kind != VMSPACE_EVENT_UNMAP &&
+		    event->kind != VMSPACE_EVENT_MOVE)
+			continue;
+		if (mtree_store_range(&guess->emptied, event->start, event->end - 1, NULL,
+				      GFP_KERNEL))
+			session_fail(guess->session, "out of memory");
+	}
+}
+
+/* A copy, the caller's. NULL: the session has failed. */
+static struct vmspace *copy_of(struct guess *guess, const struct vmspace *space)
+{
+	struct vmspace *copy;
+
+	if (vmspace_clone(&copy, space) == 0)
+		return copy;
+	session_fail(guess->session, "out of memory");
+	return NULL;
+}
+
+static bool shows_otherwise(struct guess *guess, struct vmspace *space)
+{
+	return check_areas(guess->check, space, guess->view) == CHECK_AREAS;
+}
+
+/* Whether it is open if two areas, both with anonymous pages, share an anon_vma. */
+static bool is_open(const struct guess *guess, const struct vma_info *left,
+		    const struct vma_info *right)
+{
+	return left->anon_id && right->anon_id &&
+	       (left->anon_id <= guess->open_anon || right->anon_id <= guess->open_anon);
+}
+
+/* Gives one area of [start, end) an anon_vma, if it has no page and it is open whether it has one. */
+static bool turn_emptied(const struct guess *guess, struct vmspace *before, unsigned long start,
+			 unsigned long end)
+{
+	struct vma_info info;
+
+	for (; vmspace_next(before, start, &info) && info.start < end; start = info.end) {
+		unsigned long at = info.start;
+
+		if (info.anon_id ||
+		    !mt_find((struct maple_tree *)&guess->emptied, &at, info.end - 1))
+			continue;
+		vmspace_part_anon(before, info.start);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Takes the other alternative in @before, the state before the call, wherever @event of the call
+ * hangs on an open anon_vma and the maps show that it went otherwise. @after: the state that
+ * the call led to. Returns the kind of the alternative taken, as a set, or 0.
+ */
+static unsigned int turn_event(const struct guess *guess, struct vmspace *before,
+			       const struct vmspace *after, const struct vmspace_event *event)
+{
+	struct kernel_line line;
+	struct vma_info left, right;
+
+	if (!kernel_find_line(guess->view, event->at, &line))
+		return 0;
+	if (event->kind == VMSPACE_EVENT_NO_MERGE && event->verdict == VMA_DIFFERENT_ANON_VMA &&
+	    line.start < event->at && vmspace_lookup(after, event->at - 1, &left) &&
+	    vmspace_lookup(after, event->at, &right) && is_open(guess, &left, &right)) {
+		vmspace_join_anon(before, left.anon_id, right.anon_id);
+		return 1u << GUESS_ANON_JOINED;
+	}
+	if (event->kind != VMSPACE_EVENT_MERGE || line.start != event->at)
+		return 0;
+	/* Kept apart: each side has one, and they are two. */
+	if (turn_emptied(guess, before, event->start, event->at) ||
+	    turn_emptied(guess, before, event->at, event->end))
+		return 1u << GUESS_ANON_EMPTIED;
+	if (vmspace_lookup(before, event->at, &right) && right.start == event->at &&
+	    right.anon_id && right.anon_id <= guess->open_anon) {
+		vmspace_part_anon(before, event->at);
+		return 1u << GUESS_ANON_PARTED;
+	}
+	return 0;
+}
+
+static bool hangs_on_anon(const struct vmspace_outcome *out)
+{
+	for (unsigned int i = 0; i < out->event_count; i++)
+		if (out->events[i].kind == VMSPACE_EVENT_MERGE ||
+		    out->events[i].verdict == VMA_DIFFERENT_ANON_VMA)
+			return true;
+	return false;
+}
+
+/*
+ * Performs @asked on copies of @before, which is the caller's to destroy, and takes alternatives of
+ * open anon_vmas in it as long as that leads on. True: *@space and *@req are what the kernel
+ * did, and *@kept tells the alternatives. False: *@space and *@req are as they were.
+ */
+static bool reach(struct guess *guess, struct vmspace *before, const struct vmspace_request *asked,
+		  struct vmspace **space, struct vmspace_request *req, unsigned int *kept)
+{
+	unsigned int taken = 0, turned = 1;
+
+	for (int round = 0; round < GUESS_ROUNDS && turned; round++) {
+		struct vmspace *after = copy_of(guess, before);
+		struct vmspace_request again = *asked;
+
+		if (!after)
+			return false;
+		apply_request(guess->session, after, guess->view, &again);
+		if (!guess->session->failed && !again.out.differs &&
+		    check_areas(guess->check, after, guess->view) == CHECK_EQUAL) {
+			vmspace_destroy(*space);
+			*space = after;
+			*req = again;
+			*kept |= taken;
+			return true;
+		}
+		turned = 0;
+		for (unsigned int i = 0; i < again.out.event_count; i++)
+			turned |= turn_event(guess, before, after, &again.out.events[i]);
+		taken |= turned;
+		vmspace_destroy(after);
+	}
+	return false;
+}
+
+/* Counts @kept, and what was taken in when the space that was kept was compared. */
+static unsigned int keep(struct guess *guess, const struct vmspace *space, unsigned int kept)
+{
+	struct totals *totals = &guess->session->totals;
+
+	for (int kind = 0; kind < GUESS_KINDS; kind++)
+		totals->guesses[kind] += kept >> kind & 1;
+	totals->stack_growths += guess->check->growths;
+	totals->renames += guess->check->renames;
+	/* Of one that was found now it is as open what it shares. */
+	if (kept & 1u << GUESS_ANON_EMPTIED && last_anon(space) > guess->open_anon)
+		guess->open_anon = last_anon(space);
+	return kept;
+}
+
+/* The call did not lead from @before to the kernel's areas: tries the other alternatives. */
+static unsigned int try_others(struct guess *guess, const struct vmspace *before,
+			       const struct vmspace_request *asked, struct vmspace **space,
+			       struct vmspace_request *req, bool touched)
+{
+	unsigned int kept = 0;
+
+	assert(guess->attached || guess->shared);
+	assert(!touched || guess->shared);
+	for (int first = touched ? 1 : 0; first >= 0 && !guess->session->failed; first--) {
+		struct vmspace *copy = copy_of(guess, before);
+		struct vmspace_request again = *asked;
+		bool reached;
+
+		if (!copy)
+			return 0;
+		/* The touch first: what it left is there to be asked for now. */
+		if (first)
+			vmspace_gather(copy, &again);
+		kept = first ? 1u << GUESS_RACED : 0;
+		reached = reach(guess, copy, &again, space, req, &kept);
+		vmspace_destroy(copy);
+		if (reached)
+			return keep(guess, *space, kept);
+	}
+	return 0;
+}
+
+unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vmspace_request *req,
+			 bool touched)
+{
+	const struct vmspace_request asked = *req;
+	struct vmspace *before = NULL;
+	unsigned int kept = 0;
+
+	/* Nothing that munmap() does hangs on an anon_vma. */
+	if (!guess->closed && (touched || (guess->open_anon && req->op != VMSPACE_MUNMAP)))
+		before = copy_of(guess, *space);
+	if (guess->session->failed)
+		return 0;
+	apply_request(guess->session, *space, guess->view, req);
+	/* Both alternatives may look the same now, and not later: the area's anon_id is open. */
+	if (before && touched)
+		guess->open_anon = last_anon(*space) + 1;
+	if (before && !guess->session->failed && !req->out.differs &&
+	    (touched || hangs_on_anon(&req->out)) && shows_otherwise(guess, *space))
+		kept = try_others(guess, before, &asked, space, req, touched);
+	forget_emptied(guess, &req->out);
+	vmspace_destroy(before);
+	return kept;
+}
+
+unsigned int guess_lost(struct guess *guess, struct vmspace **space, struct vmspace_request *req)
+{
+	const struct vmspace_request asked = *req;
+	unsigned int kept = 1u << GUESS_LOST_PERFORMED;
+	struct vmspace *before;
+	bool reached;
+
+	assert(guess->shared);
+	if (guess->closed || !shows_otherwise(guess, *space))
+		return 0;
+	before = copy_of(guess, *space);
+	if (!before)
+		return 0;
+	reached = reach(guess, before, &asked, space, req, &kept);
+	vmspace_destroy(before);
+	return reached ? keep(guess, *space, kept) : 0;
+}
