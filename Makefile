@@ -12,6 +12,8 @@
 #   make fuzz DURATION=       libFuzzer on the trees and address spaces (60 or 10m or 1h in all)
 #   make fuzz-afl DURATION=   the same with AFL++
 #   make model-check          the Promela model of publishing and retiring, with spin
+#   make coverage             which branches of the tree's core the suites reach
+#   make mutate COUNT= SEED=  break the core, one thing at a time: do the suites notice?
 #   make check-arch ARCHS=    the suites on other architectures under qemu-user
 #   make asan | clang         the suites under ASan + UBSan | built with clang
 #   make bench | bench-full   against the peers: quick (minutes) | all sizes and modes
@@ -26,6 +28,7 @@ OPS   ?= 10000000
 SEED  ?=
 DURATION ?= 60
 ARCHS ?=
+COUNT ?= 300
 
 RELEASE := $(BUILD)/release
 DEBUG   := $(BUILD)/debug
@@ -37,7 +40,7 @@ TSAN    := $(BUILD)/tsan
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 TEST     := $(MESON) test --no-rebuild --print-errorlogs
 
-.PHONY: fuzz fuzz-afl model-check check-arch programs cost
+.PHONY: fuzz fuzz-afl model-check check-arch programs cost coverage mutate
 .PHONY: all check debug asan clang conformance model exhaustive fault torture torture-asan torture-tsan install tidy clean
 
 all: $(RELEASE)/build.ninja
@@ -101,6 +104,13 @@ fuzz-afl: $(DEBUG)/build.ninja
 
 model-check:
 	model/run.sh $(BUILD)/spin
+
+coverage:
+	PYTHONDONTWRITEBYTECODE=1 python3 tests/mutate/coverage.py $(BUILD)/coverage
+
+mutate:
+	PYTHONDONTWRITEBYTECODE=1 python3 tests/mutate/mutate.py $(BUILD)/mutate --count $(COUNT) \
+		--jobs $$(nproc) $(if $(SEED),--seed $(SEED))
 
 check-arch:
 	tests/arch/check.sh -b $(BUILD) $(ARCHS)

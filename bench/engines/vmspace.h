@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vmspace.h - libvmspace as an engine, for the programs that ask about address spaces.
+ */
+#ifndef BENCH_VMSPACE_H
+#define BENCH_VMSPACE_H
+
+#include "../engine.h"
+
+extern const struct engine engine_vmspace;
+
+#endif

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""reach.py - the ratios this project wants to reach, each marked met or not.
+
+A goal bounds a row of ours by a factor of a peer's row of the same run (or of the best of several
+peers), or by an absolute number. "must" and "aim" are two bounds of the same kind.
+"""
+
+from . import table
+
+PLAIN, GAPS, RCU, MM = "mapletree", "mapletree gaps", "mapletree rcu", "mapletree mm"
+ABSL, LLVM, STD, RUST = "absl::btree_map", "LLVM IntervalMap", "std::map", "Rust BTreeMap"
+TRIO, SORTED, LIMIT = "trio", "sorted array", "static B-tree"
+OTHERS = [ABSL, LLVM, RUST]
+COPIERS = [ABSL, LLVM, STD, RUST, TRIO, "kernel", "JudyL", "boost ICL"]
+
+
+def kernel_of(engine):
+    return engine.replace("mapletree", "kernel")
+
+
+class Goal:
+    """Ours over the best of @peers for (@work, @n) is to be at most @factor. Without peers
+    @factor is absolute. @reference: the peers' work, if it is another."""
+
+    def __init__(self, level, work, n, ours, peers, factor, reference=None, at_least=False,
+                 reference_n=None):
+        self.level, self.work, self.n, self.ours = level, work, n, ours
+        self.peers, self.factor, self.at_least = peers, factor, at_least
+        self.reference = reference or work
+        self.reference_n = reference_n or n
+
+    def evaluate(self, results):
+        """(figure, name of the peer, met), or None if a row is missing."""
+        ours = results.median(self.work, self.n, self.ours)
+        if ours is None:
+            return None
+        if not self.peers:
+            name, figure = "-", ours
+        else:
+            rows = [(results.median(self.reference, self.reference_n, peer), peer)
+                    for peer in self.peers]
+            rows = [row for row in rows if row[0]]
+            if not rows:
+                return None
+            best, name = min(rows)
+            figure = ours / best
+            if self.reference != self.work:
+                name = self.reference
+            elif self.reference_n != self.n:
+                name = f"itself at {table.count(self.reference_n)}"
+        met = figure >= self.factor if self.at_least else figure <= self.factor
+        return figure, name, met
+
+    def bound(self):
+        return f"{'>=' if self.at_least else '<='} {self.factor:g}"
+
+
+def lookup_goals():
+    for work, factors, aim in (("lookup random", {100: 0.3, 10000: 0.3, 1000000: 0.45}, 1.5),
+                               ("lookup chained", {100: 0.75, 10000: 0.75, 1000000: 1.0}, 1.3)):
+        for n, factor in factors.items():
+            for mode in (PLAIN, MM):
+                yield Goal("must", work, n, mode, [kernel_of(mode)], factor)
+            yield Goal("must", work, n, PLAIN, OTHERS, 1)
+            yield Goal("aim", work, n, PLAIN, [LIMIT], aim)
+    for mode in (PLAIN, MM):
+        yield Goal("must", "lookup batch of 16", 1000000, mode, [kernel_of(mode)], 0.25,
+                   "lookup random")
+    yield Goal("aim", "lookup batch of 16", 1000000, PLAIN, [LIMIT], 1, "lookup random")
+
+
+def write_goals():
+    for n in (10000, 1000000):
+        for mode in (PLAIN, MM):
+            yield Goal("must", "iterate", n, mode, [kernel_of(mode)], 0.3)
+        yield Goal("aim", "iterate", n, PLAIN, [ABSL, TRIO], 1)
+        for mode in (PLAIN, GAPS, RCU, MM):
+            yield Goal("must", "append", n, mode, [kernel_of(mode)], 0.3)
+        yield Goal("must", "append", n, PLAIN, [TRIO], 1)
+        yield Goal("aim", "append", n, PLAIN, [ABSL], 1)
+        for work in ("insert random", "erase random"):
+            for mode in (PLAIN, MM):
+                yield Goal("must", work, n, mode, [kernel_of(mode)], 0.5)
+                yield Goal("must", work, n, mode, [TRIO], 1)
+            yield Goal("aim", work, n, PLAIN, [ABSL], 1)
+    for work in ("overwrite 4", "overwrite 64"):
+        for mode in (PLAIN, MM):
+            yield Goal("must", work, 10000, mode, [kernel_of(mode)], 0.5)
+        yield Goal("aim", work, 10000, PLAIN, [ABSL], 1)
+
+
+def space_goals():
+    for work, sizes in (("brk1", [30]), ("brk2", [30]), ("malloc1", [30, 1000]),
+                        ("gap search", [30, 1000])):
+        for n in sizes:
+            yield Goal("must", work, n, MM, [kernel_of(MM)], 0.3)
+            yield Goal("aim", work, n, MM, [TRIO], 1)
+
+
+def copy_goals():
+    for n in (16, 134, 1000, 10000, 100000, 1000000):
+        for mode in (PLAIN, MM):
+            yield Goal("must", "duplicate", n, mode, [mode], 1.3, "memcpy of nodes")
+            yield Goal("aim", "duplicate", n, mode, [mode], 1.1, "memcpy of nodes")
+        yield Goal("must", "duplicate", n, PLAIN, COPIERS, 1)
+    yield Goal("must", "fork", 1600000, "libvmspace", ["libvmspace"], 0.9, at_least=True,
+               reference_n=6421)
+    for n in (6421, 1600000):
+        yield Goal("must", "tree copy node by node over entry by entry", n, MM, [], 3,
+                   at_least=True)
+
+
+def other_goals():
+    for mode in (RCU, MM):
+        yield Goal("must", "2 readers over 1", 1000, mode, [], 1.95, at_least=True)
+        yield Goal("aim", "2 readers over 1", 1000, mode, [], 2.0, at_least=True)
+        yield Goal("must", "reader beside writer", 1000, mode, [], 0.85, at_least=True)
+        yield Goal("aim", "reader beside writer", 1000, mode, [], 0.95, at_least=True)
+    for n in (100000, 1000000):
+        yield Goal("must", "nodes, appended", n, PLAIN, [], 22)
+        yield Goal("aim", "nodes, appended", n, PLAIN, [], 18)
+        yield Goal("must", "nodes, random", n, PLAIN, [], 30)
+        yield Goal("aim", "nodes, random", n, PLAIN, [], 26)
+    for n in (8, 16, 32):
+        yield Goal("must", "lookup random", n, PLAIN, [SORTED], 1)
+        yield Goal("must", "overwrite 1", n, PLAIN, [SORTED], 1)
+
+
+def goals():
+    for group in (lookup_goals, write_goals, space_goals, copy_goals, other_goals):
+        yield from group()
+
+
+def render(results, quick):
+    """Lines: a row per goal. A quick run shows only what it has measured."""
+    rows = [["goal", "work", "n", "ours", "against", "figure", "bound", ""]]
+    counts = {}
+    for goal in goals():
+        outcome = goal.evaluate(results)
+        if outcome is None:
+            if quick:
+                continue
+            peers = ", ".join(goal.peers) or "-"
+            figure, name, mark = None, peers, "not measured"
+        else:
+            figure, name, met = outcome
+            mark = "met" if met else "NOT MET"
+        counts[goal.level, mark] = counts.get((goal.level, mark), 0) + 1
+        rows.append([goal.level, goal.work, table.count(goal.n), goal.ours, name,
+                     table.number(figure), goal.bound(), mark])
+    lines = ["Goals: ours over the peer's, lower is better; >= where higher is better", ""]
+    lines += table.layout(rows, right={2, 5})
+    for level in ("must", "aim"):
+        totals = ", ".join(f"{total} {mark}" for (of, mark), total in counts.items()
+                           if of == level)
+        lines.append(f"{level}: {totals or 'nothing measured'}")
+    return "\n".join(lines)

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads.c - how do readers scale, and what do a writer and a reader cost each other?
+ *
+ * Engines that need a lock get the reader-writer lock their users would put around them, taken
+ * per operation. Readers check each answer: what they find is the right entry, or nothing where
+ * the writer comes and goes. The writer erases and inserts ranges in random order.
+ */
+#include "engines/vmspace.h"
+#include "harness.h"
+
+#include <err.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS_MAX 64
+#define KEYS        65536
+
+/* Keys, and what a lookup of each finds unless a writer has just erased it. */
+struct expected {
+	unsigned long *keys;
+	void **entries;
+};
+
+enum role { READER, WRITER };
+
+struct worker {
+	pthread_t thread;
+	enum role role;
+	unsigned int number; /* also the processor */
+	struct team *team;
+	double rate; /* operations per microsecond */
+};
+
+struct team {
+	const struct cell *cell;
+	pthread_barrier_t start;
+	_Atomic bool stop;
+	pthread_rwlock_t lock;
+	pthread_mutex_t writers;
+	struct worker worker[THREADS_MAX];
+};
+
+static void *make_expected(const struct data *data, size_t ops, uint64_t seed)
+{
+	struct expected *expected = malloc(sizeof(*expected));
+	struct random random;
+
+	(void)ops;
+	if (!expected)
+		err(1, "threads");
+	*expected = (struct expected){ malloc(KEYS * sizeof(unsigned long)),
+				       malloc(KEYS * sizeof(void *)) };
+	if (!expected->keys || !expected->entries)
+		err(1, "threads");
+	random_seed(&random, seed);
+	for (size_t i = 0; i < KEYS; i++) {
+		const struct range *range = &data->ranges[random_below(&random, data->n)];
+
+		expected->keys[i] = range->first + random_below(&random, range->last -
+									 range->first + 1);
+		expected->entries[i] = range->entry;
+	}
+	return expected;
+}
+
+static void drop_expected(void *aux)
+{
+	struct expected *expected = aux;
+
+	free(expected->keys);
+	free(expected->entries);
+	free(expected);
+}
+
+static void reader_lock(struct team *team, bool take)
+{
+	switch (team->cell->engine->sharing) {
+	case SHARING_LOCK:
+		take ? pthread_rwlock_rdlock(&team->lock) : pthread_rwlock_unlock(&team->lock);
+		break;
+	case SHARING_ALONE:
+		take ? pthread_mutex_lock(&team->writers) : pthread_mutex_unlock(&team->writers);
+		break;
+	case SHARING_READ_FREE:
+	case SHARING_FREE:
+		break;
+	}
+}
+
+static void writer_lock(struct team *team, bool take)
+{
+	switch (team->cell->engine->sharing) {
+	case SHARING_LOCK:
+		take ? pthread_rwlock_wrlock(&team->lock) : pthread_rwlock_unlock(&team->lock);
+		break;
+	case SHARING_READ_FREE:
+	case SHARING_ALONE:
+		take ? pthread_mutex_lock(&team->writers) : pthread_mutex_unlock(&team->writers);
+		break;
+	case SHARING_FREE:
+		break;
+	}
+}
+
+static size_t read_until_stopped(struct worker *worker)
+{
+	const struct cell *cell = worker->team->cell;
+	const struct expected *expected = cell->aux;
+	size_t done = 0, at = worker->number * 7919;
+
+	while (!atomic_load_explicit(&worker->team->stop, memory_order_relaxed)) {
+		for (int i = 0; i < 64; i++, at++, done++) {
+			void *entry;
+
+			reader_lock(worker->team, true);
+			entry = cell->engine->load(cell->map, expected->keys[at % KEYS]);
+			reader_lock(worker->team, false);
+			if (entry && entry != expected->entries[at % KEYS])
+				errx(1, "%s: a reader found a wrong entry", cell->engine->name);
+		}
+	}
+	return done;
+}
+
+static size_t write_until_stopped(struct worker *worker)
+{
+	struct team *team = worker->team;
+	const struct cell *cell = team->cell;
+	const struct data *data = cell->data;
+	bool ok = true;
+	size_t done = 0;
+
+	for (size_t at = 0; !atomic_load_explicit(&team->stop, memory_order_relaxed); at++) {
+		const struct range *range = &data->ranges[data->order[at % data->n]];
+
+		writer_lock(team, true);
+		ok &= cell->engine->erase(cell->map, range);
+		writer_lock(team, false);
+		writer_lock(team, true);
+		ok &= cell->engine->insert(cell->map, range);
+		writer_lock(team, false);
+		done += 2;
+	}
+	require(ok, cell, "writing beside readers");
+	return done;
+}
+
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+	uint64_t start;
+	size_t done;
+
+	pin(worker->number % worker->team->cell->cpus);
+	pthread_barrier_wait(&worker->team->start);
+	start = now();
+	done = worker->role == READER ? read_until_stopped(worker) : write_until_stopped(worker);
+	worker->rate = (double)done * 1000 / (double)(now() - start);
+	return NULL;
+}
+
+/* Let @readers and @writers run for a spell; the rates of all readers and of all writers. */
+static void run_team(const struct cell *cell, unsigned int readers, unsigned int writers,
+		     double *reads, double *writes)
+{
+	struct team team = { .cell = cell };
+	unsigned int count = readers + writers;
+	struct timespec spell = { 0, (long)cell->ops * 1000000 }; /* operations are milliseconds */
+
+	if (pthread_barrier_init(&team.start, NULL, count + 1) ||
+	    pthread_rwlock_init(&team.lock, NULL) || pthread_mutex_init(&team.writers, NULL))
+		errx(1, "threads: no barrier or lock");
+	for (unsigned int i = 0; i < count; i++) {
+		struct worker *worker = &team.worker[i];
+
+		*worker = (struct worker){ .role = i < readers ? READER : WRITER, .number = i,
+					   .team = &team };
+		if (pthread_create(&worker->thread, NULL, work, worker))
+			errx(1, "threads: pthread_create failed");
+	}
+	pthread_barrier_wait(&team.start);
+	nanosleep(&spell, NULL);
+	atomic_store(&team.stop, true);
+	*reads = *writes = 0;
+	for (unsigned int i = 0; i < count; i++) {
+		pthread_join(team.worker[i].thread, NULL);
+		*(i < readers ? reads : writes) += team.worker[i].rate;
+	}
+	pthread_barrier_destroy(&team.start);
+	pthread_rwlock_destroy(&team.lock);
+	pthread_mutex_destroy(&team.writers);
+}
+
+static double two_over_one(const struct cell *cell)
+{
+	double one, two, writes;
+
+	if (cell->cpus < 2)
+		return -1;
+	run_team(cell, 1, 0, &one, &writes);
+	run_team(cell, 2, 0, &two, &writes);
+	return two / one;
+}
+
+static double beside_over_alone(const struct cell *cell)
+{
+	double alone, beside, writes;
+
+	if (cell->cpus < 2)
+		return -1;
+	run_team(cell, 1, 0, &alone, &writes);
+	run_team(cell, 1, 1, &beside, &writes);
+	return beside / alone;
+}
+
+static double writes_alone(const struct cell *cell)
+{
+	double reads, writes;
+
+	run_team(cell, 0, 1, &reads, &writes);
+	return writes;
+}
+
+static double writes_beside(const struct cell *cell)
+{
+	double reads, writes;
+
+	if (cell->cpus < 2)
+		return -1;
+	run_team(cell, 1, 1, &reads, &writes);
+	return writes;
+}
+
+/* n is the number of threads here. */
+static double scaling(const struct cell *cell, unsigned int writers)
+{
+	unsigned int threads = (unsigned int)cell->n;
+	double reads, writes;
+
+	if (threads + writers > cell->cpus || threads + writers > THREADS_MAX)
+		return -1;
+	run_team(cell, threads, writers, &reads, &writes);
+	return reads;
+}
+
+static double readers(const struct cell *cell)
+{
+	return scaling(cell, 0);
+}
+
+static double readers_beside(const struct cell *cell)
+{
+	return scaling(cell, 1);
+}
+
+static struct data *data_10000(size_t n, uint64_t seed)
+{
+	(void)n;
+	return data_mixed(10000, seed);
+}
+
+static struct data *areas_1000(size_t n, uint64_t seed)
+{
+	(void)n;
+	return data_areas(1000, seed);
+}
+
+static bool is_space(const struct engine *engine)
+{
+	return engine == &engine_vmspace || !strcmp(engine->name, "trio");
+}
+
+static bool can_load(const struct engine *engine)
+{
+	return engine->create && engine->load;
+}
+
+static bool can_write(const struct engine *engine)
+{
+	return can_load(engine) && engine->insert && engine->erase;
+}
+
+#define THREADS(label, units, able, runner, data, ...) \
+	{ .name = label, .unit = units, .better_high = true, .shared_map = true, .no_warmup = true, \
+	  .make_data = data, .prepare = make_expected, .discard = drop_expected, .ops = 40, .ops_full = 100, \
+	  .can = able, .run = runner, __VA_ARGS__ }
+
+#define RANGES  .quick = { 1000 }, .full = { 1000, 100000 }
+#define TEAMS   .quick = { 1, 2 }, .full = { 1, 2, 4, 8, 16, 32 }
+
+static const struct work works[] = {
+	THREADS("2 readers over 1", "ratio", can_load, two_over_one, data_mixed, RANGES),
+	THREADS("reader beside writer", "ratio", can_write, beside_over_alone, data_mixed, RANGES),
+	THREADS("writes alone", "per us", can_write, writes_alone, data_mixed, RANGES),
+	THREADS("writes beside reader", "per us", can_write, writes_beside, data_mixed, RANGES),
+	THREADS("readers by threads", "per us", can_load, readers, data_10000, TEAMS),
+	THREADS("readers beside writer by threads", "per us", can_write, readers_beside,
+		data_10000, TEAMS),
+	THREADS("faults by threads", "per us", is_space, readers, areas_1000, TEAMS,
+		.extra_engine = &engine_vmspace),
+	THREADS("faults beside mapping by threads", "per us", is_space, readers_beside, areas_1000,
+		TEAMS, .extra_engine = &engine_vmspace),
+	{ 0 }
+};
+
+int main(int argc, char **argv)
+{
+	return bench_main(argc, argv, works);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verify_test.c - an engine with a fault in one operation is found out, for each operation.
+ *
+ * Faults are planted in the sorted array (and, for gaps, in the first engine that searches them).
+ */
+#include "data.h"
+#include "verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern const struct engine engine_sorted, engine_mapletree_mm;
+
+static unsigned int calls;
+
+/* Every 100th call goes wrong. */
+static bool strikes(void)
+{
+	return ++calls % 100 == 0;
+}
+
+static void *bad_load(void *map, unsigned long index)
+{
+	return engine_sorted.load(map, strikes() ? index + 1 : index);
+}
+
+static bool bad_store(void *map, const struct range *range)
+{
+	return strikes() || engine_sorted.store(map, range);
+}
+
+static bool bad_insert(void *map, const struct range *range)
+{
+	struct range shorter = *range;
+
+	if (strikes() && shorter.last > shorter.first)
+		shorter.last--;
+	return engine_sorted.insert(map, &shorter);
+}
+
+static bool bad_erase(void *map, const struct range *range)
+{
+	return strikes() || engine_sorted.erase(map, range);
+}
+
+static bool bad_resize(void *map, const struct range *range, unsigned long last)
+{
+	return strikes() || engine_sorted.resize(map, range, last);
+}
+
+static size_t bad_list(void *map, bool backward, struct range *out, size_t max)
+{
+	return engine_sorted.list(map, strikes() ? !backward : backward, out, max);
+}
+
+static unsigned long bad_sum(void *map, bool backward)
+{
+	return engine_sorted.sum(map, backward) + strikes();
+}
+
+/* A copy with one range too many. */
+static void *bad_dup(void *map)
+{
+	struct range range = { 0, 0, (void *)8 };
+	void *copy = engine_sorted.dup(map);
+
+	if (strikes())
+		engine_sorted.store(copy, &range);
+	return copy;
+}
+
+static bool bad_gap(void *map, const struct gap *gap, unsigned long *start)
+{
+	struct gap lower = *gap;
+
+	if (strikes() && lower.max - lower.min >= lower.size)
+		lower.max--;
+	return engine_mapletree_mm.find_gap(map, &lower, start);
+}
+
+/* Whether @engine is refused: in a child, since that ends the program. */
+static bool refused(const struct engine *engine)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child < 0) {
+		perror("fork");
+		exit(2);
+	}
+	if (!child) {
+		verify_engine(engine, 1);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
+int main(void)
+{
+	struct engine faulty[9];
+	static const char *const names[] = { "load", "store", "insert", "erase", "resize",
+					     "list", "sum", "dup", "gap" };
+	int failures = 0;
+
+	for (int i = 0; i < 9; i++)
+		faulty[i] = i < 8 ? engine_sorted : engine_mapletree_mm;
+	faulty[0].load = bad_load;
+	faulty[1].store = bad_store;
+	faulty[2].insert = bad_insert;
+	faulty[3].erase = bad_erase;
+	faulty[4].resize = bad_resize;
+	faulty[5].list = bad_list;
+	faulty[6].sum = bad_sum;
+	faulty[7].dup = bad_dup;
+	faulty[8].find_gap = bad_gap;
+	for (int i = 0; i < 9; i++) {
+		if (!refused(&faulty[i])) {
+			fprintf(stderr, "a fault in %s was not found\n", names[i]);
+			failures++;
+		}
+	}
+	for (size_t i = 0; engines[i]; i++) {
+		if (refused(engines[i])) {
+			fprintf(stderr, "%s was refused\n", engines[i]->name);
+			failures++;
+		}
+	}
+	return failures != 0;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vmspace.c - what do system calls on a whole address space cost, and how does fork scale?
+ *
+ * libvmspace applies all of Linux's rules (merging, limits, accounting). The trio does the same
+ * changes of the set of ranges and nothing else: what the tree's part was before maple trees.
+ * Figures are per call, of a space with n areas.
+ */
+#include "engines/vmspace.h"
+#include "harness.h"
+
+#include <err.h>
+#include <mapletree/vmspace.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* ---- sequences of calls ------------------------------------------------------------------- */
+
+static bool is_space(const struct cell *cell)
+{
+	return cell->engine == &engine_vmspace;
+}
+
+/* One request for all calls, as a user would keep it. */
+static long call(const struct cell *cell, struct vmspace_request *request, enum vmspace_op op)
+{
+	request->op = op;
+	request->host.valid = false;
+	return vmspace_call(cell->map, request);
+}
+
+static struct gap hole(const struct cell *cell)
+{
+	return (struct gap){ 16 * PAGE, cell->data->ranges[cell->data->n - 1].first - 1,
+			     16 * PAGE };
+}
+
+static double mmap_munmap(const struct cell *cell)
+{
+	struct vmspace_request request = { 0 };
+	struct gap gap = hole(cell);
+	uint64_t start = now();
+
+	for (size_t i = 0; i < cell->ops; i++) {
+		struct range area = { 0, 0, (void *)8 };
+
+		if (is_space(cell)) {
+			request.mmap = (struct vmspace_mmap){
+				.length = gap.size, .prot = PROT_READ | PROT_EXEC,
+				.flags = MAP_PRIVATE | MAP_ANONYMOUS };
+			long at = call(cell, &request, VMSPACE_MMAP);
+
+			require(at > 0, cell, "mmap");
+			request.munmap = (struct vmspace_munmap){ (unsigned long)at, gap.size };
+			require(!call(cell, &request, VMSPACE_MUNMAP), cell, "munmap");
+		} else {
+			require(cell->engine->alloc(cell->map, &gap, area.entry, &area.first), cell,
+				"mmap");
+			area.last = area.first + gap.size - 1;
+			require(cell->engine->erase(cell->map, &area), cell, "munmap");
+		}
+	}
+	return (double)(now() - start) / (double)(2 * cell->ops);
+}
+
+/* The heap is created, grown and given back. */
+static double brk(const struct cell *cell)
+{
+	const struct range *top = &cell->data->ranges[cell->data->n - 1];
+	unsigned long heap = top->last + 1, size = 64 * PAGE;
+	struct range area = { heap, heap + size - 1, (void *)8 };
+	struct vmspace_request request = { 0 };
+	uint64_t start = now();
+
+	for (size_t i = 0; i < cell->ops; i++) {
+		if (is_space(cell)) {
+			unsigned long end[] = { heap + size, heap + 2 * size, heap };
+
+			for (int k = 0; k < 3; k++) {
+				request.brk.brk = end[k];
+				require(call(cell, &request, VMSPACE_BRK) == (long)end[k], cell, "brk");
+			}
+		} else {
+			struct range grown = { heap, heap + 2 * size - 1, area.entry };
+
+			require(cell->engine->insert(cell->map, &area) &&
+				cell->engine->resize(cell->map, &area, grown.last) &&
+				cell->engine->erase(cell->map, &grown), cell, "brk");
+		}
+	}
+	return (double)(now() - start) / (double)(3 * cell->ops);
+}
+
+/* A whole area changes its protection and changes it back; areas with other protection beside it
+ * must not merge, so it takes one that no neighbour has. */
+static double mprotect_area(const struct cell *cell)
+{
+	struct vmspace_request request = { 0 };
+	size_t n = cell->data->n;
+	uint64_t start = now();
+
+	for (size_t i = 0; i < cell->ops; i++) {
+		size_t at = cell->data->order[i % n];
+		const struct range *area = &cell->data->ranges[at];
+
+		for (int back = 0; back < 2; back++) {
+			if (is_space(cell)) {
+				int old = PROT_READ | (at % 2 ? PROT_WRITE : 0);
+
+				request.mprotect = (struct vmspace_mprotect){
+					.addr = area->first,
+					.length = area->last - area->first + 1,
+					.prot = back ? old : old | PROT_EXEC, .pkey = -1 };
+				require(!call(cell, &request, VMSPACE_MPROTECT), cell, "mprotect");
+			} else {
+				struct range changed = { area->first, area->last,
+							 back ? area->entry : (void *)8 };
+
+				require(cell->engine->store(cell->map, &changed), cell, "mprotect");
+			}
+		}
+	}
+	return (double)(now() - start) / (double)(2 * cell->ops);
+}
+
+static double fault(const struct cell *cell)
+{
+	struct vmspace_request request = { 0 };
+	const unsigned long *keys = cell->aux;
+	uint64_t start = now();
+
+	for (size_t i = 0; i < cell->ops; i++) {
+		if (is_space(cell)) {
+			request.fault = (struct vmspace_fault){ keys[i], VMSPACE_ACCESS_READ };
+			require(!call(cell, &request, VMSPACE_FAULT), cell, "fault");
+		} else {
+			require(cell->engine->load(cell->map, keys[i]) != NULL, cell, "fault");
+		}
+	}
+	return (double)(now() - start) / (double)cell->ops;
+}
+
+static void *fault_keys(const struct data *data, size_t ops, uint64_t seed)
+{
+	return data_keys(data, KEYS_LOCAL, ops, seed);
+}
+
+/* ---- fork --------------------------------------------------------------------------------- */
+
+#define CHILDREN_MAX 256
+
+/* Nanoseconds of making a copy by @make, without those of destroying it. */
+static double time_copies(const struct cell *cell, void *(*make)(const struct cell *))
+{
+	size_t count = cell->ops / cell->data->n + 1;
+	void *child[CHILDREN_MAX];
+	uint64_t spent;
+
+	if (count > CHILDREN_MAX)
+		count = CHILDREN_MAX;
+	spent = now();
+	for (size_t i = 0; i < count; i++)
+		child[i] = make(cell);
+	spent = now() - spent;
+	for (size_t i = 0; i < count; i++) {
+		require(child[i], cell, "copying");
+		cell->engine->destroy(child[i]);
+	}
+	return (double)spent / (double)count;
+}
+
+static void *make_dup(const struct cell *cell)
+{
+	return cell->engine->dup(cell->map);
+}
+
+/* What a tree without a copy of its own does: read all, store all in bulk. */
+static void *make_by_entry(const struct cell *cell)
+{
+	size_t n = cell->data->n;
+	struct range *ranges = malloc(n * sizeof(*ranges));
+	void *copy;
+
+	if (!ranges || cell->engine->list(cell->map, false, ranges, n) != n)
+		errx(1, "%s: entry by entry", cell->engine->name);
+	copy = cell->engine->build(ranges, n);
+	free(ranges);
+	return copy;
+}
+
+/* Areas times forks per microsecond. */
+static double fork_rate(const struct cell *cell)
+{
+	return (double)cell->data->n * 1000 / time_copies(cell, make_dup);
+}
+
+static double dup_over_entries(const struct cell *cell)
+{
+	return time_copies(cell, make_by_entry) / time_copies(cell, make_dup);
+}
+
+/* ---- table -------------------------------------------------------------------------------- */
+
+static bool is_peer(const struct engine *engine)
+{
+	return engine == &engine_vmspace || !strcmp(engine->name, "trio");
+}
+
+static bool is_tree(const struct engine *engine)
+{
+	return engine->dup && engine->build && engine->list;
+}
+
+#define CALLS(label, runner, ...) \
+	{ .name = label, .unit = "ns", .shared_map = true, .make_data = data_areas, \
+	  .ops = 20000, .ops_full = 200000, .can = is_peer, .run = runner, \
+	  .extra_engine = &engine_vmspace, .quick = { 30, 1000 }, .full = { 30, 1000, 100000 }, \
+	  __VA_ARGS__ }
+
+#define FORKS(label, units, able, runner) \
+	{ .name = label, .unit = units, .better_high = true, .shared_map = true, \
+	  .make_data = data_areas, .ops = 50000, .ops_full = 500000, .can = able, .run = runner, \
+	  .extra_engine = &engine_vmspace, .quick = { 21, 401, 6421 }, \
+	  .full = { 21, 85, 401, 1605, 6421, 25685, 102741, 410965, 1600000 } }
+
+static const struct work works[] = {
+	CALLS("mmap and munmap", mmap_munmap, .prepare = NULL),
+	CALLS("brk", brk, .prepare = NULL),
+	CALLS("mprotect", mprotect_area, .prepare = NULL),
+	CALLS("fault", fault, .prepare = fault_keys, .discard = free),
+	FORKS("fork", "areas per us", is_peer, fork_rate),
+	FORKS("tree copy node by node over entry by entry", "ratio", is_tree, dup_over_entries),
+	{ 0 }
+};
+
+int main(int argc, char **argv)
+{
+	return bench_main(argc, argv, works);
+}

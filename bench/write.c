@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * write.c - how long does it take to change a map of n ranges?
+ *
+ * A sample repeats rounds of: make the map a round starts from (not timed), change it (timed),
+ * until enough operations were timed. For small n a round takes several maps, so that reading
+ * the clock does not count. Each round has a random order of its own: a processor learns one that
+ * it sees again.
+ */
+#include "harness.h"
+
+#include <err.h>
+#include <stdlib.h>
+
+#define MAPS_MAX 64
+
+/* One round: operations on @map, in @order where they have one; returns how many. */
+typedef size_t round_fn(const struct cell *cell, void *map, const uint32_t *order);
+
+static double run_rounds(const struct cell *cell, round_fn *round, bool filled, size_t per_map)
+{
+	const struct engine *engine = cell->engine;
+	size_t maps = 256 / per_map + 1, n = cell->data->n, done = 0;
+	uint32_t *order = malloc(n * sizeof(*order));
+	struct random random;
+	uint64_t spent = 0;
+	void *map[MAPS_MAX];
+
+	if (!order)
+		err(1, "writes");
+	random_seed(&random, cell->sample);
+	if (maps > MAPS_MAX)
+		maps = MAPS_MAX;
+	while (done < cell->ops) {
+		uint64_t start;
+
+		for (size_t i = 0; i < maps; i++)
+			map[i] = filled ? map_fill(engine, cell->data, true) : engine->create();
+		random_order(&random, order, n);
+		start = now();
+		for (size_t i = 0; i < maps; i++)
+			done += round(cell, map[i], order);
+		spent += now() - start;
+		for (size_t i = 0; i < maps; i++)
+			engine->destroy(map[i]);
+	}
+	free(order);
+	return (double)spent / (double)done;
+}
+
+static size_t append_round(const struct cell *cell, void *map, const uint32_t *order)
+{
+	const struct data *data = cell->data;
+	bool (*append)(void *, const struct range *) =
+		cell->engine->append ? cell->engine->append : cell->engine->insert;
+	bool ok = true;
+
+	(void)order;
+	for (size_t i = 0; i < data->n; i++)
+		ok &= append(map, &data->ranges[i]);
+	require(ok, cell, "appending");
+	return data->n;
+}
+
+static size_t insert_round(const struct cell *cell, void *map, const uint32_t *order)
+{
+	const struct data *data = cell->data;
+	bool ok = true;
+
+	for (size_t i = 0; i < data->n; i++)
+		ok &= cell->engine->insert(map, &data->ranges[order[i]]);
+	require(ok, cell, "inserting");
+	return data->n;
+}
+
+static size_t erase_round(const struct cell *cell, void *map, const uint32_t *order)
+{
+	const struct data *data = cell->data;
+	bool ok = true;
+
+	for (size_t i = 0; i < data->n; i++)
+		ok &= cell->engine->erase(map, &data->ranges[order[i]]);
+	require(ok, cell, "erasing");
+	return data->n;
+}
+
+/* Put one range over @count neighbours, in every second group of them, in random order. */
+static size_t overwrite(const struct cell *cell, void *map, const uint32_t *order, size_t count)
+{
+	const struct data *data = cell->data;
+	size_t groups = data->n / count, done = 0;
+	bool ok = true;
+
+	for (size_t i = 0; i < data->n; i++) {
+		size_t group = order[i];
+		struct range range;
+
+		if (group >= groups || (groups > 1 && group % 2))
+			continue;
+		range = (struct range){ data->ranges[group * count].first,
+					data->ranges[group * count + count - 1].last,
+					(void *)(8 * (data->n + 1 + group)) };
+		ok &= cell->engine->store(map, &range);
+		done++;
+	}
+	require(ok, cell, "overwriting");
+	return done;
+}
+
+static size_t overwrite_1_round(const struct cell *cell, void *map, const uint32_t *order)
+{
+	return overwrite(cell, map, order, 1);
+}
+
+static size_t overwrite_4_round(const struct cell *cell, void *map, const uint32_t *order)
+{
+	return overwrite(cell, map, order, 4);
+}
+
+static size_t overwrite_64_round(const struct cell *cell, void *map, const uint32_t *order)
+{
+	return overwrite(cell, map, order, 64);
+}
+
+static double append(const struct cell *cell)
+{
+	return run_rounds(cell, append_round, false, cell->data->n);
+}
+
+static double insert(const struct cell *cell)
+{
+	return run_rounds(cell, insert_round, false, cell->data->n);
+}
+
+static double erase(const struct cell *cell)
+{
+	return run_rounds(cell, erase_round, true, cell->data->n);
+}
+
+static double overwrite_1(const struct cell *cell)
+{
+	return run_rounds(cell, overwrite_1_round, true, cell->data->n);
+}
+
+static double overwrite_4(const struct cell *cell)
+{
+	return run_rounds(cell, overwrite_4_round, true, cell->data->n / 8 + 1);
+}
+
+static double overwrite_64(const struct cell *cell)
+{
+	return run_rounds(cell, overwrite_64_round, true, cell->data->n / 128 + 1);
+}
+
+/* From sorted ranges to a map, by the quickest way the engine has. */
+static double build(const struct cell *cell)
+{
+	const struct data *data = cell->data;
+	uint64_t spent = 0;
+	size_t done;
+
+	for (done = 0; done < cell->ops; done += data->n) {
+		uint64_t start = now();
+		void *map = cell->engine->build ? cell->engine->build(data->ranges, data->n) :
+						  map_fill(cell->engine, data, false);
+
+		spent += now() - start;
+		require(map, cell, "building");
+		cell->engine->destroy(map);
+	}
+	return (double)spent / (double)done;
+}
+
+/* Four lookups, then a range is erased; four lookups, then it is inserted again; and so on: the
+ * map is the same after every ten operations, and the number of operations a multiple of ten. */
+static double mixed(const struct cell *cell)
+{
+	const struct engine *engine = cell->engine;
+	const struct data *data = cell->data;
+	const unsigned long *keys = cell->aux;
+	unsigned long sum = 0;
+	bool ok = true;
+	uint64_t start = now();
+
+	for (size_t i = 0; i < cell->ops; i += 5) {
+		const struct range *range = &data->ranges[data->order[i / 10 % data->n]];
+
+		for (size_t k = 0; k < 4; k++)
+			sum += (unsigned long)engine->load(cell->map, keys[i + k]);
+		ok &= i / 5 % 2 ? engine->insert(cell->map, range) :
+				  engine->erase(cell->map, range);
+	}
+	keep(sum);
+	require(ok, cell, "mixed work");
+	return (double)(now() - start) / (double)cell->ops;
+}
+
+static void *random_keys(const struct data *data, size_t ops, uint64_t seed)
+{
+	return data_keys(data, KEYS_RANDOM, ops, seed);
+}
+
+static bool can_insert(const struct engine *engine)
+{
+	return engine->create && engine->insert;
+}
+
+static bool can_erase(const struct engine *engine)
+{
+	return can_insert(engine) && engine->erase;
+}
+
+static bool can_store(const struct engine *engine)
+{
+	return can_insert(engine) && engine->store;
+}
+
+#define WRITE(label, runner, able, count, ...) \
+	{ .name = label, .unit = "ns", .make_data = data_mixed, .ops = count, \
+	  .ops_full = 2 * count, .can = able, .run = runner, __VA_ARGS__ }
+
+#define ALL_SIZES { 100, 1000, 10000, 100000, 1000000 }
+
+static const struct work works[] = {
+	WRITE("append", append, can_insert, 50000,
+	      .quick = { 10000 }, .full = ALL_SIZES),
+	WRITE("bulk build", build, can_insert, 50000,
+	      .quick = { 10000 }, .full = ALL_SIZES),
+	WRITE("insert random", insert, can_insert, 20000,
+	      .quick = { 10000 }, .full = ALL_SIZES),
+	WRITE("erase random", erase, can_erase, 20000,
+	      .quick = { 10000 }, .full = ALL_SIZES),
+	WRITE("overwrite 1", overwrite_1, can_store, 5000,
+	      .quick = { 8, 16, 32 }, .full = { 8, 16, 32, 100, 10000 }),
+	WRITE("overwrite 4", overwrite_4, can_store, 5000,
+	      .quick = { 10000 }, .full = { 8, 16, 32, 100, 10000, 1000000 }),
+	WRITE("overwrite 64", overwrite_64, can_store, 500,
+	      .quick = { 10000 }, .full = { 10000, 1000000 }),
+	WRITE("mixed 80/20", mixed, can_erase, 100000, .shared_map = true,
+	      .prepare = random_keys, .discard = free,
+	      .quick = { 10000 }, .full = { 100, 10000, 1000000 }),
+	{ 0 }
+};
+
+int main(int argc, char **argv)
+{
+	return bench_main(argc, argv, works);
+}
