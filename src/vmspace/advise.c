@@ -126,7 +126,9 @@ static long advise_pages(struct vmspace *space, struct vma *vma, int advice)
 	case MADV_GUARD_INSTALL:
 		if (vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB | VMA_LOCKED))
 			return -EINVAL;
-		host_give_anon_vma(space, vma);
+		/* Kernels that mark the area itself need an anon_vma for anonymous memory only. */
+		if (!vma->backing || !space->config.guard_flag)
+			host_give_anon_vma(space, vma);
 		if (space->config.guard_flag)
 			vma->flags |= VMA_MAYBE_GUARD;
 		return 0;

@@ -15,6 +15,18 @@ static bool never_locked(const struct vma *vma)
 	       (vma->backing && vma->backing->is.kind == VMA_BACKING_SPECIAL);
 }
 
+/*
+ * Whether making the area's pages present gives it an anonymous page. A guard may be in the way, and
+ * guards are a matter of pages, which are not kept here: then a host is asked when it matters.
+ */
+static bool populate_writes(const struct vmspace *space, const struct vma *vma)
+{
+	if ((vma->flags & (VMA_WRITE | VMA_SHARED)) != VMA_WRITE ||
+	    (vma->flags & VMA_SPECIAL_FLAGS))
+		return false;
+	return !(vma->flags & VMA_MAYBE_GUARD) || !space->config.host.has_anon;
+}
+
 long lock_populate(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	while (start < end) {
@@ -28,8 +40,7 @@ long lock_populate(struct vmspace *space, unsigned long start, unsigned long end
 		}
 		if (!(vma->flags & VMA_ACCESS_FLAGS))
 			return -ENOMEM;
-		if ((vma->flags & (VMA_WRITE | VMA_SHARED)) == VMA_WRITE &&
-		    !(vma->flags & VMA_SPECIAL_FLAGS))
+		if (populate_writes(space, vma))
 			host_give_anon_vma(space, vma);
 		start = vma->end;
 	}

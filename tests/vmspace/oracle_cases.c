@@ -583,6 +583,20 @@ static void sealed_stays(void **state)
 	assert_int_equal(advise(AT(3), 1, MADV_DONTNEED), 0);
 }
 
+/* A guard in a private file mapping needs no anon_vma, so the child's area is as if new. */
+static void guards_in_files_give_no_anon_vma(void **state)
+{
+	struct pair child;
+
+	(void)state;
+	map_file(PUPPET_FILE_RW, AT(0), 4, RW, MAP_PRIVATE | MAP_FIXED, 0);
+	protect(AT(0), 2, PROT_READ);
+	advise(AT(0), 1, 102 /* MADV_GUARD_INSTALL */);
+	assert_true(pair_fork(&pair, &child));
+	call_in(&child, AT(0), 2, RW, true);
+	pair_end(&child);
+}
+
 static void fork_by_advice(void **state)
 {
 	struct pair child;
@@ -740,7 +754,8 @@ int main(void)
 		CASE(middle_joins_both), CASE(flags_keep_apart), CASE(protect_splits_and_joins),
 		CASE(accounting_stays_with_pages), CASE(different_anon_vmas_keep_apart),
 		CASE(neighbours_share_an_anon_vma), CASE(child_keeps_apart),
-		CASE(inherited_is_not_shared), CASE(droppable_under_mlockall),
+		CASE(inherited_is_not_shared), CASE(guards_in_files_give_no_anon_vma),
+		CASE(droppable_under_mlockall),
 		CASE(files_join_by_offset), CASE(protect_stops_at_a_hole),
 		CASE(advice_goes_past_a_hole), CASE(unmap_cuts), CASE(not_over_something),
 		CASE(at_most_max_map_count), CASE(address_space_limit), CASE(data_limit),

@@ -275,6 +275,23 @@ static void make_brk(struct pair *p, struct vmspace_request *r)
 	r->brk.brk = chance(20) ? 0 : to;
 }
 
+/*
+ * Guards are a matter of pages, which libvmspace does not keep. Without a host to ask it cannot know
+ * that one keeps mlock() from touching a private file's page, so none are made there then.
+ */
+static bool guards_mislead(const struct pair *p, struct span s)
+{
+	struct vma_info info;
+
+	if (p->mirror)
+		return false;
+	for (unsigned long at = s.start; vmspace_next(p->space, at, &info) && info.start < s.end;
+	     at = info.end)
+		if (info.backing.kind != VMA_BACKING_ANON && !(info.flags & VMA_MAYSHARE))
+			return true;
+	return false;
+}
+
 static void make_madvise(struct pair *p, struct vmspace_request *r)
 {
 	static const int advice[] = {
@@ -293,6 +310,8 @@ static void make_madvise(struct pair *p, struct vmspace_request *r)
 		r->madvise.addr += below(PAGE);
 	if (chance(60))
 		r->madvise.length = 0;
+	if (r->madvise.advice == MADV_GUARD_INSTALL_ADVICE && guards_mislead(p, s))
+		r->madvise.advice = MADV_COLD;
 }
 
 static void make_mlock(struct pair *p, struct vmspace_request *r)
