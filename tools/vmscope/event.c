@@ -41,8 +41,10 @@ static void on_stop(struct tracer *tracer, pid_t tid, int status)
 
 	if (!task) {
 		task = event == PTRACE_EVENT_EXEC ? NULL : task_add(&tracer->tasks, tid, tid);
-		if (task)
+		if (task) {
 			task->state = TASK_NEWBORN; /* until its parent tells whose it is */
+			life_adopt(tracer);
+		}
 	} else if (task->state == TASK_NEWBORN) {
 		return;
 	} else if (event == PTRACE_EVENT_EXEC) {
@@ -58,6 +60,13 @@ static void on_stop(struct tracer *tracer, pid_t tid, int status)
 	} else {
 		tracer_resume(tracer, task, signal);
 	}
+}
+
+/* Children that the ended thread did not report any more have nobody else to do so. */
+static void end(struct tracer *tracer, pid_t tid, int status)
+{
+	life_end(tracer, tid, status);
+	life_adopt(tracer);
 }
 
 static void follow(struct tracer *tracer)
@@ -78,7 +87,7 @@ static void follow(struct tracer *tracer)
 		else if (WIFSTOPPED(status))
 			on_stop(tracer, tid, status);
 		else
-			life_end(tracer, tid, status);
+			end(tracer, tid, status);
 		if (progress)
 			summary_progress(tracer->session);
 	}

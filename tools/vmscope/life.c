@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/kcmp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -154,6 +155,78 @@ void life_require_native(struct task *task)
 	mirror_give_up(task->space->mirror, "it is a 32-bit program");
 	mirror_free(task->space->mirror);
 	task->space->mirror = NULL;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], text[512];
+	const char *after_name;
+	FILE *file;
+	int parent = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (fgets(text, sizeof(text), file) && (after_name = strrchr(text, ')')))
+		sscanf(after_name, ") %*c %d", &parent);
+	fclose(file);
+	return parent;
+}
+
+/*
+ * A search for a newborn without a traced thread that would tell whose it is: one of its own process, or
+ * of its parent's. A child made with CLONE_PARENT has the parent of the one that makes it.
+ */
+struct orphan_search {
+	struct tracer *tracer;
+	struct task *orphan;
+	pid_t tid, parent;
+	bool has_parent;
+};
+
+static void find_parent(struct task *task, void *ctx)
+{
+	struct orphan_search *search = ctx;
+
+	if (task->state != TASK_NEWBORN)
+		search->has_parent |= task->tgid == search->parent ||
+				      syscall(SYS_tgkill, task->tgid, search->tid, 0) == 0;
+}
+
+static void find_orphan(struct task *task, void *ctx)
+{
+	struct orphan_search *search = ctx;
+
+	if (task->state != TASK_NEWBORN)
+		return;
+	search->tid = task->tid;
+	search->parent = parent_of(task->tid);
+	search->has_parent = search->parent == 0 ||
+			     search->parent == parent_of(search->tracer->root);
+	task_each(&search->tracer->tasks, find_parent, search);
+	if (!search->has_parent)
+		search->orphan = task;
+}
+
+void life_adopt(struct tracer *tracer)
+{
+	for (;;) {
+		struct orphan_search search = { .tracer = tracer };
+		struct task *task;
+
+		task_each(&tracer->tasks, find_orphan, &search);
+		task = search.orphan;
+		if (!task)
+			return;
+		task->state = TASK_RUNNING;
+		tracer->session->totals.processes++;
+		tracer->session->totals.threads++;
+		tracer->session->totals.forks++;
+		life_take(tracer, task, true);
+		life_require_native(task);
+		tracer_resume(tracer, task, 0);
+	}
 }
 
 static void forget_space(struct tracer *tracer, struct task *task)

@@ -23,4 +23,10 @@ void life_take(struct tracer *tracer, struct task *task, bool attach);
 /* Gives up @task's space if it runs a 32-bit program. */
 void life_require_native(struct task *task);
 
+/*
+ * Takes over children whose parent was killed before it could report them, as if attached to:
+ * nobody else tells whose they are. To be called when a task has ended, and when a newborn was seen.
+ */
+void life_adopt(struct tracer *tracer);
+
 #endif
