@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # What following a call costs: a program of 10,000 mmap/munmap pairs by itself, under vmscope, and under
-# strace; run by turns, the median of RUNS (7) of each.
+# strace; run by turns, all pinned to one processor (else it is where the scheduler puts the two sides
+# that is measured), the median of RUNS (7) of each.
 #
 #   cost.sh VMSCOPE PAIRS [RUNS]     PAIRS is tests/vmscope's program of that name
 set -eu
@@ -19,6 +20,7 @@ contestants = {
     "vmscope --verify=each": [vmscope, "trace", "-q", "--verify=each", "--", *program],
     "strace -f -e trace=%memory": ["strace", "-f", "-e", "trace=%memory", "-o", "/dev/null", *program],
 }
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 seconds = {name: [] for name in contestants}
 for _ in range(runs):
     for name, command in contestants.items():

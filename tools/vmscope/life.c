@@ -175,8 +175,8 @@ static pid_t parent_of(pid_t pid)
 }
 
 /*
- * A search for a newborn without a traced thread that would tell whose it is: one of its own process, or
- * of its parent's. A child made with CLONE_PARENT has the parent of the one that makes it.
+ * A search for a newborn without a traced thread that would tell whose it is: one of its own
+ * process, or of its parent's. A child made with CLONE_PARENT has the parent of its maker.
  */
 struct orphan_search {
 	struct tracer *tracer;

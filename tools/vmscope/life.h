@@ -25,7 +25,8 @@ void life_require_native(struct task *task);
 
 /*
  * Takes over children whose parent was killed before it could report them, as if attached to:
- * nobody else tells whose they are. To be called when a task has ended, and when a newborn was seen.
+ * nobody else tells whose they are. To be called when a task has ended, and when a newborn was
+ * seen.
  */
 void life_adopt(struct tracer *tracer);
 
