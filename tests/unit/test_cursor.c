@@ -4,6 +4,8 @@
  */
 #include "fixture.h"
 
+#include <errno.h>
+
 static struct maple_tree mt;
 
 /* 0-f gap, 10-1f:a 20-2f:b, 30-3f gap, 40-4f:c 50:zero, 51-max gap */
@@ -281,6 +283,50 @@ static void iteration_over_many_leaves(void **state)
 	end(&big);
 }
 
+static void at_the_end_of_a_tree_without_nodes(void **state)
+{
+	struct maple_tree lone;
+	MA_STATE(mas, &lone, 0, 0);
+
+	(void)state;
+	mt_init(&lone);
+	mtree_store(&lone, 0, E('a'), GFP_KERNEL);
+	assert_ptr_equal(mas_walk(&mas), E('a'));
+	assert_null(mas_prev(&mas, 0));
+	expect_place(&mas, 0, 0, ma_underflow);
+	assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('a'));
+	expect_place(&mas, 0, 0, ma_root);
+	mas_set(&mas, 9);
+	assert_null(mas_prev(&mas, 1));
+	expect_place(&mas, 1, ULONG_MAX, ma_underflow);
+	__mas_set_range(&mas, 5, 6);
+	assert_null(mas_next(&mas, ULONG_MAX));
+	expect_place(&mas, 1, ULONG_MAX, ma_none);
+	end(&lone);
+}
+
+static void a_cursor_in_error_reads_nothing(void **state)
+{
+	void *(*const reads[])(struct ma_state *, unsigned long) = {
+		mas_next, mas_next_range, mas_find, mas_find_range,
+		mas_prev, mas_prev_range, mas_find_rev, mas_find_range_rev,
+	};
+	MA_STATE(mas, &mt, 0x20, 0x10);
+	size_t i;
+
+	(void)state;
+	assert_int_equal(mas_store_gfp(&mas, E('x'), GFP_KERNEL), -EINVAL);
+	assert_int_equal(mas_preallocate(&mas, E('x'), GFP_KERNEL), -EINVAL);
+	for (i = 0; i < LENGTH(reads); i++) {
+		assert_null(reads[i](&mas, i < 4 ? ULONG_MAX : 0));
+		assert_true(mas_is_err(&mas));
+		assert_int_equal(xa_err(mas.node), -EINVAL);
+		expect_place(&mas, 0x20, 0x10, ma_error);
+	}
+	mas_set(&mas, 0x20);
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('b'));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +344,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_lone_entry_at_zero, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(ranges_up_to_the_last_index, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(iteration_over_many_leaves, set_up, tear_down),
+		cmocka_unit_test(at_the_end_of_a_tree_without_nodes),
+		cmocka_unit_test_setup_teardown(a_cursor_in_error_reads_nothing, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests_name("cursor", tests, NULL, NULL);

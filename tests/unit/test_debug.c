@@ -85,6 +85,37 @@ static void dumps_show_the_ranges(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void dumps_show_every_kind_of_entry(void **state)
+{
+	struct maple_tree mt;
+	char *text;
+	int status;
+
+	(void)state;
+	mt_init_flags(&mt, MT_FLAGS_ALLOC_RANGE);
+	mtree_store(&mt, 0, E('a'), GFP_KERNEL);
+	text = stderr_of(dump_decimal, &mt, &status);
+	assert_non_null(strstr(text, "0-0: 0x"));
+	assert_non_null(strstr(text, "height 0"));
+	mtree_store_range(&mt, 2, 4, XA_ZERO_ENTRY, GFP_KERNEL);
+	fill(&mt, 8, 3, 4, 20);
+	text = stderr_of(dump_decimal, &mt, &status);
+	assert_non_null(strstr(text, "0-0: 0x"));
+	assert_non_null(strstr(text, "1-1: NULL"));
+	assert_non_null(strstr(text, "2-4: zero entry"));
+	assert_non_null(strstr(text, "8-10: value 0"));
+	assert_non_null(strstr(text, "inner with gaps"));
+	assert_non_null(strstr(text, ", gaps 0x3 0x"));
+	assert_non_null(strstr(text, "height 2"));
+	end(&mt);
+	mt_init(&mt);
+	fill(&mt, 8, 3, 4, 40);
+	text = stderr_of(dump_decimal, &mt, &status);
+	assert_non_null(strstr(text, "inner"));
+	assert_null(strstr(text, "gaps"));
+	end(&mt);
+}
+
 static void a_sound_tree_is_valid(void **state)
 {
 	struct maple_tree mt;
@@ -187,6 +218,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dumps_show_the_ranges),
+		cmocka_unit_test(dumps_show_every_kind_of_entry),
 		cmocka_unit_test(a_sound_tree_is_valid),
 		cmocka_unit_test(a_broken_tree_is_reported_with_the_reason),
 		cmocka_unit_test(statistics_count_nodes_and_ranges),

@@ -93,8 +93,19 @@ static void externally_locked_trees_are_copied(void **state)
 	assert_int_equal(mas_store_gfp(&mas, E('a'), GFP_KERNEL), 0);
 	assert_int_equal(__mt_dup(&old, &new, GFP_KERNEL), 0);
 	expect_content(&new, "3-8:a");
+	end(&new);
+	assert_int_equal(mtree_dup(&old, &new, GFP_KERNEL), 0); /* and takes no lock of theirs */
+	expect_content(&new, "3-8:a");
 	end(&old);
 	end(&new);
+}
+
+static void a_tree_is_no_copy_of_itself(void **state)
+{
+	DEFINE_MTREE(mt);
+
+	(void)state;
+	assert_int_equal(mtree_dup(&mt, &mt, GFP_KERNEL), -EINVAL);
 }
 
 static void gaps_are_known_in_the_copy(void **state)
@@ -125,6 +136,7 @@ int main(void)
 		cmocka_unit_test(a_copy_under_the_callers_locks),
 		cmocka_unit_test(externally_locked_trees_are_copied),
 		cmocka_unit_test(gaps_are_known_in_the_copy),
+		cmocka_unit_test(a_tree_is_no_copy_of_itself),
 	};
 
 	return cmocka_run_group_tests_name("dup", tests, NULL, NULL);

@@ -97,11 +97,50 @@ static void bad_requests_are_refused(void **state)
 			 -EINVAL);
 	assert_int_equal(mtree_alloc_rrange(&mt, &start, (void *)4094, 1, 0, 9, GFP_KERNEL),
 			 -EINVAL);
+	assert_int_equal(mtree_fill_gap(&mt, 5, NULL, &start, &start, GFP_KERNEL), -EINVAL);
+	assert_int_equal(mtree_fill_gap(&mt, 5, (void *)4094, &start, &start, GFP_KERNEL), -EINVAL);
 	mt_init(&plain);
 	assert_int_equal(mtree_alloc_range(&plain, &start, E('a'), 1, 0, 9, GFP_KERNEL), -EINVAL);
 	assert_int_equal(mtree_alloc_rrange(&plain, &start, E('a'), 1, 0, 9, GFP_KERNEL), -EINVAL);
 	assert_int_equal(start, 42);
 	expect_content(&mt, "");
+}
+
+/* The place for @size aligned indexes, or 1, which is no aligned one, if there is none. */
+static unsigned long aligned(unsigned long size, unsigned long min, unsigned long max,
+			     enum mt_fit fit)
+{
+	struct mt_area area = { .min = min, .max = max, .size = size, .align = 64, .fit = fit };
+	MA_STATE(mas, &mt, 0, 0);
+	int error;
+
+	mtree_lock(&mt);
+	error = mas_find_area(&mas, &area);
+	mtree_unlock(&mt);
+	assert_true(error == 0 || error == -EBUSY);
+	return error ? 1 : area.start;
+}
+
+static void aligned_places_lie_in_the_gap(void **state)
+{
+	(void)state;
+	mtree_store_range(&mt, 0, 99, E('a'), GFP_KERNEL);
+	mtree_store_range(&mt, 131, 199, E('b'), GFP_KERNEL);
+	mtree_store_range(&mt, 401, ULONG_MAX - 5, E('c'), GFP_KERNEL);
+	assert_int_equal(aligned(3, 0, ULONG_MAX, MT_FIT_LOWEST), 128); /* 128..130, just so */
+	assert_int_equal(aligned(4, 0, ULONG_MAX, MT_FIT_LOWEST), 256);
+	assert_int_equal(aligned(1, 129, ULONG_MAX, MT_FIT_LOWEST), 256);
+	assert_int_equal(aligned(1, 0, 128, MT_FIT_LOWEST), 128);
+	assert_int_equal(aligned(2, 0, 128, MT_FIT_LOWEST), 1);
+	assert_int_equal(aligned(1, 0, 127, MT_FIT_LOWEST), 1);
+	assert_int_equal(aligned(1, 401, ULONG_MAX, MT_FIT_LOWEST), 1); /* none up to the top */
+	assert_int_equal(aligned(10, 0, 400, MT_FIT_HIGHEST), 384);
+	assert_int_equal(aligned(10, 0, 392, MT_FIT_HIGHEST), 320);
+	assert_int_equal(aligned(10, 0, 265, MT_FIT_HIGHEST), 256);
+	assert_int_equal(aligned(10, 0, 264, MT_FIT_HIGHEST), 1);
+	assert_int_equal(aligned(3, 0, 264, MT_FIT_HIGHEST), 256);
+	assert_int_equal(aligned(3, 0, 255, MT_FIT_HIGHEST), 128);
+	assert_int_equal(aligned(1, 257, ULONG_MAX, MT_FIT_HIGHEST), 384);
 }
 
 static void gaps_in_a_deep_tree(void **state)
@@ -192,6 +231,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(whole_index_space, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bad_requests_are_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(aligned_places_lie_in_the_gap, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(gaps_in_a_deep_tree, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(every_gap_is_handed_out_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_cursor_reports_the_place, set_up, tear_down),

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <urcu-bp.h>
 
 /* An allocator that fails from the allocation number @fail_at on, @failures times. */
@@ -276,6 +277,110 @@ static void nomem_says_whether_to_repeat(void **state)
 	expect_no_leak(&mt);
 }
 
+static void nomem_leaves_an_external_lock_alone(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 9, 150);
+
+	(void)state;
+	build(&mt, MT_FLAGS_LOCK_EXTERN, 0);
+	fail_from(0, 1);
+	mas_store(&mas, E('x'));
+	assert_true(mas_is_err(&mas));
+	assert_true(mas_nomem(&mas, GFP_KERNEL));
+	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), 0); /* nobody has it */
+	pthread_mutex_unlock(&mt.ma_lock);
+	mas_store(&mas, E('x'));
+	assert_false(mas_nomem(&mas, GFP_KERNEL));
+	expect_content(&mt, "9-96:x");
+	assert_int_equal(memory.blocks, 1);
+	expect_no_leak(&mt);
+}
+
+static void more_is_expected_than_memory_holds(void **state)
+{
+	static const unsigned long counts[] = { ULONG_MAX, ULONG_MAX / 4 + 1, ULONG_MAX / 4 };
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 0, 0);
+	size_t i;
+
+	(void)state;
+	build(&mt, MT_FLAGS_USE_RCU, 0);
+	fail_from(0, LONG_MAX);
+	for (i = 0; i < LENGTH(counts); i++) {
+		assert_int_equal(mas_expected_entries(&mas, counts[i]), -ENOMEM);
+		assert_true(mas_is_err(&mas));
+		mas_reset(&mas);
+	}
+	mas_destroy(&mas);
+	expect_no_leak(&mt);
+}
+
+static void the_default_allocator_runs_out(void **state)
+{
+	struct rlimit limit, none;
+	unsigned long i, count = 0, loaded = 0;
+	int error;
+	DEFINE_MTREE(mt);
+
+	(void)state;
+	if (getenv("EMULATED")) /* qemu-user does not keep to limits */
+		skip();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	skip(); /* sanitizers do not go on without memory */
+#endif
+	assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
+	none = (struct rlimit){ 0, limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+	do
+		error = mtree_store(&mt, 3 * count, xa_mk_value(count), GFP_KERNEL);
+	while (!error && ++count < 10000000);
+	for (i = 0; i < 3 * count + 10; i++)
+		loaded += mtree_load(&mt, i) == (i % 3 || i >= 3 * count ? NULL : xa_mk_value(i / 3));
+	setrlimit(RLIMIT_AS, &limit); /* now the test may fail */
+	assert_int_equal(error, -ENOMEM);
+	assert_int_equal(loaded, i);
+	assert_true(mt_check(&mt, NULL));
+	assert_int_equal(mtree_store(&mt, 3 * count, xa_mk_value(count), GFP_KERNEL), 0);
+	end(&mt);
+}
+
+/* The kinds of write that change a leaf where it is: see publish_kind in plan.h. */
+static void some_writes_take_no_memory(void **state)
+{
+	static const unsigned int modes[] = { 0, MT_FLAGS_USE_RCU, MT_FLAGS_ALLOC_RANGE,
+					      MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE };
+	struct maple_tree mt;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < LENGTH(modes); i++) {
+		build(&mt, modes[i], 0);
+		mtree_store_range(&mt, 0x10, 0x1f, E('a'), GFP_KERNEL);
+		mtree_store_range(&mt, 0x20, 0x2f, E('b'), GFP_KERNEL);
+		fail_from(0, LONG_MAX);
+		assert_int_equal(mtree_store_range(&mt, 0x20, 0x2f, E('c'), GFP_KERNEL), 0);
+		expect_content(&mt, "10-1f:a 20-2f:c");
+		assert_int_equal(mtree_store_range(&mt, 0x10, 0x24, E('a'), GFP_KERNEL), 0);
+		expect_content(&mt, "10-24:a 25-2f:c");
+		assert_int_equal(mtree_store_range(&mt, 0x1c, 0x2f, E('c'), GFP_KERNEL), 0);
+		expect_content(&mt, "10-1b:a 1c-2f:c");
+		assert_int_equal(mtree_store_range(&mt, 8, 0x1b, E('a'), GFP_KERNEL), 0);
+		expect_content(&mt, "8-1b:a 1c-2f:c");
+		assert_int_equal(mtree_store_range(&mt, 0x40, 0x41, E('d'), GFP_KERNEL), 0);
+		expect_content(&mt, "8-1b:a 1c-2f:c 40-41:d");
+		assert_int_equal(mtree_store_range(&mt, 0x42, ULONG_MAX, E('e'), GFP_KERNEL), 0);
+		expect_content(&mt, "8-1b:a 1c-2f:c 40-41:d 42-max:e");
+		assert_ptr_equal(mtree_erase(&mt, 0x42), E('e'));
+		assert_ptr_equal(mtree_erase(&mt, 0x40), E('d'));
+		expect_content(&mt, "8-1b:a 1c-2f:c");
+		assert_int_equal(memory.allocations, 0);
+		assert_int_equal(mtree_store(&mt, 0, E('f'), GFP_KERNEL),
+				 modes[i] & MT_FLAGS_USE_RCU ? -ENOMEM : 0);
+		expect_no_leak(&mt);
+	}
+}
+
 static void who_may_not_wait_gets_no_memory(void **state)
 {
 	static const gfp_t masks[] = { GFP_NOWAIT, GFP_ATOMIC, GFP_KERNEL & GFP_NOWAIT };
@@ -362,6 +467,10 @@ int main(void)
 		cmocka_unit_test_setup(every_allocation_fails_in_turn, set_up),
 		cmocka_unit_test_setup(a_failed_copy_is_left_empty, set_up),
 		cmocka_unit_test_setup(nomem_says_whether_to_repeat, set_up),
+		cmocka_unit_test_setup(nomem_leaves_an_external_lock_alone, set_up),
+		cmocka_unit_test_setup(more_is_expected_than_memory_holds, set_up),
+		cmocka_unit_test_setup(some_writes_take_no_memory, set_up),
+		cmocka_unit_test(the_default_allocator_runs_out),
 		cmocka_unit_test_setup(who_may_not_wait_gets_no_memory, set_up),
 		cmocka_unit_test_setup(what_was_reserved_serves_who_may_not_wait, set_up),
 		cmocka_unit_test_setup(bulk_mode_fails_as_a_whole_or_not_at_all, set_up),

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Branch coverage of the tree's core by the test suites, compared with a list of exceptions.
+
+usage: coverage.py BUILD
+
+Prints the figures of each file and every branch not reached. Fails if one of them is not in
+unreached.txt, where each line gives file, number of branches, the source line and the reason.
+"""
+
+import collections
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import suites
+
+HERE = Path(__file__).resolve().parent
+FLAGS = ['-O0', '--coverage', '-fprofile-update=atomic', '-DNDEBUG']  # an assertion is no branch
+FLAVOURS = [f for f in suites.FLAVOURS if f != 'sanitized']
+
+
+def allowed():
+    """{(file, source line): number of branches}"""
+    exceptions = {}
+    for line in (HERE / 'unreached.txt').read_text().splitlines():
+        if line and not line.startswith('#'):
+            file, count, rest = line.split(' | ', 2)
+            exceptions[file, rest.rsplit(' | ', 1)[0]] = int(count)
+    return exceptions
+
+
+def measure(build):
+    """Runs all suites and returns gcovr's findings: [{file, lines}]."""
+    for flavour in FLAVOURS:
+        suites.build_library(build, flavour, FLAGS, [HERE / 'flush.c'])
+    for suite in suites.all_suites(8):
+        if suite.flavour not in FLAVOURS:
+            continue
+        suites.build_program(build, suite)
+        wrong, _ = suites.run(build, suite, build / suite.flavour, 300, 300)
+        if wrong:
+            raise SystemExit(f'coverage: {wrong}')
+    # Older versions of gcov now and then count backwards in programs of several threads.
+    done = subprocess.run(['gcovr', '--root', suites.ROOT, '--filter', f'{suites.CORE}/',
+                           '--gcov-ignore-parse-errors', '--json', '-', build],
+                          stdout=subprocess.PIPE, check=True, text=True)
+    return json.loads(done.stdout)['files']
+
+
+def main():
+    build = Path(sys.argv[1]).resolve()
+    shutil.rmtree(build, ignore_errors=True)
+    exceptions = allowed()
+    reached = total = 0
+    unreached, new = [], 0
+    for file in sorted(measure(build), key=lambda f: f['file']):
+        name = Path(file['file']).name
+        source = (suites.CORE / name).read_text().splitlines()
+        here = [0, 0]
+        missing = collections.Counter()
+        for line in file['lines']:
+            for branch in line['branches']:
+                here[1] += 1
+                here[0] += branch['count'] > 0
+                if not branch['count']:
+                    missing[line['line_number']] += 1
+        print(f'{name:12} {here[0]:4} of {here[1]:4} branches')
+        reached, total = reached + here[0], total + here[1]
+        unreached += [(name, number, count, source[number - 1].strip())
+                      for number, count in sorted(missing.items())]
+    for name, number, count, text in unreached:
+        known = exceptions.get((name, text), 0)
+        exceptions[name, text] = known - count
+        new += count > known
+        print(f'{"unreached" if count <= known else "NOT LISTED"}: {name}:{number}: {count} of: {text}')
+    print(f'{reached} of {total} branches: {100 * reached / total:.2f}%')
+    if new:
+        sys.exit('coverage: write a test for the branches not listed, or put them into '
+                 'tests/mutate/unreached.txt with the reason')
+
+
+if __name__ == '__main__':
+    main()

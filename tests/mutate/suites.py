@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""The test programs, linked to a library built for them alone: quick to build again and again.
+
+A flavour is one way to compile the library's sources; its test programs are compiled once and find
+the library when they start, so another library needs no other programs.
+"""
+
+import os
+import resource
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ROOT / 'src/mapletree'
+TESTS = ROOT / 'tests'
+
+# lookup_select.c only chooses between copies of lookup.c for other instruction sets.
+SOURCES = sorted(p.name for p in CORE.glob('*.c') if p.name != 'lookup_select.c')
+COMPILE = ['gcc', '-std=gnu17', '-D_GNU_SOURCE', '-fPIC', '-fno-semantic-interposition', '-w',
+           f'-I{ROOT}/include']
+LIBRARIES = ['-lurcu-bp', '-lcmocka', '-lz', '-lpthread']
+
+SANITIZE = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
+SMALL = ['-DMT_TEST_SLOTS=4']
+YIELDS = ['-include', f'{TESTS}/torture/yield.h']
+FLAVOURS = {
+    'plain': [],
+    'small': SMALL,
+    'watched': SMALL + ['-include', f'{TESTS}/exhaustive/observe.h'],
+    'yields': YIELDS,
+    'yields-small': YIELDS + SMALL,
+    'sanitized': SANITIZE,
+}
+# Grace periods pass when the test says so.
+LINK = {'watched': ['-Wl,--wrap=urcu_bp_call_rcu'], 'sanitized': SANITIZE}
+
+
+class Suite:
+    """A test program, how it is run, and the CPU seconds it took with the library unchanged."""
+
+    def __init__(self, name, flavour, sources, args=()):
+        self.name, self.flavour, self.args = name, flavour, [str(a) for a in args]
+        self.sources = [TESTS / s for s in sources]
+        self.cpu = 0.0
+
+
+def all_suites(torture_seconds):
+    """Cheapest first."""
+    unit = ['store', 'find', 'gaps', 'cursor', 'write', 'dup', 'rcu', 'check', 'debug']
+    waiting = ['lock', 'memory']
+    files = lambda folder, names: [f'{folder}/{n}.c' for n in names.split()]
+    fault = files('fault', 'main calls whole trees heap')
+    model = files('model', 'main draw calls session compare oracle reading')
+    torture = files('torture', 'main world readers writers quarantine yield')
+    vectors = sorted((TESTS / 'conformance/vectors').glob('*.mtv.gz'))
+    hurry = ['--tap', f'--duration={torture_seconds}']
+    return [
+        *(Suite(f'unit {n}', 'plain', [f'unit/test_{n}.c', 'unit/fixture.c']) for n in unit),
+        *(Suite(f'regress {n}', 'plain', [f'regress/test_{n}.c', 'unit/fixture.c'])
+          for n in ['documented', 'tree']),
+        *(Suite(f'api {n}', 'plain', [f'api/{n}.c']) for n in ['kernel_style', 'beyond_kernel']),
+        Suite('model', 'plain', model, ['--ops=60000', '--seed=7']),
+        Suite('conformance', 'plain', files('conformance', 'main replay calls words'),
+              ['-j', '1', *vectors]),
+        *(Suite(f'unit {n}', 'plain', [f'unit/test_{n}.c', 'unit/fixture.c']) for n in waiting),
+        Suite('exhaustive', 'watched', ['fault/heap.c', *files(
+            'exhaustive', 'main states writes reads watch shape grace')], ['--tap']),
+        Suite('fault', 'plain', fault),
+        Suite('fault-small', 'small', fault),
+        Suite('torture', 'yields', torture, hurry),
+        Suite('torture-small', 'yields-small', torture, hurry),
+        *(Suite(f'sanitized {n}', 'sanitized', [f'unit/test_{n}.c', 'unit/fixture.c'])
+          for n in ['store', 'find', 'write', 'cursor', 'gaps', 'memory']),
+        Suite('sanitized model', 'sanitized', model, ['--ops=20000', '--seed=7']),
+    ]
+
+
+def check_call(command):
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+
+
+def compile_object(folder, flavour, source, extra):
+    """Compiles one of the library's sources. Returns the object, or None if it does not compile."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / (Path(source).stem + '.o')
+    # Without the folder's name in it, the same code is the same file.
+    done = subprocess.run([*COMPILE, *extra, *FLAVOURS[flavour],
+                           f'-fmacro-prefix-map={source.parent}=.', '-c', source, '-o', target],
+                          stderr=subprocess.DEVNULL)
+    return target if done.returncode == 0 else None
+
+
+def link_library(folder, flavour, objects, extra=()):
+    folder.mkdir(parents=True, exist_ok=True)
+    check_call(['gcc', '-shared', '-Wl,-Bsymbolic-functions', *map(str, objects), '-o',
+                folder / 'libtree.so', *extra, *LINK.get(flavour, []), '-lurcu-bp', '-lpthread'])
+
+
+def build_library(build, flavour, extra, also=()):
+    """The library as it is, and sources @also in it. Returns its objects by the source's name."""
+    folder = build / flavour
+    objects = {}
+    for name in SOURCES:
+        objects[name] = compile_object(folder, flavour, CORE / name, extra)
+        if not objects[name]:
+            raise SystemExit(f'{name} does not compile for {flavour}')
+    link_library(folder, flavour, [*objects.values(), *also], extra)
+    return objects
+
+
+def program(build, suite):
+    return build / suite.flavour / suite.name.replace(' ', '_')
+
+
+def build_program(build, suite):
+    folder = build / suite.flavour
+    check_call([*COMPILE, '-O1', *FLAVOURS[suite.flavour], f'-I{CORE}', f'-I{TESTS}/fault',
+                f'-I{TESTS}/model', f'-I{TESTS}/unit', *suite.sources, '-o', program(build, suite),
+                f'-L{folder}', '-ltree', *LIBRARIES])
+
+
+def run(build, suite, library, cpu_limit, wall_limit):
+    """Runs a suite on the library in @library. Returns what it did wrong, or '', and its CPU time."""
+    def limits():
+        seconds = int(cpu_limit) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        if suite.flavour != 'sanitized':  # which maps all there is
+            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process = subprocess.Popen([program(build, suite), *suite.args], preexec_fn=limits,
+                               env={**os.environ, 'LD_LIBRARY_PATH': str(library)},
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        code = process.wait(wall_limit)
+    except subprocess.TimeoutExpired:
+        code = 'hangs'
+    try:
+        os.killpg(process.pid, 9)
+    except ProcessLookupError:
+        pass
+    process.wait()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if code == 0:
+        return '', cpu
+    return (f'{suite.name}: {code}' if isinstance(code, str) else
+            f'{suite.name}: signal {-code}' if code < 0 else f'{suite.name}: fails'), cpu

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_rcu.c - a tree's own RCU flavour is used for everything; a reader whose leaf changed.
+ */
+#include "fixture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <urcu/urcu-bp.h>
+
+#include "node.h"
+
+static struct {
+	int nested;
+	int entered;
+	int deferred;
+	int waited;
+} seen;
+
+static void count_lock(void)
+{
+	seen.nested++;
+	seen.entered++;
+}
+
+static void count_unlock(void)
+{
+	seen.nested--;
+}
+
+/* No thread reads while the test writes: a grace period has passed whenever it is asked for. */
+static void count_call(struct rcu_head *head, void (*func)(struct rcu_head *head))
+{
+	seen.deferred++;
+	func(head);
+}
+
+static void count_synchronize(void)
+{
+	assert_int_equal(seen.nested, 0);
+	seen.waited++;
+}
+
+static const struct mt_rcu counting = { count_call, count_synchronize, count_lock, count_unlock };
+
+static long blocks, blocks_max;
+
+static void *limited_alloc(void *ctx, size_t size, size_t align)
+{
+	(void)ctx;
+	if (blocks == blocks_max)
+		return NULL;
+	blocks++;
+	return aligned_alloc(align, size);
+}
+
+static void limited_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	blocks--;
+	free(block);
+}
+
+static const struct mt_allocator limited = { limited_alloc, limited_free, NULL };
+
+static void begin(struct maple_tree *mt)
+{
+	seen.nested = seen.entered = seen.deferred = seen.waited = 0;
+	blocks = 0;
+	blocks_max = LONG_MAX;
+	mt_init_flags(mt, MT_FLAGS_USE_RCU);
+	assert_int_equal(mt_set_rcu_flavour(mt, &counting), 0);
+	assert_int_equal(mt_set_allocator(mt, &limited), 0);
+}
+
+static void the_trees_flavour_is_used(void **state)
+{
+	struct maple_tree mt;
+	unsigned long index = 0, first, last;
+
+	(void)state;
+	begin(&mt);
+	fill(&mt, 4, 3, 4, 100);
+	seen.entered = 0;
+	assert_ptr_equal(mtree_load(&mt, 5), xa_mk_value(0));
+	assert_int_equal(seen.entered, 1);
+	assert_ptr_equal(mt_find(&mt, &index, ULONG_MAX), xa_mk_value(0));
+	assert_ptr_equal(mt_next(&mt, 4, ULONG_MAX), xa_mk_value(1));
+	assert_ptr_equal(mt_prev(&mt, 8, 0), xa_mk_value(0));
+	assert_true(mtree_gap_around(&mt, 7, &first, &last));
+	assert_int_equal(seen.entered, 5);
+	assert_int_equal(seen.nested, 0);
+	mtree_destroy(&mt);
+	assert_true(seen.deferred > 0);
+	assert_int_equal(seen.waited, 0);
+	assert_int_equal(blocks, 0);
+}
+
+static void destroying_without_memory_waits_for_readers(void **state)
+{
+	struct maple_tree mt;
+
+	(void)state;
+	begin(&mt);
+	assert_int_equal(mtree_store(&mt, 5, E('a'), GFP_KERNEL), 0); /* one node, none replaced */
+	blocks_max = blocks;
+	mtree_destroy(&mt);
+	assert_int_equal(seen.waited, 1);
+	assert_int_equal(blocks, 0);
+}
+
+static void what_a_tree_uses_stays_while_nodes_wait(void **state)
+{
+	struct maple_tree mt;
+
+	(void)state;
+	begin(&mt);
+	mtree_store(&mt, 5, E('a'), GFP_KERNEL);
+	assert_int_equal(mt_set_allocator(&mt, NULL), -EBUSY);
+	assert_int_equal(mt_set_rcu_flavour(&mt, NULL), -EBUSY);
+	assert_ptr_equal(mtree_erase(&mt, 5), E('a'));
+	assert_true(mtree_empty(&mt));
+	assert_int_equal(blocks, 2); /* the node and its batch */
+	assert_int_equal(mt_set_allocator(&mt, NULL), -EBUSY);
+	assert_int_equal(mt_set_rcu_flavour(&mt, NULL), -EBUSY);
+	mtree_destroy(&mt);
+	assert_int_equal(blocks, 0);
+	assert_int_equal(mt_set_allocator(&mt, NULL), 0);
+	assert_int_equal(mt_set_rcu_flavour(&mt, NULL), 0);
+}
+
+/* What a reader at a limit does when the leaf it stands on is not what it was. */
+static void a_reader_looks_again_at_a_changed_leaf(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 0x20, 0x20);
+
+	(void)state;
+	mt_init_flags(&mt, MT_FLAGS_USE_RCU);
+	mtree_store_range(&mt, 0x10, 0x1f, E('a'), GFP_KERNEL);
+	mtree_store_range(&mt, 0x20, 0x2f, E('b'), GFP_KERNEL);
+	urcu_bp_read_lock();
+	assert_ptr_equal(mas_walk(&mas), E('b'));
+	assert_null(mas_prev(&mas, 0x20));
+	expect_place(&mas, 0x20, 0x2f, ma_underflow);
+	mtree_store_range(&mt, 0x10, 0x23, E('a'), GFP_KERNEL);
+	assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('a'));
+	expect_place(&mas, 0x10, 0x23, ma_active);
+	mtree_store_range(&mt, 0x10, 0x21, E('a'), GFP_KERNEL);
+	mtree_store_range(&mt, 0x22, 0x2f, E('b'), GFP_KERNEL);
+	assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('b')); /* behind 23, where it had stood */
+	urcu_bp_read_unlock();
+	end(&mt);
+}
+
+/* How many pivots and slots of two states of a leaf differ. */
+static unsigned int words_changed(const struct mt_node *a, const struct mt_node *b)
+{
+	unsigned int i, count = 0;
+
+	for (i = 0; i < WIDE_SLOTS; i++) {
+		count += a->wide.slot[i] != b->wide.slot[i];
+		count += i < WIDE_PIVOTS && a->pivot[i] != b->pivot[i];
+	}
+	return count;
+}
+
+/* Under one version a leaf changes by one word at most: see publish.c. */
+static void every_store_to_a_leaf_raises_its_version(void **state)
+{
+	static const struct change {
+		unsigned long first, last;
+		void *entry;
+		unsigned int words;
+	} changes[] = {
+		{ 0x20, 0x2f, E('c'), 1 }, /* another entry */
+		{ 0x10, 0x24, E('a'), 1 }, /* a boundary */
+		{ 0x40, 0x41, E('d'), 3 }, /* an entry into the last gap */
+		{ 0x40, 0x41, NULL, 3 },   /* and away again */
+		{ 0x40, ULONG_MAX, E('d'), 2 },
+		{ 0x40, ULONG_MAX, NULL, 2 },
+		{ 0x25, 0x2f, NULL, 2 },
+	};
+	struct maple_tree mt;
+	struct mt_node *leaf, before;
+	size_t i;
+
+	(void)state;
+	mt_init_flags(&mt, MT_FLAGS_USE_RCU);
+	mtree_store_range(&mt, 0x10, 0x1f, E('a'), GFP_KERNEL);
+	mtree_store_range(&mt, 0x20, 0x2f, E('b'), GFP_KERNEL);
+	leaf = enode_node(mt.ma_root);
+	for (i = 0; i < LENGTH(changes); i++) {
+		const struct change *c = &changes[i];
+
+		before = *leaf;
+		mtree_store_range(&mt, c->first, c->last, c->entry, GFP_KERNEL);
+		assert_ptr_equal(enode_node(mt.ma_root), leaf);
+		assert_int_equal(words_changed(&before, leaf), c->words);
+		assert_true((leaf->wide.meta >> 8) - (before.wide.meta >> 8) >= c->words);
+	}
+	end(&mt);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_trees_flavour_is_used),
+		cmocka_unit_test(destroying_without_memory_waits_for_readers),
+		cmocka_unit_test(what_a_tree_uses_stays_while_nodes_wait),
+		cmocka_unit_test(a_reader_looks_again_at_a_changed_leaf),
+		cmocka_unit_test(every_store_to_a_leaf_raises_its_version),
+	};
+
+	return cmocka_run_group_tests_name("rcu", tests, NULL, NULL);
+}
