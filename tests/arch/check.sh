@@ -12,7 +12,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 build=build
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/mapletree-arch
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+# The mirror that this machine installs from.
+mirror=${DEBIAN_MIRROR:-$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
+	/etc/apt/sources.list.d/*.sources 2>/dev/null |
+	sed -nE 's,^(deb( \[[^]]*\])?|URIs:) +(https?://[^ ]+).*,\3,p' | head -n 1)}
 release=${DEBIAN_RELEASE:-bookworm}
 all='i386 armhf arm64 s390x ppc64el riscv64'
 suites='unit api regress fault model fuzz conformance'
