@@ -30,10 +30,52 @@ static long call(const struct cell *cell, struct vmspace_request *request, enum 
 	return vmspace_call(cell->map, request);
 }
 
+/* Nanoseconds a call since @start; and a look whether the areas are as they were built. */
+static double per_call(const struct cell *cell, uint64_t start, size_t calls)
+{
+	double spent = (double)(now() - start);
+	struct vmspace_stats stats;
+
+	if (is_space(cell)) {
+		vmspace_stats(cell->map, &stats);
+		require(stats.areas == cell->data->n, cell, "restoring the areas");
+	}
+	return spent / (double)calls;
+}
+
 static struct gap hole(const struct cell *cell)
 {
 	return (struct gap){ 16 * PAGE, cell->data->ranges[cell->data->n - 1].first - 1,
 			     16 * PAGE };
+}
+
+static unsigned long map_one(const struct cell *cell, struct vmspace_request *request,
+			     const struct gap *gap, int prot)
+{
+	unsigned long at = 0;
+
+	if (is_space(cell)) {
+		request->mmap = (struct vmspace_mmap){
+			.length = gap->size, .prot = prot, .flags = MAP_PRIVATE | MAP_ANONYMOUS };
+		at = (unsigned long)call(cell, request, VMSPACE_MMAP);
+		require((long)at > 0, cell, "mmap");
+	} else {
+		require(cell->engine->alloc(cell->map, gap, (void *)8, &at), cell, "mmap");
+	}
+	return at;
+}
+
+static void unmap_one(const struct cell *cell, struct vmspace_request *request,
+		      unsigned long at, unsigned long size)
+{
+	struct range area = { at, at + size - 1, (void *)8 };
+
+	if (is_space(cell)) {
+		request->munmap = (struct vmspace_munmap){ at, size };
+		require(!call(cell, request, VMSPACE_MUNMAP), cell, "munmap");
+	} else {
+		require(cell->engine->erase(cell->map, &area), cell, "munmap");
+	}
 }
 
 static double mmap_munmap(const struct cell *cell)
@@ -42,26 +84,45 @@ static double mmap_munmap(const struct cell *cell)
 	struct gap gap = hole(cell);
 	uint64_t start = now();
 
-	for (size_t i = 0; i < cell->ops; i++) {
-		struct range area = { 0, 0, (void *)8 };
+	for (size_t i = 0; i < cell->ops; i++)
+		unmap_one(cell, &request,
+			  map_one(cell, &request, &gap, PROT_READ | PROT_EXEC), gap.size);
+	return per_call(cell, start, 2 * cell->ops);
+}
 
-		if (is_space(cell)) {
-			request.mmap = (struct vmspace_mmap){
-				.length = gap.size, .prot = PROT_READ | PROT_EXEC,
-				.flags = MAP_PRIVATE | MAP_ANONYMOUS };
-			long at = call(cell, &request, VMSPACE_MMAP);
+#define BATCH 16
 
-			require(at > 0, cell, "mmap");
-			request.munmap = (struct vmspace_munmap){ (unsigned long)at, gap.size };
-			require(!call(cell, &request, VMSPACE_MUNMAP), cell, "munmap");
-		} else {
-			require(cell->engine->alloc(cell->map, &gap, area.entry, &area.first), cell,
-				"mmap");
-			area.last = area.first + gap.size - 1;
-			require(cell->engine->erase(cell->map, &area), cell, "munmap");
-		}
+/* Mappings that do not merge come in a row, then go in a row: the time of one half. */
+static double in_rows(const struct cell *cell, bool going)
+{
+	struct vmspace_request request = { 0 };
+	struct gap gap = hole(cell);
+	unsigned long at[BATCH];
+	size_t rows = cell->ops / BATCH + 1;
+	uint64_t spent = 0;
+
+	for (size_t i = 0; i < rows; i++) {
+		uint64_t start = now(), middle;
+
+		for (int k = 0; k < BATCH; k++)
+			at[k] = map_one(cell, &request, &gap,
+					PROT_EXEC | (k % 2 ? PROT_READ : 0));
+		middle = now();
+		for (int k = 0; k < BATCH; k++)
+			unmap_one(cell, &request, at[k], gap.size);
+		spent += going ? now() - middle : middle - start;
 	}
-	return (double)(now() - start) / (double)(2 * cell->ops);
+	return (double)spent / (double)(rows * BATCH);
+}
+
+static double mmap_row(const struct cell *cell)
+{
+	return in_rows(cell, false);
+}
+
+static double munmap_row(const struct cell *cell)
+{
+	return in_rows(cell, true);
 }
 
 /* The heap is created, grown and given back. */
@@ -89,11 +150,26 @@ static double brk(const struct cell *cell)
 				cell->engine->erase(cell->map, &grown), cell, "brk");
 		}
 	}
-	return (double)(now() - start) / (double)(3 * cell->ops);
+	return per_call(cell, start, 3 * cell->ops);
+}
+
+static void protect(const struct cell *cell, struct vmspace_request *request,
+		    unsigned long addr, unsigned long length, int prot)
+{
+	request->mprotect = (struct vmspace_mprotect){
+		.addr = addr, .length = length, .prot = prot, .pkey = -1 };
+	require(!call(cell, request, VMSPACE_MPROTECT), cell, "mprotect");
+}
+
+/* As the engine built it. */
+static int protection(const struct range *area)
+{
+	return PROT_READ | (vmspace_engine_writable(area) ? PROT_WRITE : 0);
 }
 
 /* A whole area changes its protection and changes it back; areas with other protection beside it
- * must not merge, so it takes one that no neighbour has. */
+ * must not merge, so it takes one that no neighbour has. The trio has to find the area: the rest is
+ * a word in it. */
 static double mprotect_area(const struct cell *cell)
 {
 	struct vmspace_request request = { 0 };
@@ -101,27 +177,44 @@ static double mprotect_area(const struct cell *cell)
 	uint64_t start = now();
 
 	for (size_t i = 0; i < cell->ops; i++) {
-		size_t at = cell->data->order[i % n];
-		const struct range *area = &cell->data->ranges[at];
+		const struct range *area = &cell->data->ranges[cell->data->order[i % n]];
 
 		for (int back = 0; back < 2; back++) {
-			if (is_space(cell)) {
-				int old = PROT_READ | (at % 2 ? PROT_WRITE : 0);
-
-				request.mprotect = (struct vmspace_mprotect){
-					.addr = area->first,
-					.length = area->last - area->first + 1,
-					.prot = back ? old : old | PROT_EXEC, .pkey = -1 };
-				require(!call(cell, &request, VMSPACE_MPROTECT), cell, "mprotect");
-			} else {
-				struct range changed = { area->first, area->last,
-							 back ? area->entry : (void *)8 };
-
-				require(cell->engine->store(cell->map, &changed), cell, "mprotect");
-			}
+			if (is_space(cell))
+				protect(cell, &request, area->first, area->last - area->first + 1,
+					back ? protection(area) : protection(area) | PROT_EXEC);
+			else
+				require(cell->engine->load(cell->map, area->first) == area->entry,
+					cell, "mprotect");
 		}
 	}
-	return (double)(now() - start) / (double)(2 * cell->ops);
+	return per_call(cell, start, 2 * cell->ops);
+}
+
+/* A page in the middle of an area changes its protection: three areas; and changes it back: one. */
+static double mprotect_page(const struct cell *cell)
+{
+	struct vmspace_request request = { 0 };
+	size_t n = cell->data->n, done = 0;
+	uint64_t start = now();
+
+	for (size_t i = 0; done < cell->ops; i++) {
+		const struct range *area = &cell->data->ranges[cell->data->order[i % n]];
+		unsigned long addr = area->first + PAGE;
+		struct range page = { addr, addr + PAGE - 1, (void *)8 };
+
+		if (area->last < addr + PAGE)
+			continue;
+		done++;
+		if (is_space(cell)) {
+			protect(cell, &request, addr, PAGE, protection(area) | PROT_EXEC);
+			protect(cell, &request, addr, PAGE, protection(area));
+		} else {
+			require(cell->engine->store(cell->map, &page) &&
+				cell->engine->store(cell->map, area), cell, "mprotect");
+		}
+	}
+	return per_call(cell, start, 2 * done);
 }
 
 static double fault(const struct cell *cell)
@@ -138,7 +231,7 @@ static double fault(const struct cell *cell)
 			require(cell->engine->load(cell->map, keys[i]) != NULL, cell, "fault");
 		}
 	}
-	return (double)(now() - start) / (double)cell->ops;
+	return per_call(cell, start, cell->ops);
 }
 
 static void *fault_keys(const struct data *data, size_t ops, uint64_t seed)
@@ -226,8 +319,11 @@ static bool is_tree(const struct engine *engine)
 
 static const struct work works[] = {
 	CALLS("mmap and munmap", mmap_munmap, .prepare = NULL),
+	CALLS("16 mmaps in a row", mmap_row, .prepare = NULL),
+	CALLS("16 munmaps in a row", munmap_row, .prepare = NULL),
 	CALLS("brk", brk, .prepare = NULL),
 	CALLS("mprotect", mprotect_area, .prepare = NULL),
+	CALLS("mprotect of a page", mprotect_page, .prepare = NULL),
 	CALLS("fault", fault, .prepare = fault_keys, .discard = free),
 	FORKS("fork", "areas per us", is_peer, fork_rate),
 	FORKS("tree copy node by node over entry by entry", "ratio", is_tree, dup_over_entries),

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 /* Neighbours differ, so that they stay apart: entry i is 8 (i + 1). */
-static bool writable(const struct range *range)
+bool vmspace_engine_writable(const struct range *range)
 {
 	return (unsigned long)range->entry & 8;
 }
@@ -45,7 +45,7 @@ static bool space_mmap(void *map, const struct range *range)
 	request.mmap = (struct vmspace_mmap){
 		.addr = range->first,
 		.length = range->last - range->first + 1,
-		.prot = PROT_READ | (writable(range) ? PROT_WRITE : 0),
+		.prot = PROT_READ | (vmspace_engine_writable(range) ? PROT_WRITE : 0),
 		.flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 	};
 	return call(map, VMSPACE_MMAP) == (long)range->first;
@@ -75,7 +75,7 @@ static void *space_build(const struct range *ranges, size_t count)
 		areas[i].start = ranges[i].first;
 		areas[i].end = ranges[i].last + 1;
 		areas[i].flags = VMA_READ | VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC;
-		if (writable(&ranges[i]))
+		if (vmspace_engine_writable(&ranges[i]))
 			areas[i].flags |= VMA_WRITE | VMA_ACCOUNT;
 	}
 	if (!areas || vmspace_create(&space, &config) ||

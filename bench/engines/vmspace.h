@@ -9,4 +9,7 @@
 
 extern const struct engine engine_vmspace;
 
+/* vmspace_engine_writable - whether the engine made this range a writable area: each second one. */
+bool vmspace_engine_writable(const struct range *range);
+
 #endif

@@ -171,9 +171,10 @@ static bool changes_flags(int advice)
 	}
 }
 
-static long advise_part(struct vmspace *space, struct vma *vma, unsigned long start,
-			unsigned long end, void *arg)
+static long advise_part(struct edit_span *span, void *arg)
 {
+	struct vmspace *space = span->space;
+	struct vma *vma = span->vma;
 	struct edit_want want = edit_same(vma);
 	int advice = *(int *)arg;
 	long err;
@@ -185,7 +186,7 @@ static long advise_part(struct vmspace *space, struct vma *vma, unsigned long st
 	err = new_flags(vma, advice, &want.flags);
 	if (err || want.flags == vma->flags)
 		return err;
-	err = edit_change(space, vma, start, end, &want);
+	err = edit_change(span, &want);
 	return err == -ENOMEM && !space->out->out_of_memory ? -EAGAIN : err;
 }
 

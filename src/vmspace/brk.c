@@ -4,8 +4,6 @@
 
 #include "edit.h"
 #include "find.h"
-#include "host.h"
-#include "merge.h"
 #include "ops.h"
 
 static bool data_limit_allows(const struct vmspace *space, unsigned long brk)
@@ -20,8 +18,8 @@ static bool data_limit_allows(const struct vmspace *space, unsigned long brk)
 static long grow(struct vmspace *space, unsigned long from, unsigned long to)
 {
 	struct vma proto = { .start = from, .end = to, .may_have_anon = true };
-	struct vma *next = find_first(space, from), *left;
 	unsigned long guard = space->config.page_size;
+	struct hole hole;
 	bool may_merge;
 	long err;
 
@@ -32,7 +30,8 @@ static long grow(struct vmspace *space, unsigned long from, unsigned long to)
 		proto.flags |= VMA_EXEC;
 	if (to > space->config.task_size)
 		return -ENOMEM;
-	if (next && find_guarded_start(space, next) < to + guard)
+	if (!find_hole(space, from, to, &hole) ||
+	    (hole.next && find_guarded_start(space, hole.next) < to + guard))
 		return space_fail(space, -ENOMEM, "another area is in the way");
 	if (!space_may_lock(space, proto.flags, space_pages(space, to - from)))
 		return space_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached") ? -EAGAIN : 0;
@@ -43,12 +42,9 @@ static long grow(struct vmspace *space, unsigned long from, unsigned long to)
 	}
 	if (space->areas > space->config.max_map_count)
 		return space_fail(space, -ENOMEM, "more areas than max_map_count");
-	/* Only the area below is asked; one above cannot touch: a page must stay free. */
-	host_learn(space, from, from);
-	left = find_left(space, &proto);
 	/* Linux looks no further down than start_brk: the program's bss is never grown. */
-	may_merge = left && left->end > space->image.start_brk;
-	err = edit_insert(space, &proto, may_merge, NULL);
+	may_merge = hole.left && hole.left->end > space->image.start_brk;
+	err = edit_insert(space, &proto, may_merge ? &hole : NULL, NULL);
 	if (!err && (proto.flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
 		lock_populate(space, from, to);
 	return err;
@@ -57,7 +53,7 @@ static long grow(struct vmspace *space, unsigned long from, unsigned long to)
 long brk_call(struct vmspace *space, struct vmspace_request *req)
 {
 	struct vmspace_image *image = &space->image;
-	unsigned long wanted = req->brk.brk, from, to;
+	unsigned long wanted = req->brk.brk, from, to, before = space->total_vm;
 
 	/* After an attach the exact break is not known; the first answer tells. */
 	if (req->host.valid && req->host.result > 0 && wanted < image->start_brk &&
@@ -74,9 +70,8 @@ long brk_call(struct vmspace *space, struct vmspace_request *req)
 	if (to < wanted)
 		return (long)image->brk;
 	if (to < from) {
-		const struct vma *vma = find_first(space, to);
-
-		if (!vma || vma->start >= from || unmap_range(space, to, from - to))
+		/* Where there is nothing to unmap, the break stays. */
+		if (unmap_range(space, to, from - to) || space->total_vm == before)
 			return (long)image->brk;
 	} else if (to > from && grow(space, from, to)) {
 		return (long)image->brk;

@@ -1,32 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* edit.c - splits, merges, inserts and removes areas; tree, areas and counters stay in step. */
+#include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 
 #include "edit.h"
-#include "find.h"
-#include "host.h"
 #include "merge.h"
 
 static uint64_t pages_between(const struct vmspace *space, unsigned long from, unsigned long to)
 {
-	return (to - from) / space->config.page_size;
+	return space_pages(space, to - from);
 }
 
 int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long at)
 {
-	struct space_store store;
 	struct vma *upper = vma_new(vma);
 
 	if (!upper)
 		return (int)space_no_memory(space);
 	upper->start = at;
 	upper->pgoff += pages_between(space, vma->start, at);
-	if (space_reserve(space, &store, at, vma->end, upper)) {
+	if (space_store(space, at, vma->end, upper)) {
 		vma_free(upper);
-		return (int)space_no_memory(space);
+		return -ENOMEM;
 	}
-	space_commit(&store);
 	space_event(space, VMSPACE_EVENT_SPLIT, vma->start, vma->end, at);
 	vma->end = at;
 	space_count_area(space, upper, 1);
@@ -38,6 +34,34 @@ int edit_split(struct vmspace *space, struct vma *vma, unsigned long at)
 	if (space->areas >= space->config.max_map_count)
 		return (int)space_fail(space, -ENOMEM, "max_map_count areas: no room for a split");
 	return edit_split_unchecked(space, vma, at);
+}
+
+void edit_span_init(struct edit_span *span, struct vmspace *space, unsigned long start,
+		    unsigned long end)
+{
+	assert(start < end);
+	span->space = space;
+	span->vma = NULL;
+	span->from = span->to = start;
+	span->hole = false;
+	span->end = end;
+	mas_init(&span->mas, &space->tree, start);
+}
+
+bool edit_next(struct edit_span *span)
+{
+	unsigned long behind = span->to;
+	struct vma *vma = span->to < span->end ? mas_find(&span->mas, span->end - 1) : NULL;
+
+	span->vma = vma;
+	if (!vma) {
+		span->hole = behind < span->end;
+		return false;
+	}
+	span->from = vma->start > behind ? vma->start : behind;
+	span->to = vma->end < span->end ? vma->end : span->end;
+	span->hole = span->from > behind;
+	return true;
 }
 
 struct edit_want edit_same(const struct vma *vma)
@@ -107,11 +131,8 @@ static void drop(struct vmspace *space, struct vma *vma)
 static int take_over(struct vmspace *space, struct vma *keep, unsigned long start,
 		     unsigned long end)
 {
-	struct space_store store;
-
-	if (space_reserve(space, &store, start, end, keep))
-		return (int)space_no_memory(space);
-	space_commit(&store);
+	if (space_store(space, start, end, keep))
+		return -ENOMEM;
 	keep->pgoff -= pages_between(space, start, keep->start);
 	keep->start = start;
 	keep->end = end;
@@ -165,114 +186,215 @@ static void apply(struct vmspace *space, struct vma *vma, const struct edit_want
 		vma->may_have_anon = true;
 }
 
-static int cut_out(struct vmspace *space, struct vma **vma, unsigned long start, unsigned long end)
+/* The areas that touch the span's one. */
+static struct vma *left_of(const struct edit_span *span)
 {
-	int err;
+	struct ma_state mas = span->mas;
 
-	if (start > (*vma)->start) {
-		err = edit_split(space, *vma, start);
-		if (err)
-			return err;
-		*vma = find_at(space, start);
-	}
-	return end < (*vma)->end ? edit_split(space, *vma, end) : 0;
+	return mas_prev_range(&mas, 0);
 }
 
-int edit_change(struct vmspace *space, struct vma *vma, unsigned long start, unsigned long end,
-		const struct edit_want *want)
+static struct vma *right_of(const struct edit_span *span)
 {
-	struct vma middle = *vma;
-	bool whole = start == vma->start && end == vma->end;
-	struct join join = { NULL, NULL };
-	vma_flags_t old_flags = vma->flags;
+	struct ma_state mas = span->mas;
+
+	return mas_next_range(&mas, ULONG_MAX);
+}
+
+/*
+ * `what` (NULL: nothing) takes the place of [start, end) in the middle of vma, whose upper rest
+ * becomes an area of its own.
+ */
+static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long start,
+			  unsigned long end, struct vma *what)
+{
+	struct vma *upper = vma_new(vma);
 	int err;
 
-	host_learn(space, start, end);
-	middle = *vma;
-	middle.start = start;
-	middle.end = end;
-	middle.pgoff += pages_between(space, vma->start, start);
+	if (!upper)
+		return (int)space_no_memory(space);
+	upper->start = end;
+	upper->pgoff += pages_between(space, vma->start, end);
+	if (space_store(space, start, end, what)) {
+		vma_free(upper);
+		return -ENOMEM;
+	}
+	err = space_store(space, end, vma->end, upper);
+	assert(!err); /* the rest of vma stood there, at exactly this range */
+	(void)err;
+	space_event(space, VMSPACE_EVENT_SPLIT, vma->start, vma->end, start);
+	space_event(space, VMSPACE_EVENT_SPLIT, start, vma->end, end);
+	vma->end = start;
+	space_count_area(space, upper, 1);
+	return 0;
+}
+
+static int cut_middle(const struct edit_span *span, struct vma **vma)
+{
+	struct vma *middle = vma_new(*vma);
+
+	if (!middle)
+		return (int)space_no_memory(span->space);
+	middle->start = span->from;
+	middle->end = span->to;
+	middle->pgoff += pages_between(span->space, (*vma)->start, span->from);
+	if (replace_middle(span->space, *vma, span->from, span->to, middle)) {
+		vma_free(middle);
+		return -ENOMEM;
+	}
+	space_count_area(span->space, middle, 1);
+	*vma = middle;
+	return 0;
+}
+
+/*
+ * Cut the part out of its area. *vma becomes the area that it is then. Where max_map_count allows
+ * one cut and not the other, the one stays, as in Linux.
+ */
+static int cut_out(const struct edit_span *span, struct vma **vma)
+{
+	struct vmspace *space = span->space;
+	bool low = span->from > (*vma)->start, high = span->to < (*vma)->end;
+	int err;
+
+	if (low && high && space->areas + 1 < space->config.max_map_count)
+		return cut_middle(span, vma);
+	if (low) {
+		err = edit_split(space, *vma, span->from);
+		if (err)
+			return err;
+		*vma = find_at(space, span->from);
+	}
+	return high ? edit_split(space, *vma, span->to) : 0;
+}
+
+static int change_alone(struct edit_span *span, const struct edit_want *want)
+{
+	struct vma *vma = span->vma;
+	int err = cut_out(span, &vma);
+
+	if (err)
+		return err;
+	apply(span->space, vma, want);
+	space_event(span->space, VMSPACE_EVENT_CHANGE, span->from, span->to, 0);
+	return 0;
+}
+
+int edit_change(struct edit_span *span, const struct edit_want *want)
+{
+	struct vmspace *space = span->space;
+	struct vma *vma = span->vma, middle = *vma;
+	bool first = span->from == vma->start, last = span->to == vma->end;
+	unsigned long pages = pages_between(space, span->from, span->to);
+	vma_flags_t old_flags = vma->flags;
+	struct join join = { NULL, NULL };
+	int err;
+
+	middle.start = span->from;
+	middle.end = span->to;
+	middle.pgoff += pages_between(space, vma->start, span->from);
 	middle.flags = want->flags;
 	middle.name = want->name;
 	middle.pkey = want->pkey;
 	if (middle.flags & VMA_WRITE)
 		middle.may_have_anon = true;
-	if (!whole || !backing_has_close(vma->backing))
-		join = decide(space, &middle, start == vma->start ? find_left(space, vma) : NULL,
-			      end == vma->end ? find_right(space, vma) : NULL);
-	if (join.left || join.right) {
+	if (!(first && last) || !backing_has_close(vma->backing))
+		join = decide(space, &middle, first ? left_of(span) : NULL,
+			      last ? right_of(span) : NULL);
+	if (join.left || join.right)
 		err = merge(space, &join, &middle, vma);
-	} else {
-		err = cut_out(space, &vma, start, end);
-		if (!err) {
-			apply(space, vma, want);
-			space_event(space, VMSPACE_EVENT_CHANGE, start, end, 0);
-		}
-	}
+	else
+		err = change_alone(span, want);
+	/* Unless the area was changed as a whole, the tree was changed behind the cursor. */
+	if (join.left || join.right || !first || !last)
+		mas_set(&span->mas, span->to);
 	if (err)
 		return err;
-	space_account(space, old_flags, space_pages(space, end - start), -1);
-	space_account(space, want->flags, space_pages(space, end - start), 1);
+	space_account(space, old_flags, pages, -1);
+	space_account(space, want->flags, pages, 1);
 	return 0;
 }
 
-int edit_insert(struct vmspace *space, const struct vma *proto, bool may_merge, struct vma **out)
+int edit_insert(struct vmspace *space, const struct vma *proto, const struct hole *hole,
+		struct vma **out)
 {
 	struct join join = { NULL, NULL };
-	struct space_store store;
 	struct vma *vma;
-	int err;
 
-	if (may_merge) {
-		host_learn(space, proto->start, proto->end);
-		join = decide(space, proto, find_left(space, proto), find_right(space, proto));
+	if (hole) {
+		assert(hole->start == proto->start && hole->end == proto->end);
+		vma = hole->next && hole->next->start == proto->end ? hole->next : NULL;
+		join = decide(space, proto, hole->left, vma);
 	}
 	if (join.left || join.right) {
 		vma = join.left ? join.left : join.right;
-		err = merge(space, &join, proto, NULL);
-		if (err)
-			return err;
+		if (merge(space, &join, proto, NULL))
+			return -ENOMEM;
 	} else {
 		vma = vma_new(proto);
-		if (!vma || space_reserve(space, &store, vma->start, vma->end, vma)) {
-			if (vma)
-				vma_free(vma);
+		if (!vma)
 			return (int)space_no_memory(space);
+		if (space_store(space, vma->start, vma->end, vma)) {
+			vma_free(vma);
+			return -ENOMEM;
 		}
-		space_commit(&store);
 		space_count_area(space, vma, 1);
 	}
-	space_account(space, proto->flags, space_pages(space, proto->end - proto->start), 1);
+	space_account(space, proto->flags, pages_between(space, proto->start, proto->end), 1);
 	space_event(space, VMSPACE_EVENT_MAP, proto->start, proto->end, 0);
 	if (out)
 		*out = vma;
 	return 0;
 }
 
-int edit_remove(struct vmspace *space, unsigned long start, unsigned long end)
+static void unmapped(struct vmspace *space, const struct vma *vma, unsigned long start,
+		     unsigned long end)
 {
-	struct vma *vma = find_first(space, start);
-	struct space_store store;
+	space_account(space, vma->flags, pages_between(space, start, end), -1);
+	space_event(space, VMSPACE_EVENT_UNMAP, start, end, 0);
+}
 
-	if (!vma || vma->start >= end)
-		return 0;
-	if (vma->start < start) {
-		if (edit_split_unchecked(space, vma, start))
+int edit_remove(struct vmspace *space, struct ma_state *mas, struct vma *first,
+		unsigned long start, unsigned long end)
+{
+	struct vma *low = first->start < start ? first : NULL, *high = NULL;
+	struct vma *gone = NULL, **tail = &gone, *vma;
+
+	if (low && low->end > end) {
+		if (replace_middle(space, low, start, end, NULL))
 			return -ENOMEM;
+		unmapped(space, low, start, end);
+		return 0;
 	}
-	vma = find_at(space, end - 1);
-	if (vma && vma->end > end && edit_split_unchecked(space, vma, end))
+	for (vma = low ? mas_find(mas, end - 1) : first; vma; vma = mas_find(mas, end - 1)) {
+		if (vma->end > end) {
+			high = vma;
+			break;
+		}
+		*tail = vma;
+		tail = &vma->next_gone;
+	}
+	*tail = NULL;
+	if (space_store(space, start, end, NULL))
 		return -ENOMEM;
-	vma = find_first(space, start);
-	if (space_reserve(space, &store, start, end, NULL))
-		return (int)space_no_memory(space);
-	for (; vma && vma->start < end; vma = find_first(space, start)) {
-		start = vma->end;
-		space_account(space, vma->flags, space_pages(space, vma->end - vma->start), -1);
-		space_event(space, VMSPACE_EVENT_UNMAP, vma->start, vma->end, 0);
+	if (low)
+		space_event(space, VMSPACE_EVENT_SPLIT, low->start, low->end, start);
+	if (high)
+		space_event(space, VMSPACE_EVENT_SPLIT, high->start, high->end, end);
+	if (low) {
+		unmapped(space, low, start, low->end);
+		low->end = start;
+	}
+	while ((vma = gone)) {
+		gone = vma->next_gone;
+		unmapped(space, vma, vma->start, vma->end);
 		drop(space, vma);
 	}
-	space_commit(&store);
+	if (high) {
+		unmapped(space, high, high->start, end);
+		high->pgoff += pages_between(space, high->start, end);
+		high->start = end;
+	}
 	return 0;
 }
 
@@ -290,7 +412,6 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 	if (right) {
 		enum vma_verdict verdict;
 
-		host_learn(space, vma->start, end);
 		middle.anon_id = vma->anon_id;
 		middle.anon_shared = vma->anon_shared;
 		verdict = merge_verdict(&middle, right, space->config.page_size, &differ);
@@ -306,7 +427,7 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 			space_event(space, VMSPACE_EVENT_GROW, vma->start, end, old_end);
 	}
 	if (!err)
-		space_account(space, flags, space_pages(space, end - old_end), 1);
+		space_account(space, flags, pages_between(space, old_end, end), 1);
 	return err;
 }
 
@@ -317,34 +438,24 @@ int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start)
 
 	if (err)
 		return err;
-	space_account(space, vma->flags, space_pages(space, old - start), 1);
+	space_account(space, vma->flags, pages_between(space, start, old), 1);
 	space_event(space, VMSPACE_EVENT_GROW, start, vma->end, old);
 	return 0;
 }
 
 long edit_each(struct vmspace *space, unsigned long start, unsigned long end,
-	       long (*part)(struct vmspace *space, struct vma *vma, unsigned long start,
-			    unsigned long end, void *arg),
-	       void *arg)
+	       long (*part)(struct edit_span *span, void *arg), void *arg)
 {
-	long hole = 0;
+	struct edit_span span;
+	bool hole = false;
+	long err;
 
-	while (start < end) {
-		struct vma *vma = find_first(space, start);
-		unsigned long stop;
-		long err;
-
-		if (!vma || vma->start >= end)
-			return -ENOMEM;
-		if (vma->start > start) {
-			hole = -ENOMEM;
-			start = vma->start;
-		}
-		stop = vma->end < end ? vma->end : end;
-		err = part(space, vma, start, stop, arg);
+	edit_span_init(&span, space, start, end);
+	while (edit_next(&span)) {
+		hole |= span.hole;
+		err = part(&span, arg);
 		if (err)
 			return err;
-		start = stop;
 	}
-	return hole;
+	return hole || span.hole ? -ENOMEM : 0;
 }

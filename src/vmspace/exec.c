@@ -62,10 +62,11 @@ static struct backing *make_backing(struct vmspace *space, const struct vmspace_
 
 static void give_anon(struct vmspace *space, struct vma *vma, const struct vmspace_area *area)
 {
-	struct vma *left = find_left(space, vma);
+	const struct vma *left;
 
 	if (!area->has_anon || !vma_may_have_anon_vma(vma))
 		return;
+	left = find_left(space, vma);
 	if (left && left->anon_id && merge_anon_compatible(left, vma, space->config.page_size)) {
 		vma->anon_id = left->anon_id;
 		vma->anon_shared = left->anon_shared;
@@ -96,7 +97,7 @@ static int take_over(struct vmspace *space, const struct vmspace_area *area)
 			err = -ENOMEM;
 	}
 	if (!err)
-		err = edit_insert(space, &proto, false, &vma);
+		err = edit_insert(space, &proto, NULL, &vma);
 	backing_put(proto.backing);
 	anon_name_put(proto.name);
 	if (!err)

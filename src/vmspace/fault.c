@@ -60,12 +60,11 @@ static bool permitted(const struct vma *vma, unsigned int access)
 long fault_call(struct vmspace *space, struct vmspace_request *req)
 {
 	unsigned long addr = req->fault.addr;
-	struct vma *vma = find_first(space, addr);
+	struct vma *vma = find_at(space, addr);
 
-	if (!vma)
-		return -EFAULT;
-	if (vma->start > addr) {
-		if (!(vma->flags & VMA_GROWSDOWN) || fault_grow_down(space, vma, addr))
+	if (!vma) {
+		vma = find_first(space, addr);
+		if (!vma || !(vma->flags & VMA_GROWSDOWN) || fault_grow_down(space, vma, addr))
 			return -EFAULT;
 	}
 	if (!permitted(vma, req->fault.access))

@@ -7,6 +7,7 @@
  * free. Large mappings for which huge pages make sense are moved up inside a padded gap so that
  * address and file offset agree modulo the huge page size.
  */
+#include <assert.h>
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -62,62 +63,79 @@ unsigned long find_guarded_start(const struct vmspace *space, const struct vma *
 	unsigned long gap = 0;
 
 	if (vma->flags & VMA_GROWSDOWN)
-		gap = space->config.stack_guard_gap * space->config.page_size;
+		gap = space->config.stack_guard_gap << space->page_shift;
 	else if (vma->flags & VMA_SHADOW_STACK)
 		gap = space->config.page_size;
 	return vma->start > gap ? vma->start - gap : 0;
 }
 
+bool find_hole(const struct vmspace *space, unsigned long start, unsigned long end,
+	       struct hole *hole)
+{
+	MA_STATE(mas, tree_of(space), start, start);
+	struct ma_state above;
+
+	assert(start < end);
+	if (mas_walk(&mas) || mas.last < end - 1)
+		return false;
+	above = mas;
+	*hole = (struct hole){ .start = start, .end = end };
+	hole->next = mas_next(&above, ULONG_MAX);
+	if (mas.index == start)
+		hole->left = mas_prev_range(&mas, 0);
+	return true;
+}
+
+/* Does the guard gap of the next area leave the place alone? */
+static bool unguarded(const struct vmspace *space, const struct hole *hole)
+{
+	return !hole->next || find_guarded_start(space, hole->next) >= hole->end;
+}
+
 /* The highest free [result, result + length) in [low, high), guard gaps kept; or -ENOMEM. */
 static long highest_gap(struct vmspace *space, unsigned long low, unsigned long high,
-			unsigned long length)
+			unsigned long length, struct hole *hole)
 {
 	for (;;) {
 		MA_STATE(mas, &space->tree, 0, 0);
-		struct vma *next;
-		unsigned long end;
 
 		if (high <= low || high - low < length ||
-		    mas_empty_area_rev(&mas, low, high - 1, length))
+		    mas_empty_area_rev(&mas, low, high - 1, length) ||
+		    !find_hole(space, mas.index, mas.last + 1, hole))
 			return -ENOMEM;
-		end = mas.last + 1;
-		next = find_first(space, end);
-		if (!next || find_guarded_start(space, next) >= end)
-			return (long)(end - length);
-		high = find_guarded_start(space, next);
+		if (unguarded(space, hole))
+			return (long)hole->start;
+		high = find_guarded_start(space, hole->next);
 	}
 }
 
 /* The lowest one. */
 static long lowest_gap(struct vmspace *space, unsigned long low, unsigned long high,
-		       unsigned long length)
+		       unsigned long length, struct hole *hole)
 {
 	for (;;) {
 		MA_STATE(mas, &space->tree, 0, 0);
-		struct vma *next;
-		unsigned long start;
 
 		if (high <= low || high - low < length ||
-		    mas_empty_area(&mas, low, high - 1, length))
+		    mas_empty_area(&mas, low, high - 1, length) ||
+		    !find_hole(space, mas.index, mas.last + 1, hole))
 			return -ENOMEM;
-		start = mas.index;
-		next = find_first(space, start);
-		if (!next || find_guarded_start(space, next) >= start + length)
-			return (long)start;
-		low = next->end;
+		if (unguarded(space, hole))
+			return (long)hole->start;
+		low = hole->next->end;
 	}
 }
 
 /* A hint is taken if its range is free, and the guard gap above it too. */
-static bool hint_free(const struct vmspace *space, unsigned long addr, unsigned long length)
+static bool hint_free(const struct vmspace *space, unsigned long addr, unsigned long length,
+		      struct hole *hole)
 {
-	const struct vma *next = find_first(space, addr);
-
-	return !next || addr + length <= find_guarded_start(space, next);
+	return find_hole(space, addr, addr + length, hole) && unguarded(space, hole);
 }
 
 /* Without alignment. `hint` is page aligned. */
-static long place_plain(struct vmspace *space, unsigned long hint, unsigned long length, int flags)
+static long place_plain(struct vmspace *space, unsigned long hint, unsigned long length, int flags,
+			struct hole *hole)
 {
 	const struct vmspace_config *c = &space->config;
 	unsigned long window = hint > c->map_window ? c->task_size : c->map_window;
@@ -128,10 +146,10 @@ static long place_plain(struct vmspace *space, unsigned long hint, unsigned long
 	if (length > c->task_size)
 		return -ENOMEM;
 	if (hint && length <= hint_end && hint <= hint_end - length &&
-	    hint_free(space, hint, length))
+	    hint_free(space, hint, length, hole))
 		return (long)hint;
 	if (flags & MAP_32BIT)
-		return lowest_gap(space, LOW_START, LOW_END, length);
+		return lowest_gap(space, LOW_START, LOW_END, length, hole);
 	if (flags & MAP_ABOVE4G)
 		low = 1UL << 32;
 	if (!c->mmap_bottom_up) {
@@ -139,13 +157,13 @@ static long place_plain(struct vmspace *space, unsigned long hint, unsigned long
 			base = c->map_window;
 		if (hint > c->map_window)
 			base += c->task_size - c->map_window;
-		at = highest_gap(space, low, base, length);
+		at = highest_gap(space, low, base, length, hole);
 		if (at != -ENOMEM)
 			return at;
 	}
 	if (c->mmap_base_legacy > low)
 		low = c->mmap_base_legacy;
-	return lowest_gap(space, low, window, length);
+	return lowest_gap(space, low, window, length, hole);
 }
 
 /*
@@ -153,7 +171,8 @@ static long place_plain(struct vmspace *space, unsigned long hint, unsigned long
  * is free even with the padding is taken as it is.
  */
 static long place_aligned(struct vmspace *space, unsigned long hint, unsigned long length,
-			  uint64_t offset, unsigned long align, int flags)
+			  uint64_t offset, unsigned long align, int flags,
+			  struct hole *hole)
 {
 	uint64_t end = offset + length, first = (offset + align - 1) & ~(uint64_t)(align - 1);
 	unsigned long shift;
@@ -161,7 +180,7 @@ static long place_aligned(struct vmspace *space, unsigned long hint, unsigned lo
 
 	if (end <= first || end - first < align || length + align < length)
 		return 0;
-	at = place_plain(space, hint, length + align, flags);
+	at = place_plain(space, hint, length + align, flags, hole);
 	if (at < 0)
 		return 0;
 	if ((unsigned long)at == hint)
@@ -186,20 +205,23 @@ static unsigned long wanted_alignment(const struct vmspace *space, const struct 
 }
 
 /* Huge pages: aligned to their own size always. */
-static long place_huge(struct vmspace *space, const struct find_place *want, unsigned long hint)
+static long place_huge(struct vmspace *space, const struct find_place *want, unsigned long hint,
+		       struct hole *hole)
 {
 	unsigned long size = want->backing->huge_size ? want->backing->huge_size
 						      : space->config.pmd_size;
 	unsigned long aligned = (hint + size - 1) & ~(size - 1);
 	long at;
 
-	if (want->length % size)
+	if (!size || want->length % size)
 		return -EINVAL;
-	if (hint && aligned >= hint && want->length <= space->config.task_size &&
-	    aligned <= space->config.task_size - want->length &&
-	    hint_free(space, aligned, want->length))
+	if (want->length > space->config.task_size)
+		return -ENOMEM;
+	if (hint && aligned >= hint && aligned <= space->config.task_size - want->length &&
+	    hint_free(space, aligned, want->length, hole))
 		return (long)aligned;
-	at = place_plain(space, 0, want->length + size - space->config.page_size, want->flags);
+	at = place_plain(space, 0, want->length + size - space->config.page_size, want->flags,
+			 hole);
 	if (at < 0)
 		return at;
 	return (long)(((unsigned long)at + size - 1) & ~(size - 1));
@@ -217,22 +239,24 @@ static long place_fixed(const struct vmspace *space, const struct find_place *wa
 	return (long)want->addr;
 }
 
-long find_place(struct vmspace *space, const struct find_place *want)
+long find_place(struct vmspace *space, const struct find_place *want, struct hole *hole)
 {
 	unsigned long hint = space_floor(space, want->addr), align;
 	long at = 0;
 
+	*hole = (struct hole){ 0 };
 	if (want->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
 		return place_fixed(space, want);
 	if (hint && hint < space->config.hint_min_addr)
 		hint = space_ceil(space, space->config.hint_min_addr);
 	if (want->backing && want->backing->kind == VMA_BACKING_HUGETLB)
-		return place_huge(space, want, hint);
+		return place_huge(space, want, hint, hole);
 	align = wanted_alignment(space, want);
 	if (align)
-		at = place_aligned(space, hint, want->length, want->offset, align, want->flags);
+		at = place_aligned(space, hint, want->length, want->offset, align, want->flags,
+				   hole);
 	if (!at)
-		at = place_plain(space, hint, want->length, want->flags);
+		at = place_plain(space, hint, want->length, want->flags, hole);
 	return at;
 }
 
@@ -240,6 +264,7 @@ long vmspace_place(struct vmspace *space, unsigned long addr, unsigned long leng
 		   const struct vma_backing *backing, uint64_t offset)
 {
 	struct find_place want = { addr, space_ceil(space, length), flags, backing, offset };
+	struct hole hole;
 
-	return want.length ? find_place(space, &want) : -EINVAL;
+	return want.length ? find_place(space, &want, &hole) : -EINVAL;
 }

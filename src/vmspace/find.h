@@ -14,6 +14,21 @@ struct vma *find_before(const struct vmspace *space, unsigned long addr);
 struct vma *find_left(const struct vmspace *space, const struct vma *vma);
 struct vma *find_right(const struct vmspace *space, const struct vma *vma);
 
+/*
+ * What surrounds a free place [start, end).
+ * left: the area that ends at start, or NULL.
+ * next: the first area above, or NULL.
+ * Valid until the areas change. start == end: nothing is known.
+ */
+struct hole {
+	unsigned long start, end;
+	struct vma *left, *next;
+};
+
+/* Look at [start, end), start < end, in one descent. False, and *hole unset: not free. */
+bool find_hole(const struct vmspace *space, unsigned long start, unsigned long end,
+	       struct hole *hole);
+
 /* Where `vma` begins once the pages that Linux keeps free below it are counted. */
 unsigned long find_guarded_start(const struct vmspace *space, const struct vma *vma);
 
@@ -26,7 +41,10 @@ struct find_place {
 	uint64_t offset;              /* bytes in the file */
 };
 
-/* The address Linux chooses, or -errno. Changes nothing. */
-long find_place(struct vmspace *space, const struct find_place *want);
+/*
+ * The address Linux chooses, or -errno. Changes nothing. *hole describes the place if that is
+ * known already, else is empty.
+ */
+long find_place(struct vmspace *space, const struct find_place *want, struct hole *hole);
 
 #endif

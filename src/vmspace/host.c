@@ -59,7 +59,7 @@ void host_learn(struct vmspace *space, unsigned long start, unsigned long end)
 	struct vma *first, *other, *vma;
 	unsigned long last_end;
 
-	if (!space->config.host.has_anon || !space->may_ask)
+	if (!space->config.host.has_anon)
 		return;
 	first = find_first(space, start ? start - 1 : 0);
 	if (!first || first->start > end)
@@ -79,12 +79,13 @@ void host_learn(struct vmspace *space, unsigned long start, unsigned long end)
 int host_grow_stacks(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	const struct vmspace_host *host = &space->config.host;
-	struct vma *vma = find_first(space, start ? start - 1 : 0);
 	unsigned long left = space->grow_areas;
+	struct vma *vma;
 	int grown = 0;
 
 	if (!host->stack_start || !left)
 		return 0;
+	vma = find_first(space, start ? start - 1 : 0);
 	for (; vma && left; vma = find_first(space, vma->end)) {
 		unsigned long now;
 		long err;

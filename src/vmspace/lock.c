@@ -47,50 +47,44 @@ long lock_populate(struct vmspace *space, unsigned long start, unsigned long end
 	return 0;
 }
 
-static long set_part(struct vmspace *space, struct vma *vma, unsigned long start,
-		     unsigned long end, vma_flags_t lock)
+static long set_part(struct edit_span *span, vma_flags_t lock)
 {
+	const struct vma *vma = span->vma;
 	struct edit_want want = edit_same(vma);
 
 	want.flags = (want.flags & ~VMA_LOCK_FLAGS) | lock;
 	if (want.flags == vma->flags || never_locked(vma))
 		return 0;
-	return edit_change(space, vma, start, end, &want);
+	return edit_change(span, &want);
 }
 
 static long set_range(struct vmspace *space, unsigned long start, unsigned long end,
 		      vma_flags_t lock)
 {
+	struct edit_span span;
+	long err;
+
 	if (end < start)
 		return -EINVAL;
 	if (end == start)
 		return 0;
-	if (!find_at(space, start))
-		return -ENOMEM;
-	while (start < end) {
-		struct vma *vma = find_at(space, start);
-		unsigned long stop;
-		long err;
-
-		if (!vma)
-			return -ENOMEM;
-		stop = vma->end < end ? vma->end : end;
-		err = set_part(space, vma, start, stop, lock);
+	edit_span_init(&span, space, start, end);
+	while (edit_next(&span) && !span.hole) {
+		err = set_part(&span, lock);
 		if (err)
 			return err;
-		start = stop;
 	}
-	return 0;
+	return span.hole ? -ENOMEM : 0;
 }
 
 static unsigned long locked_pages(const struct vmspace *space, unsigned long start,
 				  unsigned long end)
 {
+	MA_STATE(mas, (struct maple_tree *)&space->tree, start, start);
 	unsigned long pages = 0;
 	const struct vma *vma;
 
-	for (vma = find_first(space, start); vma && vma->start < end;
-	     vma = find_first(space, vma->end)) {
+	mas_for_each(&mas, vma, end - 1) {
 		unsigned long from = vma->start > start ? vma->start : start;
 		unsigned long to = vma->end < end ? vma->end : end;
 
@@ -107,10 +101,10 @@ static long check_limit(struct vmspace *space, unsigned long start, unsigned lon
 
 	if (c->lock_privileged || c->rlimit_memlock == VMSPACE_NO_LIMIT)
 		return 0;
-	if (space->locked_vm + pages <= c->rlimit_memlock / c->page_size)
+	if (space->locked_vm + pages <= space_pages(space, c->rlimit_memlock))
 		return 0;
 	pages -= locked_pages(space, start, start + length);
-	if (space->locked_vm + pages <= c->rlimit_memlock / c->page_size)
+	if (space->locked_vm + pages <= space_pages(space, c->rlimit_memlock))
 		return 0;
 	return space_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
 }
@@ -164,15 +158,12 @@ long unlock_call(struct vmspace *space, struct vmspace_request *req)
 /* Errors of single areas do not stop it. */
 static void set_all(struct vmspace *space, vma_flags_t lock)
 {
-	struct vma *vma;
-	unsigned long at = 0;
+	struct edit_span span;
 
-	while ((vma = find_first(space, at))) {
-		at = vma->end;
-		if (set_part(space, vma, vma->start, vma->end, lock) == -ENOMEM && space->out &&
-		    space->out->out_of_memory)
+	edit_span_init(&span, space, 0, ULONG_MAX);
+	while (edit_next(&span))
+		if (set_part(&span, lock) == -ENOMEM && space->out && space->out->out_of_memory)
 			return;
-	}
 }
 
 static void populate_all(struct vmspace *space)
@@ -197,7 +188,7 @@ long lock_all_call(struct vmspace *space, struct vmspace_request *req)
 		err = space_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
 	else if ((flags & MCL_CURRENT) && !c->lock_privileged &&
 		 c->rlimit_memlock != VMSPACE_NO_LIMIT &&
-		 space->total_vm > c->rlimit_memlock / c->page_size)
+		 space->total_vm > space_pages(space, c->rlimit_memlock))
 		err = space_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
 	if (err)
 		return err;

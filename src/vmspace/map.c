@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* map.c - mmap: checks, flags, place, and the new area. */
+#include <assert.h>
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -135,6 +136,8 @@ static unsigned long huge_size(int flags)
 /* What the mapping is of, for placement and for the area: private anonymous memory has none. */
 static const struct vma_backing *backing_of(const struct vmspace_mmap *m, struct vma_backing *own)
 {
+	if ((m->flags & MAP_ANONYMOUS) && !(m->flags & MAP_HUGETLB) && !is_shared(m))
+		return NULL;
 	*own = m->backing;
 	if (m->flags & MAP_HUGETLB) {
 		own->kind = VMA_BACKING_HUGETLB;
@@ -146,8 +149,6 @@ static const struct vma_backing *backing_of(const struct vmspace_mmap *m, struct
 	}
 	if (!(m->flags & MAP_ANONYMOUS))
 		return own;
-	if (!is_shared(m))
-		return NULL;
 	own->kind = VMA_BACKING_SHMEM;
 	if (!own->name)
 		own->name = "/dev/zero (deleted)";
@@ -174,24 +175,17 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mmap *m,
 	return 0;
 }
 
-static bool occupied(const struct vmspace *space, unsigned long start, unsigned long end)
-{
-	const struct vma *vma = find_first(space, start);
-
-	return vma && vma->start < end;
-}
-
 static long place(struct vmspace *space, const struct vmspace_mmap *m, unsigned long length,
-		  const struct vma_backing *backing)
+		  const struct vma_backing *backing, struct hole *hole)
 {
 	struct find_place want = { m->addr, length, m->flags, backing, m->offset };
 	long at;
 
 	if (m->flags & MAP_ANONYMOUS)
 		want.offset = 0;
-	at = find_place(space, &want);
+	at = find_place(space, &want, hole);
 	if (at > 0 && (m->flags & MAP_FIXED_NOREPLACE) &&
-	    occupied(space, (unsigned long)at, (unsigned long)at + length))
+	    !find_hole(space, (unsigned long)at, (unsigned long)at + length, hole))
 		return -EEXIST;
 	return at;
 }
@@ -209,18 +203,40 @@ static long check_lock(struct vmspace *space, const struct vmspace_mmap *m, vma_
 	return err;
 }
 
-static long check_size(struct vmspace *space, const struct map_plan *plan)
+/* `gone` pages are unmapped to make room. */
+static long check_size(struct vmspace *space, const struct map_plan *plan, unsigned long gone)
 {
-	unsigned long data, pages = space_pages(space, plan->length);
-	unsigned long gone = unmap_count(space, plan->at, plan->at + plan->length, &data);
+	unsigned long pages = space_pages(space, plan->length);
 	const struct vmspace_config *c = &space->config;
 
 	if (c->rlimit_as != VMSPACE_NO_LIMIT &&
-	    space->total_vm + pages - gone > c->rlimit_as / c->page_size)
+	    space->total_vm + pages - gone > space_pages(space, c->rlimit_as))
 		return space_limit(space, -ENOMEM, "RLIMIT_AS reached");
 	if (space_is_data(plan->flags) && c->rlimit_data != VMSPACE_NO_LIMIT &&
-	    space->data_vm + pages > c->rlimit_data / c->page_size)
+	    space->data_vm + pages > space_pages(space, c->rlimit_data))
 		return space_limit(space, -ENOMEM, "RLIMIT_DATA reached");
+	return 0;
+}
+
+/* Check the size, and unmap what is in the way. plan->hole then describes the place. */
+static long make_room(struct vmspace *space, struct map_plan *plan)
+{
+	unsigned long end = plan->at + plan->length;
+	bool free = plan->hole.start == plan->at && plan->hole.end == end;
+	long err;
+
+	free = free || find_hole(space, plan->at, end, &plan->hole);
+	if (free)
+		return check_size(space, plan, 0);
+	err = check_size(space, plan, unmap_count(space, plan->at, end));
+	if (err)
+		return err;
+	err = unmap_range(space, plan->at, plan->length);
+	if (err)
+		return err;
+	free = find_hole(space, plan->at, end, &plan->hole);
+	assert(free);
+	(void)free;
 	return 0;
 }
 
@@ -229,16 +245,10 @@ long map_region(struct vmspace *space, struct map_plan *plan)
 	unsigned long end = plan->at + plan->length;
 	struct vma proto = { .start = plan->at, .end = end, .pgoff = plan->pgoff,
 			     .backing = plan->backing };
-	struct vma *vma;
-	long err = check_size(space, plan);
+	long err = make_room(space, plan);
 
 	if (err)
 		return err;
-	if (occupied(space, plan->at, end)) {
-		err = unmap_range(space, plan->at, plan->length);
-		if (err)
-			return err;
-	}
 	if (map_accountable(plan->flags))
 		plan->flags |= VMA_ACCOUNT;
 	if ((plan->flags & VMA_SPECIAL_FLAGS) || (plan->flags & VMA_HUGETLB))
@@ -247,7 +257,7 @@ long map_region(struct vmspace *space, struct map_plan *plan)
 		plan->flags |= VMA_SOFTDIRTY;
 	proto.flags = plan->flags;
 	proto.may_have_anon = plan->flags & VMA_WRITE;
-	err = edit_insert(space, &proto, !plan->alone, &vma);
+	err = edit_insert(space, &proto, plan->alone ? NULL : &plan->hole, NULL);
 	if (err)
 		return err;
 	if (plan->populate || (plan->flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
@@ -257,7 +267,7 @@ long map_region(struct vmspace *space, struct map_plan *plan)
 
 /* Follow the host where it placed the mapping, and learn from it. */
 static long follow_place(struct vmspace *space, const struct vmspace_request *req, long at,
-			 unsigned long length)
+			 unsigned long length, struct hole *hole)
 {
 	unsigned long host = (unsigned long)req->host.result;
 
@@ -265,7 +275,7 @@ static long follow_place(struct vmspace *space, const struct vmspace_request *re
 		return at;
 	/* Linux begins such a search at random: any free place below 2 GiB is as good. */
 	if ((req->mmap.flags & MAP_32BIT) && at > 0 && host >= 0x40000000UL &&
-	    host + length <= 0x80000000UL && !occupied(space, host, host + length)) {
+	    host + length <= 0x80000000UL && find_hole(space, host, host + length, hole)) {
 		space->out->placed_at_random = true;
 		return (long)host;
 	}
@@ -342,8 +352,8 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	if (err)
 		return err;
 	plan.flags = call_flags(space, m, real_prot(space, m));
-	at = place(space, m, plan.length, backing);
-	followed = follow_place(space, req, at, plan.length);
+	at = place(space, m, plan.length, backing, &plan.hole);
+	followed = follow_place(space, req, at, plan.length, &plan.hole);
 	if (followed < 0)
 		return followed;
 	err = check_lock(space, m, plan.flags, plan.length);
@@ -366,11 +376,12 @@ void map_gather(struct vmspace *space, const struct vmspace_mmap *m)
 {
 	struct vma_backing own;
 	unsigned long length = space_ceil(space, m->length);
+	struct hole hole;
 	long at;
 
 	if (!length)
 		return;
-	at = place(space, m, length, backing_of(m, &own));
+	at = place(space, m, length, backing_of(m, &own), &hole);
 	if (at > 0)
 		host_learn(space, (unsigned long)at, (unsigned long)at + length);
 }

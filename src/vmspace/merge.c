@@ -20,7 +20,10 @@ static bool is_special(const struct vma *vma)
 static bool offset_continues(const struct vma *left, const struct vma *right,
 			     unsigned long page_size)
 {
-	return right->pgoff == left->pgoff + (left->end - left->start) / page_size;
+	unsigned long bytes;
+
+	return !__builtin_mul_overflow(right->pgoff - left->pgoff, page_size, &bytes) &&
+	       bytes == left->end - left->start;
 }
 
 enum vma_verdict merge_anon_verdict(const struct vma *a, const struct vma *b)

@@ -26,9 +26,9 @@ static long check_name(const char *name)
 	return 0;
 }
 
-static long name_part(struct vmspace *space, struct vma *vma, unsigned long start,
-		      unsigned long end, void *arg)
+static long name_part(struct edit_span *span, void *arg)
 {
+	const struct vma *vma = span->vma;
 	struct edit_want want = edit_same(vma);
 	struct anon_name *name = arg;
 
@@ -37,7 +37,7 @@ static long name_part(struct vmspace *space, struct vma *vma, unsigned long star
 	if (anon_name_same(vma->name, name))
 		return 0;
 	want.name = name;
-	return edit_change(space, vma, start, end, &want);
+	return edit_change(span, &want);
 }
 
 long name_call(struct vmspace *space, struct vmspace_request *req)

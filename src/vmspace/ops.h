@@ -8,7 +8,7 @@
 #ifndef VMSPACE_OPS_H
 #define VMSPACE_OPS_H
 
-#include "space.h"
+#include "find.h"
 
 long map_call(struct vmspace *space, struct vmspace_request *req);
 void map_gather(struct vmspace *space, const struct vmspace_mmap *args);
@@ -38,11 +38,14 @@ bool protect_allowed(vma_flags_t flags);
 bool map_accountable(vma_flags_t flags);
 /* Is any area in [start, end) sealed? */
 bool seal_covers(const struct vmspace *space, unsigned long start, unsigned long end);
-/* munmap() with its checks, for calls that unmap on the way. */
+/*
+ * munmap() with its checks, for calls that unmap on the way; of [start, end), start < end, both
+ * page aligned and inside the address space: without the checks of the arguments.
+ */
+long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end);
 long unmap_range(struct vmspace *space, unsigned long start, unsigned long length);
-/* Pages of [start, end) that are mapped, and that count as data. */
-unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsigned long end,
-			  unsigned long *data);
+/* Pages of [start, end) that are mapped. */
+unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsigned long end);
 /* Pages are made present in [start, end) as mlock and MAP_POPULATE do. 0, or -ENOMEM at a hole. */
 long lock_populate(struct vmspace *space, unsigned long start, unsigned long end);
 /* mmap's last part: put a mapping at `at`. Returns at or -errno. */
@@ -54,6 +57,7 @@ struct map_plan {
 	vma_flags_t flags;
 	uint64_t pgoff;
 	struct backing *backing;     /* borrowed; NULL: anonymous */
+	struct hole hole;            /* what is known of the place; see find.h */
 	bool populate;
 	bool alone;                  /* merges with no neighbour */
 };

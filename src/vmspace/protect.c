@@ -4,8 +4,6 @@
 #include <sys/mman.h>
 
 #include "edit.h"
-#include "find.h"
-#include "host.h"
 #include "ops.h"
 
 #ifndef PROT_SEM
@@ -84,53 +82,50 @@ static bool refused(struct vmspace *space, const struct vma *vma, vma_flags_t fl
 	return vma->backing != NULL;
 }
 
-static long protect_part(struct vmspace *space, struct vma *vma, unsigned long start,
-			 unsigned long end, const struct change *c)
+static long protect_part(struct edit_span *span, const struct change *c)
 {
+	struct vmspace *space = span->space;
+	const struct vma *vma = span->vma;
 	struct edit_want want = edit_same(vma);
 	bool was_unwritable_locked;
 	long err = new_flags(space, vma, c, &want);
 
 	if (err || (want.flags == vma->flags && want.pkey == vma->pkey))
 		return err;
-	err = check_data_limit(space, vma, want.flags, space_pages(space, end - start));
+	err = check_data_limit(space, vma, want.flags, space_pages(space, span->to - span->from));
 	if (err)
 		return err;
-	host_learn(space, start, end);
 	want.flags = with_account(vma, want.flags);
 	if (refused(space, vma, want.flags, c))
 		return space_fail(space, space->host_error, "refused by the host");
 	was_unwritable_locked = (vma->flags & (VMA_WRITE | VMA_SHARED | VMA_LOCKED)) == VMA_LOCKED;
-	err = edit_change(space, vma, start, end, &want);
+	err = edit_change(span, &want);
 	if (!err && was_unwritable_locked && (want.flags & VMA_WRITE))
-		lock_populate(space, start, end);
+		lock_populate(space, span->from, span->to);
 	return err;
 }
 
 /* The error that the areas as they are lead to. */
 static long foresee(struct vmspace *space, const struct change *c)
 {
-	unsigned long at = c->start;
-	long err = 0;
+	struct edit_span span;
+	long err;
 
-	while (at < c->end && !err) {
-		const struct vma *vma = find_at(space, at);
-		struct edit_want want;
+	edit_span_init(&span, space, c->start, c->end);
+	while (edit_next(&span) && !span.hole) {
+		struct edit_want want = edit_same(span.vma);
 
-		if (!vma)
-			return -ENOMEM;
-		want = edit_same(vma);
-		err = new_flags(space, vma, c, &want);
-		at = vma->end;
+		err = new_flags(space, span.vma, c, &want);
+		if (err)
+			return err;
 	}
-	return err;
+	return span.hole ? -ENOMEM : 0;
 }
 
 static long check_arguments(struct vmspace *space, const struct vmspace_mprotect *args,
-			    struct change *c)
+			    const struct change *c)
 {
 	int grow = args->prot & (PROT_GROWSDOWN | PROT_GROWSUP);
-	const struct vma *vma;
 
 	if (grow == (PROT_GROWSDOWN | PROT_GROWSUP) || !space_aligned(space, c->start))
 		return -EINVAL;
@@ -144,18 +139,22 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mprotect
 		return -EINVAL;
 	if (space->host_error == -EINVAL && c->pkey > 0)
 		return space_fail(space, -EINVAL, "the key is not allocated");
-	vma = find_first(space, c->start);
-	if (!vma)
+	return 0;
+}
+
+/* The span's first area, which the call needs: the range may begin earlier, in a stack. */
+static long check_first(struct edit_span *span, const struct vmspace_mprotect *args,
+			struct change *c)
+{
+	if (!edit_next(span))
 		return -ENOMEM;
-	if (grow == PROT_GROWSDOWN) {
-		if (vma->start >= c->end)
-			return -ENOMEM;
-		c->start = vma->start;
-		return vma->flags & VMA_GROWSDOWN ? 0 : -EINVAL;
+	if (args->prot & PROT_GROWSDOWN) {
+		c->start = span->from = span->vma->start;
+		return span->vma->flags & VMA_GROWSDOWN ? 0 : -EINVAL;
 	}
-	if (vma->start > c->start)
+	if (span->hole)
 		return -ENOMEM;
-	return grow ? -EINVAL : 0;
+	return args->prot & PROT_GROWSUP ? -EINVAL : 0;
 }
 
 long protect_call(struct vmspace *space, struct vmspace_request *req)
@@ -166,21 +165,19 @@ long protect_call(struct vmspace *space, struct vmspace_request *req)
 		.prot = args->prot & ~(PROT_GROWSDOWN | PROT_GROWSUP), .pkey = args->pkey,
 	};
 	long err = check_arguments(space, args, &c);
+	struct edit_span span;
 
 	if (err || !args->length)
 		return err;
+	edit_span_init(&span, space, c.start, c.end);
+	err = check_first(&span, args, &c);
+	if (err)
+		return err;
 	c.foreseen = space->host_error && foresee(space, &c) == space->host_error;
-	while (c.start < c.end) {
-		struct vma *vma = find_at(space, c.start);
-		unsigned long stop;
-
-		if (!vma)
-			return -ENOMEM;
-		stop = vma->end < c.end ? vma->end : c.end;
-		err = protect_part(space, vma, c.start, stop, &c);
+	do {
+		err = protect_part(&span, &c);
 		if (err)
 			return err;
-		c.start = stop;
-	}
-	return 0;
+	} while (edit_next(&span) && !span.hole);
+	return span.hole ? -ENOMEM : 0;
 }

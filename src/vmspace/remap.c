@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* remap.c - mremap: shrink, grow in place, move; one area, or several at once. */
+#include <assert.h>
 #include <errno.h>
 #include <sys/mman.h>
 
 #include "edit.h"
 #include "find.h"
-#include "host.h"
 #include "ops.h"
 
 #ifndef MREMAP_DONTUNMAP
@@ -94,30 +94,42 @@ static void leave_source(struct vmspace *space, const struct move *m)
 	}
 }
 
+static int remove_source(struct vmspace *space, const struct move *m)
+{
+	MA_STATE(mas, &space->tree, m->addr, m->addr);
+
+	return edit_remove(space, &mas, mas_find(&mas, ULONG_MAX), m->addr,
+			   m->addr + m->old_length);
+}
+
 /* Copy the area's part to `at`, then take the source away. Returns at or -errno. */
 static long move_to(struct vmspace *space, struct vma *vma, const struct move *m, unsigned long at)
 {
 	struct vma proto;
 	vma_flags_t flags = vma->flags;
+	struct hole hole;
+	bool free;
 	long err;
 
 	if (space->areas >= space->config.max_map_count - 3)
 		return space_fail(space, -ENOMEM, "too near to max_map_count");
-	host_learn(space, m->addr, m->addr + m->old_length);
 	proto = *vma;
 	proto.start = at;
 	proto.end = at + m->new_length;
 	proto.pgoff += space_pages(space, m->addr - vma->start);
 	if (vma_is_anon(vma) && !vma->anon_id)
 		proto.pgoff = space_pages(space, at);
-	err = edit_insert(space, &proto, true, NULL);
+	free = find_hole(space, proto.start, proto.end, &hole);
+	assert(free);
+	(void)free;
+	err = edit_insert(space, &proto, &hole, NULL);
 	if (err)
 		return err;
 	space_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
 	if (m->flags & MREMAP_DONTUNMAP)
 		leave_source(space, m);
 	else if (m->old_length)
-		err = edit_remove(space, m->addr, m->addr + m->old_length);
+		err = remove_source(space, m);
 	if (err)
 		return err;
 	if ((flags & VMA_LOCK_FLAGS) == VMA_LOCKED && m->new_length > m->old_length)
@@ -128,6 +140,7 @@ static long move_to(struct vmspace *space, struct vma *vma, const struct move *m
 static long place(struct vmspace *space, const struct vma *vma, const struct move *m)
 {
 	struct find_place want = { .addr = m->new_addr, .length = m->new_length };
+	struct hole hole;
 
 	if (m->flags & MREMAP_FIXED)
 		want.flags |= MAP_FIXED;
@@ -138,7 +151,7 @@ static long place(struct vmspace *space, const struct vma *vma, const struct mov
 		want.offset = (vma->pgoff + space_pages(space, m->addr - vma->start)) *
 			      space->config.page_size;
 	}
-	return find_place(space, &want);
+	return find_place(space, &want, &hole);
 }
 
 /* The place chosen by libvmspace, unless the host chose another; then that is made free. */
@@ -226,7 +239,11 @@ static bool may_be_one_of_many(const struct vma *vma)
 	return !vma->backing || vma->backing->is.kind != VMA_BACKING_SYSV;
 }
 
-/* MREMAP_FIXED with equal lengths moves all areas of the range; holes stay holes. */
+/*
+ * MREMAP_FIXED with equal lengths moves all areas of the range; holes stay holes. Linux asks of
+ * each area first whether it may be one of many, then whether it is sealed, then whether what is in
+ * its way may go.
+ */
 static long move_many(struct vmspace *space, const struct move *all)
 {
 	unsigned long at = all->addr, end = all->addr + all->old_length;
@@ -284,22 +301,23 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 	};
 	long err = check_arguments(space, args, &m);
 	struct vma *vma;
+	bool many;
 
 	if (err)
 		return err;
 	vma = find_at(space, m.addr);
 	if (!vma)
 		return -EFAULT;
-	if (vma->flags & VMA_SEALED)
+	many = moves_many(vma, &m);
+	if (!many && (vma->flags & VMA_SEALED))
 		return space_fail(space, -EPERM, "the area is sealed");
-	if (!moves_many(vma, &m)) {
+	if (!many)
 		err = check_area(space, vma, &m);
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
 	if (space->host_error && !expected_error(space, vma, &m))
 		return space_fail(space, space->host_error, "refused by the host");
-	if (moves_many(vma, &m))
+	if (many)
 		return move_many(space, &m);
 	if (m.to_given)
 		return move_to_given(space, &m);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* request.c - gather, complete, abort: dispatches requests and keeps their outcome. */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "find.h"
@@ -60,6 +61,8 @@ static void gather_brk(struct vmspace *space, unsigned long wanted)
 		learn(space, now, to - now);
 }
 
+/* Out of line: most spaces have no host to ask. */
+__attribute__((noinline))
 static void gather(struct vmspace *space, const struct vmspace_request *req)
 {
 	switch (req->op) {
@@ -113,9 +116,8 @@ int vmspace_gather(struct vmspace *space, struct vmspace_request *req)
 {
 	if (!known(req->op))
 		return -EINVAL;
-	space->may_ask = true;
-	gather(space, req);
-	space->may_ask = false;
+	if (space->config.host.has_anon || space->config.host.stack_start)
+		gather(space, req);
 	req->gathered = true;
 	return 0;
 }
@@ -164,7 +166,7 @@ long vmspace_complete(struct vmspace *space, struct vmspace_request *req)
 {
 	struct vmspace_outcome *out = &req->out;
 
-	memset(out, 0, sizeof(*out));
+	memset(out, 0, offsetof(struct vmspace_outcome, events));
 	if (!known(req->op)) {
 		out->result = -EINVAL;
 		return -EINVAL;

@@ -3,35 +3,33 @@
 #include <errno.h>
 
 #include "edit.h"
-#include "find.h"
 #include "ops.h"
 
 bool seal_covers(const struct vmspace *space, unsigned long start, unsigned long end)
 {
+	MA_STATE(mas, (struct maple_tree *)&space->tree, start, start);
 	const struct vma *vma;
 
-	for (vma = find_first(space, start); vma && vma->start < end;
-	     vma = find_first(space, vma->end))
+	mas_for_each(&mas, vma, end - 1)
 		if (vma->flags & VMA_SEALED)
 			return true;
 	return false;
 }
 
-static bool has_hole(const struct vmspace *space, unsigned long start, unsigned long end)
+static bool has_hole(struct vmspace *space, unsigned long start, unsigned long end)
 {
-	while (start < end) {
-		const struct vma *vma = find_at(space, start);
+	struct edit_span span;
 
-		if (!vma)
-			return true;
-		start = vma->end;
-	}
-	return false;
+	edit_span_init(&span, space, start, end);
+	while (edit_next(&span) && !span.hole)
+		;
+	return span.hole;
 }
 
 long seal_call(struct vmspace *space, struct vmspace_request *req)
 {
 	unsigned long start = req->mseal.addr, length = space_ceil(space, req->mseal.length), end;
+	struct edit_span span;
 
 	if (!space->config.mseal)
 		return -ENOSYS;
@@ -46,19 +44,17 @@ long seal_call(struct vmspace *space, struct vmspace_request *req)
 		return 0;
 	if (has_hole(space, start, end))
 		return -ENOMEM;
-	while (start < end) {
-		struct vma *vma = find_at(space, start);
-		unsigned long stop = vma->end < end ? vma->end : end;
-		struct edit_want want = edit_same(vma);
+	edit_span_init(&span, space, start, end);
+	while (edit_next(&span)) {
+		struct edit_want want = edit_same(span.vma);
+		long err;
 
+		if (span.vma->flags & VMA_SEALED)
+			continue;
 		want.flags |= VMA_SEALED;
-		if (!(vma->flags & VMA_SEALED)) {
-			long err = edit_change(space, vma, start, stop, &want);
-
-			if (err)
-				return err;
-		}
-		start = stop;
+		err = edit_change(&span, &want);
+		if (err)
+			return err;
 	}
 	return 0;
 }

@@ -47,7 +47,7 @@ static long attach_place(struct vmspace *space, const struct vmspace_shmat *s,
 	} else if (s->flags & SHM_REMAP) {
 		return -EINVAL;
 	}
-	return find_place(space, &want);
+	return find_place(space, &want, &plan->hole);
 }
 
 long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
@@ -57,6 +57,8 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 	struct map_plan plan = { .length = space_ceil(space, s->size) };
 	long at, err;
 
+	if (!plan.length)
+		return space_fail(space, -EINVAL, "a segment has a size");
 	own.kind = VMA_BACKING_SYSV;
 	own.file_id = space->next_file_id++;
 	attach_flags(space, s, &plan);

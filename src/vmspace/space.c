@@ -1,47 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* space.c - creating, accounting and ending an address space; reserved stores into its tree. */
+/* space.c - creating, accounting and ending an address space; stores into its tree. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "space.h"
 
-unsigned long space_floor(const struct vmspace *space, unsigned long bytes)
+int space_store(struct vmspace *space, unsigned long start, unsigned long end, struct vma *vma)
 {
-	return bytes & ~(space->config.page_size - 1);
-}
+	MA_STATE(mas, &space->tree, start, end - 1);
 
-unsigned long space_ceil(const struct vmspace *space, unsigned long bytes)
-{
-	return space_floor(space, bytes + space->config.page_size - 1);
-}
-
-bool space_aligned(const struct vmspace *space, unsigned long bytes)
-{
-	return !(bytes & (space->config.page_size - 1));
-}
-
-int space_reserve(struct vmspace *space, struct space_store *store, unsigned long start,
-		  unsigned long end, struct vma *vma)
-{
-	mas_init(&store->mas, &space->tree, start);
-	mas_set_range(&store->mas, start, end - 1);
-	store->vma = vma;
-	return mas_preallocate(&store->mas, vma, GFP_KERNEL) ? -ENOMEM : 0;
-}
-
-void space_commit(struct space_store *store)
-{
-	mas_store_prealloc(&store->mas, store->vma);
-}
-
-void space_cancel(struct space_store *store)
-{
-	mas_destroy(&store->mas);
-}
-
-bool space_is_data(vma_flags_t flags)
-{
-	return (flags & (VMA_WRITE | VMA_SHARED | VMA_GROWSDOWN)) == VMA_WRITE;
+	return mas_store_gfp(&mas, vma, GFP_KERNEL) ? (int)space_no_memory(space) : 0;
 }
 
 static bool is_exec(vma_flags_t flags)
@@ -85,10 +53,10 @@ bool space_may_expand(const struct vmspace *space, vma_flags_t flags, unsigned l
 	const struct vmspace_config *c = &space->config;
 
 	if (c->rlimit_as != VMSPACE_NO_LIMIT &&
-	    space->total_vm + pages > c->rlimit_as / c->page_size)
+	    space->total_vm + pages > space_pages(space, c->rlimit_as))
 		return false;
 	return !space_is_data(flags) || c->rlimit_data == VMSPACE_NO_LIMIT ||
-	       space->data_vm + pages <= c->rlimit_data / c->page_size;
+	       space->data_vm + pages <= space_pages(space, c->rlimit_data);
 }
 
 bool space_may_lock(const struct vmspace *space, vma_flags_t flags, unsigned long pages)
@@ -97,7 +65,7 @@ bool space_may_lock(const struct vmspace *space, vma_flags_t flags, unsigned lon
 
 	if (!(flags & VMA_LOCKED) || c->lock_privileged || c->rlimit_memlock == VMSPACE_NO_LIMIT)
 		return true;
-	return space->locked_vm + pages <= c->rlimit_memlock / c->page_size;
+	return space->locked_vm + pages <= space_pages(space, c->rlimit_memlock);
 }
 
 long space_no_memory(struct vmspace *space)
@@ -209,6 +177,7 @@ int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
 		return -ENOMEM;
 	mt_init_flags(&space->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
 	space->config = *config;
+	space->page_shift = (unsigned int)__builtin_ctzl(config->page_size);
 	space->mmap_base = config->mmap_base;
 	space->base_guessed = !config->mmap_base;
 	space->next_anon_id = 1;

@@ -16,6 +16,7 @@
 struct vmspace {
 	struct maple_tree tree;
 	struct vmspace_config config;
+	unsigned int page_shift;      /* 1 << page_shift == config.page_size */
 	struct vmspace_image image;
 	unsigned long mmap_base;      /* 0: not known */
 	bool base_guessed;            /* mmap_base may still be corrected upwards */
@@ -27,7 +28,6 @@ struct vmspace {
 	uint64_t next_anon_id;
 	uint64_t next_file_id;        /* for mappings that are a file of their own */
 	unsigned long era;            /* counts completed requests */
-	bool may_ask;                 /* the host may be asked now */
 	unsigned long requests[VMSPACE_OP_COUNT];
 	unsigned long merges, splits, host_questions;
 	struct vmspace_outcome *out;  /* of the request being completed, or NULL */
@@ -35,27 +35,32 @@ struct vmspace {
 	long host_error;              /* ... or with which error it failed; 0: no */
 };
 
-/* A store into the tree that was reserved and cannot fail any more. */
-struct space_store {
-	struct ma_state mas;
-	struct vma *vma;
-};
-
 static inline unsigned long space_pages(const struct vmspace *space, unsigned long bytes)
 {
-	return bytes / space->config.page_size;
+	return bytes >> space->page_shift;
 }
 
 /* Round down, round up (0 if that overflows) to the page size. */
-unsigned long space_floor(const struct vmspace *space, unsigned long bytes);
-unsigned long space_ceil(const struct vmspace *space, unsigned long bytes);
-bool space_aligned(const struct vmspace *space, unsigned long bytes);
+static inline unsigned long space_floor(const struct vmspace *space, unsigned long bytes)
+{
+	return bytes & ~(space->config.page_size - 1);
+}
 
-/* Reserve a store of vma (NULL: erase) at [start, end). 0 or -ENOMEM; then commit or cancel. */
-int space_reserve(struct vmspace *space, struct space_store *store, unsigned long start,
-		  unsigned long end, struct vma *vma);
-void space_commit(struct space_store *store);
-void space_cancel(struct space_store *store);
+static inline unsigned long space_ceil(const struct vmspace *space, unsigned long bytes)
+{
+	return space_floor(space, bytes + space->config.page_size - 1);
+}
+
+static inline bool space_aligned(const struct vmspace *space, unsigned long bytes)
+{
+	return !(bytes & (space->config.page_size - 1));
+}
+
+/*
+ * Put vma (NULL: nothing) into the tree at [start, end). 0, or -ENOMEM: nothing has changed.
+ * Where vma replaces one entry that stands at exactly [start, end), it cannot fail.
+ */
+int space_store(struct vmspace *space, unsigned long start, unsigned long end, struct vma *vma);
 
 /* Add (sign 1) or take away (sign -1) `pages` of an area with `flags` to and from the counters. */
 void space_account(struct vmspace *space, vma_flags_t flags, unsigned long pages, int sign);
@@ -65,7 +70,10 @@ void space_count_area(struct vmspace *space, const struct vma *vma, int sign);
 bool space_may_expand(const struct vmspace *space, vma_flags_t flags, unsigned long pages);
 /* May `pages` more be locked if `flags` has VMA_LOCKED, by RLIMIT_MEMLOCK? */
 bool space_may_lock(const struct vmspace *space, vma_flags_t flags, unsigned long pages);
-bool space_is_data(vma_flags_t flags);
+static inline bool space_is_data(vma_flags_t flags)
+{
+	return (flags & (VMA_WRITE | VMA_SHARED | VMA_GROWSDOWN)) == VMA_WRITE;
+}
 
 /* libvmspace itself has no memory: marks the outcome, returns -ENOMEM. */
 long space_no_memory(struct vmspace *space);

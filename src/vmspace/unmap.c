@@ -3,52 +3,56 @@
 #include <errno.h>
 
 #include "edit.h"
-#include "find.h"
-#include "host.h"
 #include "ops.h"
 
-unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsigned long end,
-			  unsigned long *data)
+unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsigned long end)
 {
+	MA_STATE(mas, (struct maple_tree *)&space->tree, start, start);
 	unsigned long pages = 0;
 	const struct vma *vma;
 
-	*data = 0;
-	for (vma = find_first(space, start); vma && vma->start < end;
-	     vma = find_first(space, vma->end)) {
+	mas_for_each(&mas, vma, end - 1) {
 		unsigned long from = vma->start > start ? vma->start : start;
 		unsigned long to = vma->end < end ? vma->end : end;
 
 		pages += space_pages(space, to - from);
-		if (space_is_data(vma->flags))
-			*data += space_pages(space, to - from);
 	}
 	return pages;
 }
 
-/*
- * [start, end) is aligned and inside the address space. A sealed area further up refuses the call
- * only after the area at `start` was cut; Linux leaves the cut, too.
- */
-static long remove_range(struct vmspace *space, unsigned long start, unsigned long end)
+/* Is any area above the one at *mas sealed, up to `end`? */
+static bool sealed_above(struct ma_state mas, unsigned long end)
 {
-	struct vma *vma = find_first(space, start);
-	unsigned long at = start;
+	const struct vma *vma;
 
-	if (!vma || vma->start >= end)
+	mas_for_each(&mas, vma, end - 1)
+		if (vma->flags & VMA_SEALED)
+			return true;
+	return false;
+}
+
+/*
+ * A sealed area further up refuses the call only after the area at `start` was cut; Linux leaves
+ * the cut, too.
+ */
+long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end)
+{
+	MA_STATE(mas, &space->tree, start, start);
+	struct vma *first = mas_find(&mas, end - 1);
+
+	if (!first)
 		return 0;
-	host_learn(space, start, end);
-	if (start > vma->start && end < vma->end &&
+	if (start > first->start && end < first->end &&
 	    space->areas >= space->config.max_map_count)
 		return space_fail(space, -ENOMEM, "max_map_count areas: no room for a split");
-	for (; vma && vma->start < end; vma = find_first(space, at)) {
-		if (vma->flags & VMA_SEALED)
-			return space_fail(space, -EPERM, "an area is sealed");
-		at = vma->end;
-		if (vma->start < start && edit_split_unchecked(space, vma, start))
+	if (first->flags & VMA_SEALED)
+		return space_fail(space, -EPERM, "an area is sealed");
+	if (first->end < end && sealed_above(mas, end)) {
+		if (first->start < start && edit_split_unchecked(space, first, start))
 			return -ENOMEM;
+		return space_fail(space, -EPERM, "an area is sealed");
 	}
-	return edit_remove(space, start, end);
+	return edit_remove(space, &mas, first, start, end);
 }
 
 long unmap_range(struct vmspace *space, unsigned long start, unsigned long length)
@@ -60,7 +64,7 @@ long unmap_range(struct vmspace *space, unsigned long start, unsigned long lengt
 		return -EINVAL;
 	if (end == start)
 		return -EINVAL;
-	return remove_range(space, start, end);
+	return unmap_areas(space, start, end);
 }
 
 long unmap_call(struct vmspace *space, struct vmspace_request *req)

@@ -36,11 +36,12 @@ struct vma {
 	uint64_t pgoff;              /* pages: in the file, or start / page size when anonymous */
 	struct backing *backing;
 	struct anon_name *name;
-	unsigned int pkey;
 	uint64_t anon_id;            /* 0: no anonymous page yet */
+	unsigned long asked;         /* space->era in which the host was asked about it; 0: never */
+	struct vma *next_gone;       /* while several are unmapped: the next of them */
+	unsigned int pkey;
 	bool anon_shared;            /* anon_vma inherited through fork */
 	bool may_have_anon;          /* was writable at some time since the host was asked */
-	unsigned long asked;         /* space->era in which the host was asked about it; 0: never */
 };
 
 /* Flags that keep Linux from ever merging or growing an area. */

@@ -679,6 +679,65 @@ static void many_land_piece_by_piece(void **state)
 	assert_int_equal(areas(), 5);
 }
 
+enum kind { PRIVATE, FILE_BACKED, SEGMENT, KINDS };
+
+static void map_two_pages(enum kind kind, unsigned long at, bool sealed)
+{
+	if (kind == PRIVATE) {
+		map(at, 2, RW, FIXED);
+	} else if (kind == FILE_BACKED) {
+		map_file(PUPPET_MEMFD, at, 2, RW, MAP_PRIVATE | MAP_FIXED, 0);
+	} else {
+		new_req(VMSPACE_SHMAT)->shmat =
+			(struct vmspace_shmat){ .addr = at, .size = 2 * PAGE };
+		assert_int_equal(both(&pair), at);
+	}
+	if (sealed) {
+		new_req(VMSPACE_MSEAL)->mseal = (struct vmspace_mseal){ at, 2 * PAGE, 0 };
+		assert_int_equal(both(&pair), 0);
+	}
+}
+
+/*
+ * Found by the random test: a segment cannot be one of many, sealed or not. One of many is refused
+ * for its kind (EFAULT), then for its seal, then for a seal in its way (both EPERM); those before
+ * it have been moved.
+ */
+static void order_of_refusals_moving_many(void **state)
+{
+	unsigned long at = AT(0);
+
+	(void)state;
+	new_req(VMSPACE_MSEAL)->mseal = (struct vmspace_mseal){ at, 0, 0 };
+	if (both(&pair) == -ENOSYS)
+		skip();
+	pair.shm_id = shmget(IPC_PRIVATE, 2 * PAGE, 0700);
+	assert_true(pair.shm_id >= 0);
+	for (int i = 0; i < KINDS * KINDS * 2 * 2 * 3; i++, at += 32 * PAGE) {
+		enum kind first = i % KINDS, second = i / KINDS % KINDS;
+		bool first_sealed = i / (KINDS * KINDS) % 2;
+		bool second_sealed = i / (KINDS * KINDS * 2) % 2;
+		int in_the_way = i / (KINDS * KINDS * 4); /* of none, of the first, of the second */
+		long expected = (long)(at + 16 * PAGE), result;
+
+		map_two_pages(first, at, first_sealed);
+		map_two_pages(second, at + 3 * PAGE, second_sealed);
+		if (in_the_way)
+			map_two_pages(PRIVATE, at + (in_the_way == 1 ? 16 : 19) * PAGE, true);
+		if (first == SEGMENT)
+			expected = -EFAULT;
+		else if (first_sealed || in_the_way == 1)
+			expected = -EPERM;
+		else if (second == SEGMENT)
+			expected = -EFAULT;
+		else if (second_sealed || in_the_way == 2)
+			expected = -EPERM;
+		result = remap(at, 6, 6, MREMAP_MAYMOVE | MREMAP_FIXED, at + 16 * PAGE);
+		assert_int_equal(result, expected);
+	}
+	shmctl(pair.shm_id, IPC_RMID, NULL);
+}
+
 static void refused_by_the_file(void **state)
 {
 	(void)state;
@@ -766,6 +825,7 @@ int main(void)
 		CASE(sealed_stays), CASE(fork_by_advice), CASE(shared_segments),
 		CASE(large_ones_are_aligned), CASE(left_source_counts_as_locked),
 		CASE(refused_unmap_leaves_a_cut), CASE(many_land_piece_by_piece),
+		CASE(order_of_refusals_moving_many), MIRRORED(order_of_refusals_moving_many),
 		MIRRORED(refused_unmap_leaves_a_cut), MIRRORED(many_land_piece_by_piece),
 		CASE(huge_pages), CASE(low_addresses),
 		MIRRORED(different_anon_vmas_keep_apart), MIRRORED(neighbours_share_an_anon_vma),

@@ -2,7 +2,7 @@
 /*
  * vmspace_nomem.c - fails the n-th allocation, for every n, of requests of every kind: each then
  * succeeds or returns -ENOMEM, the space stays consistent, and nothing leaks. (The allocation
- * functions are wrapped by the linker.)
+ * functions are wrapped by the linker; the tree's nodes come from an allocator of the test.)
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,11 +14,12 @@
 #include <cmocka.h>
 #include <sys/mman.h>
 
-#include <mapletree/vmspace.h>
+#include "space.h"
 
 #define PAGE 4096UL
 #define BASE 0x100000UL
 #define AREAS 40UL
+#define HEAP (BASE + AREAS * 8 * PAGE)
 
 static long countdown; /* allocations until one fails; 0: none */
 
@@ -48,6 +49,21 @@ char *__wrap_strdup(const char *text)
 	return fails() ? NULL : __real_strdup(text);
 }
 
+static void *node_alloc(void *ctx, size_t size, size_t align)
+{
+	(void)ctx;
+	return fails() ? NULL : aligned_alloc(align, size);
+}
+
+static void node_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	free(block);
+}
+
+static const struct mt_allocator nodes = { .alloc = node_alloc, .free = node_free };
+
 static struct vmspace *space;
 static struct vmspace_request req;
 static char before[16384], after[16384];
@@ -63,21 +79,26 @@ static void map(unsigned long addr, int prot, const char *name)
 	assert_true(vmspace_call(space, &r) > 0);
 }
 
-/* Pairs of areas that touch, and holes. */
+/* Pairs of areas that touch, and holes; a heap above. */
 static void build(void)
 {
-	struct vmspace_config config;
+	struct vmspace_request brk = { .op = VMSPACE_BRK, .brk = { HEAP + 2 * PAGE } };
+	static struct vmspace_config config;
 
-	vmspace_config_init(&config);
+	if (!config.page_size)
+		vmspace_config_init(&config);
 	config.page_size = PAGE;
 	config.mmap_base = 0x7f0000000000;
 	config.mmap_min_addr = PAGE;
 	config.anon_names = true;
 	assert_int_equal(vmspace_create(&space, &config), 0);
+	assert_int_equal(mt_set_allocator(&space->tree, &nodes), 0);
 	for (unsigned long i = 0; i < AREAS; i += 2) {
 		map(BASE + i * 8 * PAGE, PROT_READ | PROT_WRITE, NULL);
 		map(BASE + i * 8 * PAGE + 4 * PAGE, PROT_READ, i % 3 ? NULL : "/file");
 	}
+	space->image.start_brk = space->image.brk = HEAP;
+	assert_int_equal(vmspace_call(space, &brk), HEAP + 2 * PAGE);
 }
 
 /*
@@ -101,8 +122,9 @@ static long try_all(bool whole)
 		countdown = 0;
 		if (!vmspace_check(space, &reason))
 			fail_msg("allocation %ld: %s", n, reason);
-		if (again && req.out.result == -ENOMEM) {
+		if (again && req.out.result == -ENOMEM)
 			assert_true(req.out.out_of_memory);
+		if (again && req.out.out_of_memory) {
 			failed++;
 			vmspace_show(space, after, sizeof(after));
 			if (whole)
@@ -141,8 +163,48 @@ static void unmapping(void **state)
 {
 	(void)state;
 	new_req(VMSPACE_MUNMAP);
+	req.munmap = (struct vmspace_munmap){ BASE + PAGE, 2 * PAGE }; /* a hole in one area */
+	assert_true(try_all(true) > 0);
 	req.munmap = (struct vmspace_munmap){ BASE + PAGE, 100 * PAGE };
-	assert_true(try_all(false) > 0);
+	assert_true(try_all(true) > 0);
+	req.munmap = (struct vmspace_munmap){ BASE + PAGE, (AREAS * 8 - 6) * PAGE };
+	assert_true(try_all(true) > 0);
+}
+
+static void break_moving(void **state)
+{
+	(void)state;
+	new_req(VMSPACE_BRK);
+	for (unsigned long pages = 0; pages < 5; pages++) { /* it is at 2 */
+		req.brk.brk = HEAP + pages * PAGE;
+		try_all(true);
+	}
+}
+
+/* Every place in a tree of several leaves: each shape that a store may meet. */
+static void everywhere(void **state)
+{
+	long failed[4] = { 0 };
+
+	(void)state;
+	for (unsigned long i = 0; i < AREAS * 8 - 8; i++) {
+		unsigned long at = BASE + i * PAGE;
+
+		new_req(VMSPACE_MUNMAP);
+		req.munmap = (struct vmspace_munmap){ at, PAGE };
+		failed[0] += try_all(true);
+		req.munmap.length = 30 * PAGE;
+		failed[1] += try_all(true);
+		new_req(VMSPACE_MPROTECT);
+		req.mprotect = (struct vmspace_mprotect){ at, PAGE, PROT_EXEC, -1 };
+		failed[2] += try_all(true);
+		new_req(VMSPACE_MMAP);
+		req.mmap = (struct vmspace_mmap){ .addr = at, .length = PAGE, .prot = PROT_EXEC };
+		req.mmap.flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+		failed[3] += try_all(true);
+	}
+	for (int k = 0; k < 4; k++)
+		assert_true(failed[k] > 0);
 }
 
 static void protecting(void **state)
@@ -152,6 +214,8 @@ static void protecting(void **state)
 	req.mprotect = (struct vmspace_mprotect){ BASE, 4 * PAGE, PROT_EXEC, -1 };
 	try_all(true); /* in place */
 	req.mprotect = (struct vmspace_mprotect){ BASE, 2 * PAGE, PROT_EXEC, -1 };
+	assert_true(try_all(true) > 0);
+	req.mprotect = (struct vmspace_mprotect){ BASE + PAGE, 2 * PAGE, PROT_EXEC, -1 };
 	assert_true(try_all(true) > 0);
 	req.mprotect = (struct vmspace_mprotect){ BASE + PAGE, 6 * PAGE, PROT_READ, -1 };
 	assert_true(try_all(false) > 0);
@@ -225,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mapping), cmocka_unit_test(unmapping),
+		cmocka_unit_test(break_moving), cmocka_unit_test(everywhere),
 		cmocka_unit_test(protecting), cmocka_unit_test(remapping),
 		cmocka_unit_test(others), cmocka_unit_test(forking),
 		cmocka_unit_test(taking_over),

@@ -742,6 +742,60 @@ static void lines_one_by_one(void **state)
 	assert_int_equal(seen, 2);
 }
 
+/* A segment of no size, or of one that wraps when it is rounded up. Found by fuzzing. */
+static void a_segment_has_a_size(void **state)
+{
+	static const unsigned long sizes[] = { 0, ~0UL };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		memset(&req, 0, sizeof(req));
+		req.op = VMSPACE_SHMAT;
+		req.shmat = (struct vmspace_shmat){ .addr = 0x10000, .size = sizes[i] };
+		assert_int_equal(call(), -EINVAL);
+		assert_false(req.out.out_of_memory);
+	}
+}
+
+/* Where there are no huge pages, none can be mapped. */
+static void huge_pages_need_a_size(void **state)
+{
+	struct vmspace_config config = *vmspace_config(space);
+
+	(void)state;
+	config.pmd_size = 0;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_MMAP;
+	req.mmap = (struct vmspace_mmap){ .length = 2UL << 20, .prot = PROT_READ };
+	req.mmap.flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB;
+	assert_int_equal(call(), -EINVAL);
+}
+
+/* What a munmap cuts off needs no area of its own; only a hole in the middle makes one more. */
+static void unmapped_edges_make_no_area(void **state)
+{
+	struct vmspace_stats stats;
+
+	(void)state;
+	map(0x10000, 8, PROT_READ, NULL);
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_MUNMAP;
+	req.munmap = (struct vmspace_munmap){ 0x10000, PAGE };
+	assert_int_equal(call(), 0);
+	req.munmap = (struct vmspace_munmap){ 0x10000 + 7 * PAGE, PAGE };
+	assert_int_equal(call(), 0);
+	vmspace_stats(space, &stats);
+	assert_int_equal(stats.areas_peak, 1);
+	assert_int_equal(stats.splits, 2);
+	req.munmap = (struct vmspace_munmap){ 0x10000 + 3 * PAGE, PAGE };
+	assert_int_equal(call(), 0);
+	vmspace_stats(space, &stats);
+	assert_int_equal(stats.areas_peak, 2);
+	assert_int_equal(stats.splits, 4);
+	assert_int_equal(stats.total_vm, 5);
+}
+
 #define RULE(name) cmocka_unit_test_setup(name, reset)
 #define SPACE(name) cmocka_unit_test_setup_teardown(name, create, destroy)
 
@@ -761,6 +815,8 @@ int main(void)
 		SPACE(joined_anon_vmas_merge), SPACE(parted_anon_vmas_do_not_merge),
 		SPACE(a_parted_area_without_pages_has_an_anon_vma),
 		SPACE(joining_and_parting_nothing_changes_nothing),
+		SPACE(a_segment_has_a_size), SPACE(huge_pages_need_a_size),
+		SPACE(unmapped_edges_make_no_area),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
