@@ -6,49 +6,6 @@
 
 #include <errno.h>
 
-/* The lowest (highest) multiple of @align in the free range [first, last] with room for @size. */
-static bool place_in(unsigned long first, unsigned long last, const struct mt_area *area,
-		     unsigned long *start)
-{
-	unsigned long align = area->align ? area->align : 1;
-	unsigned long span = area->size - 1;
-	unsigned long rest;
-
-	if (last - first < span)
-		return false;
-	if (area->fit == MT_FIT_HIGHEST) {
-		rest = (last - span) % align;
-		*start = last - span - rest;
-		return last - span - first >= rest;
-	}
-	rest = first % align ? align - first % align : 0;
-	*start = first + rest;
-	return last - first - span >= rest;
-}
-
-static int find(const struct oracle *oracle, const struct mt_area *area, unsigned long *start)
-{
-	int result = -EBUSY;
-	unsigned long place;
-
-	if (!oracle->gaps || !area->size || area->min > area->max ||
-	    area->size - 1 > area->max - area->min || (area->align & (area->align - 1)))
-		return -EINVAL;
-	for (size_t i = 0; i < oracle->count; i++) {
-		const struct oracle_range *range = &oracle->ranges[i];
-		unsigned long first = range->first > area->min ? range->first : area->min;
-		unsigned long last = range->last < area->max ? range->last : area->max;
-
-		if (range->entry || first > last || !place_in(first, last, area, &place))
-			continue;
-		*start = place;
-		result = 0;
-		if (area->fit == MT_FIT_LOWEST)
-			break;
-	}
-	return result;
-}
-
 static struct mt_area take_area(struct world *world, const struct tree *tree)
 {
 	unsigned int how = input_byte(&world->in);
@@ -71,7 +28,7 @@ void op_alloc_area(struct world *world, struct tree *tree)
 	int expected = -EINVAL;
 
 	if (!oracle_reserved(entry, true))
-		expected = find(&tree->oracle, &area, &start);
+		expected = oracle_area(&tree->oracle, &area, &start);
 	record(world, tree, "mtree_alloc_area", area.min, area.max, area.size, entry);
 	if (!refused(world, mtree_alloc_area(&tree->mt, &area, entry, gfp), expected, gfp) &&
 	    !expected) {
@@ -91,7 +48,7 @@ void op_cursor_area(struct world *world, struct tree *tree)
 
 	cursor_set(cursor, cursor->place.index, cursor->place.last);
 	record(world, tree, "mas_find_area", area.min, area.max, area.size, NULL);
-	expected = find(&tree->oracle, &area, &start);
+	expected = oracle_area(&tree->oracle, &area, &start);
 	mtree_lock(&tree->mt);
 	if (area.align > 1)
 		got = mas_find_area(&cursor->mas, &area);

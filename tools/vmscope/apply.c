@@ -30,14 +30,17 @@ void apply_request(struct session *session, struct vmspace *space, struct kernel
 		learn_identity(space, view, req);
 }
 
-void apply_first_break(struct vmspace *space, const struct vmspace_request *call)
+bool apply_first_break(struct vmspace *space, const struct vmspace_request *call,
+		       struct vmspace_request *made)
 {
 	const unsigned long page = vmspace_config(space)->page_size;
-	struct vmspace_request req = { .op = VMSPACE_BRK };
 	struct vmspace_stats stats;
 
+	*made = (struct vmspace_request){ .op = VMSPACE_BRK };
+	made->brk.brk = (unsigned long)call->host.result;
 	vmspace_stats(space, &stats);
-	req.brk.brk = (unsigned long)call->host.result;
-	if ((stats.brk + page - 1) / page == (req.brk.brk + page - 1) / page)
-		vmspace_call(space, &req);
+	if ((stats.brk + page - 1) / page != (made->brk.brk + page - 1) / page)
+		return false;
+	vmspace_call(space, made);
+	return true;
 }

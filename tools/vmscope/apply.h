@@ -17,8 +17,10 @@ void apply_request(struct session *session, struct vmspace *space, struct kernel
 
 /*
  * @call is the first brk() of an attached process; its answer tells where in its page the break
- * lies, which nothing else shows. A break in the same page changes no area.
+ * lies, which nothing else shows. A break in the same page changes no area. Returns whether
+ * that was told to @space, by a request that is left in *@made.
  */
-void apply_first_break(struct vmspace *space, const struct vmspace_request *call);
+bool apply_first_break(struct vmspace *space, const struct vmspace_request *call,
+		       struct vmspace_request *made);
 
 #endif

@@ -92,6 +92,7 @@ static int take_renames(struct check *check, struct vmspace *vm, const struct ke
 		rc = vmspace_identify(vm, b.start, &new.backing);
 		if (rc != 0)
 			return rc;
+		notes_rename(check->notes, b.start, &new.backing);
 		found += last != b.inode;
 		last = b.inode;
 	}

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "kernel.h"
+#include "notes.h"
 
 enum check_result {
 	CHECK_EQUAL,
@@ -24,6 +25,7 @@ struct check {
 	char why[640];			/* CHECK_FLAGS: both sides in words; CHECK_BROKEN: what */
 	int error;			/* CHECK_FAILED: -errno */
 	unsigned long growths, renames;	/* taken in by the last check_areas() */
+	struct notes *notes;		/* gets the renames; NULL: nobody wants them */
 };
 
 /*

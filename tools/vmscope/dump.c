@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 struct dump {
 	FILE *file;
@@ -20,7 +22,7 @@ int dump_open(struct dump **out, const char *path)
 	*out = NULL;
 	if (!dump)
 		return -ENOMEM;
-	dump->file = fopen(path, "we");
+	dump->file = strcmp(path, "-") == 0 ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we");
 	if (!dump->file) {
 		int rc = -errno;
 

@@ -8,7 +8,7 @@
 
 struct dump;
 
-/* Opens @path. Returns 0 or -errno. */
+/* Opens @path ("-": standard output). Returns 0 or -errno. */
 int dump_open(struct dump **dump, const char *path);
 
 /* Writes a comment line about the process and its maps. Errors are kept for dump_close(). */

@@ -1,155 +1,257 @@
 /* SPDX-License-Identifier: MIT */
-/* Differences and merge verdicts in words. */
+/* The command "vmscope explain": who is eating a process's mappings. */
 #include "explain.h"
 
+#include <argp.h>
 #include <errno.h>
-#include <inttypes.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { CONTEXT = 2 };	/* equal lines shown around a difference */
+#include "account.h"
+#include "blame.h"
+#include "kernel.h"
+#include "options.h"
+#include "player.h"
+#include "session.h"
+#include "takeover.h"
 
-struct side {
-	const char *at;		/* the line to look at; '\0' at the end */
-	size_t length;		/* without its newline */
-	unsigned long start;	/* of its area */
+enum { OPT_MAPS = 256, OPT_UNTIL, OPT_PID, OPT_FOR };
+
+struct explain {
+	struct player player;
+	pid_t pid;			/* in a log: only this process; 0: the one with most areas */
+	unsigned long rows;		/* of a table */
+	unsigned long seconds;		/* to follow a live process; 0: only look at it */
 };
 
-static void read_line(struct side *side)
-{
-	side->length = (size_t)(strchrnul(side->at, '\n') - side->at);
-	side->start = *side->at ? strtoul(side->at, NULL, 16) : ~0UL;
-}
-
-static void step(struct side *side)
-{
-	side->at += side->length + (side->at[side->length] == '\n');
-	read_line(side);
-}
-
-static bool equal(const struct side *a, const struct side *b)
-{
-	return a->length == b->length && memcmp(a->at, b->at, a->length) == 0;
-}
-
-struct writer {
-	FILE *to;
-	unsigned int left;			/* lines that may still be written */
-	unsigned int after;			/* equal lines to write after a difference */
-	const char *before[CONTEXT];		/* the last equal lines, not yet written */
-	size_t before_length[CONTEXT];
-	unsigned int held;
+static const struct argp_option option_table[] = {
+	{ "pid", OPT_PID, "PID", 0, "Explain this process of the log, and not the one with most areas",
+	  0 },
+	{ "rows", 'n', "N", 0, "Print at most N rows of a table (default 12)", 0 },
+	{ "for", OPT_FOR, "SECONDS", 0, "Follow the running process that long, then explain", 0 },
+	{ "until", OPT_UNTIL, "LINE", 0, "Play no further than this line of the log", 0 },
+	{ "maps", OPT_MAPS, "FILE", 0,
+	  "The areas that a log of strace begins with: a copy of /proc/PID/maps or smaps", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-static void write_line(struct writer *w, char mark, const char *line, size_t length)
+static unsigned long parse_count(struct argp_state *state, const char *name, const char *text)
 {
-	if (w->left == 0)
-		return;
-	if (--w->left == 0)
-		fprintf(w->to, "    ... (more differences follow)\n");
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || value == 0 || value > 0x7fffffff)
+		argp_error(state, "%s: '%s' is not a number from 1", name, text);
+	return value;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct explain *explain = state->input;
+
+	switch (key) {
+	case 'n':
+		explain->rows = parse_count(state, "--rows", arg);
+		return 0;
+	case OPT_PID:
+		explain->pid = (pid_t)parse_count(state, "--pid", arg);
+		return 0;
+	case OPT_FOR:
+		explain->seconds = parse_count(state, "--for", arg);
+		return 0;
+	case OPT_UNTIL:
+		explain->player.until = parse_count(state, "--until", arg);
+		return 0;
+	case OPT_MAPS:
+		explain->player.maps_path = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (explain->player.path)
+			argp_error(state, "give one process or one log");
+		explain->player.path = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "give a process, or a log: of 'vmscope trace -o LOG', or of "
+			   "'strace -f -k -o LOG'");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp parser = {
+	.options = option_table,
+	.parser = parse_option,
+	.args_doc = "PID\nLOG",
+	.doc = "Tell who is eating a process's mappings: how many areas there are, of how many that "
+	       "the kernel allows; what they are; which calls made and cut them; and which "
+	       "neighbours did not become one, and why.\v"
+	       "A PID is only looked at, unless --for follows it. A LOG is what 'vmscope trace -o LOG' "
+	       "wrote, or output of strace; with strace -k, calls are counted by the place in the "
+	       "program that made them. A log whose name is a number is ./NUMBER.",
+};
+
+/* The space to explain: of the process asked for, or of all, the one that had most areas. */
+static const struct history_space *choose(const struct explain *explain,
+					  const struct history *history)
+{
+	const struct history_space *best = NULL;
+
+	for (size_t i = 0; i < history->space_count; i++) {
+		const struct history_space *space = history->spaces[i];
+
+		if ((!explain->pid || space->pid == explain->pid) &&
+		    (!best || space->peak > best->peak ||
+		     (space->peak == best->peak && space->calls > best->calls)))
+			best = space;
+	}
+	return best;
+}
+
+static int explain_log(struct explain *explain)
+{
+	const struct story_listener listener = { .told = blame_told };
+	struct story_listener told = listener;
+	const struct history_space *space;
+	struct blame blame;
+	int rc;
+
+	blame_init(&blame);
+	told.ctx = &blame;
+	rc = player_run(&explain->player, &told);
+	if (rc == 0 && (blame.failed || blame.history.failed)) {
+		session_say("out of memory");
+		rc = -1;
+	}
+	space = rc == 0 ? choose(explain, &blame.history) : NULL;
+	if (rc == 0 && !space) {
+		session_say("process %d is not in %s", (int)explain->pid, explain->player.path);
+		rc = -1;
+	}
+	if (rc == 0)
+		account_space(stdout, &blame.history, space, blame_find(&blame, space->id),
+			      explain->rows);
+	if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
+		session_say("cannot write: %s", strerror(errno));
+		rc = -1;
+	}
+	blame_clear(&blame);
+	return rc;
+}
+
+/* ---- a running process ---------------------------------------------------------------------- */
+
+static void read_command(pid_t pid, char *buf, size_t size)
+{
+	char *comm = kernel_read_file(pid, "comm");
+
+	snprintf(buf, size, "%.*s", comm ? (int)strcspn(comm, "\n") : 1, comm ? comm : "?");
+	free(comm);
+}
+
+static int look(const struct explain *explain, pid_t pid)
+{
+	struct blame_space found = { .areas = 0 };
+	struct vmspace_config config;
+	struct vmspace *vm = NULL;
+	char command[64];
+	int rc;
+
+	vmspace_config_init(&config);
+	kernel_read_limits(pid, &config);
+	rc = vmspace_create(&vm, &config);
+	if (rc == 0)
+		rc = takeover_read(vm, pid, true, NULL);
+	if (rc == 0)
+		rc = blame_look(&found, vm);
+	if (rc == 0) {
+		read_command(pid, command, sizeof(command));
+		account_process(stdout, command, pid, config.max_map_count, &found, explain->rows);
+	} else {
+		session_say("cannot look at process %d: %s", (int)pid,
+			    rc == -ENOENT ? "there is no such process" : strerror(-rc));
+	}
+	blame_space_clear(&found);
+	vmspace_destroy(vm);
+	return rc;
+}
+
+/* Runs "vmscope trace -p PID -o @log" for a while, as another process. Returns 0, or -1 after a message. */
+static int follow(const struct explain *explain, const char *log)
+{
+	struct timespec left = { .tv_sec = (time_t)explain->seconds };
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		execl("/proc/self/exe", "vmscope", "trace", "-q", "--verify=none", "-o", log, "-p",
+		      explain->player.path, (char *)NULL);
+		_exit(STATUS_CANNOT_RUN);
+	}
+	if (child < 0) {
+		session_say("cannot start a tracer: %s", strerror(errno));
+		return -1;
+	}
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+	kill(child, SIGTERM);
+	if (waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) >= STATUS_FAILED) {
+		session_say("process %s could not be followed", explain->player.path);
+		return -1;
+	}
+	return 0;
+}
+
+static int explain_followed(struct explain *explain)
+{
+	char log[] = "/tmp/vmscope-explain-XXXXXX";
+	int fd = mkstemp(log), rc;
+
+	if (fd < 0) {
+		session_say("cannot make a file for the log: %s", strerror(errno));
+		return -1;
+	}
+	close(fd);
+	rc = follow(explain, log);
+	if (rc == 0) {
+		explain->player.path = log;
+		rc = explain_log(explain);
+	}
+	unlink(log);
+	return rc;
+}
+
+static bool is_number(const char *text)
+{
+	return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) < 10;
+}
+
+int explain_main(int argc, char **argv)
+{
+	struct explain explain = { .player = { .max_malformed = 20 }, .rows = 12 };
+	int rc;
+
+	argp_err_exit_status = STATUS_FAILED;
+	argp_parse(&parser, argc, argv, 0, NULL, &explain);
+	if (!is_number(explain.player.path) && explain.seconds) {
+		session_say("--for is for a running process: %s is no process",
+			    explain.player.path);
+		return STATUS_FAILED;
+	}
+	if (!is_number(explain.player.path))
+		rc = explain_log(&explain);
+	else if (explain.seconds)
+		rc = explain_followed(&explain);
 	else
-		fprintf(w->to, "  %c %.*s\n", mark, (int)length, line);
-}
-
-static void write_equal(struct writer *w, const struct side *side)
-{
-	if (w->after > 0) {
-		w->after--;
-		write_line(w, ' ', side->at, side->length);
-		return;
-	}
-	if (w->held == CONTEXT) {
-		memmove(w->before, w->before + 1, sizeof(w->before) - sizeof(w->before[0]));
-		memmove(w->before_length, w->before_length + 1,
-			sizeof(w->before_length) - sizeof(w->before_length[0]));
-		w->held--;
-	}
-	w->before[w->held] = side->at;
-	w->before_length[w->held++] = side->length;
-}
-
-static void write_different(struct writer *w, char mark, const struct side *side)
-{
-	for (unsigned int i = 0; i < w->held; i++)
-		write_line(w, ' ', w->before[i], w->before_length[i]);
-	w->held = 0;
-	w->after = CONTEXT;
-	write_line(w, mark, side->at, side->length);
-}
-
-void explain_areas(FILE *to, const char *kernel, const char *mirror, unsigned int lines)
-{
-	struct writer w = { .to = to, .left = lines };
-	struct side a = { .at = kernel }, b = { .at = mirror };
-
-	fprintf(to, "  (- kernel, + mirror)\n");
-	read_line(&a);
-	read_line(&b);
-	while (*a.at || *b.at) {
-		if (equal(&a, &b)) {
-			write_equal(&w, &a);
-			step(&a);
-			step(&b);
-		} else if (a.start <= b.start && *a.at) {
-			write_different(&w, '-', &a);
-			/* The same area, seen differently: show both together. */
-			if (a.start == b.start && *b.at) {
-				write_different(&w, '+', &b);
-				step(&b);
-			}
-			step(&a);
-		} else {
-			write_different(&w, '+', &b);
-			step(&b);
-		}
-	}
-}
-
-void explain_first(const char *kernel, const char *mirror, char *buf, size_t size)
-{
-	struct side a = { .at = kernel }, b = { .at = mirror };
-
-	read_line(&a);
-	read_line(&b);
-	while (*a.at && *b.at && equal(&a, &b)) {
-		step(&a);
-		step(&b);
-	}
-	snprintf(buf, size, "%.*s | %.*s", (int)a.length, a.at, (int)b.length, b.at);
-}
-
-void explain_outcome(FILE *to, const struct vmspace_outcome *out)
-{
-	char text[256];
-
-	for (unsigned int i = 0; i < out->event_count; i++) {
-		vmspace_event_text(&out->events[i], text, sizeof(text));
-		fprintf(to, "  mirror: %s\n", text);
-	}
-	if (out->events_lost)
-		fprintf(to, "  mirror: ... and %u more steps\n", out->events_lost);
-	if (out->event_count == 0)
-		fprintf(to, "  mirror: changed nothing\n");
-	if (out->why)
-		fprintf(to, "  mirror: %s\n", out->why);
-}
-
-static void format_result(long result, char *buf, size_t size)
-{
-	const char *name = result < 0 && result >= -4095 ? strerrorname_np((int)-result) : NULL;
-
-	if (name)
-		snprintf(buf, size, "%s", name);
-	else
-		snprintf(buf, size, "%#lx", (unsigned long)result);
-}
-
-void explain_result(FILE *to, const struct call *call, const struct vmspace_request *req)
-{
-	char theirs[32], ours[32];
-
-	format_result(req->host.result, theirs, sizeof(theirs));
-	format_result(req->out.result, ours, sizeof(ours));
-	fprintf(to, "  %s: the kernel answered %s, libvmspace would have answered %s\n",
-		call->kind->name, theirs, ours);
+		rc = look(&explain, (pid_t)atoi(explain.player.path));
+	return rc == 0 ? 0 : STATUS_FAILED;
 }

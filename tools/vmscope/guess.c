@@ -99,8 +99,41 @@ static bool is_open(const struct guess *guess, const struct vma_info *left,
 	       (left->anon_id <= guess->open_anon || right->anon_id <= guess->open_anon);
 }
 
+static void note_turn(struct guess *guess, const struct guess_turn *turn)
+{
+	/* Each takes one area out of what is open, and few areas meet in one call. */
+	if (guess->turn_count < GUESS_TURNS)
+		guess->turns[guess->turn_count++] = *turn;
+}
+
+static unsigned long find_anon(const struct vmspace *space, uint64_t anon_id)
+{
+	struct vma_info info;
+
+	for (unsigned long at = 0; vmspace_next(space, at, &info); at = info.end)
+		if (info.anon_id == anon_id)
+			return info.start;
+	return 0;
+}
+
+static void join(struct guess *guess, struct vmspace *before, uint64_t keep, uint64_t gone)
+{
+	struct guess_turn turn = { find_anon(before, keep), find_anon(before, gone), 0 };
+
+	vmspace_join_anon(before, keep, gone);
+	note_turn(guess, &turn);
+}
+
+static void part(struct guess *guess, struct vmspace *before, unsigned long addr)
+{
+	struct guess_turn turn = { 0, 0, addr };
+
+	vmspace_part_anon(before, addr);
+	note_turn(guess, &turn);
+}
+
 /* Gives one area of [start, end) an anon_vma, if it has no page and it is open whether it has one. */
-static bool turn_emptied(const struct guess *guess, struct vmspace *before, unsigned long start,
+static bool turn_emptied(struct guess *guess, struct vmspace *before, unsigned long start,
 			 unsigned long end)
 {
 	struct vma_info info;
@@ -111,7 +144,7 @@ static bool turn_emptied(const struct guess *guess, struct vmspace *before, unsi
 		if (info.anon_id ||
 		    !mt_find((struct maple_tree *)&guess->emptied, &at, info.end - 1))
 			continue;
-		vmspace_part_anon(before, info.start);
+		part(guess, before, info.start);
 		return true;
 	}
 	return false;
@@ -122,7 +155,7 @@ static bool turn_emptied(const struct guess *guess, struct vmspace *before, unsi
  * hangs on an open anon_vma and the maps show that it went otherwise. @after: the state that
  * the call led to. Returns the kind of the alternative taken, as a set, or 0.
  */
-static unsigned int turn_event(const struct guess *guess, struct vmspace *before,
+static unsigned int turn_event(struct guess *guess, struct vmspace *before,
 			       const struct vmspace *after, const struct vmspace_event *event)
 {
 	struct kernel_line line;
@@ -133,7 +166,7 @@ static unsigned int turn_event(const struct guess *guess, struct vmspace *before
 	if (event->kind == VMSPACE_EVENT_NO_MERGE && event->verdict == VMA_DIFFERENT_ANON_VMA &&
 	    line.start < event->at && vmspace_lookup(after, event->at - 1, &left) &&
 	    vmspace_lookup(after, event->at, &right) && is_open(guess, &left, &right)) {
-		vmspace_join_anon(before, left.anon_id, right.anon_id);
+		join(guess, before, left.anon_id, right.anon_id);
 		return 1u << GUESS_ANON_JOINED;
 	}
 	if (event->kind != VMSPACE_EVENT_MERGE || line.start != event->at)
@@ -144,7 +177,7 @@ static unsigned int turn_event(const struct guess *guess, struct vmspace *before
 		return 1u << GUESS_ANON_EMPTIED;
 	if (vmspace_lookup(before, event->at, &right) && right.start == event->at &&
 	    right.anon_id && right.anon_id <= guess->open_anon) {
-		vmspace_part_anon(before, event->at);
+		part(guess, before, event->at);
 		return 1u << GUESS_ANON_PARTED;
 	}
 	return 0;
@@ -169,6 +202,7 @@ static bool reach(struct guess *guess, struct vmspace *before, const struct vmsp
 {
 	unsigned int taken = 0, turned = 1;
 
+	guess->turn_count = 0;
 	for (int round = 0; round < GUESS_ROUNDS && turned; round++) {
 		struct vmspace *after = copy_of(guess, before);
 		struct vmspace_request again = *asked;
@@ -190,6 +224,7 @@ static bool reach(struct guess *guess, struct vmspace *before, const struct vmsp
 		taken |= turned;
 		vmspace_destroy(after);
 	}
+	guess->turn_count = 0;
 	return false;
 }
 
@@ -243,6 +278,7 @@ unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vms
 	struct vmspace *before = NULL;
 	unsigned int kept = 0;
 
+	guess->turn_count = 0;
 	/* Nothing that munmap() does hangs on an anon_vma. */
 	if (!guess->closed && (touched || (guess->open_anon && req->op != VMSPACE_MUNMAP)))
 		before = copy_of(guess, *space);
@@ -268,6 +304,7 @@ unsigned int guess_lost(struct guess *guess, struct vmspace **space, struct vmsp
 	bool reached;
 
 	assert(guess->shared);
+	guess->turn_count = 0;
 	if (guess->closed || !shows_otherwise(guess, *space))
 		return 0;
 	before = copy_of(guess, *space);

@@ -54,7 +54,13 @@
 #include "kernel.h"
 #include "session.h"
 
-enum { GUESS_ROUNDS = 8 };
+enum { GUESS_ROUNDS = 8, GUESS_TURNS = 64 };
+
+/* What was changed in the state before a call to take the other alternative of an anon_vma. */
+struct guess_turn {
+	unsigned long keep, gone;	/* vmspace_join_anon() of those of the areas there; */
+	unsigned long part;		/* or, if not 0, vmspace_part_anon() there */
+};
 
 /* What is open about one mirror. */
 struct guess {
@@ -66,6 +72,8 @@ struct guess {
 	bool closed;			/* it differs from the kernel: no more guesses */
 	uint64_t open_anon;		/* anon_ids up to this may be shared otherwise; 0: none */
 	struct maple_tree emptied;	/* mapped since before we attached, no pages then */
+	unsigned int turn_count;	/* of the call that was applied last */
+	struct guess_turn turns[GUESS_TURNS];	/* in their order */
 };
 
 /* Nothing is open yet. Ended by guess_end(). */

@@ -232,9 +232,10 @@ void life_adopt(struct tracer *tracer)
 static void forget_space(struct tracer *tracer, struct task *task)
 {
 	struct space *space = task->space;
+	struct log_who who = tracer_who(task);
 
 	if (space && space->mirror && space->live == 1 && !task->exiting)
-		mirror_replaced(space->mirror);
+		mirror_replaced(space->mirror, &who, "exec");
 	leave_space(tracer, task);
 }
 
@@ -327,7 +328,7 @@ void life_end(struct tracer *tracer, pid_t tid, int status)
 	who = tracer_who(task);
 	/* Killed without an exit stop: nothing could be compared any more. */
 	if (tracer_follows(task) && task->space->live == 1 && !task->exiting)
-		mirror_replaced(task->space->mirror);
+		mirror_replaced(task->space->mirror, &who, "exit");
 	if (task->tid == task->tgid)
 		log_event(tracer->session, "exit", &who, tracer_detail("status", status));
 	leave_space(tracer, task);

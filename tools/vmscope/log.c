@@ -11,20 +11,13 @@
 #include <unistd.h>
 
 #include "guess.h"
+#include "logform.h"
 
 struct log {
 	FILE *file;
 	int error;		/* -errno of the first write that failed */
 	struct timespec begun;
 };
-
-static struct json_object *hex(uint64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%#" PRIx64, value);
-	return json_object_new_string(text);
-}
 
 static struct json_object *number(unsigned long value)
 {
@@ -106,6 +99,7 @@ int log_open(struct log **out, const char *path, const struct options *options)
 	first = record(log, "start", NULL);
 	add(first, "log", json_object_new_string("vmscope"));
 	add(first, "version", json_object_new_int(LOG_VERSION));
+	add(first, "revision", json_object_new_int(LOG_REVISION));
 	if (options->command) {
 		command = json_object_new_array();
 		for (char **arg = options->command; *arg; arg++)
@@ -138,6 +132,16 @@ int log_close(struct log *log)
 	return rc;
 }
 
+/* Adds what @detail, which is taken and may be NULL, holds. */
+static void add_all(struct json_object *object, struct json_object *detail)
+{
+	if (!detail)
+		return;
+	json_object_object_foreach(detail, key, value)
+		json_object_object_add(object, key, json_object_get(value));
+	json_object_put(detail);
+}
+
 void log_event(struct session *session, const char *type, const struct log_who *who,
 	       struct json_object *detail)
 {
@@ -148,11 +152,7 @@ void log_event(struct session *session, const char *type, const struct log_who *
 		return;
 	}
 	object = record(session->log, type, who);
-	if (detail) {
-		json_object_object_foreach(detail, key, value)
-			json_object_object_add(object, key, json_object_get(value));
-		json_object_put(detail);
-	}
+	add_all(object, detail);
 	put_checked(session, object);
 }
 
@@ -178,9 +178,9 @@ static struct json_object *events_array(const struct vmspace_outcome *out)
 		struct json_object *object = json_object_new_object();
 
 		add(object, "kind", json_object_new_string(event_name(event->kind)));
-		add(object, "start", hex(event->start));
-		add(object, "end", hex(event->end));
-		add(object, "at", hex(event->at));
+		add(object, "start", logform_word(event->start));
+		add(object, "end", logform_word(event->end));
+		add(object, "at", logform_word(event->at));
 		if (event->kind == VMSPACE_EVENT_MERGE || event->kind == VMSPACE_EVENT_NO_MERGE)
 			add(object, "verdict",
 			    json_object_new_string(vma_verdict_text(event->verdict)));
@@ -194,14 +194,11 @@ static void add_call(struct json_object *object, const struct call *call)
 	struct json_object *args = json_object_new_array();
 
 	for (int i = 0; i < call->kind->nargs; i++)
-		json_object_array_add(args, hex(call->args[i]));
+		json_object_array_add(args, logform_word(call->args[i]));
 	add(object, "n", number(call->number));
 	add(object, "call", json_object_new_string(call->kind->name));
 	add(object, "args", args);
-	if (call->result < 0 && call->result >= -4095)
-		add(object, "result", json_object_new_int64(call->result));
-	else
-		add(object, "result", hex((uint64_t)call->result));
+	add(object, "result", logform_result(call->result));
 }
 
 struct json_object *log_guesses(unsigned int guesses)
@@ -215,31 +212,44 @@ struct json_object *log_guesses(unsigned int guesses)
 	return array;
 }
 
-void log_call(struct session *session, const struct log_who *who, const struct call *call,
-	      const struct vmspace_request *req, unsigned int guesses, enum log_change change,
-	      const char *injected)
+struct json_object *log_request(const struct vmspace_request *req, int64_t result)
 {
+	struct json_object *object = logform_request(req);
+
+	if (req->host.valid && req->host.result != result)
+		add(object, "answer", logform_result(req->host.result));
+	return object;
+}
+
+void log_call(struct session *session, const struct log_who *who, const struct log_call *what)
+{
+	const struct vmspace_request *req = what->req;
 	struct json_object *object;
 
-	if (!session->log)
+	if (!session->log) {
+		json_object_put(what->extra);
 		return;
+	}
 	object = record(session->log, "call", who);
-	add_call(object, call);
+	add_call(object, what->call);
 	if (req) {
 		char text[512];
 
 		vmspace_request_text(req, text, sizeof(text));
 		add(object, "request", json_object_new_string(text));
+		if (req->op)
+			add(object, "do", log_request(req, what->call->result));
 		add(object, "events", events_array(&req->out));
 		if (req->out.events_lost)
 			add(object, "events_lost", number(req->out.events_lost));
 	}
-	if (guesses)
-		add(object, "guesses", log_guesses(guesses));
-	if (change != LOG_UNKNOWN)
-		add(object, "changed", json_object_new_boolean(change == LOG_CHANGED));
-	if (injected)
-		add(object, "injected", json_object_new_string(injected));
+	if (what->guesses)
+		add(object, "guesses", log_guesses(what->guesses));
+	if (what->change != LOG_UNKNOWN)
+		add(object, "changed", json_object_new_boolean(what->change == LOG_CHANGED));
+	if (what->injected)
+		add(object, "injected", json_object_new_string(what->injected));
+	add_all(object, what->extra);
 	put_checked(session, object);
 }
 

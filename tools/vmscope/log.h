@@ -8,9 +8,11 @@
 #include <sys/types.h>
 
 #include "call.h"
+#include "notes.h"
 #include "session.h"
 
-enum { LOG_VERSION = 1 };
+/* A reader knows a log by its version; a revision only adds to it. */
+enum { LOG_VERSION = 1, LOG_REVISION = 1 };
 
 struct log;
 
@@ -36,13 +38,23 @@ void log_event(struct session *session, const char *type, const struct log_who *
 /* Whether the kernel's maps are others than before a call. */
 enum log_change { LOG_UNKNOWN, LOG_SAME, LOG_CHANGED };
 
+/* A mirrored call with what it did. */
+struct log_call {
+	const struct call *call;
+	const struct vmspace_request *req;	/* NULL if it is not modelled */
+	unsigned int guesses;			/* alternatives kept: a set of 1u << enum guess_kind */
+	enum log_change change;
+	const char *injected;			/* NULL, or what was done to it on purpose */
+	struct json_object *extra;		/* further keys, taken; or NULL */
+};
+
+void log_call(struct session *session, const struct log_who *who, const struct log_call *what);
+
 /*
- * A mirrored call with what it did; @req: NULL if it is not modelled. @guesses: the alternatives
- * kept, a set of 1u << enum guess_kind. @injected: NULL or what was done to it on purpose.
+ * What a replay has to be told of @req, applied or not: its arguments, and what the kernel answered
+ * if that is not @result. An object of the caller's.
  */
-void log_call(struct session *session, const struct log_who *who, const struct call *call,
-	      const struct vmspace_request *req, unsigned int guesses, enum log_change change,
-	      const char *injected);
+struct json_object *log_request(const struct vmspace_request *req, int64_t result);
 
 /* The names of a set of 1u << enum guess_kind, an array of the caller's. */
 struct json_object *log_guesses(unsigned int guesses);

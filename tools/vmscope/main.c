@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw.h"
+#include "explain.h"
 #include "options.h"
+#include "replay.h"
 #include "trace.h"
 
 static const struct {
@@ -14,6 +17,10 @@ static const struct {
 } commands[] = {
 	{ "trace", trace_main,
 	  "follow a program's address space and compare every step with the kernel" },
+	{ "replay", replay_main,
+	  "play a log of trace or of strace, compare its results, print the final maps" },
+	{ "explain", explain_main, "tell who is eating a process's mappings, and why" },
+	{ "draw", draw_main, "draw the address spaces of a log against time, as SVG" },
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -15,9 +15,12 @@
 #include "apply.h"
 #include "check.h"
 #include "dump.h"
-#include "explain.h"
+#include "difference.h"
 #include "guess.h"
+#include "hash.h"
 #include "inject.h"
+#include "logform.h"
+#include "logspace.h"
 #include "openfile.h"
 #include "takeover.h"
 
@@ -26,13 +29,26 @@ enum { REPORT_LINES = 40 };
 /* Where the kernel takes longer than this to tell all flags, only every so many calls ask it. */
 enum { SLOW_FLAGS_NS = 2000000, SLOW_FLAGS_EVERY = 32 };
 
+/* What was asked for one call; from its entry to its record in the log. */
+struct call_notes {
+	struct call_notes *next;
+	struct notes notes;
+};
+
 struct mirror {
 	struct session *session;
+	unsigned int space;		/* its number */
 	struct vmspace *vm;
 	struct kernel_view view;
 	struct pending *asking;		/* the call that is being gathered, or NULL */
 	struct kernel_view *forked;	/* the child's while a fork is mirrored, else NULL */
 	struct check check;
+	/* For the log; without one sink is NULL and the others stay empty. */
+	struct notes *sink;		/* gets what the kernel answers */
+	struct notes seen;		/* what comparisons took in, not yet written */
+	struct notes again;		/* what was asked for another alternative */
+	struct call_notes *calls;	/* under way */
+	struct site_finder *sites;	/* NULL until the first call whose site is wanted */
 	bool flags_are_slow;		/* smaps took long the last time */
 	unsigned int flags_skipped;	/* comparisons of flags since */
 	uint64_t seen_text;		/* hash of the kernel's maps when last seen(), 0: never */
@@ -42,7 +58,7 @@ struct mirror {
 	char command[32];		/* of the process, for messages */
 	unsigned long reported;		/* differences; the mirror has diverged if > 0 */
 	bool silent;			/* no more comparing */
-	char last_seen[640];		/* the last difference reported, see explain_first() */
+	char last_seen[640];		/* the last difference reported, see difference_first() */
 };
 
 static bool host_has_anon(void *ctx, unsigned long start, unsigned long end)
@@ -51,7 +67,10 @@ static bool host_has_anon(void *ctx, unsigned long start, unsigned long end)
 	struct pending *asking = mirror->asking;
 
 	/* At a fork the child tells how it was at that moment: it has not run since. */
-	if (kernel_has_anon(mirror->forked ? mirror->forked : &mirror->view, start, end))
+	bool has = kernel_has_anon(mirror->forked ? mirror->forked : &mirror->view, start, end);
+
+	notes_asked(mirror->sink, start, end, has);
+	if (has)
 		return true;
 	if (asking && asking->untouched_count < QUESTIONS_MAX) {
 		asking->untouched[asking->untouched_count].start = start;
@@ -63,8 +82,11 @@ static bool host_has_anon(void *ctx, unsigned long start, unsigned long end)
 static unsigned long host_stack_start(void *ctx, unsigned long start, unsigned long end)
 {
 	struct mirror *mirror = ctx;
+	unsigned long now = kernel_stack_start(&mirror->view, start, end);
 
-	return kernel_stack_start(&mirror->view, start, end);
+	if (now < start)
+		notes_stack(mirror->sink, end, now);
+	return now;
 }
 
 static struct vmspace_host host_of(struct mirror *mirror)
@@ -85,16 +107,53 @@ static void read_command(struct mirror *mirror, pid_t pid)
 	free(comm);
 }
 
-static struct mirror *new_mirror(struct session *session, pid_t pid)
+/* Has what the kernel answers kept in @notes, if a log wants it. */
+static void note_in(struct mirror *mirror, struct notes *notes)
+{
+	mirror->sink = mirror->session->log ? notes : NULL;
+}
+
+static struct call_notes *open_notes(struct mirror *mirror)
+{
+	struct call_notes *notes = mirror->session->log ? calloc(1, sizeof(*notes)) : NULL;
+
+	if (!notes) {
+		if (mirror->session->log)
+			session_fail(mirror->session, "out of memory");
+		return NULL;
+	}
+	notes->next = mirror->calls;
+	mirror->calls = notes;
+	return notes;
+}
+
+/* NULL is ignored. */
+static void close_notes(struct mirror *mirror, struct call_notes *notes)
+{
+	struct call_notes **link = &mirror->calls;
+
+	if (!notes)
+		return;
+	while (*link != notes)
+		link = &(*link)->next;
+	*link = notes->next;
+	notes_clear(&notes->notes);
+	free(notes);
+}
+
+static struct mirror *new_mirror(struct session *session, const struct log_who *who)
 {
 	struct mirror *mirror = calloc(1, sizeof(*mirror));
 
 	if (!mirror)
 		return NULL;
 	mirror->session = session;
+	mirror->space = who->space;
 	mirror->view = (struct kernel_view)KERNEL_VIEW_INIT;
+	note_in(mirror, &mirror->seen);
+	mirror->check.notes = mirror->sink;
 	guess_init(&mirror->guess, session, &mirror->view, &mirror->check);
-	read_command(mirror, pid);
+	read_command(mirror, who->pid);
 	return mirror;
 }
 
@@ -107,12 +166,17 @@ void mirror_free(struct mirror *mirror)
 	check_free(&mirror->check);
 	guess_end(&mirror->guess);
 	openfile_clear(&mirror->files);
+	site_close(mirror->sites);
+	while (mirror->calls)
+		close_notes(mirror, mirror->calls);
+	notes_clear(&mirror->seen);
+	notes_clear(&mirror->again);
 	free(mirror);
 }
 
 static void report_areas(struct mirror *mirror)
 {
-	explain_areas(stderr, mirror->view.text, mirror->check.text, REPORT_LINES);
+	difference_areas(stderr, mirror->view.text, mirror->check.text, REPORT_LINES);
 }
 
 /* Says that a difference was found, how @what calls it, and what led to it. */
@@ -137,8 +201,8 @@ static void report(struct mirror *mirror, const struct log_who *who, const struc
 		report_areas(mirror);
 	if (pending && (pending->model == REQUEST_MADE || pending->model == REQUEST_LATE)) {
 		if (pending->request.vm.out.differs)
-			explain_result(stderr, call, &pending->request.vm);
-		explain_outcome(stderr, &pending->request.vm.out);
+			difference_result(stderr, call, &pending->request.vm);
+		difference_outcome(stderr, &pending->request.vm.out);
 	} else if (pending && pending->model == REQUEST_UNKNOWN) {
 		fprintf(stderr, "  libvmspace does not model this call\n");
 	}
@@ -174,6 +238,7 @@ static void compare(struct mirror *mirror, const struct log_who *who, const stru
 	if (mirror->silent)
 		return;
 	result = check_areas(&mirror->check, mirror->vm, &mirror->view);
+	logspace_seen(mirror->session, who, &mirror->seen);
 	totals->checks++;
 	totals->stack_growths += mirror->check.growths;
 	totals->renames += mirror->check.renames;
@@ -201,7 +266,7 @@ static void compare(struct mirror *mirror, const struct log_who *who, const stru
 		return;
 	case CHECK_STACK:
 	case CHECK_AREAS:
-		explain_first(mirror->view.text, mirror->check.text, seen, sizeof(seen));
+		difference_first(mirror->view.text, mirror->check.text, seen, sizeof(seen));
 		if (strcmp(seen, mirror->last_seen) == 0)
 			return; /* the one that has been reported is still there */
 		strcpy(mirror->last_seen, seen);
@@ -218,12 +283,11 @@ static void compare(struct mirror *mirror, const struct log_who *who, const stru
  */
 static enum log_change observe(struct mirror *mirror)
 {
-	uint64_t before = mirror->seen_text, hash = 14695981039346656037u;
+	uint64_t before = mirror->seen_text, hash;
 
 	if (mirror->silent || kernel_read_maps(&mirror->view) != 0)
 		return LOG_UNKNOWN;
-	for (size_t i = 0; i < mirror->view.length; i++)
-		hash = (hash ^ (unsigned char)mirror->view.text[i]) * 1099511628211u;
+	hash = hash_bytes(HASH_INIT, mirror->view.text, mirror->view.length);
 	mirror->seen_text = hash;
 	return before == 0 ? LOG_UNKNOWN : before == hash ? LOG_SAME : LOG_CHANGED;
 }
@@ -231,13 +295,16 @@ static enum log_change observe(struct mirror *mirror)
 int mirror_take(struct session *session, const struct log_who *who, bool attach,
 		struct mirror **out)
 {
-	struct mirror *mirror = new_mirror(session, who->pid);
+	struct mirror *mirror = new_mirror(session, who);
+	struct json_object *record = session->log ? json_object_new_object() : NULL;
 	struct vmspace_config config;
 	int rc;
 
 	*out = NULL;
-	if (!mirror)
+	if (!mirror) {
+		json_object_put(record);
 		return -ENOMEM;
+	}
 	vmspace_config_init(&config);
 	kernel_read_limits(who->pid, &config);
 	config.host = host_of(mirror);
@@ -246,13 +313,15 @@ int mirror_take(struct session *session, const struct log_who *who, bool attach,
 	if (rc == 0)
 		rc = vmspace_create(&mirror->vm, &config);
 	if (rc == 0)
-		rc = takeover_read(mirror->vm, who->tid, attach);
+		rc = takeover_read(mirror->vm, who->tid, attach, record);
 	if (rc == 0 && attach)
 		rc = guess_attached(&mirror->guess, mirror->vm);
 	if (rc != 0) {
+		json_object_put(record);
 		mirror_free(mirror);
 		return rc;
 	}
+	logspace_taken(session, who, mirror->vm, attach, record);
 	mirror->view.text_current = false;
 	if (session->log)
 		observe(mirror);
@@ -306,6 +375,18 @@ static bool may_end_file(const struct mirror *mirror, const struct request *requ
 	}
 }
 
+/* Where in the program the call is made, if the log is to tell. */
+static void find_site(struct mirror *mirror, const struct log_who *who, struct pending *pending)
+{
+	pending->site[0] = '\0';
+	if (!mirror->session->options->sites)
+		return;
+	if (!mirror->sites)
+		mirror->sites = site_open(who->pid);
+	if (mirror->sites)
+		site_find(mirror->sites, who->tid, pending->site);
+}
+
 void mirror_begin(struct mirror *mirror, const struct log_who *who, struct call *call,
 		  struct pending *pending, bool alone)
 {
@@ -314,6 +395,7 @@ void mirror_begin(struct mirror *mirror, const struct log_who *who, struct call 
 	mirror->view.text_current = false;
 	pending->alone = alone;
 	pending->inject = INJECT_NOTHING;
+	pending->notes = NULL;
 	pending->model = request_build(&pending->request, mirror->vm, who->tid, call);
 	call->number = 0;
 	if (pending->model == REQUEST_NONE)
@@ -323,6 +405,7 @@ void mirror_begin(struct mirror *mirror, const struct log_who *who, struct call 
 	pending->inject = inject_for(mirror->session->options, call->number);
 	pending->prune = false;
 	pending->untouched_count = 0;
+	find_site(mirror, who, pending);
 	if (pending->model != REQUEST_MADE)
 		return;
 	/* Privileges change without a call that we stop at. */
@@ -332,9 +415,12 @@ void mirror_begin(struct mirror *mirror, const struct log_who *who, struct call 
 	pending->prune = mirror->files.first && may_end_file(mirror, &pending->request);
 	if (pending->inject == INJECT_ALTER)
 		inject_alter(&pending->request.vm, vmspace_config(mirror->vm)->page_size);
+	pending->notes = open_notes(mirror);
+	note_in(mirror, pending->notes ? &pending->notes->notes : NULL);
 	mirror->asking = pending;
 	vmspace_gather(mirror->vm, &pending->request.vm);
 	mirror->asking = NULL;
+	note_in(mirror, &mirror->seen);
 }
 
 bool mirror_foresees(const struct mirror *mirror, const struct call *call,
@@ -358,7 +444,52 @@ bool mirror_foresees(const struct mirror *mirror, const struct call *call,
 	return stats.areas + 1 < config->max_map_count;
 }
 
-unsigned int mirror_lost(struct mirror *mirror, struct pending *pending, bool alone)
+static struct json_object *turns_array(const struct guess *guess)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (unsigned int i = 0; i < guess->turn_count; i++) {
+		const struct guess_turn *turn = &guess->turns[i];
+		struct json_object *object = json_object_new_object();
+
+		if (turn->part) {
+			json_object_object_add(object, "part", logform_word(turn->part));
+		} else {
+			json_object_object_add(object, "keep", logform_word(turn->keep));
+			json_object_object_add(object, "gone", logform_word(turn->gone));
+		}
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
+/* Adds to @detail what was asked for the call, and what was guessed. */
+static void add_notes(struct mirror *mirror, struct pending *pending, unsigned int guesses,
+		      struct json_object *detail)
+{
+	if (pending->notes)
+		notes_give(&pending->notes->notes, detail);
+	if (guesses & 1u << GUESS_RACED)
+		notes_give_asked(&mirror->again, detail, "asked_again");
+	if (guesses && mirror->guess.turn_count > 0)
+		json_object_object_add(detail, "turned", turns_array(&mirror->guess));
+}
+
+/* The call is in the log. */
+static void drop_notes(struct mirror *mirror, const struct log_who *who, struct pending *pending)
+{
+	close_notes(mirror, pending->notes);
+	pending->notes = NULL;
+	json_object_put(mirror->again.asked);
+	mirror->again.asked = NULL;
+	if (!who)
+		return;
+	logspace_seen(mirror->session, who, &mirror->again);
+	logspace_seen(mirror->session, who, &mirror->seen);
+}
+
+unsigned int mirror_lost(struct mirror *mirror, struct pending *pending, bool alone,
+			 struct json_object *detail)
 {
 	unsigned int guesses = 0;
 
@@ -368,8 +499,13 @@ unsigned int mirror_lost(struct mirror *mirror, struct pending *pending, bool al
 			mirror->guess.shared = true;
 			guesses = guess_lost(&mirror->guess, &mirror->vm, &pending->request.vm);
 		}
+		if (guesses) {
+			json_object_object_add(detail, "do", log_request(&pending->request.vm, 0));
+			add_notes(mirror, pending, guesses, detail);
+		}
 		vmspace_abort(mirror->vm, &pending->request.vm);
 	}
+	drop_notes(mirror, NULL, pending);
 	pending->model = REQUEST_NONE;
 	return guesses;
 }
@@ -401,12 +537,40 @@ static bool was_touched(struct mirror *mirror, const struct pending *pending)
 	return false;
 }
 
-/* Applies the call. Returns the alternatives that had to be kept: see guess_apply(). */
+/* Gives shared memory in the request the identity that the kernel gave it, for the log. */
+static void complete_identity(const struct mirror *mirror, struct vmspace_request *req)
+{
+	struct vma_info info;
+
+	if (req->op != VMSPACE_MMAP || req->mmap.backing.kind != VMA_BACKING_SHMEM ||
+	    req->host.result < 0 ||
+	    !vmspace_lookup(mirror->vm, (unsigned long)req->host.result, &info))
+		return;
+	req->mmap.backing.dev_major = info.backing.dev_major;
+	req->mmap.backing.dev_minor = info.backing.dev_minor;
+	req->mmap.backing.inode = info.backing.inode;
+}
+
+/* A gather at the exit of a call: only its result told what it does. */
+static void gather_late(struct mirror *mirror, struct pending *pending)
+{
+	pending->notes = open_notes(mirror);
+	note_in(mirror, pending->notes ? &pending->notes->notes : NULL);
+	vmspace_gather(mirror->vm, &pending->request.vm);
+	note_in(mirror, &mirror->seen);
+}
+
+/*
+ * Applies the call. Returns the alternatives that had to be kept: see guess_apply(). @detail, if not
+ * NULL, gets what a replay has to know beside the request.
+ */
 static unsigned int complete(struct mirror *mirror, const struct log_who *who,
-			     const struct call *call, struct pending *pending, bool alone)
+			     const struct call *call, struct pending *pending, bool alone,
+			     struct json_object *detail)
 {
 	struct vmspace_request *req = &pending->request.vm;
 	bool late = pending->model == REQUEST_LATE;
+	struct vmspace_request before;
 	unsigned int guesses;
 
 	if (!request_finish(&pending->request, pending->model, who->tid, call, &mirror->view))
@@ -416,13 +580,19 @@ static unsigned int complete(struct mirror *mirror, const struct log_who *who,
 		return 0;
 	}
 	if (late)
-		vmspace_gather(mirror->vm, req);
+		gather_late(mirror, pending);
 	if (mirror->open_break && req->op == VMSPACE_BRK) {
-		apply_first_break(mirror->vm, req);
+		if (apply_first_break(mirror->vm, req, &before) && detail)
+			json_object_object_add(detail, "before", logform_request(&before));
 		mirror->open_break = false;
 	}
+	note_in(mirror, &mirror->again);
 	guesses = guess_apply(&mirror->guess, &mirror->vm, req,
 			      !alone && was_touched(mirror, pending));
+	note_in(mirror, &mirror->seen);
+	complete_identity(mirror, req);
+	if (detail)
+		add_notes(mirror, pending, guesses, detail);
 	if (pending->inject == INJECT_DOUBLE && !req->out.differs) {
 		vmspace_gather(mirror->vm, req);
 		apply_request(mirror->session, mirror->vm, &mirror->view, req);
@@ -437,23 +607,31 @@ void mirror_end(struct mirror *mirror, const struct log_who *who, const struct c
 	struct vmspace_request *req = &pending->request.vm;
 	bool modelled = pending->model == REQUEST_MADE || pending->model == REQUEST_LATE;
 	bool due = options->verify_every && call->number % options->verify_every == 0;
-	enum log_change change = LOG_UNKNOWN;
-	unsigned int guesses;
+	struct log_call record = {
+		.call = call,
+		.req = modelled ? req : NULL,
+		.change = LOG_UNKNOWN,
+		.injected = inject_name(pending->inject),
+	};
 
 	if (pending->model == REQUEST_NONE)
 		return;
 	mirror->view.text_current = false;
+	if (mirror->session->log)
+		record.extra = json_object_new_object();
 	/* Another may have come since the entry, or have gone. */
 	alone = alone && pending->alone;
 	if (!alone)
 		mirror->guess.shared = true;
-	guesses = complete(mirror, who, call, pending, alone);
+	record.guesses = complete(mirror, who, call, pending, alone, record.extra);
 	if (pending->prune)
 		openfile_prune(&mirror->files, mirror->vm);
 	if (due && mirror->session->log)
-		change = observe(mirror);
-	log_call(mirror->session, who, call, modelled ? req : NULL, guesses, change,
-		 inject_name(pending->inject));
+		record.change = observe(mirror);
+	if (record.extra && pending->site[0])
+		json_object_object_add(record.extra, "site", json_object_new_string(pending->site));
+	log_call(mirror->session, who, &record);
+	drop_notes(mirror, who, pending);
 	if (modelled && req->out.differs && !mirror->silent)
 		report(mirror, who, call, pending, "the kernel's answer is not libvmspace's",
 		       false);
@@ -468,12 +646,12 @@ struct mirror *mirror_fork(struct mirror *mirror, const struct log_who *parent,
 			   const struct log_who *child)
 {
 	struct session *session = mirror->session;
-	struct mirror *copy = new_mirror(session, child->pid);
+	struct mirror *copy = new_mirror(session, child);
 	struct vmspace_request req = { .op = VMSPACE_FORK };
+	struct notes notes = { .asked = NULL };
 	struct vmspace_host host;
 	int rc;
 
-	(void)parent;
 	if (!copy) {
 		session_fail(session, "out of memory");
 		return NULL;
@@ -495,8 +673,12 @@ struct mirror *mirror_fork(struct mirror *mirror, const struct log_who *parent,
 	req.host = (struct vmspace_host_result){ .valid = true, .result = child->pid };
 	mirror->view.text_current = false;
 	mirror->forked = &copy->view;
+	note_in(mirror, &notes);
 	vmspace_call(mirror->vm, &req);
+	note_in(mirror, &mirror->seen);
 	mirror->forked = NULL;
+	logspace_copied(session, child, parent->space, &notes);
+	notes_clear(&notes);
 	copy->vm = req.fork.child;
 	if (!copy->vm) {
 		session_fail(session, "out of memory");
@@ -542,8 +724,11 @@ void mirror_before_exec(struct mirror *mirror, const struct log_who *who)
 		compare(mirror, who, NULL, NULL, true);
 }
 
-void mirror_replaced(struct mirror *mirror)
+void mirror_replaced(struct mirror *mirror, const struct log_who *who, const char *occasion)
 {
+	if (mirror->session->dump && strcmp(occasion, "exec") != 0)
+		dump_maps(mirror->session->dump, who->pid, mirror->command, occasion, mirror->vm);
+	logspace_ended(mirror->session, who, mirror->vm, mirror->command, occasion);
 	count(mirror);
 }
 
@@ -554,15 +739,20 @@ void mirror_last(struct mirror *mirror, const struct log_who *who, const char *o
 		compare(mirror, who, NULL, NULL, true);
 	if (mirror->session->dump)
 		dump_maps(mirror->session->dump, who->pid, mirror->command, occasion, mirror->vm);
+	logspace_ended(mirror->session, who, mirror->vm, mirror->command, occasion);
 	count(mirror);
 }
 
 void mirror_limits(struct mirror *mirror, pid_t pid)
 {
+	const struct log_who who = { pid, pid, mirror->space };
 	struct vmspace_config config = *vmspace_config(mirror->vm);
+	const struct vmspace_config before = config;
 
 	kernel_read_limits(pid, &config);
 	vmspace_configure(mirror->vm, &config);
+	if (memcmp(&before, &config, sizeof(config)) != 0)
+		logspace_limits(mirror->session, &who, mirror->vm);
 }
 
 void mirror_give_up(struct mirror *mirror, const char *why)

@@ -12,8 +12,10 @@
 #include "log.h"
 #include "request.h"
 #include "session.h"
+#include "site.h"
 
 struct mirror;
+struct call_notes;
 
 enum { QUESTIONS_MAX = 32 };
 
@@ -27,6 +29,8 @@ struct pending {
 	/* Ranges without an anonymous page at the entry, as far as decisions depend on it. */
 	unsigned int untouched_count;
 	struct { unsigned long start, end; } untouched[QUESTIONS_MAX];
+	struct call_notes *notes;	/* the mirror's; NULL without a log */
+	char site[SITE_MAX];		/* where it was made; "" if that is not wanted, or not known */
 };
 
 /*
@@ -60,9 +64,10 @@ void mirror_end(struct mirror *mirror, const struct log_who *who, const struct c
 /*
  * The thread was killed in its call, and never came back to tell whether it happened. If @alone, it
  * did not: the space ends with its thread. Otherwise see guess_lost(). Returns the alternatives
- * that were kept.
+ * that were kept; if there are any, @detail gets what a replay has to know of the call.
  */
-unsigned int mirror_lost(struct mirror *mirror, struct pending *pending, bool alone);
+unsigned int mirror_lost(struct mirror *mirror, struct pending *pending, bool alone,
+			 struct json_object *detail);
 
 /*
  * @parent has copied the space for @child, which is stopped before its first instruction.
@@ -81,8 +86,8 @@ void mirror_last(struct mirror *mirror, const struct log_who *who, const char *o
 /* A comparison at the entry of exec; should that fail, the space goes on. */
 void mirror_before_exec(struct mirror *mirror, const struct log_who *who);
 
-/* The space is gone, after mirror_before_exec(): keeps the counts. */
-void mirror_replaced(struct mirror *mirror);
+/* The space is gone without mirror_last(), by an @occasion "exec" or "exit": keeps the counts. */
+void mirror_replaced(struct mirror *mirror, const struct log_who *who, const char *occasion);
 
 /* The limits or privileges of process @pid have changed. */
 void mirror_limits(struct mirror *mirror, pid_t pid);

@@ -24,6 +24,7 @@ struct options {
 	const char *log_path;		/* NULL: none */
 	const char *maps_path;		/* NULL: none */
 	const char *summary_path;	/* NULL: standard error */
+	bool sites;			/* log where in the program calls were made */
 	bool json;
 	bool quiet;
 	unsigned long max_differences;	/* reports a process before its comparing stops */

@@ -99,10 +99,11 @@ static void limits_changed(struct tracer *tracer, const struct task *task)
 }
 
 /* Its thread has been killed before it could be seen whether the call has had an effect. */
-static void note_lost(struct tracer *tracer, const struct task *task, unsigned int guesses)
+static void note_lost(struct tracer *tracer, const struct task *task, bool alone)
 {
 	struct log_who who = tracer_who(task);
 	struct json_object *detail = json_object_new_object();
+	unsigned int guesses = mirror_lost(task->space->mirror, task->pending, alone, detail);
 	char text[256];
 
 	tracer->session->totals.lost++;
@@ -128,7 +129,7 @@ void passage_leave(struct tracer *tracer, struct task *task, bool completed, int
 		if (completed)
 			mirror_end(space->mirror, &who, &task->call, task->pending, alone);
 		else
-			note_lost(tracer, task, mirror_lost(space->mirror, task->pending, alone));
+			note_lost(tracer, task, alone);
 	}
 	if (completed && result >= 0 &&
 	    (id == CALL_SETRLIMIT || id == CALL_PRLIMIT || id == CALL_PERSONALITY))

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backing.h"
+#include "logform.h"
 #include "smaps.h"
 
 struct taken {
@@ -16,13 +17,18 @@ struct taken {
 	unsigned long heap_end;		/* of the area named [heap], 0 if there is none */
 };
 
+void takeover_free(struct vmspace_area *areas, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free((char *)areas[i].backing.name);
+		free((char *)areas[i].anon_name);
+	}
+	free(areas);
+}
+
 static void free_taken(struct taken *taken)
 {
-	for (size_t i = 0; i < taken->count; i++) {
-		free((char *)taken->areas[i].backing.name);
-		free((char *)taken->areas[i].anon_name);
-	}
-	free(taken->areas);
+	takeover_free(taken->areas, taken->count);
 }
 
 /* "[anon:NAME]" and "[anon_shmem:NAME]" hold a name given by prctl(). */
@@ -117,7 +123,18 @@ static bool is_fork_copy(const unsigned long fields[53])
 	       parent[STAT_START_STACK] == fields[STAT_START_STACK];
 }
 
-int takeover_read(struct vmspace *space, pid_t tid, bool attach)
+static void write_record(struct json_object *record, const struct taken *taken,
+			 const struct vmspace_image *image)
+{
+	struct json_object *areas = json_object_new_array_ext((int)taken->count);
+
+	for (size_t i = 0; i < taken->count; i++)
+		json_object_array_add(areas, logform_area(&taken->areas[i]));
+	json_object_object_add(record, "image", logform_image(image));
+	json_object_object_add(record, "areas", areas);
+}
+
+int takeover_read(struct vmspace *space, pid_t tid, bool attach, struct json_object *record)
 {
 	struct taken taken = { .areas = NULL };
 	unsigned long fields[53];
@@ -140,7 +157,71 @@ int takeover_read(struct vmspace *space, pid_t tid, bool attach)
 		for (size_t i = 0; i < taken.count; i++)
 			taken.areas[i].fork_child = copied;
 		rc = vmspace_exec(space, taken.areas, taken.count, &image);
+		if (record)
+			write_record(record, &taken, &image);
 	}
 	free_taken(&taken);
 	return rc;
+}
+
+/* What the permissions tell of the flags; the rest is as it is with most areas. */
+static vma_flags_t flags_of_line(const struct kernel_line *line)
+{
+	vma_flags_t flags = VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC;
+
+	flags |= line->perms[0] == 'r' ? VMA_READ : 0;
+	flags |= line->perms[1] == 'w' ? VMA_WRITE : 0;
+	flags |= line->perms[2] == 'x' ? VMA_EXEC : 0;
+	if (line->perms[3] == 's')
+		return flags | VMA_SHARED | VMA_MAYSHARE;
+	if (flags & VMA_WRITE)
+		flags |= VMA_ACCOUNT;
+	if (line->name_length == 7 && memcmp(line->name, "[stack]", 7) == 0)
+		flags |= VMA_GROWSDOWN;
+	return flags;
+}
+
+static unsigned long count_lines(const char *from, const char *to)
+{
+	unsigned long lines = 1;
+
+	for (; from < to; from++)
+		lines += *from == '\n';
+	return lines;
+}
+
+/* Where the heap and the stack are shows in their names alone. */
+static int keep_name(struct vmspace_area *area, const struct kernel_line *line)
+{
+	if (!(line->name_length == 6 && memcmp(line->name, "[heap]", 6) == 0) &&
+	    !(line->name_length == 7 && memcmp(line->name, "[stack]", 7) == 0))
+		return 0;
+	area->backing.name = strndup(line->name, line->name_length);
+	return area->backing.name ? 0 : -ENOMEM;
+}
+
+ssize_t takeover_parse(const char *text, struct vmspace_area **areas, unsigned long *line)
+{
+	struct taken taken = { .areas = NULL };
+	const char *at = text, *next;
+	struct smaps_area area;
+	int rc = 0;
+
+	while (rc == 0 && *at && (next = smaps_next(at, &area))) {
+		if (!memmem(at, (size_t)(next - at), "\nVmFlags:", 9))
+			area.flags = flags_of_line(&area.line);
+		rc = take_area(&taken, &area);
+		if (rc == 0)
+			rc = keep_name(&taken.areas[taken.count - 1], &area.line);
+		at = next;
+	}
+	*line = count_lines(text, at);
+	if (rc == 0 && (*at || taken.count == 0))
+		rc = -EINVAL;
+	if (rc != 0) {
+		free_taken(&taken);
+		return rc;
+	}
+	*areas = taken.areas;
+	return (ssize_t)taken.count;
 }

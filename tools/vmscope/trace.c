@@ -17,9 +17,11 @@
 #include "inject.h"
 #include "interrupt.h"
 #include "log.h"
+#include "site.h"
 #include "summary.h"
 
-enum { OPT_VERIFY = 256, OPT_MAPS, OPT_JSON, OPT_SUMMARY, OPT_INJECT, OPT_MAX_DIFFERENCES };
+enum { OPT_VERIFY = 256, OPT_MAPS, OPT_JSON, OPT_SUMMARY, OPT_INJECT, OPT_MAX_DIFFERENCES,
+       OPT_SITES };
 
 static const struct argp_option option_table[] = {
 	{ "pid", 'p', "PID", 0, "Attach to a running process; Ctrl-C lets it go", 0 },
@@ -27,6 +29,8 @@ static const struct argp_option option_table[] = {
 	  "Compare with the kernel after \"each\" call (the default), at the \"end\" of every "
 	  "program, after every N calls, or never (\"none\")", 0 },
 	{ "output", 'o', "FILE", 0, "Write a log, one JSON object a line", 0 },
+	{ "sites", OPT_SITES, NULL, 0,
+	  "Log which function of the program made each call; takes a millisecond for each", 0 },
 	{ "maps", OPT_MAPS, "FILE", 0, "Write the mirror's final maps of every process", 0 },
 	{ "summary", OPT_SUMMARY, "FILE", 0, "Write the summary there, not to standard error", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Write the summary as a JSON object", 0 },
@@ -88,6 +92,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_SUMMARY:
 		options->summary_path = arg;
 		return 0;
+	case OPT_SITES:
+		if (!site_available())
+			argp_error(state, "--sites: this vmscope was built without libdw");
+		options->sites = true;
+		return 0;
 	case OPT_JSON:
 		options->json = true;
 		return 0;
@@ -106,6 +115,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "give either a command or --pid, not both");
 		if (!options->command && !options->attach)
 			argp_error(state, "give a command to run, or --pid");
+		if (options->sites && !options->log_path)
+			argp_error(state, "--sites is for a log: give -o FILE too");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* A number that stands for the text of all areas: FNV-1a, 64 bits. */
+#ifndef VMSCOPE_HASH_H
+#define VMSCOPE_HASH_H
+
+#include <mapletree/vmspace.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HASH_INIT 14695981039346656037u
+
+/* Goes on from @hash, HASH_INIT at first. */
+uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t length);
+
+/* Of what /proc/PID/maps would show of @vm. */
+uint64_t hash_maps(const struct vmspace *vm);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* The records that tell what an address space begins with, what else the kernel said, and how it ends. */
+#include "logspace.h"
+
+#include "hash.h"
+#include "logform.h"
+
+void logspace_taken(struct session *session, const struct log_who *who, const struct vmspace *vm,
+		    bool attach, struct json_object *detail)
+{
+	if (!session->log) {
+		json_object_put(detail);
+		return;
+	}
+	json_object_object_add(detail, "attach", json_object_new_boolean(attach));
+	json_object_object_add(detail, "config", logform_config(vmspace_config(vm)));
+	log_event(session, "space", who, detail);
+}
+
+void logspace_copied(struct session *session, const struct log_who *who, unsigned int from,
+		     struct notes *notes)
+{
+	struct json_object *detail;
+
+	if (!session->log)
+		return;
+	detail = json_object_new_object();
+	json_object_object_add(detail, "from", json_object_new_int((int)from));
+	notes_give(notes, detail);
+	log_event(session, "copy", who, detail);
+}
+
+void logspace_seen(struct session *session, const struct log_who *who, struct notes *notes)
+{
+	struct json_object *detail;
+
+	if (!session->log || notes_empty(notes))
+		return;
+	detail = json_object_new_object();
+	notes_give(notes, detail);
+	log_event(session, "seen", who, detail);
+}
+
+void logspace_limits(struct session *session, const struct log_who *who, const struct vmspace *vm)
+{
+	struct json_object *detail;
+
+	if (!session->log)
+		return;
+	detail = json_object_new_object();
+	json_object_object_add(detail, "config", logform_config(vmspace_config(vm)));
+	log_event(session, "limits", who, detail);
+}
+
+void logspace_ended(struct session *session, const struct log_who *who, const struct vmspace *vm,
+		    const char *command, const char *occasion)
+{
+	struct json_object *detail;
+	struct vmspace_stats stats;
+
+	if (!session->log)
+		return;
+	vmspace_stats(vm, &stats);
+	detail = json_object_new_object();
+	json_object_object_add(detail, "occasion", json_object_new_string(occasion));
+	json_object_object_add(detail, "command", json_object_new_string(command));
+	json_object_object_add(detail, "areas", json_object_new_uint64(stats.areas));
+	json_object_object_add(detail, "maps", logform_word(hash_maps(vm)));
+	log_event(session, "end", who, detail);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* The command "vmscope replay": plays a log through libvmspace, and prints what it leads to. */
+#include "replay.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "difference.h"
+#include "dump.h"
+#include "options.h"
+#include "player.h"
+#include "session.h"
+
+enum { OPT_MAPS = 256, OPT_UNTIL, OPT_PID };
+
+struct replay {
+	struct player player;
+	const char *output;		/* where the maps go */
+	pid_t pid;			/* only those of this process; 0: of all */
+	unsigned long max_differences;
+	bool quiet;
+	struct dump *dump;
+	unsigned long incomplete;	/* spaces */
+};
+
+static const struct argp_option option_table[] = {
+	{ "output", 'o', "FILE", 0, "Write the final maps there, not to standard output", 0 },
+	{ "pid", OPT_PID, "PID", 0, "Write the final maps of this process only", 0 },
+	{ "until", OPT_UNTIL, "LINE", 0, "Play no further than this line of the log", 0 },
+	{ "maps", OPT_MAPS, "FILE", 0,
+	  "The areas that a log of strace begins with: a copy of /proc/PID/maps or smaps", 0 },
+	{ "max-differences", 'n', "N", 0, "Report no more than N differences (default 20)", 0 },
+	{ "quiet", 'q', NULL, 0, "Report differences and malformed lines only, and write no maps "
+	  "unless -o is given", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static unsigned long parse_count(struct argp_state *state, const char *name, const char *text)
+{
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || value == 0)
+		argp_error(state, "%s: '%s' is not a number from 1", name, text);
+	return value;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct replay *replay = state->input;
+
+	switch (key) {
+	case 'o':
+		replay->output = arg;
+		return 0;
+	case 'q':
+		replay->quiet = true;
+		return 0;
+	case 'n':
+		replay->max_differences = parse_count(state, "--max-differences", arg);
+		return 0;
+	case OPT_PID:
+		replay->pid = (pid_t)parse_count(state, "--pid", arg);
+		return 0;
+	case OPT_UNTIL:
+		replay->player.until = parse_count(state, "--until", arg);
+		return 0;
+	case OPT_MAPS:
+		replay->player.maps_path = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (replay->player.path)
+			argp_error(state, "give one log");
+		replay->player.path = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "give a log: of 'vmscope trace -o LOG', or of 'strace -f -o LOG'");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp parser = {
+	.options = option_table,
+	.parser = parse_option,
+	.args_doc = "LOG",
+	.doc = "Play a log through libvmspace: every recorded result is compared with the one that "
+	       "libvmspace answers, and the final maps of every process are written.\v"
+	       "LOG is what 'vmscope trace -o LOG' wrote, or output of strace (best: strace -f -y "
+	       "-e trace=%memory,%process,%desc -o LOG), or - for standard input.\n\n"
+	       "Exit status: 1 if there was a difference or a malformed line, 125 if the log cannot "
+	       "be read.",
+};
+
+static void report(struct replay *replay, const struct story_space *space, const struct step *step,
+		   const struct vmspace_request *req, const char *why)
+{
+	char text[512] = "its end";
+
+	if (req)
+		vmspace_request_text(req, text, sizeof(text));
+	else if (step && step->kind != STEP_END)
+		strcpy(text, "what was seen of it");
+	fprintf(stderr, "%s:%lu: process %d: %s: %s\n", replay->player.path, step ? step->line : 0,
+		(int)space->pid, text, why);
+	if (req)
+		difference_outcome(stderr, &req->out);
+}
+
+static void told(void *ctx, enum story_event event, struct story_space *space,
+		 const struct step *step, const struct vmspace_request *req, const char *why)
+{
+	static unsigned long reported;
+	struct replay *replay = ctx;
+
+	switch (event) {
+	case STORY_BEGINS:
+		replay->incomplete += space->incomplete;
+		return;
+	case STORY_DIFFERS:
+		if (++reported <= replay->max_differences)
+			report(replay, space, step, req, why);
+		return;
+	case STORY_ENDS:
+		/* As trace --maps does: what an exec replaces is no end. */
+		if (!replay->dump || (replay->pid && replay->pid != space->pid) ||
+		    (step && (step->kind != STEP_END || strcmp(step->occasion, "exec") == 0)))
+			return;
+		dump_maps(replay->dump, space->pid, space->command[0] ? space->command : "?",
+			  step ? step->occasion : "last call", space->vm);
+		return;
+	default:
+		return;
+	}
+}
+
+static void summarize(const struct replay *replay)
+{
+	const struct story_totals *t = &replay->player.totals;
+
+	session_say("%s of %s: %lu lines, %lu malformed",
+		    replay->player.path,
+		    replay->player.format == READER_STRACE ? "strace" : "vmscope trace",
+		    replay->player.lines, replay->player.malformed);
+	session_say("%lu address spaces, %lu calls replayed: %lu results compared, %lu differences",
+		    t->spaces, t->calls, t->checked, t->differences);
+	if (t->endings)
+		session_say("%lu address spaces compared with how they were when they ended",
+			    t->endings);
+	if (t->unmodelled)
+		session_say("%lu calls that libvmspace does not model, or whose effect is not told",
+			    t->unmodelled);
+	if (replay->incomplete)
+		session_say("%lu address spaces began with areas that the log does not tell of "
+			    "(--maps tells them): %lu of these showed later as [unknown], %lu results "
+			    "prove nothing, and which areas were touched before they met is not known",
+			    replay->incomplete, t->learned, t->unchecked);
+}
+
+int replay_main(int argc, char **argv)
+{
+	struct replay replay = { .player = { .max_malformed = 20 }, .max_differences = 20 };
+	const struct story_listener listener = { .ctx = &replay, .told = told };
+	int rc = 0;
+
+	argp_err_exit_status = STATUS_FAILED;
+	argp_parse(&parser, argc, argv, 0, NULL, &replay);
+	if (replay.output || !replay.quiet) {
+		const char *path = replay.output ? replay.output : "-";
+
+		rc = dump_open(&replay.dump, path);
+		if (rc != 0) {
+			session_say("cannot write %s: %s", path, strerror(-rc));
+			return STATUS_FAILED;
+		}
+	}
+	rc = player_run(&replay.player, &listener);
+	if (replay.dump) {
+		int written = dump_close(replay.dump);
+
+		if (written != 0)
+			session_say("cannot write the maps: %s", strerror(-written));
+		rc = rc ? rc : written;
+	}
+	if (rc != 0)
+		return STATUS_FAILED;
+	if (!replay.quiet)
+		summarize(&replay);
+	return replay.player.totals.differences || replay.player.malformed ? STATUS_DIFFERENT : 0;
+}
