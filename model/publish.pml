@@ -101,10 +101,16 @@ inline state(a, b, c, d, e)
 
 /* ---- the writer's verbs --------------------------------------------------------------------- */
 
+#ifdef FAULT_RELAXED_RAISE
+#define RAISE false
+#else
+#define RAISE true
+#endif
+
 inline raise_version(node, version, end)
 {
 #ifndef FAULT_NO_VERSION
-	put(CELL(node, META), (version) * 4 + (end), true)
+	put(CELL(node, META), (version) * 4 + (end), RAISE)
 #else
 	skip
 #endif

@@ -9,6 +9,12 @@
 #define ACQUIRE true
 #endif
 
+#ifdef FAULT_RELAXED_VERSION
+#define BEGIN false
+#else
+#define BEGIN true
+#endif
+
 /*
  * One load: some store to the cell that may be read, in `word`. The choice is made store by
  * store upwards, so that each is a state of its own for the search.
@@ -167,7 +173,7 @@ inline walk_to()
 		last = (word && index == 0 -> 0 : MAX)
 	:: else ->
 		do
-		:: get(CELL(node, META), ACQUIRE);
+		:: get(CELL(node, META), BEGIN);
 		   version = word;
 		   search();
 		   read_range();
@@ -233,7 +239,7 @@ inline load()
 	:: !leaf -> entry = (index == 0 -> word : 0)
 	:: else ->
 		do
-		:: get(CELL(node, META), ACQUIRE);
+		:: get(CELL(node, META), BEGIN);
 		   version = word;
 		   search();
 		   get(SLT(node, offset), ACQUIRE);

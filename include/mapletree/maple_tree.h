@@ -48,11 +48,20 @@ typedef unsigned int gfp_t;
 #define __GFP_KSWAPD_RECLAIM 0x0800u
 #define __GFP_IO             0x0040u
 #define __GFP_FS             0x0080u
-#define GFP_KERNEL (__GFP_DIRECT_RECLAIM | __GFP_KSWAPD_RECLAIM | __GFP_IO | __GFP_FS)
-#define GFP_NOWAIT __GFP_KSWAPD_RECLAIM
-#define GFP_ATOMIC (__GFP_HIGH | __GFP_KSWAPD_RECLAIM)
+#define __GFP_NOFAIL         0x1000u
+#define __GFP_NORETRY        0x2000u
+#define __GFP_RETRY_MAYFAIL  0x4000u
+#define __GFP_ACCOUNT        0x8000u
+#define __GFP_RECLAIM        (__GFP_DIRECT_RECLAIM | __GFP_KSWAPD_RECLAIM)
+#define GFP_KERNEL         (__GFP_RECLAIM | __GFP_IO | __GFP_FS)
+#define GFP_KERNEL_ACCOUNT (GFP_KERNEL | __GFP_ACCOUNT)
+#define GFP_USER           GFP_KERNEL
+#define GFP_NOFS           (__GFP_RECLAIM | __GFP_IO)
+#define GFP_NOIO           __GFP_RECLAIM
+#define GFP_NOWAIT         __GFP_KSWAPD_RECLAIM
+#define GFP_ATOMIC         (__GFP_HIGH | __GFP_KSWAPD_RECLAIM)
 
-/* ---- entries -------------------------------------------------------------------------- */
+/* ---- entries: computing only, any context ----------------------------------------------- */
 
 /* xa_mk_value - an integer 0 .. LONG_MAX as an entry. */
 static inline void *xa_mk_value(unsigned long v)
@@ -66,6 +75,7 @@ static inline unsigned long xa_to_value(const void *entry)
 	return (unsigned long)entry >> 1;
 }
 
+/* xa_is_value - whether xa_mk_value() made @entry. */
 static inline bool xa_is_value(const void *entry)
 {
 	return (unsigned long)entry & 1;
@@ -77,6 +87,7 @@ static inline void *xa_mk_internal(unsigned long v)
 	return (void *)((v << 2) | 2);
 }
 
+/* xa_is_internal - whether @entry is an internal one: reserved, a zero entry, an error. */
 static inline bool xa_is_internal(const void *entry)
 {
 	return ((unsigned long)entry & 3) == 2;
@@ -85,6 +96,7 @@ static inline bool xa_is_internal(const void *entry)
 /* Occupies its range; the normal API's lookups and iterations show it as NULL. */
 #define XA_ZERO_ENTRY xa_mk_internal(257)
 
+/* xa_is_zero - whether @entry is XA_ZERO_ENTRY. */
 static inline bool xa_is_zero(const void *entry)
 {
 	return entry == XA_ZERO_ENTRY;
@@ -148,6 +160,7 @@ struct mt_rcu {
 	void (*read_unlock)(void);
 };
 
+/* MT_RCU_FLAVOUR - initialises a struct mt_rcu: bp, memb, mb, qsbr of <urcu/urcu-@flavour.h>. */
 #define MT_RCU_FLAVOUR(flavour) \
 	{ urcu_##flavour##_call_rcu, urcu_##flavour##_synchronize_rcu, \
 	  urcu_##flavour##_read_lock, urcu_##flavour##_read_unlock }
@@ -173,6 +186,10 @@ struct maple_tree {
 	pthread_mutex_t ma_lock;
 };
 
+/*
+ * MTREE_INIT, MTREE_INIT_EXT, DEFINE_MTREE - an empty tree @name as an initialiser with MT_FLAGS_*
+ * @flags; the same with a lock of the user's; a definition without flags. No memory is taken.
+ */
 #define MTREE_INIT(name, flags) \
 	{ NULL, (flags), NULL, NULL, NULL, PTHREAD_MUTEX_INITIALIZER }
 /* The lock is only named, never used: changing the tree under it is the user's duty. */
@@ -242,9 +259,15 @@ static inline bool mt_external_lock(const struct maple_tree *mt)
 MT_PUBLIC void mt_set_in_rcu(struct maple_tree *mt);
 MT_PUBLIC void mt_clear_in_rcu(struct maple_tree *mt);
 
+/* Nothing to do here; kept for ported code. MT_FLAGS_LOCK_EXTERN says who locks. */
 #define mt_set_external_lock(mt, lock) ((void)(mt), (void)(lock))
 #define mt_on_stack(mt) ((void)(mt))
 
+/*
+ * mtree_lock, mtree_unlock - the lock of a tree without MT_FLAGS_LOCK_EXTERN. Not recursive; waits
+ * for other writers, never for readers; not for signal handlers. The other spellings are the same
+ * lock, for ported code: @flags is an unsigned long variable, @subclass is ignored.
+ */
 #define mtree_lock(mt)                       pthread_mutex_lock(&(mt)->ma_lock)
 #define mtree_unlock(mt)                     pthread_mutex_unlock(&(mt)->ma_lock)
 #define mtree_lock_nested(mt, subclass)      ((void)(subclass), mtree_lock(mt))
@@ -432,30 +455,35 @@ struct ma_state {
 	bool gap_written;
 };
 
+/* MA_ERROR - what a failed cursor's @node is: the negative errno @err as an internal entry. */
 #define MA_ERROR(err) ((struct maple_enode *)(((unsigned long)(err) << 2) | 2UL))
 
+/* MA_STATE - define a cursor @name of @mt at [@first, @lst], not yet walked. Holds no memory. */
 #define MA_STATE(name, mt, first, lst) \
 	struct ma_state name = { (unsigned long)(first), (unsigned long)(lst), (mt), NULL, 0, \
 				 ULONG_MAX, 0, NULL, 0, 0, ma_start, 0, 0, false }
 
+/* mas_lock and so on - the lock of the cursor's tree. */
 #define mas_lock(mas)                      mtree_lock((mas)->tree)
 #define mas_unlock(mas)                    mtree_unlock((mas)->tree)
 #define mas_lock_nested(mas, subclass)     mtree_lock_nested((mas)->tree, subclass)
 #define mas_lock_irqsave(mas, flags)       mtree_lock_irqsave((mas)->tree, flags)
 #define mas_unlock_irqrestore(mas, flags)  mtree_unlock_irqrestore((mas)->tree, flags)
 
-/* mas_init - a cursor of @mt at @index. */
+/* mas_init - make *@mas a new cursor of @mt at @index: what it had reserved is forgotten. */
 static inline void mas_init(struct ma_state *mas, struct maple_tree *mt, unsigned long index)
 {
 	MA_STATE(fresh, mt, index, index);
 	*mas = fresh;
 }
 
+/* mas_is_err - whether the last call failed; xa_err(mas->node) is the errno. */
 static inline bool mas_is_err(const struct ma_state *mas)
 {
 	return mas->status == ma_error;
 }
 
+/* mas_is_active - whether the cursor stands on a range of a leaf. */
 static inline bool mas_is_active(const struct ma_state *mas)
 {
 	return mas->status == ma_active;
@@ -523,6 +551,10 @@ MT_PUBLIC void *mas_next_range(struct ma_state *mas, unsigned long max);
 MT_PUBLIC void *mas_prev(struct ma_state *mas, unsigned long min);
 MT_PUBLIC void *mas_prev_range(struct ma_state *mas, unsigned long min);
 
+/*
+ * mas_for_each, mas_for_each_rev - all entries from index up to @max (down to @min), zero entries too.
+ * The body may store and erase through the cursor, and mas_pause() it. Lock or read side.
+ */
 #define mas_for_each(mas, entry, max)     while (((entry) = mas_find((mas), (max))) != NULL)
 #define mas_for_each_rev(mas, entry, min) while (((entry) = mas_find_rev((mas), (min))) != NULL)
 
@@ -537,8 +569,8 @@ MT_PUBLIC void *mas_store(struct ma_state *mas, void *entry);
 MT_PUBLIC int mas_store_gfp(struct ma_state *mas, void *entry, gfp_t gfp);
 
 /*
- * mas_preallocate - reserve what storing @entry over [index, last] needs. Returns 0 or -ENOMEM
- * (nothing reserved). Follow it with mas_store_prealloc() or mas_destroy(), the tree unchanged
+ * mas_preallocate - reserve what storing @entry over [index, last] needs. Returns 0, -ENOMEM or
+ * -EINVAL as above (nothing reserved). Follow it with mas_store_prealloc() or mas_destroy(), the tree unchanged
  * in between. Lock held.
  * mas_store_prealloc - that store; cannot fail. Gives back what was not used.
  */

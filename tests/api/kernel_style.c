@@ -107,6 +107,19 @@ static void entries_are_pointers_values_and_errors(void **state)
 	assert_int_equal(xa_err(xa_mk_value(1)), 0);
 }
 
+static void allocation_contexts_tell_who_may_wait(void **state)
+{
+	static const gfp_t contexts[] = { /* six that may, six that may not */
+		GFP_KERNEL | __GFP_NOFAIL | __GFP_ZERO, GFP_KERNEL_ACCOUNT, GFP_USER, GFP_NOFS,
+		GFP_NOIO, __GFP_RECLAIM, GFP_NOWAIT, GFP_ATOMIC, GFP_KERNEL & GFP_NOWAIT,
+		__GFP_ACCOUNT, __GFP_NORETRY | __GFP_NOWARN, __GFP_RETRY_MAYFAIL };
+	DEFINE_MTREE(mt);
+	for (int i = 0; i < 12; i++, (void)state) {
+		assert_int_equal(mtree_store_range(&mt, 1, 9, &mt, contexts[i]), i < 6 ? 0 : -ENOMEM);
+		mtree_destroy(&mt);
+	}
+}
+
 /* ---- the normal interface ----------------------------------------------------------------- */
 
 static void stores_cut_and_inserts_do_not(void **state)
@@ -764,6 +777,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_are_initialised),
 		cmocka_unit_test(entries_are_pointers_values_and_errors),
+		cmocka_unit_test(allocation_contexts_tell_who_may_wait),
 		cmocka_unit_test(stores_cut_and_inserts_do_not),
 		cmocka_unit_test(lookups_find_neighbours),
 		cmocka_unit_test(free_ranges_are_allocated),

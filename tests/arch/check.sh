@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds the library and its tests for other architectures and runs them under qemu-user.
-# Usage: check.sh [-b BUILD_DIRECTORY] [ARCHITECTURE...]       (Debian's names; default: all)
+# Usage: [SUITES="unit api"] check.sh [-b BUILD_DIRECTORY] [ARCHITECTURE...]
+# (Debian's names; default: all)
 #
 # Compilers and qemu are Debian packages, installed where missing. The libraries the tests need are
 # Debian's for that architecture, unpacked into a directory of their own: the host's package
@@ -12,13 +13,16 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 build=build
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/mapletree-arch
-# The mirror that this machine installs from.
-mirror=${DEBIAN_MIRROR:-$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
-	/etc/apt/sources.list.d/*.sources 2>/dev/null |
-	sed -nE 's,^(deb( \[[^]]*\])?|URIs:) +(https?://[^ ]+).*,\3,p' | head -n 1)}
 release=${DEBIAN_RELEASE:-bookworm}
+# The mirror that this machine installs from: of Debian itself, if apt has its lists, or else the first.
+mirror=${DEBIAN_MIRROR:-$( (
+	apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(RELEASE) $(REPO_URI)' |
+		sed -n "s,^Debian main $release ,,p"
+	cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources |
+		sed -nE 's,^(deb( \[[^]]*\])?|URIs:) +(https?://[^ ]+).*,\3,p'
+) 2>/dev/null | head -n 1)}
 all='i386 armhf arm64 s390x ppc64el riscv64'
-suites='unit api regress fault model fuzz conformance'
+suites=${SUITES:-unit api regress fault model fuzz conformance}
 
 die()
 {
@@ -66,6 +70,7 @@ install_missing()
 		sudo=sudo
 		command -v sudo >/dev/null || die "as root, run: apt-get install ${missing[*]}"
 	fi
+	$sudo apt-get -q -o DPkg::Lock::Timeout=300 update
 	$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
 		install --no-install-recommends "${missing[@]}" ||
 		die "apt-get could not install: ${missing[*]}"

@@ -134,6 +134,24 @@ static void allocate(struct run *run, bool reverse)
 	}
 }
 
+static void allocate_area(struct run *run)
+{
+	void *entry = draw_entry(run);
+	struct mt_area area = draw_area(run);
+	unsigned long start = 0;
+	int expected = -EINVAL;
+
+	record(run, "alloc_area", area.size, area.min, area.align, entry);
+	if (!oracle_reserved(entry, true))
+		expected = oracle_area(&run->oracle, &area, &start);
+	expect_error(run, mtree_alloc_area(&run->mt, &area, entry, GFP_KERNEL), expected);
+	if (expected == 0) {
+		expect_number(run, "start", area.start, start);
+		oracle_store(&run->oracle, start, start + (area.size - 1), entry);
+		compare_change(run, start, start + (area.size - 1));
+	}
+}
+
 static void allocate_cyclic(struct run *run)
 {
 	void *entry = draw_entry(run);
@@ -153,6 +171,32 @@ static void allocate_cyclic(struct run *run)
 		expect_number(run, "start", start, expected_start);
 		expect_number(run, "next", next, run->cyclic_next);
 		compare_change(run, start, start);
+	}
+}
+
+/* The gap around an index; filled, if the population is to grow. */
+static void gap_around(struct run *run)
+{
+	unsigned long index = draw_index(run);
+	const struct oracle_range range = run->oracle.ranges[oracle_at(&run->oracle, index)];
+	unsigned long first = 0, last = 0;
+	void *entry;
+
+	record(run, "gap_around", index, 0, 0, NULL);
+	expect_number(run, "free", mtree_gap_around(&run->mt, index, &first, &last), !range.entry);
+	if (!range.entry) {
+		expect_number(run, "first", first, range.first);
+		expect_number(run, "last", last, range.last);
+	}
+	if (!growing(run))
+		return;
+	entry = draw_entry(run);
+	record(run, "fill_gap", index, 0, 0, entry);
+	expect_error(run, mtree_fill_gap(&run->mt, index, entry, &first, &last, GFP_KERNEL),
+		     range.entry ? -EEXIST : 0);
+	if (!range.entry) {
+		oracle_store(&run->oracle, range.first, range.last, entry);
+		compare_change(run, range.first, range.last);
 	}
 }
 
@@ -286,6 +330,10 @@ void random_call(struct run *run)
 		allocate(run, kind % 2);
 	} else if (kind < 430 && run->oracle.gaps && growing(run)) {
 		allocate_cyclic(run);
+	} else if (kind < 460 && run->oracle.gaps && growing(run)) {
+		allocate_area(run);
+	} else if (kind < 470) {
+		gap_around(run);
 	} else if (kind < 650) {
 		look(run);
 	} else if (kind < 850) {

@@ -112,6 +112,25 @@ unsigned long draw_limit(struct run *run, unsigned long index, bool up)
 	}
 }
 
+struct mt_area draw_area(struct run *run)
+{
+	unsigned long unit = run->mix->unit ? run->mix->unit : 1;
+	struct mt_area area = { .fit = chance(run, 50) ? MT_FIT_HIGHEST : MT_FIT_LOWEST };
+
+	draw_range(run, &area.min, &area.max);
+	if (chance(run, 50))
+		area.max = run->mix->high > area.min ? run->mix->high : ULONG_MAX;
+	area.size = below(run, 8) ? (below(run, run->mix->length * 2) + 1) * unit :
+				    area.max - area.min; /* may be 0 */
+	switch (below(run, 8)) {
+	case 0: area.align = draw_index(run); break; /* mostly not one */
+	case 1: area.align = below(run, 2); break;
+	case 2: area.align = 1UL << below(run, sizeof(long) * 8); break;
+	default: area.align = unit << below(run, 7); break;
+	}
+	return area;
+}
+
 void *draw_entry(struct run *run)
 {
 	const struct oracle *oracle = &run->oracle;

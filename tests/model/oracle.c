@@ -249,27 +249,57 @@ static unsigned long lowest(unsigned long a, unsigned long b)
 	return a < b ? a : b;
 }
 
-int oracle_gap(const struct oracle *oracle, unsigned long size, unsigned long min,
-	       unsigned long max, bool reverse, unsigned long *start)
+/* The lowest (highest) multiple of @align in the free range [first, last] with room for the size. */
+static bool place_in(unsigned long first, unsigned long last, const struct mt_area *area,
+		     unsigned long *start)
 {
+	unsigned long align = area->align ? area->align : 1;
+	unsigned long span = area->size - 1;
+	unsigned long rest;
+
+	if (last - first < span)
+		return false;
+	if (area->fit == MT_FIT_HIGHEST) {
+		rest = (last - span) % align;
+		*start = last - span - rest;
+		return last - span - first >= rest;
+	}
+	rest = first % align ? align - first % align : 0;
+	*start = first + rest;
+	return last - first - span >= rest;
+}
+
+int oracle_area(const struct oracle *oracle, const struct mt_area *area, unsigned long *start)
+{
+	unsigned long place;
 	int result = -EBUSY;
 
-	if (!oracle->gaps || size == 0 || min > max || size - 1 > max - min)
+	if (!oracle->gaps || area->size == 0 || area->min > area->max ||
+	    area->size - 1 > area->max - area->min || (area->align & (area->align - 1)))
 		return -EINVAL;
-	for (size_t i = oracle_at(oracle, min);
-	     i < oracle->count && oracle->ranges[i].first <= max; i++) {
+	for (size_t i = oracle_at(oracle, area->min);
+	     i < oracle->count && oracle->ranges[i].first <= area->max; i++) {
 		const struct oracle_range *range = &oracle->ranges[i];
-		unsigned long first = highest(range->first, min);
-		unsigned long last = lowest(range->last, max);
+		unsigned long first = highest(range->first, area->min);
+		unsigned long last = lowest(range->last, area->max);
 
-		if (range->entry || last - first < size - 1)
+		if (range->entry || !place_in(first, last, area, &place))
 			continue;
-		*start = reverse ? last - (size - 1) : first;
+		*start = place;
 		result = 0;
-		if (!reverse)
+		if (area->fit == MT_FIT_LOWEST)
 			break;
 	}
 	return result;
+}
+
+int oracle_gap(const struct oracle *oracle, unsigned long size, unsigned long min,
+	       unsigned long max, bool reverse, unsigned long *start)
+{
+	struct mt_area area = { .min = min, .max = max, .size = size,
+				.fit = reverse ? MT_FIT_HIGHEST : MT_FIT_LOWEST };
+
+	return oracle_area(oracle, &area, start);
 }
 
 int oracle_alloc(struct oracle *oracle, unsigned long *start, void *entry, unsigned long size,

@@ -60,6 +60,9 @@ void *oracle_find(const struct oracle *oracle, unsigned long *index, unsigned lo
 void *oracle_next(const struct oracle *oracle, unsigned long index, unsigned long max);
 void *oracle_prev(const struct oracle *oracle, unsigned long index, unsigned long min);
 
+/* What the area asks for, alignment and all, into *start; 0, -EBUSY, -EINVAL. */
+int oracle_area(const struct oracle *oracle, const struct mt_area *area, unsigned long *start);
+
 /* Lowest (@reverse: highest) @size free indexes in [min, max] into *start; 0, -EBUSY, -EINVAL. */
 int oracle_gap(const struct oracle *oracle, unsigned long size, unsigned long min,
 	       unsigned long max, bool reverse, unsigned long *start);

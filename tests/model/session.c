@@ -190,29 +190,32 @@ static void write_step(struct session *s)
 	mtree_lock(&run->mt);
 }
 
+/* The cursor's searches for free indexes; the two of the kernel know no alignment. */
 static void area_step(struct session *s)
 {
 	struct run *run = s->run;
+	struct mt_area area = draw_area(run);
+	bool aligned = chance(run, 50);
 	unsigned long start = 0;
-	unsigned long min, max, size;
-	bool reverse = chance(run, 50);
 	int expected, error;
 
-	draw_range(run, &min, &max);
-	if (chance(run, 30))
-		max = run->mix->high > min ? run->mix->high : ULONG_MAX;
-	size = below(run, 8) ? (below(run, run->mix->length * 2) + 1) *
-				       (run->mix->unit ? run->mix->unit : 1) : max - min;
+	if (!aligned)
+		area.align = 0;
 	set(s);
-	record(run, reverse ? "empty_area_rev" : "empty_area", min, max, size, NULL);
-	expected = oracle_gap(&run->oracle, size, min, max, reverse, &start);
-	error = reverse ? mas_empty_area_rev(&s->mas, min, max, size) :
-			  mas_empty_area(&s->mas, min, max, size);
+	record(run, aligned ? "find_area" : area.fit == MT_FIT_HIGHEST ? "empty_area_rev" : "empty_area",
+	       area.min, area.max, area.size, (void *)area.align);
+	expected = oracle_area(&run->oracle, &area, &start);
+	if (aligned)
+		error = mas_find_area(&s->mas, &area);
+	else if (area.fit == MT_FIT_HIGHEST)
+		error = mas_empty_area_rev(&s->mas, area.min, area.max, area.size);
+	else
+		error = mas_empty_area(&s->mas, area.min, area.max, area.size);
 	expect_error(run, error, expected);
 	if (expected == 0) {
 		expect_number(run, "index", s->mas.index, start);
-		expect_number(run, "last", s->mas.last, start + (size - 1));
-		s->place = (struct oracle_cursor){ start, start + (size - 1), ma_active };
+		expect_number(run, "last", s->mas.last, start + (area.size - 1));
+		s->place = (struct oracle_cursor){ start, start + (area.size - 1), ma_active };
 		if (chance(run, 60))
 			store_step(s);
 	}

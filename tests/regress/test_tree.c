@@ -4,6 +4,8 @@
  */
 #include "fixture.h"
 
+#include <urcu-bp.h>
+
 /* A leaf that became too empty was joined with the leaf before it, and the result, a lone entry at
  * 0, was left in a node. */
 static void a_join_can_leave_a_lone_entry_at_zero(void **state)
@@ -25,10 +27,111 @@ static void a_join_can_leave_a_lone_entry_at_zero(void **state)
 	}
 }
 
+/* A reader's cursor went on from the range that was by then at its index, not from behind the one it
+ * had seen: what lay between was skipped. */
+static void a_step_goes_on_behind_what_was_seen(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 5, 5);
+
+	(void)state;
+	mt_init_flags(&mt, MT_FLAGS_USE_RCU);
+	mtree_store_range(&mt, 5, 6, E('a'), GFP_KERNEL);
+	mtree_store_range(&mt, 7, 20, E('b'), GFP_KERNEL);
+	urcu_bp_read_lock();
+	assert_ptr_equal(mas_walk(&mas), E('a'));
+	mtree_store_range(&mt, 5, 12, E('a'), GFP_KERNEL); /* moves the boundary, in place */
+	assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('a')); /* at 7 */
+	assert_int_equal(mas.last, 12);
+	assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('b'));
+
+	mas_set(&mas, 20);
+	assert_ptr_equal(mas_walk(&mas), E('b'));
+	mtree_store_range(&mt, 9, 20, E('b'), GFP_KERNEL);
+	assert_ptr_equal(mas_prev(&mas, 0), E('b')); /* at 12 */
+	assert_int_equal(mas.index, 9);
+	assert_ptr_equal(mas_prev(&mas, 0), E('a'));
+	urcu_bp_read_unlock();
+	end(&mt);
+}
+
+/* When boundaries moved down under the cursor, the range that then lay in what it had seen was next. */
+static void a_step_does_not_return_to_what_was_seen(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 5, 5);
+
+	(void)state;
+	mt_init_flags(&mt, MT_FLAGS_USE_RCU);
+	mtree_store_range(&mt, 5, 9, E('a'), GFP_KERNEL);
+	mtree_store_range(&mt, 10, 19, E('b'), GFP_KERNEL);
+	mtree_store_range(&mt, 20, 29, E('c'), GFP_KERNEL);
+	urcu_bp_read_lock();
+	assert_ptr_equal(mas_walk(&mas), E('a'));
+	mtree_store_range(&mt, 7, 19, E('b'), GFP_KERNEL);
+	mtree_store_range(&mt, 9, 29, E('c'), GFP_KERNEL);
+	assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('c')); /* at 10 */
+	assert_int_equal(mas.last, 29);
+	urcu_bp_read_unlock();
+	end(&mt);
+}
+
+/* A search that had seen everything found the last index once more. */
+static void a_search_at_its_end_stays_there(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 0, 0);
+
+	(void)state;
+	mt_init_flags(&mt, MT_FLAGS_USE_RCU);
+	mtree_store_range(&mt, 0, ULONG_MAX, E('a'), GFP_KERNEL);
+	urcu_bp_read_lock();
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('a'));
+	mtree_store_range(&mt, 0, ULONG_MAX, E('b'), GFP_KERNEL);
+	mtree_erase(&mt, 5);
+	mtree_store(&mt, ULONG_MAX, E('c'), GFP_KERNEL);
+	assert_null(mas_find(&mas, ULONG_MAX));
+	urcu_bp_read_unlock();
+	end(&mt);
+}
+
+/* Index 0 was reported twice when the tree lost its nodes, or got some, between two steps. */
+static void index_zero_is_found_once(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 0, 0);
+
+	(void)state;
+	mt_init_flags(&mt, MT_FLAGS_USE_RCU);
+	mtree_store_range(&mt, 0, 2, E('a'), GFP_KERNEL);
+	mtree_store(&mt, 5, E('b'), GFP_KERNEL);
+	urcu_bp_read_lock();
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('a'));
+	mtree_store_range(&mt, 1, ULONG_MAX, NULL, GFP_KERNEL);
+	assert_ptr_not_equal(mas_find(&mas, ULONG_MAX), E('a')); /* but of the state before, maybe */
+
+	mas_set(&mas, 0);
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('a'));
+	mtree_store(&mt, 5, E('b'), GFP_KERNEL);
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('b'));
+
+	mtree_erase(&mt, 5);
+	mas_set(&mas, 9);
+	assert_ptr_equal(mas_find_rev(&mas, 0), E('a'));
+	mtree_store(&mt, 5, E('b'), GFP_KERNEL);
+	assert_null(mas_find_rev(&mas, 0));
+	urcu_bp_read_unlock();
+	end(&mt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_join_can_leave_a_lone_entry_at_zero),
+		cmocka_unit_test(a_step_goes_on_behind_what_was_seen),
+		cmocka_unit_test(a_step_does_not_return_to_what_was_seen),
+		cmocka_unit_test(a_search_at_its_end_stays_there),
+		cmocka_unit_test(index_zero_is_found_once),
 	};
 
 	return cmocka_run_group_tests_name("regress_tree", tests, NULL, NULL);

@@ -179,6 +179,24 @@ static void pause_goes_on_behind_reset_starts_again(void **state)
 	assert_ptr_equal(mas_find_rev(&mas, 0), E('a'));
 }
 
+/* What it stood on may be gone when it goes on, even if it goes nowhere at first. */
+static void a_paused_cursor_forgets_its_node(void **state)
+{
+	MA_STATE(mas, &mt, 0x40, 0x40);
+
+	(void)state;
+	assert_ptr_equal(mas_walk(&mas), E('c'));
+	mas_pause(&mas);
+	mtree_unlock(&mt);
+	assert_ptr_equal(mtree_erase(&mt, 0x10), E('a'));
+	assert_int_equal(mtree_store(&mt, 0x51, E('d'), GFP_KERNEL), 0);
+	mtree_lock(&mt);
+	assert_null(mas_next(&mas, 0x4f));
+	expect_place(&mas, 0x40, 0x4f, ma_overflow);
+	assert_ptr_equal(mas_prev(&mas, 0), E('c'));
+	expect_place(&mas, 0x40, 0x4f, ma_active);
+}
+
 static void for_each_sees_zero_entries(void **state)
 {
 	static const unsigned long firsts[] = { 0x10, 0x20, 0x40, 0x50 };
@@ -338,6 +356,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(next_and_prev_turn_at_the_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(limits_inside_a_range, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pause_goes_on_behind_reset_starts_again, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_paused_cursor_forgets_its_node, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(for_each_sees_zero_entries, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_empty_tree, set_up, tear_down),

@@ -60,6 +60,78 @@ static void every_call_gives_the_lock_back(void **state)
 	end(&copy);
 }
 
+static void *trylock_thread(void *lock)
+{
+	int error = pthread_mutex_trylock(lock);
+
+	if (!error)
+		pthread_mutex_unlock(lock);
+	return (void *)(intptr_t)error;
+}
+
+/* Whether this thread holds the tree's recursive lock once, neither more nor less often. */
+static void expect_held_once(struct maple_tree *mt)
+{
+	pthread_t thread;
+	void *error;
+
+	assert_int_equal(pthread_create(&thread, NULL, trylock_thread, &mt->ma_lock), 0);
+	pthread_join(thread, &error);
+	assert_int_equal((intptr_t)error, EBUSY);
+	mtree_unlock(mt);
+	assert_int_equal(pthread_create(&thread, NULL, trylock_thread, &mt->ma_lock), 0);
+	pthread_join(thread, &error);
+	assert_int_equal((intptr_t)error, 0);
+}
+
+static void init_recursive(struct maple_tree *mt)
+{
+	pthread_mutexattr_t recursive;
+
+	mt_init_flags(mt, MT_FLAGS_ALLOC_RANGE);
+	pthread_mutexattr_init(&recursive);
+	pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&mt->ma_lock, &recursive);
+	pthread_mutexattr_destroy(&recursive);
+}
+
+/* One that unlocked without having locked would take the caller's own lock away. */
+static void every_call_takes_the_lock_once(void **state)
+{
+	struct maple_tree mt, copy;
+	struct mt_area area = { .max = 99, .size = 2 };
+	unsigned long start, last, next = 0;
+
+	(void)state;
+	init_recursive(&mt);
+	init_recursive(&copy);
+#define EXPECT_BALANCE(call) \
+	do { \
+		mtree_lock(&mt); \
+		call; \
+		expect_held_once(&mt); \
+	} while (0)
+	EXPECT_BALANCE(mtree_store(&mt, 3, E('a'), GFP_KERNEL));
+	EXPECT_BALANCE(mtree_store_range(&mt, 5, 9, E('a'), GFP_KERNEL));
+	EXPECT_BALANCE(mtree_insert(&mt, 5, E('a'), GFP_KERNEL));
+	EXPECT_BALANCE(mtree_insert_range(&mt, 50, 59, E('a'), GFP_KERNEL));
+	EXPECT_BALANCE(mtree_alloc_range(&mt, &start, E('b'), 1, 0, 9, GFP_KERNEL));
+	EXPECT_BALANCE(mtree_alloc_rrange(&mt, &start, E('b'), 8, 0, 9, GFP_KERNEL));
+	EXPECT_BALANCE(mtree_alloc_cyclic(&mt, &start, E('b'), 0, 9, &next, GFP_KERNEL));
+	EXPECT_BALANCE(mtree_alloc_area(&mt, &area, E('b'), GFP_KERNEL));
+	EXPECT_BALANCE(mtree_fill_gap(&mt, 70, E('c'), &start, &last, GFP_KERNEL));
+	EXPECT_BALANCE(mtree_erase(&mt, 5));
+	EXPECT_BALANCE(mtree_erase(&mt, 5));
+	EXPECT_BALANCE(mt_set_in_rcu(&mt));
+	EXPECT_BALANCE(mt_clear_in_rcu(&mt));
+	mtree_lock(&copy);
+	EXPECT_BALANCE(mtree_dup(&mt, &copy, GFP_KERNEL));
+	expect_held_once(&copy);
+	EXPECT_BALANCE(mtree_destroy(&mt));
+#undef EXPECT_BALANCE
+	end(&copy);
+}
+
 static void reading_calls_work_under_the_lock(void **state)
 {
 	DEFINE_MTREE(mt);
@@ -235,6 +307,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_lock_excludes),
 		cmocka_unit_test(every_call_gives_the_lock_back),
+		cmocka_unit_test(every_call_takes_the_lock_once),
 		cmocka_unit_test(reading_calls_work_under_the_lock),
 		cmocka_unit_test(an_external_lock_is_the_users),
 		cmocka_unit_test(rcu_mode_is_switched_on_a_live_tree),

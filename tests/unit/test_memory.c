@@ -316,8 +316,12 @@ static void more_is_expected_than_memory_holds(void **state)
 	expect_no_leak(&mt);
 }
 
-/* Sanitizers do not go on without memory. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* Sanitizers, and valgrind, for which SLAB_SANITIZED is defined, do not go on without memory. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(SLAB_SANITIZED)
+#define MEMORY_RUNS_OUT
+#endif
+
+#ifdef MEMORY_RUNS_OUT
 static void the_default_allocator_runs_out(void **state)
 {
 	struct rlimit limit, none;
@@ -470,7 +474,7 @@ int main(void)
 		cmocka_unit_test_setup(nomem_leaves_an_external_lock_alone, set_up),
 		cmocka_unit_test_setup(more_is_expected_than_memory_holds, set_up),
 		cmocka_unit_test_setup(some_writes_take_no_memory, set_up),
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifdef MEMORY_RUNS_OUT
 		cmocka_unit_test(the_default_allocator_runs_out),
 #endif
 		cmocka_unit_test_setup(who_may_not_wait_gets_no_memory, set_up),

@@ -79,6 +79,31 @@ static void a_cursor_stands_on_what_it_wrote(void **state)
 	expect_place(&mas, 0x10, 0x17, ma_active);
 }
 
+/* The store leaves no node: what the cursor does next does not tell that it stood on one. */
+static void a_cursor_that_wrote_is_as_one_that_walked(void **state)
+{
+	struct maple_tree lone;
+	MA_STATE(wrote, &lone, 0, 0);
+	MA_STATE(walked, &lone, 0, 0);
+
+	(void)state;
+	mt_init(&lone);
+	mtree_store(&lone, 0, XA_ZERO_ENTRY, GFP_KERNEL); /* which takes a node */
+	mtree_lock(&lone);
+	assert_ptr_equal(mas_walk(&wrote), XA_ZERO_ENTRY);
+	assert_ptr_equal(mas_store(&wrote, E('a')), XA_ZERO_ENTRY);
+	assert_int_equal(mt_height(&lone), 0);
+	assert_ptr_equal(mas_walk(&walked), E('a'));
+	expect_place(&wrote, walked.index, walked.last, walked.status);
+	assert_null(mas_next(&wrote, 0));
+	assert_null(mas_next(&walked, 0));
+	expect_place(&wrote, walked.index, walked.last, walked.status);
+	assert_ptr_equal(mas_find_rev(&wrote, 0), mas_find_rev(&walked, 0));
+	expect_place(&wrote, walked.index, walked.last, walked.status);
+	mtree_unlock(&lone);
+	end(&lone);
+}
+
 static void a_found_range_may_be_narrowed_and_stored(void **state)
 {
 	MA_STATE(mas, &mt, 0, 0);
@@ -93,6 +118,23 @@ static void a_found_range_may_be_narrowed_and_stored(void **state)
 	mas.last = 0x3f; /* beyond the range */
 	assert_int_equal(mas_store_gfp(&mas, E('c'), GFP_KERNEL), 0);
 	expect("10-11:a 14-1f:a 20-3f:c");
+}
+
+/* Up means to the range that holds last + 1, also for a cursor that has erased before. */
+static void from_a_narrowed_range_the_rest_comes_next(void **state)
+{
+	MA_STATE(mas, &mt, 0x10, 0x1f);
+
+	(void)state;
+	assert_ptr_equal(mas_store(&mas, NULL), E('a'));
+	mas_set(&mas, 0x25);
+	assert_ptr_equal(mas_walk(&mas), E('b'));
+	__mas_set_range(&mas, 0x20, 0x23);
+	assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('b'));
+	expect_place(&mas, 0x20, 0x2f, ma_active);
+	__mas_set_range(&mas, 0x28, 0x2f);
+	assert_ptr_equal(mas_prev(&mas, 0), E('b'));
+	assert_null(mas_prev(&mas, 0));
 }
 
 static void erase_while_iterating(void **state)
@@ -216,6 +258,44 @@ static void bulk_mode_may_store_less_than_expected(void **state)
 	end(&bulk);
 }
 
+static void bulk_mode_may_expect_nothing(void **state)
+{
+	static const unsigned int flags[] = { 0, MT_FLAGS_USE_RCU, MT_FLAGS_ALLOC_RANGE };
+	struct maple_tree bulk;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(flags); i++) {
+		MA_STATE(mas, &bulk, 0, 0);
+
+		mt_init_flags(&bulk, flags[i]);
+		mtree_lock(&bulk);
+		assert_int_equal(mas_expected_entries(&mas, 0), 0);
+		mas_destroy(&mas);
+		mtree_unlock(&bulk);
+		end(&bulk);
+	}
+}
+
+/* What is reserved is memory that others cannot have meanwhile. */
+static void bulk_mode_reserves_not_much_more_than_it_takes(void **state)
+{
+	struct maple_tree bulk;
+	struct mt_statistics stats;
+	MA_STATE(mas, &bulk, 0, 0);
+	unsigned long count = 100000;
+
+	(void)state;
+	mt_init(&bulk);
+	fill(&bulk, 4, 3, 4, count);
+	mtree_lock(&bulk);
+	mt_get_statistics(&bulk, &stats);
+	assert_int_equal(mas_expected_entries(&mas, count), 0);
+	assert_in_range(mas.reserve_count, stats.nodes, 5 * stats.nodes / 2);
+	mas_destroy(&mas);
+	mtree_unlock(&bulk);
+	end(&bulk);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,7 +303,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_inverted_range_is_an_error, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_cursor_stands_on_what_it_wrote, set_up,
 						tear_down),
+		cmocka_unit_test(a_cursor_that_wrote_is_as_one_that_walked),
 		cmocka_unit_test_setup_teardown(a_found_range_may_be_narrowed_and_stored, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(from_a_narrowed_range_the_rest_comes_next, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(erase_while_iterating, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(store_while_iterating, set_up, tear_down),
@@ -232,6 +315,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(erase_reports_the_range, set_up, tear_down),
 		cmocka_unit_test(bulk_mode_loads_ascending_entries),
 		cmocka_unit_test(bulk_mode_may_store_less_than_expected),
+		cmocka_unit_test(bulk_mode_may_expect_nothing),
+		cmocka_unit_test(bulk_mode_reserves_not_much_more_than_it_takes),
 	};
 
 	return cmocka_run_group_tests_name("write", tests, NULL, NULL);

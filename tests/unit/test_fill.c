@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_fill.c - how full nodes are after splits and joins: what a tree costs, not what it holds.
+ */
+#include "fixture.h"
+
+#include "node.h"
+
+static struct maple_tree mt;
+
+/* A leaf with fewer slots in use is joined with a neighbour. */
+static const unsigned int least = (WIDE_SLOTS + 2) / 3;
+
+/* The number of slots in use of leaf @i of a tree of two levels. */
+static unsigned int leaf_slots(unsigned int i)
+{
+	enum node_kind kind = inner_kind(&mt);
+
+	assert_int_equal(mt_height(&mt), 2);
+	assert_true(i <= node_end(enode_node(mt.ma_root), kind));
+	return node_end(enode_node(slot_child(enode_node(mt.ma_root), kind, i)), KIND_LEAF) + 1;
+}
+
+static unsigned int leaves(void)
+{
+	return node_end(enode_node(mt.ma_root), inner_kind(&mt)) + 1;
+}
+
+static void erase(unsigned long index)
+{
+	assert_non_null(mtree_erase(&mt, index));
+}
+
+static void store(unsigned long first, unsigned long last)
+{
+	assert_int_equal(mtree_store_range(&mt, first, last, E('x'), GFP_KERNEL), 0);
+}
+
+/* A tree of @entries entries of 4 indexes from 0 on, loaded upwards: full leaves, then the rest. */
+static void begin(unsigned int flags, unsigned long entries)
+{
+	mt_init_flags(&mt, flags);
+	fill(&mt, 0, 4, 4, entries);
+}
+
+static void expect_leaves(unsigned int first, unsigned int second)
+{
+	assert_int_equal(leaves(), 2);
+	assert_int_equal(leaf_slots(0), first);
+	assert_int_equal(leaf_slots(1), second);
+}
+
+static unsigned long leaves_of_run(long stride)
+{
+	struct mt_statistics stats;
+	long i, start = stride > 0 ? 4 : 4000;
+
+	mt_init(&mt);
+	for (i = 0; i < 900; i++)
+		store((unsigned long)(start + stride * i), (unsigned long)(start + stride * i + 3));
+	mtree_lock(&mt);
+	mt_get_statistics(&mt, &stats);
+	mtree_unlock(&mt);
+	end(&mt);
+	assert_int_equal(stats.entries + stats.gaps, 902);
+	return stats.leaves;
+}
+
+static void a_run_fills_its_leaves(void **state)
+{
+	(void)state;
+	assert_in_range(leaves_of_run(4), 902 / WIDE_SLOTS, 902 / WIDE_SLOTS + 2);
+	assert_in_range(leaves_of_run(-4), 902 / WIDE_SLOTS, 902 / WIDE_SLOTS + 2);
+}
+
+static void other_splits_make_halves(unsigned int flags)
+{
+	unsigned long i;
+
+	for (i = 1; i < WIDE_SLOTS - 1; i++) {
+		begin(flags, WIDE_SLOTS - 1); /* and a gap: one full leaf */
+		assert_int_equal(mt_height(&mt), 1);
+		store(4 * i + 1, 4 * i + 2); /* one range becomes three */
+		expect_leaves((WIDE_SLOTS + 2) / 2, (WIDE_SLOTS + 2) / 2);
+		end(&mt);
+	}
+}
+
+/* Neither the first nor the last slot of a leaf between others is the end of a run. */
+static void splits_between_others_make_halves(unsigned int flags)
+{
+	unsigned long i;
+
+	for (i = WIDE_SLOTS; i < 2 * WIDE_SLOTS; i++) {
+		begin(flags, 3 * WIDE_SLOTS);
+		assert_int_equal(leaves(), 4);
+		store(4 * i + 1, 4 * i + 2);
+		assert_int_equal(leaves(), 5);
+		assert_int_equal(leaf_slots(0), WIDE_SLOTS);
+		assert_int_equal(leaf_slots(1), (WIDE_SLOTS + 2) / 2);
+		assert_int_equal(leaf_slots(2), (WIDE_SLOTS + 2) / 2);
+		assert_int_equal(leaf_slots(3), WIDE_SLOTS);
+		end(&mt);
+	}
+}
+
+/* A full leaf and one that loses slots: so long as it keeps a third, both stay as they are. */
+static void too_empty_a_leaf_is_joined(unsigned int flags)
+{
+	unsigned long last = 2 * WIDE_SLOTS - 2, i;
+
+	begin(flags, last + 1);
+	for (i = last; i > WIDE_SLOTS + least - 2; i--) {
+		expect_leaves(WIDE_SLOTS, (unsigned int)(i + 2 - WIDE_SLOTS));
+		erase(4 * i);
+	}
+	expect_leaves(WIDE_SLOTS, least);
+	erase(4 * i);
+	expect_leaves((WIDE_SLOTS + least) / 2, (WIDE_SLOTS + least - 1) / 2);
+	end(&mt);
+
+	begin(flags, last + 1);
+	erase(0); /* a gap in its place */
+	for (i = 1; i <= WIDE_SLOTS - least; i++) {
+		expect_leaves((unsigned int)(WIDE_SLOTS + 1 - i), WIDE_SLOTS);
+		erase(4 * i);
+	}
+	expect_leaves(least, WIDE_SLOTS);
+	erase(4 * i);
+	expect_leaves((WIDE_SLOTS + least) / 2, (WIDE_SLOTS + least - 1) / 2);
+	end(&mt);
+}
+
+static void two_leaves_that_fit_one_become_one(unsigned int flags)
+{
+	unsigned long i;
+
+	begin(flags, WIDE_SLOTS + least + 1);
+	for (i = 1; i <= least; i++)
+		erase(4 * i);
+	expect_leaves(WIDE_SLOTS - least + 1, least + 2);
+	for (i = WIDE_SLOTS + least; mt_height(&mt) == 2; i--)
+		erase(4 * i);
+	assert_int_equal(mt_height(&mt), 1);
+	assert_int_equal(node_end(enode_node(mt.ma_root), KIND_LEAF) + 1, WIDE_SLOTS);
+	end(&mt);
+}
+
+/* The end of a run is nearly empty, and no reason to move what lies before it. */
+static void what_does_not_shrink_is_left_alone(unsigned int flags)
+{
+	begin(flags, WIDE_SLOTS + 1);
+	expect_leaves(WIDE_SLOTS, 2);
+	store(4 * WIDE_SLOTS + 4, 4 * WIDE_SLOTS + 7);
+	expect_leaves(WIDE_SLOTS, 3);
+	store(4 * WIDE_SLOTS + 2, 4 * WIDE_SLOTS + 7); /* two ranges where two were */
+	expect_leaves(WIDE_SLOTS, 3);
+	store(4 * WIDE_SLOTS + 4, 4 * WIDE_SLOTS + 5);
+	expect_leaves(WIDE_SLOTS, 5);
+	end(&mt);
+}
+
+static void for_all_flags(void (*test)(unsigned int flags))
+{
+	unsigned int flags;
+
+	for (flags = 0; flags <= (MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU); flags++)
+		test(flags);
+}
+
+#define FOR_ALL_FLAGS(name) \
+	static void test_##name(void **state) \
+	{ \
+		(void)state; \
+		for_all_flags(name); \
+	}
+
+FOR_ALL_FLAGS(other_splits_make_halves)
+FOR_ALL_FLAGS(splits_between_others_make_halves)
+FOR_ALL_FLAGS(too_empty_a_leaf_is_joined)
+FOR_ALL_FLAGS(two_leaves_that_fit_one_become_one)
+FOR_ALL_FLAGS(what_does_not_shrink_is_left_alone)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_run_fills_its_leaves),
+		cmocka_unit_test(test_other_splits_make_halves),
+		cmocka_unit_test(test_splits_between_others_make_halves),
+		cmocka_unit_test(test_too_empty_a_leaf_is_joined),
+		cmocka_unit_test(test_two_leaves_that_fit_one_become_one),
+		cmocka_unit_test(test_what_does_not_shrink_is_left_alone),
+	};
+
+	return cmocka_run_group_tests_name("fill", tests, NULL, NULL);
+}

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_races.c - a read in RCU mode beside one write: the reader starts between any two stores of
+ * the writer, and before any of the reader's loads the writer goes on by some.
+ *
+ * Both run in one thread, the writer on a stack of its own; the library is compiled with races.h in
+ * front, which says where they may be switched. What a read may show is in docs/concurrency.md:
+ * each answer is of the tree before the write or after it. The orders in which another processor
+ * would see the stores are not what is tested here.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <cmocka.h>
+
+#include <mapletree/maple_tree.h>
+
+#define NODE 256
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- the content of a tree as a list ------------------------------------------------------ */
+
+struct range {
+	unsigned long first;
+	unsigned long last;
+	void *entry;
+};
+
+struct listing {
+	unsigned int ranges;
+	struct range range[64];
+};
+
+static void take(struct listing *l, struct maple_tree *mt)
+{
+	MA_STATE(mas, mt, 0, 0);
+
+	for (l->ranges = 0;;) {
+		void *entry = mas_walk(&mas);
+
+		assert_true(l->ranges < LENGTH(l->range));
+		l->range[l->ranges++] = (struct range){ mas.index, mas.last, entry };
+		if (mas.last == ULONG_MAX)
+			return;
+		mas_set(&mas, mas.last + 1);
+	}
+}
+
+static const struct range *range_at(const struct listing *l, unsigned long index)
+{
+	const struct range *r = l->range;
+
+	while (r->last < index)
+		r++;
+	return r;
+}
+
+/* The nearest range with an entry that holds @index or lies above (below) it, or NULL. */
+static const struct range *entry_from(const struct listing *l, unsigned long index, int step)
+{
+	const struct range *r = range_at(l, index);
+
+	while (!r->entry) {
+		if (r == (step > 0 ? &l->range[l->ranges - 1] : l->range))
+			return NULL;
+		r += step;
+	}
+	return r;
+}
+
+/* ---- memory: an arena that begins anew with each race; what is freed is poisoned ----------- */
+
+static unsigned char arena[64][NODE] __attribute__((aligned(NODE)));
+static unsigned int arena_used;
+
+static void *arena_alloc(void *ctx, size_t size, size_t align)
+{
+	(void)ctx;
+	assert_true(arena_used < LENGTH(arena) && size == NODE && align == NODE);
+	return arena[arena_used++];
+}
+
+static void arena_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	memset(block, 0xa5, size);
+}
+
+static const struct mt_allocator allocator = { arena_alloc, arena_free, NULL };
+
+/* No grace period passes during a race. */
+static void never_call(struct rcu_head *head, void (*func)(struct rcu_head *head))
+{
+	(void)head;
+	(void)func;
+}
+
+/* While the original is made nobody reads. And no other thread may come to the switches. */
+static void call_now(struct rcu_head *head, void (*func)(struct rcu_head *head))
+{
+	func(head);
+}
+
+static void nothing(void)
+{
+}
+
+static const struct mt_rcu racing = { never_call, nothing, nothing, nothing };
+static const struct mt_rcu alone = { call_now, nothing, nothing, nothing };
+
+/* ---- the race ------------------------------------------------------------------------------ */
+
+/*
+ * A write, of the value @value or of NULL (-1), in a tree of @count values, @width indexes each,
+ * from @base on, 4 apart.
+ */
+struct scenario {
+	unsigned long base;
+	unsigned long count;
+	unsigned long width;
+	unsigned long first;
+	unsigned long last;
+	long value;
+};
+
+/*
+ * When the two are switched: the writer has made @before stores when the reader starts; before the
+ * reader's load number @load it makes @burst more, and if @again so many each @again loads later.
+ */
+struct schedule {
+	unsigned long before;
+	unsigned long load;
+	unsigned long burst;
+	unsigned long again;
+};
+
+static struct {
+	const struct scenario *scenario;
+	struct maple_tree mt;
+	struct listing old;
+	struct listing new;
+	ucontext_t reader;
+	ucontext_t writer;
+	struct schedule schedule;
+	unsigned long stores_left; /* until the writer stops */
+	unsigned long stores;	   /* made so far */
+	unsigned long loads_left;  /* until it goes on */
+	bool writing;		   /* who runs */
+	bool armed;
+	bool met; /* load number @load was made */
+	bool done;
+} race;
+
+/* Lets the writer make @stores stores; it stops before the next one. */
+static void go_on(unsigned long stores)
+{
+	if (race.done)
+		return;
+	race.stores_left = stores;
+	race.writing = true;
+	swapcontext(&race.reader, &race.writer);
+	race.writing = false;
+}
+
+void race_store(void)
+{
+	if (!race.writing)
+		return;
+	while (!race.stores_left)
+		swapcontext(&race.writer, &race.reader);
+	race.stores_left--;
+	race.stores++;
+}
+
+void race_load(void)
+{
+	if (race.writing || !race.armed || race.loads_left--)
+		return;
+	race.met = true;
+	race.armed = race.schedule.again;
+	race.loads_left = race.schedule.again - 1;
+	go_on(race.schedule.burst);
+}
+
+static void change(struct maple_tree *mt)
+{
+	const struct scenario *s = race.scenario;
+	void *entry = s->value < 0 ? NULL : xa_mk_value((unsigned long)s->value);
+
+	assert_int_equal(mtree_store_range(mt, s->first, s->last, entry, GFP_KERNEL), 0);
+}
+
+static void writer_main(void)
+{
+	change(&race.mt);
+	race.done = true;
+}
+
+static void begin(struct maple_tree *original)
+{
+	static unsigned char stack[256 * 1024];
+
+	arena_used = 0;
+	mt_init_flags(&race.mt, original->ma_flags);
+	mt_set_allocator(&race.mt, &allocator);
+	mt_set_rcu_flavour(&race.mt, &racing);
+	assert_int_equal(mtree_dup(original, &race.mt, GFP_KERNEL), 0);
+	getcontext(&race.writer);
+	race.writer.uc_stack.ss_sp = stack;
+	race.writer.uc_stack.ss_size = sizeof(stack);
+	race.writer.uc_link = &race.reader;
+	makecontext(&race.writer, writer_main, 0);
+	race.done = race.met = false;
+	race.stores = 0;
+}
+
+/* ---- readers: each says what was wrong, or NULL ------------------------------------------- */
+
+typedef const char *(*reader)(unsigned long index);
+
+/* A cursor says that it stands on a node only if it does. */
+static bool is_whole(const struct ma_state *mas)
+{
+	return mas->status != ma_active || mas->node;
+}
+
+static bool same(const struct range *r, const struct ma_state *mas, const void *entry)
+{
+	return r ? r->entry == entry && r->first == mas->index && r->last == mas->last : !entry;
+}
+
+/* Whether the cursor stands on a range of @l; a gap may be shown in parts. */
+static bool stands_in(const struct listing *l, const struct ma_state *mas, const void *entry,
+		      unsigned long index)
+{
+	const struct range *r = range_at(l, index);
+
+	if (entry)
+		return same(r, mas, entry);
+	return !r->entry && mas->index <= index && index <= mas->last &&
+	       r->first <= mas->index && mas->last <= r->last;
+}
+
+static bool stands(const struct ma_state *mas, const void *entry, unsigned long index)
+{
+	return is_whole(mas) && (stands_in(&race.old, mas, entry, index) ||
+				 stands_in(&race.new, mas, entry, index));
+}
+
+static bool is_next(const struct ma_state *mas, const void *entry, unsigned long index, int step)
+{
+	return is_whole(mas) && (same(entry_from(&race.old, index, step), mas, entry) ||
+				 same(entry_from(&race.new, index, step), mas, entry));
+}
+
+static const char *load(unsigned long index)
+{
+	void *entry = mtree_load(&race.mt, index);
+
+	if (entry == range_at(&race.old, index)->entry ||
+	    entry == range_at(&race.new, index)->entry)
+		return NULL;
+	return "mtree_load() gives an entry of another state";
+}
+
+static const char *walk(unsigned long index)
+{
+	MA_STATE(mas, &race.mt, index, index);
+	void *entry = mas_walk(&mas);
+
+	return stands(&mas, entry, index) ? NULL : "mas_walk() shows a range of another state";
+}
+
+static const char *gap_around(unsigned long index)
+{
+	MA_STATE(mas, &race.mt, 0, 0);
+
+	if (mtree_gap_around(&race.mt, index, &mas.index, &mas.last))
+		return stands(&mas, NULL, index) ? NULL : "mtree_gap_around() shows another gap";
+	if (range_at(&race.old, index)->entry || range_at(&race.new, index)->entry)
+		return NULL;
+	return "mtree_gap_around() sees an entry where none is";
+}
+
+typedef void *(*step_call)(struct ma_state *, unsigned long limit);
+
+/* All entries from @index upwards; from those behind its range if the cursor @walks there first. */
+static const char *up(unsigned long index, step_call step, bool walks)
+{
+	MA_STATE(mas, &race.mt, index, index);
+	void *entry = walks ? mas_walk(&mas) : NULL;
+
+	if (walks && !stands(&mas, entry, index))
+		return "mas_walk() shows a range of another state";
+	if (walks)
+		index = mas.last + 1;
+	while (index || !walks) {
+		entry = step(&mas, ULONG_MAX);
+		if (!is_next(&mas, entry, index, 1))
+			return "an iteration upwards skips an entry or makes one up";
+		if (!entry || mas.last == ULONG_MAX)
+			return NULL;
+		index = mas.last + 1;
+	}
+	return step(&mas, ULONG_MAX) ? "mas_next() goes on behind the last index" : NULL;
+}
+
+static const char *down(unsigned long index, step_call step, bool walks)
+{
+	MA_STATE(mas, &race.mt, index, index);
+	void *entry = walks ? mas_walk(&mas) : NULL;
+
+	if (walks && !stands(&mas, entry, index))
+		return "mas_walk() shows a range of another state";
+	if (walks)
+		index = mas.index - 1;
+	while (index < ULONG_MAX || !walks) {
+		entry = step(&mas, 0);
+		if (!is_next(&mas, entry, index, -1))
+			return "an iteration downwards skips an entry or makes one up";
+		if (!entry || mas.index == 0)
+			return NULL;
+		index = mas.index - 1;
+	}
+	return step(&mas, 0) ? "mas_prev() goes on below 0" : NULL;
+}
+
+static const char *find(unsigned long index)
+{
+	return up(index, mas_find, false);
+}
+
+static const char *find_rev(unsigned long index)
+{
+	return down(index, mas_find_rev, false);
+}
+
+static const char *next(unsigned long index)
+{
+	return up(index, mas_next, true);
+}
+
+static const char *prev(unsigned long index)
+{
+	return down(index, mas_prev, true);
+}
+
+/* Whether an entry that the write leaves alone lies in @low .. @high. */
+static bool stays_in(unsigned long low, unsigned long high)
+{
+	unsigned int i;
+
+	for (i = 0; i < race.old.ranges; i++) {
+		const struct range *was = &race.old.range[i];
+		const struct range *is = range_at(&race.new, was->first);
+
+		if (was->entry && low <= was->first && was->last <= high &&
+		    is->entry == was->entry && is->first == was->first && is->last == was->last)
+			return true;
+	}
+	return false;
+}
+
+/* From a cursor that has not been anywhere: entries of one state or the other, none skipped. */
+static const char *next_of(unsigned long index)
+{
+	MA_STATE(mas, &race.mt, index, index);
+	void *entry = mas_next(&mas, ULONG_MAX);
+
+	if (index < ULONG_MAX && stays_in(index + 1, entry ? mas.index - 1 : ULONG_MAX))
+		return "mas_next() skips an entry";
+	if (entry && (mas.last <= index || !stands(&mas, entry, mas.index)))
+		return "mas_next() shows a range of another state";
+	return NULL;
+}
+
+static const char *prev_of(unsigned long index)
+{
+	MA_STATE(mas, &race.mt, index, index);
+	void *entry = mas_prev(&mas, 0);
+
+	if (index > 0 && stays_in(entry ? mas.last + 1 : 0, index - 1))
+		return "mas_prev() skips an entry";
+	if (entry && (mas.index >= index || !stands(&mas, entry, mas.index)))
+		return "mas_prev() shows a range of another state";
+	return NULL;
+}
+
+/* Nothing but gaps from @index on, before the write or after it. */
+static bool ends(unsigned long index, int step)
+{
+	return !entry_from(&race.old, index, step) || !entry_from(&race.new, index, step);
+}
+
+/* All ranges upwards, gaps too. */
+static const char *ranges_up(unsigned long index)
+{
+	MA_STATE(mas, &race.mt, index, index);
+	void *entry = mas_walk(&mas);
+
+	while (stands(&mas, entry, index)) {
+		if (mas.last == ULONG_MAX)
+			return NULL;
+		index = mas.last + 1;
+		entry = mas_next_range(&mas, ULONG_MAX);
+		if (!entry && mas.status == ma_none)
+			return ends(index, 1) ? NULL : "mas_next_range() misses an entry";
+	}
+	return "mas_next_range() shows a range of another state";
+}
+
+static const struct {
+	const char *name;
+	reader read;
+} readers[] = {
+	{ "load", load },
+	{ "walk", walk },
+	{ "find", find },
+	{ "find_rev", find_rev },
+	{ "next", next },
+	{ "prev", prev },
+	{ "next_of", next_of },
+	{ "prev_of", prev_of },
+	{ "ranges_up", ranges_up },
+	{ "gap_around", gap_around },
+};
+
+/* ---- all schedules ------------------------------------------------------------------------- */
+
+static void expect_listing(const struct listing *want)
+{
+	struct listing got;
+
+	take(&got, &race.mt);
+	assert_int_equal(got.ranges, want->ranges);
+	for (unsigned int i = 0; i < got.ranges; i++) {
+		assert_int_equal(got.range[i].first, want->range[i].first);
+		assert_int_equal(got.range[i].last, want->range[i].last);
+		assert_ptr_equal(got.range[i].entry, want->range[i].entry);
+	}
+	assert_true(mt_check(&race.mt, NULL));
+}
+
+/* Returns whether the reader came to the load at which the two were to be switched. */
+static bool run(struct maple_tree *original, unsigned int which, unsigned long index,
+		const struct schedule *schedule)
+{
+	const char *wrong;
+
+	begin(original);
+	race.schedule = *schedule;
+	go_on(schedule->before);
+	race.loads_left = schedule->load;
+	race.armed = true;
+	wrong = readers[which].read(index);
+	race.armed = false;
+	if (wrong)
+		fail_msg("%s: %s(%#lx) at load %lu, after %lu stores, then %lu again after %lu",
+			 wrong, readers[which].name, index, schedule->load, schedule->before,
+			 schedule->burst, schedule->again);
+	go_on(ULONG_MAX);
+	return race.met;
+}
+
+static void race_all(struct maple_tree *original, unsigned long stores, unsigned int which,
+		     unsigned long index)
+{
+	static const struct schedule bursts[] = {
+		{ .burst = 1 }, { .burst = 2 },		    { .burst = ULONG_MAX },
+		{ .burst = 1, .again = 1 }, { .burst = 1, .again = 3 },
+	};
+	struct schedule s;
+
+	for (size_t i = 0; i < LENGTH(bursts); i++) {
+		s = bursts[i];
+		for (s.before = 0; s.before < stores; s.before++)
+			for (s.load = 0; run(original, which, index, &s); s.load++)
+				;
+	}
+}
+
+static void race_scenario(const struct scenario *s, unsigned int flags)
+{
+	unsigned long points[] = { 0, s->first ? s->first - 1 : 0, s->first, s->last, s->last + 1 };
+	struct maple_tree original;
+
+	mt_init_flags(&original, flags | MT_FLAGS_USE_RCU);
+	mt_set_rcu_flavour(&original, &alone);
+	for (unsigned long i = 0; i < s->count; i++)
+		mtree_store_range(&original, s->base + 4 * i, s->base + 4 * i + s->width - 1,
+				  xa_mk_value(i), GFP_KERNEL);
+	race.scenario = s;
+	begin(&original);
+	take(&race.old, &race.mt);
+	go_on(ULONG_MAX);
+	take(&race.new, &race.mt);
+	assert_true(race.stores > 0);
+	for (unsigned int which = 0; which < LENGTH(readers); which++)
+		for (size_t i = 0; i < LENGTH(points); i++)
+			race_all(&original, race.stores, which, points[i]);
+	expect_listing(&race.new);
+	mtree_destroy(&original);
+}
+
+static void race_scenarios(const struct scenario *scenarios, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		race_scenario(&scenarios[i], 0);
+		race_scenario(&scenarios[i], MT_FLAGS_ALLOC_RANGE);
+	}
+}
+
+static void nodes_come_and_go(void **state)
+{
+	static const struct scenario scenarios[] = {
+		{ 0, 0, 0, 0, 0, 9 },	      /* an entry at 0 into an empty tree */
+		{ 0, 0, 0, 5, 9, 9 },	      /* a node for an empty tree */
+		{ 0, 0, 0, 0, ULONG_MAX, 9 }, /* one that is full */
+		{ 0, 1, 1, 0, 0, -1 },	      /* away with a lone entry at 0 */
+		{ 0, 1, 1, 0, 0, 9 },	      /* another */
+		{ 0, 1, 1, 3, 5, 9 },	      /* a node for a lone entry */
+		{ 0, 1, 1, 0, 5, 9 },
+		{ 0, 2, 1, 4, 4, -1 }, /* back to a lone entry */
+		{ 4, 1, 3, 4, 6, -1 }, /* the last entry goes */
+		{ 4, 12, 3, 0, ULONG_MAX, -1 },
+		{ 4, 12, 3, 0, ULONG_MAX, 9 },
+	};
+
+	(void)state;
+	race_scenarios(scenarios, LENGTH(scenarios));
+}
+
+static void words_of_a_leaf_change(void **state)
+{
+	static const struct scenario scenarios[] = {
+		{ 4, 2, 4, 4, 9, 0 },	       /* a boundary goes up */
+		{ 4, 2, 4, 6, 11, 1 },	       /* and down */
+		{ 4, 2, 4, 8, 11, 9 },	       /* another entry */
+		{ 4, 2, 4, 12, 13, 9 },	       /* one more behind the last */
+		{ 4, 2, 4, 14, 15, 9 },	       /* in the middle of the last gap */
+		{ 4, 2, 4, 12, ULONG_MAX, 9 }, /* all of it */
+		{ 4, 2, 4, 8, 11, -1 },	       /* the last entry goes */
+		{ 4, 1, 4, 8, 9, 9 },
+		{ 4, 2, 3, 8, 10, -1 },
+	};
+
+	(void)state;
+	race_scenarios(scenarios, LENGTH(scenarios));
+}
+
+static void nodes_are_replaced(void **state)
+{
+	static const struct scenario scenarios[] = {
+		{ 4, 12, 3, 9, 9, 9 },	   /* in the middle of a range */
+		{ 4, 12, 3, 7, 7, 9 },	   /* into a gap */
+		{ 4, 12, 3, 16, 18, -1 },  /* an entry between others goes */
+		{ 4, 12, 3, 4, 6, -1 },	   /* the first one */
+		{ 4, 12, 3, 48, 50, -1 },  /* the last one */
+		{ 4, 12, 3, 5, 40, -1 },   /* many */
+		{ 4, 12, 3, 9, 30, 9 },	   /* one for many */
+	};
+
+	(void)state;
+	race_scenarios(scenarios, LENGTH(scenarios));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nodes_come_and_go),
+		cmocka_unit_test(words_of_a_leaf_change),
+		cmocka_unit_test(nodes_are_replaced),
+	};
+
+	return cmocka_run_group_tests_name("races", tests, NULL, NULL);
+}
