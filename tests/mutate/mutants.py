@@ -19,28 +19,44 @@ NUMBER = re.compile(r'(?<![\w.])(0x[0-9a-fA-F]+|\d+)(?=[uUlL]*\b)')
 CONDITION = re.compile(r'\b(?:if|while) \(')
 STEP = re.compile(r'\+\+|--')
 NOT = re.compile(r'(?<![\w)])!(?=[\w(])')
+FUNCTION = re.compile(r'^\w[^\n;(]*?(?:LOOKUP\()?(\w+)\)?\([^;]*?\)\n\{', re.M)
 STATEMENT = re.compile(r'^\t+(?!return\b|break\b|goto\b|static\b|const\b|struct\b|enum\b|unsigned\b|'
                        r'void\b|bool\b|int\b|long\b|else\b|do\b|for\b|if\b|while\b|switch\b|case\b|'
                        r'default\b|MA_STATE\b|va_list\b|#)[^;{}]*;$')
 
 
 class Mutant:
-    """One change: @start to @end of the file's text become @new."""
+    """One change: @start to @end of the file's text become @new.
 
-    def __init__(self, file, text, start, end, new):
-        self.file, self.start, self.end, self.new = file, start, end, new
+    Its key names it as long as the function around it stays: the places where the same line is
+    changed in the same way are numbered within a function.
+    """
+
+    def __init__(self, file, function, text, start, end, new):
+        self.file, self.function = file, function
+        self.start, self.end, self.new = start, end, new
         self.line = text.count('\n', 0, start) + 1
         before = text[text.rfind('\n', 0, start) + 1:start].lstrip()
         until = text.find('\n', end)
         behind = text[end:until if until >= 0 else len(text)]
         self.old_line = ' '.join((before + text[start:end] + behind).split())
         self.new_line = ' '.join((before + new + behind).split())
+        self.key = f'{file}: {function}: {self.old_line}  ->  {self.new_line}'
 
     def apply(self, text):
         return text[:self.start] + self.new + text[self.end:]
 
     def __str__(self):
         return f'{self.file}:{self.line}: {self.old_line}  ->  {self.new_line}'
+
+
+def number_repeated(found):
+    """Makes the keys of one file's mutants differ."""
+    seen = {}
+    for mutant in sorted(found, key=lambda m: m.start):
+        seen[mutant.key] = seen.get(mutant.key, 0) + 1
+        if seen[mutant.key] > 1:
+            mutant.key += f'  #{seen[mutant.key]}'
 
 
 def blank(text):
@@ -89,9 +105,11 @@ def statements(code):
 def find(file, text):
     """All mutants of a file."""
     code = blank(text)
+    functions = [(m.start(), m.group(1)) for m in FUNCTION.finditer(code)]
 
     def make(start, end, new):
-        return Mutant(file, text, start, end, new)
+        around = [name for begin, name in functions if begin <= start]
+        return Mutant(file, around[-1] if around else '', text, start, end, new)
 
     found = []
     for m in OPERATOR.finditer(code):
@@ -114,4 +132,5 @@ def find(file, text):
             found.append(make(m.start(), m.end(), other))
     for start, end in statements(code):
         found.append(make(start, end, ';' + '\n' * text.count('\n', start, end)))
+    number_repeated(found)
     return found

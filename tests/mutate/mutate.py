@@ -6,15 +6,22 @@ how many of the broken ones the tests notice.
 usage: mutate.py BUILD [--count N] [--seed N] [--jobs N] [--minutes N] [--only FILE[:LINE]]
 
 A mutant is noticed if a suite fails, crashes or hangs. One that does not compile, or compiles to
-the same code, is none. The suites are those of "make check", shorter: see suites.py. Survivors
-that cannot be noticed are listed in equivalent.txt, each with the reason; they are not counted.
+the same code, is none: --count counts the others. The suites are those of "make check", shorter:
+see suites.py. Survivors that cannot be noticed are listed in equivalent.txt, each with the reason;
+they are not counted as either.
+
+Verdicts are kept in BUILD/verdicts.jsonl: a later run, of any seed, goes on where this one ended.
+They hold as long as the sources they were found with: all of them the core, survival the tests.
 """
 
 import argparse
+import hashlib
+import itertools
+import json
 import random
 import shutil
 import subprocess
-import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,11 +33,10 @@ FILES = ('plan.c build.c publish.c retire.c path.c gap.c walk.h walk.c iter.c lo
          'dup.c node.h search.h write.c check.c pool.c').split()
 HERE = Path(__file__).resolve().parent
 FLAGS = ['-O1']
-EQUIVALENT = 'equivalent'
 
 
 def known_equivalent():
-    """{'FILE: OLD  ->  NEW': reason}"""
+    """{a mutant's key: reason}"""
     known = {}
     for line in (HERE / 'equivalent.txt').read_text().splitlines():
         if line and not line.startswith('#'):
@@ -39,8 +45,36 @@ def known_equivalent():
     return known
 
 
-def key(mutant):
-    return f'{mutant.file}: {mutant.old_line}  ->  {mutant.new_line}'
+def digest(paths):
+    """One word for what stands in files."""
+    whole = hashlib.sha256()
+    for path in sorted(paths):
+        whole.update(path.name.encode() + b'\0' + path.read_bytes())
+    return whole.hexdigest()[:16]
+
+
+class Verdicts:
+    """What is known of mutants from this run and earlier ones.
+
+    A verdict is what noticed the mutant; '' if nothing did; None if it is no mutant at all.
+    """
+
+    def __init__(self, file, tests):
+        self.file, self.found = file, {}
+        self.core = digest([*suites.CORE.iterdir(), *suites.ROOT.glob('include/mapletree/m*.h')])
+        self.tests = digest(tests)
+        self.lock = threading.Lock()
+        for line in file.read_text().splitlines() if file.exists() else []:
+            old = json.loads(line)
+            if old['core'] == self.core and (old['verdict'] != '' or old['tests'] == self.tests):
+                self.found[old['key']] = old['verdict']
+
+    def add(self, mutant, verdict):
+        with self.lock:
+            self.found[mutant.key] = verdict
+            with self.file.open('a') as out:
+                print(json.dumps({'key': mutant.key, 'verdict': verdict, 'core': self.core,
+                                  'tests': self.tests}), file=out)
 
 
 class Workshop:
@@ -81,7 +115,7 @@ class Workshop:
         return differs
 
     def judge(self, mutant, folder):
-        """What noticed the mutant; '' if nothing did; None if it is no mutant at all."""
+        """The verdict on a mutant: see Verdicts."""
         shadow = folder / 'mapletree'
         shadow.mkdir(parents=True)
         for source in suites.CORE.iterdir():
@@ -106,12 +140,74 @@ class Workshop:
 
 def choose(args):
     found = [m for f in FILES for m in mutants.find(f, (suites.CORE / f).read_text())]
-    total = len(found)
     if args.only:
         file, _, line = args.only.partition(':')
         found = [m for m in found if m.file == file and (not line or m.line == int(line))]
     random.Random(args.seed).shuffle(found)
-    return found[:args.count], total
+    return found
+
+
+def judge_all(args, chosen, known, verdicts, build):
+    """Brings the verdicts to those of the first @args.count that are mutants."""
+    end = time.monotonic() + 60 * args.minutes
+    turns, lock = iter(chosen), threading.Lock()
+    real = 0
+
+    def next_unknown():
+        nonlocal real
+        with lock:
+            for mutant in turns if real < args.count and time.monotonic() < end else ():
+                if mutant.key not in known and mutant.key not in verdicts.found:
+                    return mutant
+                real += mutant.key in known or verdicts.found[mutant.key] is not None
+                if real >= args.count:
+                    break
+        return None
+
+    def work(number):
+        nonlocal real
+        folder = build / f'mutant-{number}'
+        while mutant := next_unknown():
+            shutil.rmtree(folder, ignore_errors=True)
+            verdict = shop.judge(mutant, folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            verdicts.add(mutant, verdict)
+            if verdict is not None:
+                with lock:
+                    real += 1
+                if args.verbose or not verdict:
+                    print(f'noticed by {verdict}: {mutant}' if verdict else f'survived: {mutant}',
+                          flush=True)
+
+    first = next_unknown()
+    if not first:
+        return
+    turns = itertools.chain([first], turns)
+    shop = Workshop(build)
+    with ThreadPoolExecutor(args.jobs) as pool:
+        list(pool.map(work, range(args.jobs)))
+
+
+def report(args, chosen, known, verdicts):
+    noticed, survived, equivalent = {}, [], 0
+    for mutant in chosen:
+        if sum(noticed.values()) + len(survived) + equivalent >= args.count:
+            break
+        verdict = verdicts.found.get(mutant.key)
+        if mutant.key in known:
+            equivalent += 1
+        elif verdict:
+            noticed[verdict] = noticed.get(verdict, 0) + 1
+        elif verdict == '':
+            survived.append(mutant)
+    for by, count in sorted(noticed.items(), key=lambda n: -n[1]):
+        print(f'{count:5} {by}')
+    for mutant in survived:
+        print(f'survived: {mutant.key}')
+    caught = sum(noticed.values())
+    share = 100 * caught / max(1, caught + len(survived))
+    print(f'{caught} noticed, {len(survived)} survived: {share:.1f}%; '
+          f'{equivalent} listed as equivalent')
 
 
 def main():
@@ -125,47 +221,14 @@ def main():
     parser.add_argument('--minutes', type=float, default=1e9, help='stop after these')
     args = parser.parse_args()
 
-    chosen, total = choose(args)
+    build = args.build.resolve()
+    build.mkdir(parents=True, exist_ok=True)
+    chosen = choose(args)
     known = known_equivalent()
-    end = time.monotonic() + 60 * args.minutes
-    print(f'mutate: {len(chosen)} of {total} mutants, seed {args.seed}', flush=True)
-    shop = Workshop(args.build.resolve())
-
-    def work(i):
-        mutant, folder = chosen[i], shop.build / f'mutant-{i}'
-        if time.monotonic() > end:
-            return mutant, None
-        if key(mutant) in known:
-            return mutant, EQUIVALENT
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
-            return mutant, shop.judge(mutant, folder)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    noticed, survived, equivalent = {}, [], 0
-    with ThreadPoolExecutor(args.jobs) as pool:
-        for mutant, verdict in pool.map(work, range(len(chosen))):
-            if verdict is None:
-                continue
-            if verdict is EQUIVALENT:
-                equivalent += 1
-                continue
-            if args.verbose and verdict:
-                print(f'noticed by {verdict}: {mutant}', flush=True)
-            if verdict:
-                noticed[verdict] = noticed.get(verdict, 0) + 1
-            else:
-                survived.append(mutant)
-                print(f'survived: {mutant}', flush=True)
-    for by, count in sorted(noticed.items(), key=lambda n: -n[1]):
-        print(f'{count:5} {by}')
-    caught = sum(noticed.values())
-    share = 100 * caught / max(1, caught + len(survived))
-    print(f'{caught} noticed, {len(survived)} survived: {share:.1f}%; '
-          f'{equivalent} listed as equivalent')
-    if share < 95:
-        sys.exit('mutate: fewer than 95% were noticed')
+    verdicts = Verdicts(build / 'verdicts.jsonl', suites.test_sources())
+    print(f'mutate: {args.count} of {len(chosen)} places, seed {args.seed}', flush=True)
+    judge_all(args, chosen, known, verdicts, build)
+    report(args, chosen, known, verdicts)
 
 
 if __name__ == '__main__':

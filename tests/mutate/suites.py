@@ -23,9 +23,12 @@ LIBRARIES = ['-lurcu-bp', '-lcmocka', '-lz', '-lpthread']
 SANITIZE = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
 SMALL = ['-DMT_TEST_SLOTS=4']
 YIELDS = ['-include', f'{TESTS}/torture/yield.h']
+RACES = ['-include', f'{TESTS}/unit/races.h']
 FLAVOURS = {
     'plain': [],
     'small': SMALL,
+    'races': RACES,
+    'races-small': RACES + SMALL,
     'watched': SMALL + ['-include', f'{TESTS}/exhaustive/observe.h'],
     'yields': YIELDS,
     'yields-small': YIELDS + SMALL,
@@ -46,11 +49,15 @@ class Suite:
 
 def all_suites(torture_seconds):
     """Cheapest first."""
-    unit = ['store', 'find', 'gaps', 'cursor', 'write', 'dup', 'rcu', 'check', 'debug']
+    unit = ['store', 'find', 'gaps', 'cursor', 'write', 'dup', 'rcu', 'check', 'debug',
+            'fill']
     waiting = ['lock', 'memory']
     files = lambda folder, names: [f'{folder}/{n}.c' for n in names.split()]
     fault = files('fault', 'main calls whole trees heap')
     model = files('model', 'main draw calls session compare oracle reading')
+    corpus = [*files('../fuzz', 'tree_fuzzer world compare calls areas trees cursors readers '
+                                'replay'),
+              *files('model', 'oracle reading'), 'fault/heap.c']
     torture = files('torture', 'main world readers writers quarantine yield')
     vectors = sorted((TESTS / 'conformance/vectors').glob('*.mtv.gz'))
     hurry = ['--tap', f'--duration={torture_seconds}']
@@ -62,7 +69,10 @@ def all_suites(torture_seconds):
         Suite('model', 'plain', model, ['--ops=60000', '--seed=7']),
         Suite('conformance', 'plain', files('conformance', 'main replay calls words'),
               ['-j', '1', *vectors]),
+        Suite('corpus', 'plain', corpus, [ROOT / 'fuzz/corpus/tree']),
+        Suite('corpus-small', 'small', corpus, [ROOT / 'fuzz/corpus/tree']),
         *(Suite(f'unit {n}', 'plain', [f'unit/test_{n}.c', 'unit/fixture.c']) for n in waiting),
+        *(Suite(f'unit {n}', n, ['unit/test_races.c']) for n in ['races', 'races-small']),
         Suite('exhaustive', 'watched', ['fault/heap.c', *files(
             'exhaustive', 'main states writes reads watch shape grace')], ['--tap']),
         Suite('fault', 'plain', fault),
@@ -73,6 +83,14 @@ def all_suites(torture_seconds):
           for n in ['store', 'find', 'write', 'cursor', 'gaps', 'memory']),
         Suite('sanitized model', 'sanitized', model, ['--ops=20000', '--seed=7']),
     ]
+
+
+def test_sources():
+    """All files that the suites are made of."""
+    sources = {s for suite in all_suites(0) for s in suite.sources}
+    folders = {s.parent for s in sources}
+    return {*sources, *(h for f in folders for h in f.glob('*.h')),
+            *TESTS.glob('conformance/vectors/*'), *ROOT.glob('fuzz/corpus/tree/*'), Path(__file__)}
 
 
 def check_call(command):
@@ -115,8 +133,8 @@ def program(build, suite):
 def build_program(build, suite):
     folder = build / suite.flavour
     check_call([*COMPILE, '-O1', *FLAVOURS[suite.flavour], f'-I{CORE}', f'-I{TESTS}/fault',
-                f'-I{TESTS}/model', f'-I{TESTS}/unit', *suite.sources, '-o', program(build, suite),
-                f'-L{folder}', '-ltree', *LIBRARIES])
+                f'-I{TESTS}/model', f'-I{TESTS}/unit', f'-I{ROOT}/fuzz', *suite.sources,
+                '-o', program(build, suite), f'-L{folder}', '-ltree', *LIBRARIES])
 
 
 def run(build, suite, library, cpu_limit, wall_limit):

@@ -146,6 +146,29 @@ static void no_write_keeps_blocks(void **state)
 	}
 }
 
+static void a_failed_reservation_gives_back_the_one_before(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 401, 401); /* in the last leaf, which has room */
+	long before;
+
+	(void)state;
+	begin(&mt);
+	fill(&mt, 4, 3, 4, 100);
+	before = blocks;
+	mtree_lock(&mt);
+	assert_int_equal(mas_preallocate(&mas, E('x'), GFP_KERNEL), 0);
+	assert_true(blocks > before);
+	blocks_max = blocks;
+	mas_set(&mas, 5); /* in one that splits */
+	assert_int_equal(mas_preallocate(&mas, E('x'), GFP_KERNEL), -ENOMEM);
+	assert_int_equal(blocks, before);
+	mas_destroy(&mas);
+	mtree_unlock(&mt);
+	mtree_destroy(&mt);
+	assert_int_equal(blocks, 0);
+}
+
 /* What a reader at a limit does when the leaf it stands on is not what it was. */
 static void a_reader_looks_again_at_a_changed_leaf(void **state)
 {
@@ -226,6 +249,7 @@ int main(void)
 		cmocka_unit_test(destroying_without_memory_waits_for_readers),
 		cmocka_unit_test(what_a_tree_uses_stays_while_nodes_wait),
 		cmocka_unit_test(no_write_keeps_blocks),
+		cmocka_unit_test(a_failed_reservation_gives_back_the_one_before),
 		cmocka_unit_test(a_reader_looks_again_at_a_changed_leaf),
 		cmocka_unit_test(every_store_to_a_leaf_raises_its_version),
 	};
