@@ -93,22 +93,31 @@ static unsigned int pick(const struct mt_area *want, struct window w, unsigned i
 	return want->fit == MT_FIT_LOWEST ? w.low + i : w.high - i;
 }
 
-static bool scan_leaf(const struct mt_area *want, struct place at, unsigned long *start)
+/*
+ * Searches the leaf from slot to slot. False: a slot did not go on where the one before ended, so
+ * the leaf changed meanwhile; under one version a boundary may have moved.
+ */
+static bool scan_leaf(const struct mt_area *want, struct place at, unsigned long *start,
+		      bool *found)
 {
 	struct mt_node *leaf = enode_node(at.enode);
-	struct window w = window_of(want, at);
-	unsigned int n;
+	unsigned long low = at.min < want->min ? want->min : at.min;
+	unsigned long high = at.max > want->max ? want->max : at.max;
+	bool up = want->fit == MT_FIT_LOWEST;
+	unsigned long index = up ? low : high;
+	unsigned int i = node_search(leaf, KIND_LEAF, index);
 
-	/* beside a writer high < low is possible; leaf_unchanged() will tell */
-	for (n = 0; w.low + n <= w.high; n++) {
-		unsigned int i = pick(want, w, n);
+	for (*found = false;; i += up ? 1u : -1u) {
+		unsigned long first = slot_first(leaf, i, at.min);
+		unsigned long last = slot_last(leaf, KIND_LEAF, i, at.max);
 
-		if (!slot_load(leaf, KIND_LEAF, i) &&
-		    fits(want, slot_first(leaf, i, at.min), slot_last(leaf, KIND_LEAF, i, at.max),
-			 start))
+		if (index < first || index > last || (i && !first)) /* 0: past the end by now */
+			return false;
+		*found = !slot_load(leaf, KIND_LEAF, i) && fits(want, first, last, start);
+		if (*found || (up ? last >= high : first <= low))
 			return true;
+		index = up ? last + 1 : first - 1;
 	}
-	return false;
 }
 
 static bool search_leaf(const struct mt_area *want, struct place at, unsigned long *start)
@@ -119,8 +128,7 @@ static bool search_leaf(const struct mt_area *want, struct place at, unsigned lo
 
 	do {
 		version = leaf_version(leaf);
-		found = scan_leaf(want, at, start);
-	} while (!leaf_unchanged(leaf, version));
+	} while (!scan_leaf(want, at, start, &found) || !leaf_unchanged(leaf, version));
 	return found;
 }
 

@@ -185,8 +185,8 @@ static void *prev(struct ma_state *mas, unsigned long min, bool gaps)
 	settle(mas);
 	if (mas->index <= min)
 		return end_at(mas, ma_underflow);
-	if (rootless(mas))
-		return rootless_at_0(mas, min);
+	if (rootless(mas)) /* since the cursor stood on a leaf: the gap above 0 comes first */
+		return gaps && on_leaf(mas) ? walk_to(mas, mas->index - 1) : rootless_at_0(mas, min);
 	if (!stands || was == ma_overflow) {
 		entry = stands ? walk_here(mas) : walk_to(mas, mas->index);
 		if (!mas->node)

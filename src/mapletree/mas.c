@@ -179,6 +179,7 @@ int mas_expected_entries(struct ma_state *mas, unsigned long count)
 {
 	struct pool_list reserve = take_reserve(mas);
 	unsigned long ranges = count > ULONG_MAX / 4 ? ULONG_MAX / 2 : 2 * count + 1;
+	unsigned long copied = mt_in_rcu(mas->tree) ? 2 * MAPLE_HEIGHT_MAX : 0; /* a store */
 	unsigned long nodes = 0;
 	unsigned int slots = WIDE_SLOTS;
 
@@ -188,9 +189,8 @@ int mas_expected_entries(struct ma_state *mas, unsigned long count)
 		slots = kind_slots(inner_kind(mas->tree));
 	} while (ranges > 1);
 	nodes = 2 * nodes + 3 * MAPLE_HEIGHT_MAX;
-	if (mt_in_rcu(mas->tree))
-		nodes += count * 2 * MAPLE_HEIGHT_MAX;
-	if (nodes > UINT_MAX || !pool_grow(mas->tree->ma_alloc, &reserve, (unsigned int)nodes)) {
+	if (nodes > UINT_MAX || (copied && count > (UINT_MAX - nodes) / copied) ||
+	    !pool_grow(mas->tree->ma_alloc, &reserve, (unsigned int)(nodes + count * copied))) {
 		keep_reserve(mas, &reserve);
 		return fail(mas, -ENOMEM);
 	}

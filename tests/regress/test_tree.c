@@ -4,6 +4,7 @@
  */
 #include "fixture.h"
 
+#include <errno.h>
 #include <urcu-bp.h>
 
 /* A leaf that became too empty was joined with the leaf before it, and the result, a lone entry at
@@ -124,6 +125,23 @@ static void index_zero_is_found_once(void **state)
 	end(&mt);
 }
 
+#if ULONG_MAX > 0xffffffff
+/* The number of nodes to reserve ran over its word, and hardly any were reserved. */
+static void more_stores_are_expected_than_can_be_counted(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 0, 0);
+
+	(void)state;
+	mt_init_flags(&mt, MT_FLAGS_USE_RCU);
+	mtree_lock(&mt);
+	assert_int_equal(mas_expected_entries(&mas, 296253919813322562), -ENOMEM);
+	mas_destroy(&mas);
+	mtree_unlock(&mt);
+	end(&mt);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +150,9 @@ int main(void)
 		cmocka_unit_test(a_step_does_not_return_to_what_was_seen),
 		cmocka_unit_test(a_search_at_its_end_stays_there),
 		cmocka_unit_test(index_zero_is_found_once),
+#if ULONG_MAX > 0xffffffff
+		cmocka_unit_test(more_stores_are_expected_than_can_be_counted),
+#endif
 	};
 
 	return cmocka_run_group_tests_name("regress_tree", tests, NULL, NULL);

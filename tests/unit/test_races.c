@@ -74,6 +74,16 @@ static const struct range *entry_from(const struct listing *l, unsigned long ind
 	return r;
 }
 
+static bool fits(const struct listing *l, unsigned long size)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->ranges; i++)
+		if (!l->range[i].entry && l->range[i].last - l->range[i].first >= size - 1)
+			return true;
+	return false;
+}
+
 /* ---- memory: an arena that begins anew with each race; what is freed is poisoned ----------- */
 
 static unsigned char arena[64][NODE] __attribute__((aligned(NODE)));
@@ -415,6 +425,50 @@ static const char *ranges_up(unsigned long index)
 	return "mas_next_range() shows a range of another state";
 }
 
+static const char *ranges_down(unsigned long index)
+{
+	MA_STATE(mas, &race.mt, index, index);
+	void *entry = mas_walk(&mas);
+
+	while (stands(&mas, entry, index)) {
+		if (mas.index == 0)
+			return NULL;
+		index = mas.index - 1;
+		entry = mas_prev_range(&mas, 0);
+	}
+	return "mas_prev_range() shows a range of another state";
+}
+
+static bool is_free(const struct listing *l, unsigned long first, unsigned long last)
+{
+	const struct range *r = range_at(l, first);
+
+	return !r->entry && last <= r->last;
+}
+
+/* A place of @size indexes: advice, but free before the write or after it. */
+static const char *area(unsigned long size)
+{
+	int highest;
+
+	if (!(race.mt.ma_flags & MT_FLAGS_ALLOC_RANGE) || !size)
+		return NULL;
+	for (highest = 0; highest < 2; highest++) {
+		MA_STATE(mas, &race.mt, 0, 0);
+		int error = highest ? mas_empty_area_rev(&mas, 0, ULONG_MAX, size)
+				    : mas_empty_area(&mas, 0, ULONG_MAX, size);
+
+		if (error && fits(&race.old, size) && fits(&race.new, size))
+			return "a search finds no place, though there always is one";
+		if (!error && mas.last - mas.index != size - 1)
+			return "a search finds a place of another size";
+		if (!error && !is_free(&race.old, mas.index, mas.last) &&
+		    !is_free(&race.new, mas.index, mas.last))
+			return "a search finds a place that was never free";
+	}
+	return NULL;
+}
+
 static const struct {
 	const char *name;
 	reader read;
@@ -428,6 +482,8 @@ static const struct {
 	{ "next_of", next_of },
 	{ "prev_of", prev_of },
 	{ "ranges_up", ranges_up },
+	{ "ranges_down", ranges_down },
+	{ "area", area },
 	{ "gap_around", gap_around },
 };
 
