@@ -26,6 +26,7 @@
 #define TAIL    7
 #define GAPS    8
 #define REUSE   9
+#define SHIFT   10
 
 #define INDEXES 5
 #define MAX     4

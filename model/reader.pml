@@ -189,6 +189,7 @@ inline walk_to()
 inline check_range()
 {
 	d_step {
+		assert(first <= last);
 		good = false;
 		for (s : 0 .. states - 1) {
 			k = first;
@@ -288,7 +289,11 @@ inline iterate()
 	   :: leaf && last < max ->
 		offset++;
 		read_range();
+#ifdef FAULT_NO_CONTINUITY
 		stay = good
+#else
+		stay = good && first == index && last >= first
+#endif
 	   :: else
 	   fi
 	od;

@@ -46,7 +46,7 @@ verify()
 	echo "$verdict  $name: $states states${why:+; noticed: $why}"
 }
 
-for scenario in VALUE GROW ROOT SLOT SUBTREE PIVOT TAIL GAPS REUSE; do
+for scenario in VALUE GROW ROOT SLOT SUBTREE PIVOT TAIL SHIFT GAPS REUSE; do
 	verify 0 "$scenario" -DSCENARIO=$scenario
 	[ $scenario = GAPS ] || verify 0 "$scenario, iteration" -DSCENARIO=$scenario -DITERATE
 done
@@ -78,6 +78,13 @@ NO_FENCE PIVOT
 NO_FENCE TAIL
 FILL_BEFORE_DIVIDE TAIL
 JOIN_BEFORE_CLEAR TAIL
+NO_VERSION SHIFT
+NO_VERSION_CHECK SHIFT
+NO_FENCE SHIFT
+PIVOT_BEFORE_SLOT SHIFT
+FILL_BEFORE_DIVIDE SHIFT
+JOIN_BEFORE_CLEAR SHIFT
+NO_CONTINUITY SHIFT -DITERATE
 TRUST_GAP GAPS
 END
 echo "$passed passed, $failed failed"

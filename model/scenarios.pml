@@ -33,6 +33,10 @@ inline begin()
 	begin_leaf(0, 0, MAX, 1, 0, 0, 1);
 	start[0] = LEAF(0);
 	content[0] = 1;
+#elif SCENARIO == SHIFT
+	begin_leaf(0, 0, 3, 1, 0, 2, 2);
+	start[0] = LEAF(0);
+	content[0] = 1; content[4] = 2;
 #elif SCENARIO == SUBTREE
 	begin_leaf(0, 0, MAX, 1, 0, 0, 0);
 	begin_leaf(1, MAX, MAX, 2, 0, 0, 0);
@@ -191,6 +195,48 @@ inline write_tail()
 	put(SLT(0, 1), 6, PUBLISH)
 }
 
+/* One word of a live leaf whose last slot is `end`. */
+inline store_word(version, end, cell, value)
+{
+	raise_version(0, version, end);
+	put(cell, value, PUBLISH)
+}
+
+/*
+ * PUBLISH_SHIFT: an entry comes into a gap in the middle of a leaf, the slots behind it moving up;
+ * goes, and they move down again. On the way slots cover nothing: their pivot is the one before.
+ */
+inline write_shift()
+{
+	state(1, 5, 0, 0, 2);
+#ifdef FAULT_PIVOT_BEFORE_SLOT
+	store_word(1, 3, PIV(0, 2), 3);
+	store_word(2, 3, SLT(0, 3), 2);
+#else
+	store_word(1, 3, SLT(0, 3), 2);
+	store_word(2, 3, PIV(0, 2), 3);
+#endif
+	store_word(3, 3, SLT(0, 2), 0);
+#ifdef FAULT_FILL_BEFORE_DIVIDE
+	store_word(4, 3, SLT(0, 1), 5);
+	store_word(5, 3, PIV(0, 1), 1);
+#else
+	store_word(4, 3, PIV(0, 1), 1);
+	store_word(5, 3, SLT(0, 1), 5);
+#endif
+	state(1, 0, 0, 0, 2);
+#ifdef FAULT_JOIN_BEFORE_CLEAR
+	store_word(6, 3, PIV(0, 1), 3);
+	store_word(7, 3, SLT(0, 1), 0);
+#else
+	store_word(6, 3, SLT(0, 1), 0);
+	store_word(7, 3, PIV(0, 1), 3);
+#endif
+	store_word(8, 3, SLT(0, 2), 2);
+	store_word(9, 2, PIV(0, 2), MAX);
+	store_word(10, 2, SLT(0, 3), 0)
+}
+
 /* Gap words follow a write with relaxed stores; they guide a search and decide nothing. */
 inline write_gaps()
 {
@@ -244,6 +290,8 @@ active proctype writer()
 	write_pivot()
 #elif SCENARIO == TAIL
 	write_tail()
+#elif SCENARIO == SHIFT
+	write_shift()
 #elif SCENARIO == GAPS
 	write_gaps()
 #else

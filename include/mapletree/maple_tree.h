@@ -167,6 +167,22 @@ struct mt_rcu {
 
 struct mt_retire_batch;
 
+/* Levels of a tree whose nodes a writer remembers. */
+#define MT_WAY_LEVELS 8
+
+/*
+ * struct mt_way - where the last write of a tree went, so that the next one near it need not walk.
+ * @step:   the nodes on the way, from the leaf (0) up, each with the slot taken in its low byte.
+ * @min, @max: what the leaf covers.
+ * @height: of the tree; the steps of levels below it are valid. min > max: nothing is remembered.
+ */
+struct mt_way {
+	unsigned long step[MT_WAY_LEVELS];
+	unsigned long min;
+	unsigned long max;
+	unsigned int height;
+};
+
 /*
  * struct maple_tree - a tree; initialise it before use with one of the ways below.
  * @ma_root:    NULL, a lone entry at index 0, or a tagged node; written under the lock with
@@ -176,6 +192,7 @@ struct mt_retire_batch;
  * @ma_rcu:     the flavour of RCU, NULL for liburcu-bp; set while the tree is empty.
  * @ma_retired: nodes that wait to be handed to a grace period; lock held.
  * @ma_lock:    covers every change.
+ * @ma_way:     the last write's way down; lock held.
  */
 struct maple_tree {
 	void *ma_root;
@@ -184,6 +201,7 @@ struct maple_tree {
 	const struct mt_rcu *ma_rcu;
 	struct mt_retire_batch *ma_retired;
 	pthread_mutex_t ma_lock;
+	struct mt_way ma_way;
 };
 
 /*
@@ -191,7 +209,7 @@ struct maple_tree {
  * @flags; the same with a lock of the user's; a definition without flags. No memory is taken.
  */
 #define MTREE_INIT(name, flags) \
-	{ NULL, (flags), NULL, NULL, NULL, PTHREAD_MUTEX_INITIALIZER }
+	{ NULL, (flags), NULL, NULL, NULL, PTHREAD_MUTEX_INITIALIZER, { { 0 }, 1, 0, 0 } }
 /* The lock is only named, never used: changing the tree under it is the user's duty. */
 #define MTREE_INIT_EXT(name, flags, lock) MTREE_INIT(name, (flags) | MT_FLAGS_LOCK_EXTERN)
 #define DEFINE_MTREE(name) struct maple_tree name = MTREE_INIT(name, 0)
@@ -281,6 +299,16 @@ MT_PUBLIC void mt_clear_in_rcu(struct maple_tree *mt);
  * waits for nobody.
  */
 MT_PUBLIC void *mtree_load(struct maple_tree *mt, unsigned long index);
+
+/*
+ * mtree_load_many - @entries[i] becomes what mtree_load(@mt, @keys[i]) returns, for @count indexes
+ * in any order, repeated ones too. Much quicker than one by one where the tree is larger than the
+ * cache: the lookups go down together, and their misses overlap. Takes the read side, once for
+ * all; not a snapshot: each answer is of its own moment during the call. Waits for nobody; may
+ * run wherever mtree_load() may. The arrays are the caller's; @keys and @entries do not overlap.
+ */
+MT_PUBLIC void mtree_load_many(struct maple_tree *mt, const unsigned long *keys, void **entries,
+			       size_t count);
 
 /*
  * mtree_store, mtree_store_range - put @entry over [@first, @last], whatever was there; NULL
@@ -437,6 +465,10 @@ struct mt_node;
  * @status:  where the cursor stands. May be set by hand to ma_start.
  * @offset:  the slot of index in @node; @end: the last slot in use. offset <= end.
  * @gap_written: the last call wrote NULL, and [index, last] may be a part of the gap.
+ * @parent:  for steps from leaf to leaf: a node above leaves, NULL if none is known.
+ * @parent_min, @parent_max: what it covers; @parent_end: its last slot in use.
+ * @parent_offset: the slot of @node in it or, if it is the next (previous) one already, the slot
+ *           before (behind) the one to go to; modulo 256.
  */
 struct ma_state {
 	unsigned long index;
@@ -453,6 +485,11 @@ struct ma_state {
 	unsigned char offset;
 	unsigned char end;
 	bool gap_written;
+	unsigned char parent_offset;
+	unsigned char parent_end;
+	struct maple_enode *parent;
+	unsigned long parent_min;
+	unsigned long parent_max;
 };
 
 /* MA_ERROR - what a failed cursor's @node is: the negative errno @err as an internal entry. */
@@ -461,7 +498,8 @@ struct ma_state {
 /* MA_STATE - define a cursor @name of @mt at [@first, @lst], not yet walked. Holds no memory. */
 #define MA_STATE(name, mt, first, lst) \
 	struct ma_state name = { (unsigned long)(first), (unsigned long)(lst), (mt), NULL, 0, \
-				 ULONG_MAX, 0, NULL, 0, 0, ma_start, 0, 0, false }
+				 ULONG_MAX, 0, NULL, 0, 0, ma_start, 0, 0, false, 0, 0, NULL, 0, \
+				 ULONG_MAX }
 
 /* mas_lock and so on - the lock of the cursor's tree. */
 #define mas_lock(mas)                      mtree_lock((mas)->tree)

@@ -3,7 +3,9 @@
  * dup.c - copy a tree node by node.
  *
  * A node holds no pointer upwards and no length that depends on its place, so a copy of its
- * bytes with the children exchanged is a node of the new tree.
+ * bytes with the children exchanged is a node of the new tree. Nodes are copied depth first, the
+ * order of a later walk; while the leaves below one node are copied, those below the next one are
+ * asked for.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,6 +13,48 @@
 #include "pool.h"
 #include "publish.h"
 #include "retire.h"
+
+#define LINE_BYTES 64
+
+static void prefetch_node(const struct maple_enode *enode)
+{
+	const unsigned char *bytes = enode_node(enode)->bytes;
+	unsigned int at;
+
+	for (at = 0; at < NODE_BYTES; at += LINE_BYTES)
+		__builtin_prefetch(&bytes[at]);
+}
+
+/* @count blocks, or none and false. */
+static bool alloc_many(const struct mt_allocator *alloc, struct mt_node **block,
+		       unsigned int count)
+{
+	unsigned int i;
+
+	if (!alloc && slab_alloc_many(block, count))
+		return true;
+	for (i = count; i-- > 0;) {
+		block[i] = pool_alloc(alloc);
+		if (block[i])
+			continue;
+		while (++i < count)
+			pool_free(alloc, block[i]);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * By the C library, which knows how wide this processor can store: of a size it sees the compiler
+ * makes moves of 16 bytes, which take half as long again.
+ */
+static inline void copy_bytes(struct mt_node *copy, const struct mt_node *node)
+{
+	size_t bytes = sizeof(*node);
+
+	__asm__("" : "+r"(bytes));
+	memcpy(copy, node, bytes);
+}
 
 /* Frees a copy of which only the first @children children have been copied. */
 static void drop_partial(const struct mt_allocator *alloc, struct mt_node *copy,
@@ -21,21 +65,51 @@ static void drop_partial(const struct mt_allocator *alloc, struct mt_node *copy,
 	pool_free(alloc, copy);
 }
 
-static struct maple_enode *copy_subtree(const struct mt_allocator *alloc,
-					struct maple_enode *enode)
+/*
+ * Exchanges the leaves that @copy shares with @node, its source. @ahead: the source of the node
+ * after it, or NULL. False: not enough memory, nothing is exchanged.
+ */
+static bool copy_leaves(const struct mt_allocator *alloc, struct mt_node *copy,
+			struct mt_node *node, enum node_kind kind, struct maple_enode *ahead)
+{
+	void **next = ahead ? node_slots(enode_node(ahead), kind) : NULL;
+	void **from = node_slots(node, kind), **to = node_slots(copy, kind);
+	unsigned int i, count = node_end(node, kind) + 1;
+	struct mt_node *leaf[WIDE_SLOTS];
+
+	if (!alloc_many(alloc, leaf, count))
+		return false;
+	for (i = 0; i < count; i++) {
+		if (next && next[i])
+			prefetch_node(next[i]);
+		copy_bytes(leaf[count - 1 - i], enode_node(from[i]));
+		to[i] = enode_make(leaf[count - 1 - i], KIND_LEAF);
+	}
+	return true;
+}
+
+/* Copies the inner node @enode and all below it. */
+static struct maple_enode *copy_inner(const struct mt_allocator *alloc, struct maple_enode *enode,
+				      struct maple_enode *ahead)
 {
 	enum node_kind kind = enode_kind(enode);
-	struct mt_node *copy = pool_alloc(alloc);
-	unsigned int i, end;
+	struct mt_node *node = enode_node(enode), *copy = pool_alloc(alloc);
+	void **from = node_slots(node, kind);
+	unsigned int i, end = node_end(node, kind);
 
 	if (!copy)
 		return NULL;
-	memcpy(copy, enode_node(enode), sizeof(*copy));
-	if (kind == KIND_LEAF)
-		return enode_make(copy, kind);
-	end = node_end(copy, kind);
+	copy_bytes(copy, node);
+	if (enode_kind(from[0]) == KIND_LEAF) {
+		if (copy_leaves(alloc, copy, node, kind, ahead))
+			return enode_make(copy, kind);
+		pool_free(alloc, copy);
+		return NULL;
+	}
+	for (i = 0; i <= end; i++)
+		prefetch_node(from[i]);
 	for (i = 0; i <= end; i++) {
-		struct maple_enode *child = copy_subtree(alloc, slot_child(copy, kind, i));
+		struct maple_enode *child = copy_inner(alloc, from[i], i < end ? from[i + 1] : NULL);
 
 		if (!child) {
 			drop_partial(alloc, copy, kind, i);
@@ -46,6 +120,19 @@ static struct maple_enode *copy_subtree(const struct mt_allocator *alloc,
 	return enode_make(copy, kind);
 }
 
+static struct maple_enode *copy_tree(const struct mt_allocator *alloc, struct maple_enode *root)
+{
+	struct mt_node *leaf;
+
+	if (enode_kind(root) != KIND_LEAF)
+		return copy_inner(alloc, root, NULL);
+	leaf = pool_alloc(alloc);
+	if (!leaf)
+		return NULL;
+	copy_bytes(leaf, enode_node(root));
+	return enode_make(leaf, KIND_LEAF);
+}
+
 int __mt_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp)
 {
 	const unsigned int volatile_flags = MT_FLAGS_HEIGHT_MASK | MT_FLAGS_ALLOC_WRAPPED;
@@ -54,7 +141,7 @@ int __mt_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp)
 	if (!mtree_empty(new_tree) || ((mt->ma_flags ^ new_tree->ma_flags) & ~volatile_flags))
 		return -EINVAL;
 	if (root_is_node(root)) {
-		root = gfp & __GFP_DIRECT_RECLAIM ? copy_subtree(new_tree->ma_alloc, root) : NULL;
+		root = gfp & __GFP_DIRECT_RECLAIM ? copy_tree(new_tree->ma_alloc, root) : NULL;
 		if (!root)
 			return -ENOMEM;
 	}

@@ -12,15 +12,30 @@ unsigned long gap_widest(struct mt_node *node, enum node_kind kind, unsigned lon
 			 unsigned long max);
 
 /*
- * gap_update_path - after the node at @step of @path changed: bring the gaps above it up to date,
- * as far as they change. Lock held; gap-tracking trees only.
+ * gap_may_change - whether a node's widest gap, @widest so far, may be another one after one of
+ * those it is the widest of went from @was to @now: either can be 0, for none.
  */
-void gap_update_path(struct mt_path *path, unsigned int step);
+static inline bool gap_may_change(unsigned long widest, unsigned long was, unsigned long now)
+{
+	return now > widest || (was >= widest && now != was);
+}
+
+/*
+ * gap_update_steps - after the node at @step of a way down changed: bring the gaps above it up to
+ * date, as far as they change. Those were right before. @left: from the root to the node, at least.
+ * gap_update_path - the same for the left side of @path. Lock held; gap-tracking trees only.
+ */
+void gap_update_steps(const struct mt_step *left, unsigned int step);
+
+static inline void gap_update_path(struct mt_path *path, unsigned int step)
+{
+	gap_update_steps(path->left, step);
+}
 
 /*
  * gap_find - set *@start to the lowest or highest place for @want, whose members are sound:
- * size > 0, min <= max, align a power of two. False: no room. Lock or read side; beside a writer
- * the answer may be a moment old.
+ * size > 0, min <= max, align 0 or a power of two. False: no room. Lock or read side; beside a
+ * writer the answer may be a moment old.
  */
 bool gap_find(const struct maple_tree *mt, const struct mt_area *want, unsigned long *start);
 

@@ -103,37 +103,117 @@ static void *step_down(struct ma_state *mas, unsigned long min, bool gaps)
 	return entry;
 }
 
-/*
- * The common case of going up: the next entry is in the same leaf and below the limit. NULL: it is
- * not, or the leaf has changed, and the cursor is where it was.
- */
-static inline void *next_in_leaf(struct ma_state *mas, unsigned long max)
-{
-	struct mt_node *leaf = enode_node(mas->node);
-	unsigned int offset = mas->offset;
-	unsigned long below = mas->last;
-	unsigned long last;
-	void *entry;
+/* ---- short cuts ------------------------------------------------------------------------- */
 
-	if (mas->status != ma_active || !mas->node)
-		return NULL;
-	do {
-		if (offset == WIDE_SLOTS - 1 || below >= max || below >= mas->max)
-			return NULL;
-		if (pivot_load(leaf, offset) != below)
-			return NULL;
-		entry = slot_load(leaf, KIND_LEAF, ++offset);
-		last = slot_last(leaf, KIND_LEAF, offset, mas->max);
-		if (entry)
-			break;
-		below = last;
-	} while (true);
-	if (!leaf_unchanged(leaf, mas->version))
+#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+/* Not inlined into the quick way, which would save registers for it. */
+#define APART __attribute__((noinline))
+#define QUICK inline __attribute__((always_inline))
+
+/*
+ * The common case of going up: the next entry is in the same leaf, at most one gap further, and
+ * below the limit. NULL: it is not, or the leaf has changed, and the cursor is where it was. Each
+ * word of the leaf is read once under one version, so all are of one state of it; that it follows
+ * on what the cursor has seen is what the comparison with last is for.
+ */
+static QUICK void *take_up(struct ma_state *mas, struct mt_node *leaf, size_t offset,
+			   unsigned long below, void *entry)
+{
+	unsigned long last = mas->max;
+
+	if (LIKELY(offset < WIDE_SLOTS - 1)) {
+		unsigned long pivot = pivot_load(leaf, offset);
+
+		last = pivot < last ? pivot : last;
+	}
+	if (UNLIKELY(last <= below) || UNLIKELY(!leaf_unchanged(leaf, mas->version)))
 		return NULL;
 	mas->offset = (unsigned char)offset;
 	mas->index = below + 1;
 	mas->last = last;
 	return entry;
+}
+
+static QUICK void *next_in_leaf(struct ma_state *mas, unsigned long max)
+{
+	struct mt_node *leaf = node_of(mas->node, KIND_LEAF);
+	size_t offset = mas->offset;
+	unsigned long below = mas->last;
+	void *entry;
+
+	if (UNLIKELY(below >= max) || UNLIKELY(below >= mas->max) ||
+	    UNLIKELY(offset >= WIDE_SLOTS - 1) || UNLIKELY(pivot_load(leaf, offset) != below))
+		return NULL;
+	entry = slot_load(leaf, KIND_LEAF, offset + 1);
+	if (LIKELY(entry))
+		return take_up(mas, leaf, offset + 1, below, entry);
+	if (UNLIKELY(offset >= WIDE_SLOTS - 2))
+		return NULL;
+	below = pivot_load(leaf, offset + 1);
+	if (UNLIKELY(below >= max) || UNLIKELY(below >= mas->max))
+		return NULL;
+	entry = slot_load(leaf, KIND_LEAF, offset + 2);
+	if (UNLIKELY(!entry))
+		return NULL;
+	return take_up(mas, leaf, offset + 2, below, entry);
+}
+
+/* The same downwards. */
+static QUICK void *prev_in_leaf(struct ma_state *mas, unsigned long min)
+{
+	struct mt_node *leaf = node_of(mas->node, KIND_LEAF);
+	unsigned int offset = mas->offset;
+	unsigned long last = mas->index - 1;
+	unsigned long first;
+	void *entry;
+
+	if (UNLIKELY(mas->index <= min) || UNLIKELY(mas->index <= mas->min) ||
+	    UNLIKELY(offset == 0) || UNLIKELY(pivot_load(leaf, --offset) != last))
+		return NULL;
+	entry = slot_load(leaf, KIND_LEAF, offset);
+	if (!entry) {
+		if (UNLIKELY(offset == 0))
+			return NULL;
+		last = pivot_load(leaf, --offset);
+		if (UNLIKELY(last < min) || UNLIKELY(last < mas->min))
+			return NULL;
+		entry = slot_load(leaf, KIND_LEAF, offset);
+		if (UNLIKELY(!entry))
+			return NULL;
+	}
+	first = slot_first(leaf, offset, mas->min);
+	if (UNLIKELY(first > last) || UNLIKELY(!leaf_unchanged(leaf, mas->version)))
+		return NULL;
+	mas->offset = (unsigned char)offset;
+	mas->index = first;
+	mas->last = last;
+	return entry;
+}
+
+/*
+ * From the end of a leaf to the first entry of the next leaf, below the limit; *@entry is NULL if
+ * the cursor has come to a gap, from where it has to go on. False, and nothing has changed, if
+ * that is not where the cursor stands or the way there is not as easy.
+ */
+static inline bool to_next_leaf(struct ma_state *mas, unsigned long max, void **entry)
+{
+	if (mas->status != ma_active || mas->last != mas->max || mas->last >= max ||
+	    !walk_next_leaf(mas, entry))
+		return false;
+	if (!*entry)
+		*entry = next_in_leaf(mas, max);
+	return true;
+}
+
+static inline bool to_prev_leaf(struct ma_state *mas, unsigned long min, void **entry)
+{
+	if (mas->status != ma_active || mas->index != mas->min || mas->index <= min ||
+	    !walk_prev_leaf(mas, entry))
+		return false;
+	if (!*entry)
+		*entry = prev_in_leaf(mas, min);
+	return true;
 }
 
 /* ---- the calls -------------------------------------------------------------------------- */
@@ -198,11 +278,22 @@ static void *prev(struct ma_state *mas, unsigned long min, bool gaps)
 	return step_down(mas, min, gaps);
 }
 
+static APART void *next_beyond(struct ma_state *mas, unsigned long max)
+{
+	void *entry;
+
+	if (UNLIKELY(!to_next_leaf(mas, max, &entry)))
+		return next(mas, max, false);
+	if (UNLIKELY(!entry))
+		return step_up(mas, max, false, ma_overflow);
+	return UNLIKELY(walk_up_is_due(mas)) ? walk_ahead_up(mas, entry) : entry;
+}
+
 void *mas_next(struct ma_state *mas, unsigned long max)
 {
-	void *entry = next_in_leaf(mas, max);
+	void *entry = mas->status == ma_active ? next_in_leaf(mas, max) : NULL;
 
-	return entry ? entry : next(mas, max, false);
+	return LIKELY(entry) ? entry : next_beyond(mas, max);
 }
 
 void *mas_next_range(struct ma_state *mas, unsigned long max)
@@ -210,9 +301,22 @@ void *mas_next_range(struct ma_state *mas, unsigned long max)
 	return next(mas, max, true);
 }
 
+static APART void *prev_beyond(struct ma_state *mas, unsigned long min)
+{
+	void *entry;
+
+	if (UNLIKELY(!to_prev_leaf(mas, min, &entry)))
+		return prev(mas, min, false);
+	if (UNLIKELY(!entry))
+		return step_down(mas, min, false);
+	return UNLIKELY(walk_down_is_due(mas)) ? walk_ahead_down(mas, entry) : entry;
+}
+
 void *mas_prev(struct ma_state *mas, unsigned long min)
 {
-	return prev(mas, min, false);
+	void *entry = mas->status == ma_active ? prev_in_leaf(mas, min) : NULL;
+
+	return LIKELY(entry) ? entry : prev_beyond(mas, min);
 }
 
 void *mas_prev_range(struct ma_state *mas, unsigned long min)
@@ -259,11 +363,22 @@ static void *find(struct ma_state *mas, unsigned long max, bool gaps)
 	return step_up(mas, max, gaps, gaps ? ma_overflow : ma_active);
 }
 
+static APART void *find_beyond(struct ma_state *mas, unsigned long max)
+{
+	void *entry;
+
+	if (UNLIKELY(!to_next_leaf(mas, max, &entry)))
+		return find(mas, max, false);
+	if (UNLIKELY(!entry))
+		return step_up(mas, max, false, ma_active);
+	return UNLIKELY(walk_up_is_due(mas)) ? walk_ahead_up(mas, entry) : entry;
+}
+
 void *mas_find(struct ma_state *mas, unsigned long max)
 {
-	void *entry = next_in_leaf(mas, max);
+	void *entry = mas->status == ma_active ? next_in_leaf(mas, max) : NULL;
 
-	return entry ? entry : find(mas, max, false);
+	return LIKELY(entry) ? entry : find_beyond(mas, max);
 }
 
 void *mas_find_range(struct ma_state *mas, unsigned long max)
@@ -310,9 +425,22 @@ static void *find_rev(struct ma_state *mas, unsigned long min, bool gaps)
 	return step_down(mas, min, gaps);
 }
 
+static APART void *find_rev_beyond(struct ma_state *mas, unsigned long min)
+{
+	void *entry;
+
+	if (UNLIKELY(!to_prev_leaf(mas, min, &entry)))
+		return find_rev(mas, min, false);
+	if (UNLIKELY(!entry))
+		return step_down(mas, min, false);
+	return UNLIKELY(walk_down_is_due(mas)) ? walk_ahead_down(mas, entry) : entry;
+}
+
 void *mas_find_rev(struct ma_state *mas, unsigned long min)
 {
-	return find_rev(mas, min, false);
+	void *entry = mas->status == ma_active ? prev_in_leaf(mas, min) : NULL;
+
+	return LIKELY(entry) ? entry : find_rev_beyond(mas, min);
 }
 
 void *mas_find_range_rev(struct ma_state *mas, unsigned long min)

@@ -4,37 +4,17 @@
  */
 #include <errno.h>
 
+#include "cursor.h"
 #include "gap.h"
 #include "pool.h"
 #include "retire.h"
 #include "walk.h"
+#include "way.h"
 #include "write.h"
-
-static struct pool_list take_reserve(struct ma_state *mas)
-{
-	struct pool_list list = { mas->reserve, mas->reserve_count };
-
-	mas->reserve = NULL;
-	mas->reserve_count = 0;
-	return list;
-}
-
-static void keep_reserve(struct ma_state *mas, const struct pool_list *list)
-{
-	mas->reserve = list->head;
-	mas->reserve_count = list->count;
-}
 
 static bool may_allocate(gfp_t gfp)
 {
 	return gfp & __GFP_DIRECT_RECLAIM;
-}
-
-static int fail(struct ma_state *mas, int error)
-{
-	mas->status = ma_error;
-	mas->node = MA_ERROR(error);
-	return error;
 }
 
 void mas_destroy(struct ma_state *mas)
@@ -44,77 +24,42 @@ void mas_destroy(struct ma_state *mas)
 	pool_release(mas->tree->ma_alloc, &list);
 }
 
-/* Puts the cursor on what was written. */
-static void stand_at(struct ma_state *mas, const struct mt_place *place, const void *entry)
-{
-	mas->gap_written = !entry;
-	if (!place->node) {
-		mas->node = NULL;
-		mas->status = mas->index == 0 && mas->tree->ma_root ? ma_root : ma_none;
-		return;
-	}
-	mas->node = enode_make(place->node, KIND_LEAF);
-	mas->min = place->min;
-	mas->max = place->max;
-	mas->offset = place->offset;
-	mas->end = place->end;
-	mas->version = leaf_version(place->node);
-	mas->status = ma_active;
-}
-
-/* Stores over [index, last]; what the reserve lacks comes from the allocator, if it @may. */
-static int store(struct ma_state *mas, void *entry, bool may, void **old)
-{
-	struct mt_write w;
-	struct mt_place place;
-	struct pool_list reserve;
-
-	if (mas->index > mas->last)
-		return fail(mas, -EINVAL);
-	write_plan(&w, mas->tree, mas->index, mas->last, entry);
-	*old = w.old;
-	reserve = take_reserve(mas);
-	if (reserve.count < w.blocks &&
-	    (!may || !pool_grow(mas->tree->ma_alloc, &reserve, w.blocks))) {
-		keep_reserve(mas, &reserve);
-		mas->reserve_wanted = w.blocks;
-		return fail(mas, -ENOMEM);
-	}
-	write_commit(&w, &reserve, &place);
-	keep_reserve(mas, &reserve);
-	stand_at(mas, &place, entry);
-	return 0;
-}
-
 void *mas_store(struct ma_state *mas, void *entry)
 {
 	void *old = NULL;
 
-	return store(mas, entry, true, &old) ? NULL : old;
+	return write_store(mas, entry, true, &old) ? NULL : old;
 }
 
 int mas_store_gfp(struct ma_state *mas, void *entry, gfp_t gfp)
 {
-	void *old;
+	return write_store(mas, entry, may_allocate(gfp), NULL);
+}
 
-	return store(mas, entry, may_allocate(gfp), &old);
+/* The blocks that storing @entry by new nodes takes. */
+static __attribute__((noinline)) unsigned int blocks_needed(const struct ma_state *mas, void *entry)
+{
+	struct mt_write w;
+
+	write_plan(&w, mas->tree, mas->index, mas->last, entry);
+	return w.blocks;
 }
 
 int mas_preallocate(struct ma_state *mas, void *entry, gfp_t gfp)
 {
-	struct mt_write w;
 	struct pool_list reserve;
+	unsigned int blocks;
 	bool enough;
 
 	if (mas->index > mas->last)
 		return fail(mas, -EINVAL);
-	write_plan(&w, mas->tree, mas->index, mas->last, entry);
+	blocks = blocks_needed(mas, entry);
 	reserve = take_reserve(mas);
-	enough = reserve.count >= w.blocks ||
-		 (may_allocate(gfp) && pool_grow(mas->tree->ma_alloc, &reserve, w.blocks));
+	enough = reserve.count >= blocks ||
+		 (may_allocate(gfp) && pool_grow(mas->tree->ma_alloc, &reserve, blocks));
 	if (!enough) {
 		pool_release(mas->tree->ma_alloc, &reserve);
-		mas->reserve_wanted = w.blocks;
+		mas->reserve_wanted = blocks;
 		return fail(mas, -ENOMEM);
 	}
 	keep_reserve(mas, &reserve);
@@ -123,18 +68,32 @@ int mas_preallocate(struct ma_state *mas, void *entry, gfp_t gfp)
 
 void mas_store_prealloc(struct ma_state *mas, void *entry)
 {
-	void *old;
-	int error = store(mas, entry, false, &old);
+	int error = write_store(mas, entry, false, NULL);
 
 	assert(!error && "mas_preallocate() was for another store");
 	(void)error;
 	mas_destroy(mas);
 }
 
+/* The entry at index, whose range index and last become; if there is none, walks there. */
+static void *entry_at(struct ma_state *mas)
+{
+	const struct mt_way *way = &mas->tree->ma_way;
+	unsigned long step = way_to(mas->tree, mas->index);
+	unsigned int offset = step_offset(step);
+	struct mt_node *leaf = step_node(step);
+
+	if (!step || !leaf->wide.slot[offset])
+		return walk_to(mas, mas->index);
+	mas->index = slot_first(leaf, offset, way->min);
+	mas->last = slot_last(leaf, KIND_LEAF, offset, way->max);
+	return leaf->wide.slot[offset];
+}
+
 void *mas_erase(struct ma_state *mas)
 {
 	unsigned long first, last;
-	void *old = walk_to(mas, mas->index);
+	void *old = entry_at(mas);
 
 	if (!old)
 		return NULL;
@@ -198,21 +157,27 @@ int mas_expected_entries(struct ma_state *mas, unsigned long count)
 	return 0;
 }
 
-int mas_find_area(struct ma_state *mas, struct mt_area *area)
+/* @area's alignment is a power of two or 0. */
+static inline int find_area(struct ma_state *mas, const struct mt_area *area)
 {
-	struct mt_area want = *area;
 	unsigned long start;
 
-	if (!want.align)
-		want.align = 1;
-	if (!tree_tracks_gaps(mas->tree) || want.size == 0 || want.min > want.max ||
-	    want.max - want.min < want.size - 1 || (want.align & (want.align - 1)))
+	if (!tree_tracks_gaps(mas->tree) || area->size == 0 || area->min > area->max ||
+	    area->max - area->min < area->size - 1)
 		return -EINVAL;
-	if (!gap_find(mas->tree, &want, &start))
+	if (!gap_find(mas->tree, area, &start))
 		return -EBUSY;
-	area->start = start;
-	mas_set_range(mas, start, start + want.size - 1);
+	mas_set_range(mas, start, start + area->size - 1);
 	return 0;
+}
+
+int mas_find_area(struct ma_state *mas, struct mt_area *area)
+{
+	int error = area->align & (area->align - 1) ? -EINVAL : find_area(mas, area);
+
+	if (!error)
+		area->start = mas->index;
+	return error;
 }
 
 int mas_empty_area(struct ma_state *mas, unsigned long min, unsigned long max,
@@ -220,7 +185,7 @@ int mas_empty_area(struct ma_state *mas, unsigned long min, unsigned long max,
 {
 	struct mt_area area = { .min = min, .max = max, .size = size, .fit = MT_FIT_LOWEST };
 
-	return mas_find_area(mas, &area);
+	return find_area(mas, &area);
 }
 
 int mas_empty_area_rev(struct ma_state *mas, unsigned long min, unsigned long max,
@@ -228,7 +193,7 @@ int mas_empty_area_rev(struct ma_state *mas, unsigned long min, unsigned long ma
 {
 	struct mt_area area = { .min = min, .max = max, .size = size, .fit = MT_FIT_HIGHEST };
 
-	return mas_find_area(mas, &area);
+	return find_area(mas, &area);
 }
 
 int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void *entry,

@@ -8,6 +8,7 @@
 #include "retire.h"
 #include "publish.h"
 #include "walk.h"
+#include "way.h"
 
 static void lock(struct maple_tree *mt)
 {
@@ -32,7 +33,8 @@ void mt_init_flags(struct maple_tree *mt, unsigned int flags)
 	mt->ma_alloc = NULL;
 	mt->ma_rcu = NULL;
 	mt->ma_retired = NULL;
-	pthread_mutex_init(&mt->ma_lock, NULL);
+	mt->ma_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	way_forget(mt);
 }
 
 int mt_set_allocator(struct maple_tree *mt, const struct mt_allocator *alloc)
@@ -92,19 +94,30 @@ int mtree_store(struct maple_tree *mt, unsigned long index, void *entry, gfp_t g
 	return mtree_store_range(mt, index, index, entry, gfp);
 }
 
+/* Whether all of [@first, @last] is free: gaps are never neighbours, so it lies in one. */
+static bool is_free(struct maple_tree *mt, unsigned long first, unsigned long last)
+{
+	unsigned long step = way_to(mt, first);
+	struct mt_node *leaf = step_node(step);
+	unsigned int offset = step_offset(step);
+
+	if (!step)
+		return first || !mt->ma_root;
+	return !leaf->wide.slot[offset] &&
+	       slot_last(leaf, KIND_LEAF, offset, mt->ma_way.max) >= last;
+}
+
 int mtree_insert_range(struct maple_tree *mt, unsigned long first, unsigned long last,
 		       void *entry, gfp_t gfp)
 {
-	MA_STATE(mas, mt, first, first);
+	MA_STATE(mas, mt, first, last);
 	int error = -EEXIST;
 
 	if (first > last || entry_reserved(entry))
 		return -EINVAL;
 	lock(mt);
-	if (!mas_walk(&mas) && mas.last >= last) {
-		mas_set_range(&mas, first, last);
+	if (is_free(mt, first, last))
 		error = mas_store_gfp(&mas, entry, gfp);
-	}
 	unlock(mt);
 	return error;
 }

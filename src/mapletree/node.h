@@ -19,7 +19,7 @@
  *
  * In RCU mode a published inner node changes only in whole slots and gaps. A published leaf may
  * change in place too, one word after the other, so that every single store leads from a leaf that
- * means something to one that does (see publish.c). Before each such store the version of the leaf
+ * means something to one that does (see inplace.c). Before each such store the version of the leaf
  * is raised, and readers that find it changed look again.
  */
 #ifndef MT_NODE_H
@@ -155,21 +155,13 @@ static inline bool leaf_unchanged(const struct mt_node *leaf, unsigned long vers
 	return __atomic_load_n(&leaf->wide.meta, __ATOMIC_RELAXED) == version;
 }
 
-/* leaf_raise_version - before each store to a published leaf; lock held. */
-static inline void leaf_raise_version(struct mt_node *leaf, unsigned int end)
-{
-	unsigned long version = (leaf->wide.meta & ~META_END_MASK) + META_VERSION_ONE;
-
-	__atomic_store_n(&leaf->wide.meta, version | end, __ATOMIC_RELEASE);
-}
-
 static inline void **node_slots(struct mt_node *node, enum node_kind kind)
 {
 	return kind == KIND_GAPS ? node->gaps.slot : node->wide.slot;
 }
 
 /* slot_load - a slot as a reader sees it; pairs with slot_publish(). */
-static inline void *slot_load(struct mt_node *node, enum node_kind kind, unsigned int offset)
+static inline void *slot_load(struct mt_node *node, enum node_kind kind, size_t offset)
 {
 	return __atomic_load_n(&node_slots(node, kind)[offset], __ATOMIC_ACQUIRE);
 }
@@ -199,7 +191,7 @@ static inline void gap_set(struct mt_node *node, unsigned int offset, unsigned l
 }
 
 /* pivot_load - a pivot as a reader sees it; pairs with pivot_publish(). */
-static inline unsigned long pivot_load(const struct mt_node *node, unsigned int offset)
+static inline unsigned long pivot_load(const struct mt_node *node, size_t offset)
 {
 	return __atomic_load_n(&node->pivot[offset], __ATOMIC_RELAXED);
 }

@@ -4,6 +4,7 @@
  */
 #include "path.h"
 
+#include "gap.h"
 #include "search.h"
 
 /* A leaf with the content of a root that is no node: maybe an entry at 0, then a gap. */
@@ -70,6 +71,21 @@ static bool gap_at(struct maple_tree *mt, unsigned long index, unsigned long *fi
 	*first = slot_first(leaf->node, leaf->offset, leaf->min);
 	*last = step_last(leaf);
 	return !leaf->node->wide.slot[leaf->offset];
+}
+
+bool path_gap_at(struct maple_tree *mt, unsigned long index)
+{
+	unsigned long first, last;
+
+	return gap_at(mt, index, &first, &last);
+}
+
+void path_update_gaps(struct maple_tree *mt, unsigned long index, unsigned int level)
+{
+	struct mt_path path;
+
+	path_walk(&path, mt, index, index);
+	gap_update_path(&path, path.depth - 1 - level);
 }
 
 /* Both sides return whether the path has to be walked again. */

@@ -64,6 +64,15 @@ void path_walk(struct mt_path *path, struct maple_tree *mt, unsigned long first,
 void path_join_gaps(struct mt_path *path, struct maple_tree *mt, unsigned long *first,
 		    unsigned long *last);
 
+/* path_gap_at - whether @index lies in a gap; the root is a node. Lock held. */
+bool path_gap_at(struct maple_tree *mt, unsigned long index);
+
+/*
+ * path_update_gaps - gap_update_path() from the node at @level (0 is the leaf) over @index up. Lock
+ * held.
+ */
+void path_update_gaps(struct maple_tree *mt, unsigned long index, unsigned int level);
+
 /*
  * path_dropped_children - how many children of the nodes at @step lie strictly between the two
  * sides of @path: a write over all of it drops them with all below them.

@@ -57,11 +57,9 @@ static struct mt_item content_item(const struct mt_plan *plan, unsigned int i)
 	if (i < plan->items.count)
 		return plan->items.item[i];
 	i += s->keep_right_from - plan->items.count;
-	if (i <= s->right->end)
-		return (struct mt_item){ slot_last(right, KIND_LEAF, i, s->right->max),
-					 right->wide.slot[i], 0 };
-	i -= s->right->end + 1u;
-	return (struct mt_item){ ULONG_MAX, enode_node(s->sibling)->wide.slot[i], 0 };
+	assert(i <= s->right->end); /* a leaf as empty as that joins no right sibling */
+	return (struct mt_item){ slot_last(right, KIND_LEAF, i, s->right->max),
+				 right->wide.slot[i], 0 };
 }
 
 /* A tree that needs no node: empty, or one plain entry at 0. */
@@ -159,9 +157,12 @@ static void cut_nodes(struct mt_splice *s)
 	bool prepends = same_node(s) && s->min == 0 && s->keep_left == 0;
 
 	s->nodes = (unsigned char)((s->total + slots - 1) / slots);
+	/* what came from two nodes stays two rather than one that the next insertion splits again */
+	if (s->total > slots - slots / 8 && s->nodes == 1 && !same_node(s))
+		s->nodes = 2;
 	assert(s->nodes >= 1 && s->nodes <= PLAN_MAX_ITEMS);
 	if (s->nodes == 2 && s->side == SIBLING_NONE && (appends || prepends)) {
-		s->cut[0] = (unsigned char)(appends ? slots : rest - slots);
+		s->cut[0] = (unsigned char)plan_cut(rest, slots, appends, prepends);
 		s->cut[1] = (unsigned char)(rest - s->cut[0]);
 		return;
 	}
@@ -188,56 +189,14 @@ static unsigned int count_retired(const struct mt_plan *plan, struct mt_path *pa
 	return count;
 }
 
-/* Only the boundary between two neighbouring ranges of a leaf moves. */
-static bool moves_boundary(const struct mt_plan *plan)
-{
-	const struct mt_splice *s = &plan->level[0];
-	void **slot = &s->left->node->wide.slot[s->keep_left];
-
-	return same_node(s) && s->inserted == 2 && s->keep_right_from - s->keep_left == 2 &&
-	       plan->items.item[0].slot == slot[0] && plan->items.item[1].slot == slot[1];
-}
-
-/* An entry comes into the gap that ends a leaf, or leaves nothing but a gap there. */
-static bool changes_tail(const struct mt_plan *plan)
-{
-	const struct mt_splice *s = &plan->level[0];
-	void **slot = s->left->node->wide.slot;
-	unsigned int i, entries = 0;
-
-	if (!same_node(s) || s->keep_right_from <= s->right->end || s->total > WIDE_SLOTS)
-		return false;
-	for (i = s->keep_left; i < s->keep_right_from; i++)
-		entries += slot[i] != NULL;
-	if (s->inserted > 1)
-		return entries == 0;
-	return entries == 1 && !plan->items.item[0].slot;
-}
-
-/* Whether a live leaf can take the write, and how. */
-static bool plan_in_leaf(struct mt_plan *plan, bool join, bool in_rcu)
-{
-	if (moves_boundary(plan))
-		plan->publish = PUBLISH_PIVOT;
-	else if (in_rcu && !join && changes_tail(plan))
-		plan->publish = PUBLISH_TAIL;
-	else
-		return false;
-	return true;
-}
-
-/* Whether planning stops at this level, and how. */
+/* Whether planning stops at this level, above the leaf, and how. */
 static bool plan_top(struct mt_plan *plan, const struct maple_tree *mt,
-		     const struct mt_path *path, const struct mt_splice *s, bool join)
+		     const struct mt_splice *s, bool join)
 {
-	if (path->virtual_leaf)
-		return false;
 	if (replaces_slot(s)) {
 		plan->publish = PUBLISH_SLOT;
 		return true;
 	}
-	if (plan->top == 0 && plan_in_leaf(plan, join, mt_in_rcu(mt)))
-		return true;
 	if (same_node(s) && s->total <= kind_slots(s->left->kind) && !join && !mt_in_rcu(mt)) {
 		plan->publish = PUBLISH_SPLICE;
 		return true;
@@ -259,7 +218,7 @@ static void plan_levels(struct mt_plan *plan, const struct maple_tree *mt, struc
 		if (plan->top == 0 && plan_value(plan))
 			return;
 		join = wants_sibling(s, path, step);
-		if (plan_top(plan, mt, path, s, join))
+		if (plan->top && plan_top(plan, mt, s, join))
 			return;
 		if (join)
 			take_sibling(s, path_left(path, step - 1), path_right(path, step - 1));

@@ -53,18 +53,21 @@ struct mt_splice {
 };
 
 /*
- * enum publish_kind - how the write becomes visible, and whether readers may be running
- * meanwhile (RCU mode):
+ * enum publish_kind - how the write becomes visible, and whether readers may be running meanwhile
+ * (RCU mode). The kinds marked "leaf" are chosen in leaf.c and carried out in inplace.c; where they
+ * move slots, it is word by word, and one word alone changes what an index holds.
  *
  *   kind              RCU   what is stored
  *   PUBLISH_NOTHING   yes   nothing
  *   PUBLISH_VALUE     yes   the root word: NULL or a lone entry at 0
  *   PUBLISH_SLOT      yes   one slot of a live node, its bounds unchanged
- *   PUBLISH_PIVOT     yes   one pivot of a live leaf: a boundary between two ranges moves
- *   PUBLISH_TAIL      yes   the last pivots of a live leaf and one slot: an entry comes into the
- *                           gap that ends the leaf, or goes from there; only the store of the
- *                           slot changes what an index holds
- *   PUBLISH_SPLICE    no    pivots and slots of a live node
+ *   PUBLISH_PIVOT     leaf  one pivot: a boundary between two ranges moves
+ *   PUBLISH_FILL      leaf  a gap is divided, then one slot: an entry comes into a gap
+ *   PUBLISH_CLEAR     leaf  one slot, then gaps are joined: an entry goes
+ *   PUBLISH_CUT       leaf  a slot that covers nothing is filled, then one pivot: an entry loses
+ *                           one end to a new range
+ *   PUBLISH_ABSORB    leaf  one pivot: an entry takes over all of the range beside it
+ *   PUBLISH_SPLICE    no    pivots and slots of a live node; beside readers, of a copy of a leaf
  *   PUBLISH_ROOT      yes   the root word: a node
  *   PUBLISH_GROW      yes   the root word: a new node above those built
  */
@@ -73,7 +76,10 @@ enum publish_kind {
 	PUBLISH_VALUE,
 	PUBLISH_SLOT,
 	PUBLISH_PIVOT,
-	PUBLISH_TAIL,
+	PUBLISH_FILL,
+	PUBLISH_CLEAR,
+	PUBLISH_CUT,
+	PUBLISH_ABSORB,
 	PUBLISH_SPLICE,
 	PUBLISH_ROOT,
 	PUBLISH_GROW,
@@ -105,6 +111,16 @@ struct mt_plan {
  */
 void plan_make(struct mt_plan *plan, const struct maple_tree *mt, struct mt_path *path,
 	       unsigned long first, unsigned long last, void *entry);
+
+/*
+ * plan_cut - where @total slots, too many for one node of @slots, are divided: evenly, or so that
+ * what is appended or prepended to the whole tree, over and over, leaves full nodes behind.
+ */
+static inline unsigned int plan_cut(unsigned int total, unsigned int slots, bool appends,
+				    bool prepends)
+{
+	return appends ? slots : prepends ? total - slots : (total + 1) / 2;
+}
 
 /* plan_rebuilt_levels - how many levels, from the leaf up, get new nodes. */
 static inline unsigned int plan_rebuilt_levels(const struct mt_plan *plan)

@@ -7,7 +7,7 @@
 #ifndef MT_POOL_H
 #define MT_POOL_H
 
-#include "node.h"
+#include "slab.h"
 
 /* A list of blocks nobody uses, linked through mt_node.next. count == length of the list. */
 struct pool_list {
@@ -16,10 +16,25 @@ struct pool_list {
 };
 
 /* pool_alloc - a block of unspecified content, or NULL. */
-struct mt_node *pool_alloc(const struct mt_allocator *alloc);
+static inline struct mt_node *pool_alloc(const struct mt_allocator *alloc)
+{
+	struct mt_node *node;
+
+	if (!alloc)
+		return slab_alloc();
+	node = alloc->alloc(alloc->ctx, NODE_BYTES, NODE_BYTES);
+	assert(!((uintptr_t)node & (NODE_BYTES - 1)) && "the allocator must align as asked");
+	return node;
+}
 
 /* pool_free - give one block back. */
-void pool_free(const struct mt_allocator *alloc, void *block);
+static inline void pool_free(const struct mt_allocator *alloc, void *block)
+{
+	if (alloc)
+		alloc->free(alloc->ctx, block, NODE_BYTES);
+	else
+		slab_free(block);
+}
 
 /*
  * pool_grow - bring @list to at least @count blocks. False: not enough memory, and the list is

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * publish.c - the stores that make a write visible: a slot, the root, a few words of a leaf, or,
- * without readers, a splice in place.
+ * publish.c - the stores that make a write visible that builds nodes: a slot, the root, or, without
+ * readers, a splice in place.
  *
  * Each release store of a pointer pairs with the acquire load of the same word by a reader going
  * down: who sees the new pointer sees the nodes built behind it.
- *
- * A live leaf changes word by word. Before each word its version is raised, so a reader that found
- * the same version before and after saw the leaf either before or after one single word, never a
- * mixture of several; and each word by itself leads from one meaningful leaf to another. A reader
- * that has to look again does so because a writer got on: it never waits for one.
  */
 #include "publish.h"
 
@@ -17,6 +12,7 @@
 
 #include "gap.h"
 #include "retire.h"
+#include "way.h"
 
 void publish_root(struct maple_tree *mt, void *root, unsigned int height)
 {
@@ -27,12 +23,11 @@ void publish_root(struct maple_tree *mt, void *root, unsigned int height)
 	__atomic_store_n(&mt->ma_root, root, __ATOMIC_RELEASE);
 	if (flags != mt->ma_flags)
 		__atomic_store_n(&mt->ma_flags, flags, __ATOMIC_RELAXED);
+	way_forget(mt);
 }
 
 static void publish_slot(const struct mt_step *s, const struct mt_item *item)
 {
-	if (s->kind == KIND_LEAF)
-		leaf_raise_version(s->node, s->end);
 	if (s->kind == KIND_GAPS)
 		gap_set(s->node, s->offset, item->gap);
 	slot_publish(s->node, s->kind, s->offset, item->slot);
@@ -93,43 +88,6 @@ static void splice_in_place(const struct mt_splice *s, const struct mt_items *bu
 	pad_tail(node, kind, s->right->end, end);
 }
 
-static void publish_pivot(struct mt_node *leaf, unsigned int offset, unsigned long pivot,
-			  unsigned int end)
-{
-	leaf_raise_version(leaf, end);
-	pivot_publish(leaf, offset, pivot);
-}
-
-/*
- * An entry comes into the gap that ends a leaf: the gap is divided first, then the slot filled.
- * Until then all of it is free, and where the divided gap ends is nobody's promise.
- */
-static void fill_tail(struct mt_node *leaf, const struct mt_plan *plan)
-{
-	const struct mt_splice *s = &plan->level[0];
-	const struct mt_items *items = &plan->items;
-	unsigned int end = s->total - 1u;
-	unsigned int i;
-
-	for (i = 0; i + 1 < items->count; i++)
-		publish_pivot(leaf, s->keep_left + i, items->item[i].last, end);
-	leaf_raise_version(leaf, end);
-	slot_publish(leaf, KIND_LEAF, s->keep_left + plan->own, items->item[plan->own].slot);
-}
-
-/* The last entry of a leaf goes: its slot first, then the bounds of the gaps, last one first. */
-static void clear_tail(struct mt_node *leaf, const struct mt_splice *s)
-{
-	unsigned int i;
-
-	for (i = s->keep_left; !leaf->wide.slot[i]; i++)
-		;
-	leaf_raise_version(leaf, s->right->end);
-	slot_publish(leaf, KIND_LEAF, i, NULL);
-	for (i = s->right->end; i-- > s->keep_left;)
-		publish_pivot(leaf, i, ULONG_MAX, s->keep_left);
-}
-
 static void place_at_step(const struct mt_step *leaf, struct mt_place *place)
 {
 	place->node = leaf->node;
@@ -139,36 +97,19 @@ static void place_at_step(const struct mt_step *leaf, struct mt_place *place)
 	place->end = leaf->end;
 }
 
-static void place_in_leaf(const struct mt_plan *plan, const struct mt_step *leaf,
-			  struct mt_place *place)
-{
-	place_at_step(leaf, place);
-	place->offset = (unsigned char)(plan->level[0].keep_left + plan->own);
-	place->end = (unsigned char)(plan->level[0].total - 1);
-}
-
-/* The kinds that change a live node. */
+/* The kinds that change a live node above the leaves. */
 static void publish_in_node(struct maple_tree *mt, const struct mt_plan *plan,
-			    struct mt_path *path, const struct mt_items *built,
-			    struct mt_place *place)
+			    struct mt_path *path, const struct mt_items *built)
 {
 	const struct mt_splice *s = &plan->level[plan->top];
 	unsigned int step = path->depth - 1 - plan->top;
 
 	if (plan->publish == PUBLISH_SLOT) {
 		publish_slot(s->left, &built->item[0]);
-	} else if (plan->publish == PUBLISH_PIVOT) {
-		publish_pivot(s->left->node, s->keep_left, built->item[0].last, s->left->end);
-	} else if (plan->publish == PUBLISH_TAIL && built->count > 1) {
-		fill_tail(s->left->node, plan);
-	} else if (plan->publish == PUBLISH_TAIL) {
-		clear_tail(s->left->node, s);
 	} else {
 		retire_dropped(mt, path, step, NULL);
 		splice_in_place(s, built);
 	}
-	if (plan->top == 0)
-		place_in_leaf(plan, s->left, place);
 	if (tree_tracks_gaps(mt))
 		gap_update_path(path, step);
 }
@@ -186,10 +127,8 @@ void publish_write(struct maple_tree *mt, const struct mt_plan *plan, struct mt_
 		publish_root(mt, plan->value, 0);
 		break;
 	case PUBLISH_SLOT:
-	case PUBLISH_PIVOT:
-	case PUBLISH_TAIL:
 	case PUBLISH_SPLICE:
-		publish_in_node(mt, plan, path, built, place);
+		publish_in_node(mt, plan, path, built);
 		break;
 	case PUBLISH_ROOT:
 		publish_root(mt, built->item[0].slot, plan->top + 1);
@@ -197,5 +136,7 @@ void publish_write(struct maple_tree *mt, const struct mt_plan *plan, struct mt_
 	case PUBLISH_GROW:
 		publish_root(mt, build_root(built, mt, reserve), plan->top + 2);
 		break;
+	default:
+		assert(!"a write that stays in its leaf is not published here");
 	}
 }

@@ -90,6 +90,11 @@ static void retire_word(struct maple_tree *mt, uintptr_t word, struct pool_list 
 		hand_over(mt);
 }
 
+void retire_node(struct maple_tree *mt, struct mt_node *node, struct pool_list *reserve)
+{
+	retire_word(mt, (uintptr_t)node, reserve);
+}
+
 static void retire_children(struct maple_tree *mt, const struct mt_step *s, unsigned int from,
 			    unsigned int to, struct pool_list *reserve)
 {
@@ -127,7 +132,8 @@ void retire_replaced(struct maple_tree *mt, const struct mt_plan *plan, struct m
 		struct mt_node *left = path_left(path, step)->node;
 		struct mt_node *right = path_right(path, step)->node;
 
-		dropped += path_dropped_children(path, step);
+		if (level > 1) /* those of level 1 are leaves */
+			dropped += path_dropped_children(path, step);
 		retire_dropped(mt, path, step, reserve);
 		if (level <= plan->top && plan->level[level].side != SIBLING_NONE)
 			retire_word(mt, (uintptr_t)enode_node(plan->level[level].sibling), reserve);
@@ -135,7 +141,7 @@ void retire_replaced(struct maple_tree *mt, const struct mt_plan *plan, struct m
 			retire_word(mt, (uintptr_t)right, reserve);
 		retire_word(mt, (uintptr_t)left, reserve);
 	}
-	if (dropped) /* whole subtrees may be large: do not let them wait for the batch to fill */
+	if (dropped) /* subtrees of many nodes: do not let them wait for the batch to fill */
 		hand_over(mt);
 }
 

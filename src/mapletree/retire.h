@@ -25,6 +25,9 @@ void retire_dropped(struct maple_tree *mt, struct mt_path *path, unsigned int st
 /* retire_batches_needed - how many more blocks @mt needs to retire @count things; lock held. */
 unsigned int retire_batches_needed(const struct maple_tree *mt, unsigned int count);
 
+/* retire_node - give up one node that was replaced. A batch comes from @reserve. Lock held. */
+void retire_node(struct maple_tree *mt, struct mt_node *node, struct pool_list *reserve);
+
 /*
  * retire_replaced - give up all that the published @plan replaced. Batches come from @reserve.
  * Lock held.

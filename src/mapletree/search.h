@@ -29,12 +29,22 @@
 #define SEARCH_VECTORS 1
 #endif
 
-/* node_prefetch - ask for the lines of a node that the search of its first will lead to. */
-static inline void node_prefetch(const struct mt_node *node)
+/*
+ * node_prefetch_slots - ask for the lines of a node that the search of its pivots, which comes
+ * next, will lead to. @enode may be tagged: a tag does not leave the line.
+ */
+static inline void node_prefetch_slots(const struct maple_enode *enode)
 {
-	__builtin_prefetch(node->bytes + NODE_BYTES / 4);
-	__builtin_prefetch(node->bytes + NODE_BYTES / 2);
-	__builtin_prefetch(node->bytes + NODE_BYTES / 4 * 3);
+	__builtin_prefetch((const char *)enode + NODE_BYTES / 2);
+	__builtin_prefetch((const char *)enode + NODE_BYTES / 4 * 3);
+}
+
+/* node_prefetch - ask for all of a node, which is searched later. */
+static inline void node_prefetch(const struct maple_enode *enode)
+{
+	__builtin_prefetch((const char *)enode);
+	__builtin_prefetch((const char *)enode + NODE_BYTES / 4);
+	node_prefetch_slots(enode);
 }
 
 #if defined(SEARCH_VECTORS) && defined(__AVX512F__)
@@ -46,7 +56,7 @@ static inline unsigned int count_wide(const struct mt_node *node, unsigned long 
 	unsigned int high = _mm512_mask_cmplt_epu64_mask(
 		0x7f, _mm512_load_si512(node->bytes + 64), wanted);
 
-	return (unsigned int)__builtin_popcount(low | high << 8);
+	return (unsigned int)(__builtin_popcountl(low) + __builtin_popcountl(high));
 }
 
 static inline unsigned int count_gaps(const struct mt_node *node, unsigned long index)
@@ -128,6 +138,44 @@ static inline unsigned int node_search(const struct mt_node *node, enum node_kin
 				       unsigned long index)
 {
 	return kind == KIND_GAPS ? count_gaps(node, index) : count_wide(node, index);
+}
+
+/* node_of - enode_node() of a node whose kind is known: the tag goes into the addresses. */
+static inline struct mt_node *node_of(struct maple_enode *enode, enum node_kind kind)
+{
+	assert(enode_kind(enode) == kind);
+	return (struct mt_node *)((char *)enode - ((unsigned int)kind << 2 | 2));
+}
+
+/* search_child - the child of an inner node of @kind that covers @index. */
+static inline struct maple_enode *search_child(struct maple_enode *enode, enum node_kind kind,
+					       unsigned long index)
+{
+	struct mt_node *node = node_of(enode, kind);
+
+	return slot_child(node, kind, node_search(node, kind, index));
+}
+
+/* search_entry - the entry at @index of a leaf, as the normal API shows it. */
+static inline void *search_entry(struct maple_enode *enode, unsigned long index)
+{
+	struct mt_node *leaf = node_of(enode, KIND_LEAF);
+	unsigned long version;
+	void *entry;
+
+	do {
+		version = leaf_version(leaf);
+		entry = slot_load(leaf, KIND_LEAF, node_search(leaf, KIND_LEAF, index));
+	} while (__builtin_expect(!leaf_unchanged(leaf, version), 0));
+	return xa_is_zero(entry) ? NULL : entry;
+}
+
+/* search_rootless - the same in a tree whose root word is no node; nor is it a zero entry, which
+ * would pass for one (see entry_fits_root()). */
+static inline void *search_rootless(void *root, unsigned long index)
+{
+	assert(!xa_is_zero(root));
+	return index ? NULL : root;
 }
 
 #endif

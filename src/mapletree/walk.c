@@ -16,14 +16,44 @@ void *walk_here(struct ma_state *mas)
 	return walk_read_range(mas, mas->offset, &entry) ? entry : walk_to(mas, here);
 }
 
+/*
+ * Whether a tree has more leaves than fit into the cache next to a processor, some megabytes, so
+ * that a first look at them pays. Nodes that track gaps have fewer children.
+ */
+static bool is_tall(const struct ma_state *mas)
+{
+	return mt_height(mas->tree) >= (enode_kind(mas->parent) == KIND_GAPS ? 7 : 5);
+}
+
+void *walk_ahead_up(struct ma_state *mas, void *entry)
+{
+	bool move = mas->parent_offset == mas->parent_end;
+
+	if (move || is_tall(mas))
+		walk_ahead(mas, mas->parent_max + 1, 1, move);
+	return entry;
+}
+
+void *walk_ahead_down(struct ma_state *mas, void *entry)
+{
+	bool move = mas->parent_offset == 0;
+
+	if (move || is_tall(mas))
+		walk_ahead(mas, mas->parent_min - 1, -1, move);
+	return entry;
+}
+
 void *walk_up(struct ma_state *mas)
 {
 	unsigned long next = mas->last + 1;
 	void *entry;
 
-	if (mas->node && mas->last < mas->max &&
-	    walk_read_range(mas, mas->offset + 1u, &entry) && mas->index == next)
-		return entry;
+	if (mas->node && mas->last < mas->max) {
+		if (walk_read_range(mas, mas->offset + 1u, &entry) && mas->index == next)
+			return entry;
+	} else if (mas->node && mas->last == mas->max && walk_next_leaf(mas, &entry)) {
+		return walk_up_is_due(mas) ? walk_ahead_up(mas, entry) : entry;
+	}
 	return walk_to(mas, next);
 }
 
@@ -32,8 +62,12 @@ void *walk_down(struct ma_state *mas)
 	unsigned long next = mas->index - 1;
 	void *entry;
 
-	if (mas->node && mas->offset && walk_read_range(mas, mas->offset - 1u, &entry) &&
-	    mas->last == next)
-		return entry;
+	if (mas->node && mas->index > mas->min) {
+		if (mas->offset && walk_read_range(mas, mas->offset - 1u, &entry) &&
+		    mas->last == next)
+			return entry;
+	} else if (mas->node && mas->index == mas->min && walk_prev_leaf(mas, &entry)) {
+		return walk_down_is_due(mas) ? walk_ahead_down(mas, entry) : entry;
+	}
 	return walk_to(mas, next);
 }

@@ -2,15 +2,16 @@
 /*
  * walk.h - move a cursor.
  *
- * Lock or read side. A reader never goes upwards: when it leaves a leaf it walks again from the
- * root, so each leaf it sees is a consistent state of that part of the tree, never older than
- * the beginning of its read-side section. A cursor remembers the version of its leaf and walks
- * again when the leaf has changed under it.
+ * Lock or read side. A cursor remembers the version of its leaf and walks again when the leaf has
+ * changed under it. When it leaves a leaf it goes to the next one by the node above them, which
+ * it remembers too, or else walks again from the root. So each leaf it sees is a consistent state
+ * of that part of the tree, never older than the beginning of its read-side section: the node
+ * above was reached inside the section, and so was live in it, with what then hung below it.
  */
 #ifndef MT_WALK_H
 #define MT_WALK_H
 
-#include "node.h"
+#include "search.h"
 
 /*
  * walk_to - put the cursor on the range that holds @index: index and last become its bounds,
@@ -20,7 +21,8 @@ void *walk_to(struct ma_state *mas, unsigned long index);
 
 /*
  * walk_read_range - read the range at @offset of the cursor's leaf: index, last, *@entry. False if
- * the leaf is not what the cursor's version says, or has no such range any more.
+ * the leaf is not what the cursor's version says, or has no such range any more (a slot that is
+ * being moved in or out may be empty for a moment).
  */
 static inline bool walk_read_range(struct ma_state *mas, unsigned int offset, void **entry)
 {
@@ -29,13 +31,134 @@ static inline bool walk_read_range(struct ma_state *mas, unsigned int offset, vo
 	unsigned long last = slot_last(leaf, KIND_LEAF, offset, mas->max);
 
 	*entry = slot_load(leaf, KIND_LEAF, offset);
-	if (!leaf_unchanged(leaf, mas->version) || (offset && below >= mas->max))
+	if (!leaf_unchanged(leaf, mas->version) || (offset && below >= mas->max) ||
+	    below + 1 > last)
 		return false;
 	mas->offset = (unsigned char)offset;
 	mas->index = below + 1;
 	mas->last = last;
 	mas->status = ma_active;
 	return true;
+}
+
+/* A cursor that goes from leaf to leaf asks for as many of them in advance. */
+#define LEAVES_AHEAD 6
+
+/* walk_prefetch - ask for the leaf in a slot of the node above, if that has such a slot. */
+static inline void walk_prefetch(const struct ma_state *mas, unsigned int offset)
+{
+	if (offset <= mas->parent_end)
+		node_prefetch(slot_child(enode_node(mas->parent), enode_kind(mas->parent),
+					 offset));
+}
+
+/* Of what is set when a cursor comes to a leaf: what is the same for all ways. */
+static inline void walk_stand(struct ma_state *mas, struct maple_enode *leaf, unsigned long version)
+{
+	mas->node = leaf;
+	mas->version = version;
+	mas->end = (unsigned char)(version & META_END_MASK);
+	mas->status = ma_active;
+}
+
+/*
+ * walk_next_leaf, walk_prev_leaf - from the last (first) range of the cursor's leaf to the first
+ * (last) one of the leaf beside it, whose *@entry may be NULL. False, and nothing has changed, if
+ * the node above does not know that leaf or the leaf is changing: walk from the root.
+ */
+static inline bool walk_next_leaf(struct ma_state *mas, void **entry)
+{
+	struct mt_node *parent = enode_node(mas->parent);
+	enum node_kind kind = enode_kind(mas->parent);
+	unsigned int offset = (mas->parent_offset + 1u) & UCHAR_MAX;
+	unsigned long min = mas->max + 1;
+	unsigned long max, last, version;
+	struct maple_enode *enode;
+	struct mt_node *leaf;
+
+	if (!mas->parent || offset > mas->parent_end ||
+	    slot_first(parent, offset, mas->parent_min) != min)
+		return false;
+	walk_prefetch(mas, offset + LEAVES_AHEAD);
+	enode = slot_child(parent, kind, offset);
+	max = slot_last(parent, kind, offset, mas->parent_max);
+	leaf = node_of(enode, KIND_LEAF);
+	version = leaf_version(leaf);
+	*entry = slot_load(leaf, KIND_LEAF, 0);
+	last = slot_last(leaf, KIND_LEAF, 0, max);
+	if (last < min || !leaf_unchanged(leaf, version))
+		return false;
+	walk_stand(mas, enode, version);
+	mas->parent_offset = (unsigned char)offset;
+	mas->offset = 0;
+	mas->index = mas->min = min;
+	mas->last = last;
+	mas->max = max;
+	return true;
+}
+
+static inline bool walk_prev_leaf(struct ma_state *mas, void **entry)
+{
+	struct mt_node *parent = enode_node(mas->parent);
+	enum node_kind kind = enode_kind(mas->parent);
+	unsigned int offset = (mas->parent_offset - 1u) & UCHAR_MAX;
+	unsigned long max = mas->min - 1;
+	unsigned long min, below, version;
+	struct maple_enode *enode;
+	struct mt_node *leaf;
+	unsigned int end;
+
+	if (!mas->parent || offset > mas->parent_end ||
+	    slot_last(parent, kind, offset, mas->parent_max) != max)
+		return false;
+	walk_prefetch(mas, offset - LEAVES_AHEAD);
+	enode = slot_child(parent, kind, offset);
+	min = slot_first(parent, offset, mas->parent_min);
+	leaf = node_of(enode, KIND_LEAF);
+	version = leaf_version(leaf);
+	end = (unsigned int)(version & META_END_MASK);
+	*entry = slot_load(leaf, KIND_LEAF, end);
+	below = end ? pivot_load(leaf, end - 1) : min - 1;
+	if ((end && below >= max) || slot_last(leaf, KIND_LEAF, end, max) != max ||
+	    !leaf_unchanged(leaf, version))
+		return false;
+	walk_stand(mas, enode, version);
+	mas->parent_offset = (unsigned char)offset;
+	mas->offset = (unsigned char)end;
+	mas->index = below + 1;
+	mas->last = mas->max = max;
+	mas->min = min;
+	return true;
+}
+
+/*
+ * walk_ahead - find the node above the leaf that covers @index, which is beside what the cursor's
+ * node above covers, above it (@step 1) or below it (@step -1), and ask for its first leaves and for
+ * the node next to it. @move: it becomes the cursor's node above. Is done while the processor is
+ * still busy with the leaf that the cursor has come to.
+ *
+ * walk_up_is_due, walk_down_is_due - whether it is time for that, after a step to another leaf: at
+ * the last child of the node above; and without a move a few children earlier, for a first look.
+ * walk_ahead_up, walk_ahead_down - do it, and return @entry.
+ */
+#define LEAVES_LEFT_AT_LOOK 3
+
+void walk_ahead(struct ma_state *mas, unsigned long index, int step, bool move);
+void *walk_ahead_up(struct ma_state *mas, void *entry);
+void *walk_ahead_down(struct ma_state *mas, void *entry);
+
+static inline bool walk_up_is_due(const struct ma_state *mas)
+{
+	int left = mas->parent_end - mas->parent_offset;
+
+	return (left == 0 || left == LEAVES_LEFT_AT_LOOK) && mas->parent_max < ULONG_MAX;
+}
+
+static inline bool walk_down_is_due(const struct ma_state *mas)
+{
+	int left = mas->parent_offset;
+
+	return (left == 0 || left == LEAVES_LEFT_AT_LOOK) && mas->parent_min > 0;
 }
 
 /*

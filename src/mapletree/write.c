@@ -1,39 +1,173 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * write.c - drive one write through its stages.
+ * write.c - drive one write: in its leaf, or through the stages.
  */
 #include "write.h"
 
+#include <errno.h>
+
+#include "cursor.h"
+#include "leaf.h"
 #include "publish.h"
 #include "retire.h"
 
-void write_plan(struct mt_write *w, struct maple_tree *mt, unsigned long first,
-		unsigned long last, void *entry)
+static void plan_nodes(struct mt_write *w, unsigned long first, unsigned long last, void *entry)
 {
+	struct maple_tree *mt = w->mt;
 	const struct mt_step *leaf;
 
-	assert(first <= last);
-	w->mt = mt;
-	w->first = first;
-	w->last = last;
-	w->entry = entry;
 	path_walk(&w->path, mt, first, last);
 	leaf = path_left(&w->path, w->path.depth - 1);
 	w->old = leaf->node->wide.slot[leaf->offset];
 	if (!entry)
-		path_join_gaps(&w->path, mt, &w->first, &w->last);
-	plan_make(&w->plan, mt, &w->path, w->first, w->last, entry);
+		path_join_gaps(&w->path, mt, &first, &last);
+	plan_make(&w->plan, mt, &w->path, first, last, entry);
 	w->blocks = w->plan.nodes + retire_batches_needed(mt, w->plan.retired);
 }
 
-void write_commit(struct mt_write *w, struct pool_list *reserve, struct mt_place *place)
+void write_plan(struct mt_write *w, struct maple_tree *mt, unsigned long first,
+		unsigned long last, void *entry)
+{
+	unsigned long step = way_to(mt, first);
+
+	assert(first <= last);
+	w->mt = mt;
+	if (step)
+		w->old = step_node(step)->wide.slot[step_offset(step)];
+	w->verdict = leaf_plan(&w->leaf, mt, first, last, entry, step);
+	if (w->verdict == LEAF_NOT_ALONE)
+		plan_nodes(w, first, last, entry);
+	else
+		w->blocks = w->verdict == LEAF_COPY    ? 1 + retire_batches_needed(mt, 1)
+			    : w->verdict == LEAF_SPLIT ? 1
+						       : 0;
+}
+
+static void commit_copy(struct mt_write *w, struct pool_list *reserve, struct mt_place *place)
+{
+	leaf_copy(w->mt, &w->leaf, pool_take(reserve), place);
+	retire_node(w->mt, w->leaf.leaf, reserve);
+}
+
+static void commit_nodes(struct mt_write *w, struct pool_list *reserve, struct mt_place *place)
 {
 	struct mt_items buffer;
 	const struct mt_items *built;
 
-	assert(reserve->count >= w->blocks);
 	place->node = NULL;
+	way_forget(w->mt);
 	built = build_levels(&w->plan, w->mt, reserve, &buffer, place);
 	publish_write(w->mt, &w->plan, &w->path, built, reserve, place);
 	retire_replaced(w->mt, &w->plan, &w->path, reserve);
+}
+
+void write_commit(struct mt_write *w, struct pool_list *reserve, struct mt_place *place)
+{
+	assert(w->verdict != LEAF_IN_PLACE && reserve->count >= w->blocks);
+	if (w->verdict == LEAF_COPY)
+		commit_copy(w, reserve, place);
+	else if (w->verdict == LEAF_SPLIT)
+		leaf_split(w->mt, &w->leaf, pool_take(reserve), place);
+	else
+		commit_nodes(w, reserve, place);
+}
+
+/* ---- through a cursor ------------------------------------------------------------------- */
+
+/* Puts the cursor on what was written. */
+static void stand_at(struct ma_state *mas, const struct mt_place *place, const void *entry)
+{
+	mas->gap_written = !entry;
+	mas->parent = NULL; /* it may be gone */
+	if (!place->node) {
+		mas->node = NULL;
+		mas->status = mas->index == 0 && mas->tree->ma_root ? ma_root : ma_none;
+		return;
+	}
+	mas->node = enode_make(place->node, KIND_LEAF);
+	mas->min = place->min;
+	mas->max = place->max;
+	mas->offset = place->offset;
+	mas->end = place->end;
+	mas->version = leaf_version(place->node);
+	mas->status = ma_active;
+}
+
+/* A store that does not change its leaf in place, or cannot be. */
+static __attribute__((noinline)) int store_by_stages(struct ma_state *mas, void *entry, bool may,
+						     void **old)
+{
+	struct mt_write w;
+	struct mt_place place;
+	struct pool_list reserve;
+
+	if (mas->index > mas->last)
+		return fail(mas, -EINVAL);
+	write_plan(&w, mas->tree, mas->index, mas->last, entry);
+	if (old)
+		*old = w.old;
+	reserve = take_reserve(mas);
+	if (reserve.count < w.blocks &&
+	    (!may || !pool_grow(mas->tree->ma_alloc, &reserve, w.blocks))) {
+		keep_reserve(mas, &reserve);
+		mas->reserve_wanted = w.blocks;
+		return fail(mas, -ENOMEM);
+	}
+	write_commit(&w, &reserve, &place);
+	keep_reserve(mas, &reserve);
+	stand_at(mas, &place, entry);
+	return 0;
+}
+
+/*
+ * The cursor stands on the very range that is stored to, and an entry takes the place of an entry:
+ * no way down, no gap and no pivot changes. False: it is not so.
+ */
+static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *entry, void **old)
+{
+	struct mt_node *leaf = enode_node(mas->node);
+	unsigned int offset = mas->offset, end;
+	struct pen pen;
+
+	if (!entry || !mas->node || mas->gap_written || !leaf_unchanged(leaf, mas->version))
+		return false;
+	if (slot_first(leaf, offset, mas->min) != mas->index ||
+	    slot_last(leaf, KIND_LEAF, offset, mas->max) != mas->last || !leaf->wide.slot[offset])
+		return false;
+	end = node_end(leaf, KIND_LEAF);
+	if (end < 2 && !mas->min && mas->max == ULONG_MAX) /* maybe no node is needed any more */
+		return false;
+	if (old)
+		*old = leaf->wide.slot[offset];
+	pen = pen_begin(leaf, end);
+	put_slot(&pen, offset, entry);
+	mas->version = pen.meta;
+	return true;
+}
+
+int write_store(struct ma_state *mas, void *entry, bool may, void **old)
+{
+	struct maple_tree *mt = mas->tree;
+	unsigned long first = mas->index, last = mas->last;
+	unsigned long step;
+	struct mt_leaf_plan p;
+
+	if (mas->status == ma_active && replace_here(mas, entry, old))
+		return 0;
+	step = way_to(mt, first);
+	if (first > last || leaf_plan(&p, mt, first, last, entry, step) != LEAF_IN_PLACE)
+		return store_by_stages(mas, entry, may, old);
+	if (old)
+		*old = p.leaf->wide.slot[step_offset(step)];
+	leaf_write(mt, &p);
+	mas->node = enode_make(p.leaf, KIND_LEAF);
+	mas->parent = NULL; /* of another leaf, maybe */
+	mas->min = mt->ma_way.min;
+	mas->max = mt->ma_way.max;
+	mas->version = leaf_version(p.leaf);
+	mas->offset = (unsigned char)plan_at(&p);
+	mas->end = (unsigned char)p.new_end;
+	mas->status = ma_active;
+	mas->gap_written = !entry;
+	return 0;
 }

@@ -13,14 +13,14 @@ static uint64_t pages_between(const struct vmspace *space, unsigned long from, u
 
 int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long at)
 {
-	struct vma *upper = vma_new(vma);
+	struct vma *upper = vma_new(&space->vmas, vma);
 
 	if (!upper)
 		return (int)space_no_memory(space);
 	upper->start = at;
 	upper->pgoff += pages_between(space, vma->start, at);
 	if (space_store(space, at, vma->end, upper)) {
-		vma_free(upper);
+		vma_free(&space->vmas, upper);
 		return -ENOMEM;
 	}
 	space_event(space, VMSPACE_EVENT_SPLIT, vma->start, vma->end, at);
@@ -124,7 +124,7 @@ static void adopt(struct vma *keep, const struct vma *gone)
 static void drop(struct vmspace *space, struct vma *vma)
 {
 	space_count_area(space, vma, -1);
-	vma_free(vma);
+	vma_free(&space->vmas, vma);
 }
 
 /* The neighbour `keep` of the join covers [start, end) from now on. */
@@ -208,7 +208,7 @@ static struct vma *right_of(const struct edit_span *span)
 static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long start,
 			  unsigned long end, struct vma *what)
 {
-	struct vma *upper = vma_new(vma);
+	struct vma *upper = vma_new(&space->vmas, vma);
 	int err;
 
 	if (!upper)
@@ -216,7 +216,7 @@ static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long 
 	upper->start = end;
 	upper->pgoff += pages_between(space, vma->start, end);
 	if (space_store(space, start, end, what)) {
-		vma_free(upper);
+		vma_free(&space->vmas, upper);
 		return -ENOMEM;
 	}
 	err = space_store(space, end, vma->end, upper);
@@ -231,7 +231,7 @@ static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long 
 
 static int cut_middle(const struct edit_span *span, struct vma **vma)
 {
-	struct vma *middle = vma_new(*vma);
+	struct vma *middle = vma_new(&span->space->vmas, *vma);
 
 	if (!middle)
 		return (int)space_no_memory(span->space);
@@ -239,7 +239,7 @@ static int cut_middle(const struct edit_span *span, struct vma **vma)
 	middle->end = span->to;
 	middle->pgoff += pages_between(span->space, (*vma)->start, span->from);
 	if (replace_middle(span->space, *vma, span->from, span->to, middle)) {
-		vma_free(middle);
+		vma_free(&span->space->vmas, middle);
 		return -ENOMEM;
 	}
 	space_count_area(span->space, middle, 1);
@@ -331,11 +331,11 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 		if (merge(space, &join, proto, NULL))
 			return -ENOMEM;
 	} else {
-		vma = vma_new(proto);
+		vma = vma_new(&space->vmas, proto);
 		if (!vma)
 			return (int)space_no_memory(space);
 		if (space_store(space, vma->start, vma->end, vma)) {
-			vma_free(vma);
+			vma_free(&space->vmas, vma);
 			return -ENOMEM;
 		}
 		space_count_area(space, vma, 1);

@@ -147,6 +147,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	if (err)
 		return err;
 	fresh->image = *image;
+	fresh->vmas.expected = count;
 	complete_image(&fresh->image, areas, count);
 	for (size_t i = 0; i < count && !err; i++) {
 		if (is_gate(fresh, &areas[i])) {
@@ -168,6 +169,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	peak = space->areas_peak;
 	space_clear(space);
 	space->tree = fresh->tree;
+	space->vmas = fresh->vmas;
 	space->image = fresh->image;
 	space->mmap_base = fresh->mmap_base;
 	space->base_guessed = fresh->base_guessed;
@@ -183,6 +185,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	space->next_anon_id = fresh->next_anon_id;
 	space->next_file_id = fresh->next_file_id;
 	mt_init_flags(&fresh->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
+	fresh->vmas = (struct vma_store){ 0 };
 	vmspace_destroy(fresh);
 	return 0;
 }

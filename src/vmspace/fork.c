@@ -1,52 +1,95 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fork.c - the child's address space, and exact copies: the tree is duplicated node by node, then
- * every entry is replaced in place by the copy's own area (or by nothing, for areas that a child
- * does not inherit).
+ * every entry is replaced in place by the copy's own area; those that a child does not inherit are
+ * erased.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "find.h"
 #include "host.h"
 #include "ops.h"
 
-static struct backing *copy_backing(struct backing *old)
+/* Areas whose memory is asked for before they are copied. */
+#define AHEAD 32
+
+/* A copy under way. The objects of the parent that have a copy are listed: they point to it. */
+struct copier {
+	struct vmspace *child;
+	bool exact;
+	size_t skipped; /* areas of the parent in the child's tree that it does not inherit */
+	struct backing *backings;
+	struct anon_name *names;
+};
+
+/* Where an area of the parent's stands in the child's tree. */
+struct place {
+	unsigned long first, last;
+	const struct vma *old;
+};
+
+static struct backing *copy_backing(struct copier *copier, struct backing *old)
 {
 	if (!old)
 		return NULL;
 	if (old->copy)
 		return backing_get(old->copy);
 	old->copy = backing_new(&old->is);
+	if (old->copy) {
+		old->next = copier->backings;
+		copier->backings = old;
+	}
 	return old->copy;
 }
 
-static struct anon_name *copy_name(struct anon_name *old)
+static struct anon_name *copy_name(struct copier *copier, struct anon_name *old)
 {
 	if (!old)
 		return NULL;
 	if (old->copy)
 		return anon_name_get(old->copy);
 	old->copy = anon_name_new(old->text);
+	if (old->copy) {
+		old->next = copier->names;
+		copier->names = old;
+	}
 	return old->copy;
 }
 
-static struct vma *copy_area(struct vmspace *child, const struct vma *old, bool exact)
+/* The pointers to copies are only good during one fork. */
+static void forget_copies(struct copier *copier)
 {
-	struct vma *vma = malloc(sizeof(*vma));
+	struct backing *backing;
+	struct anon_name *name;
+
+	while ((backing = copier->backings)) {
+		copier->backings = backing->next;
+		backing->copy = backing->next = NULL;
+	}
+	while ((name = copier->names)) {
+		copier->names = name->next;
+		name->copy = NULL;
+		name->next = NULL;
+	}
+}
+
+static struct vma *copy_area(struct copier *copier, const struct vma *old)
+{
+	struct vmspace *child = copier->child;
+	struct vma *vma = vma_alloc(&child->vmas);
 
 	if (!vma)
 		return NULL;
 	*vma = *old;
-	vma->backing = copy_backing(old->backing);
-	vma->name = copy_name(old->name);
+	vma->backing = copy_backing(copier, old->backing);
+	vma->name = copy_name(copier, old->name);
 	if ((old->backing && !vma->backing) || (old->name && !vma->name)) {
-		vma_free(vma);
+		vma_free(&child->vmas, vma);
 		return NULL;
 	}
 	vma->asked = 0;
-	if (exact)
+	if (copier->exact)
 		return vma;
 	vma->flags &= ~(VMA_LOCK_FLAGS | VMA_UFFD_MISSING | VMA_UFFD_WP | VMA_UFFD_MINOR);
 	if (!old->anon_id)
@@ -60,62 +103,99 @@ static struct vma *copy_area(struct vmspace *child, const struct vma *old, bool 
 	return vma;
 }
 
-/* The pointers to copies are only good during one fork. */
-static void forget_copies(struct vmspace *parent)
+/* Whether the child does not inherit this area. Its own are never so. */
+static bool is_skipped(const struct copier *copier, const struct vma *vma)
 {
-	MA_STATE(mas, &parent->tree, 0, 0);
+	return !copier->exact && vma->flags & VMA_DONTCOPY;
+}
+
+/* Put the child's area in the place of the parent's, if it inherits it. */
+static int replace_area(struct copier *copier, struct ma_state *mas, const struct place *place)
+{
+	struct vmspace *child = copier->child;
 	struct vma *vma;
 
-	mas_for_each(&mas, vma, ULONG_MAX) {
-		if (vma->backing)
-			vma->backing->copy = NULL;
-		if (vma->name)
-			vma->name->copy = NULL;
+	if (is_skipped(copier, place->old)) {
+		copier->skipped++;
+		return 0;
 	}
+	vma = copy_area(copier, place->old);
+	if (!vma)
+		return -ENOMEM;
+	mas_set_range(mas, place->first, place->last);
+	if (mas_store_gfp(mas, vma, GFP_KERNEL)) {
+		vma_free(&child->vmas, vma);
+		return -ENOMEM;
+	}
+	space_account(child, vma->flags, space_pages(child, vma->end - vma->start), 1);
+	space_count_area(child, vma, 1);
+	return 0;
+}
+
+/* The areas behind the cursor, at most AHEAD, their memory on its way. Returns how many. */
+static unsigned int find_places(struct ma_state *mas, struct place *place)
+{
+	unsigned int count = 0;
+
+	while (count < AHEAD && (place[count].old = mas_find(mas, ULONG_MAX))) {
+		__builtin_prefetch(place[count].old);
+		place[count].first = mas->index;
+		place[count++].last = mas->last;
+	}
+	return count;
 }
 
 /*
- * Replace the parent's areas, which the duplicated tree holds, by the child's. On failure the tree
- * still holds areas of the parent from *stopped on.
+ * Replace the parent's areas, which the duplicated tree holds, by the child's. An entry that takes
+ * the place of another moves nothing, so the reading cursor stays good; those that are not
+ * inherited go at last. On failure the tree still holds areas of the parent from *stopped on.
  */
-static int copy_areas(struct vmspace *child, bool exact, unsigned long *stopped)
+static int copy_areas(struct copier *copier, unsigned long *stopped)
 {
-	MA_STATE(mas, &child->tree, 0, 0);
-	struct vma *old, *vma;
+	MA_STATE(mas, &copier->child->tree, 0, 0);
+	MA_STATE(to, &copier->child->tree, 0, 0);
+	struct place place[AHEAD];
+	unsigned int i, count;
 
-	mas_for_each(&mas, old, ULONG_MAX) {
-		unsigned long start = old->start, end = old->end;
-		bool skip = !exact && old->flags & VMA_DONTCOPY;
+	do {
+		count = find_places(&mas, place);
+		for (i = 0; i < count; i++) {
+			if (replace_area(copier, &to, &place[i])) {
+				*stopped = place[i].first;
+				return -ENOMEM;
+			}
+		}
+	} while (count == AHEAD);
+	return 0;
+}
 
-		vma = skip ? NULL : copy_area(child, old, exact);
-		mas_set_range(&mas, start, end - 1);
-		if ((!skip && !vma) || mas_store_gfp(&mas, vma, GFP_KERNEL)) {
-			if (vma)
-				vma_free(vma);
-			*stopped = start;
+/* Erase the parent's areas that the child does not inherit. */
+static int erase_skipped(struct copier *copier)
+{
+	MA_STATE(mas, &copier->child->tree, 0, 0);
+	struct vma *vma;
+
+	while (copier->skipped && (vma = mas_find(&mas, ULONG_MAX))) {
+		if (!is_skipped(copier, vma))
+			continue;
+		if (mas_store_gfp(&mas, NULL, GFP_KERNEL))
 			return -ENOMEM;
-		}
-		if (vma) {
-			space_account(child, vma->flags, space_pages(child, end - start), 1);
-			space_count_area(child, vma, 1);
-		}
-		mas_set(&mas, end);
+		copier->skipped--;
 	}
 	return 0;
 }
 
-/* Take the parent's areas out of a half copied tree, so that the child's can be freed. */
-static void drop_parent_areas(struct vmspace *child, unsigned long from)
+/* Free the child's areas, all below `from`, and the tree, which still holds some of the parent's. */
+static void give_up(struct copier *copier, unsigned long from)
 {
-	MA_STATE(mas, &child->tree, 0, 0);
+	MA_STATE(mas, &copier->child->tree, 0, 0);
 	struct vma *vma;
 
-	mas_for_each(&mas, vma, from ? from - 1 : 0) {
-		if (vma->start >= from)
-			break;
-		vma_free(vma);
+	while ((vma = mas_find(&mas, ULONG_MAX)) && mas.index < from) {
+		if (!is_skipped(copier, vma))
+			vma_free(&copier->child->vmas, vma);
 	}
-	__mt_destroy(&child->tree);
+	__mt_destroy(&copier->child->tree);
 }
 
 static void inherit(struct vmspace *child, const struct vmspace *parent)
@@ -129,15 +209,19 @@ static void inherit(struct vmspace *child, const struct vmspace *parent)
 
 static long duplicate(struct vmspace *parent, struct vmspace *child, bool exact)
 {
-	unsigned long stopped = 0;
+	struct copier copier = { .child = child, .exact = exact };
+	unsigned long stopped = ULONG_MAX;
 	int err;
 
+	child->vmas.expected = parent->areas;
 	if (__mt_dup(&parent->tree, &child->tree, GFP_KERNEL))
 		return -ENOMEM;
-	err = copy_areas(child, exact, &stopped);
-	forget_copies(parent);
+	err = copy_areas(&copier, &stopped);
+	forget_copies(&copier);
+	if (!err)
+		err = erase_skipped(&copier);
 	if (err)
-		drop_parent_areas(child, stopped);
+		give_up(&copier, stopped);
 	return err;
 }
 

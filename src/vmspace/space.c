@@ -142,8 +142,9 @@ void space_clear(struct vmspace *space)
 	struct vma *vma;
 
 	mas_for_each(&mas, vma, ULONG_MAX)
-		vma_free(vma);
+		vma_free(&space->vmas, vma);
 	__mt_destroy(&space->tree);
+	vma_store_clear(&space->vmas);
 	space->areas = 0;
 	space->grow_areas = 0;
 	space->total_vm = space->locked_vm = space->locked_leak = 0;

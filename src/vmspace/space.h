@@ -15,6 +15,7 @@
 
 struct vmspace {
 	struct maple_tree tree;
+	struct vma_store vmas;        /* the memory of the areas in the tree */
 	struct vmspace_config config;
 	unsigned int page_shift;      /* 1 << page_shift == config.page_size */
 	struct vmspace_image image;

@@ -81,6 +81,7 @@ struct anon_name *anon_name_new(const char *text)
 		return NULL;
 	name->refs = 1;
 	name->copy = NULL;
+	name->next = NULL;
 	memcpy(name->text, text, size);
 	return name;
 }
@@ -103,9 +104,9 @@ bool anon_name_same(const struct anon_name *a, const struct anon_name *b)
 	return a == b || (a && b && !strcmp(a->text, b->text));
 }
 
-struct vma *vma_new(const struct vma *like)
+struct vma *vma_new(struct vma_store *store, const struct vma *like)
 {
-	struct vma *vma = malloc(sizeof(*vma));
+	struct vma *vma = vma_alloc(store);
 
 	if (!vma)
 		return NULL;
@@ -115,11 +116,11 @@ struct vma *vma_new(const struct vma *like)
 	return vma;
 }
 
-void vma_free(struct vma *vma)
+void vma_free(struct vma_store *store, struct vma *vma)
 {
 	backing_put(vma->backing);
 	anon_name_put(vma->name);
-	free(vma);
+	vma_release(store, vma);
 }
 
 bool vma_is_anon(const struct vma *vma)

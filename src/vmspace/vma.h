@@ -7,6 +7,7 @@
 #ifndef VMSPACE_VMA_H
 #define VMSPACE_VMA_H
 
+#include <assert.h>
 #include <mapletree/vmspace.h>
 
 /* What is mapped; shared by the areas of one space that map it. Owned through references. */
@@ -14,12 +15,14 @@ struct backing {
 	unsigned long refs;
 	struct vma_backing is;   /* .name belongs to this object */
 	struct backing *copy;    /* while a space is being copied: the copy */
+	struct backing *next;    /* ... and the next one that has a copy */
 };
 
 /* A name given by PR_SET_VMA_ANON_NAME. */
 struct anon_name {
 	unsigned long refs;
 	struct anon_name *copy;  /* while a space is being copied: the copy */
+	struct anon_name *next;  /* ... and the next one that has a copy */
 	char text[];
 };
 
@@ -37,11 +40,11 @@ struct vma {
 	struct backing *backing;
 	struct anon_name *name;
 	uint64_t anon_id;            /* 0: no anonymous page yet */
-	unsigned long asked;         /* space->era in which the host was asked about it; 0: never */
+	uint64_t asked : 46;         /* space->era in which the host was asked about it; 0: never */
+	uint64_t pkey : 16;
+	bool anon_shared : 1;        /* anon_vma inherited through fork */
+	bool may_have_anon : 1;      /* was writable at some time since the host was asked */
 	struct vma *next_gone;       /* while several are unmapped: the next of them */
-	unsigned int pkey;
-	bool anon_shared;            /* anon_vma inherited through fork */
-	bool may_have_anon;          /* was writable at some time since the host was asked */
 };
 
 /* Flags that keep Linux from ever merging or growing an area. */
@@ -64,9 +67,31 @@ struct anon_name *anon_name_get(struct anon_name *name);
 void anon_name_put(struct anon_name *name);
 bool anon_name_same(const struct anon_name *a, const struct anon_name *b);
 
+/*
+ * Where the areas of one space live: in blocks, each filled from its start, so that areas made one
+ * after the other lie one after the other. One thread at a time. All zero: empty.
+ *   free: areas given back, linked through their first word; next .. end: of the newest block,
+ *   never used yet; made: places in all blocks; expected: so many more areas will be made soon,
+ *   which the size of the next blocks follows.
+ */
+struct vma_store {
+	struct vma_block *blocks;
+	union vma_place *free, *next, *end;
+	size_t made;
+	size_t expected;
+};
+
+/* An area of unspecified content, or NULL: no memory. */
+struct vma *vma_alloc(struct vma_store *store);
+/* Give back an area that holds no references. */
+void vma_release(struct vma_store *store, struct vma *vma);
+/* Give all memory back; no area is left in use. */
+void vma_store_clear(struct vma_store *store);
+
 /* A new area like `like`, holding references of its own. NULL: no memory. */
-struct vma *vma_new(const struct vma *like);
-void vma_free(struct vma *vma);
+struct vma *vma_new(struct vma_store *store, const struct vma *like);
+/* Drop the references an area holds, and the area. */
+void vma_free(struct vma_store *store, struct vma *vma);
 bool vma_is_anon(const struct vma *vma);
 bool vma_may_have_anon_vma(const struct vma *vma);
 

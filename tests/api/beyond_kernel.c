@@ -115,6 +115,22 @@ static void areas_have_alignment_and_gaps_have_bounds(void **state)
 	mtree_destroy(&mt);
 }
 
+static void many_are_looked_up_at_once(void **state)
+{
+	const unsigned long keys[] = { 5, 0, 5, ULONG_MAX };
+	void *entries[4];
+	DEFINE_MTREE(mt);
+
+	(void)state;
+	assert_int_equal(mtree_store_range(&mt, 4, 6, &mt, GFP_KERNEL), 0);
+	mtree_load_many(&mt, keys, entries, 4);
+	assert_ptr_equal(entries[0], &mt);
+	assert_null(entries[1]);
+	assert_ptr_equal(entries[2], &mt);
+	assert_null(entries[3]);
+	mtree_destroy(&mt);
+}
+
 static void a_tree_is_measured(void **state)
 {
 	struct mt_statistics statistics;
@@ -142,13 +158,31 @@ static void a_tree_is_measured(void **state)
 	mtree_destroy(&mt);
 }
 
+static void a_tree_remembers_where_it_was_written(void **state)
+{
+	struct maple_tree mt = MTREE_INIT(mt, 0);
+	const struct mt_way *way = &mt.ma_way;
+
+	(void)state;
+	assert_true(way->min > way->max);
+	fill(&mt, 1000);
+	mtree_store(&mt, 300, xa_mk_value(5000), GFP_KERNEL);
+	assert_true(way->min <= 300 && 300 <= way->max);
+	assert_int_equal(way->height, mt_height(&mt));
+	assert_true(way->height <= MT_WAY_LEVELS);
+	mtree_destroy(&mt);
+	assert_true(way->min > way->max);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(readers_hold_the_read_side_only),
 		cmocka_unit_test(a_forked_process_goes_on),
 		cmocka_unit_test(areas_have_alignment_and_gaps_have_bounds),
+		cmocka_unit_test(many_are_looked_up_at_once),
 		cmocka_unit_test(a_tree_is_measured),
+		cmocka_unit_test(a_tree_remembers_where_it_was_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,20 +60,47 @@ static struct found cursor_found(const struct ma_state *mas, void *entry)
 	return (struct found){ entry, mas->index, mas->last };
 }
 
-/* Whether all indexes hold, and an iteration finds, what the list says. */
-static bool shows(const struct listing *l)
+static struct found range_at(const struct listing *l, unsigned int point)
 {
-	unsigned int point, i = 0, first;
+	unsigned int unused;
+
+	return found_at(l, listing_at(l, point, &unused));
+}
+
+/*
+ * Whether a range that was found is the one of the list that holds @index; of a gap, a part will
+ * do.
+ */
+static bool is_range(const struct listing *l, unsigned long index, const struct found *got)
+{
+	unsigned int point = index < watch.points ? (unsigned int)index : watch.points - 1;
+	struct found want = range_at(l, point);
+
+	if (want.entry)
+		return same(&want, got);
+	return !got->entry && got->first >= want.first && got->last <= want.last &&
+	       got->first <= index && index <= got->last;
+}
+
+static bool walks(const struct listing *l, unsigned int point)
+{
+	unsigned long index = point_index(point);
+	MA_STATE(at, watch.mt, index, index);
+	struct found got, want = range_at(l, point);
+	void *entry = mas_walk(&at);
+
+	got = cursor_found(&at, entry);
+	return is_range(l, index, &got) &&
+	       mtree_load(watch.mt, index) == (xa_is_zero(want.entry) ? NULL : want.entry);
+}
+
+static bool finds_up(const struct listing *l)
+{
+	MA_STATE(mas, watch.mt, 0, 0);
 	struct found want, got;
+	unsigned int i = 0;
 	void *entry;
 
-	for (point = 0; point < watch.points; point++) {
-		MA_STATE(at, watch.mt, point_index(point), point_index(point));
-
-		if (mas_walk(&at) != l->range[listing_at(l, point, &first)].entry)
-			return false;
-	}
-	MA_STATE(mas, watch.mt, 0, 0);
 	mas_for_each(&mas, entry, ULONG_MAX) {
 		while (i < l->ranges && !l->range[i].entry)
 			i++;
@@ -83,6 +110,108 @@ static bool shows(const struct listing *l)
 			return false;
 	}
 	return !entry_from(l, i, 1).entry;
+}
+
+static bool finds_down(const struct listing *l)
+{
+	MA_STATE(mas, watch.mt, ULONG_MAX, ULONG_MAX);
+	struct found want, got;
+	unsigned int i = l->ranges - 1;
+	void *entry;
+
+	mas_for_each_rev(&mas, entry, 0) {
+		want = entry_from(l, i, -1);
+		got = cursor_found(&mas, entry);
+		if (!same(&want, &got))
+			return false;
+		i = (unsigned int)-1;
+		while (++i < l->ranges && range_first(l, i) != got.first)
+			;
+		i--;
+	}
+	return !entry_from(l, i, -1).entry;
+}
+
+/* All ranges, entries and gaps, one behind the other from end to end. */
+static bool ranges_follow(const struct listing *l, int step)
+{
+	unsigned long next = step > 0 ? 0 : ULONG_MAX;
+	MA_STATE(mas, watch.mt, next, next);
+	void *entry = mas_walk(&mas);
+
+	for (;;) {
+		struct found got = cursor_found(&mas, entry);
+
+		if (!is_range(l, next, &got) || (step > 0 ? got.first : got.last) != next)
+			return false;
+		if (step > 0 ? got.last == ULONG_MAX : got.first == 0)
+			return true;
+		next = step > 0 ? got.last + 1 : got.first - 1;
+		entry = step > 0 ? mas_next_range(&mas, ULONG_MAX) : mas_prev_range(&mas, 0);
+	}
+}
+
+/* The same for the normal API, which skips zero entries. */
+static struct found plain_from(const struct listing *l, unsigned int i, int step)
+{
+	while (i < l->ranges && (!l->range[i].entry || xa_is_zero(l->range[i].entry)))
+		i += (unsigned int)step;
+	return found_at(l, i);
+}
+
+static bool neighbours(const struct listing *l, unsigned int point)
+{
+	unsigned long index = point_index(point), from = index;
+	unsigned int begin, at = listing_at(l, point, &begin);
+	struct found here = plain_from(l, at, 1);
+
+	if (mt_next(watch.mt, index, ULONG_MAX) != plain_from(l, at + 1, 1).entry ||
+	    mt_prev(watch.mt, index, 0) != plain_from(l, at - 1, -1).entry)
+		return false;
+	return mt_find(watch.mt, &from, ULONG_MAX) == here.entry &&
+	       from == (here.entry ? here.last + 1 : index);
+}
+
+/* A place that a search finds is free. That it finds one is not promised beside a writer. */
+static bool gaps_are_free(const struct listing *l, unsigned long size)
+{
+	unsigned int lowest;
+
+	for (lowest = 0; lowest < 2; lowest++) {
+		MA_STATE(mas, watch.mt, 0, 0);
+		struct found got, want;
+
+		if (lowest ? mas_empty_area(&mas, 0, ULONG_MAX, size)
+			   : mas_empty_area_rev(&mas, 0, ULONG_MAX, size))
+			continue;
+		got = cursor_found(&mas, NULL);
+		want = range_at(l, got.first < watch.points ? (unsigned int)got.first
+							    : watch.points - 1);
+		if (want.entry || got.last - got.first != size - 1 || got.first < want.first ||
+		    got.last > want.last)
+			return false;
+	}
+	return true;
+}
+
+/* Whether all reads show what the list says. */
+static bool shows(const struct listing *l)
+{
+	unsigned int point;
+
+	for (point = 0; point < watch.points; point++)
+		if (!walks(l, point))
+			return false;
+	if (!finds_up(l) || !finds_down(l) || !ranges_follow(l, 1) || !ranges_follow(l, -1))
+		return false;
+	for (point = 0; point < watch.points; point++)
+		if (!neighbours(l, point))
+			return false;
+	if (watch.mt->ma_flags & MT_FLAGS_ALLOC_RANGE)
+		for (point = 1; point <= watch.points; point++)
+			if (!gaps_are_free(l, point))
+				return false;
+	return true;
 }
 
 /* The range next to the cursor's, in the direction of @step. */
@@ -109,18 +238,36 @@ static bool steps(unsigned int i, int step)
 	return same(&want, &got);
 }
 
+/* The range, entry or gap, next to the cursor's: of then or of now. */
+static bool steps_range(unsigned int i, int step)
+{
+	struct ma_state mas = watch.cursor[i];
+	unsigned long next = step > 0 ? mas.last + 1 : mas.index - 1;
+	struct found got;
+	void *entry;
+
+	if (step > 0 ? mas.last == ULONG_MAX : mas.index == 0)
+		return true;
+	entry = step > 0 ? mas_next_range(&mas, ULONG_MAX) : mas_prev_range(&mas, 0);
+	if (!mas.node) /* of a tree without nodes it tells its end instead */
+		return true;
+	got = cursor_found(&mas, entry);
+	return is_range(watch.before, next, &got) || is_range(watch.after, next, &got);
+}
+
 static void look(void)
 {
+	bool before = !watch.after_seen && shows(watch.before);
+	bool after = !before && shows(watch.after);
 	unsigned int i;
-	bool before = shows(watch.before), after = shows(watch.after);
 
 	if (!before && !after)
-		watch.wrong = "a reader could see half of a write";
-	else if (watch.after_seen && !after)
-		watch.wrong = "a reader could see a write undone";
-	watch.after_seen |= after && !before;
+		watch.wrong = watch.after_seen && shows(watch.before)
+				      ? "a reader could see a write undone"
+				      : "a reader could see half of a write";
+	watch.after_seen |= after;
 	for (i = 0; i < watch.before->ranges && !watch.wrong; i++)
-		if (!steps(i, 1) || !steps(i, -1))
+		if (!steps(i, 1) || !steps(i, -1) || !steps_range(i, 1) || !steps_range(i, -1))
 			watch.wrong = "a reader's cursor steps to what is next to it at no time";
 }
 

@@ -5,9 +5,11 @@
  * The library is compiled with observe.h in front, which calls watch_store() before each atomic
  * store. What the reader may see, at each of these moments:
  *   - all indexes hold what they held before the write, or all what they hold after it, and the
- *     first never again after the second; an iteration the same;
- *   - a cursor that stood on a range before the write steps to an entry that was next to it then,
- *     or is next to its place now.
+ *     first never again after the second; lookups, iterations both ways over entries and over
+ *     ranges, and the normal API the same, but that a gap may be shown in parts;
+ *   - a place that a search for free indexes finds is free;
+ *   - a cursor that stood on a range before the write steps to an entry (a range) that was next
+ *     to it then, or is next to its place now.
  * Every moment between stores is met; the order in which another processor would see them is not
  * what is tested here.
  */

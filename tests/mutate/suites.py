@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / 'src/mapletree'
 TESTS = ROOT / 'tests'
 
-# lookup_select.c only chooses between copies of lookup.c for other instruction sets.
-SOURCES = sorted(p.name for p in CORE.glob('*.c') if p.name != 'lookup_select.c')
+# These only choose between copies of others for other instruction sets.
+SOURCES = sorted(p.name for p in CORE.glob('*.c') if not p.name.endswith('_select.c'))
 COMPILE = ['gcc', '-std=gnu17', '-D_GNU_SOURCE', '-fPIC', '-fno-semantic-interposition', '-w',
            f'-I{ROOT}/include']
 LIBRARIES = ['-lurcu-bp', '-lcmocka', '-lz', '-lpthread']
@@ -49,8 +49,8 @@ class Suite:
 
 def all_suites(torture_seconds):
     """Cheapest first."""
-    unit = ['store', 'find', 'gaps', 'cursor', 'write', 'dup', 'rcu', 'check', 'debug',
-            'fill']
+    unit = ['store', 'find', 'gaps', 'gap_search', 'lookup', 'cursor', 'write', 'dup', 'rcu', 'check',
+            'debug', 'fill', 'slab']
     waiting = ['lock', 'memory']
     files = lambda folder, names: [f'{folder}/{n}.c' for n in names.split()]
     fault = files('fault', 'main calls whole trees heap')

@@ -76,17 +76,21 @@ static void check_gap(struct worker *me, unsigned long first, unsigned long last
 
 /* ---- single lookups ---------------------------------------------------------------------- */
 
-static void look_up(struct worker *me, unsigned long index)
+/* The number of writes to the counter of the zone of @index that were done when it was asked. */
+static unsigned long counted_at(struct world *w, unsigned long index)
+{
+	unsigned int zone = zone_of(w, index);
+
+	return zone < w->zones ? __atomic_load_n(&w->zone[zone].counted, __ATOMIC_ACQUIRE) : 0;
+}
+
+/* @entry was found at @index when @counted counts were done. */
+static void check_look(struct worker *me, unsigned long index, unsigned long counted, void *entry)
 {
 	struct world *w = me->world;
 	unsigned int zone = zone_of(w, index);
-	unsigned long counted = 0;
 	struct permanent p;
-	void *entry;
 
-	if (zone < w->zones)
-		counted = __atomic_load_n(&w->zone[zone].counted, __ATOMIC_ACQUIRE);
-	entry = mtree_load(&w->mt, index);
 	if (permanent_from(w, index, &p) && p.first <= index) {
 		expect(me, entry == p.entry, "%p at %#lx, not %p", entry, index, p.entry);
 		return;
@@ -107,6 +111,32 @@ static void look_up(struct worker *me, unsigned long index)
 	expect(me, entry_tag(entry).number >= counted, "counter %lu after %lu",
 	       entry_tag(entry).number, counted);
 	me->seen[zone] = entry_tag(entry).number;
+}
+
+static void look_up(struct worker *me, unsigned long index)
+{
+	unsigned long counted = counted_at(me->world, index);
+
+	check_look(me, index, counted, mtree_load(&me->world->mt, index));
+}
+
+/* Two groups and a bit; the same indexes may come twice, and counters among them. */
+static void look_up_many(struct worker *me)
+{
+	struct world *w = me->world;
+	unsigned long keys[40], counted[40];
+	size_t count = 1 + below(me, 40), i;
+	void *entries[40];
+
+	for (i = 0; i < count; i++) {
+		unsigned int offset = below(me, 4) ? below(me, ZONE_WIDTH) : COUNTER;
+
+		keys[i] = offset_first(below(me, w->zones + 1), offset);
+		counted[i] = counted_at(w, keys[i]);
+	}
+	mtree_load_many(&w->mt, keys, entries, count);
+	for (i = 0; i < count; i++)
+		check_look(me, keys[i], counted[i], entries[i]);
 }
 
 static void walk(struct worker *me, unsigned long index)
@@ -410,7 +440,7 @@ static void read_once(struct worker *me)
 
 	if (!below(me, 20))
 		index = ULONG_MAX;
-	switch (below(me, 16)) {
+	switch (below(me, 17)) {
 	case 0:
 		find_up(me, false);
 		break;
@@ -453,6 +483,9 @@ static void read_once(struct worker *me)
 		break;
 	case 13:
 		walk(me, index);
+		break;
+	case 14:
+		look_up_many(me);
 		break;
 	default:
 		look_up(me, index);

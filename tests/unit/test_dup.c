@@ -8,7 +8,7 @@
 
 static void copies_of_every_size_are_equal_and_independent(void **state)
 {
-	static const unsigned long sizes[] = { 0, 1, 2, 15, 16, 17, 100, 300, 5000 };
+	static const unsigned long sizes[] = { 0, 1, 2, 15, 16, 17, 100, 300, 5000, 70000 };
 	struct maple_tree old, new;
 
 	(void)state;
@@ -127,6 +127,73 @@ static void gaps_are_known_in_the_copy(void **state)
 	end(&new);
 }
 
+/* As a fork does: several cursors stand on ranges of the copy, and each replaces its own. */
+static void entries_of_a_copy_are_replaced_one_by_one(void **state)
+{
+	struct maple_tree old, new;
+	struct ma_state at[24];
+
+	(void)state;
+	for (unsigned int flags = 0; flags < 4; flags++) {
+		MA_STATE(mas, &new, 0, 0);
+		unsigned int count, next = 0;
+		void *entry;
+
+		mt_init_flags(&old, flags);
+		mt_init_flags(&new, flags);
+		fill(&old, 0, 2, 3, 1000);
+		assert_int_equal(mtree_dup(&old, &new, GFP_KERNEL), 0);
+		mas_lock(&mas);
+		do {
+			for (count = 0; count < LENGTH(at) && mas_find(&mas, ULONG_MAX); count++)
+				at[count] = mas;
+			for (unsigned int i = 0; i < count; i++, next++) {
+				entry = mas_store(&at[i], xa_mk_value(5000 + next));
+				assert_ptr_equal(entry, xa_mk_value(next));
+			}
+		} while (count == LENGTH(at));
+		mas_unlock(&mas);
+		assert_int_equal(next, 1000);
+		assert_true(mt_check(&new, NULL));
+		for (unsigned long i = 0; i < 3000; i++) {
+			assert_ptr_equal(mtree_load(&new, i),
+					 i % 3 == 2 ? NULL : xa_mk_value(5000 + i / 3));
+			assert_ptr_equal(mtree_load(&old, i),
+					 i % 3 == 2 ? NULL : xa_mk_value(i / 3));
+		}
+		end(&old);
+		end(&new);
+	}
+}
+
+/* The leaf that a cursor stands on has other ranges by now: the store goes where it says. */
+static void a_store_of_a_cursor_whose_leaf_has_changed(void **state)
+{
+	(void)state;
+	for (unsigned int flags = 0; flags < 4; flags++) {
+		struct maple_tree mt;
+		MA_STATE(mas, &mt, 0, 0);
+		MA_STATE(other, &mt, 12, 12);
+
+		mt_init_flags(&mt, flags);
+		mtree_store_range(&mt, 10, 19, E('a'), GFP_KERNEL);
+		mtree_store_range(&mt, 20, 29, E('b'), GFP_KERNEL);
+		mtree_store_range(&mt, 30, 39, E('c'), GFP_KERNEL);
+		mas_lock(&mas);
+		assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('a'));
+		assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('b'));
+		mas_store(&mas, E('B'));
+		mas_store(&other, E('x'));
+		if (flags & MT_FLAGS_USE_RCU) /* then the leaf may be another one by now */
+			mas_set_range(&mas, 20, 29);
+		mas_store(&mas, E('y'));
+		mas_unlock(&mas);
+		expect_content(&mt, "a-b:a c:x d-13:a 14-1d:y 1e-27:c");
+		assert_true(mt_check(&mt, NULL));
+		end(&mt);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +204,8 @@ int main(void)
 		cmocka_unit_test(externally_locked_trees_are_copied),
 		cmocka_unit_test(gaps_are_known_in_the_copy),
 		cmocka_unit_test(a_tree_is_no_copy_of_itself),
+		cmocka_unit_test(entries_of_a_copy_are_replaced_one_by_one),
+		cmocka_unit_test(a_store_of_a_cursor_whose_leaf_has_changed),
 	};
 
 	return cmocka_run_group_tests_name("dup", tests, NULL, NULL);

@@ -378,9 +378,43 @@ static void some_writes_take_no_memory(void **state)
 		assert_ptr_equal(mtree_erase(&mt, 0x42), E('e'));
 		assert_ptr_equal(mtree_erase(&mt, 0x40), E('d'));
 		expect_content(&mt, "8-1b:a 1c-2f:c");
+		assert_int_equal(mtree_store_range(&mt, 2, 3, E('g'), GFP_KERNEL), 0);
+		assert_int_equal(mtree_store_range(&mt, 0, 0, E('h'), GFP_KERNEL), 0);
+		assert_int_equal(mtree_store_range(&mt, 0x18, 0x1b, NULL, GFP_KERNEL), 0);
+		assert_int_equal(mtree_store_range(&mt, 8, 0xf, E('i'), GFP_KERNEL), 0);
+		expect_content(&mt, "0:h 2-3:g 8-f:i 10-17:a 1c-2f:c");
+		assert_int_equal(mtree_store_range(&mt, 0x10, 0x1b, E('a'), GFP_KERNEL), 0);
+		assert_int_equal(mtree_store_range(&mt, 8, 0x1b, E('a'), GFP_KERNEL), 0);
+		assert_ptr_equal(mtree_erase(&mt, 3), E('g'));
+		assert_ptr_equal(mtree_erase(&mt, 0), E('h'));
+		expect_content(&mt, "8-1b:a 1c-2f:c");
 		assert_int_equal(memory.allocations, 0);
-		assert_int_equal(mtree_store(&mt, 0, E('f'), GFP_KERNEL),
+		assert_int_equal(mtree_store(&mt, 0x0a, E('f'), GFP_KERNEL),
 				 modes[i] & MT_FLAGS_USE_RCU ? -ENOMEM : 0);
+		expect_no_leak(&mt);
+	}
+}
+
+/* The node that a place split off must not be joined again when the place is given back. */
+static void taking_and_giving_back_a_place_settles(void **state)
+{
+	struct maple_tree mt;
+	unsigned long n, i, start;
+
+	(void)state;
+	for (n = 4; n < 80; n++) {
+		build(&mt, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU, 0);
+		for (i = 0; i < n; i++)
+			mtree_store_range(&mt, 0x10000 + i * 0x20, 0x10000 + i * 0x20 + 0x18 + i % 8,
+					  xa_mk_value(i), GFP_KERNEL);
+		for (i = 0; i < 20; i++) {
+			if (i == 4)
+				fail_from(0, LONG_MAX);
+			assert_int_equal(mtree_alloc_rrange(&mt, &start, E('a'), 0x100, 0x1000,
+							    0xffff, GFP_KERNEL), 0);
+			assert_ptr_equal(mtree_erase(&mt, start), E('a'));
+		}
+		assert_int_equal(memory.allocations, 0);
 		expect_no_leak(&mt);
 	}
 }
@@ -474,6 +508,7 @@ int main(void)
 		cmocka_unit_test_setup(nomem_leaves_an_external_lock_alone, set_up),
 		cmocka_unit_test_setup(more_is_expected_than_memory_holds, set_up),
 		cmocka_unit_test_setup(some_writes_take_no_memory, set_up),
+		cmocka_unit_test_setup(taking_and_giving_back_a_place_settles, set_up),
 #ifdef MEMORY_RUNS_OUT
 		cmocka_unit_test(the_default_allocator_runs_out),
 #endif

@@ -49,10 +49,25 @@ char *__wrap_strdup(const char *text)
 	return fails() ? NULL : __real_strdup(text);
 }
 
+/* An area's memory: a block serves many, so the failure has to come before it. */
+struct vma *__real_vma_alloc(struct vma_store *store);
+struct vma *__wrap_vma_alloc(struct vma_store *store);
+struct vma *__wrap_vma_alloc(struct vma_store *store)
+{
+	return fails() ? NULL : __real_vma_alloc(store);
+}
+
+void *__real_aligned_alloc(size_t align, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size)
+{
+	return fails() ? NULL : __real_aligned_alloc(align, size);
+}
+
 static void *node_alloc(void *ctx, size_t size, size_t align)
 {
 	(void)ctx;
-	return fails() ? NULL : aligned_alloc(align, size);
+	return fails() ? NULL : __real_aligned_alloc(align, size);
 }
 
 static void node_free(void *ctx, void *block, size_t size)
@@ -79,9 +94,12 @@ static void map(unsigned long addr, int prot, const char *name)
 	assert_true(vmspace_call(space, &r) > 0);
 }
 
+static bool some_stay; /* build() marks every sixth area as not inherited */
+
 /* Pairs of areas that touch, and holes; a heap above. */
 static void build(void)
 {
+	struct vmspace_request stay = { .op = VMSPACE_MADVISE };
 	struct vmspace_request brk = { .op = VMSPACE_BRK, .brk = { HEAP + 2 * PAGE } };
 	static struct vmspace_config config;
 
@@ -96,6 +114,10 @@ static void build(void)
 	for (unsigned long i = 0; i < AREAS; i += 2) {
 		map(BASE + i * 8 * PAGE, PROT_READ | PROT_WRITE, NULL);
 		map(BASE + i * 8 * PAGE + 4 * PAGE, PROT_READ, i % 3 ? NULL : "/file");
+		stay.madvise = (struct vmspace_madvise){ BASE + i * 8 * PAGE, 4 * PAGE,
+							 MADV_DONTFORK };
+		if (some_stay && i % 6 == 0)
+			assert_int_equal(vmspace_call(space, &stay), 0);
 	}
 	space->image.start_brk = space->image.brk = HEAP;
 	assert_int_equal(vmspace_call(space, &brk), HEAP + 2 * PAGE);
@@ -254,6 +276,9 @@ static void forking(void **state)
 	(void)state;
 	new_req(VMSPACE_FORK);
 	assert_true(try_all(true) > 0);
+	some_stay = true;
+	assert_true(try_all(true) > (long)AREAS);
+	some_stay = false;
 }
 
 static void taking_over(void **state)

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaf.h - writes that stay in one leaf, nearly all of them: part of write.c.
+ *
+ * The leaf is reached by the tree's way, and the write needs no other node but, in trees that
+ * track gaps, the parents for their gaps. Mostly the leaf is changed where it is, which takes no
+ * memory and cannot fail; else a changed copy takes its place.
+ */
+#ifndef MT_LEAF_H
+#define MT_LEAF_H
+
+#include "build.h"
+#include "gap.h"
+#include "inplace.h"
+#include "path.h"
+#include "publish.h"
+#include "way.h"
+
+/* What the fast path is made of belongs into it, for all its callers. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* Where slot @offset ends, in a leaf that covers up to @max. */
+static inline unsigned long last_of(const struct mt_node *leaf, unsigned int offset,
+				    unsigned long max)
+{
+	unsigned long pivot = pivot_of(leaf, offset);
+
+	return pivot < max ? pivot : max;
+}
+
+/* Whether the range at @index, beside the leaf of the way, is a gap. */
+static __attribute__((noinline)) bool gap_beside(struct maple_tree *mt, unsigned long index)
+{
+	const struct mt_way *way = &mt->ma_way;
+	struct mt_node *parent = step_node(way->step[1]);
+	unsigned int at = step_offset(way->step[1]);
+	bool right = index > way->max;
+	enum node_kind kind = inner_kind(mt);
+	struct mt_node *beside;
+
+	if (right ? at == node_end(parent, kind) : at == 0)
+		return path_gap_at(mt, index);
+	beside = enode_node(slot_child(parent, kind, right ? at + 1 : at - 1));
+	return !beside->wide.slot[right ? 0 : node_end(beside, KIND_LEAF)];
+}
+
+/* Widens the store of NULL by the gaps at its ends. False: one of them lies in another leaf. */
+static ALWAYS_INLINE bool join_gaps(struct mt_leaf_plan *p, struct maple_tree *mt)
+{
+	const struct mt_way *way = &mt->ma_way;
+	void **slot = p->leaf->wide.slot;
+
+	if (!slot[p->low]) {
+		p->first = p->below + 1;
+	} else if (p->first == p->below + 1) {
+		if (p->low && !slot[p->low - 1]) {
+			p->low--;
+			p->first = slot_first(p->leaf, p->low, way->min);
+			p->below = p->first - 1;
+		} else if (!p->low && p->first && gap_beside(mt, p->below)) {
+			return false;
+		}
+	}
+	if (!slot[p->high]) {
+		p->last = p->top;
+	} else if (p->last == p->top) {
+		if (p->high < p->end && !slot[p->high + 1]) {
+			p->high++;
+			p->last = p->top = last_of(p->leaf, p->high, way->max);
+		} else if (p->high == p->end && p->top != ULONG_MAX &&
+			   gap_beside(mt, p->top + 1)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * How the leaf changes beside readers: see inplace.h. False: no order of single words does it.
+ */
+static ALWAYS_INLINE bool plan_beside_readers(struct mt_leaf_plan *p)
+{
+	void **slot = &p->leaf->wide.slot[p->low];
+	unsigned int slots = p->high - p->low + 1;
+
+	if (slots == 1) {
+		p->publish = *slot ? PUBLISH_CUT : PUBLISH_FILL;
+		return !*slot || (p->left != p->right && plan_at(p));
+	}
+	if ((p->left | p->right) || slots > 3)
+		return false;
+	p->publish = p->entry ? PUBLISH_ABSORB : PUBLISH_CLEAR;
+	if (!p->entry) /* with three, the one between two gaps goes */
+		return slots == 2 ? !slot[0] || !slot[1] : !slot[0] && !slot[2];
+	return slots == 2 && (p->entry == slot[0] || (p->entry == slot[1] && p->low));
+}
+
+/* Whether the parent can take a second leaf in place. */
+static inline bool can_split(struct maple_tree *mt)
+{
+	const struct mt_way *way = &mt->ma_way;
+	enum node_kind kind = inner_kind(mt);
+
+	return !mt_in_rcu(mt) && way->height > 1 &&
+	       node_end(step_node(way->step[1]), kind) + 1 < kind_slots(kind);
+}
+
+/*
+ * leaf_plan - plan the store of @entry over [@first, @last] in the leaf of the tree's way, which
+ * led to @step. More than the leaf changes if the leaf would rather be joined with another one,
+ * or not be there at all, too. Changes nothing but *@p.
+ */
+static ALWAYS_INLINE enum leaf_verdict leaf_plan(struct mt_leaf_plan *p, struct maple_tree *mt,
+						 unsigned long first, unsigned long last,
+						 void *entry, unsigned long step)
+{
+	const struct mt_way *way = &mt->ma_way;
+	unsigned int low = step_offset(step), high = low;
+
+	p->leaf = step_node(step);
+	p->entry = entry;
+	p->first = first;
+	p->last = last;
+	if (!step || last > way->max)
+		return LEAF_NOT_ALONE;
+	if (pivot_of(p->leaf, low) < p->last) { /* most writes touch one slot or two */
+		high++;
+		if (pivot_of(p->leaf, high) < p->last)
+			high = step_offset(way_in_leaf(step, p->last));
+	}
+	p->low = low;
+	p->high = high;
+	p->below = slot_first(p->leaf, low, way->min) - 1;
+	p->top = last_of(p->leaf, high, way->max);
+	p->end = node_end(p->leaf, KIND_LEAF);
+	if (!p->entry && !join_gaps(p, mt))
+		return LEAF_NOT_ALONE;
+	p->left = p->below + 1 != p->first;
+	p->right = p->last != p->top;
+	p->new_end = p->end + p->left + p->right - (p->high - p->low);
+	if (way->height == 1 && p->new_end < 2)
+		return LEAF_NOT_ALONE;
+	if (p->new_end == p->end) {
+		void **slot = &p->leaf->wide.slot[p->low];
+
+		p->publish = PUBLISH_PIVOT;
+		if (p->low == p->high)
+			p->publish = p->entry || *slot ? PUBLISH_SLOT : PUBLISH_NOTHING;
+		else if (p->high != p->low + 1 || p->entry != slot[p->left])
+			p->publish = PUBLISH_SPLICE;
+		return p->publish != PUBLISH_SPLICE || !mt_in_rcu(mt) ? LEAF_IN_PLACE : LEAF_COPY;
+	}
+	if (p->new_end >= WIDE_SLOTS)
+		return can_split(mt) ? LEAF_SPLIT : LEAF_NOT_ALONE;
+	if ((p->new_end < p->end && p->new_end + 1 < kind_min_slots(KIND_LEAF) && way->height > 1))
+		return LEAF_NOT_ALONE;
+	p->publish = PUBLISH_SPLICE;
+	return !mt_in_rcu(mt) || plan_beside_readers(p) ? LEAF_IN_PLACE : LEAF_COPY;
+}
+
+/* ---- gaps ------------------------------------------------------------------------------ */
+
+/* The widest gap among those a write touches, before and after it. */
+struct measure {
+	unsigned long gone;
+	unsigned long came;
+};
+
+/* Of slots low .. high: gaps are never neighbours, so of two slots one at most is a gap. */
+static ALWAYS_INLINE struct measure measure_gaps(const struct mt_leaf_plan *p)
+{
+	struct measure m = { 0, p->entry ? 0 : p->last - p->first + 1 };
+	void **slot = p->leaf->wide.slot;
+	unsigned long below = p->below;
+	unsigned int i = p->low;
+
+	if (p->publish == PUBLISH_PIVOT) {
+		unsigned long was = p->leaf->pivot[i], now = p->left ? p->first - 1 : p->last;
+
+		if (!slot[i])
+			return (struct measure){ was - below, now - below };
+		if (!slot[i + 1])
+			return (struct measure){ p->top - was, p->top - now };
+		return (struct measure){ 0, 0 };
+	}
+	if (!slot[i] && p->left)
+		m.came = p->first - 1 - below;
+	if (!slot[p->high] && p->right && p->top - p->last > m.came)
+		m.came = p->top - p->last;
+	for (; i < p->high; i++) {
+		unsigned long last = p->leaf->pivot[i];
+
+		if (!slot[i] && last - below > m.gone)
+			m.gone = last - below;
+		below = last;
+	}
+	if (!slot[i] && p->top - below > m.gone)
+		m.gone = p->top - below;
+	return m;
+}
+
+static inline unsigned long parent_gap(const struct mt_way *way, unsigned int level)
+{
+	unsigned long step = way->step[level + 1];
+
+	return gap_load(step_node(step), step_offset(step));
+}
+
+static inline void set_parent_gap(const struct mt_way *way, unsigned int level, unsigned long gap)
+{
+	unsigned long step = way->step[level + 1];
+
+	gap_set(step_node(step), step_offset(step), gap);
+}
+
+/* The gap of the leaf in its parent went from @was to @now: those above, as far as they change. */
+static __attribute__((noinline)) void raise_gaps(struct maple_tree *mt, unsigned long was,
+						 unsigned long now)
+{
+	const struct mt_way *way = &mt->ma_way;
+	unsigned int level;
+
+	for (level = 1; level + 1 < way->height; level++) {
+		struct mt_node *node = step_node(way->step[level]);
+		unsigned long above;
+
+		if (level + 1 == WAY_LEVELS) {
+			path_update_gaps(mt, way->min, level);
+			return;
+		}
+		above = parent_gap(way, level);
+		if (now < above) {
+			if (was < above)
+				return;
+			now = gap_widest(node, KIND_GAPS, 0, 0);
+		}
+		if (now == above)
+			return;
+		set_parent_gap(way, level, now);
+		was = above;
+	}
+}
+
+/*
+ * After the write. The leaf is looked through only if its widest gap may have gone, and what
+ * came is not wider than all the rest together.
+ */
+static ALWAYS_INLINE void update_gaps(struct maple_tree *mt, struct mt_node *leaf, struct measure m)
+{
+	const struct mt_way *way = &mt->ma_way;
+	unsigned long was, now = m.came;
+
+	was = parent_gap(way, 0);
+	if (now < was) {
+		if (m.gone < was)
+			return;
+		if (now <= (way->max - way->min) / 2)
+			now = gap_widest(leaf, KIND_LEAF, way->min, way->max);
+	}
+	if (now == was)
+		return;
+	set_parent_gap(way, 0, now);
+	if (way->height > 2)
+		raise_gaps(mt, was, now);
+}
+
+/* ---- the write ------------------------------------------------------------------------- */
+
+/* leaf_write - do it in place, and set the gaps above. Lock held. */
+static ALWAYS_INLINE void leaf_write(struct maple_tree *mt, const struct mt_leaf_plan *p)
+{
+	struct mt_way *way = &mt->ma_way;
+	struct measure m = { 0, 0 };
+	bool gaps = tree_tracks_gaps(mt) && way->height > 1;
+
+	if (gaps)
+		m = measure_gaps(p);
+	inplace_write(p);
+	way->step[0] = way_step(p->leaf, plan_at(p));
+	if (gaps)
+		update_gaps(mt, p->leaf, m);
+}
+
+/*
+ * leaf_copy - make @fresh what the leaf becomes and let it take its place. Sets *@place. The caller
+ * retires p->leaf. Lock held.
+ */
+static inline void leaf_copy(struct maple_tree *mt, const struct mt_leaf_plan *p,
+			     struct mt_node *fresh, struct mt_place *place)
+{
+	struct mt_way *way = &mt->ma_way;
+	struct maple_enode *enode = enode_make(fresh, KIND_LEAF);
+	struct measure m = measure_gaps(p);
+	struct mt_leaf_plan copy = *p;
+
+	memcpy(fresh, p->leaf, sizeof(*fresh));
+	copy.leaf = fresh;
+	splice(&copy);
+	place->node = fresh;
+	place->min = way->min;
+	place->max = way->max;
+	place->offset = (unsigned char)plan_at(p);
+	place->end = (unsigned char)p->new_end;
+	if (way->height == 1) {
+		publish_root(mt, enode, 1);
+		return;
+	}
+	slot_publish(step_node(way->step[1]), inner_kind(mt), step_offset(way->step[1]), enode);
+	way->step[0] = way_step(fresh, plan_at(p));
+	if (tree_tracks_gaps(mt))
+		update_gaps(mt, fresh, m);
+}
+
+/* What a leaf that is divided holds, before it is. The last pivot is not set. */
+struct contents {
+	unsigned long pivot[WIDE_SLOTS + 2];
+	void *slot[WIDE_SLOTS + 2];
+};
+
+static inline void gather(struct contents *all, const struct mt_leaf_plan *p)
+{
+	unsigned int at = plan_at(p), tail = p->high + 1 - p->right;
+	unsigned int moved = p->end + 1 - tail;
+
+	memcpy(all->slot, p->leaf->wide.slot, at * sizeof(void *));
+	memcpy(all->pivot, p->leaf->pivot, at * sizeof(long));
+	if (p->left)
+		all->pivot[p->low] = p->first - 1;
+	all->slot[at] = p->entry;
+	all->pivot[at] = p->last;
+	if (!moved)
+		return;
+	memcpy(&all->slot[at + 1], &p->leaf->wide.slot[tail], moved * sizeof(void *));
+	memcpy(&all->pivot[at + 1], &p->leaf->pivot[tail], (moved - 1) * sizeof(long));
+}
+
+/* Fills a leaf with slots @from .. @from + @count - 1. */
+static inline void spread(struct mt_node *leaf, const struct contents *all, unsigned int from,
+			  unsigned int count)
+{
+	memset(leaf->pivot, 0xff, sizeof(leaf->wide.pivot));
+	memset(leaf->wide.slot, 0, sizeof(leaf->wide.slot));
+	memcpy(leaf->pivot, &all->pivot[from], (count - 1) * sizeof(long));
+	memcpy(leaf->wide.slot, &all->slot[from], count * sizeof(void *));
+	node_set_end(leaf, KIND_LEAF, count - 1);
+}
+
+/* Puts @fresh, which covers (@last, ..], behind the way's leaf into the parent. */
+static inline void insert_behind(struct maple_tree *mt, struct mt_node *fresh, unsigned long last)
+{
+	unsigned long step = mt->ma_way.step[1];
+	enum node_kind kind = inner_kind(mt);
+	struct mt_node *parent = step_node(step);
+	unsigned int at = step_offset(step), end = node_end(parent, kind);
+	void **slot = node_slots(parent, kind);
+
+	memmove(&slot[at + 2], &slot[at + 1], (end - at) * sizeof(void *));
+	memmove(&parent->pivot[at + 1], &parent->pivot[at], (end - at) * sizeof(long));
+	if (kind == KIND_GAPS)
+		memmove(&parent->gaps.gap[at + 1], &parent->gaps.gap[at],
+			(end - at + 1) * sizeof(long));
+	slot[at + 1] = enode_make(fresh, KIND_LEAF);
+	parent->pivot[at] = last;
+	node_set_end(parent, kind, end + 1);
+}
+
+/*
+ * leaf_split - divide the leaf, whose second part @fresh becomes, and lead the way to the part with
+ * the range written. Sets *@place. Lock held, no readers.
+ */
+static inline void leaf_split(struct maple_tree *mt, const struct mt_leaf_plan *p,
+			      struct mt_node *fresh, struct mt_place *place)
+{
+	struct mt_way *way = &mt->ma_way;
+	unsigned int at = plan_at(p), parent_at = step_offset(way->step[1]);
+	unsigned int cut = plan_cut(p->new_end + 1, WIDE_SLOTS,
+				    way->max == ULONG_MAX && p->high == p->end,
+				    way->min == 0 && p->low == 0);
+	struct mt_node *leaf = p->leaf;
+	struct contents all;
+	unsigned long last;
+
+	gather(&all, p);
+	last = all.pivot[cut - 1];
+	spread(leaf, &all, 0, cut);
+	spread(fresh, &all, cut, p->new_end + 1 - cut);
+	insert_behind(mt, fresh, last);
+	if (tree_tracks_gaps(mt)) {
+		struct mt_node *parent = step_node(way->step[1]);
+
+		gap_set(parent, parent_at, gap_widest(leaf, KIND_LEAF, way->min, last));
+		gap_set(parent, parent_at + 1, gap_widest(fresh, KIND_LEAF, last + 1, way->max));
+		if (way->height > 2)
+			path_update_gaps(mt, p->first, 1);
+	}
+	if (at < cut) {
+		way->max = last;
+	} else {
+		way->min = last + 1;
+		way->step[1]++;
+		leaf = fresh;
+		at -= cut;
+	}
+	way->step[0] = way_step(leaf, at);
+	place->node = leaf;
+	place->min = way->min;
+	place->max = way->max;
+	place->offset = (unsigned char)at;
+	place->end = (unsigned char)node_end(leaf, KIND_LEAF);
+}
+
+#endif

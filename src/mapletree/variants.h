@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * variants.h - functions compiled for several instruction sets, one of them chosen at the start.
+ *
+ * GNU indirect functions: the dynamic linker (or the start-up code of a static program) asks a
+ * resolver once and calls what it names ever after. Resolvers run before everything else, so
+ * they ask the processor and touch nothing.
+ *
+ * A file with such functions is compiled with MT_ISA naming the instruction set, and names them
+ * VARIANT(name): name_base, name_avx2, name_avx512; without it, by their own names. Another file
+ * says VARIANTS() once for each and declares the name itself an ifunc of select_<name>.
+ */
+#ifndef MT_VARIANTS_H
+#define MT_VARIANTS_H
+
+#include <stdbool.h>
+
+#ifdef MT_ISA
+#define PASTE_(name, isa) name##_##isa
+#define PASTE(name, isa)  PASTE_(name, isa)
+#define VARIANT(name)     PASTE(name, MT_ISA)
+#else
+#define VARIANT(name) name
+#endif
+
+#if defined(__x86_64__)
+/* Whether this processor has what the variants are compiled for (see meson.build). */
+static inline bool runs_avx2(void)
+{
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") &&
+	       __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+}
+
+static inline bool runs_avx512(void)
+{
+	return runs_avx2() && __builtin_cpu_supports("avx512f") &&
+	       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512dq");
+}
+#endif
+
+#define VARIANTS(type, name, params) \
+	type name##_base params; \
+	type name##_avx2 params; \
+	type name##_avx512 params; \
+	__attribute__((used)) static type (*select_##name(void)) params \
+	{ \
+		if (runs_avx512()) \
+			return name##_avx512; \
+		return runs_avx2() ? name##_avx2 : name##_base; \
+	}
+
+#endif

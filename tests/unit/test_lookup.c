@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_lookup.c - lookups one by one and many at once, by each variant that this processor runs,
+ * and the cursor's walks, on random trees against the list of what was stored.
+ *
+ * Arguments: the seed and the number of trees.
+ */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <urcu/urcu-bp.h>
+
+#include "../model/random.h"
+#include "variants.h"
+#include "walk.h"
+
+typedef void *load_function(struct maple_tree *mt, unsigned long index);
+typedef void load_many_function(struct maple_tree *mt, const unsigned long *keys, void **entries,
+				size_t count);
+typedef void *walk_function(struct ma_state *mas, unsigned long index);
+
+#ifdef ISA_VARIANTS
+load_function lookup_load_base, lookup_load_avx2, lookup_load_avx512;
+load_many_function lookup_load_many_base, lookup_load_many_avx2, lookup_load_many_avx512;
+walk_function walk_to_base, walk_to_avx2, walk_to_avx512;
+#endif
+
+static struct variant {
+	load_function *load;
+	load_many_function *load_many;
+	walk_function *walk;
+} variants[] = {
+	{ mtree_load, mtree_load_many, walk_to },
+#ifdef ISA_VARIANTS
+	{ lookup_load_base, lookup_load_many_base, walk_to_base },
+	{ lookup_load_avx2, lookup_load_many_avx2, walk_to_avx2 },
+	{ lookup_load_avx512, lookup_load_many_avx512, walk_to_avx512 },
+#endif
+};
+
+static size_t variant_count = LENGTH(variants);
+static unsigned long seed = 1, trees = 120;
+static struct random random_numbers;
+
+#define MOST_RANGES 3000
+#define MOST_KEYS   100
+
+/* What the tree holds: disjoint ranges in order, with gaps between some of them. */
+static struct list {
+	struct range {
+		unsigned long first;
+		unsigned long last;
+		void *entry;
+	} range[MOST_RANGES];
+	size_t count;
+} list;
+
+static unsigned long below(unsigned long limit)
+{
+	return (unsigned long)random_below(&random_numbers, limit);
+}
+
+static void draw_list(size_t count)
+{
+	unsigned long next = below(2) ? 0 : below(100), step = below(2) ? 8 : ULONG_MAX / 8000;
+
+	for (list.count = 0; list.count < count; list.count++) {
+		struct range *range = &list.range[list.count];
+
+		next += below(2) ? 0 : below(step);
+		range->first = next;
+		range->last = next + below(step);
+		range->entry = below(20) ? xa_mk_value(list.count) : XA_ZERO_ENTRY;
+		next = range->last + 1;
+	}
+	if (count && !below(4))
+		list.range[count - 1].last = ULONG_MAX;
+}
+
+/* The range that holds @index, or the gap. */
+static struct range range_at(unsigned long index)
+{
+	size_t low = 0, high = list.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list.range[middle].last < index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < list.count && list.range[low].first <= index)
+		return list.range[low];
+	return (struct range){ low ? list.range[low - 1].last + 1 : 0,
+			       low < list.count ? list.range[low].first - 1 : ULONG_MAX, NULL };
+}
+
+/* The advanced API, since the other one refuses zero entries; in random order. */
+static void store_list(struct maple_tree *mt)
+{
+	static size_t order[MOST_RANGES];
+
+	for (size_t i = 0; i < list.count; i++) {
+		size_t j = below(i + 1);
+
+		order[i] = order[j];
+		order[j] = i;
+	}
+	mtree_lock(mt);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct range *range = &list.range[order[i]];
+		MA_STATE(mas, mt, range->first, range->last);
+
+		assert_int_equal(mas_store_gfp(&mas, range->entry, GFP_KERNEL), 0);
+	}
+	mtree_unlock(mt);
+}
+
+/* Anywhere, at a boundary or beside one; the same again and again, too. */
+static unsigned long draw_key(void)
+{
+	const struct range *range = &list.range[list.count ? below(list.count) : 0];
+
+	if (!list.count || !below(8))
+		return below(2) ? 0 - below(3) : below(200);
+	switch (below(4)) {
+	case 0:
+		return range->first - below(2);
+	case 1:
+		return range->last + below(2);
+	default:
+		return range->first + below(range->last > range->first ? range->last - range->first : 1);
+	}
+}
+
+static void expect_answer(unsigned long key, void *entry)
+{
+	void *expected = range_at(key).entry;
+
+	if (xa_is_zero(expected))
+		expected = NULL;
+	if (entry != expected)
+		fail_msg("%p at %#lx, not %p; seed %lu", entry, key, expected, seed);
+}
+
+static void try_loads(struct maple_tree *mt, const struct variant *variant)
+{
+	static const size_t counts[] = { 0, 1, 15, 16, 17, 32, 33 };
+	size_t count = below(3) ? counts[below(LENGTH(counts))] : below(MOST_KEYS);
+	unsigned long keys[MOST_KEYS];
+	void *entries[MOST_KEYS];
+
+	for (size_t i = 0; i < MOST_KEYS; i++) {
+		keys[i] = i && !below(8) ? keys[below(i)] : draw_key();
+		entries[i] = E('x');
+	}
+	variant->load_many(mt, keys, entries, count);
+	for (size_t i = 0; i < MOST_KEYS; i++) {
+		if (i < count)
+			expect_answer(keys[i], entries[i]);
+		else
+			assert_ptr_equal(entries[i], E('x'));
+		expect_answer(keys[i], variant->load(mt, keys[i]));
+	}
+}
+
+static void try_walks(struct maple_tree *mt, const struct variant *variant)
+{
+	MA_STATE(mas, mt, 0, 0);
+
+	urcu_bp_read_lock();
+	for (int i = 0; i < 20; i++) {
+		unsigned long key = draw_key();
+		struct range range = range_at(key);
+
+		assert_ptr_equal(variant->walk(&mas, key), range.entry);
+		assert_int_equal(mas.index, range.first);
+		assert_int_equal(mas.last, range.last);
+	}
+	urcu_bp_read_unlock();
+}
+
+/* A number of ranges of any magnitude. */
+static size_t draw_count(void)
+{
+	size_t count = below(MOST_RANGES);
+
+	return count >> below(12);
+}
+
+static void random_trees_answer_as_the_list(void **state)
+{
+	(void)state;
+	random_seed(&random_numbers, seed);
+	for (unsigned long i = 0; i < trees; i++) {
+		struct maple_tree mt;
+
+		mt_init_flags(&mt, (unsigned int)(i % 4)); /* MT_FLAGS_ALLOC_RANGE, _USE_RCU */
+		draw_list(draw_count());
+		store_list(&mt);
+		for (size_t v = 0; v < variant_count; v++) {
+			for (int round = 0; round < 5; round++)
+				try_loads(&mt, &variants[v]);
+			try_walks(&mt, &variants[v]);
+		}
+		end(&mt);
+	}
+}
+
+/* An iteration from any place, in both directions, turning round now and then. */
+static void random_trees_are_walked_along(void **state)
+{
+	(void)state;
+	random_seed(&random_numbers, seed + 1);
+	for (unsigned long i = 0; i < trees; i++) {
+		struct maple_tree mt;
+		size_t at;
+
+		mt_init_flags(&mt, (unsigned int)(i % 4));
+		draw_list(1 + draw_count());
+		store_list(&mt);
+		at = below(list.count);
+		MA_STATE(mas, &mt, list.range[at].first, list.range[at].first);
+		urcu_bp_read_lock();
+		assert_ptr_equal(mas_walk(&mas), list.range[at].entry);
+		for (int turn = 0; turn < 20; turn++) {
+			bool up = turn % 2;
+			size_t steps = below(4) ? below(60) : below(2000);
+
+			while (steps-- && (up ? at + 1 < list.count : at > 0)) {
+				void *entry = up ? mas_next(&mas, ULONG_MAX) : mas_prev(&mas, 0);
+
+				at += up ? 1 : SIZE_MAX;
+				assert_ptr_equal(entry, list.range[at].entry);
+				assert_int_equal(mas.index, list.range[at].first);
+				assert_int_equal(mas.last, list.range[at].last);
+			}
+		}
+		urcu_bp_read_unlock();
+		end(&mt);
+	}
+}
+
+/* A step from each range, with the limit anywhere up to the end of the next one. */
+static void steps_end_at_their_limits(void **state)
+{
+	(void)state;
+	random_seed(&random_numbers, seed + 2);
+	for (unsigned long i = 0; i < trees; i++) {
+		struct maple_tree mt;
+
+		mt_init_flags(&mt, (unsigned int)(i % 4));
+		draw_list(2 + draw_count() / 8);
+		store_list(&mt);
+		urcu_bp_read_lock();
+		for (size_t at = 0; at + 1 < list.count; at++) {
+			const struct range *low = &list.range[at], *high = low + 1;
+			unsigned long up = low->last + below(high->last - low->last);
+			unsigned long down = high->first - below(high->first - low->first);
+			MA_STATE(mas, &mt, low->first, low->first);
+
+			mas_walk(&mas);
+			assert_ptr_equal(at % 2 ? mas_next(&mas, up) : mas_find(&mas, up),
+					 up >= high->first ? high->entry : NULL);
+			mas_set(&mas, high->first);
+			mas_walk(&mas);
+			assert_ptr_equal(at % 2 ? mas_prev(&mas, down) : mas_find_rev(&mas, down),
+					 down <= low->last ? low->entry : NULL);
+		}
+		urcu_bp_read_unlock();
+		end(&mt);
+	}
+}
+
+static void trees_without_nodes_answer(void **state)
+{
+	const unsigned long keys[] = { 0, 1, 0, ULONG_MAX };
+	void *entries[LENGTH(keys)];
+	DEFINE_MTREE(mt);
+
+	(void)state;
+	for (size_t v = 0; v < variant_count; v++) {
+		MA_STATE(mas, &mt, 0, 0);
+
+		variants[v].load_many(&mt, keys, entries, LENGTH(keys));
+		for (size_t i = 0; i < LENGTH(keys); i++)
+			assert_null(entries[i]);
+		assert_int_equal(mtree_store(&mt, 0, E('a'), GFP_KERNEL), 0);
+		variants[v].load_many(&mt, keys, entries, LENGTH(keys));
+		for (size_t i = 0; i < LENGTH(keys); i++)
+			assert_ptr_equal(entries[i], keys[i] ? NULL : E('a'));
+		variants[v].load_many(&mt, NULL, NULL, 0);
+		mtree_lock(&mt);
+		mas_store(&mas, XA_ZERO_ENTRY);
+		mtree_unlock(&mt);
+		variants[v].load_many(&mt, keys, entries, LENGTH(keys));
+		for (size_t i = 0; i < LENGTH(keys); i++)
+			assert_null(entries[i]);
+		assert_null(variants[v].load(&mt, 0));
+		mtree_destroy(&mt);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_trees_answer_as_the_list),
+		cmocka_unit_test(random_trees_are_walked_along),
+		cmocka_unit_test(steps_end_at_their_limits),
+		cmocka_unit_test(trees_without_nodes_answer),
+	};
+
+	if (argc > 1)
+		seed = strtoul(argv[1], NULL, 0);
+	if (argc > 2)
+		trees = strtoul(argv[2], NULL, 0);
+	printf("# seed %lu, %lu trees\n", seed, trees);
+#ifdef ISA_VARIANTS
+	if (!runs_avx512())
+		variant_count--;
+	if (!runs_avx2())
+		variant_count--;
+#endif
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
