@@ -27,6 +27,7 @@
 #define GAPS    8
 #define REUSE   9
 #define SHIFT   10
+#define CUT     11
 
 #define INDEXES 5
 #define MAX     4

@@ -46,7 +46,7 @@ verify()
 	echo "$verdict  $name: $states states${why:+; noticed: $why}"
 }
 
-for scenario in VALUE GROW ROOT SLOT SUBTREE PIVOT TAIL SHIFT GAPS REUSE; do
+for scenario in VALUE GROW ROOT SLOT SUBTREE PIVOT TAIL SHIFT CUT GAPS REUSE; do
 	verify 0 "$scenario" -DSCENARIO=$scenario
 	[ $scenario = GAPS ] || verify 0 "$scenario, iteration" -DSCENARIO=$scenario -DITERATE
 done
@@ -85,6 +85,11 @@ PIVOT_BEFORE_SLOT SHIFT
 FILL_BEFORE_DIVIDE SHIFT
 JOIN_BEFORE_CLEAR SHIFT
 NO_CONTINUITY SHIFT -DITERATE
+NO_VERSION CUT
+NO_VERSION_CHECK CUT
+NO_FENCE CUT
+MOVE_BEFORE_FILL CUT
+CLOSE_BEFORE_MOVE CUT
 TRUST_GAP GAPS
 END
 echo "$passed passed, $failed failed"

@@ -37,6 +37,10 @@ inline begin()
 	begin_leaf(0, 0, 3, 1, 0, 2, 2);
 	start[0] = LEAF(0);
 	content[0] = 1; content[4] = 2;
+#elif SCENARIO == CUT
+	begin_leaf(0, 2, MAX, 1, 2, 0, 1);
+	start[0] = LEAF(0);
+	content[0] = 1; content[1] = 1; content[2] = 1; content[3] = 2; content[4] = 2;
 #elif SCENARIO == SUBTREE
 	begin_leaf(0, 0, MAX, 1, 0, 0, 0);
 	begin_leaf(1, MAX, MAX, 2, 0, 0, 0);
@@ -153,7 +157,7 @@ inline write_pivot()
 	move_boundary(3, 1, 3)
 }
 
-/* PUBLISH_TAIL: an entry comes into the gap that ends a leaf, goes, another comes. */
+/* PUBLISH_FILL and PUBLISH_CLEAR at the end of a leaf: an entry comes into the gap that ends a leaf, goes, another comes. */
 inline write_tail()
 {
 	state(1, 0, 5, 0, 0);
@@ -203,8 +207,8 @@ inline store_word(version, end, cell, value)
 }
 
 /*
- * PUBLISH_SHIFT: an entry comes into a gap in the middle of a leaf, the slots behind it moving up;
- * goes, and they move down again. On the way slots cover nothing: their pivot is the one before.
+ * PUBLISH_FILL, PUBLISH_CLEAR: an entry comes into a gap in the middle of a leaf, the slots behind it
+ * moving up; goes, and they move down again. On the way slots cover nothing: their pivot is the one before.
  */
 inline write_shift()
 {
@@ -235,6 +239,34 @@ inline write_shift()
 	store_word(8, 3, SLT(0, 2), 2);
 	store_word(9, 2, PIV(0, 2), MAX);
 	store_word(10, 2, SLT(0, 3), 0)
+}
+
+/*
+ * PUBLISH_CUT: an entry loses its end to a new one, for which a slot is opened; PUBLISH_ABSORB: it
+ * takes that back, and the slot is closed.
+ */
+inline write_cut()
+{
+	state(1, 1, 5, 2, 2);
+	store_word(1, 2, SLT(0, 2), 2);
+	store_word(2, 2, PIV(0, 1), 2);
+#ifdef FAULT_MOVE_BEFORE_FILL
+	store_word(3, 2, PIV(0, 0), 1);
+	store_word(4, 2, SLT(0, 1), 5);
+#else
+	store_word(3, 2, SLT(0, 1), 5);
+	store_word(4, 2, PIV(0, 0), 1);
+#endif
+	state(1, 1, 1, 2, 2);
+#ifdef FAULT_CLOSE_BEFORE_MOVE
+	store_word(5, 2, SLT(0, 1), 2);
+	store_word(6, 2, PIV(0, 0), 2);
+#else
+	store_word(5, 2, PIV(0, 0), 2);
+	store_word(6, 2, SLT(0, 1), 2);
+#endif
+	store_word(7, 2, PIV(0, 1), MAX);
+	store_word(8, 1, SLT(0, 2), 0)
 }
 
 /* Gap words follow a write with relaxed stores; they guide a search and decide nothing. */
@@ -292,6 +324,8 @@ active proctype writer()
 	write_tail()
 #elif SCENARIO == SHIFT
 	write_shift()
+#elif SCENARIO == CUT
+	write_cut()
 #elif SCENARIO == GAPS
 	write_gaps()
 #else
