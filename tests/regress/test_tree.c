@@ -136,6 +136,8 @@ static void more_stores_are_expected_than_can_be_counted(void **state)
 	mt_init_flags(&mt, MT_FLAGS_USE_RCU);
 	mtree_lock(&mt);
 	assert_int_equal(mas_expected_entries(&mas, 296253919813322562), -ENOMEM);
+	mas_reset(&mas);
+	assert_int_equal(mas_expected_entries(&mas, 100000000), -ENOMEM); /* 62 blocks each */
 	mas_destroy(&mas);
 	mtree_unlock(&mt);
 	end(&mt);
