@@ -158,7 +158,8 @@ static inline __attribute__((always_inline)) bool search(struct maple_enode *roo
 
 		if (enode_kind(way.child) == KIND_LEAF) {
 			unsigned long version = leaf_version(at.node);
-			enum look look = place_in_leaf(want, fit, at.node, at.min, at.max, start);
+			enum look look =
+				place_in_leaf(want, fit, at.node, at.min, at.max, start);
 
 			if (__builtin_expect(!leaf_unchanged(at.node, version), 0) ||
 			    __builtin_expect(look == LOOK_AGAIN, 0))

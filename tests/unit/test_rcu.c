@@ -247,7 +247,8 @@ static void every_store_to_a_leaf_raises_its_version(void **state)
 		assert_ptr_equal(enode_node(mt.ma_root), leaf);
 		if (c->words)
 			assert_int_equal(words_changed(&before, leaf), c->words);
-		assert_true(leaf->wide.meta >> 8 >= (before.wide.meta >> 8) + words_changed(&before, leaf));
+		assert_true(leaf->wide.meta >> 8 >=
+			    (before.wide.meta >> 8) + words_changed(&before, leaf));
 		assert_true(mt_check(&mt, NULL));
 	}
 	expect_content(&mt, "8-f:f 20-24:g");
