@@ -4,16 +4,19 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "history.h"
+#include "logoption.h"
+#include "number.h"
 #include "options.h"
 #include "picture.h"
 #include "player.h"
 #include "session.h"
 
-enum { OPT_MAPS = 256, OPT_UNTIL, OPT_PID, OPT_WIDTH, OPT_HEIGHT, OPT_AXIS };
+enum { OPT_PID = 256, OPT_WIDTH, OPT_HEIGHT, OPT_AXIS };
 
 enum { PIDS_MAX = 32 };
 
@@ -36,25 +39,8 @@ static const struct argp_option option_table[] = {
 	  "What goes from left to right: \"time\" or \"calls\" (default: time, if the log has it)", 0 },
 	{ "width", OPT_WIDTH, "PIXELS", 0, "Width of the picture (default 1400)", 0 },
 	{ "height", OPT_HEIGHT, "PIXELS", 0, "Most that one address space takes (default 760)", 0 },
-	{ "until", OPT_UNTIL, "LINE", 0, "Play no further than this line of the log", 0 },
-	{ "maps", OPT_MAPS, "FILE", 0,
-	  "The areas that a log of strace begins with: a copy of /proc/PID/maps or smaps", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
-
-static unsigned long parse_count(struct argp_state *state, const char *name, const char *text,
-				 unsigned long least, unsigned long most)
-{
-	char *end;
-	unsigned long value;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || value < least || value > most)
-		argp_error(state, "%s: '%s' is not a number from %lu to %lu", name, text, least,
-			   most);
-	return value;
-}
 
 static void check_axis(struct argp_state *state, const char *axis)
 {
@@ -71,34 +57,26 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		draw->output = arg;
 		return 0;
 	case 'n':
-		draw->spaces = parse_count(state, "--spaces", arg, 1, 1000);
+		draw->spaces = number_option(state, "--spaces", arg, 1, 1000);
 		return 0;
 	case OPT_PID:
 		if (draw->pid_count == PIDS_MAX)
 			argp_error(state, "--pid can be given %d times", PIDS_MAX);
 		draw->pids[draw->pid_count++] =
-			(pid_t)parse_count(state, "--pid", arg, 1, 0x7fffffff);
+			(pid_t)number_option(state, "--pid", arg, 1, INT_MAX);
 		return 0;
 	case OPT_WIDTH:
-		draw->width = parse_count(state, "--width", arg, 600, 100000);
+		draw->width = number_option(state, "--width", arg, 600, 100000);
 		return 0;
 	case OPT_HEIGHT:
-		draw->height = parse_count(state, "--height", arg, 100, 100000);
+		draw->height = number_option(state, "--height", arg, 100, 100000);
 		return 0;
 	case OPT_AXIS:
 		check_axis(state, arg);
 		draw->axis = arg;
 		return 0;
-	case OPT_UNTIL:
-		draw->player.until = parse_count(state, "--until", arg, 1, ~0UL);
-		return 0;
-	case OPT_MAPS:
-		draw->player.maps_path = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (draw->player.path)
-			argp_error(state, "give one log");
-		draw->player.path = arg;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &draw->player;
 		return 0;
 	case ARGP_KEY_END:
 		if (!draw->player.path)
@@ -112,9 +90,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static const struct argp_child children[] = {
+	{ &logoption_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
 static const struct argp parser = {
 	.options = option_table,
 	.parser = parse_option,
+	.children = children,
 	.args_doc = "LOG -o FILE.svg",
 	.doc = "Draw the address spaces of a log: which addresses were used, and for what, against "
 	       "time, and the number of areas; before and after a fork.\v"

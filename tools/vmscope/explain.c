@@ -4,6 +4,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,12 +17,14 @@
 #include "account.h"
 #include "blame.h"
 #include "kernel.h"
+#include "logoption.h"
+#include "number.h"
 #include "options.h"
 #include "player.h"
 #include "session.h"
 #include "takeover.h"
 
-enum { OPT_MAPS = 256, OPT_UNTIL, OPT_PID, OPT_FOR };
+enum { OPT_PID = 256, OPT_FOR };
 
 struct explain {
 	struct player player;
@@ -35,23 +38,8 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ "rows", 'n', "N", 0, "Print at most N rows of a table (default 12)", 0 },
 	{ "for", OPT_FOR, "SECONDS", 0, "Follow the running process that long, then explain", 0 },
-	{ "until", OPT_UNTIL, "LINE", 0, "Play no further than this line of the log", 0 },
-	{ "maps", OPT_MAPS, "FILE", 0,
-	  "The areas that a log of strace begins with: a copy of /proc/PID/maps or smaps", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
-
-static unsigned long parse_count(struct argp_state *state, const char *name, const char *text)
-{
-	char *end;
-	unsigned long value;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || value == 0 || value > 0x7fffffff)
-		argp_error(state, "%s: '%s' is not a number from 1", name, text);
-	return value;
-}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -59,37 +47,36 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
-		explain->rows = parse_count(state, "--rows", arg);
+		explain->rows = number_option(state, "--rows", arg, 1, INT_MAX);
 		return 0;
 	case OPT_PID:
-		explain->pid = (pid_t)parse_count(state, "--pid", arg);
+		explain->pid = (pid_t)number_option(state, "--pid", arg, 1, INT_MAX);
 		return 0;
 	case OPT_FOR:
-		explain->seconds = parse_count(state, "--for", arg);
+		explain->seconds = number_option(state, "--for", arg, 1, INT_MAX);
 		return 0;
-	case OPT_UNTIL:
-		explain->player.until = parse_count(state, "--until", arg);
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &explain->player;
 		return 0;
-	case OPT_MAPS:
-		explain->player.maps_path = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (explain->player.path)
-			argp_error(state, "give one process or one log");
-		explain->player.path = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "give a process, or a log: of 'vmscope trace -o LOG', or of "
-			   "'strace -f -k -o LOG'");
+	case ARGP_KEY_END:
+		if (!explain->player.path)
+			argp_error(state, "give a process, or a log: of 'vmscope trace -o LOG', or of "
+				   "'strace -f -k -o LOG'");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+static const struct argp_child children[] = {
+	{ &logoption_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
 static const struct argp parser = {
 	.options = option_table,
 	.parser = parse_option,
+	.children = children,
 	.args_doc = "PID\nLOG",
 	.doc = "Tell who is eating a process's mappings: how many areas there are, of how many that "
 	       "the kernel allows; what they are; which calls made and cut them; and which "

@@ -4,16 +4,19 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "difference.h"
 #include "dump.h"
+#include "logoption.h"
+#include "number.h"
 #include "options.h"
 #include "player.h"
 #include "session.h"
 
-enum { OPT_MAPS = 256, OPT_UNTIL, OPT_PID };
+enum { OPT_PID = 256 };
 
 struct replay {
 	struct player player;
@@ -28,26 +31,11 @@ struct replay {
 static const struct argp_option option_table[] = {
 	{ "output", 'o', "FILE", 0, "Write the final maps there, not to standard output", 0 },
 	{ "pid", OPT_PID, "PID", 0, "Write the final maps of this process only", 0 },
-	{ "until", OPT_UNTIL, "LINE", 0, "Play no further than this line of the log", 0 },
-	{ "maps", OPT_MAPS, "FILE", 0,
-	  "The areas that a log of strace begins with: a copy of /proc/PID/maps or smaps", 0 },
 	{ "max-differences", 'n', "N", 0, "Report no more than N differences (default 20)", 0 },
 	{ "quiet", 'q', NULL, 0, "Report differences and malformed lines only, and write no maps "
 	  "unless -o is given", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
-
-static unsigned long parse_count(struct argp_state *state, const char *name, const char *text)
-{
-	char *end;
-	unsigned long value;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || value == 0)
-		argp_error(state, "%s: '%s' is not a number from 1", name, text);
-	return value;
-}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -61,33 +49,32 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		replay->quiet = true;
 		return 0;
 	case 'n':
-		replay->max_differences = parse_count(state, "--max-differences", arg);
+		replay->max_differences = number_option(state, "--max-differences", arg, 1, ~0UL);
 		return 0;
 	case OPT_PID:
-		replay->pid = (pid_t)parse_count(state, "--pid", arg);
+		replay->pid = (pid_t)number_option(state, "--pid", arg, 1, INT_MAX);
 		return 0;
-	case OPT_UNTIL:
-		replay->player.until = parse_count(state, "--until", arg);
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &replay->player;
 		return 0;
-	case OPT_MAPS:
-		replay->player.maps_path = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (replay->player.path)
-			argp_error(state, "give one log");
-		replay->player.path = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "give a log: of 'vmscope trace -o LOG', or of 'strace -f -o LOG'");
+	case ARGP_KEY_END:
+		if (!replay->player.path)
+			argp_error(state, "give a log: of 'vmscope trace -o LOG', or of 'strace -f -o LOG'");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+static const struct argp_child children[] = {
+	{ &logoption_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
 static const struct argp parser = {
 	.options = option_table,
 	.parser = parse_option,
+	.children = children,
 	.args_doc = "LOG",
 	.doc = "Play a log through libvmspace: every recorded result is compared with the one that "
 	       "libvmspace answers, and the final maps of every process are written.\v"

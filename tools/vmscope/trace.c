@@ -4,6 +4,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "inject.h"
 #include "interrupt.h"
 #include "log.h"
+#include "number.h"
 #include "site.h"
 #include "summary.h"
 
@@ -43,18 +45,6 @@ static const struct argp_option option_table[] = {
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-static unsigned long parse_count(struct argp_state *state, const char *name, const char *text)
-{
-	char *end;
-	unsigned long value;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || value == 0 || value > 0x7fffffff)
-		argp_error(state, "%s: '%s' is not a number from 1", name, text);
-	return value;
-}
-
 static void parse_verify(struct argp_state *state, struct options *options, const char *text)
 {
 	options->verify_every = 0;
@@ -66,7 +56,7 @@ static void parse_verify(struct argp_state *state, struct options *options, cons
 	else if (strcmp(text, "end") != 0 && (*text < '0' || *text > '9'))
 		argp_error(state, "--verify: '%s' is not 'each', 'end', 'none' or a number", text);
 	else if (strcmp(text, "end") != 0)
-		options->verify_every = parse_count(state, "--verify", text);
+		options->verify_every = number_option(state, "--verify", text, 1, INT_MAX);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -75,7 +65,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		options->attach = (pid_t)parse_count(state, "--pid", arg);
+		options->attach = (pid_t)number_option(state, "--pid", arg, 1, INT_MAX);
 		return 0;
 	case 'o':
 		options->log_path = arg;
@@ -101,7 +91,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->json = true;
 		return 0;
 	case OPT_MAX_DIFFERENCES:
-		options->max_differences = parse_count(state, "--max-differences", arg);
+		options->max_differences = number_option(state, "--max-differences", arg, 1, INT_MAX);
 		return 0;
 	case OPT_INJECT:
 		if (!inject_parse(arg, options))

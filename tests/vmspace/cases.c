@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* cases.c - make a call for real and in libvmspace; both must agree. */
+#include "cases.h"
+
+#include <string.h>
+
+struct pair pair;
+struct vmspace_request req;
+
+int case_start(void **state)
+{
+	(void)state;
+	pair_start(&pair, false);
+	return 0;
+}
+
+int case_start_mirror(void **state)
+{
+	(void)state;
+	pair_start(&pair, true);
+	return 0;
+}
+
+int case_end(void **state)
+{
+	(void)state;
+	pair_end(&pair);
+	return 0;
+}
+
+long both(struct pair *p)
+{
+	assert_true(pair_do(p, &req));
+	return req.out.result;
+}
+
+struct vmspace_request *new_req(enum vmspace_op op)
+{
+	memset(&req, 0, sizeof(req));
+	req.op = op;
+	return &req;
+}
+
+long map(unsigned long addr, unsigned long pages, int prot, int flags)
+{
+	new_req(VMSPACE_MMAP)->mmap = (struct vmspace_mmap){
+		.addr = addr, .length = pages * PAGE, .prot = prot, .flags = flags };
+	return both(&pair);
+}
+
+long map_file(enum puppet_file file, unsigned long addr, unsigned long pages, int prot,
+		     int flags, unsigned long page_offset)
+{
+	new_req(VMSPACE_MMAP)->mmap = (struct vmspace_mmap){
+		.addr = addr, .length = pages * PAGE, .prot = prot, .flags = flags,
+		.offset = page_offset * PAGE, .backing = *pair_backing(file) };
+	pair.file = file;
+	return both(&pair);
+}
+
+long unmap(unsigned long addr, unsigned long pages)
+{
+	new_req(VMSPACE_MUNMAP)->munmap = (struct vmspace_munmap){ addr, pages * PAGE };
+	return both(&pair);
+}
+
+long protect(unsigned long addr, unsigned long pages, int prot)
+{
+	new_req(VMSPACE_MPROTECT)->mprotect =
+		(struct vmspace_mprotect){ addr, pages * PAGE, prot, -1 };
+	return both(&pair);
+}
+
+long remap(unsigned long addr, unsigned long pages, unsigned long new_pages, int flags,
+		  unsigned long to)
+{
+	new_req(VMSPACE_MREMAP)->mremap =
+		(struct vmspace_mremap){ addr, pages * PAGE, new_pages * PAGE, flags, to };
+	return both(&pair);
+}
+
+long advise(unsigned long addr, unsigned long pages, int advice)
+{
+	new_req(VMSPACE_MADVISE)->madvise =
+		(struct vmspace_madvise){ addr, pages * PAGE, advice };
+	return both(&pair);
+}
+
+long touch_in(struct pair *p, unsigned long addr)
+{
+	new_req(VMSPACE_FAULT)->fault = (struct vmspace_fault){ addr, VMSPACE_ACCESS_WRITE };
+	return both(p);
+}
+
+long touch(unsigned long addr)
+{
+	return touch_in(&pair, addr);
+}
+
+long set_brk(unsigned long to)
+{
+	new_req(VMSPACE_BRK)->brk.brk = to;
+	return both(&pair);
+}
+
+unsigned int count_verdict(enum vma_verdict verdict)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < req.out.event_count; i++)
+		n += req.out.events[i].verdict == verdict &&
+		     (req.out.events[i].kind == VMSPACE_EVENT_MERGE ||
+		      req.out.events[i].kind == VMSPACE_EVENT_NO_MERGE);
+	return n;
+}
+
+unsigned long areas_from(const struct pair *p, unsigned long from, unsigned long to)
+{
+	struct vma_info info;
+	unsigned long n = 0;
+
+	for (; vmspace_next(p->space, from, &info) && info.start < to; from = info.end)
+		n++;
+	return n;
+}
+
+unsigned long areas(void)
+{
+	return areas_from(&pair, BASE, AT(10000));
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* oracle_remap.c - each rule of mremap once, as oracle_cases.c has those of the other calls. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/shm.h>
+
+#include "cases.h"
+#include "kernel_side.h"
+
+static void remap_grows_and_shrinks(void **state)
+{
+	(void)state;
+	map(AT(0), 4, RW, FIXED);
+	assert_int_equal(remap(AT(0), 4, 8, 0, 0), (long)AT(0));
+	assert_int_equal(remap(AT(0), 8, 2, 0, 0), (long)AT(0));
+	map(AT(4), 2, RW, FIXED);
+	/* Growing up to a neighbour joins it. */
+	assert_int_equal(remap(AT(0), 2, 4, 0, 0), (long)AT(0));
+	assert_int_equal(areas(), 1);
+	assert_int_equal(remap(AT(0), 3, 5, 0, 0), -ENOMEM);
+	assert_true(remap(AT(0), 3, 5, MREMAP_MAYMOVE, 0) > 0);
+}
+
+static void moved_pages_keep_their_offset(void **state)
+{
+	(void)state;
+	map(AT(0), 2, RW, FIXED);
+	map(AT(10), 2, RW, FIXED);
+	touch(AT(0));
+	remap(AT(0), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, AT(12));
+	assert_int_equal(count_verdict(VMA_DIFFERENT_OFFSET), 1);
+	assert_int_equal(areas(), 2);
+	/* Without pages the offset is that of the new place. */
+	map(AT(0), 2, RW, FIXED);
+	remap(AT(0), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, AT(8));
+	assert_int_equal(areas(), 2);
+}
+
+static void remap_leaves_the_source(void **state)
+{
+	(void)state;
+	map(AT(0), 4, RW, FIXED);
+	touch(AT(0));
+	assert_int_equal(remap(AT(0), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_STAYS, AT(20)),
+			 (long)AT(20));
+	assert_int_equal(areas(), 2);
+	map(AT(4), 1, RW, FIXED);
+	assert_int_equal(areas(), 2);
+	assert_int_equal(remap(AT(0), 4, 5, MREMAP_MAYMOVE | MREMAP_STAYS, AT(20)), -EINVAL);
+}
+
+static void remap_moves_many(void **state)
+{
+	(void)state;
+	map(AT(0), 2, RW, FIXED);
+	map(AT(2), 2, PROT_READ, FIXED);
+	map(AT(6), 2, RW, FIXED);
+	assert_int_equal(remap(AT(0), 8, 8, MREMAP_MAYMOVE | MREMAP_FIXED, AT(20)), (long)AT(20));
+	assert_int_equal(remap(AT(20), 8, 9, MREMAP_MAYMOVE | MREMAP_FIXED, AT(40)), -EFAULT);
+	assert_int_equal(remap(AT(20), 8, 8, MREMAP_MAYMOVE | MREMAP_FIXED, AT(24)), -EINVAL);
+}
+
+static void remap_duplicates_shared(void **state)
+{
+	(void)state;
+	map(AT(0), 4, RW, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED);
+	assert_int_equal(remap(AT(0), 0, 2, MREMAP_MAYMOVE | MREMAP_FIXED, AT(20)), (long)AT(20));
+	map(AT(30), 4, RW, FIXED);
+	assert_int_equal(remap(AT(30), 0, 2, MREMAP_MAYMOVE, 0), -EINVAL);
+}
+
+/* Found by the random test: Linux goes on counting the source as locked. */
+static void left_source_counts_as_locked(void **state)
+{
+	(void)state;
+	map(AT(0), 4, RW, FIXED | MAP_LOCKED);
+	remap(AT(0), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_STAYS, AT(20));
+	unmap(AT(0), 4);
+	unmap(AT(20), 2);
+}
+
+/* Found by the random test: the target of a move of many is only unmapped where something lands. */
+static void many_land_piece_by_piece(void **state)
+{
+	(void)state;
+	map(AT(0), 2, RW, FIXED);
+	map(AT(6), 2, PROT_READ, FIXED);
+	map(AT(20), 10, PROT_NONE, FIXED);
+	remap(AT(0), 8, 8, MREMAP_MAYMOVE | MREMAP_FIXED, AT(21));
+	assert_int_equal(areas(), 5);
+}
+
+enum kind { PRIVATE, FILE_BACKED, SEGMENT, KINDS };
+
+static void map_two_pages(enum kind kind, unsigned long at, bool sealed)
+{
+	if (kind == PRIVATE) {
+		map(at, 2, RW, FIXED);
+	} else if (kind == FILE_BACKED) {
+		map_file(PUPPET_MEMFD, at, 2, RW, MAP_PRIVATE | MAP_FIXED, 0);
+	} else {
+		new_req(VMSPACE_SHMAT)->shmat =
+			(struct vmspace_shmat){ .addr = at, .size = 2 * PAGE };
+		assert_int_equal(both(&pair), at);
+	}
+	if (sealed) {
+		new_req(VMSPACE_MSEAL)->mseal = (struct vmspace_mseal){ at, 2 * PAGE, 0 };
+		assert_int_equal(both(&pair), 0);
+	}
+}
+
+/*
+ * Found by the random test: a segment cannot be one of many, sealed or not. One of many is refused
+ * for its kind (EFAULT), then for its seal, then for a seal in its way (both EPERM); those before
+ * it have been moved.
+ */
+static void order_of_refusals_moving_many(void **state)
+{
+	unsigned long at = AT(0);
+
+	(void)state;
+	new_req(VMSPACE_MSEAL)->mseal = (struct vmspace_mseal){ at, 0, 0 };
+	if (both(&pair) == -ENOSYS)
+		skip();
+	pair.shm_id = shmget(IPC_PRIVATE, 2 * PAGE, 0700);
+	assert_true(pair.shm_id >= 0);
+	for (int i = 0; i < KINDS * KINDS * 2 * 2 * 3; i++, at += 32 * PAGE) {
+		enum kind first = i % KINDS, second = i / KINDS % KINDS;
+		bool first_sealed = i / (KINDS * KINDS) % 2;
+		bool second_sealed = i / (KINDS * KINDS * 2) % 2;
+		int in_the_way = i / (KINDS * KINDS * 4); /* of none, of the first, of the second */
+		long expected = (long)(at + 16 * PAGE), result;
+
+		map_two_pages(first, at, first_sealed);
+		map_two_pages(second, at + 3 * PAGE, second_sealed);
+		if (in_the_way)
+			map_two_pages(PRIVATE, at + (in_the_way == 1 ? 16 : 19) * PAGE, true);
+		if (first == SEGMENT)
+			expected = -EFAULT;
+		else if (first_sealed || in_the_way == 1)
+			expected = -EPERM;
+		else if (second == SEGMENT)
+			expected = -EFAULT;
+		else if (second_sealed || in_the_way == 2)
+			expected = -EPERM;
+		result = remap(at, 6, 6, MREMAP_MAYMOVE | MREMAP_FIXED, at + 16 * PAGE);
+		assert_int_equal(result, expected);
+	}
+	shmctl(pair.shm_id, IPC_RMID, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(remap_grows_and_shrinks), CASE(moved_pages_keep_their_offset),
+		CASE(remap_leaves_the_source), CASE(remap_moves_many),
+		CASE(remap_duplicates_shared), CASE(left_source_counts_as_locked),
+		CASE(many_land_piece_by_piece), CASE(order_of_refusals_moving_many),
+		MIRRORED(moved_pages_keep_their_offset), MIRRORED(remap_leaves_the_source),
+		MIRRORED(many_land_piece_by_piece), MIRRORED(order_of_refusals_moving_many),
+	};
+
+	if (!kernel_is_modelled())
+		return TEST_SKIPPED;
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
