@@ -618,6 +618,24 @@ static void words_of_a_leaf_change(void **state)
 	race_scenarios(scenarios, LENGTH(scenarios));
 }
 
+static void slots_of_a_leaf_move(void **state)
+{
+	static const struct scenario scenarios[] = {
+		{ 4, 4, 1, 10, 10, 9 }, /* into the middle of a gap, entries behind */
+		{ 4, 4, 1, 9, 10, 9 },	/* at its beginning */
+		{ 4, 4, 1, 10, 11, 9 }, /* at its end */
+		{ 4, 4, 1, 8, 8, -1 },	/* away from between two gaps */
+		{ 4, 4, 4, 10, 11, 9 }, /* over the end of an entry */
+		{ 4, 4, 4, 8, 9, 9 },	/* over the beginning of one */
+		{ 4, 4, 4, 10, 11, -1 },
+		{ 4, 4, 4, 4, 11, 0 },	/* an entry takes over all of the next */
+		{ 4, 4, 4, 4, 11, 1 },	/* and of the one before */
+	};
+
+	(void)state;
+	race_scenarios(scenarios, LENGTH(scenarios));
+}
+
 static void nodes_are_replaced(void **state)
 {
 	static const struct scenario scenarios[] = {
@@ -640,6 +658,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_come_and_go),
 		cmocka_unit_test(words_of_a_leaf_change),
+		cmocka_unit_test(slots_of_a_leaf_move),
 		cmocka_unit_test(nodes_are_replaced),
 	};
 
