@@ -97,4 +97,6 @@ void interrupt_tick(bool on)
 		return;
 	ticking = on;
 	start_ticking(on ? 100000 : 0);
+	if (!on && asked) /* which wants the ticks, too, and may have come just now */
+		start_ticking(100000);
 }
