@@ -146,6 +146,96 @@ struct vma_info {
 	bool anon_shared;            /* its anon_vma came through fork: no merge with one without */
 };
 
+/* ---- pages --------------------------------------------------------------------------------- */
+
+/*
+ * Memory of the user's that stands behind the areas: what libvmspace needs to keep a page table.
+ * A space without one (vmspace_config.memory is NULL) keeps no pages and pays nothing for them.
+ *
+ * A *frame* is a page's worth of the user's memory, named by a number of the user's choice that is
+ * not 0. libvmspace counts in how many places a frame is mapped, in a space and its relatives by
+ * fork, and gives it back when the last one is gone. A *translation* is what lets the guest reach a
+ * frame at an address; like an entry of a TLB it may be dropped at any time: the next access faults
+ * and gets it again.
+ *
+ * Context: every function is called with the lock of the area held that it is about (for map() and
+ * unmap(): `start` and `addr` lie in it), by any thread that makes a call on the space; by several
+ * at once for different pages, and alloc(), free(), copy(), file_page() and file_release() also for
+ * the same. None may call back into a vmspace. The table itself must stay as it is as long as any
+ * space has it. ctx is passed to each.
+ */
+struct vmspace_memory {
+	void *ctx;
+	/* A frame full of zeros, which is libvmspace's until free(). 0: no memory left. */
+	uint64_t (*alloc)(void *ctx);
+	/* A frame from alloc() that is mapped nowhere any more. */
+	void (*free)(void *ctx, uint64_t frame);
+	/* Copy a page from `from`, which others may read at the same time, to `to`, new from alloc(). */
+	void (*copy)(void *ctx, uint64_t to, uint64_t from);
+	/*
+	 * *frame becomes the frame of page `index` of what is mapped; the same one for the same page
+	 * each time, for it is what makes memory shared (between spaces, too). `backing` tells what is
+	 * mapped, also shared anonymous memory; valid during the call. The frame stays the user's.
+	 * Returns 0; -ENOMEM; any other negative errno: there is no such page (the file ends before
+	 * it, or cannot be read), SIGBUS. NULL: all backed areas answer with SIGBUS.
+	 */
+	int (*file_page)(void *ctx, const struct vma_backing *backing, uint64_t index,
+			 uint64_t *frame);
+	/* Once for each file_page() that returned 0: that use of the frame is over. NULL: not wanted. */
+	void (*file_release)(void *ctx, uint64_t frame);
+	/*
+	 * The page at `addr` is `frame` now, and may be accessed as `access` (VMSPACE_ACCESS_*) says.
+	 * Replaces what was translated there; when it returns, no thread reaches a former frame through
+	 * this address any more. Calls for one address come one at a time and in order. Returns 0; or
+	 * -ENOMEM: then there is no translation at addr. NULL: not wanted.
+	 */
+	int (*map)(void *ctx, unsigned long addr, uint64_t frame, unsigned int access);
+	/*
+	 * No page of [start, end) is translated any more; when it returns, no thread reaches a frame
+	 * through it. (A TLB shootdown.) May be called for pages that are not translated. Cannot fail.
+	 * NULL: not wanted; only if map is NULL, too.
+	 */
+	void (*unmap)(void *ctx, unsigned long start, unsigned long end);
+};
+
+#define VMSPACE_ACCESS_READ  1u
+#define VMSPACE_ACCESS_WRITE 2u
+#define VMSPACE_ACCESS_EXEC  4u
+
+enum vmspace_page_kind {
+	VMSPACE_PAGE_NONE,           /* no page there */
+	VMSPACE_PAGE_ZERO,           /* anonymous, read but never written: a frame of zeros for all */
+	VMSPACE_PAGE_ANON,           /* private to the space, or shared with relatives until written */
+	VMSPACE_PAGE_FILE,           /* a page of a file */
+	VMSPACE_PAGE_SHMEM,          /* a page of shared anonymous or System V memory */
+	VMSPACE_PAGE_GUARD,          /* MADV_GUARD_INSTALL: no page, every access is refused */
+};
+
+/* How a fault came by its page. */
+enum vmspace_page_source {
+	VMSPACE_PAGE_PRESENT,        /* it was there, with that access: translated again */
+	VMSPACE_PAGE_NEW,            /* there was none */
+	VMSPACE_PAGE_COPIED,         /* written while shared, or while of a file or zero: copied */
+	VMSPACE_PAGE_REUSED,         /* shared once, written when no longer: made writable */
+};
+
+struct vmspace_page {
+	unsigned long addr;          /* of the page */
+	uint64_t frame;              /* 0: NONE, GUARD */
+	unsigned int access;         /* VMSPACE_ACCESS_* that need no further fault */
+	enum vmspace_page_kind kind;
+	enum vmspace_page_source source;
+};
+
+/* What a page fault ends with. */
+enum vmspace_fault_result {
+	VMSPACE_FAULT_OK,            /* the access may be repeated */
+	VMSPACE_FAULT_MAPERR,        /* SIGSEGV, SEGV_MAPERR: no area, or a guard page */
+	VMSPACE_FAULT_ACCERR,        /* SIGSEGV, SEGV_ACCERR: the area forbids it */
+	VMSPACE_FAULT_BUS,           /* SIGBUS, BUS_ADRERR: beyond the end of what is mapped */
+	VMSPACE_FAULT_NOMEM,         /* no memory: of the user's, or for the page table */
+};
+
 /* ---- creating and ending ------------------------------------------------------------------- */
 
 enum vmspace_thp { VMSPACE_THP_NEVER, VMSPACE_THP_MADVISE, VMSPACE_THP_ALWAYS };
@@ -205,6 +295,8 @@ struct vmspace_config {
 	unsigned long rlimit_stack;
 	unsigned long rlimit_memlock;
 	struct vmspace_host host;
+	const struct vmspace_memory *memory; /* stays the user's; NULL: no pages are kept */
+	const struct vmspace_hooks *hooks;   /* stays the user's; NULL: none */
 };
 
 /*
@@ -224,9 +316,9 @@ VMSPACE_PUBLIC int vmspace_create(struct vmspace **out, const struct vmspace_con
  * An exact copy of a space, to try a request on: areas, break, counters, configuration, and what
  * was learned so far. Not a fork: every area stays what it is. *out is the caller's, ended by
  * vmspace_destroy(), and independent of `space`; strings and anon_ids are copied, but the host
- * callbacks and their ctx are the same ones. A request gathered on `space` may be completed on
- * either, or on both (each with its own copy of the request); gathered again on the copy, it
- * asks the host anew. Not to be called while another thread uses `space`: it keeps notes there.
+ * callbacks and their ctx are the same ones; the copy keeps no pages and has no hooks. A request
+ * gathered on `space` may be completed on either, or on both (each with its own copy of the
+ * request); gathered again on the copy, it asks the host anew. Not to be called while another thread uses `space`: it keeps notes there.
  * Returns 0, or -ENOMEM (*out is NULL; `space` is unchanged). O(areas).
  */
 VMSPACE_PUBLIC int vmspace_clone(struct vmspace **out, const struct vmspace *space);
@@ -239,7 +331,7 @@ VMSPACE_PUBLIC const struct vmspace_config *vmspace_config(const struct vmspace 
 
 /*
  * Change configuration of a live space: limits (setrlimit), sysctls, personality, host callbacks,
- * mmap_base. page_size and task_size must stay. Returns 0 or -EINVAL.
+ * mmap_base, hooks. page_size, task_size and memory must stay. Returns 0 or -EINVAL.
  */
 VMSPACE_PUBLIC int vmspace_configure(struct vmspace *space, const struct vmspace_config *config);
 
@@ -329,9 +421,6 @@ struct vmspace_remap_file_pages {
 };
 struct vmspace_mseal { unsigned long addr, length; unsigned long flags; };
 
-#define VMSPACE_ACCESS_READ  1u
-#define VMSPACE_ACCESS_WRITE 2u
-#define VMSPACE_ACCESS_EXEC  4u
 struct vmspace_fault {           /* a page is touched: 0, -EFAULT (no area), -EACCES (forbidden) */
 	unsigned long addr;
 	unsigned int access;         /* VMSPACE_ACCESS_* */
@@ -339,6 +428,12 @@ struct vmspace_fault {           /* a page is touched: 0, -EFAULT (no area), -EA
 struct vmspace_fork {            /* fork, clone without CLONE_VM */
 	struct vmspace *child;       /* out: the new space, the caller's; NULL on error */
 	const struct vmspace_host *child_host; /* host callbacks of the child; NULL: none */
+	/*
+	 * The child's; NULL: the parent's, which must have no map() then (-EINVAL), as that translates
+	 * addresses of the parent. It shares frames with the parent's: either may free what both used.
+	 */
+	const struct vmspace_memory *child_memory;
+	const struct vmspace_hooks *child_hooks; /* NULL: none */
 };
 
 /*
@@ -395,6 +490,26 @@ struct vmspace_event {
 };
 
 #define VMSPACE_EVENT_MAX 24
+
+/*
+ * What a user wants to hear of as it happens: every event, also those that a request's outcome has
+ * no room for. Members may be NULL. None may call back into a vmspace. The table must stay as it is
+ * as long as the space has it.
+ */
+struct vmspace_hooks {
+	void *ctx;
+	/*
+	 * Areas changed; *event is valid during the call. Called in the thread that makes the request,
+	 * with the space's lock held: one at a time, in order. The areas may be half-way: an event tells
+	 * of one step, the request may take more.
+	 */
+	void (*event)(void *ctx, const struct vmspace_event *event);
+	/*
+	 * A page fault was resolved. Called in the thread that faults, with the lock of the area held:
+	 * by several at once, beside event() of other areas.
+	 */
+	void (*fault)(void *ctx, const struct vmspace_page *page);
+};
 
 /* What a request did. */
 struct vmspace_outcome {

@@ -234,6 +234,11 @@ long fork_call(struct vmspace *space, struct vmspace_request *req)
 	if (space->host_error)
 		return space_fail(space, space->host_error, "refused by the host");
 	config.host = req->fork.child_host ? *req->fork.child_host : (struct vmspace_host){ 0 };
+	config.hooks = req->fork.child_hooks;
+	if (req->fork.child_memory)
+		config.memory = req->fork.child_memory;
+	else if (config.memory && config.memory->map)
+		return space_fail(space, -EINVAL, "fork needs child_memory: the parent's has a map()");
 	if (vmspace_create(&child, &config))
 		return space_no_memory(space);
 	inherit(child, space);
@@ -247,11 +252,14 @@ long fork_call(struct vmspace *space, struct vmspace_request *req)
 
 int vmspace_clone(struct vmspace **out, const struct vmspace *space)
 {
+	struct vmspace_config config = space->config;
 	struct vmspace *copy;
 	int err;
 
 	*out = NULL;
-	err = vmspace_create(&copy, &space->config);
+	config.memory = NULL;
+	config.hooks = NULL;
+	err = vmspace_create(&copy, &config);
 	if (err)
 		return err;
 	inherit(copy, space);

@@ -94,46 +94,50 @@ long space_limit(struct vmspace *space, long err, const char *why)
 	return 0;
 }
 
-static struct vmspace_event *next_event(struct vmspace *space)
+/* The one place that every event passes. */
+static void tell(struct vmspace *space, const struct vmspace_event *event)
 {
+	const struct vmspace_hooks *hooks = space->config.hooks;
 	struct vmspace_outcome *out = space->out;
 
-	if (!out)
-		return NULL;
-	if (out->event_count == VMSPACE_EVENT_MAX) {
+	if (out && out->event_count < VMSPACE_EVENT_MAX)
+		out->events[out->event_count++] = *event;
+	else if (out)
 		out->events_lost++;
-		return NULL;
-	}
-	return &out->events[out->event_count++];
+	if (hooks && hooks->event)
+		hooks->event(hooks->ctx, event);
 }
 
 void space_event(struct vmspace *space, enum vmspace_event_kind kind, unsigned long start,
 		 unsigned long end, unsigned long at)
 {
-	struct vmspace_event *event = next_event(space);
+	struct vmspace_event event = { .kind = kind, .start = start, .end = end, .at = at };
 
 	if (kind == VMSPACE_EVENT_SPLIT)
 		space->splits++;
-	if (event)
-		*event = (struct vmspace_event){
-			.kind = kind, .start = start, .end = end, .at = at,
-		};
+	tell(space, &event);
 }
 
 void space_merge_event(struct vmspace *space, enum vma_verdict verdict, unsigned long start,
 		       unsigned long end, unsigned long at, vma_flags_t differ)
 {
-	struct vmspace_event *event = next_event(space);
+	struct vmspace_event event = {
+		.kind = verdict == VMA_MERGED ? VMSPACE_EVENT_MERGE : VMSPACE_EVENT_NO_MERGE,
+		.verdict = verdict, .start = start, .end = end, .at = at,
+		.flags_differ = differ,
+	};
 
 	if (verdict == VMA_MERGED)
 		space->merges++;
-	if (event)
-		*event = (struct vmspace_event){
-			.kind = verdict == VMA_MERGED ? VMSPACE_EVENT_MERGE
-						      : VMSPACE_EVENT_NO_MERGE,
-			.verdict = verdict, .start = start, .end = end, .at = at,
-			.flags_differ = differ,
-		};
+	tell(space, &event);
+}
+
+void space_fault_event(const struct vmspace *space, const struct vmspace_page *page)
+{
+	const struct vmspace_hooks *hooks = space->config.hooks;
+
+	if (hooks && hooks->fault)
+		hooks->fault(hooks->ctx, page);
 }
 
 void space_clear(struct vmspace *space)
@@ -204,7 +208,8 @@ const struct vmspace_config *vmspace_config(const struct vmspace *space)
 int vmspace_configure(struct vmspace *space, const struct vmspace_config *config)
 {
 	if (!config_sane(config) || config->page_size != space->config.page_size ||
-	    config->task_size != space->config.task_size)
+	    config->task_size != space->config.task_size ||
+	    config->memory != space->config.memory)
 		return -EINVAL;
 	if (config->mmap_base && config->mmap_base != space->config.mmap_base) {
 		space->mmap_base = config->mmap_base;

@@ -11,7 +11,7 @@
 
 #include <mapletree/maple_tree.h>
 
-#include "vma.h"
+#include "pages.h"
 
 struct vmspace {
 	struct maple_tree tree;
@@ -32,6 +32,7 @@ struct vmspace {
 	unsigned long requests[VMSPACE_OP_COUNT];
 	unsigned long merges, splits, host_questions;
 	struct vmspace_outcome *out;  /* of the request being completed, or NULL */
+	struct pages *pages;          /* NULL: config.memory is NULL */
 	bool host_succeeded;          /* ... which the host says succeeded */
 	long host_error;              /* ... or with which error it failed; 0: no */
 };
@@ -92,6 +93,9 @@ void space_event(struct vmspace *space, enum vmspace_event_kind kind, unsigned l
 		 unsigned long end, unsigned long at);
 void space_merge_event(struct vmspace *space, enum vma_verdict verdict, unsigned long start,
 		       unsigned long end, unsigned long at, vma_flags_t differ);
+
+/* Tell the user's hooks of a page fault that was resolved. The area's lock. */
+void space_fault_event(const struct vmspace *space, const struct vmspace_page *page);
 
 /* Drop all areas and reset counters. */
 void space_clear(struct vmspace *space);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pages.h - the software page table of a space: which frame is at which address.
+ *
+ * A radix tree like the hardware's: tables of page_size / 8 entries, as many levels as task_size
+ * needs (4 for 48 bits of address, 5 for 57). An entry of the lowest level is empty, or a frame,
+ * or the zero page, or a guard marker.
+ *
+ * Who may call what, where "the area" is the one that holds the addresses:
+ *
+ *	pages_fault, pages_lookup		the area's lock, for reading or writing
+ *	pages_zap, pages_protect, pages_guard,	the area's lock for writing (so no fault is under way
+ *	pages_unguard				there; others go on)
+ *	pages_unmap, pages_prepare_move,	the same, and the space's lock: no area may appear, grow
+ *	pages_move, pages_copy			or go in the meantime
+ *	the rest				nobody else uses the space
+ *
+ * Tables appear by compare-and-swap, and go only when no area reaches into what they cover.
+ */
+#ifndef VMSPACE_PAGES_H
+#define VMSPACE_PAGES_H
+
+#include "vma.h"
+
+struct pages;
+
+/*
+ * An empty page table for addresses below task_size. `memory` must outlive it. 0 or -ENOMEM, or
+ * -EINVAL: a function is missing in `memory`.
+ */
+int pages_create(struct pages **out, const struct vmspace_memory *memory,
+		 unsigned long page_size, unsigned long task_size);
+/* Drop all pages and tables; the page table is empty then, and uses no memory but its own. */
+void pages_clear(struct pages *pages);
+/* The same, and the page table itself. NULL is ignored. */
+void pages_destroy(struct pages *pages);
+
+/*
+ * Access to addr, which lies in vma: make the page present as the area's flags say, and translate
+ * it (memory->map). *page is filled if the result is VMSPACE_FAULT_OK; it is true as long as the
+ * area's lock is held, though another thread's fault may meanwhile exchange a page that is not
+ * writable. The caller sees to vma's anon_vma before a write to private memory.
+ */
+enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma,
+				      unsigned long addr, unsigned int access,
+				      struct vmspace_page *page);
+/* The page at addr in vma as it is now: kind NONE if there is none. Waits for nobody. */
+void pages_lookup(const struct pages *pages, const struct vma *vma, unsigned long addr,
+		  struct vmspace_page *page);
+
+/* Drop the pages of [start, end), but not guard markers (MADV_DONTNEED, MADV_FREE). */
+void pages_zap(struct pages *pages, unsigned long start, unsigned long end);
+/*
+ * Drop all that is in [start, end), then the tables, level by level, that lie wholly in
+ * [floor, ceiling): the end of the area below, 0 if there is none; and the start of the area above,
+ * 0 if there is none. Areas of [start, end) itself do not count.
+ */
+void pages_unmap(struct pages *pages, unsigned long start, unsigned long end,
+		 unsigned long floor, unsigned long ceiling);
+/* The access of the areas in [start, end) changes from the flags `from` to the flags `to`. */
+void pages_protect(struct pages *pages, unsigned long start, unsigned long end, vma_flags_t from,
+		   vma_flags_t to);
+/* Replace what is in [start, end) by guard markers. 0, or -ENOMEM: a part has them. */
+int pages_guard(struct pages *pages, unsigned long start, unsigned long end);
+/* Remove the guard markers of [start, end); pages stay. */
+void pages_unguard(struct pages *pages, unsigned long start, unsigned long end);
+
+/*
+ * Move what is in [from, from + length) to [to, to + length), which holds nothing and does not
+ * overlap. First prepare, which makes the tables needed: 0 or -ENOMEM. After that the move cannot
+ * fail, as long as no page is added in between. Whoever does not go on after prepare (that it
+ * failed included) gives its tables back with pages_unmap() of the target. The tables of the source
+ * go with pages_unmap() of the source, too.
+ */
+int pages_prepare_move(struct pages *pages, unsigned long from, unsigned long to,
+		       unsigned long length);
+void pages_move(struct pages *pages, unsigned long from, unsigned long to, unsigned long length);
+
+/*
+ * fork: what `vma`, an area of the parent, has in pages is in the child, too; private frames are
+ * shared until written. Copies what Linux copies: nothing of areas that the child can fill by
+ * itself (without anon_vma and guards). Not to be called for areas that are not inherited, or
+ * wiped. 0; or -ENOMEM: a part is copied, which pages_destroy() of the child undoes.
+ * The parent's space lock and the area's lock for writing; nobody else uses the child.
+ */
+int pages_copy(struct pages *child, struct pages *parent, const struct vma *vma);
+
+/* What there is, in pages, and bytes of tables (VmPTE). Exact when nobody changes anything. */
+struct pages_count {
+	unsigned long anon, file, shmem; /* RssAnon, RssFile, RssShmem */
+	unsigned long zero, guards;
+	unsigned long table_bytes;
+};
+void pages_count(const struct pages *pages, struct pages_count *count);
+/* Counters equal to what is there; no writable page is shared. True, or false and why. */
+bool pages_check(const struct pages *pages, const char **reason);
+
+#endif
