@@ -280,7 +280,25 @@ struct vmspace_config {
 	unsigned long pmd_size;        /* bytes of a transparent huge page; 0: no support */
 	enum vmspace_thp thp;          /* /sys/kernel/mm/transparent_hugepage/enabled */
 	bool shmem_align_huge;         /* shared anonymous memory is placed aligned to huge pages */
+	/*
+	 * Commit accounting (Documentation/mm/overcommit-accounting.rst). Areas with VMA_ACCOUNT are
+	 * charged. ram_pages 0: not known, nothing is refused. What is committed by all is *commit_pool,
+	 * which spaces may share (also a child of fork does; all are charged there, atomically; two
+	 * threads that call at the same time may go past the limit together, by one call each); it
+	 * begins with what those hold that are no spaces, and must live longer than they. NULL: it is
+	 * committed_elsewhere, and what this space holds. A mirror's host decides about mode 2.
+	 */
 	int overcommit;                /* vm.overcommit_memory: 0, 1, 2 */
+	unsigned long ram_pages;       /* MemTotal */
+	unsigned long swap_pages;      /* SwapTotal */
+	unsigned long huge_pages;      /* of ram_pages, those in pools of huge pages (Hugetlb) */
+	unsigned int overcommit_ratio; /* percent of the memory (vm.overcommit_ratio) */
+	unsigned long overcommit_kbytes; /* not 0: so much instead (vm.overcommit_kbytes) */
+	unsigned long admin_reserve_kbytes; /* kept from processes that are not admin */
+	unsigned long user_reserve_kbytes; /* 1/32 of a process, and at most that, is kept from it */
+	bool admin;                    /* CAP_SYS_ADMIN */
+	unsigned long committed_elsewhere; /* pages that others have committed */
+	unsigned long *commit_pool;    /* pages; or NULL */
 	bool anon_names;               /* the kernel knows PR_SET_VMA_ANON_NAME */
 	bool softdirty;                /* the kernel tracks soft-dirty pages: new areas get VmFlags sd */
 	bool guard_flag;               /* the kernel marks areas with guard regions (VmFlags gu) */
@@ -291,7 +309,8 @@ struct vmspace_config {
 	bool low_privileged;           /* CAP_SYS_RAWIO: mmap_min_addr does not apply */
 	bool lock_privileged;          /* CAP_IPC_LOCK: RLIMIT_MEMLOCK does not apply */
 	unsigned long rlimit_as;       /* bytes; VMSPACE_NO_LIMIT */
-	unsigned long rlimit_data;
+	unsigned long rlimit_data;     /* 0: rlimit_data_max counts, but for brk (as in Linux) */
+	unsigned long rlimit_data_max; /* the hard limit */
 	unsigned long rlimit_stack;
 	unsigned long rlimit_memlock;
 	struct vmspace_host host;
@@ -334,6 +353,14 @@ VMSPACE_PUBLIC const struct vmspace_config *vmspace_config(const struct vmspace 
  * mmap_base, hooks. page_size, task_size and memory must stay. Returns 0 or -EINVAL.
  */
 VMSPACE_PUBLIC int vmspace_configure(struct vmspace *space, const struct vmspace_config *config);
+
+/*
+ * A driver pins `pages` of the space (for device access: RDMA, io_uring ...), or lets them go.
+ * No memory call does. They are counted apart from locked pages, against RLIMIT_MEMLOCK, and are
+ * not inherited by fork. Returns 0; pin: -ENOMEM (the limit); unpin: -EINVAL (not so many pinned).
+ */
+VMSPACE_PUBLIC int vmspace_pin(struct vmspace *space, unsigned long pages);
+VMSPACE_PUBLIC int vmspace_unpin(struct vmspace *space, unsigned long pages);
 
 /* One area to take over; see vmspace_exec(). */
 struct vmspace_area {
@@ -651,6 +678,12 @@ struct vmspace_stats {
 	unsigned long data_vm;       /* pages: VmData */
 	unsigned long stack_vm;      /* pages: VmStk */
 	unsigned long exec_vm;       /* pages of executable, unwritable areas */
+	unsigned long text_vm;       /* pages: VmExe, of the program's own code */
+	unsigned long lib_vm;        /* pages: VmLib, the rest of exec_vm */
+	unsigned long pinned_vm;     /* pages: VmPin */
+	unsigned long committed_vm;  /* pages of areas with VMA_ACCOUNT: its part of Committed_AS */
+	unsigned long commit_total;  /* pages committed by all: Committed_AS */
+	unsigned long commit_limit;  /* pages: CommitLimit, which counts in overcommit mode 2 */
 	unsigned long brk, start_brk, mmap_base; /* mmap_base 0: not known yet */
 	unsigned long requests[VMSPACE_OP_COUNT]; /* completed, by op */
 	unsigned long merges, splits; /* done so far */

@@ -2,6 +2,7 @@
 /* brk.c - the program break: one anonymous area (or more, once the program cut it) that grows. */
 #include <errno.h>
 
+#include "commit.h"
 #include "edit.h"
 #include "find.h"
 #include "ops.h"
@@ -42,6 +43,9 @@ static long grow(struct vmspace *space, unsigned long from, unsigned long to)
 	}
 	if (space->areas > space->config.max_map_count)
 		return space_fail(space, -ENOMEM, "more areas than max_map_count");
+	err = commit_check(space, space_pages(space, to - from));
+	if (err)
+		return err;
 	/* Linux looks no further down than start_brk: the program's bss is never grown. */
 	may_merge = hole.left && hole.left->end > space->image.start_brk;
 	err = edit_insert(space, &proto, may_merge ? &hole : NULL, NULL);

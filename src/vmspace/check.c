@@ -3,7 +3,7 @@
 #include "find.h"
 
 struct sums {
-	unsigned long areas, grow_areas, total, locked, data, stack, exec;
+	unsigned long areas, grow_areas, total, locked, data, stack, exec, committed;
 };
 
 static bool fail(const char **reason, const char *why)
@@ -36,7 +36,7 @@ static bool check_area(const struct vmspace *space, const struct vma *vma, const
 
 static void add(struct sums *sums, const struct vmspace *space, const struct vma *vma)
 {
-	struct vmspace one = { .config = space->config };
+	struct vmspace one = { .config = { .page_size = space->config.page_size } };
 
 	space_account(&one, vma->flags, space_pages(space, vma->end - vma->start), 1);
 	sums->areas++;
@@ -46,6 +46,7 @@ static void add(struct sums *sums, const struct vmspace *space, const struct vma
 	sums->data += one.data_vm;
 	sums->stack += one.stack_vm;
 	sums->exec += one.exec_vm;
+	sums->committed += one.committed_vm;
 }
 
 bool vmspace_check(const struct vmspace *space, const char **reason)
@@ -73,6 +74,8 @@ bool vmspace_check(const struct vmspace *space, const char **reason)
 	if (sums.data != space->data_vm || sums.stack != space->stack_vm ||
 	    sums.exec != space->exec_vm)
 		return fail(reason, "data_vm, stack_vm or exec_vm is not the sum of its areas");
+	if (sums.committed != space->committed_vm)
+		return fail(reason, "committed_vm is not the sum of its areas");
 	if (space->image.brk < space->image.start_brk)
 		return fail(reason, "the break is below its start");
 	return true;

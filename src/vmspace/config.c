@@ -19,6 +19,7 @@
 #define ADVICE_GUARD_INSTALL 102 /* MADV_GUARD_INSTALL, newer than some headers */
 #define CAN_LOCK (1ULL << 14)    /* CAP_IPC_LOCK */
 #define CAN_MAP_LOW (1ULL << 17) /* CAP_SYS_RAWIO */
+#define CAN_ADMIN (1ULL << 21)   /* CAP_SYS_ADMIN */
 #define CALL_MSEAL 462L          /* mseal, the same number on all architectures */
 
 static bool read_text(const char *path, char *buf, size_t size)
@@ -50,6 +51,15 @@ static unsigned long limit(int which)
 	return r.rlim_cur;
 }
 
+static unsigned long hard_limit(int which)
+{
+	struct rlimit r;
+
+	if (getrlimit((__rlimit_resource_t)which, &r) || r.rlim_max == RLIM_INFINITY)
+		return VMSPACE_NO_LIMIT;
+	return r.rlim_max;
+}
+
 static bool cpu_has(const char *flag)
 {
 	char line[8192];
@@ -75,6 +85,34 @@ static unsigned long long capabilities(void)
 	if (file)
 		fclose(file);
 	return caps;
+}
+
+/* The number of kB in the line of /proc/meminfo that begins with `key`; 0: no such line. */
+static unsigned long meminfo(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoul(at + strlen(key), NULL, 10) : 0;
+}
+
+/* How much memory there is, and how much of it may be committed. */
+static void read_commit(struct vmspace_config *config)
+{
+	unsigned long page_kb = config->page_size / 1024;
+	char text[8192];
+
+	config->overcommit = (int)read_number("/proc/sys/vm/overcommit_memory", 0);
+	config->overcommit_ratio = (unsigned int)read_number("/proc/sys/vm/overcommit_ratio", 50);
+	config->overcommit_kbytes = read_number("/proc/sys/vm/overcommit_kbytes", 0);
+	config->admin_reserve_kbytes = read_number("/proc/sys/vm/admin_reserve_kbytes", 8192);
+	config->user_reserve_kbytes = read_number("/proc/sys/vm/user_reserve_kbytes", 131072);
+	config->admin = capabilities() & CAN_ADMIN;
+	if (!read_text("/proc/meminfo", text, sizeof(text)))
+		return;
+	config->ram_pages = meminfo(text, "MemTotal:") / page_kb;
+	config->swap_pages = meminfo(text, "SwapTotal:") / page_kb;
+	config->huge_pages = meminfo(text, "Hugetlb:") / page_kb;
+	config->committed_elsewhere = meminfo(text, "Committed_AS:") / page_kb;
 }
 
 /* VmFlags of the area at addr of this process. */
@@ -190,7 +228,7 @@ void vmspace_config_init(struct vmspace_config *config)
 	config->mmap_min_addr = read_number("/proc/sys/vm/mmap_min_addr", 65536);
 	config->stack_guard_gap = 256;
 	config->max_map_count = read_number("/proc/sys/vm/max_map_count", 65530);
-	config->overcommit = (int)read_number("/proc/sys/vm/overcommit_memory", 0);
+	read_commit(config);
 	snprintf(path, sizeof(path), "%shpage_pmd_size", thp);
 	config->pmd_size = read_number(path, 0);
 	snprintf(path, sizeof(path), "%senabled", thp);
@@ -215,6 +253,7 @@ void vmspace_config_init(struct vmspace_config *config)
 	config->low_privileged = capabilities() & CAN_MAP_LOW;
 	config->rlimit_as = limit(RLIMIT_AS);
 	config->rlimit_data = limit(RLIMIT_DATA);
+	config->rlimit_data_max = hard_limit(RLIMIT_DATA);
 	config->rlimit_stack = limit(RLIMIT_STACK);
 	config->rlimit_memlock = limit(RLIMIT_MEMLOCK);
 }

@@ -182,6 +182,9 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	space->data_vm = fresh->data_vm;
 	space->stack_vm = fresh->stack_vm;
 	space->exec_vm = fresh->exec_vm;
+	/* The pool was charged while the areas were taken over. */
+	space->committed_vm = fresh->committed_vm;
+	fresh->committed_vm = 0;
 	space->next_anon_id = fresh->next_anon_id;
 	space->next_file_id = fresh->next_file_id;
 	mt_init_flags(&fresh->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);

@@ -2,6 +2,7 @@
 /* fault.c - page faults: access checks, first anonymous pages, stacks that grow. */
 #include <errno.h>
 
+#include "commit.h"
 #include "edit.h"
 #include "fault.h"
 #include "find.h"
@@ -31,6 +32,8 @@ long fault_grow_down(struct vmspace *space, struct vma *vma, unsigned long addr)
 		return space_fail(space, -ENOMEM, "a resource limit is reached");
 	if (c->rlimit_stack != VMSPACE_NO_LIMIT && vma->end - to > c->rlimit_stack)
 		return space_fail(space, -ENOMEM, "RLIMIT_STACK reached");
+	if (commit_check(space, pages))
+		return -ENOMEM;
 	return edit_grow_down(space, vma, to);
 }
 

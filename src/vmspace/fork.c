@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "commit.h"
 #include "find.h"
 #include "host.h"
 #include "ops.h"
@@ -229,10 +230,14 @@ long fork_call(struct vmspace *space, struct vmspace_request *req)
 {
 	struct vmspace_config config = space->config;
 	struct vmspace *child;
+	long err;
 
 	req->fork.child = NULL;
 	if (space->host_error)
 		return space_fail(space, space->host_error, "refused by the host");
+	err = commit_check_fork(space);
+	if (err)
+		return err;
 	config.host = req->fork.child_host ? *req->fork.child_host : (struct vmspace_host){ 0 };
 	config.hooks = req->fork.child_hooks;
 	if (req->fork.child_memory)
@@ -259,6 +264,11 @@ int vmspace_clone(struct vmspace **out, const struct vmspace *space)
 	*out = NULL;
 	config.memory = NULL;
 	config.hooks = NULL;
+	/* A copy to try things on is charged to nobody. */
+	if (config.commit_pool) {
+		config.committed_elsewhere = commit_total(space) - space->committed_vm;
+		config.commit_pool = NULL;
+	}
 	err = vmspace_create(&copy, &config);
 	if (err)
 		return err;
@@ -272,6 +282,7 @@ int vmspace_clone(struct vmspace **out, const struct vmspace *space)
 	/* Of the counters, only this one is more than a sum over the areas. */
 	copy->locked_vm = space->locked_vm;
 	copy->locked_leak = space->locked_leak;
+	copy->pinned_vm = space->pinned_vm;
 	copy->default_flags = space->default_flags;
 	copy->era = space->era;
 	memcpy(copy->requests, space->requests, sizeof(copy->requests));

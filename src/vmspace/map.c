@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "commit.h"
 #include "edit.h"
 #include "find.h"
 #include "host.h"
@@ -203,19 +204,32 @@ static long check_lock(struct vmspace *space, const struct vmspace_mmap *m, vma_
 	return err;
 }
 
-/* `gone` pages are unmapped to make room. */
-static long check_size(struct vmspace *space, const struct map_plan *plan, unsigned long gone)
+/* What a new object of shared memory is charged for, the areas that map it are not. */
+static unsigned long shared_charge(struct vmspace *space, const struct map_plan *plan)
 {
-	unsigned long pages = space_pages(space, plan->length);
+	return plan->new_shared && !(plan->flags & VMA_NORESERVE) ? space_pages(space, plan->length)
+								  : 0;
+}
+
+/* `gone` pages, `freed` of which were committed, are unmapped to make room. */
+static long check_size(struct vmspace *space, const struct map_plan *plan, unsigned long gone,
+		       unsigned long freed)
+{
+	unsigned long pages = space_pages(space, plan->length), more = pages - gone;
 	const struct vmspace_config *c = &space->config;
 
 	if (c->rlimit_as != VMSPACE_NO_LIMIT &&
-	    space->total_vm + pages - gone > space_pages(space, c->rlimit_as))
+	    space->total_vm + more > space_pages(space, c->rlimit_as))
 		return space_limit(space, -ENOMEM, "RLIMIT_AS reached");
-	if (space_is_data(plan->flags) && c->rlimit_data != VMSPACE_NO_LIMIT &&
-	    space->data_vm + pages > space_pages(space, c->rlimit_data))
-		return space_limit(space, -ENOMEM, "RLIMIT_DATA reached");
-	return 0;
+	if (!space_may_hold_data(space, plan->flags, more)) {
+		long err = space_limit(space, -ENOMEM, "RLIMIT_DATA reached");
+
+		if (err)
+			return err;
+	}
+	if (!map_accountable(plan->flags))
+		return commit_check(space, shared_charge(space, plan));
+	return pages > freed ? commit_check(space, pages - freed) : 0;
 }
 
 /* Check the size, and unmap what is in the way. plan->hole then describes the place. */
@@ -223,12 +237,14 @@ static long make_room(struct vmspace *space, struct map_plan *plan)
 {
 	unsigned long end = plan->at + plan->length;
 	bool free = plan->hole.start == plan->at && plan->hole.end == end;
+	unsigned long gone, freed;
 	long err;
 
 	free = free || find_hole(space, plan->at, end, &plan->hole);
 	if (free)
-		return check_size(space, plan, 0);
-	err = check_size(space, plan, unmap_count(space, plan->at, end));
+		return check_size(space, plan, 0, 0);
+	gone = unmap_count(space, plan->at, end, &freed);
+	err = check_size(space, plan, gone, freed);
 	if (err)
 		return err;
 	err = unmap_range(space, plan->at, plan->length);
@@ -330,6 +346,7 @@ static long map_backed(struct vmspace *space, const struct vmspace_mmap *m, stru
 	if (m->flags & MAP_ANONYMOUS) {
 		plan->pgoff = 0;
 		own->file_id = space->next_file_id++;
+		plan->new_shared = own->kind == VMA_BACKING_SHMEM;
 	} else {
 		plan->pgoff = space_pages(space, m->offset);
 	}

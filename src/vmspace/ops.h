@@ -44,8 +44,9 @@ bool seal_covers(const struct vmspace *space, unsigned long start, unsigned long
  */
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end);
 long unmap_range(struct vmspace *space, unsigned long start, unsigned long length);
-/* Pages of [start, end) that are mapped. */
-unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsigned long end);
+/* Pages of [start, end) that are mapped; *committed: of those, the ones with VMA_ACCOUNT. */
+unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsigned long end,
+			  unsigned long *committed);
 /* Pages are made present in [start, end) as mlock and MAP_POPULATE do. 0, or -ENOMEM at a hole. */
 long lock_populate(struct vmspace *space, unsigned long start, unsigned long end);
 /* mmap's last part: put a mapping at `at`. Returns at or -errno. */
@@ -59,6 +60,7 @@ struct map_plan {
 	struct backing *backing;     /* borrowed; NULL: anonymous */
 	struct hole hole;            /* what is known of the place; see find.h */
 	bool populate;
+	bool new_shared;             /* makes an object of shared memory, which is committed */
 	bool alone;                  /* merges with no neighbour */
 };
 

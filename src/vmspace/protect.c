@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "commit.h"
 #include "edit.h"
 #include "ops.h"
 
@@ -98,6 +99,10 @@ static long protect_part(struct edit_span *span, const struct change *c)
 	want.flags = with_account(vma, want.flags);
 	if (refused(space, vma, want.flags, c))
 		return space_fail(space, space->host_error, "refused by the host");
+	if (want.flags & ~vma->flags & VMA_ACCOUNT)
+		err = commit_check(space, space_pages(space, span->to - span->from));
+	if (err)
+		return err;
 	was_unwritable_locked = (vma->flags & (VMA_WRITE | VMA_SHARED | VMA_LOCKED)) == VMA_LOCKED;
 	err = edit_change(span, &want);
 	if (!err && was_unwritable_locked && (want.flags & VMA_WRITE))

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "commit.h"
 #include "edit.h"
 #include "find.h"
 #include "ops.h"
@@ -74,6 +75,15 @@ static long check_area(struct vmspace *space, const struct vma *vma, const struc
 	if (!err && !space_may_expand(space, vma->flags, grow_pages))
 		err = space_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached");
 	return err;
+}
+
+/* A move that leaves its source is charged for all of the copy, any other for the growth. */
+static long check_commit(struct vmspace *space, const struct vma *vma, const struct move *m)
+{
+	unsigned long more = m->flags & MREMAP_DONTUNMAP ? m->new_length
+							 : m->new_length - m->old_length;
+
+	return vma->flags & VMA_ACCOUNT ? commit_check(space, space_pages(space, more)) : 0;
 }
 
 /*
@@ -198,6 +208,9 @@ static long move_to_given(struct vmspace *space, struct move *m)
 	    !space_may_expand(space, vma->flags, space_pages(space, m->old_length)) &&
 	    space_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached"))
 		return -ENOMEM;
+	err = check_commit(space, vma, m);
+	if (err)
+		return err;
 	at = place(space, vma, m);
 	if (at >= 0)
 		at = follow(space, m, at);
@@ -217,8 +230,10 @@ static bool can_grow_in_place(const struct vmspace *space, const struct vma *vma
 static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 {
 	vma_flags_t flags = vma->flags;
-	long at, err;
+	long at, err = check_commit(space, vma, m);
 
+	if (err)
+		return err;
 	if (can_grow_in_place(space, vma, m)) {
 		err = edit_grow_up(space, vma, m->addr + m->new_length, true);
 		if (!err && (flags & VMA_LOCK_FLAGS) == VMA_LOCKED)

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "space.h"
+#include "commit.h"
 
 int space_store(struct vmspace *space, unsigned long start, unsigned long end, struct vma *vma)
 {
@@ -35,6 +35,8 @@ void space_account(struct vmspace *space, vma_flags_t flags, unsigned long pages
 		space->data_vm += delta;
 	if (flags & VMA_LOCKED)
 		space->locked_vm += delta;
+	if (flags & VMA_ACCOUNT)
+		commit_charge(space, pages, sign);
 }
 
 void space_count_area(struct vmspace *space, const struct vma *vma, int sign)
@@ -55,8 +57,16 @@ bool space_may_expand(const struct vmspace *space, vma_flags_t flags, unsigned l
 	if (c->rlimit_as != VMSPACE_NO_LIMIT &&
 	    space->total_vm + pages > space_pages(space, c->rlimit_as))
 		return false;
-	return !space_is_data(flags) || c->rlimit_data == VMSPACE_NO_LIMIT ||
-	       space->data_vm + pages <= space_pages(space, c->rlimit_data);
+	return space_may_hold_data(space, flags, pages);
+}
+
+bool space_may_hold_data(const struct vmspace *space, vma_flags_t flags, unsigned long pages)
+{
+	const struct vmspace_config *c = &space->config;
+	unsigned long limit = c->rlimit_data ? c->rlimit_data : c->rlimit_data_max;
+
+	return !space_is_data(flags) || limit == VMSPACE_NO_LIMIT ||
+	       space->data_vm + pages <= space_pages(space, limit);
 }
 
 bool space_may_lock(const struct vmspace *space, vma_flags_t flags, unsigned long pages)
@@ -149,8 +159,10 @@ void space_clear(struct vmspace *space)
 		vma_free(&space->vmas, vma);
 	__mt_destroy(&space->tree);
 	vma_store_clear(&space->vmas);
+	commit_charge(space, space->committed_vm, -1);
 	space->areas = 0;
 	space->grow_areas = 0;
+	space->pinned_vm = 0;
 	space->total_vm = space->locked_vm = space->locked_leak = 0;
 	space->data_vm = space->stack_vm = space->exec_vm = 0;
 	space->default_flags = 0;
@@ -164,6 +176,8 @@ static bool config_sane(const struct vmspace_config *c)
 	if (c->pmd_size && ((c->pmd_size & (c->pmd_size - 1)) || c->pmd_size < c->page_size))
 		return false;
 	if (!c->task_size || c->task_size % c->page_size || c->mmap_base % c->page_size)
+		return false;
+	if (c->huge_pages > c->ram_pages || c->page_size < 1024)
 		return false;
 	if (!c->map_window || c->map_window > c->task_size || c->mmap_base > c->task_size)
 		return false;
@@ -207,6 +221,8 @@ const struct vmspace_config *vmspace_config(const struct vmspace *space)
 
 int vmspace_configure(struct vmspace *space, const struct vmspace_config *config)
 {
+	unsigned long committed;
+
 	if (!config_sane(config) || config->page_size != space->config.page_size ||
 	    config->task_size != space->config.task_size ||
 	    config->memory != space->config.memory)
@@ -215,13 +231,47 @@ int vmspace_configure(struct vmspace *space, const struct vmspace_config *config
 		space->mmap_base = config->mmap_base;
 		space->base_guessed = false;
 	}
+	/* What is committed moves to the new pool. */
+	committed = space->committed_vm;
+	commit_charge(space, committed, -1);
 	space->config = *config;
+	commit_charge(space, committed, 1);
+	return 0;
+}
+
+int vmspace_pin(struct vmspace *space, unsigned long pages)
+{
+	const struct vmspace_config *c = &space->config;
+
+	if (space->pinned_vm + pages < pages ||
+	    (!c->lock_privileged && c->rlimit_memlock != VMSPACE_NO_LIMIT &&
+	     space->pinned_vm + pages > space_pages(space, c->rlimit_memlock)))
+		return -ENOMEM;
+	space->pinned_vm += pages;
+	return 0;
+}
+
+int vmspace_unpin(struct vmspace *space, unsigned long pages)
+{
+	if (pages > space->pinned_vm)
+		return -EINVAL;
+	space->pinned_vm -= pages;
 	return 0;
 }
 
 void vmspace_exit(struct vmspace *space)
 {
 	space_clear(space);
+}
+
+/* Pages of the program's text, as VmExe has it. */
+static unsigned long text_pages(const struct vmspace *space)
+{
+	const struct vmspace_image *i = &space->image;
+	unsigned long pages = space_pages(space, space_ceil(space, i->end_code) -
+						 space_floor(space, i->start_code));
+
+	return pages < space->exec_vm ? pages : space->exec_vm;
 }
 
 void vmspace_stats(const struct vmspace *space, struct vmspace_stats *stats)
@@ -237,6 +287,12 @@ void vmspace_stats(const struct vmspace *space, struct vmspace_stats *stats)
 		.data_vm = space->data_vm,
 		.stack_vm = space->stack_vm,
 		.exec_vm = space->exec_vm,
+		.text_vm = text_pages(space),
+		.lib_vm = space->exec_vm - text_pages(space),
+		.pinned_vm = space->pinned_vm,
+		.committed_vm = space->committed_vm,
+		.commit_total = commit_total(space),
+		.commit_limit = commit_limit(space),
 		.brk = space->image.brk,
 		.start_brk = space->image.start_brk,
 		.mmap_base = space->mmap_base,

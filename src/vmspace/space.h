@@ -4,7 +4,8 @@
  *
  * Invariants: for every area v, tree[v.start .. v.end - 1] == v, and nothing else is in the tree.
  *   areas == number of entries;  total_vm == sum of pages;  locked_vm == locked_leak + sum of
- *   pages with VMA_LOCKED; likewise data_vm, stack_vm, exec_vm by kind.  start_brk <= brk.
+ *   pages with VMA_LOCKED; likewise data_vm, stack_vm, exec_vm,
+ *   committed_vm by kind.  start_brk <= brk.  The pool that spaces share holds the sum of theirs.
  */
 #ifndef VMSPACE_SPACE_H
 #define VMSPACE_SPACE_H
@@ -24,6 +25,8 @@ struct vmspace {
 	vma_flags_t default_flags;    /* mlockall(MCL_FUTURE): VMA_LOCKED, VMA_LOCKONFAULT */
 	unsigned long areas, areas_peak;
 	unsigned long total_vm, locked_vm, data_vm, stack_vm, exec_vm; /* pages */
+	unsigned long committed_vm;   /* pages of areas with VMA_ACCOUNT */
+	unsigned long pinned_vm;      /* pages that drivers hold; see vmspace_pin() */
 	unsigned long locked_leak;    /* pages that MREMAP_DONTUNMAP unlocked without counting them */
 	unsigned long grow_areas;     /* areas with VMA_GROWSDOWN */
 	uint64_t next_anon_id;
@@ -70,6 +73,8 @@ void space_account(struct vmspace *space, vma_flags_t flags, unsigned long pages
 void space_count_area(struct vmspace *space, const struct vma *vma, int sign);
 /* May `pages` more with `flags` exist, by RLIMIT_AS and RLIMIT_DATA? */
 bool space_may_expand(const struct vmspace *space, vma_flags_t flags, unsigned long pages);
+/* The part of it that is about RLIMIT_DATA: a soft limit of 0 stands for the hard one. */
+bool space_may_hold_data(const struct vmspace *space, vma_flags_t flags, unsigned long pages);
 /* May `pages` more be locked if `flags` has VMA_LOCKED, by RLIMIT_MEMLOCK? */
 bool space_may_lock(const struct vmspace *space, vma_flags_t flags, unsigned long pages);
 static inline bool space_is_data(vma_flags_t flags)

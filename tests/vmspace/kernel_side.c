@@ -341,6 +341,9 @@ static bool counters_equal(pid_t pid, const struct vmspace *space, FILE *to)
 	equal &= counter_equal(status, "VmLck:", stats.locked_vm, to);
 	equal &= counter_equal(status, "VmData:", stats.data_vm, to);
 	equal &= counter_equal(status, "VmStk:", stats.stack_vm, to);
+	equal &= counter_equal(status, "VmExe:", stats.text_vm, to);
+	equal &= counter_equal(status, "VmLib:", stats.lib_vm, to);
+	equal &= counter_equal(status, "VmPin:", stats.pinned_vm, to);
 	free(status);
 	return equal;
 }

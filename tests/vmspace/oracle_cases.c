@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/shm.h>
 
 #include "cases.h"
@@ -203,78 +202,6 @@ static void not_over_something(void **state)
 	assert_int_equal(map(AT(4), 2, RW, ANON | MAP_FIXED_NOREPLACE), (long)AT(4));
 }
 
-static void at_most_max_map_count(void **state)
-{
-	unsigned long limit = vmspace_config(pair.space)->max_map_count;
-	struct vmspace_stats stats;
-
-	(void)state;
-	if (limit > 100000)
-		skip();
-	map(AT(0), 8, RW, FIXED);
-	vmspace_stats(pair.space, &stats);
-	pair.hasty = true;
-	for (unsigned long n = 0; stats.areas + n < limit - 1; n++)
-		map(AT(100 + n), 1, n % 2 ? PROT_READ : PROT_NONE, FIXED | MAP_NORESERVE);
-	assert_int_equal(protect(AT(0), 2, PROT_READ), 0);
-	assert_int_equal(protect(AT(4), 1, PROT_READ), -ENOMEM);
-	assert_int_equal(unmap(AT(4), 1), -ENOMEM);
-	assert_int_equal(advise(AT(4), 1, MADV_DONTFORK), -EAGAIN);
-	assert_int_equal(remap(AT(4), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED, AT(20)), -ENOMEM);
-	assert_true(map(AT(20), 1, RW, FIXED) > 0);
-	assert_int_equal(map(AT(30), 1, RW, FIXED), -ENOMEM);
-	pair.hasty = false;
-	assert_int_equal(unmap(AT(0), 2), 0);
-}
-
-static void set_limit(int which, unsigned long value)
-{
-	struct rlimit limit = { value, RLIM_INFINITY };
-	struct vmspace_config config = *vmspace_config(pair.space);
-
-	if (prlimit(pair.puppet.pid, (__rlimit_resource_t)which, NULL, &limit))
-		fail();
-	limit.rlim_cur = value;
-	if (prlimit(pair.puppet.pid, (__rlimit_resource_t)which, &limit, NULL))
-		fail();
-	if (which == RLIMIT_AS)
-		config.rlimit_as = value;
-	else if (which == RLIMIT_DATA)
-		config.rlimit_data = value;
-	else if (which == RLIMIT_STACK)
-		config.rlimit_stack = value;
-	assert_int_equal(vmspace_configure(pair.space, &config), 0);
-}
-
-static void address_space_limit(void **state)
-{
-	struct vmspace_stats stats;
-
-	(void)state;
-	map(AT(0), 10, RW, FIXED);
-	vmspace_stats(pair.space, &stats);
-	set_limit(RLIMIT_AS, (stats.total_vm + 10) * PAGE);
-	assert_int_equal(map(AT(20), 11, RW, FIXED), -ENOMEM);
-	assert_int_equal(map(AT(20), 8, RW, FIXED), (long)AT(20));
-	assert_int_equal(remap(AT(20), 8, 11, MREMAP_MAYMOVE, 0), -ENOMEM);
-	assert_int_equal(set_brk(stats.brk + 5 * PAGE), (long)stats.brk);
-	assert_int_equal(map(AT(0), 12, PROT_READ, FIXED), (long)AT(0));
-}
-
-static void data_limit(void **state)
-{
-	struct vmspace_stats stats;
-
-	(void)state;
-	map(AT(0), 10, PROT_READ, FIXED);
-	vmspace_stats(pair.space, &stats);
-	set_limit(RLIMIT_DATA, (stats.data_vm + 5) * PAGE);
-	assert_int_equal(map(AT(20), 6, RW, FIXED), -ENOMEM);
-	assert_int_equal(map(AT(20), 6, PROT_READ, FIXED), (long)AT(20));
-	assert_int_equal(protect(AT(0), 6, RW), -ENOMEM);
-	assert_int_equal(protect(AT(0), 5, RW), 0);
-}
-
 /* ---- stacks, break ---- */
 
 static void stack_grows_down(void **state)
@@ -295,15 +222,6 @@ static void stack_grows_down(void **state)
 	protect(AT(600), 2, PROT_NONE);
 	assert_int_equal(touch(AT(700)), 0);
 	assert_int_equal(protect(AT(800), 1, PROT_READ | PROT_GROWSDOWN), 0);
-}
-
-static void stack_limit(void **state)
-{
-	(void)state;
-	set_limit(RLIMIT_STACK, 100 * PAGE);
-	map(AT(1000), 2, RW, FIXED | MAP_GROWSDOWN);
-	assert_int_equal(touch(AT(902)), 0);
-	assert_int_equal(touch(AT(901)), -EFAULT);
 }
 
 static void hints_respect_the_guard_gap(void **state)
@@ -531,8 +449,7 @@ int main(void)
 		CASE(droppable_under_mlockall),
 		CASE(files_join_by_offset), CASE(protect_stops_at_a_hole),
 		CASE(advice_goes_past_a_hole), CASE(unmap_cuts), CASE(not_over_something),
-		CASE(at_most_max_map_count), CASE(address_space_limit), CASE(data_limit),
-		CASE(stack_grows_down), CASE(stack_limit), CASE(hints_respect_the_guard_gap),
+		CASE(stack_grows_down), CASE(hints_respect_the_guard_gap),
 		CASE(break_moves), CASE(locks_split), CASE(sealed_stays), CASE(fork_by_advice),
 		CASE(shared_segments),
 		CASE(large_ones_are_aligned), CASE(refused_unmap_leaves_a_cut),

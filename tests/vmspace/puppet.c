@@ -146,6 +146,14 @@ long puppet_touch(const struct puppet *puppet, unsigned long addr, bool write)
 	return tell(puppet, &command);
 }
 
+void puppet_drop_privileges(const struct puppet *puppet)
+{
+	struct command command = { .verb = VERB_DROP };
+
+	if (tell(puppet, &command))
+		die("the puppet keeps its capabilities");
+}
+
 void puppet_fork(const struct puppet *puppet, struct puppet *child)
 {
 	struct command command = { .verb = VERB_FORK };

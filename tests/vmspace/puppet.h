@@ -33,6 +33,8 @@ void puppet_start(struct puppet *puppet);
 long puppet_call(const struct puppet *puppet, long number, const unsigned long args[6]);
 /* Touch a page: 0, -EFAULT (no area), -EACCES (not permitted), -EIO (bus error). */
 long puppet_touch(const struct puppet *puppet, unsigned long addr, bool write);
+/* Take all of a puppet's capabilities away. */
+void puppet_drop_privileges(const struct puppet *puppet);
 /* Fork a puppet. */
 void puppet_fork(const struct puppet *puppet, struct puppet *child);
 void puppet_end(struct puppet *puppet);

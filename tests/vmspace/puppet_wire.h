@@ -7,7 +7,7 @@
 #define FD_HERE 200   /* the test's end of channel i */
 #define FD_THERE 300  /* the puppet's end */
 
-enum verb { VERB_CALL, VERB_READ, VERB_WRITE, VERB_FORK, VERB_END };
+enum verb { VERB_CALL, VERB_READ, VERB_WRITE, VERB_FORK, VERB_DROP, VERB_END };
 
 struct command {
 	enum verb verb;

@@ -4,6 +4,7 @@
  * it, and nothing else: its address space is what the test makes it.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
@@ -51,6 +52,14 @@ static long touch(unsigned long addr, int is_write)
 	return 0;
 }
 
+static long drop_privileges(void)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct none[2] = { { 0, 0, 0 }, { 0, 0, 0 } };
+
+	return syscall(SYS_capset, &header, none);
+}
+
 static long raw(long number, const unsigned long *a)
 {
 	long result;
@@ -87,6 +96,9 @@ __attribute__((noreturn)) static void obey(int channel)
 		case VERB_READ:
 		case VERB_WRITE:
 			result = touch(command.args[0], command.verb == VERB_WRITE);
+			break;
+		case VERB_DROP:
+			result = drop_privileges();
 			break;
 		case VERB_FORK: {
 			unsigned long args[6] = { SIGCHLD, 0, 0, 0, 0, 0 };

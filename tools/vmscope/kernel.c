@@ -241,14 +241,15 @@ unsigned long kernel_status_number(const char *status, const char *key, int base
 	return otherwise;
 }
 
-static unsigned long read_limit(pid_t pid, int resource)
+static unsigned long read_limit(pid_t pid, int resource, unsigned long *hard)
 {
 	struct rlimit limit;
 
-	if (prlimit(pid, (enum __rlimit_resource)resource, NULL, &limit) != 0 ||
-	    limit.rlim_cur == RLIM_INFINITY)
-		return VMSPACE_NO_LIMIT;
-	return limit.rlim_cur;
+	if (prlimit(pid, (enum __rlimit_resource)resource, NULL, &limit) != 0)
+		limit.rlim_cur = limit.rlim_max = RLIM_INFINITY;
+	if (hard)
+		*hard = limit.rlim_max == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit.rlim_max;
+	return limit.rlim_cur == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit.rlim_cur;
 }
 
 void kernel_read_limits(pid_t pid, struct vmspace_config *config)
@@ -260,13 +261,14 @@ void kernel_read_limits(pid_t pid, struct vmspace_config *config)
 		unsigned long caps = kernel_status_number(status, "CapEff:", 16, 0);
 
 		config->lock_privileged = caps >> CAP_IPC_LOCK & 1;
+		config->admin = caps >> CAP_SYS_ADMIN & 1;
 	}
 	if (personality)
 		config->read_implies_exec = strtoul(personality, NULL, 16) & 0x0400000;
-	config->rlimit_as = read_limit(pid, RLIMIT_AS);
-	config->rlimit_data = read_limit(pid, RLIMIT_DATA);
-	config->rlimit_stack = read_limit(pid, RLIMIT_STACK);
-	config->rlimit_memlock = read_limit(pid, RLIMIT_MEMLOCK);
+	config->rlimit_as = read_limit(pid, RLIMIT_AS, NULL);
+	config->rlimit_data = read_limit(pid, RLIMIT_DATA, &config->rlimit_data_max);
+	config->rlimit_stack = read_limit(pid, RLIMIT_STACK, NULL);
+	config->rlimit_memlock = read_limit(pid, RLIMIT_MEMLOCK, NULL);
 	free(status);
 	free(personality);
 }

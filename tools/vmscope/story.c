@@ -406,6 +406,7 @@ void story_default_config(struct vmspace_config *config)
 		.lock_privileged = true,
 		.rlimit_as = VMSPACE_NO_LIMIT,
 		.rlimit_data = VMSPACE_NO_LIMIT,
+		.rlimit_data_max = VMSPACE_NO_LIMIT,
 		.rlimit_stack = VMSPACE_NO_LIMIT,
 		.rlimit_memlock = VMSPACE_NO_LIMIT,
 	};
