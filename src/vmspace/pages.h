@@ -8,7 +8,8 @@
  *
  * Who may call what, where "the area" is the one that holds the addresses:
  *
- *	pages_fault, pages_lookup		the area's lock, for reading or writing
+ *	pages_fault, pages_lookup,		the area's lock, for reading or writing
+ *	pages_release
  *	pages_zap, pages_protect, pages_guard,	the area's lock for writing (so no fault is under way
  *	pages_unguard				there; others go on)
  *	pages_unmap, pages_prepare_move,	the same, and the space's lock: no area may appear, grow
@@ -23,6 +24,7 @@
 #include "vma.h"
 
 struct pages;
+struct frame;
 
 /*
  * An empty page table for addresses below task_size. `memory` must outlive it. 0 or -ENOMEM, or
@@ -44,9 +46,15 @@ void pages_destroy(struct pages *pages);
 enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma,
 				      unsigned long addr, unsigned int access,
 				      struct vmspace_page *page);
-/* The page at addr in vma as it is now: kind NONE if there is none. Waits for nobody. */
-void pages_lookup(const struct pages *pages, const struct vma *vma, unsigned long addr,
-		  struct vmspace_page *page);
+/*
+ * The page at addr in vma as it is now, without a fault: kind NONE if there is none. A page that is
+ * not writable may be exchanged by another thread's fault while the area's lock is held for reading
+ * only; so the frame is held: it keeps its content until pages_release() of what is returned (NULL
+ * is none, and ignored), which must come before the area's lock is released.
+ */
+struct frame *pages_lookup(struct pages *pages, const struct vma *vma, unsigned long addr,
+			   struct vmspace_page *page);
+void pages_release(struct pages *pages, struct frame *frame);
 
 /* Drop the pages of [start, end), but not guard markers (MADV_DONTNEED, MADV_FREE). */
 void pages_zap(struct pages *pages, unsigned long start, unsigned long end);
@@ -89,7 +97,8 @@ int pages_copy(struct pages *child, struct pages *parent, const struct vma *vma)
 struct pages_count {
 	unsigned long anon, file, shmem; /* RssAnon, RssFile, RssShmem */
 	unsigned long zero, guards;
-	unsigned long table_bytes;
+	unsigned long table_bytes;       /* of the three lowest levels, as VmPTE; not the root */
+	unsigned long all_table_bytes;
 };
 void pages_count(const struct pages *pages, struct pages_count *count);
 /* Counters equal to what is there; no writable page is shared. True, or false and why. */

@@ -158,6 +158,8 @@ void space_clear(struct vmspace *space)
 	mas_for_each(&mas, vma, ULONG_MAX)
 		vma_free(&space->vmas, vma);
 	__mt_destroy(&space->tree);
+	if (space->pages)
+		pages_clear(space->pages);
 	vma_store_clear(&space->vmas);
 	commit_charge(space, space->committed_vm, -1);
 	space->areas = 0;
@@ -187,6 +189,7 @@ static bool config_sane(const struct vmspace_config *c)
 int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
 {
 	struct vmspace *space;
+	int err = 0;
 
 	*out = NULL;
 	if (!config_sane(config))
@@ -194,6 +197,13 @@ int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
 	space = calloc(1, sizeof(*space));
 	if (!space)
 		return -ENOMEM;
+	if (config->memory)
+		err = pages_create(&space->pages, config->memory, config->page_size,
+				   config->task_size);
+	if (err) {
+		free(space);
+		return err;
+	}
 	mt_init_flags(&space->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
 	space->config = *config;
 	space->page_shift = (unsigned int)__builtin_ctzl(config->page_size);
@@ -211,6 +221,7 @@ void vmspace_destroy(struct vmspace *space)
 	if (!space)
 		return;
 	space_clear(space);
+	pages_destroy(space->pages);
 	free(space);
 }
 

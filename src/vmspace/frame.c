@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* frame.c - frames as objects: made, referenced, given back. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "frame.h"
+
+static void give_back(const struct vmspace_memory *memory, uint64_t handle, unsigned int kind)
+{
+	if (kind == VMSPACE_PAGE_ANON || kind == VMSPACE_PAGE_ZERO)
+		memory->free(memory->ctx, handle);
+	else if (memory->file_release)
+		memory->file_release(memory->ctx, handle);
+}
+
+struct frame *frame_new(const struct vmspace_memory *memory, uint64_t handle,
+			enum vmspace_page_kind kind)
+{
+	struct frame *frame = malloc(sizeof(*frame));
+
+	assert(handle);
+	if (!frame) {
+		give_back(memory, handle, kind);
+		return NULL;
+	}
+	frame->handle = handle;
+	frame->refs = 1;
+	frame->kind = kind;
+	return frame;
+}
+
+struct frame *frame_get(struct frame *frame)
+{
+	__atomic_fetch_add(&frame->refs, 1, __ATOMIC_RELAXED);
+	return frame;
+}
+
+void frame_put(const struct vmspace_memory *memory, struct frame *frame)
+{
+	unsigned int before;
+
+	if (!frame)
+		return;
+	before = __atomic_fetch_sub(&frame->refs, 1, __ATOMIC_ACQ_REL);
+	assert(before);
+	if (before > 1)
+		return;
+	give_back(memory, frame->handle, frame->kind);
+	free(frame);
+}
+
+bool frame_exclusive(const struct frame *frame)
+{
+	return __atomic_load_n(&frame->refs, __ATOMIC_ACQUIRE) == 1;
+}

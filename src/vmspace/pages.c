@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pages.c - faults: how a page comes to be present; what is there.
+ *
+ * A fault decides from the entry that it sees with the table locked. What takes time (frames from
+ * the user, copies) it does without that lock, then locks again and goes on only if the entry is
+ * still the one it saw; otherwise it gives back what it got, and looks again. Two faults of one
+ * page so end with one frame.
+ *
+ * The order in which a page is exchanged: the new entry; the new translation, which ends the old
+ * one; then the old frame's reference is dropped.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "table.h"
+
+static unsigned int bits_of(unsigned long value)
+{
+	return value ? (unsigned int)sizeof(long) * 8 - (unsigned int)__builtin_clzl(value) : 0;
+}
+
+int pages_create(struct pages **out, const struct vmspace_memory *memory,
+		 unsigned long page_size, unsigned long task_size)
+{
+	unsigned int shift = bits_of(page_size - 1), bits = shift - 3;
+	struct pages *pages;
+
+	*out = NULL;
+	if (!memory->alloc || !memory->free || !memory->copy || (memory->map && !memory->unmap))
+		return -EINVAL;
+	if (page_size < 512 || task_size < page_size)
+		return -EINVAL;
+	pages = calloc(1, sizeof(*pages));
+	if (!pages)
+		return -ENOMEM;
+	pages->memory = memory;
+	pages->page_shift = shift;
+	pages->bits = bits;
+	pages->last = task_size - 1;
+	pages->levels = (bits_of(task_size - 1) - shift + bits - 1) / bits;
+	if (!pages->levels)
+		pages->levels = 1;
+	assert(pages->levels <= TABLE_LEVELS);
+	*out = pages;
+	return 0;
+}
+
+void pages_clear(struct pages *pages)
+{
+	struct pages_count count;
+
+	pages_unmap(pages, 0, pages->last + 1, 0, 0);
+	frame_put(pages->memory, (struct frame *)pages->zero);
+	pages->zero = 0;
+	pages_count(pages, &count);
+	assert(!pages->root && !count.anon && !count.file && !count.shmem && !count.zero &&
+	       !count.guards && !count.all_table_bytes);
+}
+
+void pages_destroy(struct pages *pages)
+{
+	if (!pages)
+		return;
+	pages_clear(pages);
+	free(pages);
+}
+
+static bool permitted(const struct vma *vma, unsigned int access)
+{
+	if ((access & VMSPACE_ACCESS_WRITE) && !(vma->flags & VMA_WRITE))
+		return false;
+	if ((access & VMSPACE_ACCESS_EXEC) && !(vma->flags & VMA_EXEC))
+		return false;
+	return vma->flags & VMA_ACCESS_FLAGS;
+}
+
+static bool is_shared(const struct vma *vma)
+{
+	return vma->flags & (VMA_SHARED | VMA_MAYSHARE);
+}
+
+/* What the page of an entry in vma is, for whom it may concern. */
+static void describe(const struct pages *pages, const struct vma *vma, uintptr_t entry,
+		     struct vmspace_page *page)
+{
+	const struct frame *frame = entry_frame(entry);
+
+	page->frame = 0;
+	page->access = 0;
+	page->kind = entry == ENTRY_GUARD ? VMSPACE_PAGE_GUARD : VMSPACE_PAGE_NONE;
+	if (!entry_present(entry))
+		return;
+	if (entry == ENTRY_ZERO)
+		frame = (struct frame *)entry_load(&pages->zero);
+	page->frame = frame->handle;
+	page->kind = (enum vmspace_page_kind)frame->kind;
+	if (vma->flags & VMA_ACCESS_FLAGS)
+		page->access |= VMSPACE_ACCESS_READ;
+	if ((entry & ENTRY_WRITABLE) && (vma->flags & VMA_WRITE))
+		page->access |= VMSPACE_ACCESS_WRITE;
+	if (vma->flags & VMA_EXEC)
+		page->access |= VMSPACE_ACCESS_EXEC;
+}
+
+/* One fault, from one look at the entry to the next. */
+struct fault {
+	struct pages *pages;
+	const struct vma *vma;
+	unsigned long addr;          /* of the page */
+	bool write;
+	struct table *leaf;
+	uintptr_t *entry;
+	uintptr_t seen;              /* what the entry was; its frame is held if it is copied from */
+	uintptr_t next;              /* what the entry shall be; its frame is ours until it is */
+	enum vmspace_page_source source;
+};
+
+/* The frame of zeros; made when first needed. NULL: no memory. */
+static struct frame *zero_frame(struct pages *pages)
+{
+	uintptr_t found = entry_load(&pages->zero);
+	uint64_t handle;
+	struct frame *frame;
+
+	if (found)
+		return (struct frame *)found;
+	handle = pages->memory->alloc(pages->memory->ctx);
+	frame = handle ? frame_new(pages->memory, handle, VMSPACE_PAGE_ZERO) : NULL;
+	if (!frame)
+		return NULL;
+	if (__atomic_compare_exchange_n(&pages->zero, &found, (uintptr_t)frame, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return frame;
+	frame_put(pages->memory, frame);
+	return (struct frame *)found;
+}
+
+/* A frame for the page of what is mapped. */
+static enum vmspace_fault_result file_frame(const struct fault *f, struct frame **out)
+{
+	const struct vmspace_memory *memory = f->pages->memory;
+	const struct vma *vma = f->vma;
+	uint64_t index = vma->pgoff + ((f->addr - vma->start) >> f->pages->page_shift);
+	enum vma_backing_kind kind = vma->backing->is.kind;
+	uint64_t handle;
+	int err;
+
+	if (!memory->file_page)
+		return VMSPACE_FAULT_BUS;
+	err = memory->file_page(memory->ctx, &vma->backing->is, index, &handle);
+	if (err)
+		return err == -ENOMEM ? VMSPACE_FAULT_NOMEM : VMSPACE_FAULT_BUS;
+	*out = frame_new(memory, handle,
+			 kind == VMA_BACKING_SHMEM || kind == VMA_BACKING_SYSV ? VMSPACE_PAGE_SHMEM
+									      : VMSPACE_PAGE_FILE);
+	return *out ? VMSPACE_FAULT_OK : VMSPACE_FAULT_NOMEM;
+}
+
+/* A frame of the space's own, with the content of `from`; NULL: zeros. */
+static struct frame *own_frame(const struct fault *f, const struct frame *from)
+{
+	const struct vmspace_memory *memory = f->pages->memory;
+	uint64_t handle = memory->alloc(memory->ctx);
+	struct frame *frame = handle ? frame_new(memory, handle, VMSPACE_PAGE_ANON) : NULL;
+
+	if (frame && from)
+		memory->copy(memory->ctx, frame->handle, from->handle);
+	return frame;
+}
+
+/* The first write to a private page whose content is that of `from` (held; NULL: zeros). */
+static enum vmspace_fault_result copy_page(struct fault *f, struct frame *from)
+{
+	struct frame *frame = own_frame(f, from);
+
+	f->next = (uintptr_t)frame | ENTRY_WRITABLE;
+	f->source = VMSPACE_PAGE_COPIED;
+	return frame ? VMSPACE_FAULT_OK : VMSPACE_FAULT_NOMEM;
+}
+
+/* The first page of private anonymous memory. */
+static enum vmspace_fault_result new_anon(struct fault *f)
+{
+	enum vmspace_fault_result result;
+
+	if (!f->write) {
+		f->next = ENTRY_ZERO;
+		return zero_frame(f->pages) ? VMSPACE_FAULT_OK : VMSPACE_FAULT_NOMEM;
+	}
+	result = copy_page(f, NULL);
+	f->source = VMSPACE_PAGE_NEW;
+	return result;
+}
+
+/* The first page of what is mapped; a private one that is written is a copy of it from the start. */
+static enum vmspace_fault_result new_file(struct fault *f)
+{
+	struct frame *frame;
+	enum vmspace_fault_result result = file_frame(f, &frame);
+
+	if (result)
+		return result;
+	if (f->write && !is_shared(f->vma)) {
+		result = copy_page(f, frame);
+		frame_put(f->pages->memory, frame);
+		return result;
+	}
+	f->next = (uintptr_t)frame | (f->write ? ENTRY_WRITABLE : 0);
+	return VMSPACE_FAULT_OK;
+}
+
+/* Must the frame that was seen be copied before the access? */
+static bool must_copy(const struct fault *f)
+{
+	const struct frame *frame = entry_frame(f->seen);
+
+	if (!f->write || !frame || (f->seen & ENTRY_WRITABLE) || is_shared(f->vma))
+		return false;
+	return frame->kind != VMSPACE_PAGE_ANON || !frame_exclusive(frame);
+}
+
+/*
+ * Look at the entry; if it can be what the access needs without anything new, f->next says so.
+ * Otherwise f->next is 0, and a frame that must be copied is held. The table is locked.
+ */
+static void look(struct fault *f)
+{
+	f->seen = entry_load(f->entry);
+	f->next = 0;
+	f->source = VMSPACE_PAGE_NEW;
+	if (must_copy(f)) {
+		frame_get(entry_frame(f->seen));
+	} else if (f->seen && !(f->write && f->seen == ENTRY_ZERO)) {
+		f->next = f->seen;
+		f->source = VMSPACE_PAGE_PRESENT;
+		if (f->write && !(f->seen & ENTRY_WRITABLE)) {
+			f->next |= ENTRY_WRITABLE;
+			f->source = VMSPACE_PAGE_REUSED;
+		}
+	}
+}
+
+/* Get what f->next needs. The table is not locked. */
+static enum vmspace_fault_result obtain(struct fault *f)
+{
+	if (f->seen)
+		return copy_page(f, entry_frame(f->seen));
+	return f->vma->backing ? new_file(f) : new_anon(f);
+}
+
+/* The entry becomes f->next, and is translated. The table is locked. */
+static enum vmspace_fault_result commit(struct fault *f, struct vmspace_page *page)
+{
+	const struct vmspace_memory *memory = f->pages->memory;
+
+	if (f->next != f->seen) {
+		table_count_entry(f->pages, f->seen, -1);
+		table_count_entry(f->pages, f->next, 1);
+		entry_store(f->entry, f->next);
+	}
+	describe(f->pages, f->vma, f->next, page);
+	page->addr = f->addr;
+	page->source = f->source;
+	if (memory->map && memory->map(memory->ctx, f->addr, page->frame, page->access))
+		return VMSPACE_FAULT_NOMEM;
+	return VMSPACE_FAULT_OK;
+}
+
+/* The slow way: f->next has to be made of something new. The table is locked when it begins. */
+static enum vmspace_fault_result exchange(struct fault *f, struct vmspace_page *page, bool *again)
+{
+	const struct vmspace_memory *memory = f->pages->memory;
+	struct frame *held = entry_frame(f->seen);
+	enum vmspace_fault_result result;
+
+	pthread_mutex_unlock(&f->leaf->lock);
+	result = obtain(f);
+	if (result) {
+		frame_put(memory, held);
+		return result;
+	}
+	pthread_mutex_lock(&f->leaf->lock);
+	*again = entry_load(f->entry) != f->seen;
+	if (!*again)
+		result = commit(f, page);
+	pthread_mutex_unlock(&f->leaf->lock);
+	if (*again)
+		frame_put(memory, entry_frame(f->next));
+	else
+		frame_put(memory, held); /* the entry's reference */
+	frame_put(memory, held);
+	return result;
+}
+
+enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma,
+				      unsigned long addr, unsigned int access,
+				      struct vmspace_page *page)
+{
+	struct fault f = {
+		.pages = pages, .vma = vma,
+		.addr = addr & ~table_mask(pages, 0),
+		.write = access & VMSPACE_ACCESS_WRITE,
+	};
+	enum vmspace_fault_result result;
+	bool again;
+
+	assert(vma->start <= addr && addr < vma->end && vma->end - 1 <= pages->last);
+	if (!permitted(vma, access))
+		return VMSPACE_FAULT_ACCERR;
+	f.leaf = table_make(pages, addr, 0);
+	if (!f.leaf)
+		return VMSPACE_FAULT_NOMEM;
+	f.entry = table_entry(pages, f.leaf, addr, 0);
+	do {
+		again = false;
+		pthread_mutex_lock(&f.leaf->lock);
+		look(&f);
+		if (f.seen == ENTRY_GUARD) {
+			pthread_mutex_unlock(&f.leaf->lock);
+			return VMSPACE_FAULT_MAPERR;
+		}
+		if (!f.next) {
+			result = exchange(&f, page, &again);
+			continue;
+		}
+		result = commit(&f, page);
+		pthread_mutex_unlock(&f.leaf->lock);
+	} while (again);
+	return result;
+}
+
+struct frame *pages_lookup(struct pages *pages, const struct vma *vma, unsigned long addr,
+			   struct vmspace_page *page)
+{
+	struct table *leaf = table_find(pages, addr, 0);
+	struct frame *frame = NULL;
+	uintptr_t entry;
+
+	page->addr = addr & ~table_mask(pages, 0);
+	page->source = VMSPACE_PAGE_PRESENT;
+	describe(pages, vma, 0, page);
+	if (!leaf)
+		return NULL;
+	pthread_mutex_lock(&leaf->lock);
+	entry = entry_load(table_entry(pages, leaf, addr, 0));
+	describe(pages, vma, entry, page);
+	if (entry_frame(entry))
+		frame = frame_get(entry_frame(entry));
+	pthread_mutex_unlock(&leaf->lock);
+	return frame;
+}
+
+void pages_release(struct pages *pages, struct frame *frame)
+{
+	frame_put(pages->memory, frame);
+}
+
+static unsigned long read_count(const unsigned long *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+void pages_count(const struct pages *pages, struct pages_count *count)
+{
+	unsigned long tables = 0, all = 0;
+
+	for (unsigned int level = 0; level < pages->levels; level++) {
+		unsigned long n = read_count(&pages->counts.tables[level]);
+
+		all += n;
+		if (level < 3 && level < pages->levels - 1)
+			tables += n;
+	}
+	*count = (struct pages_count){
+		.anon = read_count(&pages->counts.anon),
+		.file = read_count(&pages->counts.file),
+		.shmem = read_count(&pages->counts.shmem),
+		.zero = read_count(&pages->counts.zero),
+		.guards = read_count(&pages->counts.guards),
+		.table_bytes = tables << pages->page_shift,
+		.all_table_bytes = all << pages->page_shift,
+	};
+}

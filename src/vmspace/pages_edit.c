@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pages_edit.c - what calls do to pages: dropped, protected, guarded, moved.
+ *
+ * No fault is under way in the range, as its area is locked for writing; so what is no longer to be
+ * reached loses its translation first, all at once, and then its entry, its frame last.
+ */
+#include <assert.h>
+#include <errno.h>
+
+#include "table.h"
+
+/* Is there an entry in [start, end) that has all of `bits`, and with bits 0: a page? */
+static bool any_page(const struct pages *pages, unsigned long start, unsigned long end,
+		     uintptr_t bits)
+{
+	struct leaf_part part = { .next = start };
+
+	while (table_next_leaf(pages, &part, end))
+		for (unsigned int i = 0; i < part.count; i++)
+			if (entry_present(part.entry[i]) && (part.entry[i] & bits) == bits)
+				return true;
+	return false;
+}
+
+static void end_translations(const struct pages *pages, unsigned long start, unsigned long end)
+{
+	if (pages->memory->unmap)
+		pages->memory->unmap(pages->memory->ctx, start, end);
+}
+
+static void drop_entry(struct pages *pages, uintptr_t *entry)
+{
+	uintptr_t old = *entry;
+
+	entry_store(entry, 0);
+	table_count_entry(pages, old, -1);
+	frame_put(pages->memory, entry_frame(old));
+}
+
+static void drop(struct pages *pages, unsigned long start, unsigned long end, bool guards)
+{
+	struct leaf_part part = { .next = start };
+
+	if (any_page(pages, start, end, 0))
+		end_translations(pages, start, end);
+	while (table_next_leaf(pages, &part, end))
+		for (unsigned int i = 0; i < part.count; i++)
+			if (part.entry[i] && (guards || part.entry[i] != ENTRY_GUARD))
+				drop_entry(pages, &part.entry[i]);
+}
+
+void pages_zap(struct pages *pages, unsigned long start, unsigned long end)
+{
+	drop(pages, start, end, false);
+}
+
+void pages_unmap(struct pages *pages, unsigned long start, unsigned long end,
+		 unsigned long floor, unsigned long ceiling)
+{
+	drop(pages, start, end, true);
+	table_free_range(pages, start, end, floor, ceiling);
+}
+
+void pages_protect(struct pages *pages, unsigned long start, unsigned long end, vma_flags_t from,
+		   vma_flags_t to)
+{
+	vma_flags_t lost = from & ~to & VMA_ACCESS_FLAGS;
+	struct leaf_part part = { .next = start };
+
+	/* Of pages that cannot be written now, no translation can be. */
+	if (!lost || !any_page(pages, start, end, lost == VMA_WRITE ? ENTRY_WRITABLE : 0))
+		return;
+	end_translations(pages, start, end);
+	if (!(lost & VMA_WRITE))
+		return;
+	while (table_next_leaf(pages, &part, end))
+		for (unsigned int i = 0; i < part.count; i++)
+			if (part.entry[i] & ENTRY_WRITABLE)
+				entry_store(&part.entry[i], part.entry[i] & ~ENTRY_WRITABLE);
+}
+
+int pages_guard(struct pages *pages, unsigned long start, unsigned long end)
+{
+	unsigned long page = table_mask(pages, 0) + 1;
+	struct table *leaf;
+
+	pages_zap(pages, start, end);
+	for (unsigned long addr = start; addr < end; addr += page) {
+		uintptr_t *entry;
+
+		leaf = table_make(pages, addr, 0);
+		if (!leaf)
+			return -ENOMEM;
+		entry = table_entry(pages, leaf, addr, 0);
+		if (*entry == ENTRY_GUARD)
+			continue;
+		entry_store(entry, ENTRY_GUARD);
+		table_count_entry(pages, ENTRY_GUARD, 1);
+	}
+	return 0;
+}
+
+void pages_unguard(struct pages *pages, unsigned long start, unsigned long end)
+{
+	struct leaf_part part = { .next = start };
+
+	while (table_next_leaf(pages, &part, end))
+		for (unsigned int i = 0; i < part.count; i++)
+			if (part.entry[i] == ENTRY_GUARD)
+				drop_entry(pages, &part.entry[i]);
+}
+
+/* A move by `by` bytes (modulo the word), and where its source ends. */
+struct move {
+	struct pages *pages;
+	unsigned long by, end;
+};
+
+/*
+ * The source's table that the part lies in goes to the target as a whole: nothing else is in it,
+ * and it fits where it goes, where there is none.
+ */
+static bool whole_table(const struct move *move, const struct leaf_part *part)
+{
+	struct pages *pages = move->pages;
+	unsigned long mask = table_mask(pages, 1);
+	struct table *above;
+
+	if (pages->levels == 1 || (part->addr & mask) || (move->by & mask))
+		return false;
+	if (part->count != (mask >> pages->page_shift) + 1)
+		return false;
+	above = table_find(pages, part->addr + move->by, 1);
+	return !above || !entry_load(table_entry(pages, above, part->addr + move->by, 1));
+}
+
+int pages_prepare_move(struct pages *pages, unsigned long from, unsigned long to,
+		       unsigned long length)
+{
+	const struct move move = { pages, to - from, from + length };
+	struct leaf_part part = { .next = from };
+
+	assert(length && (to - from >= length) && (from - to >= length));
+	while (table_next_leaf(pages, &part, move.end)) {
+		unsigned long first = part.addr + move.by;
+		unsigned long last = first + ((unsigned long)part.count << pages->page_shift) - 1;
+
+		if (whole_table(&move, &part)) {
+			if (!table_make(pages, first, 1))
+				return -ENOMEM;
+		} else if (!table_make(pages, first, 0) || !table_make(pages, last, 0)) {
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* The table itself moves. */
+static void move_table(const struct move *move, const struct leaf_part *part)
+{
+	unsigned long addr = part->addr, to = addr + move->by;
+	struct pages *pages = move->pages;
+
+	entry_store(table_entry(pages, table_find(pages, addr, 1), addr, 1), 0);
+	entry_store(table_entry(pages, table_find(pages, to, 1), to, 1), (uintptr_t)part->leaf);
+}
+
+static void move_entries(const struct move *move, const struct leaf_part *part)
+{
+	struct pages *pages = move->pages;
+
+	for (unsigned int i = 0; i < part->count; i++) {
+		unsigned long to = part->addr + move->by + ((unsigned long)i << pages->page_shift);
+		uintptr_t entry = part->entry[i], *target;
+
+		if (!entry)
+			continue;
+		target = table_entry(pages, table_find(pages, to, 0), to, 0);
+		assert(!*target);
+		entry_store(&part->entry[i], 0);
+		entry_store(target, entry);
+	}
+}
+
+void pages_move(struct pages *pages, unsigned long from, unsigned long to, unsigned long length)
+{
+	const struct move move = { pages, to - from, from + length };
+	struct leaf_part part = { .next = from };
+
+	if (any_page(pages, from, move.end, 0))
+		end_translations(pages, from, move.end);
+	while (table_next_leaf(pages, &part, move.end)) {
+		if (whole_table(&move, &part))
+			move_table(&move, &part);
+		else
+			move_entries(&move, &part);
+	}
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* pages_fork.c - a child's pages: shared with the parent until one of them writes. */
+#include <assert.h>
+#include <errno.h>
+
+#include "table.h"
+
+/*
+ * Linux copies pages only of areas with an anon_vma, or with what a fault could not bring back:
+ * guard markers, pages that a driver has put there.
+ */
+static bool needs_copy(const struct vma *vma)
+{
+	return vma->anon_id ||
+	       (vma->flags & (VMA_MAYBE_GUARD | VMA_PFNMAP | VMA_MIXEDMAP));
+}
+
+/*
+ * The child gets the page of the entry, nowhere writable without a fault. Returns whether the
+ * parent could write it.
+ */
+static bool copy_entry(struct pages *child, struct pages *parent, uintptr_t *to, uintptr_t *from,
+		       bool private)
+{
+	uintptr_t entry = *from & ~ENTRY_WRITABLE;
+	bool writable = *from != entry && private;
+
+	if (writable)
+		entry_store(from, entry);
+	if (entry_frame(entry))
+		frame_get(entry_frame(entry));
+	if (entry == ENTRY_ZERO && !child->zero)
+		child->zero = (uintptr_t)frame_get((struct frame *)entry_load(&parent->zero));
+	assert(!*to);
+	*to = entry;
+	table_count_entry(child, entry, 1);
+	return writable;
+}
+
+/* The child's entries for the part; NULL: no memory. Nothing to copy needs no table. */
+static int copy_part(struct pages *child, struct pages *parent, const struct leaf_part *part,
+		     bool private, bool *protected)
+{
+	uintptr_t *to = NULL;
+
+	for (unsigned int i = 0; i < part->count; i++) {
+		if (!part->entry[i])
+			continue;
+		if (!to) {
+			struct table *leaf = table_make(child, part->addr, 0);
+
+			if (!leaf)
+				return -ENOMEM;
+			to = table_entry(child, leaf, part->addr, 0);
+		}
+		*protected |= copy_entry(child, parent, &to[i], &part->entry[i], private);
+	}
+	return 0;
+}
+
+int pages_copy(struct pages *child, struct pages *parent, const struct vma *vma)
+{
+	bool private = !(vma->flags & (VMA_SHARED | VMA_MAYSHARE)), protected = false;
+	struct leaf_part part = { .next = vma->start };
+	int err = 0;
+
+	assert(child->levels == parent->levels && child->page_shift == parent->page_shift);
+	if (!needs_copy(vma))
+		return 0;
+	while (!err && table_next_leaf(parent, &part, vma->end))
+		err = copy_part(child, parent, &part, private, &protected);
+	if (protected && parent->memory->unmap)
+		parent->memory->unmap(parent->memory->ctx, vma->start, vma->end);
+	return err;
+}
