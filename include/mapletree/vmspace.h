@@ -497,6 +497,23 @@ enum vma_verdict {
 /* A sentence for each, e.g. "different anon_vma". Never NULL; static. */
 VMSPACE_PUBLIC const char *vma_verdict_text(enum vma_verdict verdict);
 
+/* Why two areas are not one; see vmspace_explain(). */
+struct vma_explanation {
+	enum vma_verdict verdict;
+	vma_flags_t differ;          /* VMA_DIFFERENT_FLAGS, VMA_DIFFERENT_UFFD: in what they differ */
+	unsigned long low, high;     /* where the two areas begin; equal if they are one */
+	char text[320];              /* a sentence with the particulars; cut if it is longer */
+};
+
+/*
+ * Why are the areas that hold `a` and `b`, in either order, not one? The first reason that Linux
+ * meets. VMA_MERGED: they are one. VMA_NOT_TRIED: nothing keeps them apart; Linux did not try (or
+ * the space belongs to a mirror that was attached, and does not know all). Asks no host.
+ * Returns 0, or -ENOENT: there is no area at one of the addresses; text says at which. O(log areas).
+ */
+VMSPACE_PUBLIC int vmspace_explain(const struct vmspace *space, unsigned long a, unsigned long b,
+				   struct vma_explanation *out);
+
 enum vmspace_event_kind {
 	VMSPACE_EVENT_MAP,           /* [start, end) newly mapped */
 	VMSPACE_EVENT_UNMAP,         /* [start, end) unmapped */

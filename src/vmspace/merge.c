@@ -10,7 +10,7 @@
  */
 #include "merge.h"
 
-static bool is_special(const struct vma *vma)
+bool merge_is_special(const struct vma *vma)
 {
 	return (vma->flags & VMA_SPECIAL_FLAGS) ||
 	       (vma->backing && (vma->backing->is.kind == VMA_BACKING_SPECIAL ||
@@ -44,7 +44,7 @@ enum vma_verdict merge_verdict(const struct vma *left, const struct vma *right,
 		*differ = flags;
 	if (left->end != right->start)
 		return VMA_NOT_ADJACENT;
-	if (is_special(left) || is_special(right))
+	if (merge_is_special(left) || merge_is_special(right))
 		return VMA_SPECIAL;
 	if (!backing_same_file(left->backing, right->backing))
 		return VMA_DIFFERENT_FILE;

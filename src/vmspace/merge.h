@@ -12,6 +12,9 @@
 enum vma_verdict merge_verdict(const struct vma *left, const struct vma *right,
 			       unsigned long page_size, vma_flags_t *differ);
 
+/* Whether an area is one that Linux never merges: device memory, the kernel's own ... */
+bool merge_is_special(const struct vma *vma);
+
 /* The part of the verdict that concerns anonymous pages: VMA_MERGED or why not. */
 enum vma_verdict merge_anon_verdict(const struct vma *a, const struct vma *b);
 

@@ -32,63 +32,157 @@ static void equal_neighbours_merge(void **state)
 {
 	(void)state;
 	assert_int_equal(verdict(), VMA_MERGED);
+}
+
+static void areas_with_a_hole_between_stay_two(void **state)
+{
+	(void)state;
+	two[1].start += PAGE;
+	two[1].pgoff++;
+	assert_int_equal(verdict(), VMA_NOT_ADJACENT);
+}
+
+static void different_flags_stay_two(void **state)
+{
+	static const vma_flags_t never = VMA_SOFTDIRTY | VMA_MAYBE_GUARD | VMA_IO | VMA_PFNMAP |
+					 VMA_DONTEXPAND | VMA_MIXEDMAP | VMA_UFFD_MISSING |
+					 VMA_UFFD_WP | VMA_UFFD_MINOR;
+	vma_flags_t differ;
+
+	for (int bit = 0; bit <= 35; bit++) {
+		reset(state);
+		two[1].flags ^= (vma_flags_t)1 << bit;
+		if ((vma_flags_t)1 << bit & never)
+			continue;
+		assert_int_equal(merge_verdict(&two[0], &two[1], PAGE, &differ),
+				 VMA_DIFFERENT_FLAGS);
+		assert_true(differ == (vma_flags_t)1 << bit);
+	}
+}
+
+static void soft_dirty_and_guard_marks_never_decide(void **state)
+{
+	(void)state;
 	two[1].flags |= VMA_SOFTDIRTY;
+	assert_int_equal(verdict(), VMA_MERGED);
+	two[0].flags |= VMA_MAYBE_GUARD;
 	assert_int_equal(verdict(), VMA_MERGED);
 }
 
-static void each_difference_has_its_verdict(void **state)
+static void different_files_stay_two(void **state)
 {
 	struct backing file = { .refs = 1, .is = { .kind = VMA_BACKING_FILE, .inode = 1 } };
 	struct backing other = { .refs = 1, .is = { .kind = VMA_BACKING_FILE, .inode = 2 } };
-	vma_flags_t differ;
 
-	two[1].flags |= VMA_HUGEPAGE;
-	assert_int_equal(merge_verdict(&two[0], &two[1], PAGE, &differ), VMA_DIFFERENT_FLAGS);
-	assert_true(differ == VMA_HUGEPAGE);
-	reset(state);
-	two[1].pgoff++;
-	assert_int_equal(verdict(), VMA_DIFFERENT_OFFSET);
-	reset(state);
-	two[1].start += PAGE;
-	assert_int_equal(verdict(), VMA_NOT_ADJACENT);
-	reset(state);
-	two[0].pkey = 1;
-	assert_int_equal(verdict(), VMA_DIFFERENT_PKEY);
-	reset(state);
+	(void)state;
 	two[0].backing = &file;
 	assert_int_equal(verdict(), VMA_DIFFERENT_FILE);
 	two[1].backing = &other;
 	assert_int_equal(verdict(), VMA_DIFFERENT_FILE);
 	other.is.inode = 1;
 	assert_int_equal(verdict(), VMA_MERGED);
-	other.is.file_id = 7;
-	assert_int_equal(verdict(), VMA_DIFFERENT_FILE);
-	reset(state);
-	two[0].flags |= VMA_IO;
-	two[1].flags |= VMA_IO;
-	assert_int_equal(verdict(), VMA_SPECIAL);
-	reset(state);
-	two[0].flags |= VMA_UFFD_WP;
-	assert_int_equal(verdict(), VMA_DIFFERENT_UFFD);
 }
 
-static void anon_vmas_decide(void **state)
+static void one_file_opened_twice_stays_two(void **state)
+{
+	struct backing file = { .refs = 1, .is = { .kind = VMA_BACKING_FILE, .inode = 1 } };
+	struct backing again = file;
+
+	(void)state;
+	two[0].backing = &file;
+	two[1].backing = &again;
+	assert_int_equal(verdict(), VMA_MERGED);
+	again.is.file_id = 7;
+	assert_int_equal(verdict(), VMA_DIFFERENT_FILE);
+}
+
+static void offsets_that_do_not_continue_stay_two(void **state)
+{
+	(void)state;
+	two[1].pgoff++;
+	assert_int_equal(verdict(), VMA_DIFFERENT_OFFSET);
+	two[1].pgoff -= 2;
+	assert_int_equal(verdict(), VMA_DIFFERENT_OFFSET);
+}
+
+static void different_keys_stay_two(void **state)
+{
+	(void)state;
+	two[0].pkey = 1;
+	assert_int_equal(verdict(), VMA_DIFFERENT_PKEY);
+	two[1].pkey = 1;
+	assert_int_equal(verdict(), VMA_MERGED);
+}
+
+static void special_areas_stay_two(void **state)
+{
+	static const vma_flags_t special[] = { VMA_IO, VMA_PFNMAP, VMA_DONTEXPAND, VMA_MIXEDMAP };
+	struct backing vdso = { .refs = 1, .is = { .kind = VMA_BACKING_SPECIAL } };
+	struct backing device = { .refs = 1, .is = { .kind = VMA_BACKING_FILE,
+						     .flags = VMA_BACKING_NO_MERGE } };
+
+	for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++) {
+		reset(state);
+		two[0].flags |= special[i];
+		two[1].flags |= special[i];
+		assert_int_equal(verdict(), VMA_SPECIAL);
+	}
+	reset(state);
+	two[0].backing = two[1].backing = &vdso;
+	assert_int_equal(verdict(), VMA_SPECIAL);
+	two[0].backing = two[1].backing = &device;
+	assert_int_equal(verdict(), VMA_SPECIAL);
+}
+
+static void different_userfaultfds_stay_two(void **state)
+{
+	static const vma_flags_t uffd[] = { VMA_UFFD_MISSING, VMA_UFFD_WP, VMA_UFFD_MINOR };
+
+	for (size_t i = 0; i < sizeof(uffd) / sizeof(uffd[0]); i++) {
+		reset(state);
+		two[0].flags |= uffd[i];
+		assert_int_equal(verdict(), VMA_DIFFERENT_UFFD);
+	}
+}
+
+static void one_anon_vma_merges_with_none_and_with_itself(void **state)
 {
 	(void)state;
 	two[0].anon_id = 1;
 	assert_int_equal(verdict(), VMA_MERGED);
-	two[1].anon_id = 2;
-	assert_int_equal(verdict(), VMA_DIFFERENT_ANON_VMA);
 	two[1].anon_id = 1;
 	assert_int_equal(verdict(), VMA_MERGED);
 	two[0].anon_shared = two[1].anon_shared = true;
 	assert_int_equal(verdict(), VMA_MERGED);
-	two[1].anon_id = 0;
-	two[1].anon_shared = false;
+	two[0].anon_id = 0;
+	two[0].anon_shared = two[1].anon_shared = false;
+	assert_int_equal(verdict(), VMA_MERGED);
+}
+
+static void different_anon_vmas_stay_two(void **state)
+{
+	(void)state;
+	two[0].anon_id = 1;
+	two[1].anon_id = 2;
+	assert_int_equal(verdict(), VMA_DIFFERENT_ANON_VMA);
+	two[0].anon_shared = true;
+	assert_int_equal(verdict(), VMA_DIFFERENT_ANON_VMA);
+}
+
+static void an_inherited_anon_vma_stays_alone(void **state)
+{
+	(void)state;
+	two[0].anon_id = 1;
+	two[0].anon_shared = true;
+	assert_int_equal(verdict(), VMA_ANON_VMA_SHARED);
+	two[1] = (struct vma){ .start = 18 * PAGE, .end = 20 * PAGE, .flags = RW_FLAGS, .pgoff = 18,
+			       .anon_id = 1, .anon_shared = true };
+	two[0].anon_id = 0;
+	two[0].anon_shared = false;
 	assert_int_equal(verdict(), VMA_ANON_VMA_SHARED);
 }
 
-static void names_decide(void **state)
+static void different_names_stay_two(void **state)
 {
 	struct anon_name *a = anon_name_new("arena"), *b = anon_name_new("arena");
 	struct anon_name *c = anon_name_new("other");
@@ -119,8 +213,14 @@ static void every_verdict_has_a_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RULE(equal_neighbours_merge), RULE(each_difference_has_its_verdict),
-		RULE(anon_vmas_decide), RULE(names_decide), RULE(every_verdict_has_a_text),
+		RULE(equal_neighbours_merge), RULE(areas_with_a_hole_between_stay_two),
+		RULE(different_flags_stay_two), RULE(soft_dirty_and_guard_marks_never_decide),
+		RULE(different_files_stay_two), RULE(one_file_opened_twice_stays_two),
+		RULE(offsets_that_do_not_continue_stay_two), RULE(different_keys_stay_two),
+		RULE(special_areas_stay_two), RULE(different_userfaultfds_stay_two),
+		RULE(one_anon_vma_merges_with_none_and_with_itself),
+		RULE(different_anon_vmas_stay_two), RULE(an_inherited_anon_vma_stays_alone),
+		RULE(different_names_stay_two), RULE(every_verdict_has_a_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,7 +126,7 @@ static void tell_group(FILE *to, const struct neighbours_group *group)
 	char flags[256];
 
 	fprintf(to, "  %6lu  %s | %s\n          %s", group->borders, group->left, group->right,
-		group->verdict == VMA_MERGED ? "no difference that is known" :
+		group->verdict == VMA_NOT_TRIED ? "no difference that is known" :
 					       vma_verdict_text(group->verdict));
 	if (group->differ) {
 		vma_flags_text(group->differ, flags, sizeof(flags));

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* These never keep areas apart. */
-#define FLAGS_IGNORED VMA_SOFTDIRTY
-
 static const char *text_or_empty(const char *text)
 {
 	return text ? text : "";
@@ -21,45 +18,6 @@ static bool same_file(const struct vma_backing *a, const struct vma_backing *b)
 	return a->kind == b->kind && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor &&
 	       a->inode == b->inode &&
 	       (a->inode || strcmp(text_or_empty(a->name), text_or_empty(b->name)) == 0);
-}
-
-static enum vma_verdict file_verdict(const struct vma_info *left, const struct vma_info *right)
-{
-	if (left->backing.kind == VMA_BACKING_SPECIAL || right->backing.kind == VMA_BACKING_SPECIAL)
-		return VMA_SPECIAL;
-	if (!same_file(&left->backing, &right->backing))
-		return VMA_DIFFERENT_FILE;
-	if (left->backing.kind != VMA_BACKING_ANON &&
-	    left->offset + (left->end - left->start) != right->offset)
-		return VMA_DIFFERENT_OFFSET;
-	return VMA_MERGED;
-}
-
-/* As a reader of /proc would ask: what differs first, of what can be seen. */
-enum vma_verdict neighbours_verdict(const struct vma_info *left, const struct vma_info *right,
-				    vma_flags_t *differ)
-{
-	enum vma_verdict verdict = file_verdict(left, right);
-
-	*differ = (left->flags ^ right->flags) & ~FLAGS_IGNORED;
-	if (left->end != right->start)
-		return VMA_NOT_ADJACENT;
-	if (verdict != VMA_MERGED)
-		return verdict;
-	if (strcmp(text_or_empty(left->anon_name), text_or_empty(right->anon_name)) != 0)
-		return VMA_DIFFERENT_NAME;
-	if (left->pkey != right->pkey)
-		return VMA_DIFFERENT_PKEY;
-	if (*differ)
-		return VMA_DIFFERENT_FLAGS;
-	if (left->backing.kind == VMA_BACKING_ANON &&
-	    left->page_offset + (left->end - left->start) / 4096 != right->page_offset)
-		return VMA_DIFFERENT_OFFSET;
-	if (left->anon_id && right->anon_id && left->anon_id != right->anon_id)
-		return VMA_DIFFERENT_ANON_VMA;
-	if (left->anon_id != right->anon_id && (left->anon_shared || right->anon_shared))
-		return VMA_ANON_VMA_SHARED;
-	return VMA_MERGED;
 }
 
 void neighbours_describe(const struct vma_info *info, char *buf, size_t size)
@@ -92,16 +50,17 @@ static bool grow(void *items, size_t count, size_t *capacity, size_t size)
 	return true;
 }
 
-static int count_border(struct neighbours *found, const struct vma_info *left,
-			const struct vma_info *right)
+static int count_border(struct neighbours *found, const struct vmspace *vm,
+			const struct vma_info *left, const struct vma_info *right)
 {
 	struct neighbours_group group = { .borders = 1, .example = right->start };
+	struct vma_explanation why;
 
-	group.verdict = neighbours_verdict(left, right, &group.differ);
+	vmspace_explain(vm, left->start, right->start, &why);
+	group.verdict = why.verdict;
+	group.differ = why.differ;
 	group.one_file = left->backing.kind == VMA_BACKING_FILE &&
 			 same_file(&left->backing, &right->backing);
-	if (group.verdict != VMA_DIFFERENT_FLAGS)
-		group.differ = 0;
 	neighbours_describe(left, group.left, sizeof(group.left));
 	neighbours_describe(right, group.right, sizeof(group.right));
 	for (size_t i = 0; i < found->count; i++) {
@@ -182,7 +141,7 @@ int neighbours_find(struct neighbours *found, const struct vmspace *vm)
 	*found = (struct neighbours){ .count = 0 };
 	for (unsigned long at = 0; rc == 0 && vmspace_next(vm, at, &info); at = info.end) {
 		if (at > 0 && before.end == info.start)
-			rc = count_border(found, &before, &info);
+			rc = count_border(found, vm, &before, &info);
 		if (rc == 0)
 			rc = follow_run(found, &run, &info);
 		before = info;
@@ -227,7 +186,7 @@ const char *neighbours_advice(const struct neighbours_group *group)
 		return "they were given different names by prctl(PR_SET_VMA)";
 	case VMA_DIFFERENT_OFFSET:
 		return "they do not continue each other in the file, or were moved by mremap()";
-	case VMA_MERGED:
+	case VMA_NOT_TRIED:
 		return "all that is known is equal: they were written to before they met, or belong "
 		       "to different open files";
 	default:

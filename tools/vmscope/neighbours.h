@@ -32,10 +32,6 @@ struct neighbours {
 
 enum { RUN_LEAST = 4 };
 
-/* Why @left and @right, which meet, are two. VMA_MERGED: nothing that is known keeps them apart. */
-enum vma_verdict neighbours_verdict(const struct vma_info *left, const struct vma_info *right,
-				    vma_flags_t *differ);
-
 /* What an area is, in a few words: "rw-p anonymous", "r-xp libc.so.6". */
 void neighbours_describe(const struct vma_info *info, char *buf, size_t size);
 
