@@ -116,6 +116,8 @@ enum vma_backing_kind {
 #define VMA_BACKING_SEAL_WRITE  16u /* memfd sealed against writing, now and in future */
 #define VMA_BACKING_NO_MMAP     32u /* the file cannot be mapped: mmap fails with ENODEV */
 #define VMA_BACKING_NO_MERGE    64u /* areas of it never merge (device memory and the like) */
+#define VMA_BACKING_DAX        128u /* its storage is mapped itself, without a page cache */
+#define VMA_BACKING_EXECUTABLE 256u /* the file's mode lets somebody execute it: for core dumps */
 
 /*
  * Identity and name of what is mapped, as the kernel shows it. Strings are copied by every call
@@ -658,6 +660,99 @@ VMSPACE_PUBLIC bool vmspace_next(const struct vmspace *space, unsigned long addr
 /* The last area that begins below addr. */
 VMSPACE_PUBLIC bool vmspace_prev(const struct vmspace *space, unsigned long addr,
 				 struct vma_info *info);
+
+/* The first area that reaches into [start, end); the area that is exactly [start, end). */
+VMSPACE_PUBLIC bool vmspace_intersection(const struct vmspace *space, unsigned long start,
+					 unsigned long end, struct vma_info *info);
+VMSPACE_PUBLIC bool vmspace_exact(const struct vmspace *space, unsigned long start,
+				  unsigned long end, struct vma_info *info);
+
+/*
+ * A walk over the areas, in either direction. It keeps addresses and no pointer: it needs no end,
+ * may be copied, and stays good when areas change between two steps. It then goes on from the
+ * address that it had come to. A step costs O(log areas).
+ *
+ *	struct vma_iterator it;
+ *
+ *	vma_iter_init(&it, space, start);
+ *	while (vma_iter_find(&it, end, &info))       // each area that reaches into [start, end)
+ *		...
+ *
+ * Lock context of a step, and of all calls here that read: that of vmspace_lookup().
+ */
+struct vma_iterator {
+	const struct vmspace *space; /* private, as are the others */
+	unsigned long start, end;    /* of the area it stands on; equal: it stands between areas */
+};
+
+/*
+ * init: stand at `addr`: the next area is the one that holds addr, or the first above; the previous
+ *   one is the last that begins below addr.
+ * next, prev: the area after (before) the one that the iterator stands on. At the end they return
+ *   false, fill nothing, and the other direction begins with the last (first) area again.
+ * find: next, if that area begins below `end`; else false, and the iterator stands at `end`: a
+ *   further range is found from there. find_rev: prev, if that area ends above `start`; likewise.
+ */
+VMSPACE_PUBLIC void vma_iter_init(struct vma_iterator *it, const struct vmspace *space,
+				  unsigned long addr);
+VMSPACE_PUBLIC bool vma_iter_next(struct vma_iterator *it, struct vma_info *info);
+VMSPACE_PUBLIC bool vma_iter_prev(struct vma_iterator *it, struct vma_info *info);
+VMSPACE_PUBLIC bool vma_iter_find(struct vma_iterator *it, unsigned long end,
+				  struct vma_info *info);
+VMSPACE_PUBLIC bool vma_iter_find_rev(struct vma_iterator *it, unsigned long start,
+				      struct vma_info *info);
+
+/*
+ * Pages of [start, end) that lie in areas which have all of `flags` (0: in any). O(log areas) per
+ * area of the range.
+ */
+VMSPACE_PUBLIC unsigned long vmspace_count_pages(const struct vmspace *space, unsigned long start,
+						 unsigned long end, vma_flags_t flags);
+
+struct vmspace_region { unsigned long start, end; }; /* bytes, half-open */
+
+/*
+ * The regions that a monitor of memory accesses samples: all that is mapped, without the two widest
+ * gaps; so they are three, mostly the heap, the mappings, the stack. (Linux's DAMON:
+ * Documentation/mm/damon/design.rst.) Ascending; where there are fewer gaps, fewer.
+ * Returns how many: 0 to 3.
+ */
+VMSPACE_PUBLIC unsigned int vmspace_three_regions(const struct vmspace *space,
+						  struct vmspace_region regions[3]);
+
+/* Bits of /proc/PID/coredump_filter; see core(5). */
+#define VMSPACE_FILTER_ANON_PRIVATE 0x01u
+#define VMSPACE_FILTER_ANON_SHARED  0x02u
+#define VMSPACE_FILTER_FILE_PRIVATE 0x04u
+#define VMSPACE_FILTER_FILE_SHARED  0x08u
+#define VMSPACE_FILTER_ELF_HEADERS  0x10u
+#define VMSPACE_FILTER_HUGE_PRIVATE 0x20u
+#define VMSPACE_FILTER_HUGE_SHARED  0x40u
+#define VMSPACE_FILTER_DAX_PRIVATE  0x80u
+#define VMSPACE_FILTER_DAX_SHARED   0x100u
+#define VMSPACE_FILTER_DEFAULT      0x33u
+
+/* What of an area a core dump holds. */
+enum vmspace_dump_part {
+	VMSPACE_DUMP_NONE,           /* its addresses alone */
+	VMSPACE_DUMP_ALL,
+	VMSPACE_DUMP_HEADER,         /* its first page */
+	VMSPACE_DUMP_HEADER_IF_ELF,  /* its first page, if that begins with ELF's magic number */
+};
+
+struct vmspace_dump_area {
+	unsigned long start, end;
+	vma_flags_t flags;
+	enum vmspace_dump_part part;
+};
+
+/*
+ * What a core dump of the space would hold by `filter` (VMSPACE_FILTER_*): its areas, ascending, at
+ * most `capacity` of them, into `areas` (NULL if capacity is 0).
+ * Returns how many areas there are; more than capacity: the rest did not fit.
+ */
+VMSPACE_PUBLIC size_t vmspace_dump_snapshot(const struct vmspace *space, unsigned int filter,
+					    struct vmspace_dump_area *areas, size_t capacity);
 
 /*
  * Where mmap(addr, length, ..., flags, backing) would be placed; -errno if nowhere.

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -174,6 +175,7 @@ void kernel_backing_of(int fd, struct vma_backing *backing)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct statfs fs;
+	struct stat status;
 	void *at = mmap(NULL, page, PROT_READ, MAP_PRIVATE, fd, 0);
 
 	memset(backing, 0, sizeof(*backing));
@@ -185,6 +187,8 @@ void kernel_backing_of(int fd, struct vma_backing *backing)
 	if (!fstatfs(fd, &fs) && (fs.f_type == 0xef53 || fs.f_type == 0x58465342 ||
 				  (unsigned long)fs.f_type == 0x9123683e))
 		backing->flags |= VMA_BACKING_ALIGN_HUGE;
+	if (!fstat(fd, &status) && (status.st_mode & 0111))
+		backing->flags |= VMA_BACKING_EXECUTABLE;
 	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		backing->flags |= VMA_BACKING_NO_WRITE;
 }
