@@ -231,6 +231,7 @@ static enum vmspace_fault_result reach(struct guest *guest, const struct vma *vm
 	enum vmspace_fault_result result;
 	struct vmspace_page page;
 
+	assert_true(guest_page(addr) < GUEST_PAGES);
 	if (!(t->access & access)) {
 		result = pages_fault(guest->pages, vma, addr, access, &page);
 		if (result)

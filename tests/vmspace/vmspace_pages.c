@@ -361,6 +361,24 @@ static void a_move_takes_whole_tables_along(void **state)
 	expect_count(&guest, all_table_bytes, 0);
 }
 
+/* Where the target has a table that is empty, pages go there one by one. */
+static void a_move_finds_an_empty_table(void **state)
+{
+	unsigned long size = 512 * PAGE, border = guest_window(1) + WINDOW_PAGES / 2 * PAGE;
+	struct vma from = world_anon(border, 512), to = world_anon(border + 4 * size, 512);
+
+	(void)state;
+	store(&guest, &from, from.start + PAGE, 1);
+	assert_int_equal(pages_guard(guest.pages, to.start, to.start + PAGE), 0);
+	pages_unguard(guest.pages, to.start, to.end);
+	assert_int_equal(pages_prepare_move(guest.pages, from.start, to.start, size), 0);
+	pages_move(guest.pages, from.start, to.start, size);
+	pages_unmap(guest.pages, from.start, from.end, 0, to.start);
+	assert_true(pages_check(guest.pages, NULL));
+	expect_count(&guest, anon, 1);
+	unmap_area(&guest, &to);
+}
+
 /* ---- fork ---- */
 
 static void fork_guest(const struct vma *vma)
@@ -741,6 +759,7 @@ int main(void)
 		TEST(five_levels_for_57_bits),
 		TEST(a_move_takes_pages_along),
 		TEST(a_move_takes_whole_tables_along),
+		TEST(a_move_finds_an_empty_table),
 		TEST(pages_are_shared_until_written),
 		TEST(a_child_may_outlive_its_parent),
 		TEST(shared_areas_are_not_copied),
