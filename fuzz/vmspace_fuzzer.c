@@ -405,14 +405,16 @@ static void keep_clone(struct world *world)
 	keep_child(world, copy);
 }
 
-/* Two areas share an anon_vma, or one shares none, whatever was known of them. */
+/* Two areas share an anon_vma, or one shares none, or inherited its own, whatever was known. */
 static void turn_anon(struct world *world, bool join)
 {
 	struct vmspace *space = world->space[world->index];
 	unsigned long addr = take_address(world);
 	struct vma_info one, two;
 
-	if (!join)
+	if (!join && addr & 0x1000)
+		vmspace_inherit_anon(space, addr, addr & 0x2000);
+	else if (!join)
 		vmspace_part_anon(space, addr);
 	else if (vmspace_lookup(space, addr, &one) && vmspace_next(space, one.end, &two))
 		vmspace_join_anon(space, one.anon_id, two.anon_id);

@@ -637,17 +637,22 @@ VMSPACE_PUBLIC int vmspace_identify(struct vmspace *space, unsigned long addr,
 
 /*
  * What a mirror that was attached to a live process learns when areas merge or do not: which of them
- * share an anon_vma (`anon_id`), or have one without a page, is shown nowhere before. Neither call merges or splits areas,
- * asks the host, needs memory or can fail; the next request sees the new ids.
+ * share an anon_vma (`anon_id`), have one without a page, or have one that a fork handed down, is
+ * shown nowhere before. No call merges or splits areas, asks the host, needs memory or can fail;
+ * the next request sees what was learnt.
  * join: two anon_vmas are the same one: every area that had anon_id `gone` has `keep` now. Ignored
  *   if either is 0 (no anon_vma), or if no area has `gone`. O(areas).
  * part: the area that holds `addr`, and it alone, has an anon_vma of its own after all: an anon_id
  *   that no area has had; one without an anon_vma (anon_id 0) gets one: it had pages once. Ignored
  *   if there is no area, or one that cannot have an anon_vma (shared, huge pages, special).
  *   O(log areas).
+ * inherit: the anon_vma of the area that holds `addr`, for all areas that have it, came through
+ *   fork (`inherited`: such an area does not merge with one that has none), or did not. Ignored if
+ *   there is no area, or one without an anon_vma. O(areas).
  */
 VMSPACE_PUBLIC void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone);
 VMSPACE_PUBLIC void vmspace_part_anon(struct vmspace *space, unsigned long addr);
+VMSPACE_PUBLIC void vmspace_inherit_anon(struct vmspace *space, unsigned long addr, bool inherited);
 
 /* ---- reading ------------------------------------------------------------------------------- */
 

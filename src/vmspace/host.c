@@ -131,3 +131,14 @@ void vmspace_part_anon(struct vmspace *space, unsigned long addr)
 	if (vma && vma->start <= addr && (vma->anon_id || vma_may_have_anon_vma(vma)))
 		vma->anon_id = space->next_anon_id++;
 }
+
+void vmspace_inherit_anon(struct vmspace *space, unsigned long addr, bool inherited)
+{
+	const struct vma *at = find_first(space, addr);
+	uint64_t anon_id = at && at->start <= addr ? at->anon_id : 0;
+	struct vma *vma;
+
+	for (vma = find_first(space, 0); vma && anon_id; vma = find_first(space, vma->end))
+		if (vma->anon_id == anon_id)
+			vma->anon_shared = inherited;
+}

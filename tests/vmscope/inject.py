@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Hides, doubles and alters single calls before they reach the mirror: each must be reported.
 
-Usage: inject.py [--attach] VMSCOPE PROGRAM [ARG...]
+Usage: inject.py [--attach=GUESSES] VMSCOPE PROGRAM [ARG...]
 
-With --attach the program prints a line when it is ready, and goes on when it has read one; what it
-does hangs on anon_vmas that vmscope cannot know, and on guesses.
+With --attach the program prints a line when it is ready (the number of the process to attach to, if
+that is not the one that was started), and goes on when it has read one. What it does hangs on anon_vmas
+that vmscope cannot know, and on guesses, each of those that are named.
 """
 import json
 import os
@@ -37,13 +38,14 @@ def is_settled(target, tracer):
 
 def attach(vmscope, options, program):
     target = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    target.stdout.readline()
-    tracer = subprocess.Popen([vmscope, "trace", *options, "-p", str(target.pid)], text=True,
+    line = target.stdout.readline().strip()
+    pid = int(line) if line.isdigit() else target.pid
+    tracer = subprocess.Popen([vmscope, "trace", *options, "-p", str(pid)], text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
     settled = 0
     while settled < 5 and tracer.poll() is None:
-        settled = settled + 1 if is_settled(target.pid, tracer.pid) else 0
+        settled = settled + 1 if is_settled(pid, tracer.pid) else 0
         time.sleep(0.003)
     target.communicate("go\n", timeout=60)
     out, err = tracer.communicate(timeout=60)
@@ -83,14 +85,16 @@ def repeats(call):
 
 def main():
     args = sys.argv[1:]
-    how_traced = attach if args[0] == "--attach" else start
+    how_traced = attach if args[0].startswith("--attach=") else start
+    needed = args[0].partition("=")[2].split(",") if how_traced is attach else []
     vmscope, *program = args[how_traced is attach:]
     run, log = trace(how_traced, vmscope, [], program)
     if run.returncode != 0:
         sys.exit(f"inject: the faithful run failed ({run.returncode}):\n{run.stderr}")
     calls = [r for r in log if r["type"] == "call" and has_effect(r)]
-    guesses = {key: log[-1][key] for key in ("raced", "anon_joined", "anon_parted", "anon_emptied")}
-    if how_traced is attach and 0 in list(guesses.values())[1:]:
+    guesses = {key: log[-1][key] for key in ("raced", "anon_joined", "anon_parted", "anon_emptied",
+                                             "anon_inherited")}
+    if not all(guesses[key] for key in needed):
         sys.exit(f"inject: a kind of guess was not needed: {guesses}")
     named = [g for r in log for g in r.get("guesses", [])]
     if guesses != {key: named.count(key) for key in guesses}:

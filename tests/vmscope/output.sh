@@ -29,7 +29,8 @@ for kind in ("mmap", "munmap", "mprotect", "mremap", "madvise", "mlock", "mlock2
 assert summary["checks"] >= summary["calls"] and summary["differences"] == 0
 assert summary["processes"] == 1 and summary["areas_peak"] >= 10 and summary["tree"]["nodes"] >= 1
 # One thread, and started by vmscope: nothing was open.
-for guess in ("raced", "lost_performed", "anon_joined", "anon_parted", "anon_emptied"):
+for guess in ("raced", "lost_performed", "anon_joined", "anon_parted", "anon_emptied",
+              "anon_inherited"):
     assert summary[guess] == 0, guess
 assert not any("guesses" in r for r in log)
 for c in calls:

@@ -345,6 +345,8 @@ def live(vmscope, binaries):
             check_live(vmscope, work, inject.start, ["/bin/sh", "-c", "for i in 1 2 3; do echo $i | "
                        "cat; done; (exit 3)"], options)
             check_live(vmscope, work, inject.attach, [path("meet"), "4", "1", "wait"], options)
+            for how in ("parent", "child", "orphan"):
+                check_live(vmscope, work, inject.attach, [path("heirs"), how], options)
         check_live(vmscope, work, inject.start, [path("calls")], ["--verify=end"])
         check_live(vmscope, work, inject.start, ["/usr/bin/python3", "-c", "import json, ctypes"],
                    ["--verify=each"])

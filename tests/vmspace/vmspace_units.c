@@ -598,6 +598,28 @@ static void a_parted_area_without_pages_has_an_anon_vma(void **state)
 	assert_true(was_kept_apart(0x12000));
 }
 
+/* An area with an anon_vma, and one without that touches it: one, unless a fork handed it down. */
+static void an_inherited_anon_vma_keeps_areas_apart(void **state)
+{
+	const struct vmspace_image image = { .start_brk = 0x1000 };
+
+	(void)state;
+	for (int inherited = 0; inherited < 2; inherited++) {
+		assert_int_equal(vmspace_exec(space, attached, 1, &image), 0);
+		vmspace_inherit_anon(space, 0x11000, !inherited);
+		vmspace_inherit_anon(space, 0x10000, inherited);
+		map(0x12000, 2, PROT_READ | PROT_WRITE, NULL);
+		assert_int_equal(areas_of(space), 1 + inherited);
+	}
+	assert_int_not_equal(anon_of(space, 0x10000), 0);
+	vmspace_inherit_anon(space, 0x12000, true); /* has none */
+	vmspace_inherit_anon(space, 0x50000, true); /* is none */
+	assert_int_equal(protect(0x12000, 1, PROT_READ), 0);
+	assert_int_equal(areas_of(space), 3);
+	assert_int_equal(protect(0x12000, 1, PROT_READ | PROT_WRITE), 0);
+	assert_int_equal(areas_of(space), 2);
+}
+
 static void joining_and_parting_nothing_changes_nothing(void **state)
 {
 	struct vmspace *copy;
@@ -707,6 +729,7 @@ int main(void)
 		SPACE(clone_keeps_leaked_locks), SPACE(clone_asks_the_host_anew),
 		SPACE(joined_anon_vmas_merge), SPACE(parted_anon_vmas_do_not_merge),
 		SPACE(a_parted_area_without_pages_has_an_anon_vma),
+		SPACE(an_inherited_anon_vma_keeps_areas_apart),
 		SPACE(joining_and_parting_nothing_changes_nothing),
 		SPACE(a_segment_has_a_size), SPACE(huge_pages_need_a_size),
 		SPACE(unmapped_edges_make_no_area),

@@ -20,7 +20,7 @@ struct fromlog {
 	struct step_answer *answers, *again;
 	struct step_stack *stacks;
 	struct step_rename *renames;
-	struct step_turn *turns;
+	struct turn *turns;
 	char why[200];
 };
 
@@ -195,15 +195,8 @@ static bool read_turns(struct fromlog *from, struct step *step)
 			&step->turn_count))
 		return false;
 	for (size_t i = 0; i < step->turn_count; i++) {
-		struct json_object *item = json_object_array_get_idx(array, i);
-		uint64_t keep = 0, gone = 0, part = 0;
-
-		if (!json_object_is_type(item, json_type_object) ||
-		    (!logform_read_word(get(item, "part"), &part) &&
-		     (!logform_read_word(get(item, "keep"), &keep) ||
-		      !logform_read_word(get(item, "gone"), &gone))))
+		if (!turn_read(json_object_array_get_idx(array, i), &from->turns[i]))
 			return wrong_key(from, "turned");
-		from->turns[i] = (struct step_turn){ keep, gone, part };
 	}
 	step->turns = from->turns;
 	return true;

@@ -12,6 +12,7 @@ static const char *const names[GUESS_KINDS] = {
 	[GUESS_ANON_JOINED] = "anon_joined",
 	[GUESS_ANON_PARTED] = "anon_parted",
 	[GUESS_ANON_EMPTIED] = "anon_emptied",
+	[GUESS_ANON_INHERITED] = "anon_inherited",
 };
 
 const char *guess_name(enum guess_kind kind)
@@ -48,11 +49,42 @@ int guess_attached(struct guess *guess, const struct vmspace *space)
 	int rc = 0;
 
 	guess->attached = true;
-	guess->open_anon = last_anon(space);
+	guess->open_anon = guess->old_anon = last_anon(space);
 	for (unsigned long at = 0; rc == 0 && vmspace_next(space, at, &info); at = info.end)
 		if (!info.anon_id && !(info.flags & VMA_MAYSHARE))
 			rc = mtree_store_range(&guess->emptied, info.start, info.end - 1, guess,
 					       GFP_KERNEL);
+	return rc;
+}
+
+static bool is_emptied(const struct guess *guess, const struct vma_info *area)
+{
+	unsigned long at = area->start;
+
+	return mt_find((struct maple_tree *)&guess->emptied, &at, area->end - 1) != NULL;
+}
+
+int guess_fork(struct guess *guess, const struct guess *parent, const struct vmspace *space)
+{
+	MA_STATE(mas, (struct maple_tree *)&parent->emptied, 0, 0);
+	struct vma_info info;
+	int rc = 0;
+
+	guess->attached = parent->attached;
+	while (rc == 0 && mas_find(&mas, ULONG_MAX)) {
+		unsigned long at = mas.index;
+
+		for (; rc == 0 && vmspace_next(space, at, &info) && info.start <= mas.last;
+		     at = info.end) {
+			unsigned long first = info.start > mas.index ? info.start : mas.index;
+			unsigned long last = info.end - 1 < mas.last ? info.end - 1 : mas.last;
+
+			/* What is known to have had an anon_vma has an inherited one. */
+			if (!info.anon_id && !(info.flags & (VMA_MAYSHARE | VMA_WIPEONFORK)))
+				rc = mtree_store_range(&guess->emptied, first, last, guess,
+						       GFP_KERNEL);
+		}
+	}
 	return rc;
 }
 
@@ -99,11 +131,15 @@ static bool is_open(const struct guess *guess, const struct vma_info *left,
 	       (left->anon_id <= guess->open_anon || right->anon_id <= guess->open_anon);
 }
 
-static void note_turn(struct guess *guess, const struct guess_turn *turn)
+static void take(struct guess *guess, struct vmspace *before, enum turn_kind kind,
+		 unsigned long addr, unsigned long gone)
 {
+	const struct turn turn = { kind, addr, gone };
+
+	turn_apply(before, &turn);
 	/* Each takes one area out of what is open, and few areas meet in one call. */
 	if (guess->turn_count < GUESS_TURNS)
-		guess->turns[guess->turn_count++] = *turn;
+		guess->turns[guess->turn_count++] = turn;
 }
 
 static unsigned long find_anon(const struct vmspace *space, uint64_t anon_id)
@@ -116,20 +152,10 @@ static unsigned long find_anon(const struct vmspace *space, uint64_t anon_id)
 	return 0;
 }
 
-static void join(struct guess *guess, struct vmspace *before, uint64_t keep, uint64_t gone)
+/* Whether it is open if the anon_vma of an area that has one was inherited. */
+static bool is_old(const struct guess *guess, const struct vma_info *area)
 {
-	struct guess_turn turn = { find_anon(before, keep), find_anon(before, gone), 0 };
-
-	vmspace_join_anon(before, keep, gone);
-	note_turn(guess, &turn);
-}
-
-static void part(struct guess *guess, struct vmspace *before, unsigned long addr)
-{
-	struct guess_turn turn = { 0, 0, addr };
-
-	vmspace_part_anon(before, addr);
-	note_turn(guess, &turn);
+	return area->anon_id && (area->anon_id <= guess->old_anon || is_emptied(guess, area));
 }
 
 /* Gives one area of [start, end) an anon_vma, if it has no page and it is open whether it has one. */
@@ -138,56 +164,119 @@ static bool turn_emptied(struct guess *guess, struct vmspace *before, unsigned l
 {
 	struct vma_info info;
 
-	for (; vmspace_next(before, start, &info) && info.start < end; start = info.end) {
-		unsigned long at = info.start;
-
-		if (info.anon_id ||
-		    !mt_find((struct maple_tree *)&guess->emptied, &at, info.end - 1))
+	for (; start < end && vmspace_next(before, start, &info) && info.start < end;
+	     start = info.end) {
+		if (info.anon_id || !is_emptied(guess, &info))
 			continue;
-		part(guess, before, info.start);
+		take(guess, before, TURN_PART, info.start, 0);
 		return true;
 	}
 	return false;
 }
 
-/*
- * Takes the other alternative in @before, the state before the call, wherever @event of the call
- * hangs on an open anon_vma and the maps show that it went otherwise. @after: the state that
- * the call led to. Returns the kind of the alternative taken, as a set, or 0.
- */
-static unsigned int turn_event(struct guess *guess, struct vmspace *before,
-			       const struct vmspace *after, const struct vmspace_event *event)
+/* An area with an anon_vma in [start, end), all of it or a part. */
+static bool find_touched(const struct vmspace *space, unsigned long start, unsigned long end,
+			 struct vma_info *info)
 {
-	struct kernel_line line;
-	struct vma_info left, right;
+	for (; start < end && vmspace_next(space, start, info) && info->start < end;
+	     start = info->end)
+		if (info->anon_id)
+			return true;
+	return false;
+}
 
-	if (!kernel_find_line(guess->view, event->at, &line))
-		return 0;
-	if (event->kind == VMSPACE_EVENT_NO_MERGE && event->verdict == VMA_DIFFERENT_ANON_VMA &&
-	    line.start < event->at && vmspace_lookup(after, event->at - 1, &left) &&
-	    vmspace_lookup(after, event->at, &right) && is_open(guess, &left, &right)) {
-		join(guess, before, left.anon_id, right.anon_id);
-		return 1u << GUESS_ANON_JOINED;
-	}
-	if (event->kind != VMSPACE_EVENT_MERGE || line.start != event->at)
-		return 0;
-	/* Kept apart: each side has one, and they are two. */
-	if (turn_emptied(guess, before, event->start, event->at) ||
-	    turn_emptied(guess, before, event->at, event->end))
+/*
+ * The mirror says that areas became one at @event->at; the kernel kept them apart. @mapped is what
+ * the call has mapped, if anything: what was there before is gone.
+ */
+static unsigned int turn_merge(struct guess *guess, struct vmspace *before,
+			       const struct vmspace_event *event,
+			       const struct vmspace_event *mapped)
+{
+	unsigned long left_end = event->at, right_start = event->at;
+	struct vma_info left, right;
+	bool has_left, has_right;
+
+	if (mapped && mapped->end == event->at)
+		left_end = mapped->start;
+	else if (mapped && mapped->start == event->at)
+		right_start = mapped->end;
+	/* Each side has an anon_vma, and they are two. */
+	if (turn_emptied(guess, before, event->start, left_end) ||
+	    turn_emptied(guess, before, right_start, event->end))
 		return 1u << GUESS_ANON_EMPTIED;
-	if (vmspace_lookup(before, event->at, &right) && right.start == event->at &&
-	    right.anon_id && right.anon_id <= guess->open_anon) {
-		part(guess, before, event->at);
+	has_left = find_touched(before, event->start, left_end, &left);
+	has_right = find_touched(before, right_start, event->end, &right);
+	if (has_left && has_right && right.start == event->at &&
+	    right.anon_id <= guess->open_anon) {
+		take(guess, before, TURN_PART, event->at, 0);
 		return 1u << GUESS_ANON_PARTED;
 	}
+	/* One side has one, that was inherited. */
+	if (has_left != has_right && is_old(guess, has_left ? &left : &right)) {
+		take(guess, before, TURN_INHERIT, has_left ? left.start : right.start, 0);
+		return 1u << GUESS_ANON_INHERITED;
+	}
 	return 0;
+}
+
+/* The mirror says why areas at @event->at are two; the kernel made them one. */
+static unsigned int turn_apart(struct guess *guess, struct vmspace *before,
+			       const struct vmspace *after, const struct vmspace_event *event)
+{
+	struct vma_info left, right;
+	const struct vma_info *one;
+
+	if (!vmspace_lookup(after, event->at - 1, &left) ||
+	    !vmspace_lookup(after, event->at, &right))
+		return 0;
+	if (event->verdict == VMA_DIFFERENT_ANON_VMA && is_open(guess, &left, &right)) {
+		take(guess, before, TURN_JOIN, find_anon(before, left.anon_id),
+		     find_anon(before, right.anon_id));
+		return 1u << GUESS_ANON_JOINED;
+	}
+	one = left.anon_id ? &left : &right;
+	if (event->verdict == VMA_ANON_VMA_SHARED && is_old(guess, one)) {
+		take(guess, before, TURN_OWN, find_anon(before, one->anon_id), 0);
+		return 1u << GUESS_ANON_INHERITED;
+	}
+	return 0;
+}
+
+/*
+ * Takes the other alternative in @before, the state before the call, wherever an event of the call
+ * hangs on an open anon_vma and the maps show that it went otherwise. @after: the state that
+ * the call led to. Returns the kinds of the alternatives taken, as a set, or 0.
+ */
+static unsigned int turn_events(struct guess *guess, struct vmspace *before,
+				const struct vmspace *after, const struct vmspace_outcome *out)
+{
+	const struct vmspace_event *mapped = NULL;
+	unsigned int turned = 0;
+
+	for (unsigned int i = 0; i < out->event_count; i++)
+		if (out->events[i].kind == VMSPACE_EVENT_MAP)
+			mapped = &out->events[i];
+	for (unsigned int i = 0; i < out->event_count; i++) {
+		const struct vmspace_event *event = &out->events[i];
+		struct kernel_line line;
+
+		if (!kernel_find_line(guess->view, event->at, &line))
+			continue;
+		if (event->kind == VMSPACE_EVENT_NO_MERGE && line.start < event->at)
+			turned |= turn_apart(guess, before, after, event);
+		else if (event->kind == VMSPACE_EVENT_MERGE && line.start == event->at)
+			turned |= turn_merge(guess, before, event, mapped);
+	}
+	return turned;
 }
 
 static bool hangs_on_anon(const struct vmspace_outcome *out)
 {
 	for (unsigned int i = 0; i < out->event_count; i++)
 		if (out->events[i].kind == VMSPACE_EVENT_MERGE ||
-		    out->events[i].verdict == VMA_DIFFERENT_ANON_VMA)
+		    out->events[i].verdict == VMA_DIFFERENT_ANON_VMA ||
+		    out->events[i].verdict == VMA_ANON_VMA_SHARED)
 			return true;
 	return false;
 }
@@ -218,9 +307,7 @@ static bool reach(struct guess *guess, struct vmspace *before, const struct vmsp
 			*kept |= taken;
 			return true;
 		}
-		turned = 0;
-		for (unsigned int i = 0; i < again.out.event_count; i++)
-			turned |= turn_event(guess, before, after, &again.out.events[i]);
+		turned = turn_events(guess, before, after, &again.out);
 		taken |= turned;
 		vmspace_destroy(after);
 	}
@@ -271,6 +358,11 @@ static unsigned int try_others(struct guess *guess, const struct vmspace *before
 	return 0;
 }
 
+static bool has_open(const struct guess *guess)
+{
+	return guess->open_anon || !mtree_empty(&guess->emptied);
+}
+
 unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vmspace_request *req,
 			 bool touched)
 {
@@ -280,7 +372,7 @@ unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vms
 
 	guess->turn_count = 0;
 	/* Nothing that munmap() does hangs on an anon_vma. */
-	if (!guess->closed && (touched || (guess->open_anon && req->op != VMSPACE_MUNMAP)))
+	if (!guess->closed && (touched || (has_open(guess) && req->op != VMSPACE_MUNMAP)))
 		before = copy_of(guess, *space);
 	if (guess->session->failed)
 		return 0;

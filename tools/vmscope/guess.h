@@ -16,6 +16,9 @@
  *   anon_parted     Of such areas the mirror believes that they share one; or they have two.
  *   anon_emptied    An area that was there when we attached had no anonymous page. It never had
  *                   one; or its pages were given back, and its anon_vma is still there.
+ *   anon_inherited  The anon_vma of an area that was there when we attached, or whose parent's was
+ *                   and was without pages: it is the process's own; or a fork handed it down,
+ *                   and the area does not merge with one that has none.
  *
  * A guess is tried only if all of this holds:
  *   - the mirror was equal to the kernel up to the call: no difference has been reported;
@@ -53,14 +56,9 @@
 #include "check.h"
 #include "kernel.h"
 #include "session.h"
+#include "turn.h"
 
 enum { GUESS_ROUNDS = 8, GUESS_TURNS = 64 };
-
-/* What was changed in the state before a call to take the other alternative of an anon_vma. */
-struct guess_turn {
-	unsigned long keep, gone;	/* vmspace_join_anon() of those of the areas there; */
-	unsigned long part;		/* or, if not 0, vmspace_part_anon() there */
-};
 
 /* What is open about one mirror. */
 struct guess {
@@ -71,9 +69,10 @@ struct guess {
 	bool shared;			/* threads have met in it */
 	bool closed;			/* it differs from the kernel: no more guesses */
 	uint64_t open_anon;		/* anon_ids up to this may be shared otherwise; 0: none */
+	uint64_t old_anon;		/* anon_ids up to this were there when we attached */
 	struct maple_tree emptied;	/* mapped since before we attached, no pages then */
-	unsigned int turn_count;	/* of the call that was applied last */
-	struct guess_turn turns[GUESS_TURNS];	/* in their order */
+	unsigned int turn_count;	/* of the call that was applied last: */
+	struct turn turns[GUESS_TURNS];	/* what took the other alternatives before it, in order */
 };
 
 /* Nothing is open yet. Ended by guess_end(). */
@@ -86,6 +85,12 @@ void guess_end(struct guess *guess);
  * an anon_vma, and which share one, is open. Returns 0 or -ENOMEM.
  */
 int guess_attached(struct guess *guess, const struct vmspace *space);
+
+/*
+ * The mirror of @guess is that of a process that one with @parent has just made; @space is its
+ * copy of the space. Returns 0 or -ENOMEM.
+ */
+int guess_fork(struct guess *guess, const struct guess *parent, const struct vmspace *space);
 
 /*
  * Completes @req, gathered and with the host's result, on *@space. If another alternative than the

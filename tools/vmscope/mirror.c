@@ -448,18 +448,8 @@ static struct json_object *turns_array(const struct guess *guess)
 {
 	struct json_object *array = json_object_new_array();
 
-	for (unsigned int i = 0; i < guess->turn_count; i++) {
-		const struct guess_turn *turn = &guess->turns[i];
-		struct json_object *object = json_object_new_object();
-
-		if (turn->part) {
-			json_object_object_add(object, "part", logform_word(turn->part));
-		} else {
-			json_object_object_add(object, "keep", logform_word(turn->keep));
-			json_object_object_add(object, "gone", logform_word(turn->gone));
-		}
-		json_object_array_add(array, object);
-	}
+	for (unsigned int i = 0; i < guess->turn_count; i++)
+		json_object_array_add(array, turn_write(&guess->turns[i]));
 	return array;
 }
 
@@ -686,7 +676,11 @@ struct mirror *mirror_fork(struct mirror *mirror, const struct log_who *parent,
 		return NULL;
 	}
 	openfile_copy(&copy->files, &mirror->files);
-	copy->guess.attached = mirror->guess.attached;
+	if (guess_fork(&copy->guess, &mirror->guess, copy->vm) != 0) {
+		session_fail(session, "out of memory");
+		mirror_free(copy);
+		return NULL;
+	}
 	copy->open_break = mirror->open_break;
 	copy->reported = mirror->reported;
 	/* A copy of what has diverged proves nothing. */

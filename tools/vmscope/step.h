@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "turn.h"
+
 enum step_kind {
 	STEP_OTHER,	/* nothing that changes a space */
 	STEP_SPACE,	/* a space begins with areas: exec, attach, the first sight of a process */
@@ -35,12 +37,6 @@ struct step_rename {
 	struct vma_backing backing;
 };
 
-/* What was found out about anon_vmas before the call: see guess.h. */
-struct step_turn {
-	unsigned long keep, gone;	/* vmspace_join_anon() of those of the areas there; */
-	unsigned long part;		/* or, if not 0, vmspace_part_anon() there */
-};
-
 /* Pointers belong to the reader that made the step, and live until its next one. */
 struct step {
 	enum step_kind kind;
@@ -66,7 +62,7 @@ struct step {
 	struct vmspace_request request;	/* with what the kernel answered in .host */
 	struct vmspace_request before;	/* one that comes before it */
 	bool falsified;			/* by --inject */
-	const struct step_turn *turns;
+	const struct turn *turns;	/* before the call: see guess.h */
 	size_t turn_count;
 
 	/* STEP_CALL, STEP_COPY */

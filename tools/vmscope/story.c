@@ -235,24 +235,10 @@ static void end(struct story *story, struct story_space *space, const struct ste
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static uint64_t anon_at(const struct vmspace *vm, unsigned long addr)
-{
-	struct vma_info info;
-
-	return vmspace_lookup(vm, addr, &info) ? info.anon_id : 0;
-}
-
 static void take_turns(struct story_space *space, const struct step *step)
 {
-	for (size_t i = 0; i < step->turn_count; i++) {
-		const struct step_turn *turn = &step->turns[i];
-
-		if (turn->part)
-			vmspace_part_anon(space->vm, turn->part);
-		else
-			vmspace_join_anon(space->vm, anon_at(space->vm, turn->keep),
-					  anon_at(space->vm, turn->gone));
-	}
+	for (size_t i = 0; i < step->turn_count; i++)
+		turn_apply(space->vm, &step->turns[i]);
 }
 
 static void take_renames(struct story_space *space, const struct step *step)
@@ -306,8 +292,10 @@ static int perform(struct story *story, struct story_space *space, const struct 
 	story->totals.learned += (unsigned long)learned;
 	if (step->has_before)
 		vmspace_call(space->vm, &before);
+	/* What was found out may concern an area whose pages were only asked for now. */
+	vmspace_gather(space->vm, &req);
 	take_turns(space, step);
-	vmspace_call(space->vm, &req);
+	vmspace_complete(space->vm, &req);
 	if (req.out.out_of_memory)
 		return -ENOMEM;
 	story->totals.calls++;

@@ -57,6 +57,9 @@ static void write_text(FILE *to, const struct totals *t)
 		fprintf(to, "vmscope: %lu calls told that areas share an anon_vma, "
 			"%lu that they do not, %lu that one without pages has one\n", t->guesses[GUESS_ANON_JOINED],
 			t->guesses[GUESS_ANON_PARTED], t->guesses[GUESS_ANON_EMPTIED]);
+	if (t->guesses[GUESS_ANON_INHERITED])
+		fprintf(to, "vmscope: %lu calls told whether a fork handed an anon_vma down\n",
+			t->guesses[GUESS_ANON_INHERITED]);
 	if (t->overlaps)
 		fprintf(to, "vmscope: %lu calls ran beside another that was blocked: "
 			"their order is a guess\n", t->overlaps);
