@@ -272,8 +272,8 @@ struct vmspace_config {
 	unsigned long page_size;       /* bytes, power of two */
 	unsigned long task_size;       /* first address above user space, without mmap's 47-bit default */
 	unsigned long map_window;      /* mmap without a hint above it stays below this address */
-	unsigned long mmap_base;       /* top-down placement begins below it; 0: unknown, learn it */
-	unsigned long mmap_base_legacy; /* bottom-up placement begins here (TASK_UNMAPPED_BASE) */
+	unsigned long mmap_base;       /* placement begins below it, or above it if bottom_up; 0: unknown, learn it */
+	unsigned long mmap_base_legacy; /* bottom-up placement begins here, if mmap_base is 0 (TASK_UNMAPPED_BASE) */
 	bool mmap_bottom_up;           /* legacy layout: place from below */
 	unsigned long mmap_min_addr;   /* vm.mmap_min_addr: below it mapping takes a privilege */
 	unsigned long hint_min_addr;   /* hints below are raised to it; stacks do not grow below */

@@ -123,15 +123,28 @@ static void complete_image(struct vmspace_image *image, const struct vmspace_are
 		image->brk = image->start_brk;
 }
 
+/* vm.mmap_rnd_bits is at most 32, in pages. */
+#define LEGACY_RANDOM_MAX (1UL << 44)
+
 static void guess_base(struct vmspace *space)
 {
 	const struct vma *stack = find_at(space, space->image.start_stack);
 	const struct vma *top = stack ? find_before(space, stack->start) : NULL;
+	const struct vma *first;
 
 	space->base_guessed = !space->config.mmap_base;
 	space->mmap_base = space->config.mmap_base;
-	if (space->base_guessed && top)
-		space->mmap_base = top->end;
+	if (!space->base_guessed)
+		return;
+	if (!space->config.mmap_bottom_up) {
+		space->mmap_base = top ? top->end : 0;
+		return;
+	}
+	/* The kernel's own mappings of an exec come first, from a base that is moved at random. */
+	first = find_first(space, space->config.mmap_base_legacy);
+	if (first && first->start - space->config.mmap_base_legacy <= LEGACY_RANDOM_MAX)
+		space->mmap_base = first->start;
+	space->base_guessed = false;
 }
 
 int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t count,

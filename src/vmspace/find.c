@@ -161,8 +161,10 @@ static long place_plain(struct vmspace *space, unsigned long hint, unsigned long
 		if (at != -ENOMEM)
 			return at;
 	}
-	if (c->mmap_base_legacy > low)
-		low = c->mmap_base_legacy;
+	if (!c->mmap_bottom_up || !base)
+		base = c->mmap_base_legacy;
+	if (base > low)
+		low = base;
 	return lowest_gap(space, low, window, length, hole);
 }
 

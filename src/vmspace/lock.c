@@ -34,7 +34,7 @@ long lock_populate(struct vmspace *space, unsigned long start, unsigned long end
 
 		if (!vma)
 			return -ENOMEM;
-		if (vma->flags & VMA_LOCKONFAULT) {
+		if (vma->flags & (VMA_LOCKONFAULT | VMA_IO | VMA_PFNMAP)) {
 			start = vma->end;
 			continue;
 		}
@@ -140,8 +140,8 @@ long lock_call(struct vmspace *space, struct vmspace_request *req)
 		err = set_range(space, start, start + length, lock);
 	if (err)
 		return err;
-	if (!(lock & VMA_LOCKONFAULT))
-		err = lock_populate(space, start, start + length);
+	/* With MLOCK_ONFAULT too: areas that cannot be locked have no VMA_LOCKONFAULT now. */
+	err = lock_populate(space, start, start + length);
 	if (space->host_error == -ENOMEM || space->host_error == -EAGAIN)
 		return space_fail(space, space->host_error, "the host could not make pages present");
 	return err;
@@ -171,7 +171,7 @@ static void populate_all(struct vmspace *space)
 	struct vma *vma;
 
 	for (vma = find_first(space, 0); vma; vma = find_first(space, vma->end))
-		if ((vma->flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
+		if (!(vma->flags & VMA_LOCKONFAULT))
 			lock_populate(space, vma->start, vma->end);
 }
 
@@ -196,8 +196,7 @@ long lock_all_call(struct vmspace *space, struct vmspace_request *req)
 	if (!(flags & MCL_CURRENT))
 		return 0;
 	set_all(space, lock);
-	if (!(lock & VMA_LOCKONFAULT))
-		populate_all(space);
+	populate_all(space);
 	return 0;
 }
 

@@ -7,18 +7,32 @@
 struct pair pair;
 struct vmspace_request req;
 
+static struct pair_way way = { .flags_every = 1 };
+
+bool case_possible(void)
+{
+	const char *release;
+
+	way.report = stderr;
+	if (pair_possible(&release))
+		return true;
+	fprintf(stderr, "skipped: Linux %s merges and moves areas by other rules than those of "
+			"6.17 and later, which libvmspace follows\n", release);
+	return false;
+}
+
 int case_start(void **state)
 {
 	(void)state;
-	pair_start(&pair, false);
-	return 0;
+	way.mirror = false;
+	return pair_start(&pair, &way, NULL);
 }
 
 int case_start_mirror(void **state)
 {
 	(void)state;
-	pair_start(&pair, true);
-	return 0;
+	way.mirror = true;
+	return pair_start(&pair, &way, NULL);
 }
 
 int case_end(void **state)
@@ -54,7 +68,6 @@ long map_file(enum puppet_file file, unsigned long addr, unsigned long pages, in
 	new_req(VMSPACE_MMAP)->mmap = (struct vmspace_mmap){
 		.addr = addr, .length = pages * PAGE, .prot = prot, .flags = flags,
 		.offset = page_offset * PAGE, .backing = *pair_backing(file) };
-	pair.file = file;
 	return both(&pair);
 }
 

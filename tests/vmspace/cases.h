@@ -19,6 +19,7 @@
 #define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
 #define FIXED (ANON | MAP_FIXED)
 #define MREMAP_STAYS 4 /* MREMAP_DONTUNMAP */
+#define DROPPABLE 8 /* MAP_DROPPABLE */
 
 /* The pair that a case runs on, from case_start() to case_end(); the request made last. */
 extern struct pair pair;
@@ -26,6 +27,10 @@ extern struct vmspace_request req;
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, case_start, case_end)
 #define MIRRORED(name) { #name " (mirror)", name, case_start_mirror, case_end, NULL }
+
+/* Is the running kernel one that libvmspace follows? If not, says so; the test then is to be skipped. */
+#define TEST_SKIPPED 77
+bool case_possible(void);
 
 int case_start(void **state);
 int case_start_mirror(void **state); /* libvmspace knows only what a tracer would */

@@ -109,6 +109,11 @@ bool backing_of_fd(struct backing_file *file, pid_t tid, int fd)
 	backing->flags = mode_flags(mode);
 	if (S_ISDIR(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISLNK(st.st_mode))
 		backing->flags |= VMA_BACKING_NO_MMAP;
+	if (st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH))
+		backing->flags |= VMA_BACKING_EXECUTABLE;
+	/* The file system of pipes is one without exec, which statvfs(3) does not tell. */
+	if (strncmp(file->name, "pipe:[", 6) == 0)
+		backing->flags |= VMA_BACKING_NO_EXEC;
 	file->is_regular = S_ISREG(st.st_mode);
 	file->is_zero = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 5);
 	file->is_device = !file->is_regular && !(backing->flags & VMA_BACKING_NO_MMAP);

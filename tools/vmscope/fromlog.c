@@ -234,6 +234,9 @@ static bool read_call(struct fromlog *from, struct step *step)
 	step->falsified = get(from->record, "injected") != NULL;
 	if (!step->call)
 		return wrong_key(from, "call");
+	step->touches = get(from->record, "touch") != NULL;
+	if (step->touches)
+		return read_request(from, get(from->record, "touch"), &step->request);
 	if (!action)
 		return true;
 	if (!read_request(from, action, &step->request) ||

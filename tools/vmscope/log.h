@@ -12,7 +12,7 @@
 #include "session.h"
 
 /* A reader knows a log by its version; a revision only adds to it. */
-enum { LOG_VERSION = 1, LOG_REVISION = 1 };
+enum { LOG_VERSION = 1, LOG_REVISION = 2 };
 
 struct log;
 

@@ -169,6 +169,10 @@ static const struct field op_fields[VMSPACE_OP_COUNT][OP_FIELDS] = {
 		OP_RANGE(mseal),
 		{ "flags", FIELD_WORD, AT(vmspace_request, mseal.flags) },
 	},
+	[VMSPACE_FAULT] = {
+		{ "addr", FIELD_WORD, AT(vmspace_request, fault.addr) },
+		{ "access", FIELD_INT, AT(vmspace_request, fault.access) },
+	},
 };
 
 static void add(struct json_object *object, const char *key, struct json_object *value)
@@ -319,7 +323,7 @@ struct json_object *logform_request(const struct vmspace_request *req)
 static enum vmspace_op find_op(const char *name)
 {
 	for (int op = VMSPACE_MMAP; op < VMSPACE_OP_COUNT; op++)
-		if (op != VMSPACE_FAULT && op != VMSPACE_FORK &&
+		if (op != VMSPACE_FORK &&
 		    strcmp(vmspace_op_name((enum vmspace_op)op), name) == 0)
 			return (enum vmspace_op)op;
 	return 0;

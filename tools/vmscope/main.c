@@ -7,6 +7,7 @@
 #include "draw.h"
 #include "explain.h"
 #include "options.h"
+#include "oracle.h"
 #include "replay.h"
 #include "trace.h"
 
@@ -20,6 +21,8 @@ static const struct {
 	{ "replay", replay_main,
 	  "play a log of trace or of strace, compare its results, print the final maps" },
 	{ "explain", explain_main, "tell who is eating a process's mappings, and why" },
+	{ "check", oracle_main,
+	  "make random calls for real and in libvmspace, and compare after each" },
 	{ "draw", draw_main, "draw the address spaces of a log against time, as SVG" },
 };
 

@@ -58,6 +58,7 @@ struct step {
 	const char *call;		/* its name */
 	const char *site;		/* where in the program it was made; NULL: not told */
 	bool has_request;		/* libvmspace models it */
+	bool touches;			/* request is a fault that nobody is told of */
 	bool has_before;
 	struct vmspace_request request;	/* with what the kernel answered in .host */
 	struct vmspace_request before;	/* one that comes before it */

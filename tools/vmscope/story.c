@@ -282,7 +282,7 @@ static int perform(struct story *story, struct story_space *space, const struct 
 
 	space->falsified |= step->falsified;
 	if (!step->has_request) {
-		story->totals.unmodelled++;
+		story->totals.unmodelled += !step->touches;
 		return 0;
 	}
 	if (space->incomplete)

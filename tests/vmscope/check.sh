@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# vmscope check: no difference; a planted one is found, shortened, written, and made again.
+# Usage: check.sh VMSCOPE
+. "$(dirname "$0")/common.sh"
+vmscope=$(realpath "$vmscope")
+check() { expect "$1" "$2" "$vmscope" check "${@:3}"; }
+
+if ! "$vmscope" check -q --ops 1 2>"$work/err" && grep -q 'check needs Linux' "$work/err"; then
+	cat "$work/err"
+	exit 77
+fi
+cd "$work" || exit 1
+
+# Every mix by itself, then all of them by two processes, with a seed that is printed.
+mixes=$("$vmscope" check --help | sed -n 's/^ *mix \([a-z]*\):.*/\1/p')
+[ "$(wc -w <<<"$mixes")" -ge 10 ] || fail "the help tells of the mixes: $mixes"
+for mix in $mixes; do
+	check 0 "mix $mix" --mix "$mix" --ops 3000 --seed 1
+	said "mix $mix: 0 differences" "mix $mix"
+done
+check 0 "two jobs" --ops 8000 --jobs 2
+said 'seed [0-9][0-9]*, mix all: 0 differences' "two jobs"
+[ -z "$(ls ./*.log 2>/dev/null)" ] || fail "a log without a difference"
+
+# The same seed makes the same calls.
+for run in first second; do
+	check 0 "the same seed" --ops 2000 --seed 7 --mirror never
+	grep '^vmscope: mmap' err >$run
+done
+cmp first second || fail "the same seed made other calls"
+
+# Planted: libvmspace does not hear of a call. Few calls are left of hundreds.
+for hidden in mprotect munmap mremap mlock brk fault; do
+	check 1 "hidden $hidden" --ops 20000 --seed 3 --hide "$hidden" -o "$hidden.log"
+	left=$(sed -n 's/^vmscope: \([0-9]*\) operations are left.*/\1/p' err)
+	[ "${left:-99}" -le 8 ] || fail "$hidden: ${left:-no} operations are left"
+	check 1 "hidden again $hidden" --replay "$hidden.log" --hide "$hidden"
+	check 0 "replayed $hidden" --replay "$hidden.log"
+	# What the kernel did is in the log: replay, which hides nothing, comes to the same ...
+	expect 0 "played $hidden" "$vmscope" replay -q "$hidden.log"
+done
+# ... and not to another.
+sed 's/"prot":[0-9]*/"prot":7/' mprotect.log >other.log
+cmp -s mprotect.log other.log && fail "nothing to falsify"
+expect 1 "a falsified log" "$vmscope" replay -q other.log
+
+# Nonsense is refused with a reason.
+check 125 "mix" --mix nothing
+said "there is no mix 'nothing'" "mix"
+check 125 "seed" --seed 12x
+check 125 "duration" --duration 5y
+check 125 "no log" --replay none.log
+echo '{"type":"start","log":"vmscope","version":1,"revision":2}' >empty.log
+check 125 "another log" --replay empty.log
+said "is not a log of 'vmscope check'" "another log"
+finish

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* The arguments of random calls. */
+#include "chooseargs.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+
+#define PAGE CHOOSE_PAGE
+#define ARENA 0x10000000000UL
+#define ARENA_PAGES 160UL
+#define MADV_GUARD_INSTALL_ADVICE 102
+#define MADV_GUARD_REMOVE_ADVICE 103
+#define MAP_DROPPABLE_TYPE 8
+#ifndef MAP_TYPE
+#define MAP_TYPE 0x0f
+#endif
+
+static unsigned long below(struct chooser *c, unsigned long n)
+{
+	return choose_below(c, n);
+}
+
+static bool chance(struct chooser *c, unsigned long one_in)
+{
+	return choose_below(c, one_in) == 0;
+}
+
+static unsigned long some_length(struct chooser *c)
+{
+	if (chance(c, 40))
+		return PAGE * 512 * (1 + below(c, 3));
+	if (chance(c, 40))
+		return PAGE * 512 * (1 + below(c, 2)) + PAGE * (1 + below(c, 20));
+	return PAGE * (1 + below(c, chance(c, 3) ? 12 : 4));
+}
+
+/* A range in or around an area that may be changed; or somewhere in the arena. */
+static struct span some_range(struct chooser *c, const struct pair *p)
+{
+	struct vma_info info;
+	struct span span;
+
+	for (int tries = 0; tries < 50; tries++) {
+		unsigned long at = chance(c, 4) ? below(c, 0x7fff) << 32 : ARENA + below(c, ARENA_PAGES) * PAGE;
+		unsigned long pages;
+
+		if (chance(c, 8))
+			vmspace_prev(p->space, 0x7fff00000000UL, &info);
+		if (!vmspace_next(p->space, at, &info))
+			continue;
+		pages = (info.end - info.start) / PAGE;
+		span.start = info.start + (chance(c, 2) ? 0 : below(c, pages) * PAGE);
+		if (chance(c, 2))
+			span.end = info.end;
+		else
+			span.end = span.start + PAGE * (1 + below(c, pages < 20 ? pages : 20));
+		if (chance(c, 4))
+			span.end += PAGE * below(c, 10);
+		if (chance(c, 8) && span.start > ARENA + 4 * PAGE)
+			span.start -= PAGE * below(c, 4);
+		if (!choose_is_kept(c, span.start, span.end - span.start))
+			return span;
+	}
+	span.start = ARENA + below(c, ARENA_PAGES) * PAGE;
+	span.end = span.start + some_length(c);
+	return span;
+}
+
+static int some_prot(struct chooser *c)
+{
+	static const int usual[] = { PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE, PROT_READ,
+				     PROT_NONE, PROT_READ | PROT_EXEC, PROT_WRITE,
+				     PROT_READ | PROT_WRITE | PROT_EXEC, PROT_EXEC };
+
+	return usual[below(c, sizeof(usual) / sizeof(usual[0]))];
+}
+
+static int some_map_flags(struct chooser *c)
+{
+	int flags = 0;
+
+	if (chance(c, 12))
+		flags |= MAP_NORESERVE;
+	if (chance(c, 14))
+		flags |= MAP_POPULATE;
+	if (chance(c, 14))
+		flags |= MAP_STACK;
+	if (chance(c, 40))
+		flags |= MAP_LOCKED;
+	if (chance(c, 40))
+		flags |= MAP_NONBLOCK;
+	if (chance(c, 30))
+		flags |= 0x40; /* MAP_32BIT */
+	if (chance(c, 60))
+		flags |= MAP_DENYWRITE | MAP_EXECUTABLE;
+	return flags;
+}
+
+static void some_place(struct chooser *c, struct vmspace_mmap *m)
+{
+	switch (below(c, 5)) {
+	case 0:
+		break; /* no hint */
+	case 1:
+		m->addr = ARENA + below(c, ARENA_PAGES) * PAGE + (chance(c, 6) ? below(c, PAGE) : 0);
+		break;
+	default:
+		m->addr = ARENA + below(c, ARENA_PAGES) * PAGE;
+		m->flags |= chance(c, 4) ? MAP_FIXED_NOREPLACE : MAP_FIXED;
+	}
+}
+
+/* What all kinds of mmap() have in common; the type of the mapping is still open. */
+static struct vmspace_mmap *begin_mmap(struct chooser *c, struct vmspace_request *r)
+{
+	struct vmspace_mmap *m = &r->mmap;
+
+	r->op = VMSPACE_MMAP;
+	m->length = some_length(c);
+	if (chance(c, 30))
+		m->length -= below(c, PAGE);
+	m->prot = some_prot(c);
+	m->flags = some_map_flags(c);
+	some_place(c, m);
+	if (chance(c, 200))
+		m->length = 0;
+	return m;
+}
+
+/* Now and then nonsense. */
+static void spoil_mmap(struct chooser *c, struct vmspace_mmap *m)
+{
+	if (chance(c, 100))
+		m->flags &= ~MAP_TYPE;
+	if (chance(c, 200))
+		m->offset |= 1;
+}
+
+static void make_mmap(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct vmspace_mmap *m = begin_mmap(c, r);
+
+	(void)p;
+	m->flags |= MAP_ANONYMOUS | MAP_PRIVATE;
+	if (chance(c, 25))
+		m->flags |= MAP_GROWSDOWN;
+	if (chance(c, 60))
+		m->flags = (m->flags & ~MAP_TYPE) | MAP_DROPPABLE_TYPE;
+	spoil_mmap(c, m);
+}
+
+static void make_mmap_shared(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct vmspace_mmap *m = begin_mmap(c, r);
+
+	(void)p;
+	m->flags |= MAP_ANONYMOUS | MAP_SHARED;
+	spoil_mmap(c, m);
+}
+
+static void make_mmap_file(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct vmspace_mmap *m = begin_mmap(c, r);
+
+	(void)p;
+	m->backing = *pair_backing((enum puppet_file)below(c, chance(c, 50) ? PUPPET_FILE_COUNT :
+								      PUPPET_PIPE));
+	m->offset = below(c, 64) * PAGE;
+	/* Often continuing what is there, as loaders do. */
+	if (m->addr >= ARENA && chance(c, 2))
+		m->offset = (m->addr - ARENA) / PAGE * PAGE;
+	m->flags |= chance(c, 3) ? MAP_SHARED : MAP_PRIVATE;
+	if (chance(c, 30))
+		m->flags = (m->flags & ~MAP_TYPE) | MAP_SHARED_VALIDATE;
+	spoil_mmap(c, m);
+}
+
+static void make_munmap(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = some_range(c, p);
+
+	r->op = VMSPACE_MUNMAP;
+	r->munmap = (struct vmspace_munmap){ s.start, s.end - s.start };
+	if (chance(c, 50))
+		r->munmap.addr += 1 + below(c, PAGE - 1);
+	else if (chance(c, 50))
+		r->munmap.length -= below(c, PAGE);
+	if (chance(c, 100))
+		r->munmap.length = 0;
+}
+
+static void make_mprotect(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = some_range(c, p);
+
+	r->op = VMSPACE_MPROTECT;
+	r->mprotect = (struct vmspace_mprotect){ s.start, s.end - s.start, some_prot(c), -1 };
+	if (chance(c, 30))
+		r->mprotect.prot |= chance(c, 4) ? PROT_GROWSUP : PROT_GROWSDOWN;
+	if (chance(c, 60))
+		r->mprotect.prot |= 1 << below(c, 10);
+	if (chance(c, 60))
+		r->mprotect.addr += below(c, PAGE);
+	if (chance(c, 30))
+		r->mprotect.pkey = 0;
+}
+
+static void make_mremap(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = some_range(c, p);
+	struct vmspace_mremap *m = &r->mremap;
+
+	r->op = VMSPACE_MREMAP;
+	m->addr = s.start;
+	m->old_length = s.end - s.start;
+	m->new_length = chance(c, 2) ? m->old_length : some_length(c);
+	m->flags = chance(c, 6) ? 0 : MREMAP_MAYMOVE;
+	if (chance(c, 2))
+		m->flags |= MREMAP_FIXED;
+	if (chance(c, 6)) {
+		m->flags |= 4; /* MREMAP_DONTUNMAP */
+		if (!chance(c, 10))
+			m->new_length = m->old_length;
+	}
+	m->new_addr = ARENA + below(c, ARENA_PAGES) * PAGE;
+	if (chance(c, 12))
+		m->old_length = 0;
+	if (chance(c, 60))
+		m->flags = (int)below(c, 16);
+	if (chance(c, 100))
+		m->addr += below(c, PAGE);
+	if (chance(c, 100))
+		m->new_length = 0;
+	if (chance(c, 60))
+		m->old_length -= below(c, PAGE);
+	if (chance(c, 60))
+		m->new_length += below(c, PAGE);
+}
+
+static void make_brk(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct vmspace_stats stats;
+	unsigned long to;
+
+	vmspace_stats(p->space, &stats);
+	r->op = VMSPACE_BRK;
+	to = stats.brk + below(c, 20) * PAGE - 10 * PAGE + below(c, 3);
+	if (to < stats.start_brk || to > stats.start_brk + 200 * PAGE)
+		to = stats.start_brk + below(c, 20) * PAGE;
+	r->brk.brk = chance(c, 20) ? 0 : to;
+}
+
+/*
+ * Guards are a matter of pages, which libvmspace does not keep. Without a host to ask it cannot know
+ * that one keeps mlock() from touching a private file's page, so none are made there then.
+ */
+static bool guards_mislead(const struct pair *p, struct span s)
+{
+	struct vma_info info;
+
+	if (p->way.mirror)
+		return false;
+	for (unsigned long at = s.start; vmspace_next(p->space, at, &info) && info.start < s.end;
+	     at = info.end)
+		if (info.backing.kind != VMA_BACKING_ANON && !(info.flags & VMA_MAYSHARE))
+			return true;
+	return false;
+}
+
+static void make_madvise(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	static const int advice[] = {
+		MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_DONTFORK, MADV_DOFORK,
+		MADV_DONTDUMP, MADV_DODUMP, MADV_WIPEONFORK, MADV_KEEPONFORK, MADV_HUGEPAGE,
+		MADV_NOHUGEPAGE, MADV_MERGEABLE, MADV_UNMERGEABLE, MADV_DONTNEED, MADV_FREE,
+		MADV_WILLNEED, MADV_COLD, MADV_PAGEOUT, MADV_POPULATE_READ, MADV_POPULATE_WRITE,
+		24, MADV_GUARD_INSTALL_ADVICE, MADV_GUARD_REMOVE_ADVICE, 77,
+	};
+	struct span s = some_range(c, p);
+
+	r->op = VMSPACE_MADVISE;
+	r->madvise = (struct vmspace_madvise){
+		s.start, s.end - s.start, advice[below(c, sizeof(advice) / sizeof(advice[0]))] };
+	if (chance(c, 60))
+		r->madvise.addr += below(c, PAGE);
+	if (chance(c, 60))
+		r->madvise.length = 0;
+	if (r->madvise.advice == MADV_GUARD_INSTALL_ADVICE && guards_mislead(p, s))
+		r->madvise.advice = MADV_COLD;
+}
+
+static void make_mlock(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = some_range(c, p);
+
+	r->op = chance(c, 2) ? VMSPACE_MLOCK : VMSPACE_MUNLOCK;
+	r->mlock = (struct vmspace_mlock){ s.start, s.end - s.start, 0, false };
+	if (chance(c, 3) && r->op == VMSPACE_MLOCK) {
+		r->mlock.mlock2 = true;
+		r->mlock.flags = chance(c, 10) ? (int)below(c, 8) : (int)below(c, 2);
+	}
+	if (chance(c, 10))
+		r->mlock.addr += below(c, PAGE);
+}
+
+static void make_mlockall(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	(void)p;
+	if (chance(c, 3)) {
+		r->op = VMSPACE_MLOCKALL;
+		r->mlockall.flags = (int)below(c, chance(c, 8) ? 16 : 8);
+	} else {
+		r->op = VMSPACE_MUNLOCKALL;
+	}
+}
+
+static void make_fault(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = some_range(c, p);
+
+	r->op = VMSPACE_FAULT;
+	r->fault.addr = s.start + below(c, (s.end - s.start) / PAGE + 1) * PAGE + below(c, PAGE - 8);
+	if (chance(c, 12))
+		r->fault.addr = s.start - below(c, 8) * PAGE - 64;
+	r->fault.access = chance(c, 4) ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_WRITE;
+}
+
+static void make_shm(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = some_range(c, p);
+
+	if (chance(c, 3)) {
+		r->op = VMSPACE_SHMDT;
+		r->shmdt.addr = s.start;
+		return;
+	}
+	r->op = VMSPACE_SHMAT;
+	r->shmat.size = 5 * PAGE;
+	r->shmat.backing.name = "/SYSV00000000 (deleted)";
+	if (chance(c, 3))
+		r->shmat.flags |= SHM_RDONLY;
+	if (chance(c, 3))
+		r->shmat.addr = ARENA + below(c, ARENA_PAGES) * PAGE;
+	if (r->shmat.addr && chance(c, 4))
+		r->shmat.flags |= SHM_REMAP;
+	if (r->shmat.addr && chance(c, 4)) {
+		r->shmat.addr += below(c, PAGE);
+		r->shmat.flags |= SHM_RND;
+	}
+	if (chance(c, 8))
+		r->shmat.flags |= SHM_EXEC;
+}
+
+static void make_remap_pages(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = some_range(c, p);
+
+	r->op = VMSPACE_REMAP_FILE_PAGES;
+	r->remap_file_pages = (struct vmspace_remap_file_pages){
+		s.start, s.end - s.start, 0, below(c, 16), chance(c, 2) ? MAP_NONBLOCK : 0 };
+}
+
+static void make_mseal(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = some_range(c, p);
+
+	r->op = VMSPACE_MSEAL;
+	r->mseal = (struct vmspace_mseal){ s.start, s.end - s.start, chance(c, 10) };
+}
+
+static void (*const makers[MAKERS])(struct chooser *c, const struct pair *p,
+				    struct vmspace_request *r) = {
+	[MAKE_MMAP] = make_mmap, [MAKE_MMAP_FILE] = make_mmap_file,
+	[MAKE_MMAP_SHARED] = make_mmap_shared, [MAKE_MUNMAP] = make_munmap,
+	[MAKE_MPROTECT] = make_mprotect, [MAKE_MREMAP] = make_mremap, [MAKE_BRK] = make_brk,
+	[MAKE_MADVISE] = make_madvise, [MAKE_MLOCK] = make_mlock,
+	[MAKE_MLOCKALL] = make_mlockall, [MAKE_FAULT] = make_fault, [MAKE_SHM] = make_shm,
+	[MAKE_REMAP_PAGES] = make_remap_pages, [MAKE_MSEAL] = make_mseal,
+};
+
+void choose_request(struct chooser *c, const struct pair *p, enum maker kind,
+		    struct vmspace_request *req)
+{
+	memset(req, 0, sizeof(*req));
+	makers[kind](c, p, req);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests to libvmspace as system calls of a puppet. */
+#include <assert.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "pair.h"
+
+#ifndef SYS_mseal
+#define SYS_mseal 462
+#endif
+
+static long of_mmap(const struct vmspace_mmap *m, unsigned long a[6])
+{
+	/* Files are known by their file_id: see pair_backing(). */
+	int fd = m->flags & MAP_ANONYMOUS || !m->backing.file_id ?
+			 -1 : puppet_fd((enum puppet_file)(m->backing.file_id - 1));
+
+	memcpy(a, (unsigned long[6]){ m->addr, m->length, (unsigned long)m->prot,
+				      (unsigned long)m->flags, (unsigned long)fd, m->offset },
+	       6 * sizeof(*a));
+	return SYS_mmap;
+}
+
+#define ARGS(...) memcpy(a, (unsigned long[6]){ __VA_ARGS__ }, 6 * sizeof(*a))
+
+static long of_locking(const struct vmspace_request *r, unsigned long a[6])
+{
+	switch (r->op) {
+	case VMSPACE_MLOCK:
+		ARGS(r->mlock.addr, r->mlock.length, (unsigned long)r->mlock.flags);
+		return r->mlock.mlock2 ? SYS_mlock2 : SYS_mlock;
+	case VMSPACE_MUNLOCK:
+		ARGS(r->mlock.addr, r->mlock.length);
+		return SYS_munlock;
+	case VMSPACE_MLOCKALL:
+		ARGS((unsigned long)r->mlockall.flags);
+		return SYS_mlockall;
+	default:
+		return SYS_munlockall;
+	}
+}
+
+/* Fills the arguments, and returns the number of the call. */
+static long system_call(const struct pair *p, const struct vmspace_request *r, unsigned long a[6])
+{
+	memset(a, 0, 6 * sizeof(*a));
+	switch (r->op) {
+	case VMSPACE_MMAP:
+		return of_mmap(&r->mmap, a);
+	case VMSPACE_MUNMAP:
+		ARGS(r->munmap.addr, r->munmap.length);
+		return SYS_munmap;
+	case VMSPACE_MPROTECT:
+		ARGS(r->mprotect.addr, r->mprotect.length, (unsigned long)r->mprotect.prot,
+		     (unsigned long)r->mprotect.pkey);
+		return r->mprotect.pkey < 0 ? SYS_mprotect : SYS_pkey_mprotect;
+	case VMSPACE_MREMAP:
+		ARGS(r->mremap.addr, r->mremap.old_length, r->mremap.new_length,
+		     (unsigned long)r->mremap.flags, r->mremap.new_addr);
+		return SYS_mremap;
+	case VMSPACE_BRK:
+		ARGS(r->brk.brk);
+		return SYS_brk;
+	case VMSPACE_MADVISE:
+		ARGS(r->madvise.addr, r->madvise.length, (unsigned long)r->madvise.advice);
+		return SYS_madvise;
+	case VMSPACE_SHMAT:
+		ARGS((unsigned long)p->shm_id, r->shmat.addr, (unsigned long)r->shmat.flags);
+		return SYS_shmat;
+	case VMSPACE_SHMDT:
+		ARGS(r->shmdt.addr);
+		return SYS_shmdt;
+	case VMSPACE_REMAP_FILE_PAGES:
+		ARGS(r->remap_file_pages.addr, r->remap_file_pages.size,
+		     (unsigned long)r->remap_file_pages.prot, r->remap_file_pages.page_offset,
+		     (unsigned long)r->remap_file_pages.flags);
+		return SYS_remap_file_pages;
+	case VMSPACE_MSEAL:
+		ARGS(r->mseal.addr, r->mseal.length, r->mseal.flags);
+		return SYS_mseal;
+	default:
+		return of_locking(r, a);
+	}
+}
+
+long pair_call(const struct pair *p, const struct vmspace_request *r)
+{
+	unsigned long args[6];
+	long number;
+
+	assert(r->op != VMSPACE_FORK);
+	if (r->op == VMSPACE_FAULT)
+		return puppet_touch(&p->puppet, r->fault.addr,
+				    r->fault.access & VMSPACE_ACCESS_WRITE);
+	number = system_call(p, r, args);
+	return puppet_call(&p->puppet, number, args);
+}

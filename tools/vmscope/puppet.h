@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A real process whose address space is under control: it makes the system calls and touches the
+ * pages that it is told, and nothing else.
+ */
+#ifndef VMSCOPE_PUPPET_H
+#define VMSCOPE_PUPPET_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { PUPPET_MAX = 8 };	/* alive at once: each needs a channel made before the first starts */
+
+/* Instead of a result: the puppet has died, or does not answer. */
+#define PUPPET_GONE LONG_MIN
+
+struct puppet {
+	pid_t pid;
+	int channel;		/* which pair of descriptors */
+};
+
+/* The descriptors of files that puppets inherit; the same numbers here and there. */
+enum puppet_file {
+	PUPPET_FILE_RW, PUPPET_FILE_RW_AGAIN, PUPPET_FILE_RDONLY, PUPPET_FILE_OTHER,
+	PUPPET_MEMFD, PUPPET_PIPE, /* cannot be mapped */
+	PUPPET_FILE_COUNT,
+};
+int puppet_fd(enum puppet_file file);
+
+/* Opens these files, once in each process that starts puppets. Returns 0 or -errno. */
+int puppet_open_files(void);
+
+/*
+ * Starts the first one of a family, when none is left of the family before. @personality: see
+ * personality(2); ADDR_NO_RANDOMIZE gives the same addresses each time. Returns 0 or -errno.
+ */
+int puppet_start(struct puppet *puppet, unsigned long personality);
+
+/* Lets a puppet make a system call; the raw result, or PUPPET_GONE. */
+long puppet_call(const struct puppet *puppet, long number, const unsigned long args[6]);
+
+/*
+ * Touches a page: 0, -EFAULT (no area), -EACCES (not permitted), -EIO (bus error), or PUPPET_GONE.
+ */
+long puppet_touch(const struct puppet *puppet, unsigned long addr, bool write);
+
+/* Forks a puppet. Returns 0, -errno of the fork, or PUPPET_GONE. */
+long puppet_fork(const struct puppet *puppet, struct puppet *child);
+
+/* Takes all of its capabilities away. Returns 0 or -errno, or PUPPET_GONE. */
+long puppet_drop_privileges(const struct puppet *puppet);
+
+/* Kills it and waits for its end. */
+void puppet_end(struct puppet *puppet);
+
+#endif

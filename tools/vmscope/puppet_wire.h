@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What vmscope and a puppet say to each other, and over which descriptors. */
+#ifndef VMSCOPE_PUPPET_WIRE_H
+#define VMSCOPE_PUPPET_WIRE_H
+
+#define FD_FILES 100
+#define FD_HERE 200   /* vmscope's end of channel i */
+#define FD_THERE 300  /* the puppet's end */
+
+enum verb { VERB_CALL, VERB_READ, VERB_WRITE, VERB_FORK, VERB_DROP };
+
+struct command {
+	enum verb verb;
+	long number;
+	unsigned long args[6];
+};
+
+#endif
