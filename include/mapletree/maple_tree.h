@@ -469,6 +469,7 @@ struct mt_node;
  * @parent_min, @parent_max: what it covers; @parent_end: its last slot in use.
  * @parent_offset: the slot of @node in it or, if it is the next (previous) one already, the slot
  *           before (behind) the one to go to; modulo 256.
+ * @batch:   of the loop that last read ahead for the cursor; NULL after a store. Only compared.
  */
 struct ma_state {
 	unsigned long index;
@@ -490,6 +491,7 @@ struct ma_state {
 	struct maple_enode *parent;
 	unsigned long parent_min;
 	unsigned long parent_max;
+	const unsigned long *batch;
 };
 
 /* MA_ERROR - what a failed cursor's @node is: the negative errno @err as an internal entry. */
@@ -499,7 +501,7 @@ struct ma_state {
 #define MA_STATE(name, mt, first, lst) \
 	struct ma_state name = { (unsigned long)(first), (unsigned long)(lst), (mt), NULL, 0, \
 				 ULONG_MAX, 0, NULL, 0, 0, ma_start, 0, 0, false, 0, 0, NULL, 0, \
-				 ULONG_MAX }
+				 ULONG_MAX, NULL }
 
 /* mas_lock and so on - the lock of the cursor's tree. */
 #define mas_lock(mas)                      mtree_lock((mas)->tree)
@@ -590,10 +592,68 @@ MT_PUBLIC void *mas_prev(struct ma_state *mas, unsigned long min);
 MT_PUBLIC void *mas_prev_range(struct ma_state *mas, unsigned long min);
 
 /*
- * mas_for_each, mas_for_each_rev - all entries from index up to @max (down to @min), zero entries too.
- * The body may store and erase through the cursor, and mas_pause() it. Lock or read side.
+ * mas_batch_find, mas_batch_next - private to mas_for_each(): mas_find(), from a leaf that was read
+ * at once. Each step is what mas_find() would do, if only the cursor changes the tree.
+ * @batch: in words, what a leaf held: slot i has the entry [MAS_BATCH_ENTRY + i], over the indexes
+ *         [MAS_BATCH_LAST + i - 1] + 1 .. [MAS_BATCH_LAST + i]. And [MAS_BATCH_REST]: how
+ *         many steps are made one by one, since the body stores. Aligned to 64 bytes.
+ * @left:  a bit for each slot that is still to be visited, the lowest one next: what
+ *         mas_batch_find() returns, 0 at the end.
+ * @seen:  the cursor's last after the last step.
+ * @step:  left and seen. Apart, so that they stay in registers.
  */
-#define mas_for_each(mas, entry, max)     while (((entry) = mas_find((mas), (max))) != NULL)
+#define MAS_BATCH_SLOTS (ULONG_MAX > 0xffffffff ? 16 : 32)
+#define MAS_BATCH_REST  0
+#define MAS_BATCH_LAST  (64 / sizeof(long))
+#define MAS_BATCH_ENTRY (MAS_BATCH_LAST + MAS_BATCH_SLOTS)
+#define MAS_BATCH_WORDS (MAS_BATCH_LAST + 2 * MAS_BATCH_SLOTS)
+
+MT_PUBLIC unsigned long mas_batch_find(unsigned long *batch, unsigned long left,
+				       unsigned long seen, struct ma_state *mas,
+				       unsigned long max);
+
+/* mas_batch_begin - what an earlier loop has read is not this one's. Returns 0: nothing is left. */
+static inline unsigned long mas_batch_begin(unsigned long *batch, struct ma_state *mas)
+{
+	batch[MAS_BATCH_REST] = 0;
+	mas->batch = NULL;
+	return 0;
+}
+
+static inline void *mas_batch_next(unsigned long *batch, unsigned long step[2],
+				   struct ma_state *mas, unsigned long max)
+{
+	const unsigned long *last = &batch[MAS_BATCH_LAST];
+	unsigned long left = step[0], slot;
+
+	if (__builtin_expect(!left || mas->batch != batch || mas->status != ma_active ||
+			     mas->last != step[1] ||
+			     (max != ULONG_MAX && last[(long)__builtin_ctzl(left) - 1] >= max), 0)) {
+		left = mas_batch_find(batch, left, step[1], mas, max);
+		if (!left)
+			return NULL;
+	}
+	slot = (unsigned long)__builtin_ctzl(left);
+	step[0] = left & (left - 1);
+	step[1] = last[slot];
+	mas->offset = (unsigned char)slot;
+	mas->index = *(&last[slot] - 1) + 1;
+	mas->last = last[slot];
+	return (void *)batch[MAS_BATCH_ENTRY + slot];
+}
+
+/*
+ * mas_for_each, mas_for_each_rev - all entries from index up to @max (down to @min), zero entries too.
+ * The body may store and erase through the cursor, and mas_pause() it. @mas and @max are evaluated
+ * again for each step. mas_for_each() reads a leaf at once, so in a read-side section up to a leaf's
+ * entries come from the same moment. Lock or read side.
+ */
+#define mas_for_each(mas, entry, max) MAS_FOR_EACH_(mas, entry, max, __COUNTER__)
+#define MAS_FOR_EACH_(mas, entry, max, number) MAS_FOR_EACH__(mas, entry, max, number)
+#define MAS_FOR_EACH__(mas, entry, max, number) \
+	for (unsigned long mas_batch_##number[MAS_BATCH_WORDS] __attribute__((aligned(64))), \
+	     mas_step_##number[2] = { mas_batch_begin(mas_batch_##number, mas), 0 }; \
+	     ((entry) = mas_batch_next(mas_batch_##number, mas_step_##number, (mas), (max))) != NULL;)
 #define mas_for_each_rev(mas, entry, min) while (((entry) = mas_find_rev((mas), (min))) != NULL)
 
 /*

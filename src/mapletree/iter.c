@@ -105,8 +105,6 @@ static void *step_down(struct ma_state *mas, unsigned long min, bool gaps)
 
 /* ---- short cuts ------------------------------------------------------------------------- */
 
-#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
-#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 /* Not inlined into the quick way, which would save registers for it. */
 #define APART __attribute__((noinline))
 #define QUICK inline __attribute__((always_inline))

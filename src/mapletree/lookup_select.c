@@ -12,6 +12,8 @@ VARIANTS(void, lookup_load_many, (struct maple_tree *mt, const unsigned long *ke
 				  void **entries, size_t count))
 VARIANTS(void *, walk_to, (struct ma_state *mas, unsigned long index))
 VARIANTS(void, walk_ahead, (struct ma_state *mas, unsigned long index, int step, bool move))
+VARIANTS(unsigned long, batch_find, (unsigned long *batch, unsigned long left, unsigned long seen,
+				     struct ma_state *mas, unsigned long max))
 VARIANTS(unsigned int, path_descend, (struct mt_step *step, unsigned int from, struct place at,
 				      unsigned long index))
 VARIANTS(unsigned long, way_descend, (struct maple_tree *mt, unsigned long index))
@@ -25,6 +27,8 @@ void *walk_to(struct ma_state *mas, unsigned long index)
 	__attribute__((ifunc("select_walk_to")));
 void walk_ahead(struct ma_state *mas, unsigned long index, int step, bool move)
 	__attribute__((ifunc("select_walk_ahead")));
+unsigned long mas_batch_find(unsigned long *batch, unsigned long left, unsigned long seen,
+			     struct ma_state *mas, unsigned long max) __attribute__((ifunc("select_batch_find")));
 unsigned int path_descend(struct mt_step *step, unsigned int from, struct place at,
 			  unsigned long index) __attribute__((ifunc("select_path_descend")));
 unsigned long way_descend(struct maple_tree *mt, unsigned long index)

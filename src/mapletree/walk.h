@@ -13,6 +13,9 @@
 
 #include "search.h"
 
+#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
 /*
  * walk_to - put the cursor on the range that holds @index: index and last become its bounds,
  * status active (root or none where the tree has no nodes). Returns the entry there.
@@ -61,6 +64,42 @@ static inline void walk_stand(struct ma_state *mas, struct maple_enode *leaf, un
 	mas->status = ma_active;
 }
 
+/* A leaf beside the cursor's, not yet the cursor's: what it covers and its slot in the node above. */
+struct beside {
+	struct maple_enode *enode;
+	unsigned long min;
+	unsigned long max;
+	unsigned int offset;
+};
+
+/* walk_leaf_above - the leaf behind the cursor's. False: the node above does not know it. */
+static inline bool walk_leaf_above(const struct ma_state *mas, struct beside *leaf)
+{
+	struct mt_node *parent = enode_node(mas->parent);
+	enum node_kind kind = enode_kind(mas->parent);
+	unsigned int offset = (mas->parent_offset + 1u) & UCHAR_MAX;
+
+	leaf->offset = offset;
+	leaf->min = mas->max + 1;
+	if (!mas->parent || offset > mas->parent_end ||
+	    slot_first(parent, offset, mas->parent_min) != leaf->min)
+		return false;
+	walk_prefetch(mas, offset + LEAVES_AHEAD);
+	leaf->enode = slot_child(parent, kind, offset);
+	leaf->max = slot_last(parent, kind, offset, mas->parent_max);
+	return true;
+}
+
+/* walk_enter - make it the cursor's leaf. */
+static inline void walk_enter(struct ma_state *mas, const struct beside *leaf,
+			      unsigned long version)
+{
+	walk_stand(mas, leaf->enode, version);
+	mas->parent_offset = (unsigned char)leaf->offset;
+	mas->min = leaf->min;
+	mas->max = leaf->max;
+}
+
 /*
  * walk_next_leaf, walk_prev_leaf - from the last (first) range of the cursor's leaf to the first
  * (last) one of the leaf beside it, whose *@entry may be NULL. False, and nothing has changed, if
@@ -68,32 +107,22 @@ static inline void walk_stand(struct ma_state *mas, struct maple_enode *leaf, un
  */
 static inline bool walk_next_leaf(struct ma_state *mas, void **entry)
 {
-	struct mt_node *parent = enode_node(mas->parent);
-	enum node_kind kind = enode_kind(mas->parent);
-	unsigned int offset = (mas->parent_offset + 1u) & UCHAR_MAX;
-	unsigned long min = mas->max + 1;
-	unsigned long max, last, version;
-	struct maple_enode *enode;
+	struct beside next;
 	struct mt_node *leaf;
+	unsigned long version, last;
 
-	if (!mas->parent || offset > mas->parent_end ||
-	    slot_first(parent, offset, mas->parent_min) != min)
+	if (!walk_leaf_above(mas, &next))
 		return false;
-	walk_prefetch(mas, offset + LEAVES_AHEAD);
-	enode = slot_child(parent, kind, offset);
-	max = slot_last(parent, kind, offset, mas->parent_max);
-	leaf = node_of(enode, KIND_LEAF);
+	leaf = node_of(next.enode, KIND_LEAF);
 	version = leaf_version(leaf);
 	*entry = slot_load(leaf, KIND_LEAF, 0);
-	last = slot_last(leaf, KIND_LEAF, 0, max);
-	if (last < min || !leaf_unchanged(leaf, version))
+	last = slot_last(leaf, KIND_LEAF, 0, next.max);
+	if (last < next.min || !leaf_unchanged(leaf, version))
 		return false;
-	walk_stand(mas, enode, version);
-	mas->parent_offset = (unsigned char)offset;
+	walk_enter(mas, &next, version);
 	mas->offset = 0;
-	mas->index = mas->min = min;
+	mas->index = next.min;
 	mas->last = last;
-	mas->max = max;
 	return true;
 }
 

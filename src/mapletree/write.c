@@ -79,6 +79,7 @@ static void stand_at(struct ma_state *mas, const struct mt_place *place, const v
 {
 	mas->gap_written = !entry;
 	mas->parent = NULL; /* it may be gone */
+	mas->batch = NULL;
 	if (!place->node) {
 		mas->node = NULL;
 		mas->status = mas->index == 0 && mas->tree->ma_root ? ma_root : ma_none;
@@ -142,6 +143,7 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	pen = pen_begin(leaf, end);
 	put_slot(&pen, offset, entry);
 	mas->version = pen.meta;
+	mas->batch = NULL;
 	return true;
 }
 
@@ -162,6 +164,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	leaf_write(mt, &p);
 	mas->node = enode_make(p.leaf, KIND_LEAF);
 	mas->parent = NULL; /* of another leaf, maybe */
+	mas->batch = NULL;
 	mas->min = mt->ma_way.min;
 	mas->max = mt->ma_way.max;
 	mas->version = leaf_version(p.leaf);

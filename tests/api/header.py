@@ -2,8 +2,8 @@
 """header.py - what the public header declares."""
 import re
 
-# For the header itself.
-PRIVATE = {'MAPLETREE_MAPLE_TREE_H', 'MT_PUBLIC'}
+# For the header itself: its guard, and what mas_for_each() is made of.
+PRIVATE = re.compile('MAPLETREE_MAPLE_TREE_H$|MT_PUBLIC$|mas_batch_|MAS_BATCH_|MAS_FOR_EACH_')
 
 
 def words(text):
@@ -18,7 +18,7 @@ class Header:
         self.macros = {}
         for name, arguments in re.findall(r'^#define (\w+(?:(\([^)]*\)))?)', text, flags=re.M):
             name = name.split('(')[0]
-            if name not in PRIVATE:
+            if not PRIVATE.match(name):
                 self.macros[name] = ([words(a) for a in arguments[1:-1].split(',')]
                                      if arguments else None)
         code = re.sub(r'^#.*$', '', text.replace('\\\n', ' '), flags=re.M)
@@ -26,7 +26,8 @@ class Header:
             name: (words(kind), [words(a) for a in arguments.split(',')])
             for kind, name, arguments in re.findall(
                 r'(?:MT_PUBLIC|static inline)\s+([\w\s]*?[\w*]\s*\**)\b(\w+)\(([^()]*)\)\s*[;{]',
-                code)}
+                code)
+            if not PRIVATE.match(name)}
         self.types = set(re.findall(r'^(?:struct|enum) (\w+) \{', code, flags=re.M))
         self.types |= set(re.findall(r'^typedef .*?(\w+);', code, flags=re.M))
         self.constants = {name for name, value in self.macros.items() if value is None}

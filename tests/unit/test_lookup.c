@@ -19,23 +19,28 @@ typedef void *load_function(struct maple_tree *mt, unsigned long index);
 typedef void load_many_function(struct maple_tree *mt, const unsigned long *keys, void **entries,
 				size_t count);
 typedef void *walk_function(struct ma_state *mas, unsigned long index);
+typedef unsigned long batch_function(unsigned long *batch, unsigned long left,
+				     unsigned long seen, struct ma_state *mas,
+				     unsigned long max);
 
 #ifdef ISA_VARIANTS
 load_function lookup_load_base, lookup_load_avx2, lookup_load_avx512;
 load_many_function lookup_load_many_base, lookup_load_many_avx2, lookup_load_many_avx512;
 walk_function walk_to_base, walk_to_avx2, walk_to_avx512;
+batch_function batch_find_base, batch_find_avx2, batch_find_avx512;
 #endif
 
 static struct variant {
 	load_function *load;
 	load_many_function *load_many;
 	walk_function *walk;
+	batch_function *batch;
 } variants[] = {
-	{ mtree_load, mtree_load_many, walk_to },
+	{ mtree_load, mtree_load_many, walk_to, mas_batch_find },
 #ifdef ISA_VARIANTS
-	{ lookup_load_base, lookup_load_many_base, walk_to_base },
-	{ lookup_load_avx2, lookup_load_many_avx2, walk_to_avx2 },
-	{ lookup_load_avx512, lookup_load_many_avx512, walk_to_avx512 },
+	{ lookup_load_base, lookup_load_many_base, walk_to_base, batch_find_base },
+	{ lookup_load_avx2, lookup_load_many_avx2, walk_to_avx2, batch_find_avx2 },
+	{ lookup_load_avx512, lookup_load_many_avx512, walk_to_avx512, batch_find_avx512 },
 #endif
 };
 
@@ -182,6 +187,35 @@ static void try_walks(struct maple_tree *mt, const struct variant *variant)
 	urcu_bp_read_unlock();
 }
 
+/* From @key on, leaf after leaf as a loop reads them. */
+static void try_batches(struct maple_tree *mt, const struct variant *variant, unsigned long key)
+{
+	unsigned long batch[MAS_BATCH_WORDS] __attribute__((aligned(64)));
+	unsigned long left, *last = &batch[MAS_BATCH_LAST];
+	const struct range *next = list.range;
+	MA_STATE(mas, mt, key, key);
+
+	while (next < &list.range[list.count] && next->last < key)
+		next++;
+	mas_batch_begin(batch, &mas);
+	urcu_bp_read_lock();
+	while ((left = variant->batch(batch, 0, mas.last, &mas, ULONG_MAX))) {
+		for (; left; left &= left - 1, next++) {
+			unsigned int slot = (unsigned int)__builtin_ctzl(left);
+
+			assert_true(next < &list.range[list.count]);
+			assert_ptr_equal(batch[MAS_BATCH_ENTRY + slot], next->entry);
+			mas.index = *(&last[slot] - 1) + 1;
+			mas.last = last[slot];
+			mas.offset = (unsigned char)slot;
+			assert_int_equal(mas.index, next->first);
+			assert_int_equal(mas.last, next->last);
+		}
+	}
+	urcu_bp_read_unlock();
+	assert_ptr_equal(next, &list.range[list.count]);
+}
+
 /* A number of ranges of any magnitude. */
 static size_t draw_count(void)
 {
@@ -204,6 +238,7 @@ static void random_trees_answer_as_the_list(void **state)
 			for (int round = 0; round < 5; round++)
 				try_loads(&mt, &variants[v]);
 			try_walks(&mt, &variants[v]);
+			try_batches(&mt, &variants[v], below(2) ? 0 : draw_key());
 		}
 		end(&mt);
 	}

@@ -346,6 +346,20 @@ static const char *find(unsigned long index)
 	return up(index, mas_find, false);
 }
 
+/* The same by the loop, which reads leaves ahead. */
+static const char *each(unsigned long index)
+{
+	MA_STATE(mas, &race.mt, index, index);
+	void *entry;
+
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		if (!is_next(&mas, entry, index, 1))
+			return "a loop upwards skips an entry or makes one up";
+		index = mas.last + 1;
+	}
+	return !index || is_next(&mas, NULL, index, 1) ? NULL : "a loop upwards misses an entry";
+}
+
 static const char *find_rev(unsigned long index)
 {
 	return down(index, mas_find_rev, false);
@@ -476,6 +490,7 @@ static const struct {
 	{ "load", load },
 	{ "walk", walk },
 	{ "find", find },
+	{ "each", each },
 	{ "find_rev", find_rev },
 	{ "next", next },
 	{ "prev", prev },

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * batch.c - read a leaf for a loop that will visit it: compiled like lookup.c.
+ *
+ * Every word of the leaf is read once, between two loads of its version. So all is of one state of
+ * the leaf: before or after the one word that may have been stored meanwhile. Slots that cover
+ * nothing are left out, as a search never arrives there.
+ */
+#include "search.h"
+#include "variants.h"
+#include "walk.h"
+
+#ifdef MT_ISA
+unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsigned long seen,
+				  struct ma_state *mas, unsigned long max);
+#else
+#define batch_find mas_batch_find
+#endif
+
+static_assert(WIDE_SLOTS <= MAS_BATCH_SLOTS, "a batch takes a whole leaf");
+
+/*
+ * read_leaf - read a leaf that covers [@min, @max] into @batch. Returns a bit for each slot that is
+ * to be visited.
+ */
+#if defined(SEARCH_VECTORS) && defined(__AVX512F__)
+
+/* Half a leaf; a bit for each of its slots that is to be visited. */
+static inline __mmask8 read_half(unsigned long *batch, unsigned int at, __m512i last,
+				 __m512i before, __m512i slot)
+{
+	__m512i below = _mm512_alignr_epi64(last, before, 7);
+
+	_mm512_store_si512(&batch[MAS_BATCH_LAST + at], last);
+	_mm512_store_si512(&batch[MAS_BATCH_ENTRY + at], slot);
+	return _mm512_mask_cmpneq_epu64_mask(_mm512_test_epi64_mask(slot, slot), below, last);
+}
+
+static inline unsigned long read_leaf(unsigned long *batch, struct mt_node *leaf, unsigned long min,
+				      unsigned long max)
+{
+	__m512i before = _mm512_set1_epi64((long long)(min - 1));
+	__m512i end = _mm512_set1_epi64((long long)max);
+	__m512i low = _mm512_min_epu64(_mm512_load_si512(&leaf->pivot[0]), end);
+	__m512i high = _mm512_mask_min_epu64(end, 0x7f, _mm512_load_si512(leaf->bytes + 64), end);
+	__mmask8 left, left_high;
+
+	left = read_half(batch, 0, low, before, _mm512_load_si512(&leaf->wide.slot[0]));
+	left_high = read_half(batch, 8, high, low, _mm512_load_si512(&leaf->wide.slot[8]));
+	batch[MAS_BATCH_LAST - 1] = min - 1;
+	return _mm512_kunpackb(left_high, left);
+}
+
+#elif defined(SEARCH_VECTORS)
+
+/* Four slots; a bit for each that is to be visited. *@before ends with where the first begins. */
+static inline unsigned long read_4(unsigned long *batch, const struct mt_node *leaf,
+				   unsigned int at, __m256i end, __m256i *before)
+{
+	__m256i sign = _mm256_set1_epi64x(LLONG_MIN);
+	__m256i pivot = _mm256_load_si256((const __m256i *)&leaf->bytes[8 * at]);
+	__m256i slot = _mm256_load_si256((const __m256i *)&leaf->wide.slot[at]);
+	__m256i above = _mm256_cmpgt_epi64(_mm256_xor_si256(pivot, sign),
+					   _mm256_xor_si256(end, sign));
+	__m256i last, below, out;
+
+	if (at == WIDE_SLOTS - 4) /* the last slot has no pivot */
+		above = _mm256_or_si256(above, _mm256_set_epi64x(-1, 0, 0, 0));
+	last = _mm256_blendv_epi8(pivot, end, above);
+	below = _mm256_permute4x64_epi64(_mm256_blend_epi32(last, *before, 0xc0), 0x93);
+	out = _mm256_or_si256(_mm256_cmpeq_epi64(slot, _mm256_setzero_si256()),
+			      _mm256_cmpeq_epi64(below, last));
+	_mm256_store_si256((__m256i *)&batch[MAS_BATCH_LAST + at], last);
+	_mm256_store_si256((__m256i *)&batch[MAS_BATCH_ENTRY + at], slot);
+	*before = last;
+	return (~(unsigned int)_mm256_movemask_pd(_mm256_castsi256_pd(out)) & 0xf) << at;
+}
+
+static inline unsigned long read_leaf(unsigned long *batch, struct mt_node *leaf, unsigned long min,
+				      unsigned long max)
+{
+	__m256i before = _mm256_set1_epi64x((long long)(min - 1));
+	__m256i end = _mm256_set1_epi64x((long long)max);
+	unsigned long left;
+
+	left = read_4(batch, leaf, 0, end, &before);
+	left |= read_4(batch, leaf, 4, end, &before);
+	left |= read_4(batch, leaf, 8, end, &before);
+	left |= read_4(batch, leaf, 12, end, &before);
+	batch[MAS_BATCH_LAST - 1] = min - 1;
+	return left;
+}
+
+#else
+
+static inline unsigned long read_leaf(unsigned long *batch, struct mt_node *leaf, unsigned long min,
+				      unsigned long max)
+{
+	unsigned long left = 0;
+	unsigned int i;
+
+	batch[MAS_BATCH_LAST - 1] = min - 1;
+	for (i = 0; i < WIDE_SLOTS; i++) {
+		unsigned long last = slot_last(leaf, KIND_LEAF, i, max);
+		void *entry = slot_load(leaf, KIND_LEAF, i);
+
+		left |= (unsigned long)((entry != NULL) & (last != batch[MAS_BATCH_LAST + i - 1])) << i;
+		batch[MAS_BATCH_LAST + i] = last;
+		batch[MAS_BATCH_ENTRY + i] = (unsigned long)entry;
+	}
+	return left;
+}
+
+#endif
+
+/* The slot that a loop visits next. */
+static inline unsigned int next_slot(unsigned long left)
+{
+	return (unsigned int)__builtin_ctzl(left);
+}
+
+/*
+ * The next leaf becomes the batch. 0, and the cursor is where it was: the way there is not as easy,
+ * or nothing is left below the limit.
+ */
+static inline unsigned long read_next_leaf(unsigned long *batch, struct ma_state *mas,
+					   unsigned long max)
+{
+	struct beside next;
+	struct mt_node *leaf;
+	unsigned long version, left;
+
+	if (UNLIKELY(mas->max >= max) || UNLIKELY(!walk_leaf_above(mas, &next)))
+		return 0;
+	leaf = node_of(next.enode, KIND_LEAF);
+	version = leaf_version(leaf);
+	left = read_leaf(batch, leaf, next.min, next.max);
+	if (UNLIKELY(!left) || UNLIKELY(!leaf_unchanged(leaf, version)))
+		return 0;
+	if (UNLIKELY(next.max > max) && batch[MAS_BATCH_LAST + next_slot(left) - 1] >= max)
+		return 0;
+	walk_enter(mas, &next, version);
+	if (UNLIKELY(walk_up_is_due(mas)))
+		walk_ahead_up(mas, NULL);
+	return left;
+}
+
+/* What is left in the leaf, from the cursor on: the rest only if it is what the cursor has seen. */
+static unsigned long read_this_leaf(unsigned long *batch, struct ma_state *mas)
+{
+	struct mt_node *leaf = node_of(mas->node, KIND_LEAF);
+	unsigned long left = read_leaf(batch, leaf, mas->min, mas->max);
+
+	return leaf_unchanged(leaf, mas->version) && (left >> mas->offset & 1) &&
+			       batch[MAS_BATCH_LAST + mas->offset - 1] == mas->index - 1 &&
+			       batch[MAS_BATCH_LAST + mas->offset] == mas->last
+		       ? left & ~0ul << mas->offset
+		       : 0;
+}
+
+/* A body that has stored, or moved the cursor, will soon do so again. */
+#define STEPS_ONE_BY_ONE 8
+
+/* A step as others make it; then, unless the body @disturbs, the rest of the leaf is read. */
+static __attribute__((noinline)) unsigned long find(unsigned long *batch, bool disturbs,
+						    struct ma_state *mas, unsigned long max)
+{
+	void *entry = mas_find(mas, max);
+	unsigned long left = 0;
+
+	mas->batch = NULL;
+	if (!entry)
+		return 0;
+	if (disturbs)
+		batch[MAS_BATCH_REST] = STEPS_ONE_BY_ONE;
+	else if (batch[MAS_BATCH_REST])
+		batch[MAS_BATCH_REST]--;
+	else if (mas->status == ma_active)
+		left = read_this_leaf(batch, mas);
+	if (left) {
+		mas->batch = batch;
+		return left;
+	}
+	batch[MAS_BATCH_LAST + mas->offset - 1] = mas->index - 1;
+	batch[MAS_BATCH_LAST + mas->offset] = mas->last;
+	batch[MAS_BATCH_ENTRY + mas->offset] = (unsigned long)entry;
+	return 1ul << mas->offset;
+}
+
+unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsigned long seen,
+				  struct ma_state *mas, unsigned long max)
+{
+	bool disturbed = left;
+
+	if (LIKELY(!left) && LIKELY(mas->batch == batch) && LIKELY(mas->status == ma_active) &&
+	    LIKELY(mas->last == seen)) {
+		left = read_next_leaf(batch, mas, max);
+		if (LIKELY(left))
+			return left;
+	}
+	return find(batch, disturbed, mas, max);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_for_each.c - mas_for_each() reads leaves ahead of its body; whatever the body does with the
+ * cursor, each step is the one that mas_find() makes. Two trees of the same content go through
+ * the same, one by the loop, the other step by step.
+ *
+ * Arguments: the seed and the number of loops.
+ */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../model/random.h"
+
+static unsigned long seed = 1, loops = 3000;
+static struct random random_numbers;
+
+/* [0]: the loop's. */
+static struct maple_tree trees[2];
+static struct ma_state mas[2];
+
+#define TOP 4000
+
+static unsigned long below(unsigned long limit)
+{
+	return (unsigned long)random_below(&random_numbers, limit);
+}
+
+static void *some_entry(void)
+{
+	return below(10) ? xa_mk_value(below(1000)) : XA_ZERO_ENTRY;
+}
+
+static void expect_same_place(void)
+{
+	assert_int_equal(mas[0].index, mas[1].index);
+	assert_int_equal(mas[0].last, mas[1].last);
+	assert_int_equal(mas[0].status, mas[1].status);
+}
+
+static void store_both(unsigned long first, unsigned long last, void *entry)
+{
+	void *old[2];
+
+	for (int i = 0; i < 2; i++) {
+		__mas_set_range(&mas[i], first, last);
+		old[i] = mas_store(&mas[i], entry);
+	}
+	assert_ptr_equal(old[0], old[1]);
+}
+
+static void step_both(void *(*step)(struct ma_state *, unsigned long), unsigned long limit)
+{
+	assert_ptr_equal(step(&mas[0], limit), step(&mas[1], limit));
+}
+
+/* What a body may do to a cursor on an entry. *@limit: the loop's, from now on. */
+static void disturb(unsigned long *limit)
+{
+	unsigned long first = mas[0].index, last = mas[0].last, by = below(60);
+
+	switch (below(16)) {
+	case 0: /* the very range */
+		store_both(first, last, some_entry());
+		break;
+	case 1: /* over what comes next */
+		store_both(first, last + by, some_entry());
+		break;
+	case 2: /* a part */
+		store_both(first + below(last - first + 1), last, below(2) ? some_entry() : NULL);
+		break;
+	case 3:
+		assert_ptr_equal(mas_erase(&mas[0]), mas_erase(&mas[1]));
+		break;
+	case 4:
+		step_both(mas_next, *limit);
+		break;
+	case 5:
+		step_both(mas_prev, 0);
+		break;
+	case 6:
+		step_both(below(2) ? mas_next_range : mas_prev_range, below(2) ? 0 : ULONG_MAX);
+		break;
+	case 7:
+		assert_ptr_equal(mas_walk(&mas[0]), mas_walk(&mas[1]));
+		break;
+	case 8: /* by hand: go on behind there */
+		mas[0].last += by;
+		mas[1].last += by;
+		break;
+	case 9:
+		mas_pause(&mas[0]);
+		mas_pause(&mas[1]);
+		break;
+	case 10:
+		mas_set(&mas[0], last + by);
+		mas_set(&mas[1], last + by);
+		break;
+	case 11:
+		*limit = last + below(200);
+		break;
+	case 12: /* and back to the same place */
+		step_both(mas_next, ULONG_MAX);
+		store_both(mas[0].index, mas[0].last + by, some_entry());
+		step_both(mas_prev, 0);
+		break;
+	case 13: /* elsewhere, then where it was */
+		store_both(last + by, last + by + 3, below(2) ? some_entry() : NULL);
+		mas_set(&mas[0], first);
+		mas_set(&mas[1], first);
+		step_both(mas_find, ULONG_MAX);
+		break;
+	default:
+		break;
+	}
+}
+
+/* One loop, with another one inside now and then; left by break at times. */
+static void loop(unsigned int depth, unsigned int calm)
+{
+	unsigned long limit = below(4) ? ULONG_MAX : below(TOP);
+	void *entry;
+
+	mas_for_each(&mas[0], entry, limit) {
+		assert_ptr_equal(mas_find(&mas[1], limit), entry);
+		expect_same_place();
+		if (!below(calm)) {
+			disturb(&limit);
+			expect_same_place();
+		}
+		if (depth && !below(40))
+			loop(depth - 1, calm);
+		if (!below(60))
+			return;
+	}
+	assert_null(mas_find(&mas[1], limit));
+	expect_same_place();
+}
+
+static void fill_both(void)
+{
+	static const unsigned int flags[] = { 0, MT_FLAGS_ALLOC_RANGE, MT_FLAGS_USE_RCU };
+	unsigned int flag = flags[below(LENGTH(flags))];
+	unsigned long next = below(2) ? 0 : below(20);
+	unsigned long ranges = below(2) ? below(8) : below(300);
+
+	mt_init_flags(&trees[0], flag);
+	mt_init_flags(&trees[1], flag);
+	for (; ranges; ranges--) {
+		unsigned long first = next + below(2) * below(20), last = first + below(20);
+		void *entry = some_entry();
+
+		for (int i = 0; i < 2; i++) {
+			mas_init(&mas[i], &trees[i], first);
+			mas[i].last = last;
+			assert_int_equal(mas_store_gfp(&mas[i], entry, GFP_KERNEL), 0);
+		}
+		next = last + 1;
+	}
+}
+
+static void a_loop_is_what_its_steps_are(void **state)
+{
+	(void)state;
+	for (unsigned long i = 0; i < loops; i++) {
+		random_seed(&random_numbers, seed + i);
+		fill_both();
+		for (int t = 0; t < 2; t++)
+			mas_init(&mas[t], &trees[t], 0);
+		for (int rounds = 0; rounds < 3; rounds++) {
+			loop(2, 1 + (unsigned int)below(30));
+			if (mas[0].status == ma_active && below(2))
+				continue; /* on from where it was left */
+			mas_set(&mas[0], below(2) ? 0 : mas[1].last / 2);
+			mas_set(&mas[1], mas[0].index);
+		}
+		end(&trees[0]);
+		end(&trees[1]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_loop_is_what_its_steps_are),
+	};
+
+	if (argc > 1)
+		seed = strtoul(argv[1], NULL, 0);
+	if (argc > 2)
+		loops = strtoul(argv[2], NULL, 0);
+	printf("# seed %lu, %lu loops\n", seed, loops);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
