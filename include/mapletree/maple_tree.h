@@ -612,7 +612,7 @@ MT_PUBLIC unsigned long mas_batch_find(unsigned long *batch, unsigned long left,
 				       unsigned long seen, struct ma_state *mas,
 				       unsigned long max);
 
-/* mas_batch_begin - what an earlier loop has read is not this one's. Returns 0: nothing is left. */
+/* mas_batch_begin - what an earlier loop has read is not this one's. Returns 0, nothing is left. */
 static inline unsigned long mas_batch_begin(unsigned long *batch, struct ma_state *mas)
 {
 	batch[MAS_BATCH_REST] = 0;
@@ -643,10 +643,10 @@ static inline void *mas_batch_next(unsigned long *batch, unsigned long step[2],
 }
 
 /*
- * mas_for_each, mas_for_each_rev - all entries from index up to @max (down to @min), zero entries too.
- * The body may store and erase through the cursor, and mas_pause() it. @mas and @max are evaluated
- * again for each step. mas_for_each() reads a leaf at once, so in a read-side section up to a leaf's
- * entries come from the same moment. Lock or read side.
+ * mas_for_each, mas_for_each_rev - all entries from index up to @max (down to @min), zero entries
+ * too. The body may store and erase through the cursor, and mas_pause() it. @mas and @max are
+ * evaluated again for each step. mas_for_each() reads a leaf at once: in a read-side section up
+ * to a leaf's entries come from the same moment. Lock or read side.
  */
 #define mas_for_each(mas, entry, max) MAS_FOR_EACH_(mas, entry, max, __COUNTER__)
 #define MAS_FOR_EACH_(mas, entry, max, number) MAS_FOR_EACH__(mas, entry, max, number)

@@ -64,7 +64,7 @@ static inline void walk_stand(struct ma_state *mas, struct maple_enode *leaf, un
 	mas->status = ma_active;
 }
 
-/* A leaf beside the cursor's, not yet the cursor's: what it covers and its slot in the node above. */
+/* A leaf beside the cursor's, not yet its leaf: what it covers, and its slot in the node above. */
 struct beside {
 	struct maple_enode *enode;
 	unsigned long min;
