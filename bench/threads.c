@@ -4,7 +4,8 @@
  *
  * Engines that need a lock get the reader-writer lock their users would put around them, taken
  * per operation. Readers check each answer: what they find is the right entry, or nothing where
- * the writer comes and goes. The writer erases and inserts ranges in random order.
+ * the writer comes and goes. The writer erases and inserts ranges in random order. Threads that map
+ * and unmap do so each in a region of its own, as allocators' arenas do, in one and the same space.
  */
 #include "engines/vmspace.h"
 #include "harness.h"
@@ -24,7 +25,7 @@ struct expected {
 	void **entries;
 };
 
-enum role { READER, WRITER };
+enum role { READER, WRITER, MAPPER };
 
 struct worker {
 	pthread_t thread;
@@ -148,8 +149,57 @@ static size_t write_until_stopped(struct worker *worker)
 	return done;
 }
 
+/* Areas of a thread's own: so many at a time, 16 pages each, above all others. */
+#define LIVE_AREAS   64
+#define AREA_BYTES   (16 * PAGE)
+#define REGION_BYTES (2ul * LIVE_AREAS * AREA_BYTES)
+
+static struct range own_area(const struct worker *worker, size_t number)
+{
+	const struct data *data = worker->team->cell->data;
+	unsigned long region = data->ranges[data->n - 1].last + 1 +
+			       (worker->number + 1) * REGION_BYTES;
+	unsigned long first = region + 2 * (number % LIVE_AREAS) * AREA_BYTES;
+
+	return (struct range){ first, first + AREA_BYTES - 1, (void *)(16 * (number + 1)) };
+}
+
+static bool change(struct worker *worker, bool map, size_t number)
+{
+	const struct cell *cell = worker->team->cell;
+	struct range area = own_area(worker, number);
+	bool ok;
+
+	writer_lock(worker->team, true);
+	ok = map ? cell->engine->insert(cell->map, &area) : cell->engine->erase(cell->map, &area);
+	writer_lock(worker->team, false);
+	return ok;
+}
+
+/* The oldest area goes, a new one comes. In the end none is left. */
+static size_t map_until_stopped(struct worker *worker)
+{
+	size_t mapped = 0, unmapped = 0;
+	bool ok = true;
+
+	while (!atomic_load_explicit(&worker->team->stop, memory_order_relaxed)) {
+		if (mapped >= LIVE_AREAS)
+			ok &= change(worker, false, unmapped++);
+		ok &= change(worker, true, mapped++);
+	}
+	while (unmapped < mapped)
+		ok &= change(worker, false, unmapped++);
+	require(ok, worker->team->cell, "mapping by several threads");
+	return mapped + unmapped;
+}
+
 static void *work(void *argument)
 {
+	static size_t (*const until_stopped[])(struct worker *) = {
+		[READER] = read_until_stopped,
+		[WRITER] = write_until_stopped,
+		[MAPPER] = map_until_stopped,
+	};
 	struct worker *worker = argument;
 	uint64_t start;
 	size_t done;
@@ -157,17 +207,17 @@ static void *work(void *argument)
 	pin(worker->number % worker->team->cell->cpus);
 	pthread_barrier_wait(&worker->team->start);
 	start = now();
-	done = worker->role == READER ? read_until_stopped(worker) : write_until_stopped(worker);
+	done = until_stopped[worker->role](worker);
 	worker->rate = (double)done * 1000 / (double)(now() - start);
 	return NULL;
 }
 
-/* Let @readers and @writers run for a spell; the rates of all readers and of all writers. */
-static void run_team(const struct cell *cell, unsigned int readers, unsigned int writers,
-		     double *reads, double *writes)
+/* Let @readers and @others, of that role, run for a spell; the rates of all of them. */
+static void run_team_of(const struct cell *cell, unsigned int readers, unsigned int others,
+			enum role role, double *reads, double *changes)
 {
 	struct team team = { .cell = cell };
-	unsigned int count = readers + writers;
+	unsigned int count = readers + others;
 	struct timespec spell = { 0, (long)cell->ops * 1000000 }; /* operations are milliseconds */
 
 	if (pthread_barrier_init(&team.start, NULL, count + 1) ||
@@ -176,7 +226,7 @@ static void run_team(const struct cell *cell, unsigned int readers, unsigned int
 	for (unsigned int i = 0; i < count; i++) {
 		struct worker *worker = &team.worker[i];
 
-		*worker = (struct worker){ .role = i < readers ? READER : WRITER, .number = i,
+		*worker = (struct worker){ .role = i < readers ? READER : role, .number = i,
 					   .team = &team };
 		if (pthread_create(&worker->thread, NULL, work, worker))
 			errx(1, "threads: pthread_create failed");
@@ -184,14 +234,20 @@ static void run_team(const struct cell *cell, unsigned int readers, unsigned int
 	pthread_barrier_wait(&team.start);
 	nanosleep(&spell, NULL);
 	atomic_store(&team.stop, true);
-	*reads = *writes = 0;
+	*reads = *changes = 0;
 	for (unsigned int i = 0; i < count; i++) {
 		pthread_join(team.worker[i].thread, NULL);
-		*(i < readers ? reads : writes) += team.worker[i].rate;
+		*(i < readers ? reads : changes) += team.worker[i].rate;
 	}
 	pthread_barrier_destroy(&team.start);
 	pthread_rwlock_destroy(&team.lock);
 	pthread_mutex_destroy(&team.writers);
+}
+
+static void run_team(const struct cell *cell, unsigned int readers, unsigned int writers,
+		     double *reads, double *writes)
+{
+	run_team_of(cell, readers, writers, WRITER, reads, writes);
 }
 
 static double two_over_one(const struct cell *cell)
@@ -256,6 +312,17 @@ static double readers_beside(const struct cell *cell)
 	return scaling(cell, 1);
 }
 
+static double mappers(const struct cell *cell)
+{
+	unsigned int threads = (unsigned int)cell->n;
+	double reads, changes;
+
+	if (threads > cell->cpus || threads > THREADS_MAX)
+		return -1;
+	run_team_of(cell, 0, threads, MAPPER, &reads, &changes);
+	return changes;
+}
+
 static struct data *data_10000(size_t n, uint64_t seed)
 {
 	(void)n;
@@ -283,6 +350,11 @@ static bool can_write(const struct engine *engine)
 	return can_load(engine) && engine->insert && engine->erase;
 }
 
+static bool can_map(const struct engine *engine)
+{
+	return engine == &engine_vmspace || can_write(engine);
+}
+
 #define THREADS(label, units, able, runner, data, ...) \
 	{ .name = label, .unit = units, .better_high = true, .shared_map = true, .no_warmup = true, \
 	  .make_data = data, .prepare = make_expected, .discard = drop_expected, .ops = 40, .ops_full = 100, \
@@ -299,6 +371,8 @@ static const struct work works[] = {
 	THREADS("readers by threads", "per us", can_load, readers, data_10000, TEAMS),
 	THREADS("readers beside writer by threads", "per us", can_write, readers_beside,
 		data_10000, TEAMS),
+	THREADS("map and unmap by threads", "per us", can_map, mappers, areas_1000, TEAMS,
+		.extra_engine = &engine_vmspace),
 	THREADS("faults by threads", "per us", is_space, readers, areas_1000, TEAMS,
 		.extra_engine = &engine_vmspace),
 	THREADS("faults beside mapping by threads", "per us", is_space, readers_beside, areas_1000,

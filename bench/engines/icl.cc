@@ -132,6 +132,7 @@ engine make_engine()
 	engine e = {};
 
 	e.name = "boost ICL";
+	e.most = 1000000; /* beyond, building it takes the better part of a minute */
 	e.extra = true;
 	e.create = map_create;
 	e.destroy = map_destroy;

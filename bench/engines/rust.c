@@ -37,10 +37,13 @@
 		__VA_ARGS__ \
 	}
 
+/* Beyond, a sample of these takes many seconds, and tells nothing that this many do not. */
+#define MOST 1000000
+
 RUST_ENGINE(btreemap, "Rust BTreeMap", .extra = false);
 #ifdef HAVE_CRATES
-RUST_ENGINE(rangemap, "rangemap", .extra = true);
-RUST_ENGINE(skiplist, "crossbeam-skiplist", .sharing = SHARING_FREE);
+RUST_ENGINE(rangemap, "rangemap", .extra = true, .most = MOST);
+RUST_ENGINE(skiplist, "crossbeam-skiplist", .sharing = SHARING_FREE, .most = MOST);
 /* Its search for a key at or above an index often falls back to walking from the first one. */
 RUST_ENGINE(treeindex, "scc::TreeIndex", .sharing = SHARING_FREE, .extra = true,
 	    .forward_only = true, .most = 100);

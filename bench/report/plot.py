@@ -44,12 +44,23 @@ def blocks(results, work, engines):
     return lines
 
 
-def script(results, work, path):
+# The plots that documentation shows, smaller; of each tree its plainest and its fullest mode.
+DOCUMENTED = ["lookup random", "lookup chained", "iterate", "insert random", "erase random",
+              "duplicate", "readers by threads", "readers beside writer by threads",
+              "map and unmap by threads"]
+LEFT_OUT = (" gaps", " rcu")
+SIZE, SIZE_DOCUMENTED = (900, 560), (720, 420)
+
+
+def script(results, work, path, documented=False):
     engines = results.engines(work)
+    if documented:
+        engines = [engine for engine in engines if not engine.endswith(LEFT_OUT)]
+    width, height = SIZE_DOCUMENTED if documented else SIZE
     by_threads = "by threads" in work
     unit = table.unit_of(results, work)
     lines = [
-        "set terminal svg size 900,560 font 'sans-serif,12' background 'white'",
+        f"set terminal svg size {width},{height} font 'sans-serif,12' background 'white'",
         f"set output '{path}'",
         f"set title '{work}' noenhanced",
         f"set xlabel '{'threads' if by_threads else 'ranges'}'",
@@ -74,17 +85,17 @@ def script(results, work, path):
     return "\n".join(lines) + "\n"
 
 
-def draw(results, directory):
-    """Writes a plot for each work with at least two numbers of ranges. Returns the paths, or
-    None without gnuplot."""
+def draw(results, directory, documented=False):
+    """Writes a plot for each work (@documented: of those alone) with at least two numbers of
+    ranges. Returns the paths, or None without gnuplot."""
     if not shutil.which("gnuplot"):
         return None
     os.makedirs(directory, exist_ok=True)
     paths = []
     for work in results.works():
-        if len(results.sizes(work)) < 2:
+        if len(results.sizes(work)) < 2 or (documented and work not in DOCUMENTED):
             continue
         path = os.path.join(directory, file_name(work))
-        subprocess.run(["gnuplot"], input=script(results, work, path), text=True, check=True)
+        subprocess.run(["gnuplot"], input=script(results, work, path, documented), text=True, check=True)
         paths.append(path)
     return paths

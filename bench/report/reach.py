@@ -131,8 +131,8 @@ def goals():
         yield from group()
 
 
-def render(results, quick):
-    """Lines: a row per goal. A quick run shows only what it has measured."""
+def evaluate(results, quick):
+    """(rows, a line of totals per level). A quick run shows only what it has measured."""
     rows = [["goal", "work", "n", "ours", "against", "figure", "bound", ""]]
     counts = {}
     for goal in goals():
@@ -148,10 +148,22 @@ def render(results, quick):
         counts[goal.level, mark] = counts.get((goal.level, mark), 0) + 1
         rows.append([goal.level, goal.work, table.count(goal.n), goal.ours, name,
                      table.number(figure), goal.bound(), mark])
-    lines = ["Goals: ours over the peer's, lower is better; >= where higher is better", ""]
-    lines += table.layout(rows, right={2, 5})
+    totals = []
     for level in ("must", "aim"):
-        totals = ", ".join(f"{total} {mark}" for (of, mark), total in counts.items()
-                           if of == level)
-        lines.append(f"{level}: {totals or 'nothing measured'}")
-    return "\n".join(lines)
+        sums = ", ".join(f"{total} {mark}" for (of, mark), total in counts.items() if of == level)
+        totals.append(f"{level}: {sums or 'nothing measured'}")
+    return rows, totals
+
+
+CAPTION = "Goals: ours over the peer's, lower is better; >= where higher is better"
+NUMBERS = {2, 5}  # columns
+
+
+def render(results, quick):
+    rows, totals = evaluate(results, quick)
+    return "\n".join([CAPTION, "", *table.layout(rows, NUMBERS), *totals])
+
+
+def render_markdown(results, quick):
+    rows, totals = evaluate(results, quick)
+    return "\n".join([CAPTION + ".", "", *table.markdown(rows, NUMBERS), "", "; ".join(totals) + "."])

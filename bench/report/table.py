@@ -38,7 +38,16 @@ def unit_of(results, work):
     return units.get(unit, unit)
 
 
-def work_table(results, work):
+def markdown(rows, right=None):
+    """The same as a table of Markdown."""
+    if right is None:
+        right = range(1, len(rows[0]))
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    rule = "|" + "|".join("---:" if i in right else "---" for i in range(len(rows[0]))) + "|"
+    return [lines[0], rule, *lines[1:]]
+
+
+def work_rows(results, work):
     sizes = results.sizes(work)
     rows = [[f"{work}, {unit_of(results, work)}"] + [count(n) for n in sizes]]
     for engine in results.engines(work):
@@ -47,7 +56,7 @@ def work_table(results, work):
             row = results.get(work, n, engine)
             cells.append(f"{number(row['median'])} ±{row['spread'] * 100:2.0f}%" if row else "-")
         rows.append(cells)
-    return layout(rows)
+    return rows
 
 
 def machine_lines(machine):
@@ -61,5 +70,15 @@ def render(results):
     lines += machine_lines(results.machine)
     for work in results.works():
         lines.append("")
-        lines += work_table(results, work)
+        lines += layout(work_rows(results, work))
+    return "\n".join(lines)
+
+
+def render_markdown(results):
+    """All works as tables of Markdown, behind a line that says where and when."""
+    place, moment = machine_lines(results.machine)
+    lines = [f"Measured on {place}; {moment}. Each figure is a median ± the median distance from "
+             "it, of at least five samples of one run."]
+    for work in results.works():
+        lines += ["", *markdown(work_rows(results, work))]
     return "\n".join(lines)
