@@ -60,7 +60,7 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 	if (!plan.length)
 		return space_fail(space, -EINVAL, "a segment has a size");
 	own.kind = VMA_BACKING_SYSV;
-	own.file_id = space->next_file_id++;
+	own.file_id = space_new_file_id(space);
 	attach_flags(space, s, &plan);
 	plan.flags |= space->default_flags;
 	at = attach_place(space, s, &own, &plan);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* space.c - creating, accounting and ending an address space; stores into its tree. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "commit.h"
@@ -37,6 +38,20 @@ void space_account(struct vmspace *space, vma_flags_t flags, unsigned long pages
 		space->locked_vm += delta;
 	if (flags & VMA_ACCOUNT)
 		commit_charge(space, pages, sign);
+}
+
+uint64_t space_new_file_id(struct vmspace *space)
+{
+	static uint64_t next_shared = (uint64_t)3 << 62; /* no file_id that a space counts up to */
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* 32-bit hosts have no such atomics */
+	uint64_t id;
+
+	if (!space->pages)
+		return space->next_file_id++;
+	pthread_mutex_lock(&lock);
+	id = next_shared++;
+	pthread_mutex_unlock(&lock);
+	return id;
 }
 
 void space_count_area(struct vmspace *space, const struct vma *vma, int sign)

@@ -69,6 +69,11 @@ int space_store(struct vmspace *space, unsigned long start, unsigned long end, s
 
 /* Add (sign 1) or take away (sign -1) `pages` of an area with `flags` to and from the counters. */
 void space_account(struct vmspace *space, vma_flags_t flags, unsigned long pages, int sign);
+/*
+ * A file_id for a mapping that is a file of its own. Where pages are kept, no other space has it:
+ * after a fork, memory that both make is not one.
+ */
+uint64_t space_new_file_id(struct vmspace *space);
 /* One more (sign 1) or one less area object in the tree. */
 void space_count_area(struct vmspace *space, const struct vma *vma, int sign);
 /* May `pages` more with `flags` exist, by RLIMIT_AS and RLIMIT_DATA? */

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* memfd.c - frames in a memfd: given out full of zeros, taken back; pages of files. */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "memfd.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+#define ORPHAN 0x80000000u /* the file is gone: the page goes with its last mapping */
+
+static void *reserve(size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static int open_memfd(void)
+{
+	int fd = memfd_create("guest", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+
+	if (fd < 0 && errno == EINVAL) /* Linux before 6.3 */
+		fd = memfd_create("guest", MFD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int vmspace_memfd_create(struct vmspace_memfd **out, const struct vmspace_memfd_config *config)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), limit = config->limit / page;
+	struct vmspace_memfd *memfd;
+	int err = -ENOMEM;
+
+	*out = NULL;
+	if (!limit || limit >= UINT32_MAX)
+		return -EINVAL;
+	memfd = calloc(1, sizeof(*memfd));
+	if (!memfd)
+		return -ENOMEM;
+	memfd->config = *config;
+	memfd->page_size = page;
+	memfd->page_shift = (unsigned int)__builtin_ctzl((unsigned long)page);
+	memfd->limit = (uint32_t)limit;
+	memfd->fd = open_memfd();
+	if (memfd->fd < 0) {
+		err = memfd->fd;
+		goto no_fd;
+	}
+	memfd->slots = reserve(limit * sizeof(memfd->slots[0]));
+	if (!memfd->slots)
+		goto no_slots;
+	memfd->view = mmap(NULL, limit * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			   memfd->fd, 0);
+	if (memfd->view == MAP_FAILED)
+		goto no_view;
+	if (pthread_mutex_init(&memfd->lock, NULL))
+		goto no_lock;
+	*out = memfd;
+	return 0;
+
+no_lock:
+	munmap(memfd->view, limit * page);
+no_view:
+	munmap(memfd->slots, limit * sizeof(memfd->slots[0]));
+no_slots:
+	close(memfd->fd);
+no_fd:
+	free(memfd);
+	return err;
+}
+
+void *vmspace_memfd_frame(const struct vmspace_memfd *memfd, uint64_t frame)
+{
+	return memfd->view + memfd_offset(memfd, frame);
+}
+
+size_t vmspace_memfd_used(const struct vmspace_memfd *memfd)
+{
+	return (size_t)__atomic_load_n(&memfd->used, __ATOMIC_RELAXED) << memfd->page_shift;
+}
+
+/* Memory for `pages` from page `first` of the memfd, beyond its end or in a hole of it. */
+static bool provide(struct vmspace_memfd *memfd, uint32_t first, uint32_t pages)
+{
+	int err;
+
+	do
+		err = fallocate(memfd->fd, 0, (off_t)first << memfd->page_shift,
+				(off_t)pages << memfd->page_shift);
+	while (err && errno == EINTR);
+	return !err;
+}
+
+/* The memfd grows by as much as it has, from 64 KiB to 2 MiB. */
+static bool grow(struct vmspace_memfd *memfd)
+{
+	uint32_t most = (2u << 20) >> memfd->page_shift, least = (64u << 10) >> memfd->page_shift;
+	uint32_t pages = memfd->capacity;
+
+	if (pages > most)
+		pages = most;
+	if (pages < least)
+		pages = least ? least : 1;
+	if (pages > memfd->limit - memfd->capacity)
+		pages = memfd->limit - memfd->capacity;
+	if (!pages || !provide(memfd, memfd->capacity, pages))
+		return false;
+	memfd->capacity += pages;
+	return true;
+}
+
+/* The lock is held. 0: no memory. */
+static uint32_t take_frame(struct vmspace_memfd *memfd)
+{
+	uint32_t frame = memfd->free;
+
+	if (frame) {
+		if (!provide(memfd, frame - 1, 1))
+			return 0;
+		memfd->free = memfd->slots[frame - 1].next_free;
+	} else {
+		if (memfd->frames == memfd->capacity && !grow(memfd))
+			return 0;
+		frame = ++memfd->frames;
+	}
+	memfd->slots[frame - 1] = (struct memfd_slot){ 0 };
+	__atomic_store_n(&memfd->used, memfd->used + 1, __ATOMIC_RELAXED);
+	return frame;
+}
+
+/* The lock is held. The frame is full of zeros again, and its memory the system's. */
+static void give_frame(struct vmspace_memfd *memfd, uint32_t frame)
+{
+	int err;
+
+	do
+		err = fallocate(memfd->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				memfd_offset(memfd, frame), (off_t)memfd->page_size);
+	while (err && errno == EINTR);
+	if (err)
+		memset(vmspace_memfd_frame(memfd, frame), 0, memfd->page_size);
+	memfd->slots[frame - 1].next_free = memfd->free;
+	memfd->free = frame;
+	__atomic_store_n(&memfd->used, memfd->used - 1, __ATOMIC_RELAXED);
+}
+
+uint64_t memfd_alloc(struct vmspace_memfd *memfd)
+{
+	uint32_t frame;
+
+	pthread_mutex_lock(&memfd->lock);
+	frame = take_frame(memfd);
+	pthread_mutex_unlock(&memfd->lock);
+	return frame;
+}
+
+void memfd_free(struct vmspace_memfd *memfd, uint64_t frame)
+{
+	pthread_mutex_lock(&memfd->lock);
+	give_frame(memfd, (uint32_t)frame);
+	pthread_mutex_unlock(&memfd->lock);
+}
+
+/* ---- files ---- */
+
+static bool same_object(const struct vma_backing *a, const struct vma_backing *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == VMA_BACKING_SHMEM)
+		return a->file_id == b->file_id;
+	if (a->inode || b->inode)
+		return a->inode == b->inode && a->dev_major == b->dev_major &&
+		       a->dev_minor == b->dev_minor;
+	if (a->name || b->name)
+		return a->name && b->name && !strcmp(a->name, b->name);
+	return a->file_id == b->file_id;
+}
+
+static struct memfd_file **find_file(struct vmspace_memfd *memfd, const struct vma_backing *is)
+{
+	struct memfd_file **at = &memfd->files;
+
+	while (*at && !same_object(&(*at)->is, is))
+		at = &(*at)->next;
+	return at;
+}
+
+/* The lock is held. NULL: no memory. */
+static struct memfd_file *make_file(struct vmspace_memfd *memfd, const struct vma_backing *is)
+{
+	struct memfd_file **at = find_file(memfd, is), *file = *at;
+
+	if (file)
+		return file;
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	file->is = *is;
+	if (is->name && !(file->is.name = strdup(is->name))) {
+		free(file);
+		return NULL;
+	}
+	mt_init_flags(&file->pages, MT_FLAGS_LOCK_EXTERN);
+	return *at = file;
+}
+
+static void free_file(struct memfd_file *file)
+{
+	__mt_destroy(&file->pages);
+	free((char *)file->is.name);
+	free(file);
+}
+
+/* The lock is held. A page of the file that is kept, used once more; 0: it is not. */
+static uint32_t use_page(struct vmspace_memfd *memfd, const struct vma_backing *is,
+			 unsigned long index)
+{
+	struct memfd_file *file = *find_file(memfd, is);
+	void *entry = file ? mtree_load(&file->pages, index) : NULL;
+
+	if (!entry)
+		return 0;
+	memfd->slots[xa_to_value(entry) - 1].uses++;
+	return (uint32_t)xa_to_value(entry);
+}
+
+static bool has_content(const struct vma_backing *backing)
+{
+	return backing->kind != VMA_BACKING_SHMEM && backing->kind != VMA_BACKING_SYSV;
+}
+
+/* Another thread's page is taken if it was there first. */
+static int keep_page(struct vmspace_memfd *memfd, const struct vma_backing *backing,
+		     unsigned long index, uint32_t *frame)
+{
+	uint32_t first = use_page(memfd, backing, index);
+	struct memfd_file *file;
+
+	if (first) {
+		give_frame(memfd, *frame);
+		*frame = first;
+		return 0;
+	}
+	file = make_file(memfd, backing);
+	if (file) {
+		MA_STATE(mas, &file->pages, index, index);
+
+		if (!mas_store_gfp(&mas, xa_mk_value(*frame), GFP_KERNEL)) {
+			memfd->slots[*frame - 1].uses = 1;
+			return 0;
+		}
+	}
+	give_frame(memfd, *frame);
+	return -ENOMEM;
+}
+
+int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backing, uint64_t index,
+		    uint64_t *out)
+{
+	unsigned long at = (unsigned long)index;
+	uint32_t frame;
+	int err = 0;
+
+	if (at != index)
+		return -EFBIG;
+	if (has_content(backing) && !memfd->config.read_page)
+		return -ENXIO;
+	pthread_mutex_lock(&memfd->lock);
+	frame = use_page(memfd, backing, at);
+	if (frame)
+		goto unlock;
+	frame = take_frame(memfd);
+	if (!frame) {
+		err = -ENOMEM;
+		goto unlock;
+	}
+	if (has_content(backing)) {
+		pthread_mutex_unlock(&memfd->lock);
+		err = memfd->config.read_page(memfd->config.ctx, backing, index,
+					      vmspace_memfd_frame(memfd, frame));
+		pthread_mutex_lock(&memfd->lock);
+	}
+	if (err)
+		give_frame(memfd, frame);
+	else
+		err = keep_page(memfd, backing, at, &frame);
+unlock:
+	pthread_mutex_unlock(&memfd->lock);
+	*out = frame;
+	return err;
+}
+
+void memfd_file_release(struct vmspace_memfd *memfd, uint64_t frame)
+{
+	struct memfd_slot *slot = &memfd->slots[frame - 1];
+
+	pthread_mutex_lock(&memfd->lock);
+	assert(slot->uses & ~ORPHAN);
+	slot->uses--;
+	if (slot->uses == ORPHAN)
+		give_frame(memfd, (uint32_t)frame);
+	pthread_mutex_unlock(&memfd->lock);
+}
+
+void vmspace_memfd_forget(struct vmspace_memfd *memfd, const struct vma_backing *backing)
+{
+	struct memfd_file **at, *file;
+
+	pthread_mutex_lock(&memfd->lock);
+	at = find_file(memfd, backing);
+	file = *at;
+	if (file) {
+		MA_STATE(mas, &file->pages, 0, 0);
+		void *entry;
+
+		*at = file->next;
+		mas_for_each(&mas, entry, ULONG_MAX) {
+			uint32_t frame = (uint32_t)xa_to_value(entry);
+
+			memfd->slots[frame - 1].uses |= ORPHAN;
+			if (memfd->slots[frame - 1].uses == ORPHAN)
+				give_frame(memfd, frame);
+		}
+		free_file(file);
+	}
+	pthread_mutex_unlock(&memfd->lock);
+}
+
+void vmspace_memfd_destroy(struct vmspace_memfd *memfd)
+{
+	struct memfd_file *file;
+
+	if (!memfd)
+		return;
+	while ((file = memfd->files)) {
+		memfd->files = file->next;
+		free_file(file);
+	}
+	pthread_mutex_destroy(&memfd->lock);
+	munmap(memfd->view, (size_t)memfd->limit << memfd->page_shift);
+	munmap(memfd->slots, memfd->limit * sizeof(memfd->slots[0]));
+	close(memfd->fd);
+	free(memfd);
+}
