@@ -9,7 +9,7 @@ static void learn_identity(struct vmspace *space, struct kernel_view *view,
 {
 	/* Of a call that was cut off the kernel's result is not known. */
 	long at = req->host.valid ? req->host.result : req->out.result;
-	struct kernel_line line;
+	struct vmspace_line line;
 	struct backing_file file;
 
 	if (req->op != VMSPACE_MMAP || req->mmap.backing.kind != VMA_BACKING_SHMEM || at < 0 ||

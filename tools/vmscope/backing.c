@@ -132,54 +132,8 @@ bool backing_path_is(const char *path, unsigned int dev_major, unsigned int dev_
 	       minor(st.st_dev) == dev_minor;
 }
 
-/* The kernel writes newlines in paths as \012 and leaves all else as it is. */
-static void copy_name(char *to, const char *from, size_t length)
+void backing_of_line(struct backing_file *file, const struct vmspace_line *line)
 {
-	const char *end = from + length;
-	char *last = to + BACKING_NAME_MAX - 1;
-
-	while (from < end && to < last) {
-		if (end - from >= 4 && strncmp(from, "\\012", 4) == 0) {
-			*to++ = '\n';
-			from += 4;
-		} else {
-			*to++ = *from++;
-		}
-	}
-	*to = '\0';
-}
-
-static enum vma_backing_kind kind_of_line(const struct kernel_line *line, const char *name)
-{
-	if (strncmp(name, "/anon_hugepage", 14) == 0)
-		return VMA_BACKING_HUGETLB;
-	if (name[0] == '/' && line->perms[3] == 's' && line->dev_major == 0) {
-		if (strcmp(name, "/dev/zero (deleted)") == 0)
-			return VMA_BACKING_SHMEM;
-		if (strncmp(name, "/SYSV", 5) == 0)
-			return VMA_BACKING_SYSV;
-	}
-	if (strncmp(name, "[anon_shmem:", 12) == 0)
-		return VMA_BACKING_SHMEM;
-	if (line->inode || line->dev_major || line->dev_minor || name[0] == '/')
-		return VMA_BACKING_FILE;
-	if (name[0] == '\0' || strncmp(name, "[anon:", 6) == 0 || strcmp(name, "[heap]") == 0 ||
-	    strcmp(name, "[stack]") == 0)
-		return VMA_BACKING_ANON;
-	return VMA_BACKING_SPECIAL;
-}
-
-void backing_of_line(struct backing_file *file, const struct kernel_line *line)
-{
-	struct vma_backing *backing = &file->backing;
-
-	memset(backing, 0, sizeof(*backing));
-	copy_name(file->name, line->name, line->name_length);
-	backing->kind = kind_of_line(line, file->name);
-	backing->dev_major = line->dev_major;
-	backing->dev_minor = line->dev_minor;
-	backing->inode = line->inode;
-	backing->name = backing->kind == VMA_BACKING_ANON || file->name[0] == '\0' ?
-		NULL : file->name;
+	vmspace_line_backing(line, &file->backing, file->name, sizeof(file->name));
 	file->is_regular = file->is_device = file->is_zero = false;
 }

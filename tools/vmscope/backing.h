@@ -32,6 +32,6 @@ bool backing_path_is(const char *path, unsigned int dev_major, unsigned int dev_
  * Fills in @file as the kernel describes the backing in @line (device, inode and path, its
  * escapes undone). The kind is told from the name: see proc_pid_maps(5).
  */
-void backing_of_line(struct backing_file *file, const struct kernel_line *line);
+void backing_of_line(struct backing_file *file, const struct vmspace_line *line);
 
 #endif

@@ -8,13 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "backing.h"
-#include "smaps.h"
-
-/* Shown by the kernel, but not known to the mirror or a matter of pages, not of areas. */
-#define FLAGS_IGNORED VMA_SOFTDIRTY
 
 static int show(struct check *check, const struct vmspace *vm)
 {
@@ -37,7 +32,7 @@ static bool texts_equal(const struct check *check, const struct kernel_view *vie
 	return check->length == view->length && memcmp(check->text, view->text, view->length) == 0;
 }
 
-static bool same_but_name(const struct kernel_line *a, const struct kernel_line *b)
+static bool same_but_name(const struct vmspace_line *a, const struct vmspace_line *b)
 {
 	return a->start == b->start && a->end == b->end && strcmp(a->perms, b->perms) == 0 &&
 	       a->offset == b->offset && a->dev_major == b->dev_major &&
@@ -71,12 +66,12 @@ static bool is_rename(const struct backing_file *old, const struct backing_file 
 static int take_renames(struct check *check, struct vmspace *vm, const struct kernel_view *view)
 {
 	const char *ours = check->text, *theirs = view->text, *after_a, *after_b;
-	struct kernel_line a, b;
+	struct vmspace_line a, b;
 	uint64_t last = 0;
 	int found = 0;
 
-	while ((after_a = kernel_parse_line(ours, &a)) &&
-	       (after_b = kernel_parse_line(theirs, &b))) {
+	while ((after_a = vmspace_parse_line(ours, &a)) &&
+	       (after_b = vmspace_parse_line(theirs, &b))) {
 		struct backing_file old, new;
 		int rc;
 
@@ -155,69 +150,16 @@ enum check_result check_areas(struct check *check, struct vmspace *vm, struct ke
 	return texts_equal(check, view) ? CHECK_EQUAL : CHECK_AREAS;
 }
 
-static enum check_result compare_counter(struct check *check, const char *status, const char *key,
-					 unsigned long pages)
-{
-	unsigned long kib = pages * ((unsigned long)sysconf(_SC_PAGESIZE) / 1024);
-	unsigned long theirs = kernel_status_number(status, key, 10, kib);
-
-	if (theirs == kib)
-		return CHECK_EQUAL;
-	snprintf(check->why, sizeof(check->why), "%s kernel %lu kB, mirror %lu kB", key, theirs,
-		 kib);
-	return CHECK_FLAGS;
-}
-
-static enum check_result compare_counters(struct check *check, const struct vmspace *vm, pid_t tid)
-{
-	char *status = kernel_read_file(tid, "status");
-	enum check_result result = CHECK_EQUAL;
-	struct vmspace_stats stats;
-
-	if (!status)
-		return fail(check, -errno);
-	vmspace_stats(vm, &stats);
-	result = compare_counter(check, status, "VmSize:", stats.total_vm);
-	if (result == CHECK_EQUAL)
-		result = compare_counter(check, status, "VmLck:", stats.locked_vm);
-	if (result == CHECK_EQUAL)
-		result = compare_counter(check, status, "VmData:", stats.data_vm);
-	if (result == CHECK_EQUAL)
-		result = compare_counter(check, status, "VmStk:", stats.stack_vm);
-	free(status);
-	return result;
-}
-
-static enum check_result compare_area(struct check *check, const struct vmspace *vm,
-				      const struct smaps_area *theirs)
-{
-	struct vma_info ours;
-	char mine[256], kernel[256];
-
-	if (!vmspace_lookup(vm, theirs->line.start, &ours))
-		return CHECK_EQUAL; /* vsyscall lies outside of the address space */
-	if (((ours.flags ^ theirs->flags) & ~FLAGS_IGNORED) == 0)
-		return CHECK_EQUAL;
-	vma_flags_text(ours.flags, mine, sizeof(mine));
-	vma_flags_text(theirs->flags, kernel, sizeof(kernel));
-	snprintf(check->why, sizeof(check->why), "VmFlags of %lx-%lx: kernel \"%s\", mirror \"%s\"",
-		 theirs->line.start, theirs->line.end, kernel, mine);
-	return CHECK_FLAGS;
-}
-
 enum check_result check_flags(struct check *check, const struct vmspace *vm, pid_t tid)
 {
-	char *smaps = kernel_read_file(tid, "smaps");
-	const char *at = smaps;
-	struct smaps_area area;
-	enum check_result result = CHECK_EQUAL;
+	struct vmspace_difference difference;
+	int rc = vmspace_verify(vm, tid, VMSPACE_VERIFY_FLAGS | VMSPACE_VERIFY_COUNTERS,
+				&difference);
 
-	if (!smaps)
-		return fail(check, -errno);
-	while (result == CHECK_EQUAL && (at = smaps_next(at, &area)))
-		result = compare_area(check, vm, &area);
-	free(smaps);
-	return result == CHECK_EQUAL ? compare_counters(check, vm, tid) : result;
+	if (rc < 0)
+		return fail(check, rc);
+	snprintf(check->why, sizeof(check->why), "%s", difference.text);
+	return rc ? CHECK_FLAGS : CHECK_EQUAL;
 }
 
 void check_free(struct check *check)

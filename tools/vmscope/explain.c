@@ -153,7 +153,7 @@ static int look(const struct explain *explain, pid_t pid)
 	int rc;
 
 	vmspace_config_init(&config);
-	kernel_read_limits(pid, &config);
+	vmspace_config_read(&config, pid);
 	rc = vmspace_create(&vm, &config);
 	if (rc == 0)
 		rc = takeover_read(vm, pid, true, NULL);
@@ -164,7 +164,7 @@ static int look(const struct explain *explain, pid_t pid)
 		account_process(stdout, command, pid, config.max_map_count, &found, explain->rows);
 	} else {
 		session_say("cannot look at process %d: %s", (int)pid,
-			    rc == -ENOENT ? "there is no such process" : strerror(-rc));
+			    kernel_is_gone(rc) ? "there is no such process" : strerror(-rc));
 	}
 	blame_space_clear(&found);
 	vmspace_destroy(vm);

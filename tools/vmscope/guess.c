@@ -259,7 +259,7 @@ static unsigned int turn_events(struct guess *guess, struct vmspace *before,
 			mapped = &out->events[i];
 	for (unsigned int i = 0; i < out->event_count; i++) {
 		const struct vmspace_event *event = &out->events[i];
-		struct kernel_line line;
+		struct vmspace_line line;
 
 		if (!kernel_find_line(guess->view, event->at, &line))
 			continue;

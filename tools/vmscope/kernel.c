@@ -5,13 +5,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -154,26 +151,8 @@ bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned lon
 	return view->no_scan && scan_by_reading(view, start, end);
 }
 
-const char *kernel_parse_line(const char *text, struct kernel_line *line)
-{
-	const char *end = strchrnul(text, '\n');
-	int used = 0;
-
-	if (sscanf(text, "%lx-%lx %4s %" SCNx64 " %x:%x %" SCNu64 "%n", &line->start, &line->end,
-		   line->perms, &line->offset, &line->dev_major, &line->dev_minor, &line->inode,
-		   &used) != 7 || text + used > end)
-		return NULL;
-	line->name = text + used;
-	while (line->name < end && *line->name == ' ')
-		line->name++;
-	line->name_length = (size_t)(end - line->name);
-	line->text = text;
-	line->length = (size_t)(end - text) + (*end == '\n');
-	return text + line->length;
-}
-
 /* A search by halves over the lines. */
-bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct kernel_line *line)
+bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct vmspace_line *line)
 {
 	const char *low = view->text, *high = view->text + view->length;
 
@@ -187,7 +166,7 @@ bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct
 		start = strtoul(at, &rest, 16);
 		end = *rest == '-' ? strtoul(rest + 1, NULL, 16) : 0;
 		if (addr >= start && addr < end)
-			return kernel_parse_line(at, line) != NULL;
+			return vmspace_parse_line(at, line) != NULL;
 		if (addr < start)
 			high = at;
 		else
@@ -198,7 +177,7 @@ bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct
 
 unsigned long kernel_stack_start(struct kernel_view *view, unsigned long start, unsigned long end)
 {
-	struct kernel_line line;
+	struct vmspace_line line;
 
 	if (!view->text_current && kernel_read_maps(view) != 0)
 		return start;
@@ -239,38 +218,6 @@ unsigned long kernel_status_number(const char *status, const char *key, int base
 			break;
 	}
 	return otherwise;
-}
-
-static unsigned long read_limit(pid_t pid, int resource, unsigned long *hard)
-{
-	struct rlimit limit;
-
-	if (prlimit(pid, (enum __rlimit_resource)resource, NULL, &limit) != 0)
-		limit.rlim_cur = limit.rlim_max = RLIM_INFINITY;
-	if (hard)
-		*hard = limit.rlim_max == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit.rlim_max;
-	return limit.rlim_cur == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit.rlim_cur;
-}
-
-void kernel_read_limits(pid_t pid, struct vmspace_config *config)
-{
-	char *status = kernel_read_file(pid, "status");
-	char *personality = kernel_read_file(pid, "personality");
-
-	if (status) {
-		unsigned long caps = kernel_status_number(status, "CapEff:", 16, 0);
-
-		config->lock_privileged = caps >> CAP_IPC_LOCK & 1;
-		config->admin = caps >> CAP_SYS_ADMIN & 1;
-	}
-	if (personality)
-		config->read_implies_exec = strtoul(personality, NULL, 16) & 0x0400000;
-	config->rlimit_as = read_limit(pid, RLIMIT_AS, NULL);
-	config->rlimit_data = read_limit(pid, RLIMIT_DATA, &config->rlimit_data_max);
-	config->rlimit_stack = read_limit(pid, RLIMIT_STACK, NULL);
-	config->rlimit_memlock = read_limit(pid, RLIMIT_MEMLOCK, NULL);
-	free(status);
-	free(personality);
 }
 
 size_t kernel_read_memory(pid_t tid, unsigned long addr, void *buf, size_t size)

@@ -3,7 +3,7 @@
 #ifndef VMSCOPE_KERNEL_H
 #define VMSCOPE_KERNEL_H
 
-#include <mapletree/vmspace.h>
+#include <mapletree/vmspace_proc.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,26 +42,8 @@ int kernel_read_maps(struct kernel_view *view);
  */
 bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned long end);
 
-/* One line of maps, taken apart; the strings point into the text. */
-struct kernel_line {
-	unsigned long start, end;
-	char perms[5];
-	uint64_t offset, inode;
-	unsigned int dev_major, dev_minor;
-	const char *name;		/* escaped, not NUL-terminated; name_length 0: none */
-	size_t name_length;
-	const char *text;		/* the whole line */
-	size_t length;			/* with its newline */
-};
-
-/*
- * Takes apart the line at @text. Returns the text after it, NULL if this is not a line of maps
- * (also: the end of the text).
- */
-const char *kernel_parse_line(const char *text, struct kernel_line *line);
-
 /* Finds the line of the area that holds @addr in view->text. */
-bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct kernel_line *line);
+bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct vmspace_line *line);
 
 /* Where the area that ends at @end begins; @start if there is none. Reads the maps if need be. */
 unsigned long kernel_stack_start(struct kernel_view *view, unsigned long start, unsigned long end);
@@ -72,9 +54,6 @@ char *kernel_read_file(pid_t tid, const char *name);
 /* The number in line @key ("VmLck:") of the text of /proc/PID/status, or @otherwise. */
 unsigned long kernel_status_number(const char *status, const char *key, int base,
 				   unsigned long otherwise);
-
-/* Sets the limits and privileges of @config to those of @pid. */
-void kernel_read_limits(pid_t pid, struct vmspace_config *config);
 
 /* Copies @size bytes at @addr of @tid's memory. Returns the bytes copied, 0 for none. */
 size_t kernel_read_memory(pid_t tid, unsigned long addr, void *buf, size_t size);

@@ -306,7 +306,7 @@ int mirror_take(struct session *session, const struct log_who *who, bool attach,
 		return -ENOMEM;
 	}
 	vmspace_config_init(&config);
-	kernel_read_limits(who->pid, &config);
+	vmspace_config_read(&config, who->pid);
 	config.host = host_of(mirror);
 	mirror->open_break = attach;
 	rc = kernel_open(&mirror->view, who->tid);
@@ -743,7 +743,7 @@ void mirror_limits(struct mirror *mirror, pid_t pid)
 	struct vmspace_config config = *vmspace_config(mirror->vm);
 	const struct vmspace_config before = config;
 
-	kernel_read_limits(pid, &config);
+	vmspace_config_read(&config, pid);
 	vmspace_configure(mirror->vm, &config);
 	if (memcmp(&before, &config, sizeof(config)) != 0)
 		logspace_limits(mirror->session, &who, mirror->vm);

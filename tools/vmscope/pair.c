@@ -91,7 +91,7 @@ static int make_space(struct pair *pair, struct json_object *record)
 
 	vmspace_config_init(&config);
 	set_callbacks(pair, &config.host);
-	kernel_read_limits(pair->puppet.pid, &config);
+	vmspace_config_read(&config, pair->puppet.pid);
 	config.mmap_bottom_up = pair->way.bottom_up;
 	rc = vmspace_create(&pair->space, &config);
 	return rc ? rc : takeover_read(pair->space, pair->puppet.pid, false, record);
@@ -138,7 +138,7 @@ static void identify(struct pair *p, struct vmspace_request *r)
 	bool is_map = r->op == VMSPACE_MMAP && (r->mmap.flags & MAP_ANONYMOUS) &&
 		      (r->mmap.flags & (MAP_SHARED | MAP_HUGETLB));
 	struct vma_backing *backing = is_map ? &r->mmap.backing : &r->shmat.backing;
-	struct kernel_line line;
+	struct vmspace_line line;
 	struct backing_file file;
 
 	if ((!is_map && r->op != VMSPACE_SHMAT) || p->kernel_result <= 0)

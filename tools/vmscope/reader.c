@@ -3,12 +3,12 @@
 #include "reader.h"
 
 #include <errno.h>
+#include <mapletree/vmspace_proc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fromlog.h"
 #include "fromstrace.h"
-#include "takeover.h"
 
 /* Of a log of ours, one line at a time is in memory; strace's output is there as a whole. */
 struct reader {
@@ -132,13 +132,13 @@ unsigned long reader_set_maps(struct reader *reader, const char *text)
 {
 	struct vmspace_area *areas;
 	unsigned long line = 0;
-	ssize_t count = takeover_parse(text, &areas, &line);
+	size_t count;
 
-	if (count < 0)
+	if (vmspace_parse_areas(text, &areas, &count, &line) != 0)
 		return line;
 	if (reader->fromstrace)
-		fromstrace_set_areas(reader->fromstrace, areas, (size_t)count);
-	takeover_free(areas, (size_t)count);
+		fromstrace_set_areas(reader->fromstrace, areas, count);
+	vmspace_free_areas(areas, count);
 	return 0;
 }
 

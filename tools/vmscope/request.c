@@ -11,7 +11,6 @@
 #include <sys/shm.h>
 #include <sys/uio.h>
 
-#include "smaps.h"
 
 #ifndef MAP_TYPE
 #define MAP_TYPE 0x0f
@@ -250,7 +249,22 @@ enum request_model request_build(struct request *req, const struct vmspace *spac
 	}
 }
 
-static bool find_new_area(struct kernel_view *maps, unsigned long addr, struct kernel_line *line)
+/* The flags of the area of @tid that holds @addr, 0 if there is none. */
+static vma_flags_t flags_at(pid_t tid, unsigned long addr)
+{
+	char *text = kernel_read_file(tid, "smaps");
+	const char *at = text;
+	struct vmspace_entry entry;
+	vma_flags_t flags = 0;
+
+	while (at && (at = vmspace_parse_entry(at, &entry)))
+		if (addr >= entry.line.start && addr < entry.line.end)
+			flags = entry.flags;
+	free(text);
+	return flags;
+}
+
+static bool find_new_area(struct kernel_view *maps, unsigned long addr, struct vmspace_line *line)
 {
 	maps->text_current = false;
 	return kernel_read_maps(maps) == 0 && kernel_find_line(maps, addr, line);
@@ -258,7 +272,7 @@ static bool find_new_area(struct kernel_view *maps, unsigned long addr, struct k
 
 /* A segment that our IPC namespace does not know: its size and name are where it was attached. */
 static bool finish_shmat(struct request *req, const struct call *call,
-			 const struct kernel_line *line)
+			 const struct vmspace_line *line)
 {
 	backing_of_line(&req->file, line);
 	req->vm.op = VMSPACE_SHMAT;
@@ -272,7 +286,7 @@ static bool finish_shmat(struct request *req, const struct call *call,
 }
 
 /* The ring of an asynchronous I/O context: a shared mapping, whose size the kernel chooses. */
-static bool finish_io_setup(struct request *req, const struct kernel_line *line)
+static bool finish_io_setup(struct request *req, const struct vmspace_line *line)
 {
 	backing_of_line(&req->file, line);
 	req->vm.op = VMSPACE_MMAP;
@@ -289,7 +303,7 @@ static bool finish_io_setup(struct request *req, const struct kernel_line *line)
 static bool finish_late(struct request *req, pid_t tid, const struct call *call,
 			struct kernel_view *maps)
 {
-	struct kernel_line line;
+	struct vmspace_line line;
 	unsigned long addr = (unsigned long)call->result;
 
 	if (call->result < 0)
@@ -307,7 +321,7 @@ static bool finish_late(struct request *req, pid_t tid, const struct call *call,
 bool request_finish(struct request *req, enum request_model model, pid_t tid,
 		    const struct call *call, struct kernel_view *maps)
 {
-	struct kernel_line line;
+	struct vmspace_line line;
 
 	if (model == REQUEST_LATE)
 		return finish_late(req, tid, call, maps);
@@ -320,7 +334,7 @@ bool request_finish(struct request *req, enum request_model model, pid_t tid,
 		return true;
 	if (req->vm.op == VMSPACE_MMAP && req->file.is_device)
 		req->vm.mmap.driver_flags =
-			smaps_flags(tid, (unsigned long)call->result) & DRIVER_FLAGS;
+			flags_at(tid, (unsigned long)call->result) & DRIVER_FLAGS;
 	/* The device that System V segments live on is the kernel's own. */
 	if (req->vm.op == VMSPACE_SHMAT &&
 	    find_new_area(maps, (unsigned long)call->result, &line)) {

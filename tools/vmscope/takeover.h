@@ -16,12 +16,4 @@
  */
 int takeover_read(struct vmspace *space, pid_t tid, bool attach, struct json_object *record);
 
-/*
- * Reads the text of /proc/PID/smaps, or of /proc/PID/maps, which does not tell all: then flags follow
- * from the permissions, and no area has anonymous pages. Returns the number of areas in *@areas, which
- * takeover_free() frees, or -ENOMEM; -EINVAL: line *@line is of neither.
- */
-ssize_t takeover_parse(const char *text, struct vmspace_area **areas, unsigned long *line);
-void takeover_free(struct vmspace_area *areas, size_t count);
-
 #endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* load.c - a space made of a live process, and the two compared. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "proc.h"
+#include "space.h"
+
+#define BIT_SYS_RAWIO 17     /* capabilities: see capabilities(7) */
+#define BIT_IPC_LOCK 14
+#define BIT_SYS_ADMIN 21
+#define READ_IMPLIES_EXEC_BIT 0x0400000UL /* personality(2) */
+
+static unsigned long read_limit(pid_t pid, int resource, unsigned long *hard)
+{
+	struct rlimit limit;
+
+	if (prlimit(pid, (enum __rlimit_resource)resource, NULL, &limit))
+		limit.rlim_cur = limit.rlim_max = RLIM_INFINITY;
+	if (hard)
+		*hard = limit.rlim_max == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit.rlim_max;
+	return limit.rlim_cur == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit.rlim_cur;
+}
+
+void vmspace_config_read(struct vmspace_config *config, pid_t pid)
+{
+	int err;
+	char *status = proc_read(pid, "status", &err);
+	char *personality = proc_read(pid, "personality", &err);
+	unsigned long caps = status ? proc_number(status, "CapEff:", 16, 0) : 0;
+	unsigned long persona = personality ? strtoul(personality, NULL, 16) : 0;
+
+	config->lock_privileged = caps >> BIT_IPC_LOCK & 1;
+	config->low_privileged = caps >> BIT_SYS_RAWIO & 1;
+	config->admin = caps >> BIT_SYS_ADMIN & 1;
+	config->read_implies_exec = persona & READ_IMPLIES_EXEC_BIT;
+	config->rlimit_as = read_limit(pid, RLIMIT_AS, NULL);
+	config->rlimit_data = read_limit(pid, RLIMIT_DATA, &config->rlimit_data_max);
+	config->rlimit_stack = read_limit(pid, RLIMIT_STACK, NULL);
+	config->rlimit_memlock = read_limit(pid, RLIMIT_MEMLOCK, NULL);
+	free(status);
+	free(personality);
+}
+
+/* The fields of /proc/PID/stat by their numbers in proc_pid_stat(5). */
+enum { STAT_PPID = 4, STAT_START_CODE = 26, STAT_END_CODE, STAT_START_STACK,
+       STAT_START_DATA = 45, STAT_END_DATA, STAT_START_BRK, STAT_FIELDS = 53 };
+
+/* Field 2, a name, may hold anything. */
+static int read_stat(pid_t pid, unsigned long fields[STAT_FIELDS])
+{
+	int err;
+	char *text = proc_read(pid, "stat", &err);
+	char *at = text ? strrchr(text, ')') : NULL;
+
+	memset(fields, 0, STAT_FIELDS * sizeof(fields[0]));
+	if (!at) {
+		free(text);
+		return text ? -EINVAL : err;
+	}
+	at += 2; /* over the name, to field 3: the state, a letter */
+	for (int i = 4; i < STAT_FIELDS && (at = strchr(at, ' ')); i++)
+		fields[i] = strtoul(at, &at, 10);
+	free(text);
+	return 0;
+}
+
+/* Stacks begin at random places: a parent with the same one was copied, and no exec came since. */
+static bool is_fork_copy(const unsigned long fields[STAT_FIELDS])
+{
+	unsigned long parent[STAT_FIELDS];
+
+	return fields[STAT_PPID] > 1 && fields[STAT_START_STACK] &&
+	       !read_stat((pid_t)fields[STAT_PPID], parent) &&
+	       parent[STAT_START_STACK] == fields[STAT_START_STACK];
+}
+
+/* Where the area named [heap] ends; 0: there is none. */
+static unsigned long heap_end(const struct vmspace_area *areas, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (areas[i].backing.name && !strcmp(areas[i].backing.name, "[heap]"))
+			return areas[i].end;
+	return 0;
+}
+
+static int read_areas(pid_t pid, struct vmspace_area **areas, size_t *count)
+{
+	int err;
+	char *text = proc_read(pid, "smaps", &err);
+
+	if (!text)
+		return err;
+	/* Of kernel threads, and of processes that have ended, the file is empty. */
+	err = *text ? vmspace_parse_areas(text, areas, count, NULL) : -ESRCH;
+	free(text);
+	return err;
+}
+
+int vmspace_read_process(pid_t pid, bool attach, struct vmspace_area **areas, size_t *count,
+			 struct vmspace_image *image)
+{
+	unsigned long fields[STAT_FIELDS], end;
+	int err = read_stat(pid, fields);
+
+	*areas = NULL;
+	*count = 0;
+	if (!err)
+		err = read_areas(pid, areas, count);
+	if (err)
+		return err;
+	if (attach && is_fork_copy(fields))
+		for (size_t i = 0; i < *count; i++)
+			(*areas)[i].fork_child = true;
+	end = heap_end(*areas, *count);
+	*image = (struct vmspace_image){
+		.start_code = fields[STAT_START_CODE], .end_code = fields[STAT_END_CODE],
+		.start_data = fields[STAT_START_DATA], .end_data = fields[STAT_END_DATA],
+		.start_brk = fields[STAT_START_BRK], .brk = end ? end : fields[STAT_START_BRK],
+		.start_stack = fields[STAT_START_STACK],
+	};
+	return 0;
+}
+
+int vmspace_load(struct vmspace **out, pid_t pid)
+{
+	struct vmspace_config config;
+	struct vmspace_area *areas;
+	struct vmspace_image image;
+	size_t count;
+	int err;
+
+	*out = NULL;
+	err = vmspace_read_process(pid, true, &areas, &count, &image);
+	if (err)
+		return err;
+	vmspace_config_init(&config);
+	vmspace_config_read(&config, pid);
+	err = vmspace_create(out, &config);
+	if (!err)
+		err = vmspace_exec(*out, areas, count, &image);
+	vmspace_free_areas(areas, count);
+	if (err) {
+		vmspace_destroy(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
+/* ---- comparing ---- */
+
+#define SAY(d, ...) ((void)snprintf((d)->text, sizeof((d)->text), __VA_ARGS__))
+
+/* The line of ours at *at that comes next, against that one of the kernel's. */
+struct lines {
+	const char *at;              /* in the kernel's text */
+	struct vmspace_difference *difference;
+};
+
+static void line_differs(struct lines *lines, const char *ours, size_t length)
+{
+	int theirs = (int)strcspn(lines->at, "\n");
+	unsigned long a = theirs ? strtoul(lines->at, NULL, 16) : ~0UL;
+	unsigned long b = length ? strtoul(ours, NULL, 16) : ~0UL;
+
+	lines->difference->what = VMSPACE_VERIFY_MAPS;
+	lines->difference->addr = a < b ? a : b;
+	SAY(lines->difference, "maps: the process has \"%.*s\", the space \"%.*s\"",
+	    theirs > 280 ? 280 : theirs, lines->at,
+	    length > 280 ? 280 : (int)length - (length > 0), ours);
+}
+
+static int compare_line(void *ctx, const char *line, size_t length)
+{
+	struct lines *lines = ctx;
+
+	if (!strncmp(lines->at, line, length)) {
+		lines->at += length;
+		return 0;
+	}
+	line_differs(lines, line, length);
+	return 1;
+}
+
+static int verify_maps(const struct vmspace *space, pid_t pid, struct vmspace_difference *d)
+{
+	int err;
+	char *text = proc_read(pid, "maps", &err);
+	struct lines lines = { .at = text, .difference = d };
+
+	if (!text)
+		return err;
+	err = vmspace_show_lines(space, compare_line, &lines);
+	if (!err && *lines.at) {
+		line_differs(&lines, "", 0);
+		err = 1;
+	}
+	free(text);
+	return err;
+}
+
+static bool flags_equal(const struct vmspace *space, const struct vmspace_entry *entry,
+			struct vmspace_difference *d)
+{
+	struct vma_info info;
+	char ours[256], theirs[256];
+
+	/* What is not there differs in maps; vsyscall lies outside of the address space. */
+	if (!vmspace_lookup(space, entry->line.start, &info) ||
+	    !((info.flags ^ entry->flags) & ~VMA_SOFTDIRTY))
+		return true;
+	vma_flags_text(info.flags, ours, sizeof(ours));
+	vma_flags_text(entry->flags, theirs, sizeof(theirs));
+	d->what = VMSPACE_VERIFY_FLAGS;
+	d->addr = entry->line.start;
+	SAY(d, "VmFlags of %lx-%lx: the process has \"%s\", the space \"%s\"", entry->line.start,
+	    entry->line.end, theirs, ours);
+	return false;
+}
+
+static int verify_flags(const struct vmspace *space, pid_t pid, struct vmspace_difference *d)
+{
+	int err;
+	char *text = proc_read(pid, "smaps", &err);
+	const char *at = text;
+	struct vmspace_entry entry;
+
+	if (!text)
+		return err;
+	while (!err && (at = vmspace_parse_entry(at, &entry)))
+		err = !flags_equal(space, &entry, d);
+	free(text);
+	return err;
+}
+
+static int verify_counters(const struct vmspace *space, pid_t pid, struct vmspace_difference *d)
+{
+	struct vmspace_stats s;
+	int err;
+	char *text = proc_read(pid, "status", &err);
+
+	if (!text)
+		return err;
+	vmspace_stats(space, &s);
+	const struct { const char *key; unsigned long pages; } counters[] = {
+		{ "VmSize:", s.total_vm }, { "VmLck:", s.locked_vm }, { "VmPin:", s.pinned_vm },
+		{ "VmData:", s.data_vm }, { "VmStk:", s.stack_vm }, { "VmExe:", s.text_vm },
+		{ "VmLib:", s.lib_vm },
+	};
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]) && !err; i++) {
+		unsigned long ours = counters[i].pages << (space->page_shift - 10);
+		unsigned long theirs = proc_number(text, counters[i].key, 10, ours);
+
+		if (theirs == ours)
+			continue;
+		d->what = VMSPACE_VERIFY_COUNTERS;
+		SAY(d, "%s the process has %lu kB, the space %lu kB", counters[i].key, theirs,
+		    ours);
+		err = 1;
+	}
+	free(text);
+	return err;
+}
+
+int vmspace_verify(const struct vmspace *space, pid_t pid, unsigned int what,
+		   struct vmspace_difference *difference)
+{
+	struct vmspace_difference unused, *d = difference ? difference : &unused;
+	int result = 0;
+
+	*d = (struct vmspace_difference){ .what = 0 };
+	if (what & VMSPACE_VERIFY_MAPS)
+		result = verify_maps(space, pid, d);
+	if (!result && (what & VMSPACE_VERIFY_FLAGS))
+		result = verify_flags(space, pid, d);
+	if (!result && (what & VMSPACE_VERIFY_COUNTERS))
+		result = verify_counters(space, pid, d);
+	return result;
+}
