@@ -66,6 +66,11 @@ wait $pid 2>/dev/null
 for i in $(seq 100); do pgrep -f '^sleep 7654.322' >/dev/null || break; sleep 0.05; done
 pgrep -f '^sleep 7654.322' >/dev/null && fail "a killed vmscope left the program running"
 
+# A limit on open files that is too low for vmscope is not too low for the program, and is its own.
+expect 0 "few open files" bash -c 'ulimit -Sn 64; exec "$@"' few $t -q -- \
+	bash -c 'ulimit -Sn; for i in $(seq 60); do sleep 2 & done; wait'
+[ "$(cat "$work/out")" = 64 ] || fail "the limit of open files: $(cat "$work/out")"
+
 # Open files, environment, arguments and ignored signals reach the program as they are.
 expect 0 "environment" env -i A=b "$vmscope" trace -q -- /usr/bin/env
 [ "$(cat "$work/out")" = "A=b" ] || fail "the environment: $(cat "$work/out")"

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -80,14 +81,15 @@ static void follow(struct tracer *tracer)
 		int status;
 		pid_t tid = waitpid(-1, &status, __WALL);
 
-		if (tid < 0 && errno == EINTR)
-			passage_relieve(tracer);
-		else if (tid < 0)
+		if (tid < 0 && errno != EINTR)
 			break; /* ECHILD */
-		else if (WIFSTOPPED(status))
+		if (tid > 0 && WIFSTOPPED(status))
 			on_stop(tracer, tid, status);
-		else
+		else if (tid > 0)
 			end(tracer, tid, status);
+		/* Also if others keep waitpid() from ever being interrupted. */
+		if (interrupt_ticked())
+			passage_relieve(tracer);
 		if (progress)
 			summary_progress(tracer->session);
 	}
@@ -225,6 +227,20 @@ static void detach_all(struct tracer *tracer)
 	}
 }
 
+/*
+ * Every space takes two descriptors here, and one for each file that it maps; what the program may
+ * have open stays as it is: it has been started before.
+ */
+static void raise_open_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 static int start(struct tracer *tracer)
 {
 	const struct options *options = tracer->session->options;
@@ -351,6 +367,7 @@ int event_run(struct session *session, struct event_result *result)
 
 	*result = (struct event_result){ .ended = false };
 	rc = tracer.attached ? attach(&tracer) : start(&tracer);
+	raise_open_files();
 	if (rc == 0)
 		follow(&tracer);
 	interrupt_tick(false);

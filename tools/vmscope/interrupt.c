@@ -7,6 +7,7 @@
 #include <sys/time.h>
 
 static volatile sig_atomic_t asked;	/* the signal that asked to let go */
+static volatile sig_atomic_t ticked;
 static volatile pid_t target;
 static bool forward;
 static bool ticking;
@@ -37,6 +38,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 static void wake(int signal)
 {
 	(void)signal;
+	ticked = 1;
 }
 
 static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGPIPE };
@@ -99,4 +101,12 @@ void interrupt_tick(bool on)
 	start_ticking(on ? 100000 : 0);
 	if (!on && asked) /* which wants the ticks, too, and may have come just now */
 		start_ticking(100000);
+}
+
+bool interrupt_ticked(void)
+{
+	bool has = ticked;
+
+	ticked = 0;
+	return has;
 }

@@ -28,4 +28,7 @@ int interrupt_signal(void);
 /* Interrupts waitpid() every 100 ms, or not any more. */
 void interrupt_tick(bool on);
 
+/* Whether there has been a tick since this was asked last. */
+bool interrupt_ticked(void);
+
 #endif

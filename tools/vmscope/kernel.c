@@ -220,6 +220,22 @@ unsigned long kernel_status_number(const char *status, const char *key, int base
 	return otherwise;
 }
 
+const char *kernel_reason(int error)
+{
+	return error == EMFILE ? "Too many open files (ulimit -Hn allows vmscope no more)" :
+				 strerror(error);
+}
+
+bool kernel_is_asleep(pid_t tid)
+{
+	char *text = kernel_read_file(tid, "stat");
+	const char *name_end = text ? strrchr(text, ')') : NULL;
+	bool asleep = name_end && (strncmp(name_end, ") S", 3) == 0 || strncmp(name_end, ") D", 3) == 0);
+
+	free(text);
+	return asleep;
+}
+
 size_t kernel_read_memory(pid_t tid, unsigned long addr, void *buf, size_t size)
 {
 	struct iovec here = { buf, size };

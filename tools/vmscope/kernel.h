@@ -55,6 +55,12 @@ char *kernel_read_file(pid_t tid, const char *name);
 unsigned long kernel_status_number(const char *status, const char *key, int base,
 				   unsigned long otherwise);
 
+/* Words for @error, a positive errno of an open() here, and what helps. */
+const char *kernel_reason(int error);
+
+/* Whether thread @tid sleeps in the kernel: does not run, is not ready to, and is not stopped. */
+bool kernel_is_asleep(pid_t tid);
+
 /* Copies @size bytes at @addr of @tid's memory. Returns the bytes copied, 0 for none. */
 size_t kernel_read_memory(pid_t tid, unsigned long addr, void *buf, size_t size);
 

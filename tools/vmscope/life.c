@@ -136,11 +136,11 @@ void life_take(struct tracer *tracer, struct task *task, bool attach)
 		session_fail(session, "out of memory");
 	} else if (rc != 0 && task->tgid == tracer->root) {
 		session_fail(session, "cannot follow process %d: its maps cannot be read: %s",
-			     (int)task->tgid, strerror(-rc));
+			     (int)task->tgid, kernel_reason(-rc));
 	} else if (rc != 0 && !kernel_is_gone(rc)) {
 		session->totals.unfollowed++;
 		session_say("process %d is not followed: its maps cannot be read: %s",
-			    (int)task->tgid, strerror(-rc));
+			    (int)task->tgid, kernel_reason(-rc));
 	}
 }
 

@@ -255,7 +255,7 @@ static void compare(struct mirror *mirror, const struct log_who *who, const stru
 		else if (kernel_is_gone(mirror->check.error))
 			mirror->silent = true; /* killed meanwhile: there are no areas to compare with */
 		else
-			mirror_give_up(mirror, strerror(-mirror->check.error));
+			mirror_give_up(mirror, kernel_reason(-mirror->check.error));
 		return;
 	case CHECK_BROKEN:
 	case CHECK_FLAGS:
@@ -653,7 +653,7 @@ struct mirror *mirror_fork(struct mirror *mirror, const struct log_who *parent,
 	}
 	if (rc != 0) {
 		session_say("process %d is not followed: %s", (int)child->pid,
-			    strerror(-rc));
+			    kernel_reason(-rc));
 		session->totals.unfollowed++;
 		mirror_free(copy);
 		return NULL;

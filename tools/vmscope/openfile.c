@@ -13,10 +13,16 @@
 #define PIDFD_THREAD O_EXCL
 #endif
 
+/* Ours, on an open file; one for all spaces that have it through fork. */
+struct descriptor {
+	int fd;
+	unsigned int refs;
+};
+
 struct openfile {
 	struct openfile *next;
 	uint64_t id;
-	int fd;				/* ours, on the same open file */
+	struct descriptor *descriptor;
 	unsigned int dev_major, dev_minor;
 	uint64_t inode;
 	bool used;			/* while pruning */
@@ -29,7 +35,7 @@ static bool is_same(const struct openfile *file, pid_t tid, int fd,
 {
 	return file->inode == backing->inode && file->dev_major == backing->dev_major &&
 	       file->dev_minor == backing->dev_minor &&
-	       syscall(SYS_kcmp, getpid(), tid, KCMP_FILE, file->fd, fd) == 0;
+	       syscall(SYS_kcmp, getpid(), tid, KCMP_FILE, file->descriptor->fd, fd) == 0;
 }
 
 /* A descriptor of our own on the open file @fd of the process of @tid; -1 if there is no way. */
@@ -48,30 +54,62 @@ static int take_descriptor(pid_t pid, pid_t tid, int fd)
 	return own;
 }
 
-static struct openfile *add(struct openfiles *files, int fd)
+/* Has one reference, the caller's. NULL: no memory, and @fd is closed. */
+static struct descriptor *new_descriptor(int fd)
 {
-	struct openfile *file = fd >= 0 ? calloc(1, sizeof(*file)) : NULL;
+	struct descriptor *descriptor = malloc(sizeof(*descriptor));
 
-	if (!file) {
-		if (fd >= 0)
-			close(fd);
+	if (descriptor)
+		*descriptor = (struct descriptor){ .fd = fd, .refs = 1 };
+	else
+		close(fd);
+	return descriptor;
+}
+
+static void put_descriptor(struct descriptor *descriptor)
+{
+	if (--descriptor->refs > 0)
+		return;
+	close(descriptor->fd);
+	free(descriptor);
+}
+
+/* NULL: no memory. */
+static struct openfile *add(struct openfiles *files, struct descriptor *descriptor)
+{
+	struct openfile *file = calloc(1, sizeof(*file));
+
+	if (!file)
 		return NULL;
-	}
-	file->fd = fd;
+	file->descriptor = descriptor;
+	descriptor->refs++;
 	file->next = files->first;
 	files->first = file;
 	return file;
 }
 
+static void drop(struct openfile *file)
+{
+	put_descriptor(file->descriptor);
+	free(file);
+}
+
 uint64_t openfile_id(struct openfiles *files, pid_t pid, pid_t tid, int fd,
 		     const struct vma_backing *backing)
 {
+	struct descriptor *descriptor;
 	struct openfile *file;
+	int own;
 
 	for (file = files->first; file; file = file->next)
 		if (is_same(file, tid, fd, backing))
 			return file->id;
-	file = add(files, take_descriptor(pid, tid, fd));
+	own = take_descriptor(pid, tid, fd);
+	descriptor = own >= 0 ? new_descriptor(own) : NULL;
+	if (!descriptor)
+		return 0;
+	file = add(files, descriptor);
+	put_descriptor(descriptor);
 	if (!file)
 		return 0;
 	file->id = ++last_id;
@@ -108,15 +146,14 @@ void openfile_prune(struct openfiles *files, const struct vmspace *space)
 			continue;
 		}
 		*link = file->next;
-		close(file->fd);
-		free(file);
+		drop(file);
 	}
 }
 
 void openfile_copy(struct openfiles *child, const struct openfiles *parent)
 {
 	for (const struct openfile *from = parent->first; from; from = from->next) {
-		struct openfile *file = add(child, fcntl(from->fd, F_DUPFD_CLOEXEC, 3));
+		struct openfile *file = add(child, from->descriptor);
 
 		if (!file)
 			continue;
@@ -133,7 +170,6 @@ void openfile_clear(struct openfiles *files)
 		struct openfile *file = files->first;
 
 		files->first = file->next;
-		close(file->fd);
-		free(file);
+		drop(file);
 	}
 }

@@ -17,8 +17,8 @@
 #include "interrupt.h"
 #include "mirror.h"
 
-/* How long a call may hold up others of its address space before they are let in beside it. */
-enum { PATIENCE_MS = 500 };
+/* For so many ticks a call may sleep before others of its address space are let in beside it. */
+enum { PATIENCE = 5 };
 
 static bool is_memory_call(const struct call *call)
 {
@@ -140,15 +140,15 @@ void passage_leave(struct tracer *tracer, struct task *task, bool completed, int
 
 void passage_relieve(struct tracer *tracer)
 {
-	struct timespec now;
 	bool waiting = false;
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	for (struct space *space = tracer->tasks.spaces; space; space = space->next) {
-		long held_ms = (now.tv_sec - space->owned_since.tv_sec) * 1000 +
-			       (now.tv_nsec - space->owned_since.tv_nsec) / 1000000;
-
-		if (space->waiting && space->owner && held_ms >= PATIENCE_MS) {
+		/* One that only waits for a processor will be done: the order stays known. */
+		if (space->waiting && space->owner && kernel_is_asleep(space->owner->tid))
+			space->asleep++;
+		else
+			space->asleep = 0;
+		if (space->asleep >= PATIENCE) {
 			tracer->session->totals.overlaps++;
 			space_release(space);
 			passage_admit(tracer, space);

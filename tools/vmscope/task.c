@@ -172,7 +172,7 @@ static void own(struct space *space, struct task *task)
 {
 	space->owner = task;
 	task->state = TASK_IN_CALL;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &space->owned_since);
+	space->asleep = 0;
 }
 
 bool space_enter(struct space *space, struct task *task)

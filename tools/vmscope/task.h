@@ -11,7 +11,6 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
-#include <time.h>
 
 #include "call.h"
 
@@ -31,7 +30,7 @@ struct space {
 	unsigned int tasks;		/* tasks whose ->space is this */
 	unsigned int live;		/* of these, those not past their exit stop; live <= tasks */
 	struct task *owner;		/* in state TASK_IN_CALL, or NULL */
-	struct timespec owned_since;
+	unsigned int asleep;		/* ticks in a row at which the owner was seen asleep */
 	struct task *waiting, *waiting_last;	/* first come, first served; all TASK_WAITING */
 	struct mirror *mirror;		/* NULL: not followed */
 };
