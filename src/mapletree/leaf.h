@@ -4,7 +4,8 @@
  *
  * The leaf is reached by the tree's way, and the write needs no other node but, in trees that
  * track gaps, the parents for their gaps. Mostly the leaf is changed where it is, which takes no
- * memory and cannot fail; else a changed copy takes its place.
+ * memory and cannot fail; else a changed copy takes its place. Where a leaf is divided, or joined
+ * with one beside it, leaf_group.h goes on.
  */
 #ifndef MT_LEAF_H
 #define MT_LEAF_H
@@ -28,23 +29,53 @@ static inline unsigned long last_of(const struct mt_node *leaf, unsigned int off
 	return pivot < max ? pivot : max;
 }
 
-/* Whether the range at @index, beside the leaf of the way, is a gap. */
-static __attribute__((noinline)) bool gap_beside(struct maple_tree *mt, unsigned long index)
+/* What lies beside the way's leaf: an entry, a gap in a leaf of the same parent, or of another one. */
+enum beside { BESIDE_ENTRY, BESIDE_GAP, BESIDE_FAR_GAP };
+
+/* What lies beside the way's leaf, which is not the first (last) one of the tree. */
+static enum beside look_beside(struct maple_tree *mt, enum sibling_side side)
 {
 	const struct mt_way *way = &mt->ma_way;
-	struct mt_node *parent = step_node(way->step[1]);
-	unsigned int at = step_offset(way->step[1]);
-	bool right = index > way->max;
 	enum node_kind kind = inner_kind(mt);
-	struct mt_node *beside;
+	bool right = side == SIBLING_RIGHT;
+	unsigned int level = 1, at, down;
+	struct mt_node *node;
 
-	if (right ? at == node_end(parent, kind) : at == 0)
-		return path_gap_at(mt, index);
-	beside = enode_node(slot_child(parent, kind, right ? at + 1 : at - 1));
-	return !beside->wide.slot[right ? 0 : node_end(beside, KIND_LEAF)];
+	for (;; level++) {
+		if (level == WAY_LEVELS)
+			return path_gap_at(mt, right ? way->max + 1 : way->min - 1) ?
+				       BESIDE_FAR_GAP : BESIDE_ENTRY;
+		node = step_node(way->step[level]);
+		at = step_offset(way->step[level]);
+		if (right ? at < node_end(node, kind) : at > 0)
+			break;
+	}
+	at = right ? at + 1 : at - 1;
+	for (down = level;; at = right ? 0 : node_end(node, kind)) {
+		node = enode_node(slot_child(node, kind, at));
+		if (!--down)
+			break;
+	}
+	if (node->wide.slot[right ? 0 : node_end(node, KIND_LEAF)])
+		return BESIDE_ENTRY;
+	return level == 1 ? BESIDE_GAP : BESIDE_FAR_GAP;
 }
 
-/* Widens the store of NULL by the gaps at its ends. False: one of them lies in another leaf. */
+/* Notes that the gap goes on in the leaf at that side. False: it cannot be said so. */
+static __attribute__((noinline)) bool join_beside(struct mt_leaf_plan *p, struct maple_tree *mt,
+						  enum sibling_side side)
+{
+	enum beside beside = look_beside(mt, side);
+
+	if (beside == BESIDE_ENTRY)
+		return true;
+	if (beside == BESIDE_FAR_GAP || p->seam != SIBLING_NONE)
+		return false;
+	p->seam = side;
+	return true;
+}
+
+/* Widens the store of NULL by the gaps at its ends. False: they lie too far away. */
 static ALWAYS_INLINE bool join_gaps(struct mt_leaf_plan *p, struct maple_tree *mt)
 {
 	const struct mt_way *way = &mt->ma_way;
@@ -57,7 +88,7 @@ static ALWAYS_INLINE bool join_gaps(struct mt_leaf_plan *p, struct maple_tree *m
 			p->low--;
 			p->first = slot_first(p->leaf, p->low, way->min);
 			p->below = p->first - 1;
-		} else if (!p->low && p->first && gap_beside(mt, p->below)) {
+		} else if (!p->low && p->first && !join_beside(p, mt, SIBLING_LEFT)) {
 			return false;
 		}
 	}
@@ -68,7 +99,7 @@ static ALWAYS_INLINE bool join_gaps(struct mt_leaf_plan *p, struct maple_tree *m
 			p->high++;
 			p->last = p->top = last_of(p->leaf, p->high, way->max);
 		} else if (p->high == p->end && p->top != ULONG_MAX &&
-			   gap_beside(mt, p->top + 1)) {
+			   !join_beside(p, mt, SIBLING_RIGHT)) {
 			return false;
 		}
 	}
@@ -95,20 +126,10 @@ static ALWAYS_INLINE bool plan_beside_readers(struct mt_leaf_plan *p)
 	return slots == 2 && (p->entry == slot[0] || (p->entry == slot[1] && p->low));
 }
 
-/* Whether the parent can take a second leaf in place. */
-static inline bool can_split(struct maple_tree *mt)
-{
-	const struct mt_way *way = &mt->ma_way;
-	enum node_kind kind = inner_kind(mt);
-
-	return !mt_in_rcu(mt) && way->height > 1 &&
-	       node_end(step_node(way->step[1]), kind) + 1 < kind_slots(kind);
-}
-
 /*
  * leaf_plan - plan the store of @entry over [@first, @last] in the leaf of the tree's way, which
- * led to @step. More than the leaf changes if the leaf would rather be joined with another one,
- * or not be there at all, too. Changes nothing but *@p.
+ * led to @step. Leaves beside it take part if it is too full, or so empty that it fits into one
+ * of them. Changes nothing but *@p.
  */
 static ALWAYS_INLINE enum leaf_verdict leaf_plan(struct mt_leaf_plan *p, struct maple_tree *mt,
 						 unsigned long first, unsigned long last,
@@ -118,6 +139,7 @@ static ALWAYS_INLINE enum leaf_verdict leaf_plan(struct mt_leaf_plan *p, struct 
 	unsigned int low = step_offset(step), high = low;
 
 	p->leaf = step_node(step);
+	p->seam = SIBLING_NONE;
 	p->entry = entry;
 	p->first = first;
 	p->last = last;
@@ -140,6 +162,8 @@ static ALWAYS_INLINE enum leaf_verdict leaf_plan(struct mt_leaf_plan *p, struct 
 	p->new_end = p->end + p->left + p->right - (p->high - p->low);
 	if (way->height == 1 && p->new_end < 2)
 		return LEAF_NOT_ALONE;
+	if (p->seam != SIBLING_NONE)
+		return LEAF_GROUP;
 	if (p->new_end == p->end) {
 		void **slot = &p->leaf->wide.slot[p->low];
 
@@ -151,9 +175,9 @@ static ALWAYS_INLINE enum leaf_verdict leaf_plan(struct mt_leaf_plan *p, struct 
 		return p->publish != PUBLISH_SPLICE || !mt_in_rcu(mt) ? LEAF_IN_PLACE : LEAF_COPY;
 	}
 	if (p->new_end >= WIDE_SLOTS)
-		return can_split(mt) ? LEAF_SPLIT : LEAF_NOT_ALONE;
-	if ((p->new_end < p->end && p->new_end + 1 < kind_min_slots(KIND_LEAF) && way->height > 1))
-		return LEAF_NOT_ALONE;
+		return way->height > 1 ? LEAF_GROUP : LEAF_NOT_ALONE;
+	if (p->new_end < p->end && p->new_end + 1 < kind_min_slots(KIND_LEAF) && way->height > 1)
+		return LEAF_GROUP;
 	p->publish = PUBLISH_SPLICE;
 	return !mt_in_rcu(mt) || plan_beside_readers(p) ? LEAF_IN_PLACE : LEAF_COPY;
 }
@@ -213,14 +237,13 @@ static inline void set_parent_gap(const struct mt_way *way, unsigned int level, 
 	gap_set(step_node(step), step_offset(step), gap);
 }
 
-/* The gap of the leaf in its parent went from @was to @now: those above, as far as they change. */
-static __attribute__((noinline)) void raise_gaps(struct maple_tree *mt, unsigned long was,
-						 unsigned long now)
+/* A gap in the way's node at @level went from @was to @now: those above, as far as they change. */
+static __attribute__((noinline)) void raise_gaps(struct maple_tree *mt, unsigned int level,
+						 unsigned long was, unsigned long now)
 {
 	const struct mt_way *way = &mt->ma_way;
-	unsigned int level;
 
-	for (level = 1; level + 1 < way->height; level++) {
+	for (; level + 1 < way->height; level++) {
 		struct mt_node *node = step_node(way->step[level]);
 		unsigned long above;
 
@@ -261,7 +284,7 @@ static ALWAYS_INLINE void update_gaps(struct maple_tree *mt, struct mt_node *lea
 		return;
 	set_parent_gap(way, 0, now);
 	if (way->height > 2)
-		raise_gaps(mt, was, now);
+		raise_gaps(mt, 1, was, now);
 }
 
 /* ---- the write ------------------------------------------------------------------------- */
@@ -309,104 +332,6 @@ static inline void leaf_copy(struct maple_tree *mt, const struct mt_leaf_plan *p
 	way->step[0] = way_step(fresh, plan_at(p));
 	if (tree_tracks_gaps(mt))
 		update_gaps(mt, fresh, m);
-}
-
-/* What a leaf that is divided holds, before it is. The last pivot is not set. */
-struct contents {
-	unsigned long pivot[WIDE_SLOTS + 2];
-	void *slot[WIDE_SLOTS + 2];
-};
-
-static inline void gather(struct contents *all, const struct mt_leaf_plan *p)
-{
-	unsigned int at = plan_at(p), tail = p->high + 1 - p->right;
-	unsigned int moved = p->end + 1 - tail;
-
-	memcpy(all->slot, p->leaf->wide.slot, at * sizeof(void *));
-	memcpy(all->pivot, p->leaf->pivot, at * sizeof(long));
-	if (p->left)
-		all->pivot[p->low] = p->first - 1;
-	all->slot[at] = p->entry;
-	all->pivot[at] = p->last;
-	if (!moved)
-		return;
-	memcpy(&all->slot[at + 1], &p->leaf->wide.slot[tail], moved * sizeof(void *));
-	memcpy(&all->pivot[at + 1], &p->leaf->pivot[tail], (moved - 1) * sizeof(long));
-}
-
-/* Fills a leaf with slots @from .. @from + @count - 1. */
-static inline void spread(struct mt_node *leaf, const struct contents *all, unsigned int from,
-			  unsigned int count)
-{
-	memset(leaf->pivot, 0xff, sizeof(leaf->wide.pivot));
-	memset(leaf->wide.slot, 0, sizeof(leaf->wide.slot));
-	memcpy(leaf->pivot, &all->pivot[from], (count - 1) * sizeof(long));
-	memcpy(leaf->wide.slot, &all->slot[from], count * sizeof(void *));
-	node_set_end(leaf, KIND_LEAF, count - 1);
-}
-
-/* Puts @fresh, which covers (@last, ..], behind the way's leaf into the parent. */
-static inline void insert_behind(struct maple_tree *mt, struct mt_node *fresh, unsigned long last)
-{
-	unsigned long step = mt->ma_way.step[1];
-	enum node_kind kind = inner_kind(mt);
-	struct mt_node *parent = step_node(step);
-	unsigned int at = step_offset(step), end = node_end(parent, kind);
-	void **slot = node_slots(parent, kind);
-
-	memmove(&slot[at + 2], &slot[at + 1], (end - at) * sizeof(void *));
-	memmove(&parent->pivot[at + 1], &parent->pivot[at], (end - at) * sizeof(long));
-	if (kind == KIND_GAPS)
-		memmove(&parent->gaps.gap[at + 1], &parent->gaps.gap[at],
-			(end - at + 1) * sizeof(long));
-	slot[at + 1] = enode_make(fresh, KIND_LEAF);
-	parent->pivot[at] = last;
-	node_set_end(parent, kind, end + 1);
-}
-
-/*
- * leaf_split - divide the leaf, whose second part @fresh becomes, and lead the way to the part with
- * the range written. Sets *@place. Lock held, no readers.
- */
-static inline void leaf_split(struct maple_tree *mt, const struct mt_leaf_plan *p,
-			      struct mt_node *fresh, struct mt_place *place)
-{
-	struct mt_way *way = &mt->ma_way;
-	unsigned int at = plan_at(p), parent_at = step_offset(way->step[1]);
-	unsigned int cut = plan_cut(p->new_end + 1, WIDE_SLOTS,
-				    way->max == ULONG_MAX && p->high == p->end,
-				    way->min == 0 && p->low == 0);
-	struct mt_node *leaf = p->leaf;
-	struct contents all;
-	unsigned long last;
-
-	gather(&all, p);
-	last = all.pivot[cut - 1];
-	spread(leaf, &all, 0, cut);
-	spread(fresh, &all, cut, p->new_end + 1 - cut);
-	insert_behind(mt, fresh, last);
-	if (tree_tracks_gaps(mt)) {
-		struct mt_node *parent = step_node(way->step[1]);
-
-		gap_set(parent, parent_at, gap_widest(leaf, KIND_LEAF, way->min, last));
-		gap_set(parent, parent_at + 1, gap_widest(fresh, KIND_LEAF, last + 1, way->max));
-		if (way->height > 2)
-			path_update_gaps(mt, p->first, 1);
-	}
-	if (at < cut) {
-		way->max = last;
-	} else {
-		way->min = last + 1;
-		way->step[1]++;
-		leaf = fresh;
-		at -= cut;
-	}
-	way->step[0] = way_step(leaf, at);
-	place->node = leaf;
-	place->min = way->min;
-	place->max = way->max;
-	place->offset = (unsigned char)at;
-	place->end = (unsigned char)node_end(leaf, KIND_LEAF);
 }
 
 #endif

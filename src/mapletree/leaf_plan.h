@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaf_plan.h - a write that stays in one leaf, as a value.
+ * leaf_plan.h - a write that stays in one leaf, or in it and one beside it, as a value.
  */
 #ifndef MT_LEAF_PLAN_H
 #define MT_LEAF_PLAN_H
@@ -14,6 +14,7 @@
  * @first, @last: what is stored over: for NULL, as wide as the gap becomes.
  * @end, @new_end: the last slot in use, before and after.
  *   new_end == end + left + right - (high - low)
+ * @seam: at this side the gap that is written goes on in the leaf beside this one.
  */
 struct mt_leaf_plan {
 	struct mt_node *leaf;
@@ -23,6 +24,7 @@ struct mt_leaf_plan {
 	unsigned long below;
 	unsigned long top;
 	enum publish_kind publish;
+	enum sibling_side seam;
 	unsigned int low;
 	unsigned int high;
 	unsigned int left;
@@ -39,8 +41,25 @@ static inline unsigned int plan_at(const struct mt_leaf_plan *p)
 
 /*
  * What becomes of the leaf: nothing yet, since more than it changes; changed in place; a copy takes
- * its place; divided in two, the new one beside it in the same parent (without readers only).
+ * its place; divided in two, or joined with one beside it, under the same parent.
  */
-enum leaf_verdict { LEAF_NOT_ALONE, LEAF_IN_PLACE, LEAF_COPY, LEAF_SPLIT };
+enum leaf_verdict { LEAF_NOT_ALONE, LEAF_IN_PLACE, LEAF_COPY, LEAF_GROUP };
+
+/*
+ * struct mt_group - the leaf of a write and maybe one beside it, to be @leaves new ones.
+ *   old == 1 + (side != SIBLING_NONE), 1 <= leaves <= 2, 0 < cut <= total
+ * @from:  the first of them in the parent, @min, @max: what they cover.
+ * @total: slots of all they will hold; those below @cut come to the first leaf.
+ */
+struct mt_group {
+	enum sibling_side side;
+	unsigned int old;
+	unsigned int leaves;
+	unsigned int from;
+	unsigned int total;
+	unsigned int cut;
+	unsigned long min;
+	unsigned long max;
+};
 
 #endif

@@ -122,6 +122,9 @@ static inline unsigned int plan_cut(unsigned int total, unsigned int slots, bool
 	return appends ? slots : prepends ? total - slots : (total + 1) / 2;
 }
 
+/* What a write over two leaves leaves of them becomes one if it is no more than this. */
+#define PLAN_JOINED_SLOTS (WIDE_SLOTS - WIDE_SLOTS / 8)
+
 /* plan_rebuilt_levels - how many levels, from the leaf up, get new nodes. */
 static inline unsigned int plan_rebuilt_levels(const struct mt_plan *plan)
 {

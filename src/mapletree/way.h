@@ -20,7 +20,7 @@
 #define WAY_LEVELS MT_WAY_LEVELS
 #endif
 
-static_assert(WAY_LEVELS <= MT_WAY_LEVELS && WAY_LEVELS >= 2, "the leaf and its parent at least");
+static_assert(WAY_LEVELS <= MT_WAY_LEVELS && WAY_LEVELS >= 3, "the leaf and two above it at least");
 
 static inline unsigned long way_step(struct mt_node *node, unsigned int offset)
 {

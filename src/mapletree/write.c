@@ -8,6 +8,7 @@
 
 #include "cursor.h"
 #include "leaf.h"
+#include "leaf_group.h"
 #include "publish.h"
 #include "retire.h"
 
@@ -16,6 +17,7 @@ static void plan_nodes(struct mt_write *w, unsigned long first, unsigned long la
 	struct maple_tree *mt = w->mt;
 	const struct mt_step *leaf;
 
+	w->verdict = LEAF_NOT_ALONE;
 	path_walk(&w->path, mt, first, last);
 	leaf = path_left(&w->path, w->path.depth - 1);
 	w->old = leaf->node->wide.slot[leaf->offset];
@@ -25,6 +27,18 @@ static void plan_nodes(struct mt_write *w, unsigned long first, unsigned long la
 	w->blocks = w->plan.nodes + retire_batches_needed(mt, w->plan.retired);
 }
 
+/* The rest of a plan: w->leaf and w->verdict are known. */
+static void plan_rest(struct mt_write *w, unsigned long first, unsigned long last, void *entry)
+{
+	w->blocks = 0;
+	if (w->verdict == LEAF_COPY)
+		w->blocks = 1 + retire_batches_needed(w->mt, 1);
+	else if (w->verdict == LEAF_GROUP && group_plan(&w->group, w->mt, &w->leaf))
+		w->blocks = group_blocks(&w->group, w->mt);
+	else if (w->verdict != LEAF_IN_PLACE)
+		plan_nodes(w, first, last, entry);
+}
+
 void write_plan(struct mt_write *w, struct maple_tree *mt, unsigned long first,
 		unsigned long last, void *entry)
 {
@@ -32,15 +46,8 @@ void write_plan(struct mt_write *w, struct maple_tree *mt, unsigned long first,
 
 	assert(first <= last);
 	w->mt = mt;
-	if (step)
-		w->old = step_node(step)->wide.slot[step_offset(step)];
 	w->verdict = leaf_plan(&w->leaf, mt, first, last, entry, step);
-	if (w->verdict == LEAF_NOT_ALONE)
-		plan_nodes(w, first, last, entry);
-	else
-		w->blocks = w->verdict == LEAF_COPY    ? 1 + retire_batches_needed(mt, 1)
-			    : w->verdict == LEAF_SPLIT ? 1
-						       : 0;
+	plan_rest(w, first, last, entry);
 }
 
 static void commit_copy(struct mt_write *w, struct pool_list *reserve, struct mt_place *place)
@@ -66,8 +73,8 @@ void write_commit(struct mt_write *w, struct pool_list *reserve, struct mt_place
 	assert(w->verdict != LEAF_IN_PLACE && reserve->count >= w->blocks);
 	if (w->verdict == LEAF_COPY)
 		commit_copy(w, reserve, place);
-	else if (w->verdict == LEAF_SPLIT)
-		leaf_split(w->mt, &w->leaf, pool_take(reserve), place);
+	else if (w->verdict == LEAF_GROUP)
+		group_write(w->mt, &w->leaf, &w->group, reserve, place);
 	else
 		commit_nodes(w, reserve, place);
 }
@@ -94,18 +101,21 @@ static void stand_at(struct ma_state *mas, const struct mt_place *place, const v
 	mas->status = ma_active;
 }
 
-/* A store that does not change its leaf in place, or cannot be. */
-static __attribute__((noinline)) int store_by_stages(struct ma_state *mas, void *entry, bool may,
-						     void **old)
+/* A store that does not change its leaf in place, but as @verdict says of @leaf. */
+static __attribute__((noinline)) int store_by_stages(struct ma_state *mas,
+						     const struct mt_leaf_plan *leaf,
+						     enum leaf_verdict verdict, void *entry,
+						     bool may, void **old)
 {
 	struct mt_write w;
 	struct mt_place place;
 	struct pool_list reserve;
 
-	if (mas->index > mas->last)
-		return fail(mas, -EINVAL);
-	write_plan(&w, mas->tree, mas->index, mas->last, entry);
-	if (old)
+	w.mt = mas->tree;
+	w.verdict = verdict;
+	w.leaf = *leaf;
+	plan_rest(&w, mas->index, mas->last, entry);
+	if (old && w.verdict == LEAF_NOT_ALONE)
 		*old = w.old;
 	reserve = take_reserve(mas);
 	if (reserve.count < w.blocks &&
@@ -151,16 +161,23 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 {
 	struct maple_tree *mt = mas->tree;
 	unsigned long first = mas->index, last = mas->last;
-	unsigned long step;
+	enum leaf_verdict verdict;
 	struct mt_leaf_plan p;
+	unsigned long step;
 
 	if (mas->status == ma_active && replace_here(mas, entry, old))
 		return 0;
+	if (first > last)
+		return fail(mas, -EINVAL);
 	step = way_to(mt, first);
-	if (first > last || leaf_plan(&p, mt, first, last, entry, step) != LEAF_IN_PLACE)
-		return store_by_stages(mas, entry, may, old);
-	if (old)
+	verdict = leaf_plan(&p, mt, first, last, entry, step);
+	if (old && step)
 		*old = p.leaf->wide.slot[step_offset(step)];
+	if (verdict != LEAF_IN_PLACE) {
+		struct mt_leaf_plan copy = p; /* so that p need not be in memory otherwise */
+
+		return store_by_stages(mas, &copy, verdict, entry, may, old);
+	}
 	leaf_write(mt, &p);
 	mas->node = enode_make(p.leaf, KIND_LEAF);
 	mas->parent = NULL; /* of another leaf, maybe */

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaf_group.h - writes that divide a leaf or join it with one beside it; part of write.c.
+ *
+ * The leaves concerned have one parent, and what they hold is laid out anew in one leaf or two.
+ * Without readers that is done where they are. Beside readers the new leaves and a copy of the
+ * parent are filled first; one store above the parent, or of the root, then makes all of it
+ * visible, as PUBLISH_SLOT and PUBLISH_ROOT do. A write that changes more of the inner nodes than
+ * that goes through plan.c.
+ */
+#ifndef MT_LEAF_GROUP_H
+#define MT_LEAF_GROUP_H
+
+#include "leaf.h"
+#include "retire.h"
+
+/* ---- the plan -------------------------------------------------------------------------- */
+
+/* Where child @at of the way's lowest inner node begins. False: too high up to be known. */
+static inline bool child_first(const struct mt_way *way, unsigned int at, unsigned long *first)
+{
+	unsigned int level = 1;
+
+	while (!at) {
+		*first = 0;
+		if (++level >= way->height)
+			return true;
+		if (level >= WAY_LEVELS)
+			return false;
+		at = step_offset(way->step[level]);
+	}
+	*first = step_node(way->step[level])->pivot[at - 1] + 1;
+	return true;
+}
+
+/* Where it ends. */
+static inline bool child_last(const struct mt_way *way, enum node_kind kind, unsigned int at,
+			      unsigned long *last)
+{
+	unsigned int level = 1;
+
+	while (at == node_end(step_node(way->step[level]), kind)) {
+		*last = ULONG_MAX;
+		if (++level >= way->height)
+			return true;
+		if (level >= WAY_LEVELS)
+			return false;
+		at = step_offset(way->step[level]);
+	}
+	*last = step_node(way->step[level])->pivot[at];
+	return true;
+}
+
+/* The slots in use of the child @at of @parent, a leaf; none if there is no such child. */
+static inline unsigned int leaf_slots(struct mt_node *parent, enum node_kind kind, unsigned int at)
+{
+	if (at > node_end(parent, kind)) /* also left of the first one */
+		return 0;
+	return node_end(enode_node(slot_child(parent, kind, at)), KIND_LEAF) + 1;
+}
+
+/* The emptier one of the leaves beside the way's, under the same parent; @slots: how many it uses. */
+static inline enum sibling_side emptier_side(const struct maple_tree *mt, unsigned int *slots)
+{
+	enum node_kind kind = inner_kind(mt);
+	struct mt_node *parent = step_node(mt->ma_way.step[1]);
+	unsigned int at = step_offset(mt->ma_way.step[1]);
+	unsigned int left = leaf_slots(parent, kind, at - 1);
+	unsigned int right = leaf_slots(parent, kind, at + 1);
+	bool to_left = left && (!right || left <= right);
+
+	*slots = to_left ? left : right;
+	return !*slots ? SIBLING_NONE : to_left ? SIBLING_LEFT : SIBLING_RIGHT;
+}
+
+/* Whether the parent remains a node as it should be, if it only changes by these leaves. */
+static inline bool parent_takes(const struct mt_group *g, const struct mt_way *way,
+				enum node_kind kind)
+{
+	unsigned int slots = node_end(step_node(way->step[1]), kind) + 1 + g->leaves - g->old;
+
+	if (g->leaves < g->old)
+		return slots >= (way->height > 2 ? kind_min_slots(kind) : 2);
+	return slots <= kind_slots(kind);
+}
+
+static inline void cut_group(struct mt_group *g, const struct mt_way *way,
+			     const struct mt_leaf_plan *p)
+{
+	g->cut = g->total;
+	if (g->leaves == 1)
+		return;
+	g->cut = (g->total + 1) / 2;
+	if (g->old == 1)
+		g->cut = plan_cut(g->total, WIDE_SLOTS, way->max == ULONG_MAX && p->high == p->end,
+				  way->min == 0 && p->low == 0);
+}
+
+/*
+ * group_plan - how the write @p, which is LEAF_GROUP, is done. False: more than the leaves and their
+ * parent would change. Changes nothing but *@g.
+ */
+static inline bool group_plan(struct mt_group *g, struct maple_tree *mt,
+			      const struct mt_leaf_plan *p)
+{
+	const struct mt_way *way = &mt->ma_way;
+	enum node_kind kind = inner_kind(mt);
+	unsigned int at = step_offset(way->step[1]);
+
+	unsigned int slots, most = WIDE_SLOTS;
+
+	g->side = p->seam;
+	g->total = p->new_end + 1;
+	if (g->side == SIBLING_NONE && g->total < WIDE_SLOTS)
+		g->side = emptier_side(mt, &slots); /* the leaf is too empty */
+	g->from = at - (g->side == SIBLING_LEFT);
+	g->old = 1 + (g->side != SIBLING_NONE);
+	g->min = way->min;
+	g->max = way->max;
+	if (g->side != SIBLING_NONE)
+		g->total += leaf_slots(step_node(way->step[1]), kind,
+				       g->side == SIBLING_LEFT ? at - 1 : at + 1);
+	if (p->seam != SIBLING_NONE) {
+		g->total--;
+		most = PLAN_JOINED_SLOTS;
+	}
+	g->leaves = g->total <= most ? 1 : 2;
+	cut_group(g, way, p);
+	return parent_takes(g, way, kind) &&
+	       (g->side != SIBLING_LEFT || child_first(way, at - 1, &g->min)) &&
+	       (g->side != SIBLING_RIGHT || child_last(way, kind, at + 1, &g->max));
+}
+
+/* group_blocks - what it takes from the pool. */
+static inline unsigned int group_blocks(const struct mt_group *g, const struct maple_tree *mt)
+{
+	if (mt_in_rcu(mt))
+		return g->leaves + 1 + retire_batches_needed(mt, g->old + 1);
+	return g->leaves > g->old;
+}
+
+/* ---- the content ----------------------------------------------------------------------- */
+
+/* What the leaves will hold. The last pivot is not set. */
+struct contents {
+	unsigned int count;
+	unsigned long pivot[2 * WIDE_SLOTS + 2];
+	void *slot[2 * WIDE_SLOTS + 2];
+};
+
+/* Adds slots @from .. @to - 1 of @leaf, which covers up to @max. */
+static inline void add_slots(struct contents *all, const struct mt_node *leaf, unsigned int from,
+			     unsigned int to, unsigned long max)
+{
+	if (from == to)
+		return;
+	memcpy(&all->slot[all->count], &leaf->wide.slot[from], (to - from) * sizeof(void *));
+	memcpy(&all->pivot[all->count], &leaf->pivot[from], (to - from - 1) * sizeof(long));
+	all->count += to - from;
+	all->pivot[all->count - 1] = last_of(leaf, to - 1, max);
+}
+
+/* Adds what the leaf of the write holds after it; returns where the range written is. */
+static inline unsigned int add_written(struct contents *all, const struct mt_leaf_plan *p,
+				       unsigned long max)
+{
+	unsigned int own;
+
+	add_slots(all, p->leaf, 0, p->low + p->left, max);
+	if (p->left)
+		all->pivot[all->count - 1] = p->first - 1;
+	own = all->count++;
+	all->slot[own] = p->entry;
+	all->pivot[own] = p->last;
+	add_slots(all, p->leaf, p->high + 1 - p->right, p->end + 1, max);
+	return own;
+}
+
+/* Gathers it all; of a gap that two leaves share, one slot. Returns where the range written is. */
+static inline unsigned int gather(struct contents *all, const struct mt_group *g,
+				  const struct mt_leaf_plan *p, const struct mt_way *way,
+				  struct mt_node *beside)
+{
+	unsigned int seam = p->seam != SIBLING_NONE, own;
+
+	all->count = 0;
+	if (g->side == SIBLING_LEFT)
+		add_slots(all, beside, 0, node_end(beside, KIND_LEAF) + 1 - seam, way->min - 1);
+	own = add_written(all, p, way->max);
+	if (g->side == SIBLING_RIGHT) {
+		all->count -= seam;
+		add_slots(all, beside, 0, node_end(beside, KIND_LEAF) + 1, g->max);
+	}
+	assert(all->count == g->total);
+	return own;
+}
+
+/* Fills a leaf with slots @from .. @to - 1. */
+static inline void spread(struct mt_node *leaf, const struct contents *all, unsigned int from,
+			  unsigned int to)
+{
+	unsigned int count = to - from, i;
+
+	memcpy(leaf->pivot, &all->pivot[from], (count - 1) * sizeof(long));
+	memcpy(leaf->wide.slot, &all->slot[from], count * sizeof(void *));
+	for (i = count; i <= WIDE_PIVOTS; i++) {
+		leaf->pivot[i - 1] = ULONG_MAX;
+		leaf->wide.slot[i] = NULL;
+	}
+	node_set_end(leaf, KIND_LEAF, count - 1);
+}
+
+/* ---- the parent ------------------------------------------------------------------------ */
+
+/* Puts the new leaves into @parent, which nobody else reads, with their gaps. @last: where the
+ * first of two ends. */
+static inline void replace_children(struct mt_node *parent, enum node_kind kind,
+				    const struct mt_group *g, struct mt_node *const leaf[2],
+				    unsigned long last, const unsigned long gap[2])
+{
+	unsigned int from = g->from, end = node_end(parent, kind);
+	void **slot = node_slots(parent, kind);
+	unsigned int tail = end + 1 - from - g->old; /* slots behind the old leaves */
+
+	if (g->leaves != g->old) {
+		unsigned int now = end + g->leaves - g->old;
+
+		memmove(&slot[from + g->leaves], &slot[from + g->old], tail * sizeof(void *));
+		memmove(&parent->pivot[from + g->leaves - 1], &parent->pivot[from + g->old - 1],
+			tail * sizeof(long));
+		if (kind == KIND_GAPS)
+			memmove(&parent->gaps.gap[from + g->leaves],
+				&parent->gaps.gap[from + g->old], tail * sizeof(long));
+		if (now < end) {
+			parent->pivot[now] = ULONG_MAX;
+			slot[end] = NULL;
+			if (kind == KIND_GAPS)
+				parent->gaps.gap[end] = 0;
+		}
+		node_set_end(parent, kind, now);
+	}
+	slot[from] = enode_make(leaf[0], KIND_LEAF);
+	if (kind == KIND_GAPS)
+		parent->gaps.gap[from] = gap[0];
+	if (g->leaves == 1)
+		return;
+	slot[from + 1] = enode_make(leaf[1], KIND_LEAF);
+	parent->pivot[from] = last;
+	if (kind == KIND_GAPS)
+		parent->gaps.gap[from + 1] = gap[1];
+}
+
+/*
+ * The widest of two gaps and @came, the gap that a write left: NULL makes one gap wider, and all
+ * others stay what they were, so that none has to be looked for.
+ */
+static inline unsigned long widest_of(unsigned long a, unsigned long b, unsigned long came)
+{
+	a = a > b ? a : b;
+	return a > came ? a : came;
+}
+
+/* The gaps of the new leaves. @came: width of the gap written, 0 for an entry. @parent: before. */
+static inline void find_gaps(unsigned long gap[2], struct mt_node *parent, const struct mt_group *g,
+			     struct mt_node *const leaf[2], unsigned long last, unsigned long came)
+{
+	if (g->leaves == 2)
+		gap[1] = gap_widest(leaf[1], KIND_LEAF, last + 1, g->max);
+	if (g->leaves == 1 && g->old == 2 && came)
+		gap[0] = widest_of(gap_load(parent, g->from), gap_load(parent, g->from + 1), came);
+	else
+		gap[0] = gap_widest(leaf[0], KIND_LEAF, g->min, last);
+}
+
+/* Lets @parent take the place of the way's, if it is another one: the store readers see. */
+static inline void publish_parent(struct maple_tree *mt, struct mt_node *parent)
+{
+	struct mt_way *way = &mt->ma_way;
+	struct maple_enode *enode = enode_make(parent, inner_kind(mt));
+
+	if (parent == step_node(way->step[1]))
+		return;
+	if (way->height == 2)
+		publish_root(mt, enode, 2);
+	else
+		slot_publish(step_node(way->step[2]), inner_kind(mt), step_offset(way->step[2]),
+			     enode);
+}
+
+/* The gaps above @parent, the way's, as far as they change. */
+static inline void update_gaps_above(struct maple_tree *mt, struct mt_node *parent,
+				     unsigned long came)
+{
+	const struct mt_way *way = &mt->ma_way;
+	unsigned long was, now;
+
+	if (way->height == 2)
+		return;
+	was = parent_gap(way, 1);
+	now = came ? widest_of(was, 0, came) : gap_widest(parent, KIND_GAPS, 0, 0);
+	if (was == now)
+		return;
+	set_parent_gap(way, 1, now);
+	raise_gaps(mt, 2, was, now);
+}
+
+/* ---- the write ------------------------------------------------------------------------- */
+
+/* Leads the way to slot @own of the new leaves, under @parent, and *@place too. */
+static inline void lead_way(struct maple_tree *mt, const struct mt_group *g, struct mt_node *parent,
+			    struct mt_node *const leaf[2], unsigned long last, unsigned int own,
+			    struct mt_place *place)
+{
+	struct mt_way *way = &mt->ma_way;
+	bool second = own >= g->cut;
+	struct mt_node *node = leaf[second];
+
+	way->min = second ? last + 1 : g->min;
+	way->max = second ? g->max : last;
+	own -= second ? g->cut : 0;
+	way->step[0] = way_step(node, own);
+	way->step[1] = way_step(parent, g->from + second);
+	place->node = node;
+	place->min = way->min;
+	place->max = way->max;
+	place->offset = (unsigned char)own;
+	place->end = (unsigned char)node_end(node, KIND_LEAF);
+}
+
+/*
+ * group_write - carry out @p as @g says, with blocks of @reserve. The way leads to the range written
+ * then, and *@place is where it is. Lock held.
+ */
+static inline void group_write(struct maple_tree *mt, const struct mt_leaf_plan *p,
+			       const struct mt_group *g, struct pool_list *reserve,
+			       struct mt_place *place)
+{
+	const struct mt_way *way = &mt->ma_way;
+	enum node_kind kind = inner_kind(mt);
+	struct mt_node *above = step_node(way->step[1]), *parent = above;
+	struct mt_node *old[2] = { p->leaf, NULL }, *leaf[2];
+	unsigned int i, own, at = step_offset(way->step[1]);
+	unsigned long last, gap[2] = { 0, 0 }, came = 0;
+	struct contents all;
+
+	if (g->side != SIBLING_NONE)
+		old[1] = enode_node(slot_child(above, kind,
+					       g->side == SIBLING_LEFT ? at - 1 : at + 1));
+	leaf[0] = old[0];
+	leaf[1] = old[1];
+	if (mt_in_rcu(mt)) {
+		for (i = 0; i < g->leaves; i++)
+			leaf[i] = pool_take(reserve);
+		parent = pool_take(reserve);
+		memcpy(parent, above, sizeof(*parent));
+	} else if (g->leaves > g->old) {
+		leaf[1] = pool_take(reserve);
+	}
+	own = gather(&all, g, p, way, old[1]);
+	last = g->leaves > 1 ? all.pivot[g->cut - 1] : g->max;
+	spread(leaf[0], &all, 0, g->cut);
+	if (g->leaves > 1)
+		spread(leaf[1], &all, g->cut, g->total);
+	if (tree_tracks_gaps(mt)) {
+		came = p->entry ? 0 : all.pivot[own] - (own ? all.pivot[own - 1] : g->min - 1);
+		find_gaps(gap, above, g, leaf, last, came);
+	}
+	replace_children(parent, kind, g, leaf, last, gap);
+	publish_parent(mt, parent);
+	lead_way(mt, g, parent, leaf, last, own, place);
+	if (tree_tracks_gaps(mt))
+		update_gaps_above(mt, parent, came);
+	for (i = 0; i < g->old; i++)
+		if (parent != above || i >= g->leaves)
+			retire_node(mt, old[i], reserve);
+	if (parent != above)
+		retire_node(mt, above, reserve);
+}
+
+#endif
