@@ -157,6 +157,52 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	return true;
 }
 
+/* Puts the cursor on slot @offset of @leaf, the way's, whose last one is @end. */
+static ALWAYS_INLINE void stand_in_way(struct ma_state *mas, struct mt_node *leaf,
+				       unsigned int offset, unsigned int end, const void *entry)
+{
+	const struct mt_way *way = &mas->tree->ma_way;
+
+	mas->node = enode_make(leaf, KIND_LEAF);
+	mas->parent = NULL; /* of another leaf, maybe */
+	mas->batch = NULL;
+	mas->min = way->min;
+	mas->max = way->max;
+	mas->version = leaf_version(leaf);
+	mas->offset = (unsigned char)offset;
+	mas->end = (unsigned char)end;
+	mas->status = ma_active;
+	mas->gap_written = !entry;
+}
+
+/*
+ * The same where @step leads, for a cursor that stands elsewhere. What is stored has the bounds of
+ * what was there.
+ */
+static ALWAYS_INLINE bool replace_there(struct ma_state *mas, unsigned long step, void *entry,
+					void **old)
+{
+	struct mt_way *way = &mas->tree->ma_way;
+	struct mt_node *leaf = step_node(step);
+	unsigned int offset = step_offset(step), end;
+	struct pen pen;
+
+	if (!entry || !step || !leaf->wide.slot[offset] ||
+	    last_of(leaf, offset, way->max) != mas->last ||
+	    slot_first(leaf, offset, way->min) != mas->index)
+		return false;
+	end = node_end(leaf, KIND_LEAF);
+	if (way->height == 1 && end < 2)
+		return false;
+	if (old)
+		*old = leaf->wide.slot[offset];
+	pen = pen_begin(leaf, end);
+	put_slot(&pen, offset, entry);
+	way->step[0] = step;
+	stand_in_way(mas, leaf, offset, end, entry);
+	return true;
+}
+
 int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 {
 	struct maple_tree *mt = mas->tree;
@@ -170,6 +216,8 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	if (first > last)
 		return fail(mas, -EINVAL);
 	step = way_to(mt, first);
+	if (replace_there(mas, step, entry, old))
+		return 0;
 	verdict = leaf_plan(&p, mt, first, last, entry, step);
 	if (old && step)
 		*old = p.leaf->wide.slot[step_offset(step)];
@@ -179,15 +227,6 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 		return store_by_stages(mas, &copy, verdict, entry, may, old);
 	}
 	leaf_write(mt, &p);
-	mas->node = enode_make(p.leaf, KIND_LEAF);
-	mas->parent = NULL; /* of another leaf, maybe */
-	mas->batch = NULL;
-	mas->min = mt->ma_way.min;
-	mas->max = mt->ma_way.max;
-	mas->version = leaf_version(p.leaf);
-	mas->offset = (unsigned char)plan_at(&p);
-	mas->end = (unsigned char)p.new_end;
-	mas->status = ma_active;
-	mas->gap_written = !entry;
+	stand_in_way(mas, p.leaf, plan_at(&p), p.new_end, entry);
 	return 0;
 }
