@@ -667,6 +667,22 @@ static void nodes_are_replaced(void **state)
 	race_scenarios(scenarios, LENGTH(scenarios));
 }
 
+static void leaves_are_divided_and_joined(void **state)
+{
+	static const struct scenario scenarios[] = {
+		{ 4, 40, 4, 70, 70, 9 },   /* into a full leaf between full ones */
+		{ 4, 40, 4, 5, 5, 9 },	   /* into the first one */
+		{ 4, 24, 3, 32, 34, -1 },  /* the last entry of a leaf, a gap in the next one */
+		{ 0, 24, 3, 32, 34, -1 },  /* the first entry of one, a gap in the one before */
+		{ 4, 33, 4, 68, 115, -1 }, /* a leaf too empty, its neighbour nearly so */
+		{ 4, 40, 4, 68, 115, -1 }, /* its neighbours full */
+		{ 4, 40, 4, 68, 115, 9 },
+	};
+
+	(void)state;
+	race_scenarios(scenarios, LENGTH(scenarios));
+}
+
 /* --full: every schedule, about a minute. */
 int main(int argc, char **argv)
 {
@@ -675,6 +691,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(words_of_a_leaf_change),
 		cmocka_unit_test(slots_of_a_leaf_move),
 		cmocka_unit_test(nodes_are_replaced),
+		cmocka_unit_test(leaves_are_divided_and_joined),
 	};
 
 	every_schedule = argc > 1 && !strcmp(argv[1], "--full");
