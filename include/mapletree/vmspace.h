@@ -20,8 +20,12 @@
  * counters are pages. Arguments of requests are those of the system call, unchecked; constants are
  * those of <sys/mman.h>. Errors are negative errno values.
  *
- * Threads: calls on one vmspace are serialised by the caller. Different vmspaces (also parent and
- * child of a fork) are independent. No call blocks, starts threads, uses signals or global state.
+ * Threads: different vmspaces (also parent and child of a fork) are independent. Calls on one vmspace
+ * are serialised by the caller; or, in a space with memory (vmspace_config.memory), by a lock of its
+ * own: then any thread may make any call, except that vmspace_exec(), vmspace_exit() and
+ * vmspace_destroy() need the space for themselves, and vmspace_touch(), vmspace_lookup(),
+ * vmspace_next() and vmspace_prev() do not even wait for calls that change other areas. No call
+ * starts threads of its own, uses signals or global state (a space with memory uses liburcu-bp).
  * Several requests may be gathered at the same time; each complete applies to the areas as they
  * are then, so completes must be made in the order in which the kernel performed the calls.
  *
@@ -135,7 +139,10 @@ struct vma_backing {
 	unsigned long huge_size;     /* HUGETLB: bytes of a page; 0: the default huge page */
 };
 
-/* An area, for reading. Pointers are valid until the next call that changes the vmspace. */
+/*
+ * An area, for reading. Pointers are valid until the next call that changes the vmspace: beside other
+ * threads that change it, look at the names with vmspace_show_area().
+ */
 struct vma_info {
 	unsigned long start, end;    /* bytes; start < end; multiples of the page size */
 	vma_flags_t flags;
@@ -655,6 +662,37 @@ VMSPACE_PUBLIC void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint
 VMSPACE_PUBLIC void vmspace_part_anon(struct vmspace *space, unsigned long addr);
 VMSPACE_PUBLIC void vmspace_inherit_anon(struct vmspace *space, unsigned long addr, bool inherited);
 
+/* ---- faults --------------------------------------------------------------------------------- */
+
+/*
+ * A thread touches the page at `addr` (any byte of it): what the processor's page fault does. In a
+ * space with memory the page is made present as the area's protection says, and *page (may be NULL)
+ * tells of it; if the result is not VMSPACE_FAULT_OK, its contents are unspecified.
+ *
+ * In a space with memory any thread may call it at any time, beside any other call but
+ * vmspace_exec(), vmspace_exit() and vmspace_destroy(). It takes the lock of the one area that holds
+ * addr; the space's lock only where there is no area, where a call that changes that very area is
+ * under way, where a stack must grow, and for the first anonymous page of an area. So it never waits
+ * for calls that change other areas; see docs/concurrency.md. What *page says was so while the
+ * area's lock was held: a call of another thread may have taken the page away since.
+ * access: VMSPACE_ACCESS_*. VMSPACE_FAULT_NOMEM: no memory; neither areas nor pages have changed.
+ * In a space without memory: as a VMSPACE_FAULT request; page->kind is VMSPACE_PAGE_NONE.
+ */
+VMSPACE_PUBLIC enum vmspace_fault_result vmspace_touch(struct vmspace *space, unsigned long addr,
+						       unsigned int access,
+						       struct vmspace_page *page);
+
+/*
+ * The same, and the page is used while it is sure to be the one at `addr`: if the result is
+ * VMSPACE_FAULT_OK, `use` was called once, in this thread, with the area's lock held, so that the page
+ * is neither dropped, moved, protected nor copied for a fork meanwhile. (A page that `access` does
+ * not let write may be replaced by a copy when another thread writes there, but its frame stays.)
+ * `use` must not call back into a vmspace, and keeps those waiting that change the area.
+ */
+VMSPACE_PUBLIC enum vmspace_fault_result
+vmspace_access(struct vmspace *space, unsigned long addr, unsigned int access,
+	       void (*use)(void *ctx, const struct vmspace_page *page), void *ctx);
+
 /* ---- reading ------------------------------------------------------------------------------- */
 
 /* The area that holds addr. Returns false (and fills nothing) if there is none. */
@@ -804,6 +842,8 @@ struct vmspace_stats {
 	unsigned long commit_limit;  /* pages: CommitLimit, which counts in overcommit mode 2 */
 	unsigned long brk, start_brk, mmap_base; /* mmap_base 0: not known yet */
 	unsigned long requests[VMSPACE_OP_COUNT]; /* completed, by op */
+	unsigned long faults;        /* of a space with memory: pages touched; also in requests[] */
+	unsigned long faults_locked; /* of these, how many took the space's lock */
 	unsigned long merges, splits; /* done so far */
 	unsigned long host_questions; /* asked of the host */
 	unsigned long tree_nodes, tree_bytes;

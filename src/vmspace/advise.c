@@ -7,6 +7,9 @@
 #include "find.h"
 #include "host.h"
 #include "ops.h"
+#include "pages.h"
+#include "sync.h"
+#include "touch.h"
 
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24
@@ -101,8 +104,8 @@ static long new_flags(const struct vma *vma, int advice, vma_flags_t *flags)
 	}
 }
 
-/* Advice about pages: area flags stay. Errors, and anonymous pages that appear. */
-static long advise_pages(struct vmspace *space, struct vma *vma, int advice)
+/* May the advice be given here? And anonymous pages that appear. Area flags stay. */
+static long check_pages(struct vmspace *space, struct vma *vma, int advice)
 {
 	switch (advice) {
 	case MADV_DONTNEED:
@@ -129,11 +132,43 @@ static long advise_pages(struct vmspace *space, struct vma *vma, int advice)
 		/* Kernels that mark the area itself need an anon_vma for anonymous memory only. */
 		if (!vma->backing || !space->config.guard_flag)
 			host_give_anon_vma(space, vma);
-		if (space->config.guard_flag)
-			vma->flags |= VMA_MAYBE_GUARD;
 		return 0;
 	case MADV_GUARD_REMOVE:
 		return vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB) ? -EINVAL : 0;
+	default:
+		return 0;
+	}
+}
+
+/* What the advice does to the pages of a part. */
+static long advise_pages(struct edit_span *span, int advice)
+{
+	struct vmspace *space = span->space;
+	long err = check_pages(space, span->vma, advice);
+
+	if (err)
+		return err;
+	switch (advice) {
+	case MADV_DONTNEED:
+	case MADV_DONTNEED_LOCKED:
+	case MADV_FREE:
+	case MADV_REMOVE:
+		sync_write_lock(space, span->vma);
+		if (space->pages)
+			pages_zap(space->pages, span->from, span->to);
+		return 0;
+	case MADV_GUARD_INSTALL:
+		sync_write_lock(space, span->vma);
+		if (space->config.guard_flag)
+			span->vma->flags |= VMA_MAYBE_GUARD;
+		if (space->pages && pages_guard(space->pages, span->from, span->to))
+			return space_no_memory(space);
+		return 0;
+	case MADV_GUARD_REMOVE:
+		sync_write_lock(space, span->vma);
+		if (space->pages)
+			pages_unguard(space->pages, span->from, span->to);
+		return 0;
 	default:
 		return 0;
 	}
@@ -182,7 +217,7 @@ static long advise_part(struct edit_span *span, void *arg)
 	if (sealed_against(vma, advice))
 		return space_fail(space, -EPERM, "the area is sealed");
 	if (!changes_flags(advice))
-		return advise_pages(space, vma, advice);
+		return advise_pages(span, advice);
 	err = new_flags(vma, advice, &want.flags);
 	if (err || want.flags == vma->flags)
 		return err;
@@ -192,7 +227,9 @@ static long advise_part(struct edit_span *span, void *arg)
 
 static long populate(struct vmspace *space, unsigned long start, unsigned long end, int advice)
 {
-	vma_flags_t need = advice == MADV_POPULATE_WRITE ? VMA_WRITE : VMA_READ;
+	bool write = advice == MADV_POPULATE_WRITE;
+	vma_flags_t need = write ? VMA_WRITE : VMA_READ;
+	long err;
 
 	while (start < end) {
 		struct vma *vma = find_at(space, start);
@@ -203,8 +240,12 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 			return -EINVAL;
 		if (!(vma->flags & need))
 			return -EINVAL;
-		if (advice == MADV_POPULATE_WRITE)
+		if (write)
 			host_give_anon_vma(space, vma);
+		err = touch_range(space, vma, start, vma->end < end ? vma->end : end,
+				  write ? VMSPACE_ACCESS_WRITE : VMSPACE_ACCESS_READ);
+		if (err)
+			return err;
 		start = vma->end;
 	}
 	return 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c - every invariant of a space, with the reason when one is broken. */
 #include "find.h"
+#include "pages.h"
+#include "sync.h"
 
 struct sums {
 	unsigned long areas, grow_areas, total, locked, data, stack, exec, committed;
@@ -49,7 +51,7 @@ static void add(struct sums *sums, const struct vmspace *space, const struct vma
 	sums->committed += one.committed_vm;
 }
 
-bool vmspace_check(const struct vmspace *space, const char **reason)
+static bool check(const struct vmspace *space, const char **reason)
 {
 	struct maple_tree *tree = (struct maple_tree *)&space->tree;
 	MA_STATE(mas, tree, 0, 0);
@@ -79,4 +81,17 @@ bool vmspace_check(const struct vmspace *space, const char **reason)
 	if (space->image.brk < space->image.start_brk)
 		return fail(reason, "the break is below its start");
 	return true;
+}
+
+bool vmspace_check(const struct vmspace *space, const char **reason)
+{
+	bool good;
+
+	sync_enter(space);
+	if (space->pages) /* the faults under way end, and none begins */
+		sync_write_lock_all((struct vmspace *)space);
+	good = check(space, reason) &&
+	       (!space->pages || pages_check(space->pages, reason));
+	sync_leave(space);
+	return good;
 }

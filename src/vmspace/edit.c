@@ -5,6 +5,8 @@
 
 #include "edit.h"
 #include "merge.h"
+#include "pages.h"
+#include "sync.h"
 
 static uint64_t pages_between(const struct vmspace *space, unsigned long from, unsigned long to)
 {
@@ -17,6 +19,7 @@ int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long a
 
 	if (!upper)
 		return (int)space_no_memory(space);
+	sync_write_lock(space, vma);
 	upper->start = at;
 	upper->pgoff += pages_between(space, vma->start, at);
 	if (space_store(space, at, vma->end, upper)) {
@@ -123,11 +126,12 @@ static void adopt(struct vma *keep, const struct vma *gone)
 
 static void drop(struct vmspace *space, struct vma *vma)
 {
+	assert(sync_write_locked(space, vma));
 	space_count_area(space, vma, -1);
 	vma_free(&space->vmas, vma);
 }
 
-/* The neighbour `keep` of the join covers [start, end) from now on. */
+/* `keep`, which is write-locked, covers [start, end) from now on. */
 static int take_over(struct vmspace *space, struct vma *keep, unsigned long start,
 		     unsigned long end)
 {
@@ -146,8 +150,14 @@ static int merge(struct vmspace *space, const struct join *join, const struct vm
 	struct vma *keep = join->left ? join->left : join->right;
 	unsigned long start = join->left ? join->left->start : middle->start;
 	unsigned long end = join->right ? join->right->end : middle->end;
-	int err = take_over(space, keep, start, end);
+	int err;
 
+	sync_write_lock(space, keep);
+	if (join->left && join->right)
+		sync_write_lock(space, join->right);
+	if (old)
+		sync_write_lock(space, old);
+	err = take_over(space, keep, start, end);
 	if (err)
 		return err;
 	adopt(keep, middle);
@@ -176,6 +186,7 @@ static void apply(struct vmspace *space, struct vma *vma, const struct edit_want
 {
 	struct anon_name *old = vma->name;
 
+	sync_write_lock(space, vma);
 	if ((vma->flags ^ want->flags) & VMA_GROWSDOWN)
 		space->grow_areas += want->flags & VMA_GROWSDOWN ? 1UL : -1UL;
 	vma->flags = want->flags;
@@ -213,6 +224,7 @@ static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long 
 
 	if (!upper)
 		return (int)space_no_memory(space);
+	sync_write_lock(space, vma);
 	upper->start = end;
 	upper->pgoff += pages_between(space, vma->start, end);
 	if (space_store(space, start, end, what)) {
@@ -283,13 +295,14 @@ static int change_alone(struct edit_span *span, const struct edit_want *want)
 int edit_change(struct edit_span *span, const struct edit_want *want)
 {
 	struct vmspace *space = span->space;
-	struct vma *vma = span->vma, middle = *vma;
+	struct vma *vma = span->vma, middle;
 	bool first = span->from == vma->start, last = span->to == vma->end;
 	unsigned long pages = pages_between(space, span->from, span->to);
 	vma_flags_t old_flags = vma->flags;
 	struct join join = { NULL, NULL };
 	int err;
 
+	vma_fill(&middle, vma);
 	middle.start = span->from;
 	middle.end = span->to;
 	middle.pgoff += pages_between(space, vma->start, span->from);
@@ -312,6 +325,8 @@ int edit_change(struct edit_span *span, const struct edit_want *want)
 		return err;
 	space_account(space, old_flags, pages, -1);
 	space_account(space, want->flags, pages, 1);
+	if (space->pages && (old_flags ^ want->flags) & VMA_ACCESS_FLAGS)
+		pages_protect(space->pages, span->from, span->to, old_flags, want->flags);
 	return 0;
 }
 
@@ -354,12 +369,30 @@ static void unmapped(struct vmspace *space, const struct vma *vma, unsigned long
 	space_event(space, VMSPACE_EVENT_UNMAP, start, end, 0);
 }
 
-int edit_remove(struct vmspace *space, struct ma_state *mas, struct vma *first,
-		unsigned long start, unsigned long end)
+/* What was unmapped has no pages any more, nor tables that no neighbour needs. */
+static void drop_pages(struct vmspace *space, unsigned long start, unsigned long end)
+{
+	const struct vma *below, *above;
+
+	if (!space->pages)
+		return;
+	if (space->keep_tables) {
+		pages_unmap(space->pages, start, end, start, start);
+		return;
+	}
+	below = find_before(space, start);
+	above = find_first(space, end);
+	pages_unmap(space->pages, start, end, below ? below->end : 0, above ? above->start : 0);
+}
+
+static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma *first,
+			unsigned long start, unsigned long end)
 {
 	struct vma *low = first->start < start ? first : NULL, *high = NULL;
 	struct vma *gone = NULL, **tail = &gone, *vma;
 
+	if (low)
+		sync_write_lock(space, low);
 	if (low && low->end > end) {
 		if (replace_middle(space, low, start, end, NULL))
 			return -ENOMEM;
@@ -367,6 +400,7 @@ int edit_remove(struct vmspace *space, struct ma_state *mas, struct vma *first,
 		return 0;
 	}
 	for (vma = low ? mas_find(mas, end - 1) : first; vma; vma = mas_find(mas, end - 1)) {
+		sync_write_lock(space, vma);
 		if (vma->end > end) {
 			high = vma;
 			break;
@@ -398,14 +432,25 @@ int edit_remove(struct vmspace *space, struct ma_state *mas, struct vma *first,
 	return 0;
 }
 
+int edit_remove(struct vmspace *space, struct ma_state *mas, struct vma *first,
+		unsigned long start, unsigned long end)
+{
+	int err = remove_areas(space, mas, first, start, end);
+
+	if (!err)
+		drop_pages(space, start, end);
+	return err;
+}
+
 int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool merge_right)
 {
-	struct vma middle = *vma, *right = merge_right ? find_at(space, end) : NULL;
+	struct vma middle, *right = merge_right ? find_at(space, end) : NULL;
 	struct join join = { vma, NULL };
 	unsigned long old_end = vma->end;
 	vma_flags_t flags = vma->flags, differ;
 	int err;
 
+	vma_fill(&middle, vma);
 	middle.start = old_end;
 	middle.end = end;
 	middle.pgoff += pages_between(space, vma->start, old_end);
@@ -422,6 +467,7 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 	if (join.right) {
 		err = merge(space, &join, &middle, NULL);
 	} else {
+		sync_write_lock(space, vma);
 		err = take_over(space, vma, vma->start, end);
 		if (!err)
 			space_event(space, VMSPACE_EVENT_GROW, vma->start, end, old_end);
@@ -434,8 +480,10 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start)
 {
 	unsigned long old = vma->start;
-	int err = take_over(space, vma, start, vma->end);
+	int err;
 
+	sync_write_lock(space, vma);
+	err = take_over(space, vma, start, vma->end);
 	if (err)
 		return err;
 	space_account(space, vma->flags, pages_between(space, start, old), 1);

@@ -7,6 +7,7 @@
 #include "find.h"
 #include "merge.h"
 #include "ops.h"
+#include "sync.h"
 
 static bool is_named(const struct vmspace_area *area, const char *name)
 {
@@ -181,6 +182,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	/* The old areas go, the new ones come; the handle and its history stay. */
 	peak = space->areas_peak;
 	space_clear(space);
+	sync_adopt(space, fresh);
 	space->tree = fresh->tree;
 	space->vmas = fresh->vmas;
 	space->image = fresh->image;
@@ -206,7 +208,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	return 0;
 }
 
-int vmspace_identify(struct vmspace *space, unsigned long addr, const struct vma_backing *backing)
+static int identify(struct vmspace *space, unsigned long addr, const struct vma_backing *backing)
 {
 	struct vma *vma = find_at(space, addr);
 	char *name = NULL;
@@ -218,6 +220,17 @@ int vmspace_identify(struct vmspace *space, unsigned long addr, const struct vma
 		if (!name)
 			return -ENOMEM;
 	}
+	sync_write_lock_all(space);
 	backing_rename(vma->backing, backing, name);
 	return 0;
+}
+
+int vmspace_identify(struct vmspace *space, unsigned long addr, const struct vma_backing *backing)
+{
+	int err;
+
+	sync_enter(space);
+	err = identify(space, addr, backing);
+	sync_leave(space);
+	return err;
 }

@@ -6,6 +6,7 @@
 
 #include "find.h"
 #include "merge.h"
+#include "sync.h"
 
 /* The two areas, and where the sentence goes. */
 struct question {
@@ -142,8 +143,8 @@ static void say_why(const struct question *q)
 	}
 }
 
-int vmspace_explain(const struct vmspace *space, unsigned long a, unsigned long b,
-		    struct vma_explanation *out)
+static int explain(const struct vmspace *space, unsigned long a, unsigned long b,
+		   struct vma_explanation *out)
 {
 	struct question q = { .space = space, .out = out };
 	unsigned long at;
@@ -174,4 +175,15 @@ int vmspace_explain(const struct vmspace *space, unsigned long a, unsigned long 
 		out->differ = 0;
 	say_why(&q);
 	return 0;
+}
+
+int vmspace_explain(const struct vmspace *space, unsigned long a, unsigned long b,
+		    struct vma_explanation *out)
+{
+	int result;
+
+	sync_enter(space);
+	result = explain(space, a, b, out);
+	sync_leave(space);
+	return result;
 }

@@ -8,56 +8,88 @@
 #include "find.h"
 #include "host.h"
 #include "ops.h"
+#include "sync.h"
 
-long fault_grow_down(struct vmspace *space, struct vma *vma, unsigned long addr)
+/* Nothing that Linux keeps free below a stack may be in the way. */
+static long check_place(struct vmspace *space, const struct vma *vma, unsigned long to)
 {
 	const struct vmspace_config *c = &space->config;
-	unsigned long to = space_floor(space, addr);
-	unsigned long pages = space_pages(space, vma->start - to);
 	const struct vma *below = find_before(space, vma->start);
 
-	if (to >= vma->start)
-		return 0;
 	if (to < c->hint_min_addr)
 		return -EPERM;
 	if (below && (below->end > to ||
 		      (!(below->flags & VMA_GROWSDOWN) && (below->flags & VMA_ACCESS_FLAGS) &&
 		       to - below->end < c->stack_guard_gap * c->page_size)))
 		return space_fail(space, -ENOMEM, "another area is too near below the stack");
-	host_give_anon_vma(space, vma);
+	return 0;
+}
+
+static long check_limits(struct vmspace *space, const struct vma *vma, unsigned long to)
+{
+	unsigned long pages = space_pages(space, vma->start - to);
+	unsigned long rlimit = space->config.rlimit_stack;
+
 	if (pages > vma->pgoff)
 		return -ENOMEM;
 	if (!space_may_expand(space, vma->flags, pages) ||
 	    !space_may_lock(space, vma->flags, pages))
 		return space_fail(space, -ENOMEM, "a resource limit is reached");
-	if (c->rlimit_stack != VMSPACE_NO_LIMIT && vma->end - to > c->rlimit_stack)
+	if (rlimit != VMSPACE_NO_LIMIT && vma->end - to > rlimit)
 		return space_fail(space, -ENOMEM, "RLIMIT_STACK reached");
 	if (commit_check(space, pages))
 		return -ENOMEM;
-	return edit_grow_down(space, vma, to);
+	return 0;
+}
+
+long fault_may_grow_down(struct vmspace *space, const struct vma *vma, unsigned long addr)
+{
+	unsigned long to = space_floor(space, addr);
+	long err = check_place(space, vma, to);
+
+	return err ? err : check_limits(space, vma, to);
+}
+
+long fault_grow_down(struct vmspace *space, struct vma *vma, unsigned long addr)
+{
+	unsigned long to = space_floor(space, addr);
+	long err;
+
+	if (to >= vma->start)
+		return 0;
+	err = check_place(space, vma, to);
+	if (err)
+		return err;
+	host_give_anon_vma(space, vma);
+	err = check_limits(space, vma, to);
+	return err ? err : edit_grow_down(space, vma, to);
 }
 
 /* Would the kernel answer a fault at addr with a transparent huge page? */
 static bool huge_possible(const struct vmspace *space, const struct vma *vma, unsigned long addr)
 {
-	const struct vmspace_config *c = &space->config;
-	unsigned long start;
+	bool always = space->config.thp == VMSPACE_THP_ALWAYS;
+	unsigned long start, size = 0;
 
-	if (!c->pmd_size || c->thp == VMSPACE_THP_NEVER || (vma->flags & VMA_NOHUGEPAGE))
+	if (space->sync) {
+		always = __atomic_load_n(&space->sync->huge_always, __ATOMIC_RELAXED);
+		size = __atomic_load_n(&space->sync->huge_size, __ATOMIC_RELAXED);
+	} else if (space->config.thp != VMSPACE_THP_NEVER) {
+		size = space->config.pmd_size;
+	}
+	if (!size || (vma->flags & VMA_NOHUGEPAGE) || (!always && !(vma->flags & VMA_HUGEPAGE)))
 		return false;
-	if (c->thp == VMSPACE_THP_MADVISE && !(vma->flags & VMA_HUGEPAGE))
-		return false;
-	start = addr & ~(c->pmd_size - 1);
-	return start >= vma->start && vma->end - start >= c->pmd_size;
+	start = addr & ~(size - 1);
+	return start >= vma->start && vma->end - start >= size;
 }
 
-static bool permitted(const struct vma *vma, unsigned int access)
+bool fault_needs_anon(const struct vmspace *space, const struct vma *vma, unsigned long addr,
+		      unsigned int access)
 {
-	if (access & VMSPACE_ACCESS_WRITE)
-		return vma->flags & VMA_WRITE;
-	if (access & VMSPACE_ACCESS_EXEC)
-		return vma->flags & VMA_EXEC;
-	return vma->flags & VMA_ACCESS_FLAGS;
+	if (vma->flags & VMA_SPECIAL_FLAGS)
+		return false;
+	return (access & VMSPACE_ACCESS_WRITE) ||
+	       (vma_is_anon(vma) && huge_possible(space, vma, addr));
 }
 
 long fault_call(struct vmspace *space, struct vmspace_request *req)
@@ -70,12 +102,9 @@ long fault_call(struct vmspace *space, struct vmspace_request *req)
 		if (!vma || !(vma->flags & VMA_GROWSDOWN) || fault_grow_down(space, vma, addr))
 			return -EFAULT;
 	}
-	if (!permitted(vma, req->fault.access))
+	if (!fault_permitted(vma, req->fault.access))
 		return -EACCES;
-	if (vma->flags & VMA_SPECIAL_FLAGS)
-		return 0;
-	if ((req->fault.access & VMSPACE_ACCESS_WRITE) ||
-	    (vma_is_anon(vma) && huge_possible(space, vma, addr)))
+	if (fault_needs_anon(space, vma, addr, req->fault.access))
 		host_give_anon_vma(space, vma);
 	return 0;
 }

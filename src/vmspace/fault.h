@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* fault.h - what a page fault does to areas. */
+/* fault.h - the rules of page faults. */
 #ifndef VMSPACE_FAULT_H
 #define VMSPACE_FAULT_H
 
 #include "space.h"
 
-/* The growsdown area reaches down to the page of addr. 0, -EPERM or -ENOMEM: it may not. */
+/* May the growsdown area vma grow down to addr, below it, as a page fault there makes it? 0 or -errno. */
+long fault_may_grow_down(struct vmspace *space, const struct vma *vma, unsigned long addr);
+/* Let it, if it may. 0 or -errno. (An anon_vma it gets in most cases, as in Linux.) */
 long fault_grow_down(struct vmspace *space, struct vma *vma, unsigned long addr);
+
+/* Does the area permit the access (VMSPACE_ACCESS_*)? */
+static inline bool fault_permitted(const struct vma *vma, unsigned int access)
+{
+	if (access & VMSPACE_ACCESS_WRITE)
+		return vma->flags & VMA_WRITE;
+	if (access & VMSPACE_ACCESS_EXEC)
+		return vma->flags & VMA_EXEC;
+	return vma->flags & VMA_ACCESS_FLAGS;
+}
+
+/* Does the access give a private area an anonymous page? The area's lock, for reading. */
+bool fault_needs_anon(const struct vmspace *space, const struct vma *vma, unsigned long addr,
+		      unsigned int access);
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "find.h"
+#include "sync.h"
 
 #ifndef MAP_32BIT
 #define MAP_32BIT 0
@@ -267,6 +268,12 @@ long vmspace_place(struct vmspace *space, unsigned long addr, unsigned long leng
 {
 	struct find_place want = { addr, space_ceil(space, length), flags, backing, offset };
 	struct hole hole;
+	long at;
 
-	return want.length ? find_place(space, &want, &hole) : -EINVAL;
+	if (!want.length)
+		return -EINVAL;
+	sync_enter(space);
+	at = find_place(space, &want, &hole);
+	sync_leave(space);
+	return at;
 }

@@ -11,6 +11,8 @@
 #include "find.h"
 #include "host.h"
 #include "ops.h"
+#include "pages.h"
+#include "sync.h"
 
 /* Areas whose memory is asked for before they are copied. */
 #define AHEAD 32
@@ -18,6 +20,7 @@
 /* A copy under way. The objects of the parent that have a copy are listed: they point to it. */
 struct copier {
 	struct vmspace *child;
+	struct pages *pages; /* of the parent; NULL: they are not copied */
 	bool exact;
 	size_t skipped; /* areas of the parent in the child's tree that it does not inherit */
 	struct backing *backings;
@@ -82,7 +85,7 @@ static struct vma *copy_area(struct copier *copier, const struct vma *old)
 
 	if (!vma)
 		return NULL;
-	*vma = *old;
+	vma_fill(vma, old);
 	vma->backing = copy_backing(copier, old->backing);
 	vma->name = copy_name(copier, old->name);
 	if ((old->backing && !vma->backing) || (old->name && !vma->name)) {
@@ -110,6 +113,14 @@ static bool is_skipped(const struct copier *copier, const struct vma *vma)
 	return !copier->exact && vma->flags & VMA_DONTCOPY;
 }
 
+/* What the area has in pages is in the child, too. */
+static int copy_pages(struct copier *copier, const struct vma *old)
+{
+	if (old->flags & VMA_WIPEONFORK)
+		return 0;
+	return pages_copy(copier->child->pages, copier->pages, old);
+}
+
 /* Put the child's area in the place of the parent's, if it inherits it. */
 static int replace_area(struct copier *copier, struct ma_state *mas, const struct place *place)
 {
@@ -123,8 +134,9 @@ static int replace_area(struct copier *copier, struct ma_state *mas, const struc
 	vma = copy_area(copier, place->old);
 	if (!vma)
 		return -ENOMEM;
+	sync_attach(child, vma);
 	mas_set_range(mas, place->first, place->last);
-	if (mas_store_gfp(mas, vma, GFP_KERNEL)) {
+	if ((copier->pages && copy_pages(copier, place->old)) || mas_store_gfp(mas, vma, GFP_KERNEL)) {
 		vma_free(&child->vmas, vma);
 		return -ENOMEM;
 	}
@@ -208,14 +220,29 @@ static void inherit(struct vmspace *child, const struct vmspace *parent)
 	child->next_file_id = parent->next_file_id;
 }
 
+static void set_rcu(struct maple_tree *tree, bool rcu)
+{
+	if (rcu)
+		mt_set_in_rcu(tree);
+	else
+		mt_clear_in_rcu(tree);
+}
+
 static long duplicate(struct vmspace *parent, struct vmspace *child, bool exact)
 {
 	struct copier copier = { .child = child, .exact = exact };
 	unsigned long stopped = ULONG_MAX;
 	int err;
 
+	if (child->pages)
+		copier.pages = parent->pages;
+	sync_write_lock_all(parent);
 	child->vmas.expected = parent->areas;
-	if (__mt_dup(&parent->tree, &child->tree, GFP_KERNEL))
+	set_rcu(&child->tree, mt_in_rcu(&parent->tree));
+	err = __mt_dup(&parent->tree, &child->tree, GFP_KERNEL);
+	/* Nobody reads the child's tree yet. */
+	mt_clear_in_rcu(&child->tree);
+	if (err)
 		return -ENOMEM;
 	err = copy_areas(&copier, &stopped);
 	forget_copies(&copier);
@@ -223,6 +250,9 @@ static long duplicate(struct vmspace *parent, struct vmspace *child, bool exact)
 		err = erase_skipped(&copier);
 	if (err)
 		give_up(&copier, stopped);
+	set_rcu(&child->tree, child->sync);
+	if (child->sync)
+		sync_unlock_areas(child);
 	return err;
 }
 

@@ -6,6 +6,7 @@
 #include "find.h"
 #include "host.h"
 #include "merge.h"
+#include "sync.h"
 
 void host_give_anon_vma(struct vmspace *space, struct vma *vma)
 {
@@ -14,6 +15,7 @@ void host_give_anon_vma(struct vmspace *space, struct vma *vma)
 
 	if (vma->anon_id || !vma_may_have_anon_vma(vma))
 		return;
+	sync_write_lock(space, vma);
 	right = find_right(space, vma);
 	if (right && right->anon_id && !right->anon_shared &&
 	    merge_anon_compatible(vma, right, page)) {
@@ -41,6 +43,7 @@ static void ask(struct vmspace *space, struct vma *vma)
 	if (!worth_asking(space, vma))
 		return;
 	space->host_questions++;
+	sync_write_lock(space, vma);
 	vma->asked = space->era;
 	if (host->has_anon(host->ctx, vma->start, vma->end))
 		host_give_anon_vma(space, vma);
@@ -109,7 +112,14 @@ int host_grow_stacks(struct vmspace *space, unsigned long start, unsigned long e
 
 int vmspace_refresh(struct vmspace *space)
 {
-	return host_grow_stacks(space, 0, ULONG_MAX);
+	int grown;
+
+	sync_enter(space);
+	grown = space_reserve(space);
+	if (!grown)
+		grown = host_grow_stacks(space, 0, ULONG_MAX);
+	sync_leave(space);
+	return grown;
 }
 
 void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone)
@@ -119,17 +129,27 @@ void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone)
 	/* 0 is not the name of one: areas without would get one, or lose theirs. */
 	if (!keep || !gone)
 		return;
-	for (vma = find_first(space, 0); vma; vma = find_first(space, vma->end))
-		if (vma->anon_id == gone)
-			vma->anon_id = keep;
+	sync_enter(space);
+	for (vma = find_first(space, 0); vma; vma = find_first(space, vma->end)) {
+		if (vma->anon_id != gone)
+			continue;
+		sync_write_lock(space, vma);
+		vma->anon_id = keep;
+	}
+	sync_leave(space);
 }
 
 void vmspace_part_anon(struct vmspace *space, unsigned long addr)
 {
-	struct vma *vma = find_first(space, addr);
+	struct vma *vma;
 
-	if (vma && vma->start <= addr && (vma->anon_id || vma_may_have_anon_vma(vma)))
+	sync_enter(space);
+	vma = find_first(space, addr);
+	if (vma && vma->start <= addr && (vma->anon_id || vma_may_have_anon_vma(vma))) {
+		sync_write_lock(space, vma);
 		vma->anon_id = space->next_anon_id++;
+	}
+	sync_leave(space);
 }
 
 void vmspace_inherit_anon(struct vmspace *space, unsigned long addr, bool inherited)

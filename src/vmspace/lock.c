@@ -7,6 +7,7 @@
 #include "find.h"
 #include "host.h"
 #include "ops.h"
+#include "touch.h"
 
 /* Areas that Linux leaves alone when it is asked to lock them. */
 static bool never_locked(const struct vma *vma)
@@ -27,8 +28,18 @@ static bool populate_writes(const struct vmspace *space, const struct vma *vma)
 	return !(vma->flags & VMA_MAYBE_GUARD) || !space->config.host.has_anon;
 }
 
+/* The access that makes pages of the area present. */
+static unsigned int populate_access(const struct vma *vma)
+{
+	if ((vma->flags & (VMA_WRITE | VMA_SHARED)) == VMA_WRITE)
+		return VMSPACE_ACCESS_WRITE;
+	return vma->flags & VMA_READ ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_EXEC;
+}
+
 long lock_populate(struct vmspace *space, unsigned long start, unsigned long end)
 {
+	long err;
+
 	while (start < end) {
 		struct vma *vma = find_at(space, start);
 
@@ -42,6 +53,12 @@ long lock_populate(struct vmspace *space, unsigned long start, unsigned long end
 			return -ENOMEM;
 		if (populate_writes(space, vma))
 			host_give_anon_vma(space, vma);
+		if (!(vma->flags & VMA_SPECIAL_FLAGS)) {
+			err = touch_range(space, vma, start, vma->end < end ? vma->end : end,
+					  populate_access(vma));
+			if (err)
+				return err;
+		}
 		start = vma->end;
 	}
 	return 0;

@@ -8,6 +8,8 @@
 #include "edit.h"
 #include "find.h"
 #include "ops.h"
+#include "pages.h"
+#include "sync.h"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
@@ -19,6 +21,7 @@ struct move {
 	int flags;
 	bool to_given;               /* MREMAP_FIXED or MREMAP_DONTUNMAP */
 	long host;                   /* where the host put it; 0: not told */
+	unsigned long prepared;      /* where page tables were made for the pages; 0: nowhere yet */
 };
 
 static long check_arguments(struct vmspace *space, const struct vmspace_mremap *args,
@@ -94,6 +97,7 @@ static void leave_source(struct vmspace *space, const struct move *m)
 {
 	struct vma *vma = find_at(space, m->addr);
 
+	sync_write_lock(space, vma);
 	if (vma->flags & VMA_LOCKED)
 		space->locked_leak += space_pages(space, vma->end - vma->start);
 	vma->flags &= ~VMA_LOCK_FLAGS;
@@ -112,8 +116,46 @@ static int remove_source(struct vmspace *space, const struct move *m)
 			   m->addr + m->old_length);
 }
 
-/* Copy the area's part to `at`, then take the source away. Returns at or -errno. */
-static long move_to(struct vmspace *space, struct vma *vma, const struct move *m, unsigned long at)
+/* Bytes whose pages go along. */
+static unsigned long moved_length(const struct move *m)
+{
+	return m->old_length < m->new_length ? m->old_length : m->new_length;
+}
+
+/* There is no move after all: where the page tables were made, nothing is mapped. */
+static void unprepare(struct vmspace *space, struct move *m)
+{
+	const struct vma *below, *above;
+	unsigned long end = m->prepared + moved_length(m);
+
+	if (!m->prepared)
+		return;
+	below = find_before(space, m->prepared);
+	above = find_first(space, m->prepared);
+	if (!above || above->start >= end)
+		pages_unmap(space->pages, m->prepared, end, below ? below->end : 0,
+			    above ? above->start : 0);
+	m->prepared = 0;
+}
+
+/* Lock the source, and make the page tables for its pages at `at`, so that the move cannot fail. */
+static long prepare(struct vmspace *space, struct vma *vma, struct move *m, unsigned long at)
+{
+	if (!space->pages || m->prepared == at || !moved_length(m))
+		return 0;
+	unprepare(space, m);
+	sync_write_lock(space, vma);
+	m->prepared = at;
+	if (pages_prepare_move(space->pages, m->addr, at, moved_length(m)))
+		return space_no_memory(space);
+	return 0;
+}
+
+/*
+ * Copy the area's part to `at`, then take the source away. Returns at or -errno. (Of the steps after
+ * prepare() none fails in a space with pages, for want of memory: see space_reserve().)
+ */
+static long move_area(struct vmspace *space, struct vma *vma, struct move *m, unsigned long at)
 {
 	struct vma proto;
 	vma_flags_t flags = vma->flags;
@@ -123,7 +165,10 @@ static long move_to(struct vmspace *space, struct vma *vma, const struct move *m
 
 	if (space->areas >= space->config.max_map_count - 3)
 		return space_fail(space, -ENOMEM, "too near to max_map_count");
-	proto = *vma;
+	err = prepare(space, vma, m, at);
+	if (err)
+		return err;
+	vma_fill(&proto, vma);
 	proto.start = at;
 	proto.end = at + m->new_length;
 	proto.pgoff += space_pages(space, m->addr - vma->start);
@@ -135,6 +180,9 @@ static long move_to(struct vmspace *space, struct vma *vma, const struct move *m
 	err = edit_insert(space, &proto, &hole, NULL);
 	if (err)
 		return err;
+	if (m->prepared)
+		pages_move(space->pages, m->addr, at, moved_length(m));
+	m->prepared = 0;
 	space_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
 	if (m->flags & MREMAP_DONTUNMAP)
 		leave_source(space, m);
@@ -145,6 +193,15 @@ static long move_to(struct vmspace *space, struct vma *vma, const struct move *m
 	if ((flags & VMA_LOCK_FLAGS) == VMA_LOCKED && m->new_length > m->old_length)
 		lock_populate(space, at, at + m->new_length);
 	return (long)at;
+}
+
+static long move_to(struct vmspace *space, struct vma *vma, struct move *m, unsigned long at)
+{
+	long result = move_area(space, vma, m, at);
+
+	if (result < 0)
+		unprepare(space, m);
+	return result;
 }
 
 static long place(struct vmspace *space, const struct vma *vma, const struct move *m)
@@ -185,13 +242,33 @@ static long follow(struct vmspace *space, const struct move *m, long at)
 	return err ? err : m->host;
 }
 
-static long move_to_given(struct vmspace *space, struct move *m)
+/*
+ * MREMAP_FIXED unmaps what is in the way. Page tables are made before that, while the call can still
+ * fail and leave all as it was.
+ */
+static long clear_target(struct vmspace *space, struct move *m)
+{
+	struct vma *vma = space->pages ? find_at(space, m->addr) : NULL;
+	long err = 0;
+
+	if (vma && m->addr + moved_length(m) <= vma->end &&
+	    !seal_covers(space, m->new_addr, m->new_addr + m->new_length))
+		err = prepare(space, vma, m, m->new_addr);
+	if (err)
+		return err;
+	space->keep_tables = true;
+	err = unmap_range(space, m->new_addr, m->new_length);
+	space->keep_tables = false;
+	return err;
+}
+
+static long to_given(struct vmspace *space, struct move *m)
 {
 	struct vma *vma;
 	long at, err;
 
 	if (m->flags & MREMAP_FIXED) {
-		err = unmap_range(space, m->new_addr, m->new_length);
+		err = clear_target(space, m);
 		if (err)
 			return err;
 	}
@@ -214,7 +291,16 @@ static long move_to_given(struct vmspace *space, struct move *m)
 	at = place(space, vma, m);
 	if (at >= 0)
 		at = follow(space, m, at);
-	return at < 0 ? at : move_to(space, vma, m, (unsigned long)at);
+	return at < 0 ? at : move_area(space, vma, m, (unsigned long)at);
+}
+
+static long move_to_given(struct vmspace *space, struct move *m)
+{
+	long result = to_given(space, m);
+
+	if (result < 0)
+		unprepare(space, m);
+	return result;
 }
 
 static bool can_grow_in_place(const struct vmspace *space, const struct vma *vma,

@@ -7,6 +7,8 @@
 #include "find.h"
 #include "host.h"
 #include "ops.h"
+#include "sync.h"
+#include "touch.h"
 
 typedef long (*op_fn)(struct vmspace *space, struct vmspace_request *req);
 
@@ -61,8 +63,6 @@ static void gather_brk(struct vmspace *space, unsigned long wanted)
 		learn(space, now, to - now);
 }
 
-/* Out of line: most spaces have no host to ask. */
-__attribute__((noinline))
 static void gather(struct vmspace *space, const struct vmspace_request *req)
 {
 	switch (req->op) {
@@ -112,12 +112,22 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 	}
 }
 
+/* Out of line: most spaces have no host to ask. */
+__attribute__((noinline))
+static void gather_locked(struct vmspace *space, const struct vmspace_request *req)
+{
+	sync_enter(space);
+	if (!space_reserve(space))
+		gather(space, req);
+	sync_leave(space);
+}
+
 int vmspace_gather(struct vmspace *space, struct vmspace_request *req)
 {
 	if (!known(req->op))
 		return -EINVAL;
 	if (space->config.host.has_anon || space->config.host.stack_start)
-		gather(space, req);
+		gather_locked(space, req);
 	req->gathered = true;
 	return 0;
 }
@@ -162,15 +172,10 @@ static bool is_possible(const struct vmspace *space, const struct vmspace_reques
 	}
 }
 
-long vmspace_complete(struct vmspace *space, struct vmspace_request *req)
+static void complete(struct vmspace *space, struct vmspace_request *req)
 {
 	struct vmspace_outcome *out = &req->out;
 
-	memset(out, 0, offsetof(struct vmspace_outcome, events));
-	if (!known(req->op)) {
-		out->result = -EINVAL;
-		return -EINVAL;
-	}
 	space->out = out;
 	space->host_error = req->host.valid && is_error(req->host.result) ? req->host.result : 0;
 	space->host_succeeded = req->host.valid && !space->host_error;
@@ -188,6 +193,39 @@ long vmspace_complete(struct vmspace *space, struct vmspace_request *req)
 	space->host_error = 0;
 	space->era++;
 	space->requests[req->op]++;
+}
+
+/* In a space that other threads use, too. */
+static __attribute__((noinline)) void complete_shared(struct vmspace *space,
+						      struct vmspace_request *req)
+{
+	if (req->op == VMSPACE_FAULT) {
+		req->out.result = touch_call(space, req);
+		return;
+	}
+	sync_enter(space);
+	space->out = &req->out;
+	if (!space_reserve(space))
+		complete(space, req);
+	else
+		req->out.result = -ENOMEM;
+	space->out = NULL;
+	sync_leave(space);
+}
+
+long vmspace_complete(struct vmspace *space, struct vmspace_request *req)
+{
+	struct vmspace_outcome *out = &req->out;
+
+	memset(out, 0, offsetof(struct vmspace_outcome, events));
+	if (!known(req->op)) {
+		out->result = -EINVAL;
+		return -EINVAL;
+	}
+	if (__builtin_expect(space->sync != NULL, 0))
+		complete_shared(space, req);
+	else
+		complete(space, req);
 	req->gathered = false;
 	return out->result;
 }

@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <urcu/urcu-bp.h>
 
 #include "find.h"
+#include "sync.h"
 
 #define NAME_COLUMN 73
 #define GATE_START 0xffffffffff600000ULL
@@ -136,10 +138,12 @@ size_t vmspace_show(const struct vmspace *space, char *buf, size_t size)
 	MA_STATE(mas, (struct maple_tree *)&space->tree, 0, 0);
 	const struct vma *vma;
 
+	sync_enter(space);
 	mas_for_each(&mas, vma, ULONG_MAX)
 		put_area(&t, space, vma);
 	if (space->image.vsyscall)
 		put_gate(&t, space);
+	sync_leave(space);
 	finish(&t);
 	return t.length;
 }
@@ -175,6 +179,7 @@ int vmspace_show_lines(const struct vmspace *space,
 	size_t size = 0, length;
 	int result = 0;
 
+	sync_enter(space);
 	mas_for_each(&mas, vma, ULONG_MAX) {
 		length = one_line(space, vma, &buf, &size);
 		result = length ? emit(ctx, buf, length) : -1;
@@ -185,6 +190,7 @@ int vmspace_show_lines(const struct vmspace *space,
 		length = one_line(space, NULL, &buf, &size);
 		result = length ? emit(ctx, buf, length) : -1;
 	}
+	sync_leave(space);
 	free(buf);
 	return result;
 }
@@ -192,12 +198,15 @@ int vmspace_show_lines(const struct vmspace *space,
 size_t vmspace_show_area(const struct vmspace *space, unsigned long addr, char *buf, size_t size)
 {
 	struct text t = { buf, size, 0 };
-	const struct vma *vma = find_at(space, addr);
+	const struct vma *vma;
 
+	sync_enter(space);
+	vma = find_at(space, addr);
 	if (vma)
 		put_area(&t, space, vma);
 	else if (space->image.vsyscall && addr >= GATE_START)
 		put_gate(&t, space);
+	sync_leave(space);
 	finish(&t);
 	return t.length;
 }
@@ -262,10 +271,8 @@ vma_flags_t vma_flags_parse(const char *text, unsigned int *unknown)
 	return flags;
 }
 
-static bool fill(const struct vmspace *space, const struct vma *vma, struct vma_info *info)
+static void fill(const struct vmspace *space, const struct vma *vma, struct vma_info *info)
 {
-	if (!vma)
-		return false;
 	*info = (struct vma_info){
 		.start = vma->start, .end = vma->end, .flags = vma->flags,
 		.offset = shown_offset(space, vma), .page_offset = vma->pgoff,
@@ -274,20 +281,71 @@ static bool fill(const struct vmspace *space, const struct vma *vma, struct vma_
 	};
 	if (vma->backing)
 		info->backing = vma->backing->is;
-	return true;
+}
+
+typedef struct vma *(*find_fn)(const struct vmspace *space, unsigned long addr);
+
+/*
+ * Beside other threads: with the area's lock alone. While that is held the area does not change, so if
+ * it is what is found then, all that is told of it was so at that moment. False: it may be missing.
+ */
+static bool look_fast(const struct vmspace *space, find_fn find, unsigned long addr,
+		      struct vma_info *info)
+{
+	struct vma *vma;
+	bool found = false;
+
+	urcu_bp_read_lock();
+	vma = find(space, addr);
+	if (vma && sync_read_lock(space, vma)) {
+		found = find(space, addr) == vma;
+		if (found)
+			fill(space, vma, info);
+		sync_read_unlock(space, vma);
+	}
+	urcu_bp_read_unlock();
+	return found;
+}
+
+static __attribute__((noinline)) bool look_shared(const struct vmspace *space, find_fn find,
+						  unsigned long addr, struct vma_info *info)
+{
+	const struct vma *vma;
+
+	if (look_fast(space, find, addr, info))
+		return true;
+	sync_enter(space);
+	vma = find(space, addr);
+	if (vma)
+		fill(space, vma, info);
+	sync_leave(space);
+	return vma;
+}
+
+static inline bool look(const struct vmspace *space, find_fn find, unsigned long addr,
+		 struct vma_info *info)
+{
+	const struct vma *vma;
+
+	if (__builtin_expect(space->sync != NULL, 0))
+		return look_shared(space, find, addr, info);
+	vma = find(space, addr);
+	if (vma)
+		fill(space, vma, info);
+	return vma;
 }
 
 bool vmspace_lookup(const struct vmspace *space, unsigned long addr, struct vma_info *info)
 {
-	return fill(space, find_at(space, addr), info);
+	return look(space, find_at, addr, info);
 }
 
 bool vmspace_next(const struct vmspace *space, unsigned long addr, struct vma_info *info)
 {
-	return fill(space, find_first(space, addr), info);
+	return look(space, find_first, addr, info);
 }
 
 bool vmspace_prev(const struct vmspace *space, unsigned long addr, struct vma_info *info)
 {
-	return fill(space, find_before(space, addr), info);
+	return look(space, find_before, addr, info);
 }

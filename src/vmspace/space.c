@@ -5,12 +5,36 @@
 #include <stdlib.h>
 
 #include "commit.h"
+#include "pages.h"
+#include "sync.h"
 
 int space_store(struct vmspace *space, unsigned long start, unsigned long end, struct vma *vma)
 {
 	MA_STATE(mas, &space->tree, start, end - 1);
 
-	return mas_store_gfp(&mas, vma, GFP_KERNEL) ? (int)space_no_memory(space) : 0;
+	sync_attach(space, vma);
+	if (!mas_store_gfp(&mas, vma, GFP_KERNEL))
+		return 0;
+	if (!space->sync)
+		return (int)space_no_memory(space);
+	/* The same with the nodes in reserve. */
+	mas_set_range(&space->spare, start, end - 1);
+	return mas_store_gfp(&space->spare, vma, GFP_KERNEL) ? (int)space_no_memory(space) : 0;
+}
+
+int space_reserve(struct vmspace *space)
+{
+	if (!space->sync)
+		return 0;
+	/*
+	 * What is reserved for one store into an empty tree is 5 nodes for each of 31 levels; a
+	 * store takes at most 3 for each that the tree has and 2 more: 8 stores at 5 levels,
+	 * of which 10 million areas need no more.
+	 */
+	mas_set(&space->spare, 0);
+	if (mas_expected_entries(&space->spare, 1) || !vma_reserve(&space->vmas, SPACE_STEPS))
+		return (int)space_no_memory(space);
+	return 0;
 }
 
 static bool is_exec(vma_flags_t flags)
@@ -159,7 +183,7 @@ void space_merge_event(struct vmspace *space, enum vma_verdict verdict, unsigned
 
 void space_fault_event(const struct vmspace *space, const struct vmspace_page *page)
 {
-	const struct vmspace_hooks *hooks = space->config.hooks;
+	const struct vmspace_hooks *hooks = sync_hooks(space);
 
 	if (hooks && hooks->fault)
 		hooks->fault(hooks->ctx, page);
@@ -172,9 +196,10 @@ void space_clear(struct vmspace *space)
 
 	mas_for_each(&mas, vma, ULONG_MAX)
 		vma_free(&space->vmas, vma);
-	__mt_destroy(&space->tree);
 	if (space->pages)
 		pages_clear(space->pages);
+	mas_destroy(&space->spare);
+	__mt_destroy(&space->tree);
 	vma_store_clear(&space->vmas);
 	commit_charge(space, space->committed_vm, -1);
 	space->areas = 0;
@@ -201,10 +226,23 @@ static bool config_sane(const struct vmspace_config *c)
 	return c->max_map_count > 0 && c->overcommit >= 0 && c->overcommit <= 2;
 }
 
+/* A space with memory: several threads may use it. */
+static int make_shareable(struct vmspace *space)
+{
+	int err = pages_create(&space->pages, space->config.memory, space->config.page_size,
+			       space->config.task_size);
+
+	if (!err)
+		err = sync_create(space);
+	space->vmas.typed = true;
+	mt_set_in_rcu(&space->tree);
+	return err;
+}
+
 int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
 {
 	struct vmspace *space;
-	int err = 0;
+	int err;
 
 	*out = NULL;
 	if (!config_sane(config))
@@ -212,14 +250,8 @@ int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
 	space = calloc(1, sizeof(*space));
 	if (!space)
 		return -ENOMEM;
-	if (config->memory)
-		err = pages_create(&space->pages, config->memory, config->page_size,
-				   config->task_size);
-	if (err) {
-		free(space);
-		return err;
-	}
 	mt_init_flags(&space->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
+	mas_init(&space->spare, &space->tree, 0);
 	space->config = *config;
 	space->page_shift = (unsigned int)__builtin_ctzl(config->page_size);
 	space->mmap_base = config->mmap_base;
@@ -227,6 +259,13 @@ int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
 	space->next_anon_id = 1;
 	space->next_file_id = (uint64_t)1 << 63;
 	space->era = 1;
+	if (config->memory) {
+		err = make_shareable(space);
+		if (err) {
+			vmspace_destroy(space);
+			return err;
+		}
+	}
 	*out = space;
 	return 0;
 }
@@ -237,6 +276,7 @@ void vmspace_destroy(struct vmspace *space)
 		return;
 	space_clear(space);
 	pages_destroy(space->pages);
+	sync_destroy(space);
 	free(space);
 }
 
@@ -253,6 +293,7 @@ int vmspace_configure(struct vmspace *space, const struct vmspace_config *config
 	    config->task_size != space->config.task_size ||
 	    config->memory != space->config.memory)
 		return -EINVAL;
+	sync_enter(space);
 	if (config->mmap_base && config->mmap_base != space->config.mmap_base) {
 		space->mmap_base = config->mmap_base;
 		space->base_guessed = false;
@@ -262,27 +303,38 @@ int vmspace_configure(struct vmspace *space, const struct vmspace_config *config
 	commit_charge(space, committed, -1);
 	space->config = *config;
 	commit_charge(space, committed, 1);
+	sync_configure(space);
+	sync_leave(space);
 	return 0;
 }
 
 int vmspace_pin(struct vmspace *space, unsigned long pages)
 {
 	const struct vmspace_config *c = &space->config;
+	int err = -ENOMEM;
 
-	if (space->pinned_vm + pages < pages ||
-	    (!c->lock_privileged && c->rlimit_memlock != VMSPACE_NO_LIMIT &&
-	     space->pinned_vm + pages > space_pages(space, c->rlimit_memlock)))
-		return -ENOMEM;
-	space->pinned_vm += pages;
-	return 0;
+	sync_enter(space);
+	if (space->pinned_vm + pages >= pages &&
+	    (c->lock_privileged || c->rlimit_memlock == VMSPACE_NO_LIMIT ||
+	     space->pinned_vm + pages <= space_pages(space, c->rlimit_memlock))) {
+		space->pinned_vm += pages;
+		err = 0;
+	}
+	sync_leave(space);
+	return err;
 }
 
 int vmspace_unpin(struct vmspace *space, unsigned long pages)
 {
-	if (pages > space->pinned_vm)
-		return -EINVAL;
-	space->pinned_vm -= pages;
-	return 0;
+	int err = -EINVAL;
+
+	sync_enter(space);
+	if (pages <= space->pinned_vm) {
+		space->pinned_vm -= pages;
+		err = 0;
+	}
+	sync_leave(space);
+	return err;
 }
 
 void vmspace_exit(struct vmspace *space)
@@ -304,6 +356,7 @@ void vmspace_stats(const struct vmspace *space, struct vmspace_stats *stats)
 {
 	struct mt_statistics tree;
 
+	sync_enter(space);
 	mt_get_statistics((struct maple_tree *)&space->tree, &tree);
 	*stats = (struct vmspace_stats){
 		.areas = space->areas,
@@ -331,4 +384,7 @@ void vmspace_stats(const struct vmspace *space, struct vmspace_stats *stats)
 	};
 	for (int op = 0; op < VMSPACE_OP_COUNT; op++)
 		stats->requests[op] = space->requests[op];
+	sync_sum(space, &stats->faults, &stats->faults_locked);
+	stats->requests[VMSPACE_FAULT] += stats->faults;
+	sync_leave(space);
 }

@@ -14,9 +14,13 @@
 
 #include "pages.h"
 
+struct sync;
+
 struct vmspace {
 	struct maple_tree tree;
 	struct vma_store vmas;        /* the memory of the areas in the tree */
+	struct sync *sync;            /* locks and counters of faults; NULL: one thread at a time */
+	struct ma_state spare;        /* holds nodes for when there is no memory: space_reserve() */
 	struct vmspace_config config;
 	unsigned int page_shift;      /* 1 << page_shift == config.page_size */
 	struct vmspace_image image;
@@ -36,6 +40,7 @@ struct vmspace {
 	unsigned long merges, splits, host_questions;
 	struct vmspace_outcome *out;  /* of the request being completed, or NULL */
 	struct pages *pages;          /* NULL: config.memory is NULL */
+	bool keep_tables;             /* what is unmapped makes room for pages that move there */
 	bool host_succeeded;          /* ... which the host says succeeded */
 	long host_error;              /* ... or with which error it failed; 0: no */
 };
@@ -63,9 +68,17 @@ static inline bool space_aligned(const struct vmspace *space, unsigned long byte
 
 /*
  * Put vma (NULL: nothing) into the tree at [start, end). 0, or -ENOMEM: nothing has changed.
- * Where vma replaces one entry that stands at exactly [start, end), it cannot fail.
+ * Where vma replaces one entry that stands at exactly [start, end), it cannot fail. In a space that
+ * several threads use, the area comes into the tree write-locked.
  */
 int space_store(struct vmspace *space, unsigned long start, unsigned long end, struct vma *vma);
+
+/*
+ * In a space with pages: see to it that SPACE_STEPS calls of space_store() and as many new areas
+ * cannot fail, so that a call which begins ends. 0, or -ENOMEM: nothing has changed.
+ */
+#define SPACE_STEPS 8
+int space_reserve(struct vmspace *space);
 
 /* Add (sign 1) or take away (sign -1) `pages` of an area with `flags` to and from the counters. */
 void space_account(struct vmspace *space, vma_flags_t flags, unsigned long pages, int sign);

@@ -104,13 +104,40 @@ bool anon_name_same(const struct anon_name *a, const struct anon_name *b)
 	return a == b || (a && b && !strcmp(a->text, b->text));
 }
 
+bool vma_reserve(struct vma_store *store, unsigned int count)
+{
+	while (store->spares < count) {
+		struct vma *vma = vma_alloc(store);
+
+		if (!vma)
+			return false;
+		vma->next_gone = store->spare;
+		store->spare = vma;
+		store->spares++;
+	}
+	return true;
+}
+
+static struct vma *take_spare(struct vma_store *store)
+{
+	struct vma *vma = store->spare;
+
+	if (vma) {
+		store->spare = vma->next_gone;
+		store->spares--;
+	}
+	return vma;
+}
+
 struct vma *vma_new(struct vma_store *store, const struct vma *like)
 {
 	struct vma *vma = vma_alloc(store);
 
 	if (!vma)
+		vma = take_spare(store);
+	if (!vma)
 		return NULL;
-	*vma = *like;
+	vma_fill(vma, like);
 	backing_get(vma->backing);
 	anon_name_get(vma->name);
 	return vma;

@@ -9,6 +9,8 @@
 
 #include <assert.h>
 #include <mapletree/vmspace.h>
+#include <stddef.h>
+#include <string.h>
 
 /* What is mapped; shared by the areas of one space that map it. Owned through references. */
 struct backing {
@@ -45,7 +47,10 @@ struct vma {
 	bool anon_shared : 1;        /* anon_vma inherited through fork */
 	bool may_have_anon : 1;      /* was writable at some time since the host was asked */
 	struct vma *next_gone;       /* while several are unmapped: the next of them */
+	unsigned long lock;          /* of a space that several threads use: see sync.h */
 };
+
+#define VMA_LOCK_GONE 0x1000ul /* in `lock`: the area is in no tree, nobody can lock it */
 
 /* Flags that keep Linux from ever merging or growing an area. */
 #define VMA_SPECIAL_FLAGS (VMA_IO | VMA_DONTEXPAND | VMA_PFNMAP | VMA_MIXEDMAP)
@@ -70,6 +75,9 @@ bool anon_name_same(const struct anon_name *a, const struct anon_name *b);
 /*
  * Where the areas of one space live: in blocks, each filled from its start, so that areas made one
  * after the other lie one after the other. One thread at a time. All zero: empty.
+ *   typed: the space has readers that look at the `lock` of areas that are gone: their memory holds
+ *   nothing but areas until the store is cleared.
+ *   spare: areas kept for when there is no memory; spares: their number.
  *   free: areas given back, linked through their first word; next .. end: of the newest block,
  *   never used yet; made: places in all blocks; expected: so many more areas will be made soon,
  *   which the size of the next blocks follows.
@@ -79,15 +87,28 @@ struct vma_store {
 	union vma_place *free, *next, *end;
 	size_t made;
 	size_t expected;
+	struct vma *spare;           /* linked through next_gone */
+	unsigned int spares;
+	bool typed;
 };
 
-/* An area of unspecified content, or NULL: no memory. */
+/*
+ * An area of unspecified content, or NULL: no memory. In a typed store its `lock` says that it is
+ * gone; vma_fill() leaves that alone.
+ */
 struct vma *vma_alloc(struct vma_store *store);
 /* Give back an area that holds no references. */
 void vma_release(struct vma_store *store, struct vma *vma);
-/* Give all memory back; no area is left in use. */
+/* Have so many spare areas, which vma_new() takes when there is no memory. False: there is none. */
+bool vma_reserve(struct vma_store *store, unsigned int count);
+/* Give all memory back; no area is left in use. Stays typed. */
 void vma_store_clear(struct vma_store *store);
 
+/* All of `like` but its lock. */
+static inline void vma_fill(struct vma *vma, const struct vma *like)
+{
+	memcpy(vma, like, offsetof(struct vma, lock));
+}
 /* A new area like `like`, holding references of its own. NULL: no memory. */
 struct vma *vma_new(struct vma_store *store, const struct vma *like);
 /* Drop the references an area holds, and the area. */

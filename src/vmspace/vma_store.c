@@ -10,8 +10,10 @@
  * Under the address sanitizer every area comes from the C library, so that it can see misuse.
  */
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <urcu/urcu-bp.h>
 
 #include "vma.h"
 
@@ -23,23 +25,64 @@
 #endif
 #endif
 
+/*
+ * In a typed store a reader that came by a pointer to the area in time may look at its lock at any
+ * later one: it has to find the word that says "gone" there.
+ */
+static void mark_gone(const struct vma_store *store, struct vma *vma)
+{
+	unsigned long word;
+
+	if (!store->typed)
+		return;
+	word = __atomic_load_n(&vma->lock, __ATOMIC_RELAXED);
+	__atomic_store_n(&vma->lock, word | VMA_LOCK_GONE, __ATOMIC_RELEASE);
+}
+
 #ifdef STORE_SANITIZED
+
+/* An area, and what frees it once no reader can have a pointer to it. */
+struct sanitized {
+	struct vma vma;
+	struct rcu_head rcu;
+};
 
 struct vma *vma_alloc(struct vma_store *store)
 {
+	struct sanitized *place = malloc(sizeof(*place));
+
 	(void)store;
-	return malloc(sizeof(struct vma));
+	if (!place)
+		return NULL;
+	place->vma.lock = VMA_LOCK_GONE;
+	return &place->vma;
+}
+
+static void free_later(struct rcu_head *rcu)
+{
+	free((char *)rcu - offsetof(struct sanitized, rcu));
 }
 
 void vma_release(struct vma_store *store, struct vma *vma)
 {
-	(void)store;
-	free(vma);
+	struct sanitized *place = (struct sanitized *)vma;
+
+	mark_gone(store, vma);
+	if (store->typed)
+		urcu_bp_call_rcu(&place->rcu, free_later);
+	else
+		free(place);
 }
 
 void vma_store_clear(struct vma_store *store)
 {
-	store->expected = 0;
+	struct vma *vma;
+
+	while ((vma = store->spare)) {
+		store->spare = vma->next_gone;
+		free(vma);
+	}
+	*store = (struct vma_store){ .typed = store->typed };
 }
 
 #else
@@ -181,6 +224,7 @@ struct vma *vma_alloc(struct vma_store *store)
 	}
 	if (store->next == store->end && !add_block(store))
 		return NULL;
+	store->next->vma.lock = VMA_LOCK_GONE;
 	return &store->next++->vma;
 }
 
@@ -188,6 +232,7 @@ void vma_release(struct vma_store *store, struct vma *vma)
 {
 	union vma_place *place = (union vma_place *)vma;
 
+	mark_gone(store, vma);
 	place->next_free = store->free;
 	store->free = place;
 }
@@ -200,7 +245,7 @@ void vma_store_clear(struct vma_store *store)
 		next = block->next;
 		block_free(block);
 	}
-	*store = (struct vma_store){ 0 };
+	*store = (struct vma_store){ .typed = store->typed };
 }
 
 #endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * touch.c - page faults in a space with memory, by any thread at any time.
+ *
+ * The fast path takes the lock of the one area that holds the address, for reading. The slow one takes
+ * the space's lock: where there is no area, where it is being changed, must grow, or needs its
+ * anon_vma.
+ */
+#include <errno.h>
+#include <urcu/urcu-bp.h>
+
+#include "fault.h"
+#include "find.h"
+#include "host.h"
+#include "pages.h"
+#include "sync.h"
+#include "touch.h"
+
+/* Not a result: the slow path has to decide. */
+#define UNDECIDED ((enum vmspace_fault_result)-1)
+
+/* The area that holds addr, locked for reading; NULL: the slow path has to see why not. */
+static struct vma *lock_area(struct vmspace *space, unsigned long addr)
+{
+	struct vma *vma;
+
+	urcu_bp_read_lock();
+	vma = mtree_load(&space->tree, addr);
+	if (vma && !sync_read_lock(space, vma))
+		vma = NULL;
+	urcu_bp_read_unlock();
+	/* It may have been cut, moved, or made anew elsewhere since it was found. */
+	if (vma && (addr < vma->start || addr >= vma->end)) {
+		sync_read_unlock(space, vma);
+		vma = NULL;
+	}
+	return vma;
+}
+
+/* What a thread wants of a page. */
+struct touch {
+	unsigned long addr;
+	unsigned int access;
+	struct vmspace_page *page;
+	void (*use)(void *ctx, const struct vmspace_page *page); /* or NULL */
+	void *ctx;
+};
+
+/*
+ * A page that may be written stays while the area is locked; another one may be exchanged by a write
+ * of another thread, so it is held.
+ */
+static void use_page(struct vmspace *space, const struct vma *vma, const struct touch *t)
+{
+	struct frame *held;
+
+	if (!t->use)
+		return;
+	if (t->access & VMSPACE_ACCESS_WRITE) {
+		t->use(t->ctx, t->page);
+		return;
+	}
+	held = pages_lookup(space->pages, vma, t->addr, t->page);
+	t->use(t->ctx, t->page);
+	pages_release(space->pages, held);
+}
+
+static enum vmspace_fault_result resolve(struct vmspace *space, const struct vma *vma,
+					 const struct touch *t)
+{
+	enum vmspace_fault_result result = pages_fault(space->pages, vma, t->addr, t->access,
+						       t->page);
+
+	if (result == VMSPACE_FAULT_OK) {
+		space_fault_event(space, t->page);
+		use_page(space, vma, t);
+	}
+	return result;
+}
+
+/* Must the area, which permits the access, get an anon_vma for it? */
+static bool lacks_anon_vma(const struct vmspace *space, const struct vma *vma,
+			   const struct touch *t)
+{
+	return !vma->anon_id && vma_may_have_anon_vma(vma) &&
+	       fault_needs_anon(space, vma, t->addr, t->access);
+}
+
+static enum vmspace_fault_result touch_fast(struct vmspace *space, const struct touch *t)
+{
+	struct vma *vma = lock_area(space, t->addr);
+	enum vmspace_fault_result result;
+
+	if (!vma)
+		return UNDECIDED;
+	if (!fault_permitted(vma, t->access))
+		result = VMSPACE_FAULT_ACCERR;
+	else if (lacks_anon_vma(space, vma, t))
+		result = UNDECIDED;
+	else
+		result = resolve(space, vma, t);
+	sync_read_unlock(space, vma);
+	return result;
+}
+
+/*
+ * The stack above grows down to addr: first the page, for that is what may fail late; then the area.
+ */
+static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
+				      const struct touch *t)
+{
+	unsigned long addr = t->addr, to = space_floor(space, addr);
+	enum vmspace_fault_result result;
+	const struct vma *below;
+	struct vma grown;
+
+	if (space_reserve(space))
+		return VMSPACE_FAULT_NOMEM;
+	if (fault_may_grow_down(space, vma, addr) || !fault_permitted(vma, t->access))
+		return fault_grow_down(space, vma, addr) ? VMSPACE_FAULT_MAPERR
+							 : VMSPACE_FAULT_ACCERR;
+	vma_fill(&grown, vma);
+	grown.pgoff -= space_pages(space, vma->start - to);
+	grown.start = to;
+	result = resolve(space, &grown, t);
+	if (result != VMSPACE_FAULT_OK)
+		return result;
+	if (!fault_grow_down(space, vma, addr))
+		return VMSPACE_FAULT_OK;
+	below = find_before(space, vma->start);
+	pages_unmap(space->pages, to, to + space->config.page_size, below ? below->end : 0,
+		    vma->start);
+	return VMSPACE_FAULT_NOMEM;
+}
+
+/* There is no area, or it must change. The space's lock. */
+static enum vmspace_fault_result touch_slow(struct vmspace *space, struct vma *vma,
+					    const struct touch *t)
+{
+	enum vmspace_fault_result result;
+
+	if (!vma) {
+		vma = find_first(space, t->addr);
+		if (!vma || !(vma->flags & VMA_GROWSDOWN))
+			return VMSPACE_FAULT_MAPERR;
+		return grow(space, vma, t);
+	}
+	if (!fault_permitted(vma, t->access))
+		return VMSPACE_FAULT_ACCERR;
+	result = resolve(space, vma, t);
+	if (result == VMSPACE_FAULT_OK && lacks_anon_vma(space, vma, t))
+		host_give_anon_vma(space, vma);
+	return result;
+}
+
+/*
+ * Takes the space's lock; whoever holds it may read any area. Where this one stays as it is, the
+ * fault goes on with its lock alone, and keeps nobody elsewhere waiting.
+ */
+static enum vmspace_fault_result touch_locked(struct vmspace *space, const struct touch *t)
+{
+	enum vmspace_fault_result result;
+	struct vma *vma;
+
+	sync_enter(space);
+	vma = find_at(space, t->addr);
+	if (vma && fault_permitted(vma, t->access) && !lacks_anon_vma(space, vma, t) &&
+	    sync_read_lock(space, vma)) {
+		sync_leave(space);
+		result = resolve(space, vma, t);
+		sync_read_unlock(space, vma);
+		return result;
+	}
+	result = touch_slow(space, vma, t);
+	sync_leave(space);
+	return result;
+}
+
+/* In a space without memory: what a request says. */
+static enum vmspace_fault_result touch_alone(struct vmspace *space, unsigned long addr,
+					     unsigned int access)
+{
+	struct vmspace_request req = { .op = VMSPACE_FAULT, .fault = { addr, access } };
+
+	switch (vmspace_call(space, &req)) {
+	case 0:
+		return VMSPACE_FAULT_OK;
+	case -EFAULT:
+		return VMSPACE_FAULT_MAPERR;
+	case -EACCES:
+		return VMSPACE_FAULT_ACCERR;
+	default:
+		return VMSPACE_FAULT_NOMEM;
+	}
+}
+
+static enum vmspace_fault_result touch(struct vmspace *space, const struct touch *t)
+{
+	enum vmspace_fault_result result;
+	struct sync_shard *shard;
+
+	*t->page = (struct vmspace_page){ .addr = space_floor(space, t->addr) };
+	if (!space->sync)
+		return touch_alone(space, t->addr, t->access);
+	shard = sync_my_shard(space);
+	__atomic_fetch_add(&shard->faults, 1, __ATOMIC_RELAXED);
+	result = touch_fast(space, t);
+	if (result != UNDECIDED)
+		return result;
+	__atomic_fetch_add(&shard->faults_locked, 1, __ATOMIC_RELAXED);
+	return touch_locked(space, t);
+}
+
+enum vmspace_fault_result vmspace_touch(struct vmspace *space, unsigned long addr,
+					unsigned int access, struct vmspace_page *page)
+{
+	struct vmspace_page unwanted;
+	struct touch t = { addr, access, page ? page : &unwanted, NULL, NULL };
+
+	return touch(space, &t);
+}
+
+enum vmspace_fault_result vmspace_access(struct vmspace *space, unsigned long addr,
+					 unsigned int access,
+					 void (*use)(void *ctx, const struct vmspace_page *page),
+					 void *ctx)
+{
+	struct vmspace_page page;
+	struct touch t = { addr, access, &page, use, ctx };
+
+	return touch(space, &t);
+}
+
+long touch_call(struct vmspace *space, struct vmspace_request *req)
+{
+	switch (vmspace_touch(space, req->fault.addr, req->fault.access, NULL)) {
+	case VMSPACE_FAULT_OK:
+		return 0;
+	case VMSPACE_FAULT_MAPERR:
+		return -EFAULT;
+	case VMSPACE_FAULT_ACCERR:
+		return -EACCES;
+	case VMSPACE_FAULT_BUS:
+		req->out.why = "there is no such page: SIGBUS";
+		return -ENXIO;
+	case VMSPACE_FAULT_NOMEM:
+	default:
+		req->out.why = "no memory for the page";
+		req->out.out_of_memory = true;
+		return -ENOMEM;
+	}
+}
+
+long touch_range(struct vmspace *space, const struct vma *vma, unsigned long start,
+		 unsigned long end, unsigned int access)
+{
+	struct vmspace_page page;
+	struct touch t = { start, access, &page, NULL, NULL };
+
+	if (!space->pages)
+		return 0;
+	for (; t.addr < end; t.addr += space->config.page_size) {
+		switch (resolve(space, vma, &t)) {
+		case VMSPACE_FAULT_OK:
+			break;
+		case VMSPACE_FAULT_NOMEM:
+			return -ENOMEM;
+		default:
+			return -EFAULT;
+		}
+	}
+	return 0;
+}
