@@ -7,6 +7,8 @@
 #   make exhaustive | fault   all of the suites of which "make check" runs slices
 #   make torture DURATION= SEED=   readers beside writers for so many seconds, on large and on
 #                             small nodes; torture-asan, torture-tsan: under a sanitizer
+#   make torture-space DURATION= SEED=  threads that fault beside threads that map, protect, move and
+#                             fork, in address spaces; torture-space-asan, -tsan: the same
 #   make programs             large real programs under vmscope, a table of what was checked
 #   make cost                 what following a call costs, beside strace
 #   make fuzz DURATION=       libFuzzer on trees, address spaces and logs (60 or 10m or 1h in all)
@@ -53,7 +55,7 @@ TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 5
 FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .PHONY: fuzz fuzz-afl model-check check-arch programs cost coverage mutate valgrind builds proofs
-.PHONY: all check debug asan clang conformance model exhaustive fault torture torture-asan torture-tsan install tidy clean
+.PHONY: all check debug asan clang conformance model exhaustive fault torture torture-asan torture-tsan torture-space torture-space-asan torture-space-tsan install tidy clean
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -104,6 +106,20 @@ define run_torture
 	$(NINJA) -C $(1) tests/torture/torture tests/torture/torture-small
 	$(2) $(1)/tests/torture/torture --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
 	$(2) $(1)/tests/torture/torture-small --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
+endef
+
+torture-space: $(DEBUG)/build.ninja
+	$(call run_torture_space,$(DEBUG),)
+
+torture-space-asan: $(ASAN)/build.ninja
+	$(call run_torture_space,$(ASAN),)
+
+torture-space-tsan: $(TSAN)/build.ninja
+	$(call run_torture_space,$(TSAN),$(FIXED_PLACES))
+
+define run_torture_space
+	$(NINJA) -C $(1) tests/torture/space/torture-space
+	$(2) $(1)/tests/torture/space/torture-space --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
 endef
 
 FUZZERS ?= tree_small tree vmspace log

@@ -59,11 +59,15 @@ proof()
 
 meson='s/^Ok: *([0-9]+).*/\1 test programs/p'
 torture='s/^[0-9]+ nodes freed.*/&/p'
+faults='s/^[0-9]+ faults.*/&/p'
 
 proof model-check spin 's/^[0-9]+ passed.*/&/p' $make model-check SCENARIO=PIVOT
 proof torture meson "$torture" $make torture DURATION=5
 proof torture-asan meson "$torture" $make torture-asan DURATION=5
 proof torture-tsan clang "$torture" $make torture-tsan DURATION=5
+proof torture-space meson "$faults" $make torture-space DURATION=5
+proof torture-space-asan meson "$faults" $make torture-space-asan DURATION=5
+proof torture-space-tsan clang "$faults" $make torture-space-tsan DURATION=5
 proof fuzz 'clang afl-clang-fast' 's/^ *executions: (.*)/\1 executions/p' \
 	$make fuzz DURATION=10 FUZZERS='tree_small vmspace'
 proof fuzz-afl 'clang afl-clang-fast' 's/^ *executions: (.*)/\1 executions/p' \

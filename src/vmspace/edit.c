@@ -377,7 +377,8 @@ static void drop_pages(struct vmspace *space, unsigned long start, unsigned long
 	if (!space->pages)
 		return;
 	if (space->keep_tables) {
-		pages_unmap(space->pages, start, end, start, start);
+		pages_zap(space->pages, start, end);
+		pages_unguard(space->pages, start, end);
 		return;
 	}
 	below = find_before(space, start);

@@ -154,11 +154,18 @@ void vmspace_part_anon(struct vmspace *space, unsigned long addr)
 
 void vmspace_inherit_anon(struct vmspace *space, unsigned long addr, bool inherited)
 {
-	const struct vma *at = find_first(space, addr);
-	uint64_t anon_id = at && at->start <= addr ? at->anon_id : 0;
+	const struct vma *at;
+	uint64_t anon_id;
 	struct vma *vma;
 
-	for (vma = find_first(space, 0); vma && anon_id; vma = find_first(space, vma->end))
-		if (vma->anon_id == anon_id)
-			vma->anon_shared = inherited;
+	sync_enter(space);
+	at = find_first(space, addr);
+	anon_id = at && at->start <= addr ? at->anon_id : 0;
+	for (vma = find_first(space, 0); vma && anon_id; vma = find_first(space, vma->end)) {
+		if (vma->anon_id != anon_id)
+			continue;
+		sync_write_lock(space, vma);
+		vma->anon_shared = inherited;
+	}
+	sync_leave(space);
 }

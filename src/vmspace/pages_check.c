@@ -13,6 +13,7 @@ struct tally {
 static void tally_page(struct tally *t, uintptr_t entry)
 {
 	const struct frame *frame = entry_frame(entry);
+	unsigned int refs = frame ? __atomic_load_n(&frame->refs, __ATOMIC_ACQUIRE) : 0;
 
 	if (entry == ENTRY_GUARD) {
 		t->kind[VMSPACE_PAGE_GUARD]++;
@@ -22,14 +23,14 @@ static void tally_page(struct tally *t, uintptr_t entry)
 			t->wrong = "a zero page without a frame of zeros";
 	} else if (!frame || (entry & ENTRY_BITS & ~ENTRY_WRITABLE)) {
 		t->wrong = "an entry of the page table is malformed";
-	} else if (!frame->refs || !frame->handle) {
+	} else if (!refs || !frame->handle) {
 		t->wrong = "a page's frame has been given back";
 	} else if (frame->kind > VMSPACE_PAGE_SHMEM || frame->kind < VMSPACE_PAGE_ANON) {
 		t->wrong = "a page's frame is of no kind";
 	} else {
 		t->kind[frame->kind]++;
 		if ((entry & ENTRY_WRITABLE) && frame->kind == VMSPACE_PAGE_ANON &&
-		    frame->refs != 1)
+		    refs != 1)
 			t->wrong = "a page that is shared since a fork is writable";
 	}
 }
