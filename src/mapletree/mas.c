@@ -130,26 +130,41 @@ bool mas_nomem(struct ma_state *mas, gfp_t gfp)
 }
 
 /*
- * n ascending stores make at most 2n+1 ranges; appended, they fill leaves completely. Each store
- * that splits takes at most one more node than it keeps per level, given back only afterwards,
- * and in RCU mode every store copies its path.
+ * n ascending stores make at most 2n + 1 ranges; appended, they fill leaves completely, but for two
+ * slots at most. A store that splits takes at most one more node than it keeps per level, given
+ * back only afterwards; in RCU mode it is not given back, so each split of a node takes three: the
+ * two, and a copy of the node above, if that is not split itself. What it replaces is put into
+ * batches. Stores that do not split take nothing. As if inner nodes were left half full.
  */
-int mas_expected_entries(struct ma_state *mas, unsigned long count)
+static unsigned long nodes_expected(const struct maple_tree *mt, unsigned long count)
 {
-	struct pool_list reserve = take_reserve(mas);
+	unsigned int slots = WIDE_SLOTS - 2;
 	unsigned long ranges = count > ULONG_MAX / 4 ? ULONG_MAX / 2 : 2 * count + 1;
-	unsigned long copied = mt_in_rcu(mas->tree) ? 2 * MAPLE_HEIGHT_MAX : 0; /* a store */
-	unsigned long nodes = 0;
-	unsigned int slots = WIDE_SLOTS;
+	unsigned long nodes = 0, splits;
 
+	if (!mt_in_rcu(mt))
+		slots = WIDE_SLOTS;
 	do {
 		ranges = (ranges + slots - 1) / slots;
 		nodes += ranges;
-		slots = kind_slots(inner_kind(mas->tree));
+		slots = kind_slots(inner_kind(mt));
+		if (mt_in_rcu(mt))
+			slots /= 2;
 	} while (ranges > 1);
+	splits = nodes;
 	nodes = 2 * nodes + 3 * MAPLE_HEIGHT_MAX;
-	if (nodes > UINT_MAX || (copied && count > (UINT_MAX - nodes) / copied) ||
-	    !pool_grow(mas->tree->ma_alloc, &reserve, (unsigned int)(nodes + count * copied))) {
+	if (mt_in_rcu(mt))
+		nodes += splits + splits / 8 + 1;
+	return nodes;
+}
+
+int mas_expected_entries(struct ma_state *mas, unsigned long count)
+{
+	struct pool_list reserve = take_reserve(mas);
+	unsigned long nodes = nodes_expected(mas->tree, count);
+
+	if (nodes > UINT_MAX ||
+	    !pool_grow(mas->tree->ma_alloc, &reserve, (unsigned int)nodes)) {
 		keep_reserve(mas, &reserve);
 		return fail(mas, -ENOMEM);
 	}

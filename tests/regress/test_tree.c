@@ -137,7 +137,7 @@ static void more_stores_are_expected_than_can_be_counted(void **state)
 	mtree_lock(&mt);
 	assert_int_equal(mas_expected_entries(&mas, 296253919813322562), -ENOMEM);
 	mas_reset(&mas);
-	assert_int_equal(mas_expected_entries(&mas, 100000000), -ENOMEM); /* 62 blocks each */
+	assert_int_equal(mas_expected_entries(&mas, 100000000000), -ENOMEM); /* 2^32 blocks and more */
 	mas_destroy(&mas);
 	mtree_unlock(&mt);
 	end(&mt);

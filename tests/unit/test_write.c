@@ -222,6 +222,7 @@ static void bulk_load(unsigned int flags)
 		mas.last = i * 10 + (i % 3 ? 9 : 4); /* with gaps and without */
 		mas_store(&mas, xa_mk_value(i));
 		assert_false(mas_is_err(&mas));
+		assert_true(mas.reserve_count > 0); /* else it may have come from the allocator */
 	}
 	mas_destroy(&mas);
 	assert_true(mt_check(&bulk, NULL));
@@ -238,6 +239,8 @@ static void bulk_mode_loads_ascending_entries(void **state)
 	(void)state;
 	bulk_load(0);
 	bulk_load(MT_FLAGS_ALLOC_RANGE);
+	bulk_load(MT_FLAGS_USE_RCU);
+	bulk_load(MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU);
 }
 
 static void bulk_mode_may_store_less_than_expected(void **state)
@@ -291,6 +294,10 @@ static void bulk_mode_reserves_not_much_more_than_it_takes(void **state)
 	mt_get_statistics(&bulk, &stats);
 	assert_int_equal(mas_expected_entries(&mas, count), 0);
 	assert_in_range(mas.reserve_count, stats.nodes, 5 * stats.nodes / 2);
+	mas_destroy(&mas);
+	bulk.ma_flags |= MT_FLAGS_USE_RCU; /* each split of a node leaves three behind */
+	assert_int_equal(mas_expected_entries(&mas, count), 0);
+	assert_in_range(mas.reserve_count, stats.nodes, 4 * stats.nodes);
 	mas_destroy(&mas);
 	mtree_unlock(&bulk);
 	end(&bulk);
