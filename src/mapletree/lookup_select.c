@@ -2,6 +2,7 @@
 /*
  * lookup_select.c - bind the ways down to the variant for this processor, when the program starts.
  */
+#include "copy.h"
 #include "path.h"
 #include "variants.h"
 #include "walk.h"
@@ -14,6 +15,8 @@ VARIANTS(void *, walk_to, (struct ma_state *mas, unsigned long index))
 VARIANTS(void, walk_ahead, (struct ma_state *mas, unsigned long index, int step, bool move))
 VARIANTS(unsigned long, batch_find, (unsigned long *batch, unsigned long left, unsigned long seen,
 				     struct ma_state *mas, unsigned long max))
+VARIANTS(struct maple_enode *, copy_tree, (const struct mt_allocator *alloc,
+					   struct maple_enode *root))
 VARIANTS(unsigned int, path_descend, (struct mt_step *step, unsigned int from, struct place at,
 				      unsigned long index))
 VARIANTS(unsigned long, way_descend, (struct maple_tree *mt, unsigned long index))
@@ -29,6 +32,8 @@ void walk_ahead(struct ma_state *mas, unsigned long index, int step, bool move)
 	__attribute__((ifunc("select_walk_ahead")));
 unsigned long mas_batch_find(unsigned long *batch, unsigned long left, unsigned long seen,
 			     struct ma_state *mas, unsigned long max) __attribute__((ifunc("select_batch_find")));
+struct maple_enode *copy_tree(const struct mt_allocator *alloc, struct maple_enode *root)
+	__attribute__((ifunc("select_copy_tree")));
 unsigned int path_descend(struct mt_step *step, unsigned int from, struct place at,
 			  unsigned long index) __attribute__((ifunc("select_path_descend")));
 unsigned long way_descend(struct maple_tree *mt, unsigned long index)
