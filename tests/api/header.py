@@ -25,7 +25,7 @@ class Header:
         self.functions = {
             name: (words(kind), [words(a) for a in arguments.split(',')])
             for kind, name, arguments in re.findall(
-                r'(?:MT_PUBLIC|static inline)\s+([\w\s]*?[\w*]\s*\**)\b(\w+)\(([^()]*)\)\s*[;{]',
+                r'(?:MT_PUBLIC|VMSPACE_PUBLIC|static inline)\s+([\w\s]*?[\w*]\s*\**)\b(\w+)\(([^()]*)\)\s*[;{]',
                 code)
             if not PRIVATE.match(name)}
         self.types = set(re.findall(r'^(?:struct|enum) (\w+) \{', code, flags=re.M))

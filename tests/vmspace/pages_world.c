@@ -154,11 +154,11 @@ static void file_release(void *ctx, uint64_t frame)
 unsigned long guest_window(unsigned int window)
 {
 	static const unsigned long border[WINDOWS] = {
-		1UL << 22, 1UL << 30,
+		1UL << 22, sizeof(long) == 8 ? 1UL << 30 : 1UL << 25,
 #if ULONG_MAX > 0xffffffff
 		1UL << 39, 1UL << 46,
 #else
-		1UL << 24, 1UL << 29,
+		1UL << 27, 1UL << 30,
 #endif
 	};
 
