@@ -29,7 +29,7 @@ static inline unsigned long last_of(const struct mt_node *leaf, unsigned int off
 	return pivot < max ? pivot : max;
 }
 
-/* What lies beside the way's leaf: an entry, a gap in a leaf of the same parent, or of another one. */
+/* Beside the way's leaf lies an entry, a gap in a leaf of the same parent, or one of another's. */
 enum beside { BESIDE_ENTRY, BESIDE_GAP, BESIDE_FAR_GAP };
 
 /* What lies beside the way's leaf, which is not the first (last) one of the tree. */

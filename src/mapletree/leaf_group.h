@@ -59,7 +59,7 @@ static inline unsigned int leaf_slots(struct mt_node *parent, enum node_kind kin
 	return node_end(enode_node(slot_child(parent, kind, at)), KIND_LEAF) + 1;
 }
 
-/* The emptier one of the leaves beside the way's, under the same parent; @slots: how many it uses. */
+/* The emptier one of the leaves beside the way's, under the same parent, and its @slots in use. */
 static inline enum sibling_side emptier_side(const struct maple_tree *mt, unsigned int *slots)
 {
 	enum node_kind kind = inner_kind(mt);
@@ -97,8 +97,8 @@ static inline void cut_group(struct mt_group *g, const struct mt_way *way,
 }
 
 /*
- * group_plan - how the write @p, which is LEAF_GROUP, is done. False: more than the leaves and their
- * parent would change. Changes nothing but *@g.
+ * group_plan - how the write @p, which is LEAF_GROUP, is done. False: more than the leaves and
+ * their parent would change. Changes nothing but *@g.
  */
 static inline bool group_plan(struct mt_group *g, struct maple_tree *mt,
 			      const struct mt_leaf_plan *p)
@@ -328,8 +328,8 @@ static inline void lead_way(struct maple_tree *mt, const struct mt_group *g, str
 }
 
 /*
- * group_write - carry out @p as @g says, with blocks of @reserve. The way leads to the range written
- * then, and *@place is where it is. Lock held.
+ * group_write - carry out @p as @g says, with blocks of @reserve. The way leads to the range
+ * written then, and *@place is where it is. Lock held.
  */
 static inline void group_write(struct maple_tree *mt, const struct mt_leaf_plan *p,
 			       const struct mt_group *g, struct pool_list *reserve,
