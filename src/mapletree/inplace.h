@@ -107,20 +107,21 @@ static inline void fill(const struct mt_leaf_plan *p)
 	put_slot(&pen, plan_at(p), p->entry);
 }
 
-/* An entry goes, and the gaps beside it become one. */
-static inline void clear(const struct mt_leaf_plan *p)
+/* An entry of @low .. @high goes, and the gaps beside it, the rest of these, become one. */
+static __attribute__((noinline)) void clear(struct mt_node *leaf, unsigned int low,
+					    unsigned int high, unsigned int end)
 {
-	struct pen pen = pen_begin(p->leaf, p->end);
-	unsigned long last = pivot_of(p->leaf, p->high);
-	unsigned int i = p->low;
+	struct pen pen = pen_begin(leaf, end);
+	unsigned long last = pivot_of(leaf, high);
+	unsigned int i = low;
 
-	while (!p->leaf->wide.slot[i])
+	while (!leaf->wide.slot[i])
 		i++;
 	put_slot(&pen, i, NULL);
-	for (i = p->high; i-- > p->low;)
+	for (i = high; i-- > low;)
 		put_pivot(&pen, i, last);
-	for (i = p->high; i > p->low; i--)
-		close_slot(&pen, i, p->end - (p->high - i));
+	for (i = high; i > low; i--)
+		close_slot(&pen, i, end - (high - i));
 }
 
 /* An entry loses one end to the new range, whose slot is ready when the boundary moves. */
@@ -169,13 +170,11 @@ static __attribute__((noinline)) void splice(const struct mt_leaf_plan *p)
 	node_set_end(leaf, KIND_LEAF, p->new_end);
 }
 
-/* The kinds that move slots beside readers. */
+/* The kinds that move slots beside readers, but for PUBLISH_CLEAR. */
 static __attribute__((noinline)) void shift(const struct mt_leaf_plan *p)
 {
 	if (p->publish == PUBLISH_FILL)
 		fill(p);
-	else if (p->publish == PUBLISH_CLEAR)
-		clear(p);
 	else if (p->publish == PUBLISH_CUT)
 		cut(p);
 	else
@@ -193,6 +192,8 @@ static inline void inplace_write(const struct mt_leaf_plan *p)
 	} else if (p->publish == PUBLISH_SLOT) {
 		pen = pen_begin(p->leaf, p->end);
 		put_slot(&pen, p->low, p->entry);
+	} else if (p->publish == PUBLISH_CLEAR) {
+		clear(p->leaf, p->low, p->high, p->end);
 	} else if (p->publish != PUBLISH_NOTHING) {
 		copy = *p;
 		if (p->publish == PUBLISH_SPLICE)
