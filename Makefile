@@ -9,7 +9,9 @@
 #                             small nodes; torture-asan, torture-tsan: under a sanitizer
 #   make torture-space DURATION= SEED=  threads that fault beside threads that map, protect, move and
 #                             fork, in address spaces; torture-space-asan, -tsan: the same
-#   make programs             large real programs under vmscope, a table of what was checked
+#   make programs             real programs under vmscope, a table of what was checked
+#   make programs-large       the same for a browser, a database, Java, a parallel build and Python's own
+#                             tests, some minutes each; LARGE="browser build": only these; installs them
 #   make cost                 what following a call costs, beside strace
 #   make fuzz DURATION=       libFuzzer on trees, address spaces and logs (60 or 10m or 1h in all)
 #   make fuzz-afl DURATION=   the same with AFL++
@@ -35,6 +37,7 @@ DURATION ?= 60
 ARCHS ?=
 COUNT ?= 300
 SUITES ?=
+LARGE ?=
 SCENARIO ?=
 BUILDS ?=
 
@@ -54,7 +57,7 @@ TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 5
 # ThreadSanitizer of clang 14 does not know the places of kernels that randomise more than 28 bits.
 FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: fuzz fuzz-afl model-check check-arch programs cost coverage mutate valgrind builds proofs
+.PHONY: fuzz fuzz-afl model-check check-arch programs programs-large cost coverage mutate valgrind builds proofs
 .PHONY: all check debug asan clang conformance model exhaustive fault torture torture-asan torture-tsan torture-space torture-space-asan torture-space-tsan install tidy clean
 
 all: $(RELEASE)/build.ninja
@@ -158,6 +161,9 @@ check-arch:
 programs: all $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) tests/vmscope/calls
 	tests/programs/table.sh $(RELEASE)/tools/vmscope/vmscope $(DEBUG)/tests/vmscope/calls
+
+programs-large: all
+	LARGE='$(LARGE)' tests/programs/table.sh $(RELEASE)/tools/vmscope/vmscope - large
 
 cost: all $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) tests/vmscope/pairs

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Eight threads that fill and drop arrays.
+// As many threads as the argument says, 8 without one, that fill and drop arrays.
 public class Threads {
     public static void main(String[] args) throws InterruptedException {
-        Thread[] threads = new Thread[8];
+        Thread[] threads = new Thread[args.length > 0 ? Integer.parseInt(args[0]) : 8];
         for (int t = 0; t < threads.length; t++) {
             final int seed = t;
             threads[t] = new Thread(() -> {

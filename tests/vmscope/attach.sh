@@ -10,11 +10,21 @@ target=$!
 trap 'kill -KILL $target 2>/dev/null; rm -rf "$work"' EXIT
 for i in $(seq 100); do grep -q ready "$work/churn" && break; sleep 0.05; done
 
+# On a busy machine it takes a while until vmscope is there.
+wait_until_traced() {
+	for i in $(seq 200); do
+		grep -q "TracerPid:	$tracer\$" /proc/$target/status && return
+		sleep 0.05
+	done
+	fail "vmscope does not attach"
+}
+
 # The shell starts what runs beside it deaf to SIGINT, so SIGTERM asks.
 for when in each end 10; do
 	"$vmscope" trace --verify=$when --json --summary="$work/sum" -p $target 2>"$work/err" &
 	tracer=$!
-	sleep 0.7
+	wait_until_traced
+	sleep 0.6
 	kill -TERM $tracer
 	wait $tracer
 	got=$?
@@ -30,7 +40,8 @@ done
 kill -STOP $target
 "$vmscope" trace -q -p $target 2>"$work/err" &
 tracer=$!
-sleep 0.3
+wait_until_traced
+sleep 0.2
 kill -TERM $tracer
 wait $tracer || fail "attached to a stopped process: $(head -40 "$work/err")"
 sleep 0.1
@@ -38,7 +49,8 @@ grep -q 'State:	T' /proc/$target/status || fail "it does not stay stopped: $(gre
 kill -CONT $target
 "$vmscope" trace -q -p $target 2>"$work/err" &
 tracer=$!
-sleep 0.3
+wait_until_traced
+sleep 0.2
 kill -USR1 $target
 wait $tracer
 got=$?

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "scale.h"
+#include "straceline.h"
 
 void blame_init(struct blame *blame)
 {
@@ -135,6 +136,7 @@ static void describe_mmap(const struct vmspace_mmap *mmap, char *buf, size_t siz
 static void describe_call(const struct step *step, const struct vmspace_request *req, char *buf,
 			  size_t size)
 {
+	const char *name;
 	char length[32];
 
 	switch (req->op) {
@@ -154,7 +156,10 @@ static void describe_call(const struct step *step, const struct vmspace_request 
 		break;
 	case VMSPACE_MADVISE:
 		scale_format_size(req->madvise.length, length, sizeof(length));
+		name = strace_name("MADV_", (uint64_t)req->madvise.advice);
 		snprintf(buf, size, "madvise %s, advice %d", length, req->madvise.advice);
+		if (name)
+			snprintf(buf, size, "madvise %s, %s", length, name);
 		break;
 	default:
 		snprintf(buf, size, "%s", step && step->call ? step->call : vmspace_op_name(req->op));

@@ -13,7 +13,7 @@
 enum {
 	MARGIN = 16, LEFT = 118, RIGHT = 236,
 	TITLE_HEIGHT = 58,	/* title and legend */
-	HEAD_HEIGHT = 40,	/* above a panel's addresses */
+	HEAD_HEIGHT = 52,	/* above a panel's addresses: two lines, and names of forks */
 	COUNT_GAP = 12, COUNT_HEIGHT = 74, AXIS_HEIGHT = 34,
 	LABEL_HEIGHT = 11, TICKS_MAX = 50,
 	FORK_LINES = 8,		/* with more forks than that, each is a mark at the edge only */
@@ -416,12 +416,12 @@ static void draw_head(const struct panel *panel)
 			 "line is what it copied", (int)parent->pid);
 	snprintf(text, sizeof(text), "%s, process %d", space->command[0] ? space->command : "?",
 		 (int)space->pid);
-	svg_text(panel->file, "head", SVG_START, MARGIN, panel->top - 22, text);
+	svg_text(panel->file, "head", SVG_START, MARGIN, panel->top - 34, text);
 	snprintf(text, sizeof(text), "%lu calls%s%s%s", space->calls,
 		 origin,
 		 space->incomplete ? "; areas that were there at the start are not in the log" : "",
 		 space->differs ? "; libvmspace and the log differ" : "");
-	svg_text(panel->file, "note", SVG_START, MARGIN, panel->top - 7, text);
+	svg_text(panel->file, "note", SVG_START, MARGIN, panel->top - 19, text);
 }
 
 /* A panel at @top. Returns where it ends, or -1: out of memory. */

@@ -63,6 +63,9 @@ size_t strace_split(struct strace_text args, struct strace_text *out, size_t max
  */
 bool strace_value(struct strace_text text, uint64_t *value, bool *unknown);
 
+/* The name of the constant that begins with @prefix and has @value; NULL: none that is known. */
+const char *strace_name(const char *prefix, uint64_t value);
+
 /* The member "@name=" of "{a=1, b=2}". False: it has none. */
 bool strace_member(struct strace_text text, const char *name, struct strace_text *member);
 

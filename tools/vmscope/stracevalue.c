@@ -76,6 +76,14 @@ static bool parse_term(struct strace_text text, uint64_t *value)
 	return false;
 }
 
+const char *strace_name(const char *prefix, uint64_t value)
+{
+	for (size_t i = 0; i < NAMES; i++)
+		if (names[i].value == value && strncmp(names[i].name, prefix, strlen(prefix)) == 0)
+			return names[i].name;
+	return NULL;
+}
+
 /* "21<<MAP_HUGE_SHIFT", or a term. */
 static bool parse_shifted(struct strace_text text, uint64_t *value)
 {
