@@ -337,7 +337,7 @@ static struct data *areas_1000(size_t n, uint64_t seed)
 
 static bool is_space(const struct engine *engine)
 {
-	return engine == &engine_vmspace || !strcmp(engine->name, "trio");
+	return engine == &engine_vmspace_pages || !strcmp(engine->name, "trio");
 }
 
 static bool can_load(const struct engine *engine)
@@ -352,7 +352,7 @@ static bool can_write(const struct engine *engine)
 
 static bool can_map(const struct engine *engine)
 {
-	return engine == &engine_vmspace || can_write(engine);
+	return engine == &engine_vmspace_pages || can_write(engine);
 }
 
 #define THREADS(label, units, able, runner, data, ...) \
@@ -372,11 +372,11 @@ static const struct work works[] = {
 	THREADS("readers beside writer by threads", "per us", can_write, readers_beside,
 		data_10000, TEAMS),
 	THREADS("map and unmap by threads", "per us", can_map, mappers, areas_1000, TEAMS,
-		.extra_engine = &engine_vmspace),
+		.extra_engine = &engine_vmspace_pages),
 	THREADS("faults by threads", "per us", is_space, readers, areas_1000, TEAMS,
-		.extra_engine = &engine_vmspace),
+		.extra_engine = &engine_vmspace_pages),
 	THREADS("faults beside mapping by threads", "per us", is_space, readers_beside, areas_1000,
-		TEAMS, .extra_engine = &engine_vmspace),
+		TEAMS, .extra_engine = &engine_vmspace_pages),
 	{ 0 }
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vmspace.c - libvmspace as an engine: it is built from areas, forked, and faulted, mapped and
- * unmapped at addresses. It keeps no entries, so its own tests check it, not verify.c.
+ * unmapped at addresses; with a page table, too, and then by several threads at once. It keeps no entries, so its own tests check it, not verify.c.
  */
 #include "vmspace.h"
 #include "../data.h"
@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <mapletree/vmspace.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* Neighbours differ, so that they stay apart: entry i is 8 (i + 1). */
@@ -28,7 +29,40 @@ static long call(void *map, enum vmspace_op op)
 	return vmspace_call(map, &request);
 }
 
+/* The memory of spaces with pages. */
+static uint64_t frame_alloc(void *ctx)
+{
+	(void)ctx;
+	return (uintptr_t)calloc(1, PAGE);
+}
+
+static void frame_free(void *ctx, uint64_t frame)
+{
+	(void)ctx;
+	free((void *)(uintptr_t)frame);
+}
+
+static void frame_copy(void *ctx, uint64_t to, uint64_t from)
+{
+	(void)ctx;
+	memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, PAGE);
+}
+
+static const struct vmspace_memory memory = {
+	.alloc = frame_alloc, .free = frame_free, .copy = frame_copy,
+};
+
 /* NULL: there are no entries. An area may be away just now. */
+static void *space_touch(void *map, unsigned long index)
+{
+	struct vmspace_page page;
+	enum vmspace_fault_result result = vmspace_touch(map, index, VMSPACE_ACCESS_READ, &page);
+
+	if (result != VMSPACE_FAULT_OK && result != VMSPACE_FAULT_MAPERR)
+		errx(1, "libvmspace: a fault ended with %d", (int)result);
+	return NULL;
+}
+
 static void *space_fault(void *map, unsigned long index)
 {
 	long result;
@@ -57,7 +91,7 @@ static bool space_munmap(void *map, const struct range *range)
 	return call(map, VMSPACE_MUNMAP) == 0;
 }
 
-static void *space_build(const struct range *ranges, size_t count)
+static void *build(const struct range *ranges, size_t count, const struct vmspace_memory *pages)
 {
 	struct vmspace_area *areas = calloc(count, sizeof(*areas));
 	unsigned long heap = ranges[count - 1].last + 1;
@@ -71,6 +105,7 @@ static void *space_build(const struct range *ranges, size_t count)
 	config.max_map_count = 1ul << 30;
 	config.overcommit = 1;
 	config.rlimit_as = config.rlimit_data = VMSPACE_NO_LIMIT;
+	config.memory = pages;
 	for (size_t i = 0; areas && i < count; i++) {
 		areas[i].start = ranges[i].first;
 		areas[i].end = ranges[i].last + 1;
@@ -83,6 +118,16 @@ static void *space_build(const struct range *ranges, size_t count)
 		errx(1, "libvmspace cannot take over %zu areas", count);
 	free(areas);
 	return space;
+}
+
+static void *space_build(const struct range *ranges, size_t count)
+{
+	return build(ranges, count, NULL);
+}
+
+static void *space_build_pages(const struct range *ranges, size_t count)
+{
+	return build(ranges, count, &memory);
 }
 
 static void space_destroy(void *map)
@@ -105,6 +150,16 @@ const struct engine engine_vmspace = {
 	.destroy = space_destroy,
 	.dup = space_fork,
 	.load = space_fault,
+	.insert = space_mmap,
+	.erase = space_munmap,
+};
+
+const struct engine engine_vmspace_pages = {
+	.name = "libvmspace pages",
+	.sharing = SHARING_FREE,
+	.build = space_build_pages,
+	.destroy = space_destroy,
+	.load = space_touch,
 	.insert = space_mmap,
 	.erase = space_munmap,
 };
