@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "boundary.h"
 #include "cursor.h"
 #include "leaf.h"
 #include "leaf_group.h"
@@ -210,6 +211,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	enum leaf_verdict verdict;
 	struct mt_leaf_plan p;
 	unsigned long step;
+	unsigned int end;
 
 	if (mas->status == ma_active && replace_here(mas, entry, old))
 		return 0;
@@ -218,6 +220,12 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	step = way_to(mt, first);
 	if (replace_there(mas, step, entry, old))
 		return 0;
+	if (boundary_move(mt, step, first, last, entry, &end)) {
+		if (old)
+			*old = step_node(step)->wide.slot[step_offset(step)];
+		stand_in_way(mas, step_node(step), step_offset(mt->ma_way.step[0]), end, entry);
+		return 0;
+	}
 	verdict = leaf_plan(&p, mt, first, last, entry, step);
 	if (old && step)
 		*old = p.leaf->wide.slot[step_offset(step)];
