@@ -675,7 +675,8 @@ VMSPACE_PUBLIC void vmspace_inherit_anon(struct vmspace *space, unsigned long ad
  * under way, where a stack must grow, and for the first anonymous page of an area. So it never waits
  * for calls that change other areas; see docs/concurrency.md. What *page says was so while the
  * area's lock was held: a call of another thread may have taken the page away since.
- * access: VMSPACE_ACCESS_*. VMSPACE_FAULT_NOMEM: no memory; neither areas nor pages have changed.
+ * access: VMSPACE_ACCESS_*. VMSPACE_FAULT_NOMEM: no memory; no area has changed, nor
+ * what is in memory (the page may be present now, if only its translation failed).
  * In a space without memory: as a VMSPACE_FAULT request; page->kind is VMSPACE_PAGE_NONE.
  */
 VMSPACE_PUBLIC enum vmspace_fault_result vmspace_touch(struct vmspace *space, unsigned long addr,

@@ -2,12 +2,14 @@
 /*
  * iter.c - walks over the areas of a space: a cursor, ranges, sums, and what monitors and dumps see.
  *
- * Everything here is made of vmspace_next() and vmspace_prev(): a cursor keeps addresses alone, so
- * it stays good whatever happens to the areas between two steps.
+ * All but the dump is made of vmspace_next() and vmspace_prev(): a cursor keeps addresses alone, so it
+ * stays good whatever happens to the areas between two steps.
  */
 #include <string.h>
 
-#include "space.h"
+#include "find.h"
+#include "show.h"
+#include "sync.h"
 
 void vma_iter_init(struct vma_iterator *it, const struct vmspace *space, unsigned long addr)
 {
@@ -196,16 +198,20 @@ static enum vmspace_dump_part dump_part(const struct vma_info *info, unsigned in
 size_t vmspace_dump_snapshot(const struct vmspace *space, unsigned int filter,
 			     struct vmspace_dump_area *areas, size_t capacity)
 {
-	struct vma_iterator it;
+	const struct vma *vma;
 	struct vma_info info;
 	size_t count = 0;
 
-	vma_iter_init(&it, space, 0);
-	for (; vma_iter_next(&it, &info); count++)
-		if (count < capacity)
-			areas[count] = (struct vmspace_dump_area){
-				.start = info.start, .end = info.end, .flags = info.flags,
-				.part = dump_part(&info, filter),
-			};
+	sync_enter(space); /* names are looked at, and the areas are those of one moment */
+	for (vma = find_first(space, 0); vma; vma = find_first(space, vma->end), count++) {
+		if (count >= capacity)
+			continue;
+		show_info(space, vma, &info);
+		areas[count] = (struct vmspace_dump_area){
+			.start = info.start, .end = info.end, .flags = info.flags,
+			.part = dump_part(&info, filter),
+		};
+	}
+	sync_leave(space);
 	return count;
 }

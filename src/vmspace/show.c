@@ -6,6 +6,7 @@
 #include <urcu/urcu-bp.h>
 
 #include "find.h"
+#include "show.h"
 #include "sync.h"
 
 #define NAME_COLUMN 73
@@ -271,7 +272,7 @@ vma_flags_t vma_flags_parse(const char *text, unsigned int *unknown)
 	return flags;
 }
 
-static void fill(const struct vmspace *space, const struct vma *vma, struct vma_info *info)
+void show_info(const struct vmspace *space, const struct vma *vma, struct vma_info *info)
 {
 	*info = (struct vma_info){
 		.start = vma->start, .end = vma->end, .flags = vma->flags,
@@ -300,7 +301,7 @@ static bool look_fast(const struct vmspace *space, find_fn find, unsigned long a
 	if (vma && sync_read_lock(space, vma)) {
 		found = find(space, addr) == vma;
 		if (found)
-			fill(space, vma, info);
+			show_info(space, vma, info);
 		sync_read_unlock(space, vma);
 	}
 	urcu_bp_read_unlock();
@@ -317,7 +318,7 @@ static __attribute__((noinline)) bool look_shared(const struct vmspace *space, f
 	sync_enter(space);
 	vma = find(space, addr);
 	if (vma)
-		fill(space, vma, info);
+		show_info(space, vma, info);
 	sync_leave(space);
 	return vma;
 }
@@ -331,7 +332,7 @@ static inline bool look(const struct vmspace *space, find_fn find, unsigned long
 		return look_shared(space, find, addr, info);
 	vma = find(space, addr);
 	if (vma)
-		fill(space, vma, info);
+		show_info(space, vma, info);
 	return vma;
 }
 

@@ -123,14 +123,12 @@ static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 	grown.pgoff -= space_pages(space, vma->start - to);
 	grown.start = to;
 	result = resolve(space, &grown, t);
-	if (result != VMSPACE_FAULT_OK)
-		return result;
-	if (!fault_grow_down(space, vma, addr))
+	if (result == VMSPACE_FAULT_OK && !fault_grow_down(space, vma, addr))
 		return VMSPACE_FAULT_OK;
 	below = find_before(space, vma->start);
 	pages_unmap(space->pages, to, to + space->config.page_size, below ? below->end : 0,
 		    vma->start);
-	return VMSPACE_FAULT_NOMEM;
+	return result == VMSPACE_FAULT_OK ? VMSPACE_FAULT_NOMEM : result;
 }
 
 /* There is no area, or it must change. The space's lock. */

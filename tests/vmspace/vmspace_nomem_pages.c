@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vmspace_nomem_pages.c - fails each allocation in turn, and all from each on, of every call in a space
+ * with memory: areas, tree, page tables, frames, translations. The call then succeeds, or the space
+ * is what it was, page by page; and in the end nothing is left.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <sys/mman.h>
+#include <urcu/urcu-bp.h>
+
+#include "pages.h"
+#include "space.h"
+
+#define PAGE 4096UL
+#define BASE 0x100000000UL
+#define PAGES 2048UL /* of two tables of the lowest level, and more */
+#define HEAP 1024UL  /* page */
+#define SHARED 1200UL
+#define STACK 1500UL
+
+static long countdown; /* allocations until one fails; 0: none */
+static bool for_good;  /* ... and all behind it */
+static unsigned int one_of; /* ... or one of so many, at random */
+static uint64_t draws = 1;
+static long blocks;    /* allocated by the libraries and not freed; atomic */
+static long frames;    /* the same */
+
+static bool fails(void)
+{
+	if (one_of) {
+		draws = draws * 6364136223846793005u + 1442695040888963407u;
+		return !((draws >> 33) % one_of);
+	}
+	if (!countdown)
+		return false;
+	if (countdown > 1) {
+		countdown--;
+		return false;
+	}
+	countdown = for_good ? 1 : 0;
+	return true;
+}
+
+static void *counted(void *block)
+{
+	if (block)
+		__atomic_fetch_add(&blocks, 1, __ATOMIC_RELAXED);
+	return block;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : counted(__real_malloc(size));
+}
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : counted(__real_calloc(n, size));
+}
+
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+char *__wrap_strdup(const char *text)
+{
+	return fails() ? NULL : counted(__real_strdup(text));
+}
+
+void *__real_aligned_alloc(size_t align, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size)
+{
+	return fails() ? NULL : counted(__real_aligned_alloc(align, size));
+}
+
+void __real_free(void *block);
+void __wrap_free(void *block);
+void __wrap_free(void *block)
+{
+	if (block)
+		__atomic_fetch_sub(&blocks, 1, __ATOMIC_RELAXED);
+	__real_free(block);
+}
+
+/* An area's memory: a block serves many, so the failure has to come before it. */
+struct vma *__real_vma_alloc(struct vma_store *store);
+struct vma *__wrap_vma_alloc(struct vma_store *store);
+struct vma *__wrap_vma_alloc(struct vma_store *store)
+{
+	return fails() ? NULL : __real_vma_alloc(store);
+}
+
+static void *node_alloc(void *ctx, size_t size, size_t align)
+{
+	(void)ctx;
+	return __wrap_aligned_alloc(align, size);
+}
+
+static void node_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	__wrap_free(block);
+}
+
+static const struct mt_allocator nodes = { .alloc = node_alloc, .free = node_free };
+
+/* Frames are numbered upwards and never used twice; what is in them does not matter here. */
+static uint64_t frame_alloc(void *ctx)
+{
+	static uint64_t last;
+
+	(void)ctx;
+	if (fails())
+		return 0;
+	frames++;
+	return ++last;
+}
+
+static void frame_free(void *ctx, uint64_t frame)
+{
+	(void)ctx;
+	(void)frame;
+	frames--;
+}
+
+static void frame_copy(void *ctx, uint64_t to, uint64_t from)
+{
+	(void)ctx;
+	(void)to;
+	(void)from;
+}
+
+static int file_page(void *ctx, const struct vma_backing *backing, uint64_t index, uint64_t *frame)
+{
+	(void)ctx;
+	(void)backing;
+	*frame = 1000000000 + index;
+	return fails() ? -ENOMEM : 0;
+}
+
+static int map_page(void *ctx, unsigned long addr, uint64_t frame, unsigned int access)
+{
+	(void)ctx;
+	(void)addr;
+	(void)frame;
+	(void)access;
+	return fails() ? -ENOMEM : 0;
+}
+
+static void unmap_pages(void *ctx, unsigned long start, unsigned long end)
+{
+	(void)ctx;
+	(void)start;
+	(void)end;
+}
+
+static const struct vmspace_memory memory = {
+	.alloc = frame_alloc, .free = frame_free, .copy = frame_copy, .file_page = file_page,
+	.map = map_page, .unmap = unmap_pages,
+};
+
+static struct vmspace *space;
+static struct vmspace_request req;
+
+/* A space as others see it: the areas' lines, and the page tables. */
+struct sight {
+	char text[16384];
+	struct page {
+		enum vmspace_page_kind kind;
+		uint64_t frame;
+	} page[PAGES];
+	unsigned long table_bytes;
+	struct vmspace_stats stats;
+};
+static struct sight before, after;
+
+static unsigned long at(unsigned long page)
+{
+	return BASE + page * PAGE;
+}
+
+static void see(struct sight *sight)
+{
+	struct pages_count count;
+
+	memset(sight, 0, sizeof(*sight));
+	vmspace_show(space, sight->text, sizeof(sight->text));
+	for (unsigned long n = 0; n < PAGES; n++) {
+		const struct vma *vma = mtree_load(&space->tree, at(n));
+		struct vmspace_page page;
+
+		if (!vma)
+			continue;
+		pages_release(space->pages, pages_lookup(space->pages, vma, at(n), &page));
+		sight->page[n].kind = page.kind;
+		sight->page[n].frame = page.frame;
+	}
+	pages_count(space->pages, &count);
+	sight->table_bytes = count.table_bytes;
+	vmspace_stats(space, &sight->stats);
+}
+
+/* `fault`: its page may be present now. */
+static void same_sight(const char *what, long n, bool fault)
+{
+	if (strcmp(before.text, after.text))
+		fail_msg("%s, allocation %ld: the areas were\n%sand are\n%s", what, n, before.text,
+			 after.text);
+	for (unsigned long i = 0; i < PAGES && !fault; i++)
+		if (before.page[i].kind != after.page[i].kind ||
+		    before.page[i].frame != after.page[i].frame)
+			fail_msg("%s, allocation %ld: page %lu is another one", what, n, i);
+	if (before.table_bytes != after.table_bytes && !fault)
+		fail_msg("%s, allocation %ld: page tables had %lu bytes, have %lu", what, n,
+			 before.table_bytes, after.table_bytes);
+	assert_int_equal(before.stats.total_vm, after.stats.total_vm);
+	assert_int_equal(before.stats.data_vm, after.stats.data_vm);
+	assert_int_equal(before.stats.locked_vm, after.stats.locked_vm);
+	assert_int_equal(before.stats.committed_vm, after.stats.committed_vm);
+}
+
+static long map_at(unsigned long page, unsigned long count, int prot, int flags)
+{
+	struct vmspace_request r = { .op = VMSPACE_MMAP };
+
+	r.mmap = (struct vmspace_mmap){ .addr = at(page), .length = count * PAGE, .prot = prot };
+	r.mmap.flags = MAP_FIXED | flags;
+	if (!(flags & MAP_ANONYMOUS))
+		r.mmap.backing = (struct vma_backing){ .kind = VMA_BACKING_FILE, .name = "/file" };
+	return vmspace_call(space, &r);
+}
+
+static int create(void)
+{
+	static struct vmspace_config config;
+	int err;
+
+	if (!config.page_size)
+		vmspace_config_init(&config);
+	config.page_size = PAGE;
+	config.mmap_base = 0x7f0000000000;
+	config.mmap_min_addr = PAGE;
+	config.anon_names = config.mseal = true;
+	config.overcommit = 1;
+	config.stack_guard_gap = 1;
+	config.memory = &memory;
+	err = vmspace_create(&space, &config);
+	if (!err && mt_set_allocator(&space->tree, &nodes))
+		abort();
+	return err;
+}
+
+/* Areas of all kinds, with pages in every second place; a heap, shared memory, a stack. */
+static void build(void)
+{
+	struct vmspace_request brk = { .op = VMSPACE_BRK, .brk = { at(HEAP + 2) } };
+
+	assert_int_equal(create(), 0);
+	for (unsigned long n = 0; n < 960; n += 24) {
+		assert_true(map_at(n, 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS) > 0);
+		assert_true(map_at(n + 8, 8, PROT_READ, n % 48 ? MAP_PRIVATE
+							       : MAP_PRIVATE | MAP_ANONYMOUS) > 0);
+	}
+	space->image.start_brk = space->image.brk = at(HEAP);
+	assert_int_equal(vmspace_call(space, &brk), at(HEAP + 2));
+	assert_true(map_at(SHARED, 16, PROT_READ | PROT_WRITE, MAP_SHARED) > 0);
+	assert_true(map_at(STACK, 2, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN) > 0);
+	for (unsigned long n = 0; n < PAGES; n += 2)
+		vmspace_touch(space, at(n), n % 8 || n > 960 ? VMSPACE_ACCESS_READ
+							     : VMSPACE_ACCESS_WRITE, NULL);
+}
+
+/* Nothing is left of a space, once the callbacks of RCU have run. */
+static void destroy(void)
+{
+	vmspace_exit(space);
+	assert_true(vmspace_check(space, NULL));
+	vmspace_destroy(space);
+	assert_int_equal(frames, 0);
+}
+
+/* The request, allocation n failing (and all behind it). Whether it met the failure. */
+static bool try_one(const char *what, const struct vmspace_request *wanted, long n, bool whole)
+{
+	const char *reason = "";
+	bool met, failed;
+
+	build();
+	see(&before);
+	req = *wanted;
+	countdown = n;
+	vmspace_call(space, &req);
+	met = !countdown || (for_good && countdown == 1);
+	countdown = 0;
+	if (!vmspace_check(space, &reason))
+		fail_msg("%s, allocation %ld: %s", what, n, reason);
+	failed = req.out.out_of_memory;
+	if (failed && whole) {
+		see(&after);
+		same_sight(what, n, req.op == VMSPACE_FAULT);
+	}
+	if (req.op == VMSPACE_FORK)
+		vmspace_destroy(req.fork.child);
+	if (req.op == VMSPACE_FORK && !failed) {
+		/* What the child shared is the parent's alone again. */
+		for (unsigned long i = 0; i < PAGES; i++)
+			vmspace_touch(space, at(i), VMSPACE_ACCESS_WRITE, NULL);
+		assert_true(vmspace_check(space, NULL));
+	}
+	destroy();
+	return met;
+}
+
+/*
+ * If so, the call succeeds or changes nothing: however many allocations fail; if it is one; never (of
+ * calls on several areas those that are done stay so).
+ */
+enum whole { ALWAYS, IF_ONE, BY_AREA };
+
+static void try_all(const char *what, const struct vmspace_request *wanted, enum whole whole)
+{
+	long n;
+
+	for_good = false;
+	for (n = 1; try_one(what, wanted, n, whole != BY_AREA); n++)
+		;
+	for_good = true;
+	for (n = 1; try_one(what, wanted, n, whole == ALWAYS) && n < 2000; n++)
+		;
+	assert_true(n < 2000);
+	for_good = false;
+}
+
+#define TRY(whole, op_name, field, ...) \
+	do { \
+		struct vmspace_request r = { .op = op_name }; \
+		r.field = (struct vmspace_##field){ __VA_ARGS__ }; \
+		try_all(#op_name " " #__VA_ARGS__, &r, whole); \
+	} while (0)
+
+static void mapping(void **state)
+{
+	int anon = MAP_PRIVATE | MAP_ANONYMOUS;
+
+	(void)state;
+	TRY(ALWAYS, VMSPACE_MMAP, mmap, .length = 4 * PAGE, .prot = PROT_READ, .flags = anon);
+	TRY(ALWAYS, VMSPACE_MMAP, mmap, .length = 4 * PAGE, .prot = PROT_READ,
+	    .flags = MAP_SHARED | MAP_ANONYMOUS);
+	TRY(ALWAYS, VMSPACE_MMAP, mmap, .addr = at(2), .length = PAGE, .prot = PROT_READ,
+	    .flags = anon | MAP_FIXED);
+	TRY(ALWAYS, VMSPACE_MMAP, mmap, .addr = at(4), .length = 60 * PAGE, .prot = PROT_READ,
+	    .flags = anon | MAP_FIXED);
+	TRY(ALWAYS, VMSPACE_MMAP, mmap, .addr = at(30), .length = 700 * PAGE, .prot = PROT_EXEC,
+	    .flags = anon | MAP_FIXED);
+	TRY(ALWAYS, VMSPACE_BRK, brk, at(HEAP + 9));
+	TRY(ALWAYS, VMSPACE_BRK, brk, at(HEAP + 1));
+}
+
+static void unmapping(void **state)
+{
+	(void)state;
+	TRY(ALWAYS, VMSPACE_MUNMAP, munmap, at(2), 2 * PAGE);
+	TRY(ALWAYS, VMSPACE_MUNMAP, munmap, at(2), 100 * PAGE);
+	TRY(ALWAYS, VMSPACE_MUNMAP, munmap, at(0), PAGES * PAGE);
+}
+
+static void protecting(void **state)
+{
+	(void)state;
+	TRY(ALWAYS, VMSPACE_MPROTECT, mprotect, at(2), 2 * PAGE, PROT_READ, -1);
+	TRY(ALWAYS, VMSPACE_MPROTECT, mprotect, at(0), 8 * PAGE, PROT_READ, -1);
+	TRY(ALWAYS, VMSPACE_MPROTECT, mprotect, at(4), 8 * PAGE, PROT_READ | PROT_WRITE, -1);
+	TRY(ALWAYS, VMSPACE_MLOCK, mlock, at(4), 8 * PAGE, MLOCK_ONFAULT, true);
+	TRY(ALWAYS, VMSPACE_SET_ANON_NAME, set_anon_name, at(2), 3 * PAGE, "name");
+	TRY(ALWAYS, VMSPACE_MSEAL, mseal, at(2), 3 * PAGE, 0);
+}
+
+static void moving(void **state)
+{
+	int fixed = MREMAP_MAYMOVE | MREMAP_FIXED, keep = fixed | MREMAP_DONTUNMAP;
+
+	(void)state;
+	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 8 * PAGE, fixed, at(1700));
+	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(2), 4 * PAGE, 4 * PAGE, fixed, at(300));
+	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(2), 4 * PAGE, 4 * PAGE, keep, at(300));
+	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 8 * PAGE, keep, 0x7e0000000000);
+	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 30 * PAGE, MREMAP_MAYMOVE, 0);
+	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 2 * PAGE, fixed, at(1700));
+	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(32), 8 * PAGE, 12 * PAGE, 0, 0);
+	TRY(BY_AREA, VMSPACE_MREMAP, mremap, at(0), 200 * PAGE, 200 * PAGE, fixed, 0x7e0000000000);
+}
+
+static void advising(void **state)
+{
+	(void)state;
+	TRY(ALWAYS, VMSPACE_MADVISE, madvise, at(2), 4 * PAGE, MADV_DONTFORK);
+	TRY(ALWAYS, VMSPACE_MADVISE, madvise, at(0), 8 * PAGE, MADV_DONTNEED);
+	TRY(ALWAYS, VMSPACE_MADVISE, madvise, at(2), 4 * PAGE, MADV_WIPEONFORK);
+	TRY(IF_ONE, VMSPACE_MADVISE, madvise, at(2), 800 * PAGE, MADV_DONTFORK);
+	TRY(IF_ONE, VMSPACE_MLOCKALL, mlockall, MCL_CURRENT | MCL_ONFAULT);
+}
+
+static void forking(void **state)
+{
+	struct vmspace_request fork = { .op = VMSPACE_FORK };
+
+	(void)state;
+	fork.fork.child_memory = &memory;
+	try_all("fork", &fork, ALWAYS);
+}
+
+static void faulting(void **state)
+{
+	(void)state;
+	TRY(ALWAYS, VMSPACE_FAULT, fault, at(1), VMSPACE_ACCESS_READ);
+	TRY(ALWAYS, VMSPACE_FAULT, fault, at(3), VMSPACE_ACCESS_WRITE);
+	TRY(ALWAYS, VMSPACE_FAULT, fault, at(26), VMSPACE_ACCESS_WRITE); /* of the zero page */
+	TRY(ALWAYS, VMSPACE_FAULT, fault, at(SHARED + 1), VMSPACE_ACCESS_WRITE);
+	TRY(ALWAYS, VMSPACE_FAULT, fault, at(STACK - 100), VMSPACE_ACCESS_WRITE); /* it grows */
+	TRY(ALWAYS, VMSPACE_FAULT, fault, at(HEAP + 1), VMSPACE_ACCESS_WRITE);
+}
+
+/* What a space of the many does; every call may fail. */
+static void live(unsigned long i)
+{
+	struct vmspace_request r = { .op = VMSPACE_MPROTECT };
+
+	map_at(0, 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+	map_at(4, 8, PROT_READ, i & 1 ? MAP_PRIVATE : MAP_SHARED);
+	for (unsigned long n = 0; n < 12; n++)
+		vmspace_touch(space, at(n), VMSPACE_ACCESS_READ + (n & 1), NULL);
+	r.mprotect = (struct vmspace_mprotect){ at(2), PAGE, PROT_READ, -1 };
+	vmspace_call(space, &r);
+	r = (struct vmspace_request){ .op = VMSPACE_MREMAP };
+	r.mremap = (struct vmspace_mremap){ at(0), 2 * PAGE, 2 * PAGE,
+					    MREMAP_MAYMOVE | MREMAP_FIXED, at(800) };
+	vmspace_call(space, &r);
+	r = (struct vmspace_request){ .op = VMSPACE_FORK };
+	r.fork.child_memory = &memory;
+	if (!vmspace_call(space, &r))
+		vmspace_destroy(r.fork.child);
+	vmspace_touch(space, at(801), VMSPACE_ACCESS_WRITE, NULL);
+}
+
+static void ten_thousand(void **state)
+{
+	unsigned long created = 0;
+	long left = 0;
+
+	(void)state;
+	for (unsigned long i = 0; i < 10000; i++) {
+		const char *reason = "";
+
+		one_of = 5 + (unsigned int)(i % 60);
+		if (!create()) {
+			created++;
+			live(i);
+			one_of = 0;
+			if (!vmspace_check(space, &reason))
+				fail_msg("space %lu: %s", i, reason);
+			destroy();
+		}
+		one_of = 0;
+		/* By then threads and caches have what they keep. */
+		if (i == 1000 || i == 9999) {
+			urcu_bp_barrier();
+			mt_cache_shrink();
+			if (i == 1000)
+				left = __atomic_load_n(&blocks, __ATOMIC_RELAXED);
+		}
+	}
+	assert_true(created > 5000);
+	assert_int_equal(frames, 0);
+	/* The children's nodes come from slabs, of which each thread may keep some for its magazine. */
+	left -= __atomic_load_n(&blocks, __ATOMIC_RELAXED);
+	assert_in_range(left < 0 ? -left : left, 0, 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mapping), cmocka_unit_test(unmapping),
+		cmocka_unit_test(protecting), cmocka_unit_test(moving), cmocka_unit_test(advising),
+		cmocka_unit_test(forking), cmocka_unit_test(faulting),
+		cmocka_unit_test(ten_thousand),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
