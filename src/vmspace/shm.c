@@ -143,7 +143,8 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 		plan.flags |= VMA_EXEC;
 	for (end = vma->end, next = vma; end < start + size; end = next->end) {
 		next = find_at(space, end);
-		if (!next || next->backing != vma->backing || next->flags != vma->flags)
+		if (!next || !backing_same_file(next->backing, vma->backing) ||
+		    next->flags != vma->flags)
 			return -EINVAL;
 	}
 	if (space->host_error)

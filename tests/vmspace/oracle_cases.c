@@ -372,6 +372,22 @@ static void refused_unmap_leaves_a_cut(void **state)
 }
 
 
+/* Found by vmscope check: it may span mappings of one file that were made one by one. */
+static void pages_of_two_mappings(void **state)
+{
+	(void)state;
+	map_file(PUPPET_FILE_RW, AT(0), 4, RW, MAP_SHARED | MAP_FIXED, 10);
+	map_file(PUPPET_FILE_RW, AT(4), 4, RW, MAP_SHARED | MAP_FIXED, 40);
+	new_req(VMSPACE_REMAP_FILE_PAGES)->remap_file_pages =
+		(struct vmspace_remap_file_pages){ AT(2), 4 * PAGE, 0, 20, MAP_NONBLOCK };
+	assert_int_equal(both(&pair), 0);
+	assert_int_equal(areas(), 3);
+	map_file(PUPPET_FILE_RW_AGAIN, AT(8), 4, RW, MAP_SHARED | MAP_FIXED, 44);
+	new_req(VMSPACE_REMAP_FILE_PAGES)->remap_file_pages =
+		(struct vmspace_remap_file_pages){ AT(6), 4 * PAGE, 0, 20, MAP_NONBLOCK };
+	assert_int_equal(both(&pair), -EINVAL);
+}
+
 /* Found by vmscope check: what cannot be locked is made present all the same, ONFAULT or not. */
 static void droppable_is_made_present(void **state)
 {
@@ -472,6 +488,7 @@ int main(void)
 		CASE(shared_segments),
 		CASE(large_ones_are_aligned), CASE(refused_unmap_leaves_a_cut),
 		MIRRORED(refused_unmap_leaves_a_cut), CASE(droppable_is_made_present),
+		CASE(pages_of_two_mappings),
 		CASE(huge_pages), CASE(low_addresses),
 		MIRRORED(different_anon_vmas_keep_apart), MIRRORED(neighbours_share_an_anon_vma),
 		MIRRORED(accounting_stays_with_pages), MIRRORED(child_keeps_apart),
