@@ -189,6 +189,20 @@ static void take_arguments(struct world *world, struct vmspace_request *req)
 	case VMSPACE_MSEAL:
 		req->mseal = (struct vmspace_mseal){ addr, length, input_byte(in) % 16 == 0 };
 		break;
+	case VMSPACE_MSYNC:
+		req->msync = (struct vmspace_msync){ addr, length, input_byte(in) % 16 };
+		break;
+	case VMSPACE_MINCORE:
+		req->mincore = (struct vmspace_mincore){ addr, length, input_byte(in) & 1 };
+		break;
+	case VMSPACE_MBIND:
+		req->mbind = (struct vmspace_mbind){ addr, length, input_byte(in) % 9 |
+			(input_byte(in) % 8) << 13, input_byte(in), input_byte(in) % 16 };
+		break;
+	case VMSPACE_SET_HOME_NODE:
+		req->home_node = (struct vmspace_home_node){ addr, length, input_byte(in) % 3,
+							     input_byte(in) % 16 == 0 };
+		break;
 	case VMSPACE_FAULT:
 		req->fault = (struct vmspace_fault){ addr, input_byte(in) % 8 };
 		break;

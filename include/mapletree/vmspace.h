@@ -151,6 +151,8 @@ struct vma_info {
 	struct vma_backing backing;
 	const char *anon_name;       /* given by PR_SET_VMA_ANON_NAME, or NULL */
 	unsigned int pkey;           /* memory protection key, 0 for none */
+	int policy;                  /* mode and flags of its memory policy (mbind), 0: none of its own */
+	uint64_t policy_nodes;       /* ... and the nodes in effect */
 	uint64_t anon_id;            /* which anon_vma, 0: none (no anonymous page so far) */
 	bool anon_shared;            /* its anon_vma came through fork: no merge with one without */
 };
@@ -309,6 +311,7 @@ struct vmspace_config {
 	bool admin;                    /* CAP_SYS_ADMIN */
 	unsigned long committed_elsewhere; /* pages that others have committed */
 	unsigned long *commit_pool;    /* pages; or NULL */
+	uint64_t memory_nodes;         /* bit n: node n has memory that may be used; 0: no NUMA calls */
 	bool anon_names;               /* the kernel knows PR_SET_VMA_ANON_NAME */
 	bool softdirty;                /* the kernel tracks soft-dirty pages: new areas get VmFlags sd */
 	bool guard_flag;               /* the kernel marks areas with guard regions (VmFlags gu) */
@@ -414,7 +417,8 @@ enum vmspace_op {
 	VMSPACE_MMAP = 1, VMSPACE_MUNMAP, VMSPACE_MPROTECT, VMSPACE_MREMAP, VMSPACE_BRK,
 	VMSPACE_MADVISE, VMSPACE_MLOCK, VMSPACE_MUNLOCK, VMSPACE_MLOCKALL, VMSPACE_MUNLOCKALL,
 	VMSPACE_SET_ANON_NAME, VMSPACE_SHMAT, VMSPACE_SHMDT, VMSPACE_REMAP_FILE_PAGES,
-	VMSPACE_MSEAL, VMSPACE_FAULT, VMSPACE_FORK,
+	VMSPACE_MSEAL, VMSPACE_FAULT, VMSPACE_FORK, VMSPACE_MSYNC, VMSPACE_MINCORE, VMSPACE_MBIND,
+	VMSPACE_SET_HOME_NODE, VMSPACE_PROCESS_MADVISE,
 	VMSPACE_OP_COUNT,
 };
 
@@ -457,6 +461,27 @@ struct vmspace_remap_file_pages {
 	int flags;                   /* MAP_NONBLOCK or 0 */
 };
 struct vmspace_mseal { unsigned long addr, length; unsigned long flags; };
+struct vmspace_msync { unsigned long addr, length; int flags; }; /* MS_* */
+struct vmspace_mincore {
+	unsigned long addr, length;
+	bool bad_vec;                /* the vector cannot be written: EFAULT */
+};
+struct vmspace_mbind {
+	unsigned long addr, length;
+	int mode;                    /* MPOL_*, with MPOL_F_STATIC_NODES and the like */
+	uint64_t nodes;              /* bit n: node n; nodes from 64 on are not modelled */
+	unsigned int flags;          /* MPOL_MF_* */
+};
+struct vmspace_home_node {       /* set_mempolicy_home_node */
+	unsigned long addr, length, node, flags;
+};
+struct vmspace_range { unsigned long addr, length; };
+struct vmspace_process_madvise { /* of the space's own process; result: bytes advised, or the error */
+	const struct vmspace_range *ranges; /* the caller's, until complete returns */
+	size_t count;
+	int advice;
+	unsigned int flags;          /* must be 0 */
+};
 
 struct vmspace_fault {           /* a page is touched: 0, -EFAULT (no area), -EACCES (forbidden) */
 	unsigned long addr;
@@ -500,6 +525,7 @@ enum vma_verdict {
 	VMA_DIFFERENT_UFFD,          /* userfaultfd registrations differ */
 	VMA_DIFFERENT_PKEY,          /* protection keys differ */
 	VMA_SPECIAL,                 /* one is special (device memory, vdso, huge pages ...) */
+	VMA_DIFFERENT_POLICY,        /* memory policies (mbind) differ */
 	VMA_NOT_TRIED,               /* Linux does not try here (brk and stack growth look one way) */
 	VMA_VERDICT_COUNT,
 };
@@ -596,6 +622,11 @@ struct vmspace_request {
 		struct vmspace_mseal mseal;
 		struct vmspace_fault fault;
 		struct vmspace_fork fork;
+		struct vmspace_msync msync;
+		struct vmspace_mincore mincore;
+		struct vmspace_mbind mbind;
+		struct vmspace_home_node home_node;
+		struct vmspace_process_madvise process_madvise;
 	};
 	struct vmspace_host_result host;     /* to be set before complete */
 	struct vmspace_outcome out;          /* set by complete */

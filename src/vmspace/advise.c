@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* advise.c - madvise: advice that changes flags of areas, and advice that drops or makes pages. */
 #include <errno.h>
+#include <limits.h>
 #include <sys/mman.h>
 
 #include "edit.h"
@@ -24,6 +25,8 @@
 #define MADV_GUARD_INSTALL 102
 #define MADV_GUARD_REMOVE 103
 #endif
+
+#define RANGES_MAX 1024 /* IOV_MAX */
 
 static bool known(const struct vmspace *space, int advice)
 {
@@ -251,15 +254,15 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 	return 0;
 }
 
-long advise_call(struct vmspace *space, struct vmspace_request *req)
+/* One madvise(), whose arguments are checked here. */
+static long advise(struct vmspace *space, unsigned long start, unsigned long bytes, int advice)
 {
-	unsigned long start = req->madvise.addr, length = space_ceil(space, req->madvise.length);
-	int advice = req->madvise.advice;
+	unsigned long length = space_ceil(space, bytes);
 	long result;
 
 	if (!known(space, advice) || !space_aligned(space, start))
 		return -EINVAL;
-	if ((req->madvise.length && !length) || start + length < start)
+	if ((bytes && !length) || start + length < start)
 		return -EINVAL;
 	if (!length)
 		return 0;
@@ -273,4 +276,40 @@ long advise_call(struct vmspace *space, struct vmspace_request *req)
 	if (!result && space->host_error && !changes_flags(advice))
 		return space_fail(space, space->host_error, "refused by the host");
 	return result;
+}
+
+long advise_call(struct vmspace *space, struct vmspace_request *req)
+{
+	return advise(space, req->madvise.addr, req->madvise.length, req->madvise.advice);
+}
+
+/* An error counts only if nothing was advised before it. */
+long process_advise_call(struct vmspace *space, struct vmspace_request *req)
+{
+	const struct vmspace_process_madvise *m = &req->process_madvise;
+	unsigned long done = 0, total = 0;
+
+	if (m->flags || m->count > RANGES_MAX)
+		return -EINVAL;
+	/* Ranges that reach out of the address space are refused before anything is done. */
+	for (size_t i = 0; i < m->count; i++) {
+		if (m->ranges[i].length > LONG_MAX)
+			return -EINVAL;
+		if (m->ranges[i].length > space->config.task_size ||
+		    m->ranges[i].addr > space->config.task_size - m->ranges[i].length)
+			return -EFAULT;
+		total += m->ranges[i].length;
+	}
+	for (size_t i = 0; i < m->count; i++) {
+		long err;
+
+		/* Only the first one is looked at, if the others are not empty. */
+		if (!m->ranges[i].length && (i || !total))
+			continue;
+		err = advise(space, m->ranges[i].addr, m->ranges[i].length, m->advice);
+		if (err)
+			return done ? (long)done : err;
+		done += m->ranges[i].length;
+	}
+	return (long)done;
 }

@@ -212,6 +212,18 @@ static enum vmspace_thp read_thp(const char *text)
 	return strstr(text, "[madvise]") ? VMSPACE_THP_MADVISE : VMSPACE_THP_NEVER;
 }
 
+/* The nodes whose memory this process may use: none without the calls of NUMA. */
+static uint64_t memory_nodes(void)
+{
+	enum { NODES = 1024, MEMS_ALLOWED = 4 /* MPOL_F_MEMS_ALLOWED */ };
+	unsigned long nodes[NODES / (8 * sizeof(unsigned long))] = { 0 };
+
+	if (syscall(SYS_get_mempolicy, NULL, nodes, (unsigned long)NODES, NULL,
+		    (unsigned long)MEMS_ALLOWED))
+		return 0;
+	return nodes[0];
+}
+
 void vmspace_config_init(struct vmspace_config *config)
 {
 	static const char thp[] = "/sys/kernel/mm/transparent_hugepage/";
@@ -242,6 +254,7 @@ void vmspace_config_init(struct vmspace_config *config)
 	config->ksm = !access("/sys/kernel/mm/ksm", F_OK);
 	if (access("/sys/kernel/mm", F_OK))
 		probe_without_sys(config);
+	config->memory_nodes = memory_nodes();
 	config->pkeys = cpu_has(" ospke");
 	config->mseal = !syscall(CALL_MSEAL, 0, 0, 0);
 	probe_flags(config);

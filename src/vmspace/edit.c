@@ -69,7 +69,8 @@ bool edit_next(struct edit_span *span)
 
 struct edit_want edit_same(const struct vma *vma)
 {
-	return (struct edit_want){ .flags = vma->flags, .name = vma->name, .pkey = vma->pkey };
+	return (struct edit_want){ .flags = vma->flags, .name = vma->name, .pkey = vma->pkey,
+				   .policy = vma->policy };
 }
 
 /* Which neighbours take part in a merge, and what came of asking. */
@@ -185,6 +186,7 @@ static int merge(struct vmspace *space, const struct join *join, const struct vm
 static void apply(struct vmspace *space, struct vma *vma, const struct edit_want *want)
 {
 	struct anon_name *old = vma->name;
+	struct policy *old_policy = vma->policy;
 
 	sync_write_lock(space, vma);
 	if ((vma->flags ^ want->flags) & VMA_GROWSDOWN)
@@ -193,6 +195,8 @@ static void apply(struct vmspace *space, struct vma *vma, const struct edit_want
 	vma->pkey = want->pkey;
 	vma->name = anon_name_get(want->name);
 	anon_name_put(old);
+	vma->policy = policy_get(want->policy);
+	policy_put(old_policy);
 	if (vma->flags & VMA_WRITE)
 		vma->may_have_anon = true;
 }
@@ -309,6 +313,7 @@ int edit_change(struct edit_span *span, const struct edit_want *want)
 	middle.flags = want->flags;
 	middle.name = want->name;
 	middle.pkey = want->pkey;
+	middle.policy = want->policy;
 	if (middle.flags & VMA_WRITE)
 		middle.may_have_anon = true;
 	if (!(first && last) || !backing_has_close(vma->backing))

@@ -44,6 +44,7 @@ struct edit_want {
 	vma_flags_t flags;
 	struct anon_name *name;  /* borrowed */
 	unsigned int pkey;
+	struct policy *policy;   /* borrowed */
 };
 struct edit_want edit_same(const struct vma *vma);
 

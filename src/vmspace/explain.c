@@ -134,6 +134,13 @@ static void say_why(const struct question *q)
 		SAY(q, "the lower has protection key %u, the upper %u", (unsigned int)q->low->pkey,
 		    (unsigned int)q->high->pkey);
 		break;
+	case VMA_DIFFERENT_POLICY:
+		SAY(q, "mbind() gave them different memory policies (modes %#x and %#x, nodes %#llx and "
+		    "%#llx)", q->low->policy ? (unsigned int)q->low->policy->mode : 0,
+		    q->high->policy ? (unsigned int)q->high->policy->mode : 0,
+		    q->low->policy ? (unsigned long long)q->low->policy->nodes : 0,
+		    q->high->policy ? (unsigned long long)q->high->policy->nodes : 0);
+		break;
 	case VMA_SPECIAL:
 		say_special(q);
 		break;

@@ -88,6 +88,7 @@ static struct vma *copy_area(struct copier *copier, const struct vma *old)
 	vma_fill(vma, old);
 	vma->backing = copy_backing(copier, old->backing);
 	vma->name = copy_name(copier, old->name);
+	policy_get(vma->policy);
 	if ((old->backing && !vma->backing) || (old->name && !vma->name)) {
 		vma_free(&child->vmas, vma);
 		return NULL;

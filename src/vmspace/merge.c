@@ -56,6 +56,8 @@ enum vma_verdict merge_verdict(const struct vma *left, const struct vma *right,
 		return VMA_DIFFERENT_PKEY;
 	if (!anon_name_same(left->name, right->name))
 		return VMA_DIFFERENT_NAME;
+	if (!policy_same(left->policy, right->policy))
+		return VMA_DIFFERENT_POLICY;
 	if (!offset_continues(left, right, page_size))
 		return VMA_DIFFERENT_OFFSET;
 	return merge_anon_verdict(left, right);
@@ -68,6 +70,7 @@ bool merge_anon_compatible(const struct vma *left, const struct vma *right,
 
 	return left->end == right->start && !flags && left->pkey == right->pkey &&
 	       backing_same_file(left->backing, right->backing) &&
+	       policy_same(left->policy, right->policy) &&
 	       offset_continues(left, right, page_size);
 }
 
@@ -85,6 +88,7 @@ const char *vma_verdict_text(enum vma_verdict verdict)
 		[VMA_DIFFERENT_NAME] = "different name",
 		[VMA_DIFFERENT_UFFD] = "different userfaultfd registration",
 		[VMA_DIFFERENT_PKEY] = "different protection key",
+		[VMA_DIFFERENT_POLICY] = "different memory policy",
 		[VMA_SPECIAL] = "special area",
 		[VMA_NOT_TRIED] = "Linux does not try to merge here",
 	};

@@ -7,6 +7,7 @@
 #include "commit.h"
 #include "edit.h"
 #include "find.h"
+#include "host.h"
 #include "ops.h"
 #include "pages.h"
 #include "sync.h"
@@ -388,6 +389,31 @@ static bool expected_error(const struct vmspace *space, const struct vma *vma,
 		return seal_covers(space, m->addr, m->addr + m->old_length) ||
 		       seal_covers(space, to, to + m->new_length);
 	return space->host_error == -EFAULT && moves_many(vma, m);
+}
+
+/*
+ * What its decisions need to know of: the source and what it may grow up to, and where it is moved to,
+ * given or found.
+ */
+void remap_gather(struct vmspace *space, const struct vmspace_mremap *args)
+{
+	const struct move m = {
+		.addr = args->addr, .flags = args->flags, .new_addr = args->new_addr,
+		.new_length = space_ceil(space, args->new_length),
+	};
+	unsigned long reach = args->old_length > args->new_length ? args->old_length
+								  : args->new_length;
+	const struct vma *vma = find_at(space, m.addr);
+	long at;
+
+	host_learn(space, m.addr, m.addr + reach < m.addr ? ULONG_MAX : m.addr + reach);
+	if (!vma || !(m.flags & MREMAP_MAYMOVE) || !m.new_length)
+		return;
+	at = m.flags & MREMAP_FIXED ? (long)m.new_addr : place(space, vma, &m);
+	if (at > 0)
+		host_learn(space, (unsigned long)at,
+			   (unsigned long)at + m.new_length < (unsigned long)at ?
+				   ULONG_MAX : (unsigned long)at + m.new_length);
 }
 
 long remap_call(struct vmspace *space, struct vmspace_request *req)

@@ -33,6 +33,11 @@ static const struct {
 	[VMSPACE_MSEAL] = { "mseal", seal_call },
 	[VMSPACE_FAULT] = { "fault", fault_call },
 	[VMSPACE_FORK] = { "fork", fork_call },
+	[VMSPACE_MSYNC] = { "msync", sync_call },
+	[VMSPACE_MINCORE] = { "mincore", incore_call },
+	[VMSPACE_MBIND] = { "mbind", bind_call },
+	[VMSPACE_SET_HOME_NODE] = { "set_mempolicy_home_node", home_node_call },
+	[VMSPACE_PROCESS_MADVISE] = { "process_madvise", process_advise_call },
 };
 
 static bool known(enum vmspace_op op)
@@ -79,6 +84,7 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 		learn(space, req->mremap.addr, req->mremap.old_length);
 		if (req->mremap.new_addr)
 			learn(space, req->mremap.new_addr, req->mremap.new_length);
+		remap_gather(space, &req->mremap);
 		break;
 	case VMSPACE_BRK:
 		gather_brk(space, req->brk.brk);
@@ -99,6 +105,17 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 	case VMSPACE_REMAP_FILE_PAGES:
 		learn(space, req->remap_file_pages.addr, req->remap_file_pages.size);
 		break;
+	case VMSPACE_MBIND:
+		learn(space, req->mbind.addr, req->mbind.length);
+		break;
+	case VMSPACE_SET_HOME_NODE:
+		learn(space, req->home_node.addr, req->home_node.length);
+		break;
+	case VMSPACE_PROCESS_MADVISE:
+		for (size_t i = 0; i < req->process_madvise.count; i++)
+			learn(space, req->process_madvise.ranges[i].addr,
+			      req->process_madvise.ranges[i].length);
+		break;
 	case VMSPACE_MLOCKALL:
 	case VMSPACE_MUNLOCKALL:
 	case VMSPACE_FORK:
@@ -107,6 +124,8 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 	case VMSPACE_FAULT:
 	case VMSPACE_SHMAT:
 	case VMSPACE_SHMDT:
+	case VMSPACE_MSYNC:
+	case VMSPACE_MINCORE:
 	default:
 		break;
 	}

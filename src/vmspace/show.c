@@ -279,6 +279,8 @@ void show_info(const struct vmspace *space, const struct vma *vma, struct vma_in
 		.offset = shown_offset(space, vma), .page_offset = vma->pgoff,
 		.anon_name = vma->name ? vma->name->text : NULL, .pkey = vma->pkey,
 		.anon_id = vma->anon_id, .anon_shared = vma->anon_shared,
+		.policy = vma->policy ? vma->policy->mode : 0,
+		.policy_nodes = vma->policy ? vma->policy->nodes : 0,
 	};
 	if (vma->backing)
 		info->backing = vma->backing->is;

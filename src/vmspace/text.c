@@ -36,6 +36,16 @@ static int mapping_text(const struct vmspace_request *r, char *buf, size_t size)
 	}
 }
 
+static int ranges_text(const struct vmspace_process_madvise *m, char *buf, size_t size)
+{
+	const struct vmspace_range none = { 0, 0 }, *first = m->count ? &m->ranges[0] : &none;
+	const struct vmspace_range *second = m->count > 1 ? &m->ranges[1] : &none;
+
+	return snprintf(buf, size, "process_madvise([%#lx, %#lx, %#lx, %#lx%s], %zu, %d, flags %#x)",
+			first->addr, first->length, second->addr, second->length,
+			m->count > 2 ? ", ..." : "", m->count, m->advice, m->flags);
+}
+
 int vmspace_request_text(const struct vmspace_request *r, char *buf, size_t size)
 {
 	switch (r->op) {
@@ -58,6 +68,22 @@ int vmspace_request_text(const struct vmspace_request *r, char *buf, size_t size
 				r->remap_file_pages.page_offset);
 	case VMSPACE_MSEAL:
 		return snprintf(buf, size, "mseal(%#lx, %#lx)", r->mseal.addr, r->mseal.length);
+	case VMSPACE_MSYNC:
+		return snprintf(buf, size, "msync(%#lx, %#lx, %#x)", r->msync.addr,
+				r->msync.length, (unsigned int)r->msync.flags);
+	case VMSPACE_MINCORE:
+		return snprintf(buf, size, "mincore(%#lx, %#lx)", r->mincore.addr,
+				r->mincore.length);
+	case VMSPACE_MBIND:
+		return snprintf(buf, size, "mbind(%#lx, %#lx, mode %#x, nodes %#llx, flags %#x)",
+				r->mbind.addr, r->mbind.length, (unsigned int)r->mbind.mode,
+				(unsigned long long)r->mbind.nodes, r->mbind.flags);
+	case VMSPACE_SET_HOME_NODE:
+		return snprintf(buf, size, "set_mempolicy_home_node(%#lx, %#lx, %lu, %#lx)",
+				r->home_node.addr, r->home_node.length, r->home_node.node,
+				r->home_node.flags);
+	case VMSPACE_PROCESS_MADVISE:
+		return ranges_text(&r->process_madvise, buf, size);
 	case VMSPACE_FAULT:
 		return snprintf(buf, size, "fault(%#lx, access %#x)", r->fault.addr,
 				r->fault.access);

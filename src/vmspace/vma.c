@@ -140,6 +140,7 @@ struct vma *vma_new(struct vma_store *store, const struct vma *like)
 	vma_fill(vma, like);
 	backing_get(vma->backing);
 	anon_name_get(vma->name);
+	policy_get(vma->policy);
 	return vma;
 }
 
@@ -147,6 +148,7 @@ void vma_free(struct vma_store *store, struct vma *vma)
 {
 	backing_put(vma->backing);
 	anon_name_put(vma->name);
+	policy_put(vma->policy);
 	vma_release(store, vma);
 }
 

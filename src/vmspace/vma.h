@@ -28,6 +28,15 @@ struct anon_name {
 	char text[];
 };
 
+/* A memory policy of areas, as mbind() gives it. Immutable; spaces share it. */
+struct policy {
+	unsigned long refs;      /* atomic */
+	int mode;                /* with MPOL_F_* */
+	int home_node;           /* -1: none */
+	uint64_t nodes;          /* in effect */
+	uint64_t asked;          /* what the caller gave, if flags of the mode let that count */
+};
+
 /*
  * An area. In the tree it stands at [start, end - 1].
  *
@@ -41,6 +50,7 @@ struct vma {
 	uint64_t pgoff;              /* pages: in the file, or start / page size when anonymous */
 	struct backing *backing;
 	struct anon_name *name;
+	struct policy *policy;       /* NULL: none of its own */
 	uint64_t anon_id;            /* 0: no anonymous page yet */
 	uint64_t asked : 46;         /* space->era in which the host was asked about it; 0: never */
 	uint64_t pkey : 16;
@@ -71,6 +81,11 @@ struct anon_name *anon_name_new(const char *text);
 struct anon_name *anon_name_get(struct anon_name *name);
 void anon_name_put(struct anon_name *name);
 bool anon_name_same(const struct anon_name *a, const struct anon_name *b);
+
+/* policy.c; NULL is no policy. */
+struct policy *policy_get(struct policy *policy);
+void policy_put(struct policy *policy);
+bool policy_same(const struct policy *a, const struct policy *b);
 
 /*
  * Where the areas of one space live: in blocks, each filled from its start, so that areas made one

@@ -4,6 +4,7 @@
  * after every call, and the verdict that libvmspace names is the expected one.
  */
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/shm.h>
@@ -372,6 +373,148 @@ static void refused_unmap_leaves_a_cut(void **state)
 }
 
 
+/* ---- memory policies ---- */
+
+static long bind_to(unsigned long addr, unsigned long pages, int mode, uint64_t nodes)
+{
+	new_req(VMSPACE_MBIND)->mbind = (struct vmspace_mbind){ addr, pages * PAGE, mode, nodes, 0 };
+	return both(&pair);
+}
+
+static void policies_keep_apart(void **state)
+{
+	struct vma_explanation why;
+	struct vma_info info;
+	struct pair child;
+
+	(void)state;
+	if (!vmspace_config(pair.space)->memory_nodes)
+		skip();
+	map(AT(0), 8, RW, FIXED);
+	assert_int_equal(bind_to(AT(2), 4, MPOL_BIND, 1), 0);
+	assert_int_equal(areas(), 3);
+	assert_int_equal(vmspace_explain(pair.space, AT(1), AT(2), &why), 0);
+	assert_int_equal(why.verdict, VMA_DIFFERENT_POLICY);
+	assert_true(vmspace_lookup(pair.space, AT(2), &info));
+	assert_int_equal(info.policy, MPOL_BIND);
+	assert_int_equal(info.policy_nodes, 1);
+	/* New areas have none: they join those without. */
+	map(AT(8), 2, RW, FIXED);
+	assert_int_equal(areas(), 3);
+	/* It goes with an area that moves, and to a child. */
+	remap(AT(2), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED, AT(20));
+	map(AT(24), 2, RW, FIXED);
+	assert_int_equal(areas_from(&pair, AT(20), AT(26)), 2);
+	assert_true(pair_fork(&pair, &child));
+	assert_true(vmspace_lookup(child.space, AT(20), &info));
+	assert_int_equal(info.policy, MPOL_BIND);
+	pair_end(&child);
+	/* Taken away, nothing is between them; holes do not matter then. */
+	assert_int_equal(bind_to(AT(0), 30, MPOL_DEFAULT, 0), 0);
+	assert_int_equal(areas_from(&pair, AT(20), AT(26)), 1);
+	assert_int_equal(bind_to(AT(0), 30, MPOL_BIND, 1), -EFAULT);
+	assert_int_equal(bind_to(AT(40), 3, MPOL_DEFAULT, 0), -EFAULT);
+	assert_int_equal(bind_to(AT(20), 2, MPOL_BIND, 0), -EINVAL);
+	assert_int_equal(bind_to(AT(20), 2, MPOL_DEFAULT, 1), -EINVAL);
+}
+
+static void home_nodes_keep_apart(void **state)
+{
+	(void)state;
+	if (!(vmspace_config(pair.space)->memory_nodes & 1))
+		skip();
+	map(AT(0), 8, RW, FIXED);
+	new_req(VMSPACE_SET_HOME_NODE)->home_node = (struct vmspace_home_node){ AT(0), PAGE, 0, 0 };
+	assert_int_equal(both(&pair), -ENOENT);
+	bind_to(AT(0), 8, MPOL_BIND, 1);
+	new_req(VMSPACE_SET_HOME_NODE)->home_node = (struct vmspace_home_node){ AT(0), PAGE, 0, 0 };
+	assert_int_equal(both(&pair), 0);
+	assert_int_equal(areas(), 2);
+	bind_to(AT(0), 8, MPOL_PREFERRED, 1);
+	assert_int_equal(areas(), 1);
+	new_req(VMSPACE_SET_HOME_NODE)->home_node = (struct vmspace_home_node){ AT(0), PAGE, 0, 0 };
+	assert_int_equal(both(&pair), -EOPNOTSUPP);
+}
+
+/* ---- calls that walk ---- */
+
+static void walks_end_at_holes(void **state)
+{
+	(void)state;
+	map(AT(0), 2, RW, FIXED | MAP_LOCKED);
+	map(AT(4), 2, RW, FIXED);
+	new_req(VMSPACE_MSYNC)->msync = (struct vmspace_msync){ AT(0), 6 * PAGE, MS_SYNC };
+	assert_int_equal(both(&pair), -ENOMEM);
+	new_req(VMSPACE_MSYNC)->msync = (struct vmspace_msync){ AT(0), 6 * PAGE, MS_INVALIDATE };
+	assert_int_equal(both(&pair), -EBUSY);
+	new_req(VMSPACE_MSYNC)->msync = (struct vmspace_msync){ AT(0), PAGE, MS_SYNC | MS_ASYNC };
+	assert_int_equal(both(&pair), -EINVAL);
+	new_req(VMSPACE_MINCORE)->mincore = (struct vmspace_mincore){ AT(0), 6 * PAGE, false };
+	assert_int_equal(both(&pair), -ENOMEM);
+	new_req(VMSPACE_MINCORE)->mincore = (struct vmspace_mincore){ AT(0), PAGE, true };
+	assert_int_equal(both(&pair), -EFAULT);
+	new_req(VMSPACE_MINCORE)->mincore = (struct vmspace_mincore){ AT(2), PAGE, true };
+	assert_int_equal(both(&pair), -ENOMEM);
+	new_req(VMSPACE_MINCORE)->mincore = (struct vmspace_mincore){ AT(0), 2 * PAGE, false };
+	assert_int_equal(both(&pair), 0);
+}
+
+static long advise_ranges(const struct vmspace_range *ranges, size_t count, int advice)
+{
+	new_req(VMSPACE_PROCESS_MADVISE)->process_madvise =
+		(struct vmspace_process_madvise){ ranges, count, advice, 0 };
+	return both(&pair);
+}
+
+/* It counts what was advised before an error; of empty ranges only the first is looked at. */
+static void process_madvise_counts(void **state)
+{
+	const struct vmspace_range two[] = { { AT(0), PAGE }, { AT(2), PAGE } };
+	const struct vmspace_range hole[] = { { AT(0), PAGE }, { AT(9), PAGE }, { AT(4), PAGE } };
+	const struct vmspace_range crooked[] = { { AT(0) + 1, 0 }, { AT(4), PAGE } };
+	const struct vmspace_range later[] = { { AT(4), PAGE }, { AT(0) + 1, 0 }, { AT(6), PAGE } };
+
+	(void)state;
+	map(AT(0), 8, RW, FIXED);
+	assert_int_equal(advise_ranges(two, 2, MADV_DONTFORK), 2 * PAGE);
+	assert_int_equal(areas(), 4);
+	assert_int_equal(advise_ranges(hole, 3, MADV_DOFORK), PAGE);
+	assert_int_equal(areas(), 3);
+	assert_int_equal(advise_ranges(hole + 1, 2, MADV_DOFORK), -ENOMEM);
+	assert_int_equal(advise_ranges(crooked, 2, MADV_DONTFORK), -EINVAL);
+	assert_int_equal(advise_ranges(later, 3, MADV_DONTFORK), 2 * PAGE);
+	assert_int_equal(advise_ranges(two, 2, 77), -EINVAL);
+}
+
+/* Found by vmscope check: what an area grows up to, or lands beside, is to be asked about as well. */
+static void grown_area_meets_a_touched_one(void **state)
+{
+	(void)state;
+	map(AT(0), 2, RW, FIXED);
+	touch(AT(0));
+	map(AT(6), 2, RW, FIXED);
+	touch(AT(6));
+	remap(AT(0), 2, 6, 0, 0);
+	assert_int_equal(areas(), 2);
+	map(AT(20), 1, RW, FIXED);
+	map(AT(21), 1, PROT_NONE, FIXED);
+	touch(map(0, 2, RW, ANON));
+	remap(AT(20), 1, 2, MREMAP_MAYMOVE, 0);
+}
+
+/* Found by vmscope check: a guard in a file is no anonymous page, though it looks like a swapped one. */
+static void guard_in_a_file_is_no_page(void **state)
+{
+	(void)state;
+	map_file(PUPPET_FILE_RW, AT(0), 8, RW, MAP_PRIVATE | MAP_FIXED, 0);
+	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ AT(1), 7 * PAGE, 0, false };
+	both(&pair);
+	advise(AT(0), 1, 102);
+	new_req(VMSPACE_MUNLOCKALL);
+	both(&pair);
+	assert_int_equal(areas(), 1);
+}
+
 /* Found by vmscope check: it may span mappings of one file that were made one by one. */
 static void pages_of_two_mappings(void **state)
 {
@@ -487,7 +630,9 @@ int main(void)
 		CASE(break_moves), CASE(locks_split), CASE(sealed_stays), CASE(fork_by_advice),
 		CASE(shared_segments),
 		CASE(large_ones_are_aligned), CASE(refused_unmap_leaves_a_cut),
-		MIRRORED(refused_unmap_leaves_a_cut), CASE(droppable_is_made_present),
+		MIRRORED(refused_unmap_leaves_a_cut), CASE(droppable_is_made_present), CASE(policies_keep_apart),
+		CASE(home_nodes_keep_apart), CASE(walks_end_at_holes), CASE(process_madvise_counts),
+		MIRRORED(guard_in_a_file_is_no_page), MIRRORED(grown_area_meets_a_touched_one),
 		CASE(pages_of_two_mappings),
 		CASE(huge_pages), CASE(low_addresses),
 		MIRRORED(different_anon_vmas_keep_apart), MIRRORED(neighbours_share_an_anon_vma),

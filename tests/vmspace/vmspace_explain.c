@@ -29,6 +29,7 @@ static int start(void **state)
 						.end = BASE + (i + 1) * 4 * PAGE, .flags = RW_FLAGS };
 	vmspace_config_init(&config);
 	config.page_size = PAGE;
+	config.memory_nodes = 1;
 	return vmspace_create(&space, &config);
 }
 
@@ -184,6 +185,18 @@ static void different_pkey(void **state)
 	ask(VMA_DIFFERENT_PKEY, "the lower has protection key 0, the upper 3");
 }
 
+static void different_policy(void **state)
+{
+	struct vmspace_request req = { .op = VMSPACE_MBIND };
+
+	(void)state;
+	take_over();
+	req.mbind = (struct vmspace_mbind){ two[1].start, two[1].end - two[1].start, 2, 1, 0 };
+	assert_int_equal(vmspace_call(space, &req), 0);
+	ask(VMA_DIFFERENT_POLICY, "mbind() gave them different memory policies (modes 0 and 0x2, "
+				  "nodes 0 and 0x1)");
+}
+
 static void special_area(void **state)
 {
 	(void)state;
@@ -248,6 +261,7 @@ int main(void)
 		RULE(different_file), RULE(one_file_opened_twice), RULE(segments_of_their_own),
 		RULE(different_offset), RULE(moved_by_mremap), RULE(different_anon_vma),
 		RULE(inherited_anon_vma), RULE(different_name), RULE(different_pkey),
+		RULE(different_policy),
 		RULE(special_area), RULE(segments_cut_in_two), RULE(not_tried), RULE(one_area),
 		RULE(no_area), cmocka_unit_test(every_verdict_was_seen),
 	};

@@ -15,6 +15,9 @@
 #include <sys/syscall.h>
 
 /* Newer than the headers of Debian 12. */
+#ifndef SYS_set_mempolicy_home_node
+#define SYS_set_mempolicy_home_node 450
+#endif
 #ifndef SYS_mseal
 #define SYS_mseal 462
 #endif
@@ -62,6 +65,8 @@ const struct call_kind call_kinds[CALL_KINDS] = {
 				    SYS_remap_file_pages, 5, ALWAYS },
 	[CALL_MSEAL] = { "mseal", CALL_MSEAL, SYS_mseal, 3, ALWAYS },
 	[CALL_MBIND] = { "mbind", CALL_MBIND, SYS_mbind, 6, ALWAYS },
+	[CALL_SET_HOME_NODE] = { "set_mempolicy_home_node", CALL_SET_HOME_NODE,
+				 SYS_set_mempolicy_home_node, 4, ALWAYS },
 	[CALL_IO_SETUP] = { "io_setup", CALL_IO_SETUP, SYS_io_setup, 2, ALWAYS },
 	[CALL_IO_DESTROY] = { "io_destroy", CALL_IO_DESTROY, SYS_io_destroy, 1, ALWAYS },
 	[CALL_IOCTL] = { "ioctl", CALL_IOCTL, SYS_ioctl, 3, TEST_ONE_OF, 1, 2,

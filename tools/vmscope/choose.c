@@ -98,20 +98,45 @@ static bool reads_huge(const struct pair *p, unsigned long start, unsigned long 
 	return false;
 }
 
-/* Requests that read pages, or make them present as a read would where nobody may write. */
-static bool is_read(const struct pair *p, const struct vmspace_request *r)
+/*
+ * Where pages are guarded is a matter of pages, too: a guard stops mlock() and the like, and what lies
+ * behind it stays untouched. Without a host to ask, nothing is made present across an area with guards.
+ */
+static bool meets_guards(const struct pair *p, unsigned long start, unsigned long end)
 {
+	struct vma_info info;
+
+	if (p->way.mirror || !p->guards)
+		return false;
+	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
+	     at = info.end)
+		if ((info.flags & VMA_MAYBE_GUARD) || !vmspace_config(p->space)->guard_flag)
+			return true;
+	return false;
+}
+
+/* Requests that make pages present in ways that only their pages can tell. */
+static bool depends_on_pages(const struct pair *p, const struct vmspace_request *r)
+{
+	unsigned long start = 0, end = ~0UL;
+
 	switch (r->op) {
 	case VMSPACE_FAULT:
 		return r->fault.access == VMSPACE_ACCESS_READ &&
 		       reads_huge(p, r->fault.addr, r->fault.addr + 1);
 	case VMSPACE_MADVISE:
-		return r->madvise.advice == MADV_POPULATE_READ &&
-		       reads_huge(p, r->madvise.addr, r->madvise.addr + r->madvise.length);
+		start = r->madvise.addr;
+		end = start + r->madvise.length;
+		if (r->madvise.advice == MADV_POPULATE_READ && reads_huge(p, start, end))
+			return true;
+		return (r->madvise.advice == MADV_POPULATE_READ ||
+			r->madvise.advice == MADV_POPULATE_WRITE) && meets_guards(p, start, end);
 	case VMSPACE_MLOCK:
-		return reads_huge(p, r->mlock.addr, r->mlock.addr + r->mlock.length);
+		start = r->mlock.addr;
+		end = start + r->mlock.length;
+		return reads_huge(p, start, end) || meets_guards(p, start, end);
 	case VMSPACE_MLOCKALL:
-		return reads_huge(p, 0, ~0UL);
+		return reads_huge(p, start, end) || meets_guards(p, start, end);
 	default:
 		return false;
 	}
@@ -120,7 +145,7 @@ static bool is_read(const struct pair *p, const struct vmspace_request *r)
 bool choose_harmful(const struct chooser *c, const struct pair *p,
 		    const struct vmspace_request *r)
 {
-	if (is_read(p, r))
+	if (depends_on_pages(p, r))
 		return true;
 	switch (r->op) {
 	case VMSPACE_REMAP_FILE_PAGES:
@@ -138,6 +163,12 @@ bool choose_harmful(const struct chooser *c, const struct pair *p,
 		return choose_is_kept(c, r->munmap.addr, r->munmap.length);
 	case VMSPACE_MADVISE:
 		return choose_is_kept(c, r->madvise.addr, r->madvise.length);
+	case VMSPACE_PROCESS_MADVISE:
+		for (size_t i = 0; i < r->process_madvise.count; i++)
+			if (choose_is_kept(c, r->process_madvise.ranges[i].addr,
+					   r->process_madvise.ranges[i].length))
+				return true;
+		return false;
 	case VMSPACE_MSEAL:
 		return choose_is_kept(c, r->mseal.addr, r->mseal.length);
 	case VMSPACE_FAULT:

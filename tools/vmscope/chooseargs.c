@@ -369,6 +369,109 @@ static void make_mseal(struct chooser *c, const struct pair *p, struct vmspace_r
 	r->mseal = (struct vmspace_mseal){ s.start, s.end - s.start, chance(c, 10) };
 }
 
+static void make_msync(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = some_range(c, p);
+
+	r->op = VMSPACE_MSYNC;
+	r->msync = (struct vmspace_msync){ s.start, s.end - s.start, MS_ASYNC };
+	if (chance(c, 3))
+		r->msync.flags = (int)below(c, 8);
+	if (chance(c, 60))
+		r->msync.flags = (int)below(c, 32);
+	if (chance(c, 30))
+		r->msync.addr += below(c, PAGE);
+	if (chance(c, 60))
+		r->msync.length = chance(c, 2) ? 0 : -below(c, 10 * PAGE);
+}
+
+static void make_mincore(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = some_range(c, p);
+
+	r->op = VMSPACE_MINCORE;
+	r->mincore = (struct vmspace_mincore){ s.start, s.end - s.start, chance(c, 40) };
+	/* A byte for each page goes to the puppet's scratch memory. */
+	if (r->mincore.length > PUPPET_SCRATCH_BYTES * PAGE)
+		r->mincore.length = PUPPET_SCRATCH_BYTES * PAGE;
+	if (chance(c, 30))
+		r->mincore.addr += below(c, PAGE);
+	if (chance(c, 30))
+		r->mincore.length -= below(c, PAGE);
+	if (chance(c, 60))
+		r->mincore.length = chance(c, 2) ? 0 : -below(c, 10 * PAGE);
+}
+
+/* mbind() and set_mempolicy_home_node(). */
+static void make_policy(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	static const int modes[] = { 0, 1, 2, 3, 4, 5, 2 | 1 << 15, 3 | 1 << 14, 2 | 1 << 13,
+				     1 | 1 << 15, 0, 2 };
+	struct span s = some_range(c, p);
+
+	if (chance(c, 5)) {
+		r->op = VMSPACE_SET_HOME_NODE;
+		r->home_node = (struct vmspace_home_node){ s.start, s.end - s.start,
+							   chance(c, 20), chance(c, 40) };
+		if (chance(c, 30))
+			r->home_node.addr += below(c, PAGE);
+		return;
+	}
+	r->op = VMSPACE_MBIND;
+	r->mbind = (struct vmspace_mbind){ s.start, s.end - s.start,
+		modes[below(c, sizeof(modes) / sizeof(modes[0]))], 1, 0 };
+	if (r->mbind.mode == 0 || r->mbind.mode == 4)
+		r->mbind.nodes = chance(c, 20);
+	else if (chance(c, 8))
+		r->mbind.nodes = below(c, 8);
+	if (chance(c, 30))
+		r->mbind.mode = (int)below(c, 9) | (int)below(c, 8) << 13;
+	if (chance(c, 8))
+		r->mbind.flags = (unsigned int)below(c, 5);
+	if (chance(c, 60))
+		r->mbind.flags = (unsigned int)below(c, 32);
+	/* Whether a page lies on another node than the policy's is a matter of pages. */
+	if (r->mbind.mode == 4 || !(r->mbind.nodes & 1))
+		r->mbind.flags &= ~1u;
+	if (chance(c, 30))
+		r->mbind.addr += below(c, PAGE);
+	if (chance(c, 60))
+		r->mbind.length = 0;
+}
+
+/* The ranges stay as long as the program: a script may hold on to them. */
+static void make_process_madvise(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	static const int advice[] = {
+		MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_DONTFORK, MADV_DOFORK,
+		MADV_DONTDUMP, MADV_DODUMP, MADV_WIPEONFORK, MADV_KEEPONFORK, MADV_NOHUGEPAGE,
+		MADV_MERGEABLE, MADV_UNMERGEABLE, MADV_DONTNEED, MADV_FREE, MADV_WILLNEED,
+		MADV_COLD, MADV_PAGEOUT, 77,
+	};
+	static struct vmspace_range ring[1 << 16];
+	static size_t next;
+	size_t count = 1 + below(c, 4);
+	struct vmspace_range *ranges;
+
+	if (next + count > sizeof(ring) / sizeof(ring[0]))
+		next = 0;
+	ranges = &ring[next];
+	next += count;
+	for (size_t i = 0; i < count; i++) {
+		struct span s = some_range(c, p);
+
+		ranges[i] = (struct vmspace_range){ s.start, s.end - s.start };
+		if (chance(c, 40))
+			ranges[i].length = 0;
+		if (chance(c, 60))
+			ranges[i].addr += below(c, PAGE);
+	}
+	r->op = VMSPACE_PROCESS_MADVISE;
+	r->process_madvise = (struct vmspace_process_madvise){
+		ranges, count, advice[below(c, sizeof(advice) / sizeof(advice[0]))],
+		chance(c, 60) };
+}
+
 static void (*const makers[MAKERS])(struct chooser *c, const struct pair *p,
 				    struct vmspace_request *r) = {
 	[MAKE_MMAP] = make_mmap, [MAKE_MMAP_FILE] = make_mmap_file,
@@ -377,6 +480,8 @@ static void (*const makers[MAKERS])(struct chooser *c, const struct pair *p,
 	[MAKE_MADVISE] = make_madvise, [MAKE_MLOCK] = make_mlock,
 	[MAKE_MLOCKALL] = make_mlockall, [MAKE_FAULT] = make_fault, [MAKE_SHM] = make_shm,
 	[MAKE_REMAP_PAGES] = make_remap_pages, [MAKE_MSEAL] = make_mseal,
+	[MAKE_MSYNC] = make_msync, [MAKE_MINCORE] = make_mincore, [MAKE_POLICY] = make_policy,
+	[MAKE_PROCESS_MADVISE] = make_process_madvise,
 };
 
 void choose_request(struct chooser *c, const struct pair *p, enum maker kind,

@@ -88,6 +88,9 @@ void inject_alter(struct vmspace_request *req, unsigned long page)
 	case VMSPACE_SHMDT:
 		req->shmdt.addr += page;
 		break;
+	case VMSPACE_MBIND:
+		alter_range(&req->mbind.addr, &req->mbind.length, page);
+		break;
 	case VMSPACE_MSEAL:
 		alter_range(&req->mseal.addr, &req->mseal.length, page);
 		break;

@@ -21,11 +21,13 @@ struct scan_region {
 	uint64_t start, end, categories;
 };
 #define SCAN_IOCTL _IOWR('f', 16, struct scan_arg)
-enum { SCAN_FILE = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_ZERO = 1 << 5 };
+enum { SCAN_FILE = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_ZERO = 1 << 5,
+       SCAN_GUARD = 1 << 8 /* since Linux 6.16 */ };
 
 #define PAGEMAP_PRESENT (UINT64_C(1) << 63)
 #define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
 #define PAGEMAP_FILE (UINT64_C(1) << 61)
+#define PAGEMAP_GUARD (UINT64_C(1) << 58)
 
 static int open_file(pid_t tid, const char *name)
 {
@@ -115,7 +117,7 @@ static bool scan_by_reading(const struct kernel_view *view, unsigned long start,
 			return false;
 		for (size_t i = 0; i < (size_t)got / sizeof(entries[0]); i++)
 			if ((entries[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED)) &&
-			    !(entries[i] & PAGEMAP_FILE))
+			    !(entries[i] & (PAGEMAP_FILE | PAGEMAP_GUARD)))
 				return true;
 		start += (size_t)got / sizeof(entries[0]) * page;
 	}
@@ -132,8 +134,8 @@ bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned lon
 		.vec = (uintptr_t)&region,
 		.vec_len = 1,
 		.max_pages = 1,
-		.category_inverted = SCAN_FILE | SCAN_ZERO,
-		.category_mask = SCAN_FILE | SCAN_ZERO,
+		.category_inverted = SCAN_FILE | SCAN_ZERO | (view->no_guards ? 0 : SCAN_GUARD),
+		.category_mask = SCAN_FILE | SCAN_ZERO | (view->no_guards ? 0 : SCAN_GUARD),
 		.category_anyof_mask = SCAN_PRESENT | SCAN_SWAPPED,
 		.return_mask = SCAN_PRESENT,
 	};
@@ -146,6 +148,11 @@ bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned lon
 
 		if (found >= 0)
 			return found > 0;
+		/* A kernel that does not know the category: guards look swapped there. */
+		if (errno == EINVAL && !view->no_guards) {
+			view->no_guards = true;
+			return kernel_has_anon(view, start, end);
+		}
 		view->no_scan = errno == ENOTTY;
 	}
 	return view->no_scan && scan_by_reading(view, start, end);

@@ -16,6 +16,7 @@
 struct kernel_view {
 	int maps_fd, pagemap_fd;	/* -1: not open */
 	bool no_scan;			/* the kernel lacks PAGEMAP_SCAN */
+	bool no_guards;			/* ... or its category of guard regions */
 	char *text;			/* the last text read; NUL-terminated */
 	size_t length, capacity;	/* length < capacity where text is not NULL */
 	bool text_current;		/* text is what the maps say now */

@@ -89,6 +89,7 @@ static const struct field config_fields[] = {
 	{ "overcommit", FIELD_INT, AT(vmspace_config, overcommit) },
 	{ "ram_pages", FIELD_WORD, AT(vmspace_config, ram_pages) },
 	{ "swap_pages", FIELD_WORD, AT(vmspace_config, swap_pages) },
+	{ "memory_nodes", FIELD_WORD, AT(vmspace_config, memory_nodes) },
 	{ "anon_names", FIELD_BOOL, AT(vmspace_config, anon_names) },
 	{ "softdirty", FIELD_BOOL, AT(vmspace_config, softdirty) },
 	{ "guard_flag", FIELD_BOOL, AT(vmspace_config, guard_flag) },
@@ -168,6 +169,25 @@ static const struct field op_fields[VMSPACE_OP_COUNT][OP_FIELDS] = {
 	[VMSPACE_MSEAL] = {
 		OP_RANGE(mseal),
 		{ "flags", FIELD_WORD, AT(vmspace_request, mseal.flags) },
+	},
+	[VMSPACE_MSYNC] = {
+		OP_RANGE(msync),
+		{ "flags", FIELD_INT, AT(vmspace_request, msync.flags) },
+	},
+	[VMSPACE_MINCORE] = {
+		OP_RANGE(mincore),
+		{ "bad_vec", FIELD_BOOL, AT(vmspace_request, mincore.bad_vec) },
+	},
+	[VMSPACE_MBIND] = {
+		OP_RANGE(mbind),
+		{ "mode", FIELD_INT, AT(vmspace_request, mbind.mode) },
+		{ "nodes", FIELD_WORD, AT(vmspace_request, mbind.nodes) },
+		{ "flags", FIELD_INT, AT(vmspace_request, mbind.flags) },
+	},
+	[VMSPACE_SET_HOME_NODE] = {
+		OP_RANGE(home_node),
+		{ "node", FIELD_WORD, AT(vmspace_request, home_node.node) },
+		{ "flags", FIELD_WORD, AT(vmspace_request, home_node.flags) },
 	},
 	[VMSPACE_FAULT] = {
 		{ "addr", FIELD_WORD, AT(vmspace_request, fault.addr) },
@@ -323,7 +343,7 @@ struct json_object *logform_request(const struct vmspace_request *req)
 static enum vmspace_op find_op(const char *name)
 {
 	for (int op = VMSPACE_MMAP; op < VMSPACE_OP_COUNT; op++)
-		if (op != VMSPACE_FORK &&
+		if (op != VMSPACE_FORK && op != VMSPACE_PROCESS_MADVISE &&
 		    strcmp(vmspace_op_name((enum vmspace_op)op), name) == 0)
 			return (enum vmspace_op)op;
 	return 0;

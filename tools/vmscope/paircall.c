@@ -4,9 +4,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "pair.h"
 
+#define PIDFD_OF_ITSELF (-10000) /* PIDFD_SELF */
+#ifndef SYS_set_mempolicy_home_node
+#define SYS_set_mempolicy_home_node 450
+#endif
 #ifndef SYS_mseal
 #define SYS_mseal 462
 #endif
@@ -39,6 +44,32 @@ static long of_locking(const struct vmspace_request *r, unsigned long a[6])
 		return SYS_mlockall;
 	default:
 		return SYS_munlockall;
+	}
+}
+
+/* Calls that are given something to read in memory, or write there. */
+static long of_pointing(const struct pair *p, const struct vmspace_request *r, unsigned long a[6])
+{
+	const struct vmspace_process_madvise *m = &r->process_madvise;
+	const unsigned long scratch = p->puppet.scratch;
+
+	switch (r->op) {
+	case VMSPACE_MINCORE:
+		ARGS(r->mincore.addr, r->mincore.length, r->mincore.bad_vec ? 0 : scratch);
+		return SYS_mincore;
+	case VMSPACE_MBIND:
+		puppet_write_scratch(&p->puppet, &r->mbind.nodes, sizeof(r->mbind.nodes));
+		/* The kernel looks at one bit less than it is told of. */
+		ARGS(r->mbind.addr, r->mbind.length, (unsigned long)r->mbind.mode, scratch, 65,
+		     r->mbind.flags);
+		return SYS_mbind;
+	default:
+		assert(r->op == VMSPACE_PROCESS_MADVISE &&
+		       sizeof(m->ranges[0]) == sizeof(struct iovec));
+		puppet_write_scratch(&p->puppet, m->ranges, m->count * sizeof(m->ranges[0]));
+		ARGS((unsigned long)PIDFD_OF_ITSELF, scratch, m->count, (unsigned long)m->advice,
+		     m->flags);
+		return SYS_process_madvise;
 	}
 }
 
@@ -77,6 +108,17 @@ static long system_call(const struct pair *p, const struct vmspace_request *r, u
 		     (unsigned long)r->remap_file_pages.prot, r->remap_file_pages.page_offset,
 		     (unsigned long)r->remap_file_pages.flags);
 		return SYS_remap_file_pages;
+	case VMSPACE_MSYNC:
+		ARGS(r->msync.addr, r->msync.length, (unsigned long)r->msync.flags);
+		return SYS_msync;
+	case VMSPACE_SET_HOME_NODE:
+		ARGS(r->home_node.addr, r->home_node.length, r->home_node.node,
+		     r->home_node.flags);
+		return SYS_set_mempolicy_home_node;
+	case VMSPACE_MINCORE:
+	case VMSPACE_MBIND:
+	case VMSPACE_PROCESS_MADVISE:
+		return of_pointing(p, r, a);
 	case VMSPACE_MSEAL:
 		ARGS(r->mseal.addr, r->mseal.length, r->mseal.flags);
 		return SYS_mseal;

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #define FILE_BYTES (64UL << 20)
 #define STACK_BYTES (8UL << 20)
 enum { PATIENCE_SECONDS = 30 };
+_Static_assert(SCRATCH_BYTES == PUPPET_SCRATCH_BYTES, "the puppet has as much as is told");
 
 /* The program, a static executable: see puppet_blob.py. */
 extern const char puppet_blob[], puppet_blob_end[];
@@ -126,8 +128,20 @@ __attribute__((noreturn)) static void become_puppet(int program, unsigned long p
 	_exit(127);
 }
 
+static long tell(const struct puppet *puppet, const struct command *command)
+{
+	long result;
+
+	if (send(FD_HERE + puppet->channel, command, sizeof(*command), MSG_NOSIGNAL) !=
+		    sizeof(*command) ||
+	    recv(FD_HERE + puppet->channel, &result, sizeof(result), 0) != sizeof(result))
+		return PUPPET_GONE;
+	return result;
+}
+
 int puppet_start(struct puppet *puppet, unsigned long persona)
 {
+	const struct command where = { .verb = VERB_SCRATCH };
 	unsigned long none[6] = { 0 };
 	int program = unpack_program();
 
@@ -147,18 +161,8 @@ int puppet_start(struct puppet *puppet, unsigned long persona)
 			puppet_end(puppet);
 			return -ECHILD;
 		}
+	puppet->scratch = (unsigned long)tell(puppet, &where);
 	return 0;
-}
-
-static long tell(const struct puppet *puppet, const struct command *command)
-{
-	long result;
-
-	if (send(FD_HERE + puppet->channel, command, sizeof(*command), MSG_NOSIGNAL) !=
-		    sizeof(*command) ||
-	    recv(FD_HERE + puppet->channel, &result, sizeof(result), 0) != sizeof(result))
-		return PUPPET_GONE;
-	return result;
 }
 
 long puppet_call(const struct puppet *puppet, long number, const unsigned long args[6])
@@ -167,6 +171,14 @@ long puppet_call(const struct puppet *puppet, long number, const unsigned long a
 
 	memcpy(command.args, args, sizeof(command.args));
 	return tell(puppet, &command);
+}
+
+bool puppet_write_scratch(const struct puppet *puppet, const void *from, size_t size)
+{
+	const struct iovec here = { (void *)from, size };
+	const struct iovec there = { (void *)puppet->scratch, size };
+
+	return process_vm_writev(puppet->pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
 long puppet_touch(const struct puppet *puppet, unsigned long addr, bool write)
@@ -189,6 +201,7 @@ long puppet_fork(const struct puppet *puppet, struct puppet *child)
 	long result;
 
 	child->channel = 0;
+	child->scratch = puppet->scratch;
 	while (child->channel < PUPPET_MAX && channel_used[child->channel])
 		child->channel++;
 	if (child->channel == PUPPET_MAX)

@@ -15,9 +15,12 @@ enum { PUPPET_MAX = 8 };	/* alive at once: each needs a channel made before the 
 /* Instead of a result: the puppet has died, or does not answer. */
 #define PUPPET_GONE LONG_MIN
 
+enum { PUPPET_SCRATCH_BYTES = 65536 };
+
 struct puppet {
 	pid_t pid;
 	int channel;		/* which pair of descriptors */
+	unsigned long scratch;	/* PUPPET_SCRATCH_BYTES there, for what calls are pointed to */
 };
 
 /* The descriptors of files that puppets inherit; the same numbers here and there. */
@@ -39,6 +42,9 @@ int puppet_start(struct puppet *puppet, unsigned long personality);
 
 /* Lets a puppet make a system call; the raw result, or PUPPET_GONE. */
 long puppet_call(const struct puppet *puppet, long number, const unsigned long args[6]);
+
+/* Copies at most PUPPET_SCRATCH_BYTES into a puppet's scratch memory. False: it is gone. */
+bool puppet_write_scratch(const struct puppet *puppet, const void *from, size_t size);
 
 /*
  * Touches a page: 0, -EFAULT (no area), -EACCES (not permitted), -EIO (bus error), or PUPPET_GONE.

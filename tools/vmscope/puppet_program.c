@@ -16,6 +16,7 @@
 enum { SIGNAL_STACK_BYTES = 65536, SA_RESTORER_FLAG = 0x04000000 };
 
 static char signal_stack[SIGNAL_STACK_BYTES];
+static char scratch[SCRATCH_BYTES];
 
 /* The kernel's own form of it, which sigaction(2) of a C library hides. */
 struct kernel_sigaction {
@@ -148,6 +149,8 @@ static long obey(const struct command *command, unsigned long *channel)
 		return touch_write(command->args[0]);
 	case VERB_DROP:
 		return drop_privileges();
+	case VERB_SCRATCH:
+		return (long)scratch;
 	case VERB_FORK:
 		result = CALL(SYS_clone, SIGCHLD);
 		if (result == 0)
@@ -167,6 +170,8 @@ __attribute__((used, noreturn)) void serve(void)
 	CALL(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
 	for (unsigned long i = 0; i < SIGNAL_STACK_BYTES; i += 4096)
 		*(volatile char *)&signal_stack[i] = 1;
+	for (unsigned long i = 0; i < SCRATCH_BYTES; i += 4096)
+		*(volatile char *)&scratch[i] = 1;
 	catch_faults();
 	for (;;) {
 		if (CALL(SYS_read, channel, (unsigned long)&command, sizeof(command)) !=

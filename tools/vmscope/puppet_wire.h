@@ -7,10 +7,16 @@
 #define FD_HERE 200   /* vmscope's end of channel i */
 #define FD_THERE 300  /* the puppet's end */
 
-enum verb { VERB_CALL, VERB_READ, VERB_WRITE, VERB_FORK, VERB_DROP };
+/* Memory of the puppet for what calls are pointed to. */
+#define SCRATCH_BYTES 65536UL /* == PUPPET_SCRATCH_BYTES */
+
+enum verb { VERB_CALL, VERB_READ, VERB_WRITE, VERB_FORK, VERB_DROP, VERB_SCRATCH };
 
 struct command {
-	enum verb verb;
+	/* Memory of the puppet for what calls are pointed to. */
+#define SCRATCH_BYTES 65536UL
+
+enum verb verb;
 	long number;
 	unsigned long args[6];
 };

@@ -22,6 +22,8 @@
 #define MAP_HUGE_MASK 0x3f
 #endif
 
+enum { NODES_MAX = 65536 };	/* more than any kernel has */
+
 /* What a driver may add to an area of a device; the rest follows from the call. */
 #define DRIVER_FLAGS (VMA_IO | VMA_PFNMAP | VMA_MIXEDMAP | VMA_DONTEXPAND | VMA_DONTDUMP | \
 		      VMA_DONTCOPY)
@@ -86,6 +88,30 @@ static enum request_model build_range(struct request *req, enum vmspace_op op, c
 		break;
 	default:
 		req->vm.mlock = (struct vmspace_mlock){ args[0], args[1], 0, false };
+	}
+	return REQUEST_MADE;
+}
+
+/* Of the nodes, those that libvmspace models; on a machine with more the call is not modelled. */
+static enum request_model build_mbind(struct request *req, pid_t tid, const uint64_t *args)
+{
+	/* The kernel looks at one bit less than it is told of. */
+	uint64_t bits = args[4] ? args[4] - 1 : 0, word = 0;
+
+	req->vm.op = VMSPACE_MBIND;
+	req->vm.mbind = (struct vmspace_mbind){ .addr = args[0], .length = args[1],
+						.mode = (int)args[2], .flags = (unsigned int)args[5] };
+	if (!args[3])
+		return REQUEST_MADE;
+	for (uint64_t at = 0; at < bits; at += 64) {
+		if (kernel_read_memory(tid, args[3] + at / 8, &word, sizeof(word)) != sizeof(word))
+			return REQUEST_NONE; /* EFAULT */
+		if (bits - at < 64)
+			word &= (UINT64_C(1) << (bits - at)) - 1;
+		if (at == 0)
+			req->vm.mbind.nodes = word;
+		else if (word || at >= NODES_MAX)
+			return REQUEST_UNKNOWN;
 	}
 	return REQUEST_MADE;
 }
@@ -205,9 +231,12 @@ static enum request_model build_rest(struct request *req, const struct call *cal
 		req->vm.remap_file_pages = (struct vmspace_remap_file_pages){
 			args[0], args[1], (int)args[2], args[3], (int)args[4] };
 		return REQUEST_MADE;
+	case CALL_SET_HOME_NODE:
+		req->vm.op = VMSPACE_SET_HOME_NODE;
+		req->vm.home_node = (struct vmspace_home_node){ args[0], args[1], args[2], args[3] };
+		return REQUEST_MADE;
 	case CALL_IO_SETUP:
 		return REQUEST_LATE;
-	case CALL_MBIND:
 	case CALL_IOCTL:
 		return REQUEST_UNKNOWN;
 	default:
@@ -236,6 +265,8 @@ enum request_model request_build(struct request *req, const struct vmspace *spac
 		return build_range(req, VMSPACE_MUNLOCK, call->args);
 	case CALL_MSEAL:
 		return build_range(req, VMSPACE_MSEAL, call->args);
+	case CALL_MBIND:
+		return build_mbind(req, tid, call->args);
 	case CALL_PRCTL:
 		return build_prctl(req, tid, call->args);
 	case CALL_SHMAT:

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* inspect.c - msync and mincore: calls that walk areas and change none. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "edit.h"
+#include "ops.h"
+
+long sync_call(struct vmspace *space, struct vmspace_request *req)
+{
+	const struct vmspace_msync *m = &req->msync;
+	unsigned long end = m->addr + space_ceil(space, m->length);
+	struct edit_span span;
+	bool hole = false;
+
+	if ((m->flags & ~(MS_ASYNC | MS_INVALIDATE | MS_SYNC)) || !space_aligned(space, m->addr) ||
+	    ((m->flags & MS_ASYNC) && (m->flags & MS_SYNC)))
+		return -EINVAL;
+	if (end < m->addr)
+		return -ENOMEM;
+	if (end == m->addr)
+		return 0;
+	edit_span_init(&span, space, m->addr, end);
+	while (edit_next(&span)) {
+		hole |= span.hole;
+		if ((m->flags & MS_INVALIDATE) && (span.vma->flags & VMA_LOCKED))
+			return space_fail(space, -EBUSY, "the area is locked");
+		/* Writing failed: EIO, ENOSPC, EDQUOT. */
+		if (space->host_error && space->host_error != -ENOMEM &&
+		    (m->flags & MS_SYNC) && span.vma->backing && (span.vma->flags & VMA_SHARED))
+			return space_fail(space, space->host_error, "the file refused");
+	}
+	return hole || span.hole ? -ENOMEM : 0;
+}
+
+long incore_call(struct vmspace *space, struct vmspace_request *req)
+{
+	const struct vmspace_mincore *m = &req->mincore;
+	unsigned long end = m->addr + space_ceil(space, m->length);
+	struct edit_span span;
+	bool hole = false;
+
+	if (!space_aligned(space, m->addr))
+		return -EINVAL;
+	if (m->length > space->config.task_size || m->addr > space->config.task_size - m->length)
+		return space_fail(space, -ENOMEM, "outside of the address space");
+	if (!m->length)
+		return 0;
+	edit_span_init(&span, space, m->addr, end);
+	while (edit_next(&span)) {
+		hole |= span.hole;
+		/* It is written area by area. */
+		if (m->bad_vec && !hole)
+			return -EFAULT;
+	}
+	return hole || span.hole ? -ENOMEM : 0;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * policy.c - mbind and set_mempolicy_home_node: memory policies of areas, which keep them apart.
+ *
+ * Source of the rules: mbind(2), set_mempolicy_home_node(2), Documentation/admin-guide/mm/
+ * numa_memory_policy.rst, and what the running kernel answers.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "edit.h"
+#include "ops.h"
+
+/* <linux/mempolicy.h>, which may be older than the kernel. */
+enum { MODE_DEFAULT, MODE_PREFERRED, MODE_BIND, MODE_INTERLEAVE, MODE_LOCAL, MODE_PREFERRED_MANY,
+       MODE_WEIGHTED_INTERLEAVE, MODE_COUNT };
+#define MODE_STATIC_NODES (1 << 15)
+#define MODE_RELATIVE_NODES (1 << 14)
+#define MODE_NUMA_BALANCING (1 << 13)
+#define MODE_FLAGS (MODE_STATIC_NODES | MODE_RELATIVE_NODES | MODE_NUMA_BALANCING)
+#define MOVE_STRICT 1u
+#define MOVE_FLAGS 7u /* MPOL_MF_STRICT, MPOL_MF_MOVE, MPOL_MF_MOVE_ALL */
+
+struct policy *policy_get(struct policy *policy)
+{
+	if (policy)
+		__atomic_add_fetch(&policy->refs, 1, __ATOMIC_RELAXED);
+	return policy;
+}
+
+void policy_put(struct policy *policy)
+{
+	if (policy && !__atomic_sub_fetch(&policy->refs, 1, __ATOMIC_ACQ_REL))
+		free(policy);
+}
+
+bool policy_same(const struct policy *a, const struct policy *b)
+{
+	return a == b || (a && b && a->mode == b->mode && a->nodes == b->nodes &&
+			  a->asked == b->asked && a->home_node == b->home_node);
+}
+
+static struct policy *new_policy(const struct policy *like)
+{
+	struct policy *policy = malloc(sizeof(*policy));
+
+	if (policy) {
+		*policy = *like;
+		policy->refs = 1;
+	}
+	return policy;
+}
+
+/* The n-th bit of `nodes`, counted from 0, round and round. */
+static uint64_t nth_node(uint64_t nodes, unsigned int n)
+{
+	n %= (unsigned int)__builtin_popcountll(nodes);
+	while (n--)
+		nodes &= nodes - 1;
+	return nodes & -nodes;
+}
+
+static uint64_t effective_nodes(uint64_t asked, uint64_t memory, int mode)
+{
+	uint64_t nodes = 0;
+
+	if (!(mode & MODE_RELATIVE_NODES))
+		return asked & memory;
+	for (unsigned int i = 0; i < 64; i++)
+		if (asked >> i & 1)
+			nodes |= nth_node(memory, i);
+	return nodes;
+}
+
+static bool mode_valid(int mode)
+{
+	int kind = mode & ~MODE_FLAGS;
+
+	if (kind < 0 || kind >= MODE_COUNT ||
+	    ((mode & MODE_STATIC_NODES) && (mode & MODE_RELATIVE_NODES)))
+		return false;
+	return !(mode & MODE_NUMA_BALANCING) || kind == MODE_BIND || kind == MODE_PREFERRED_MANY;
+}
+
+/* What the area gets: 0 with it->mode == MODE_DEFAULT for none; or -EINVAL. */
+static long plan_policy(const struct vmspace *space, int mode, uint64_t asked, struct policy *it)
+{
+	int kind = mode & ~MODE_FLAGS;
+
+	*it = (struct policy){ .mode = mode, .home_node = -1 };
+	if (kind == MODE_DEFAULT) {
+		it->mode = MODE_DEFAULT;
+		return asked ? -EINVAL : 0;
+	}
+	if (kind == MODE_LOCAL || (kind == MODE_PREFERRED && !asked)) {
+		it->mode = MODE_LOCAL;
+		return asked || (mode & (MODE_STATIC_NODES | MODE_RELATIVE_NODES)) ? -EINVAL : 0;
+	}
+	it->nodes = effective_nodes(asked, space->config.memory_nodes, mode);
+	if (kind == MODE_PREFERRED)
+		it->nodes &= -it->nodes;
+	if (mode & MODE_FLAGS)
+		it->asked = asked;
+	return it->nodes ? 0 : -EINVAL;
+}
+
+static long bind_part(struct edit_span *span, void *arg)
+{
+	struct policy *policy = arg;
+	struct edit_want want = edit_same(span->vma);
+
+	if (policy_same(span->vma->policy, policy))
+		return 0;
+	want.policy = policy;
+	return edit_change(span, &want);
+}
+
+/* Is something mapped in the range, and if `whole`, all of it? */
+static bool is_mapped(struct vmspace *space, unsigned long start, unsigned long end, bool whole)
+{
+	struct edit_span span;
+	bool found = false;
+
+	edit_span_init(&span, space, start, end);
+	while (edit_next(&span)) {
+		found = true;
+		if (span.hole && whole)
+			return false;
+	}
+	return found && !(span.hole && whole);
+}
+
+long bind_call(struct vmspace *space, struct vmspace_request *req)
+{
+	const struct vmspace_mbind *m = &req->mbind;
+	unsigned long end = m->addr + space_ceil(space, m->length);
+	struct policy plan, *policy = NULL;
+	long err;
+
+	if (!space->config.memory_nodes)
+		return -ENOSYS;
+	if (!mode_valid(m->mode) || (m->flags & ~MOVE_FLAGS))
+		return -EINVAL;
+	if (space->host_error == -EPERM)
+		return space_fail(space, -EPERM, "MPOL_MF_MOVE_ALL takes a privilege");
+	if (!space_aligned(space, m->addr) || end < m->addr)
+		return -EINVAL;
+	if (end == m->addr)
+		return 0;
+	if (space->host_error == -EIO && (m->flags & (MOVE_FLAGS & ~MOVE_STRICT)) == 0)
+		return space_fail(space, -EIO, "a page lies on another node");
+	err = plan_policy(space, m->mode, m->nodes, &plan);
+	if (err)
+		return err;
+	if (!is_mapped(space, m->addr, end, plan.mode != MODE_DEFAULT))
+		return -EFAULT;
+	if (plan.mode != MODE_DEFAULT) {
+		policy = new_policy(&plan);
+		if (!policy)
+			return space_no_memory(space);
+	}
+	err = edit_each(space, m->addr, end, bind_part, policy);
+	policy_put(policy);
+	/* Holes are allowed where the policy is taken away. */
+	if (err == -ENOMEM && !policy && !space->out->out_of_memory)
+		err = 0;
+	return !err && space->host_error == -EIO ? -EIO : err;
+}
+
+static long home_part(struct edit_span *span, void *arg)
+{
+	long *state = arg; /* [0]: the node; [1]: the result so far */
+	struct policy *old = span->vma->policy, *policy, plan;
+	struct edit_want want = edit_same(span->vma);
+	int kind;
+	long err;
+
+	if (!old)
+		return 0;
+	kind = old->mode & ~MODE_FLAGS;
+	if (kind != MODE_BIND && kind != MODE_PREFERRED_MANY)
+		return -EOPNOTSUPP;
+	state[1] = 0;
+	plan = *old;
+	plan.home_node = (int)state[0];
+	if (policy_same(old, &plan))
+		return 0;
+	policy = new_policy(&plan);
+	if (!policy)
+		return space_no_memory(span->space);
+	want.policy = policy;
+	err = edit_change(span, &want);
+	policy_put(policy);
+	return err;
+}
+
+long home_node_call(struct vmspace *space, struct vmspace_request *req)
+{
+	const struct vmspace_home_node *h = &req->home_node;
+	unsigned long end = h->addr + space_ceil(space, h->length);
+	long state[2] = { (long)h->node, -ENOENT }, err;
+
+	if (!space->config.memory_nodes)
+		return -ENOSYS;
+	if (!space_aligned(space, h->addr) || h->flags || h->node >= 64 ||
+	    !(space->config.memory_nodes >> h->node & 1) || end < h->addr)
+		return -EINVAL;
+	if (end == h->addr)
+		return 0;
+	err = edit_each(space, h->addr, end, home_part, state);
+	if (err == -ENOMEM && !space->out->out_of_memory)
+		err = 0; /* holes are passed over */
+	return err ? err : state[1];
+}
