@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check.py [--part] HEADER ALIASES PAGE... - the pages describe the header: every public name, with
-its prototype. ALIASES is the directory of the pages that only source another. With --part the pages
-need not describe all of the header.
+"""check.py HEADER[,HEADER...] ALIASES PAGE... - the pages describe the headers: every public name,
+with its prototype. ALIASES is the directory of the pages that only source another.
 
 Also compiles the examples, and runs mandoc's lint where mandoc is installed. Prints TAP.
 """
@@ -17,7 +16,6 @@ from header import Header
 
 SECTIONS = ['NAME', 'SYNOPSIS', 'DESCRIPTION', 'LOCKING AND RCU', 'RETURN VALUES', 'EXAMPLES',
             'SEE ALSO']
-
 
 class Page:
     def __init__(self, path):
@@ -44,10 +42,10 @@ class Page:
                 self.prototypes[name] = (kind, arguments)
                 kind = None
 
-    def example(self, header_path):
+    def example(self, headers):
         code = '\n'.join(re.findall(r'^\.Bd -literal.*?\n(.*?)^\.Ed', self.sections['EXAMPLES'],
                                     flags=re.M | re.S))
-        return f'#include <mapletree/{os.path.basename(header_path)}>\n' + code.replace('\\e', '\\')
+        return ''.join(f'#include <mapletree/{name}>\n' for name in headers) + code.replace('\\e', '\\')
 
 
 def check_prototypes(header, page):
@@ -58,7 +56,8 @@ def check_prototypes(header, page):
         elif (kind, arguments) != (None, header.macros.get(name)):
             yield f'{name}: not in the header with arguments {arguments}'
     if page.file.endswith('.3') and \
-            [n for n in page.names if n not in header.types] != list(page.prototypes):
+            [n for n in page.names if n not in header.types - header.calls()] \
+            != list(page.prototypes):
         yield 'NAME and SYNOPSIS differ'
 
 
@@ -71,14 +70,16 @@ def check_form(pages, page):
         yield 'is not named after what it describes'
     ours = {f'{name} {p.file[-1]}' for p in pages for name in p.names}
     for name, section in re.findall(r'\bXr (\w+) (\d)', page.text):
-        if re.match(r'_*(mt|mas|mtree|maple|xa)_|[A-Z]', name) and f'{name} {section}' not in ours:
+        if re.match(r'_*(mt|mas|mtree|maple|xa|vma|vmspace)_|[A-Z]', name) \
+                and f'{name} {section}' not in ours and not os.path.exists(
+                    os.path.join(os.path.dirname(page.path), f'{name}.{section}')):
             yield f'refers to {name}({section}), which is no page'
     for name in page.prototypes:
         if not re.search(r'\b%s\b' % name, page.sections['DESCRIPTION'] +
                          page.sections['RETURN VALUES']):
             yield f'does not describe {name}'
     for name in re.findall(r'\bFn (\w+)', page.sections['DESCRIPTION']):
-        if page.file.endswith('.3') and re.match(r'_*(mt|mas|mtree)_', name) \
+        if page.file.endswith('.3') and re.match(r'_*(mt|mas|mtree|vma|vmspace)_', name) \
                 and name not in page.names:
             yield f'describes {name}, which it does not name'
 
@@ -95,13 +96,13 @@ def check_aliases(directory, page):
             yield f'man {name} finds another page'
 
 
-def check_example(header_path, page):
+def check_example(paths, page):
     compiler = shlex.split(os.environ.get('CC', 'cc'))
-    include = os.path.dirname(os.path.dirname(os.path.abspath(header_path)))
+    include = os.path.dirname(os.path.dirname(os.path.abspath(paths[0])))
     run = subprocess.run(
         compiler + ['-std=gnu17', '-Wall', '-Wextra', '-Werror', '-fsyntax-only', '-I', include,
                     '-x', 'c', '-'],
-        input=page.example(header_path), capture_output=True, text=True, check=False)
+        input=page.example(map(os.path.basename, paths)), capture_output=True, text=True, check=False)
     if run.returncode:
         yield from run.stderr.splitlines()
 
@@ -128,16 +129,17 @@ def check_whole(header, pages):
 
 
 def main():
-    part = sys.argv[1] == '--part'
-    path, aliases, *pages = sys.argv[2 if part else 1:]
-    header = Header(path)
-    pages = [Page(page) for page in pages]
-    results = [] if part else [('everything public is described', check_whole(header, pages))]
+    paths = sys.argv[1].split(',')
+    header = Header(paths[0])
+    for path in paths[1:]:
+        header.add(Header(path))
+    pages = [Page(path) for path in sys.argv[3:]]
+    results = [('everything public is described', check_whole(header, pages))]
     for page in pages:
         results.append((f'{page.file}: prototypes', check_prototypes(header, page)))
         results.append((f'{page.file}: form', check_form(pages, page)))
-        results.append((f'{page.file}: aliases', check_aliases(aliases, page)))
-        results.append((f'{page.file}: examples compile', check_example(path, page)))
+        results.append((f'{page.file}: aliases', check_aliases(sys.argv[2], page)))
+        results.append((f'{page.file}: examples compile', check_example(paths, page)))
         if shutil.which('mandoc'):
             results.append((f'{page.file}: lint', check_lint(page)))
     print(f'1..{len(results)}')

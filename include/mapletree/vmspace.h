@@ -754,7 +754,8 @@ VMSPACE_PUBLIC bool vmspace_exact(const struct vmspace *space, unsigned long sta
  *	while (vma_iter_find(&it, end, &info))       // each area that reaches into [start, end)
  *		...
  *
- * Lock context of a step, and of all calls here that read: that of vmspace_lookup().
+ * Lock context of a step, and of the sums and regions below: that of vmspace_lookup(). Beside threads
+ * that change areas a walk is no snapshot: each step is of its own moment.
  */
 struct vma_iterator {
 	const struct vmspace *space; /* private, as are the others */
@@ -825,6 +826,7 @@ struct vmspace_dump_area {
 /*
  * What a core dump of the space would hold by `filter` (VMSPACE_FILTER_*): its areas, ascending, at
  * most `capacity` of them, into `areas` (NULL if capacity is 0).
+ * In a space with memory it is of one moment, under the space's lock.
  * Returns how many areas there are; more than capacity: the rest did not fit.
  */
 VMSPACE_PUBLIC size_t vmspace_dump_snapshot(const struct vmspace *space, unsigned int filter,

@@ -3,7 +3,7 @@
 import re
 
 # For the header itself: its guard, and what mas_for_each() is made of.
-PRIVATE = re.compile('MAPLETREE_MAPLE_TREE_H$|MT_PUBLIC$|mas_batch_|MAS_BATCH_|MAS_FOR_EACH_')
+PRIVATE = re.compile(r'MAPLETREE_\w+_H$|MT_PUBLIC$|VMSPACE_PUBLIC$|mas_batch_|MAS_BATCH_|MAS_FOR_EACH_')
 
 
 def words(text):
@@ -23,16 +23,22 @@ class Header:
                                      if arguments else None)
         code = re.sub(r'^#.*$', '', text.replace('\\\n', ' '), flags=re.M)
         self.functions = {
-            name: (words(kind), [words(a) for a in arguments.split(',')])
+            name: (words(kind), [words(a) for a in re.split(r',(?![^(]*\))', arguments)])
             for kind, name, arguments in re.findall(
-                r'(?:MT_PUBLIC|VMSPACE_PUBLIC|static inline)\s+([\w\s]*?[\w*]\s*\**)\b(\w+)\(([^()]*)\)\s*[;{]',
-                code)
+                r'(?:MT_PUBLIC|VMSPACE_PUBLIC|static inline)\s+([\w\s]*?[\w*]\s*\**)\b(\w+)'
+                r'\(((?:[^()]|\([^()]*\))*)\)\s*[;{]', code)
             if not PRIVATE.match(name)}
         self.types = set(re.findall(r'^(?:struct|enum) (\w+) \{', code, flags=re.M))
         self.types |= set(re.findall(r'^typedef .*?(\w+);', code, flags=re.M))
         self.constants = {name for name, value in self.macros.items() if value is None}
         for inside in re.findall(r'^enum \w+ \{(.*?)\}', code, flags=re.M | re.S):
             self.constants |= set(re.findall(r'\w+', inside))
+
+    def add(self, other):
+        self.functions |= other.functions
+        self.macros |= other.macros
+        self.types |= other.types
+        self.constants |= other.constants
 
     def calls(self):
         return set(self.functions) | {n for n, value in self.macros.items() if value is not None}
