@@ -878,6 +878,10 @@ struct vmspace_stats {
 	unsigned long requests[VMSPACE_OP_COUNT]; /* completed, by op */
 	unsigned long faults;        /* of a space with memory: pages touched; also in requests[] */
 	unsigned long faults_locked; /* of these, how many took the space's lock */
+	/* Of a space with memory: pages present, a frame shared with relatives counting in each. */
+	unsigned long anon_pages, file_pages, shmem_pages; /* RssAnon, RssFile, RssShmem */
+	unsigned long zero_pages;    /* read and never written; part of no Rss */
+	unsigned long table_bytes;   /* of page tables: VmPTE */
 	unsigned long merges, splits; /* done so far */
 	unsigned long host_questions; /* asked of the host */
 	unsigned long tree_nodes, tree_bytes;

@@ -352,6 +352,20 @@ static unsigned long text_pages(const struct vmspace *space)
 	return pages < space->exec_vm ? pages : space->exec_vm;
 }
 
+static void page_stats(const struct vmspace *space, struct vmspace_stats *stats)
+{
+	struct pages_count count;
+
+	if (!space->pages)
+		return;
+	pages_count(space->pages, &count);
+	stats->anon_pages = count.anon;
+	stats->file_pages = count.file;
+	stats->shmem_pages = count.shmem;
+	stats->zero_pages = count.zero;
+	stats->table_bytes = count.table_bytes;
+}
+
 void vmspace_stats(const struct vmspace *space, struct vmspace_stats *stats)
 {
 	struct mt_statistics tree;
@@ -384,6 +398,7 @@ void vmspace_stats(const struct vmspace *space, struct vmspace_stats *stats)
 	};
 	for (int op = 0; op < VMSPACE_OP_COUNT; op++)
 		stats->requests[op] = space->requests[op];
+	page_stats(space, stats);
 	sync_sum(space, &stats->faults, &stats->faults_locked);
 	stats->requests[VMSPACE_FAULT] += stats->faults;
 	sync_leave(space);
