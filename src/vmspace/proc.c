@@ -217,15 +217,17 @@ static vma_flags_t flags_of_line(const struct vmspace_line *line)
 	return flags;
 }
 
-/* "[anon:NAME]" and "[anon_shmem:NAME]" hold a name given by prctl(). NULL: none, or no memory. */
-static char *given_name(const char *name)
+/* "[anon:NAME]" and "[anon_shmem:NAME]" hold a name given by prctl(). *given is NULL if not. */
+static int given_name(const char *name, const char **given)
 {
 	const char *colon = strchr(name, ':');
 	size_t length = strlen(name);
 
+	*given = NULL;
 	if (strncmp(name, "[anon", 5) != 0 || !colon || name[length - 1] != ']')
-		return NULL;
-	return strndup(colon + 1, (size_t)(name + length - 1 - (colon + 1)));
+		return 0;
+	*given = strndup(colon + 1, (size_t)(name + length - 1 - (colon + 1)));
+	return *given ? 0 : -ENOMEM;
 }
 
 /* Heap and stack are anonymous, but where they are shows in their names alone. */
@@ -252,7 +254,10 @@ static int take_entry(struct vmspace_area *area, const struct vmspace_entry *fro
 	vmspace_line_backing(&from->line, &area->backing, shown, sizeof(shown));
 	if (area->flags & VMA_HUGETLB)
 		area->backing.kind = VMA_BACKING_HUGETLB;
-	area->anon_name = given_name(shown);
+	if (given_name(shown, &area->anon_name)) {
+		area->backing.name = NULL;
+		return -ENOMEM;
+	}
 	name = kept_name(&area->backing, shown, area->anon_name);
 	area->backing.name = name ? strdup(name) : NULL;
 	return name && !area->backing.name ? -ENOMEM : 0;
