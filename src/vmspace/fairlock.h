@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fairlock.h - a mutex that nobody waits for forever: whoever waits is passed by a bounded number of
- * others that came later.
+ * fairlock.h - a mutex that nobody waits for forever: whoever waits is passed by a bounded number
+ * of others that came later.
  *
  * A thread that finds it free takes it, though others wait (so it is not handed to one that has yet
- * to wake up); after FAIR_PASSES times in a row those that come queue up behind the first that waits.
+ * to wake up); after FAIR_PASSES times in a row those that come queue up behind the first that
+ * waits.
  */
 #ifndef VMSPACE_FAIRLOCK_H
 #define VMSPACE_FAIRLOCK_H

@@ -5,7 +5,7 @@
 
 #include "space.h"
 
-/* May the growsdown area vma grow down to addr, below it, as a page fault there makes it? 0 or -errno. */
+/* May the growsdown area vma grow down to addr, as a page fault there makes it? 0 or -errno. */
 long fault_may_grow_down(struct vmspace *space, const struct vma *vma, unsigned long addr);
 /* Let it, if it may. 0 or -errno. (An anon_vma it gets in most cases, as in Linux.) */
 long fault_grow_down(struct vmspace *space, struct vma *vma, unsigned long addr);

@@ -286,7 +286,7 @@ long fork_call(struct vmspace *space, struct vmspace_request *req)
 	return req->host.valid ? req->host.result : 0;
 }
 
-int vmspace_clone(struct vmspace **out, const struct vmspace *space)
+static int make_clone(struct vmspace **out, const struct vmspace *space)
 {
 	struct vmspace_config config = space->config;
 	struct vmspace *copy;
@@ -323,4 +323,14 @@ int vmspace_clone(struct vmspace **out, const struct vmspace *space)
 	copy->host_questions = space->host_questions;
 	*out = copy;
 	return 0;
+}
+
+int vmspace_clone(struct vmspace **out, const struct vmspace *space)
+{
+	int err;
+
+	sync_enter(space);
+	err = make_clone(out, space);
+	sync_leave(space);
+	return err;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * iter.c - walks over the areas of a space: a cursor, ranges, sums, and what monitors and dumps see.
+ * iter.c - walks over the areas of a space: a cursor, ranges, sums, and what monitors and dumps
+ * see.
  *
- * All but the dump is made of vmspace_next() and vmspace_prev(): a cursor keeps addresses alone, so it
- * stays good whatever happens to the areas between two steps.
+ * All but the dump is made of vmspace_next() and vmspace_prev(): a cursor keeps addresses alone,
+ * so it stays good whatever happens to the areas between two steps.
  */
 #include <string.h>
 

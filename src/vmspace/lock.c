@@ -17,8 +17,8 @@ static bool never_locked(const struct vma *vma)
 }
 
 /*
- * Whether making the area's pages present gives it an anonymous page. A guard may be in the way, and
- * guards are a matter of pages, which are not kept here: then a host is asked when it matters.
+ * Whether making the area's pages present gives it an anonymous page. A guard may be in the way,
+ * and guards are a matter of pages, which are not kept here: then a host is asked when it matters.
  */
 static bool populate_writes(const struct vmspace *space, const struct vma *vma)
 {

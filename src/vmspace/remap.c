@@ -153,8 +153,8 @@ static long prepare(struct vmspace *space, struct vma *vma, struct move *m, unsi
 }
 
 /*
- * Copy the area's part to `at`, then take the source away. Returns at or -errno. (Of the steps after
- * prepare() none fails in a space with pages, for want of memory: see space_reserve().)
+ * Copy the area's part to `at`, then take the source away. Returns at or -errno. (Of the steps
+ * after prepare() none fails in a space with pages, for want of memory: see space_reserve().)
  */
 static long move_area(struct vmspace *space, struct vma *vma, struct move *m, unsigned long at)
 {
@@ -244,8 +244,8 @@ static long follow(struct vmspace *space, const struct move *m, long at)
 }
 
 /*
- * MREMAP_FIXED unmaps what is in the way. Page tables are made before that, while the call can still
- * fail and leave all as it was.
+ * MREMAP_FIXED unmaps what is in the way. Page tables are made before that, while the call can
+ * still fail and leave all as it was.
  */
 static long clear_target(struct vmspace *space, struct move *m)
 {

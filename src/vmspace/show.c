@@ -289,8 +289,9 @@ void show_info(const struct vmspace *space, const struct vma *vma, struct vma_in
 typedef struct vma *(*find_fn)(const struct vmspace *space, unsigned long addr);
 
 /*
- * Beside other threads: with the area's lock alone. While that is held the area does not change, so if
- * it is what is found then, all that is told of it was so at that moment. False: it may be missing.
+ * Beside other threads: with the area's lock alone. While that is held the area does not change,
+ * so if it is what is found then, all that is told of it was so at that moment. False: it may be
+ * missing.
  */
 static bool look_fast(const struct vmspace *space, find_fn find, unsigned long addr,
 		      struct vma_info *info)

@@ -2,8 +2,9 @@
 /*
  * sync.c - the locks of a space that several threads use.
  *
- * That an area carries the number of the call that locked it, so that the end of the call unlocks all
- * of them with one store, is the idea of Linux's per-VMA locks (Documentation/mm/process_addrs.rst).
+ * That an area carries the number of the call that locked it, so that the end of the call unlocks
+ * all of them with one store, is the idea of Linux's per-VMA locks
+ * (Documentation/mm/process_addrs.rst).
  */
 #include <assert.h>
 #include <errno.h>

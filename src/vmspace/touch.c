@@ -2,9 +2,9 @@
 /*
  * touch.c - page faults in a space with memory, by any thread at any time.
  *
- * The fast path takes the lock of the one area that holds the address, for reading. The slow one takes
- * the space's lock: where there is no area, where it is being changed, must grow, or needs its
- * anon_vma.
+ * The fast path takes the lock of the one area that holds the address, for reading. The slow one
+ * takes the space's lock: where there is no area, where it is being changed, must grow, or needs
+ * its anon_vma.
  */
 #include <errno.h>
 #include <urcu/urcu-bp.h>
@@ -47,8 +47,8 @@ struct touch {
 };
 
 /*
- * A page that may be written stays while the area is locked; another one may be exchanged by a write
- * of another thread, so it is held.
+ * A page that may be written stays while the area is locked; another one may be exchanged by a
+ * write of another thread, so it is held.
  */
 static void use_page(struct vmspace *space, const struct vma *vma, const struct touch *t)
 {
@@ -104,7 +104,8 @@ static enum vmspace_fault_result touch_fast(struct vmspace *space, const struct 
 }
 
 /*
- * The stack above grows down to addr: first the page, for that is what may fail late; then the area.
+ * The stack above grows down to addr: first the page, for that is what may fail late; then the
+ * area.
  */
 static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 				      const struct touch *t)

@@ -10,8 +10,8 @@ long touch_call(struct vmspace *space, struct vmspace_request *req);
 
 /*
  * Make the pages of [start, end), which lies in vma, present for `access`: mlock, MAP_POPULATE,
- * MADV_POPULATE_*. The space's lock held. 0, or the errno of the first page that could not be: -ENOMEM,
- * -EFAULT (a guard, or nothing there). Nothing to do in a space without memory.
+ * MADV_POPULATE_*. The space's lock held. 0, or the errno of the first page that could not be:
+ * -ENOMEM, -EFAULT (a guard, or nothing there). Nothing to do in a space without memory.
  */
 long touch_range(struct vmspace *space, const struct vma *vma, unsigned long start,
 		 unsigned long end, unsigned int access);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_nomem_pages.c - fails each allocation in turn, and all from each on, of every call in a space
- * with memory: areas, tree, page tables, frames, translations. The call then succeeds, or the space
- * is what it was, page by page; and in the end nothing is left.
+ * vmspace_nomem_pages.c - fails each allocation in turn, and all from each on, of every call in a
+ * space with memory: areas, tree, page tables, frames, translations. The call then succeeds, or
+ * the space is what it was, page by page; and in the end nothing is left.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -324,8 +324,8 @@ static bool try_one(const char *what, const struct vmspace_request *wanted, long
 }
 
 /*
- * If so, the call succeeds or changes nothing: however many allocations fail; if it is one; never (of
- * calls on several areas those that are done stay so).
+ * If so, the call succeeds or changes nothing: however many allocations fail; if it is one; never
+ * (of calls on several areas those that are done stay so).
  */
 enum whole { ALWAYS, IF_ONE, BY_AREA };
 

@@ -65,7 +65,7 @@ static void touch_readonly(struct actor *me)
 		expect(!result && !value, "read-only page %lu: fault %d", n, result);
 }
 
-/* Pages that somebody maps, unmaps and moves: whatever is there, it is a mapper's number, or none. */
+/* Pages that somebody maps, unmaps and moves: what is there is a mapper's number, or none. */
 static void touch_others(struct actor *me)
 {
 	struct guest *guest = me->crowd->guest;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forkers.c - a thread that forks, and children that are looked at, changed and torn down by threads
- * of their own while the parent goes on.
+ * forkers.c - a thread that forks, and children that are looked at, changed and torn down by
+ * threads of their own while the parent goes on.
  */
 #include <pthread.h>
 #include <stdlib.h>

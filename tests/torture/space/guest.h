@@ -2,9 +2,9 @@
 /*
  * guest.h - a space as its threads see it: frames that hold one number each, and translations.
  *
- * Threads reach frames through translations, as through a TLB, and fault where there is none. So a frame
- * that is given back too early, or a translation that outlives its page, shows: a frame that is not in
- * use says so.
+ * Threads reach frames through translations, as through a TLB, and fault where there is none. So
+ * a frame that is given back too early, or a translation that outlives its page, shows: a frame
+ * that is not in use says so.
  */
 #ifndef TORTURE_GUEST_H
 #define TORTURE_GUEST_H

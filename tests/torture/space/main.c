@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - threads that fault and look areas up beside threads that map, unmap, protect, move, discard
- * and fork, for as long as asked.
+ * main.c - threads that fault and look areas up beside threads that map, unmap, protect, move,
+ * discard and fork, for as long as asked.
  *
  * A quarter of the time is calm: faults only where nothing changes, and no fork, to see how many of
  * them take the space's lock while others map elsewhere. In the rest all do everything, and frames

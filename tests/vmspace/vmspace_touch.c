@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vmspace_touch.c - page faults of a space with memory, one thread: results, which of them take the
+ * space's lock, and what ends and begins a space anew.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sys/mman.h>
+#include <urcu/urcu-bp.h>
+
+#include "space.h"
+#include "sync.h"
+
+#define PAGE 4096UL
+#define AT 0x100000000UL
+
+static unsigned long frames;
+
+static uint64_t frame_alloc(void *ctx)
+{
+	static uint64_t last;
+
+	(void)ctx;
+	frames++;
+	return ++last;
+}
+
+static void frame_free(void *ctx, uint64_t frame)
+{
+	(void)ctx;
+	(void)frame;
+	frames--;
+}
+
+static void frame_copy(void *ctx, uint64_t to, uint64_t from)
+{
+	(void)ctx;
+	assert_true(to != from);
+}
+
+/* A file of two pages. */
+static int file_page(void *ctx, const struct vma_backing *backing, uint64_t index, uint64_t *frame)
+{
+	(void)ctx;
+	(void)backing;
+	*frame = 1000000 + index;
+	return index < 2 ? 0 : -EFAULT;
+}
+
+static const struct vmspace_memory memory = {
+	.alloc = frame_alloc, .free = frame_free, .copy = frame_copy, .file_page = file_page,
+};
+
+static struct vmspace *space;
+
+static int set_up(void **state)
+{
+	struct vmspace_config config;
+
+	(void)state;
+	vmspace_config_init(&config);
+	config.page_size = PAGE;
+	config.mmap_base = 0x7f0000000000;
+	config.overcommit = 1;
+	config.thp = VMSPACE_THP_NEVER;
+	config.memory = &memory;
+	return vmspace_create(&space, &config);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	vmspace_destroy(space);
+	assert_int_equal(frames, 0);
+	return 0;
+}
+
+static long map(unsigned long page, unsigned long pages, int prot, int flags)
+{
+	struct vmspace_request req = { .op = VMSPACE_MMAP };
+
+	req.mmap = (struct vmspace_mmap){ .addr = AT + page * PAGE, .length = pages * PAGE,
+					  .prot = prot, .flags = flags | MAP_FIXED };
+	if (!(flags & MAP_ANONYMOUS))
+		req.mmap.backing = (struct vma_backing){ .kind = VMA_BACKING_FILE, .name = "/f" };
+	return vmspace_call(space, &req);
+}
+
+static enum vmspace_fault_result touch(unsigned long page, unsigned int access)
+{
+	return vmspace_touch(space, AT + page * PAGE + 5, access, NULL);
+}
+
+/* Faults that took the space's lock since the last call. */
+static unsigned long locked(void)
+{
+	static unsigned long before;
+	static const struct vmspace *of;
+	struct vmspace_stats stats;
+	unsigned long since;
+
+	vmspace_stats(space, &stats);
+	since = stats.faults_locked - (of == space ? before : 0);
+	before = stats.faults_locked;
+	of = space;
+	return since;
+}
+
+static void results(void **state)
+{
+	struct vmspace_page page;
+
+	(void)state;
+	map(0, 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+	map(8, 4, PROT_READ, MAP_PRIVATE);
+	assert_int_equal(touch(4, VMSPACE_ACCESS_READ), VMSPACE_FAULT_MAPERR);
+	assert_int_equal(touch(8, VMSPACE_ACCESS_WRITE), VMSPACE_FAULT_ACCERR);
+	assert_int_equal(touch(9, VMSPACE_ACCESS_READ), VMSPACE_FAULT_OK);
+	assert_int_equal(touch(10, VMSPACE_ACCESS_READ), VMSPACE_FAULT_BUS);
+	assert_int_equal(vmspace_touch(space, AT + 7, VMSPACE_ACCESS_WRITE, &page), VMSPACE_FAULT_OK);
+	assert_int_equal(page.addr, AT);
+	assert_int_equal(page.kind, VMSPACE_PAGE_ANON);
+	assert_true(page.frame && page.access & VMSPACE_ACCESS_WRITE);
+}
+
+/* The same through requests. */
+static void requests(void **state)
+{
+	struct vmspace_request req = { .op = VMSPACE_FAULT };
+	struct vmspace_stats stats;
+
+	(void)state;
+	map(0, 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+	map(8, 4, PROT_READ, MAP_PRIVATE);
+	req.fault = (struct vmspace_fault){ AT, VMSPACE_ACCESS_WRITE };
+	assert_int_equal(vmspace_call(space, &req), 0);
+	req.fault.addr = AT + PAGE;
+	assert_int_equal(vmspace_call(space, &req), -EFAULT);
+	req.fault.addr = AT + 8 * PAGE;
+	assert_int_equal(vmspace_call(space, &req), -EACCES);
+	req.fault = (struct vmspace_fault){ AT + 11 * PAGE, VMSPACE_ACCESS_READ };
+	assert_int_equal(vmspace_call(space, &req), -ENXIO);
+	assert_non_null(req.out.why);
+	vmspace_stats(space, &stats);
+	assert_int_equal(stats.faults, 4);
+	assert_int_equal(stats.requests[VMSPACE_FAULT], 4);
+}
+
+/* The space's lock is taken for the first anonymous page, and where nothing is; not otherwise. */
+static void who_locks(void **state)
+{
+	(void)state;
+	map(0, 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+	assert_int_equal(locked(), 0);
+	touch(0, VMSPACE_ACCESS_READ);
+	assert_int_equal(locked(), 0);
+	touch(0, VMSPACE_ACCESS_WRITE);
+	assert_int_equal(locked(), 1);
+	for (unsigned long page = 0; page < 16; page++)
+		assert_int_equal(touch(page, VMSPACE_ACCESS_WRITE), VMSPACE_FAULT_OK);
+	assert_int_equal(locked(), 0);
+	touch(16, VMSPACE_ACCESS_READ);
+	assert_int_equal(locked(), 1);
+}
+
+/* While an area is write-locked nobody gets in; the end of the turn lets all in. */
+static void area_locks(void **state)
+{
+	struct vma *vma;
+
+	(void)state;
+	map(0, 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+	vma = mtree_load(&space->tree, AT);
+	assert_true(sync_read_lock(space, vma));
+	assert_true(sync_read_lock(space, vma));
+	sync_read_unlock(space, vma);
+	sync_read_unlock(space, vma);
+	sync_enter(space);
+	sync_write_lock(space, vma);
+	sync_write_lock(space, vma);
+	assert_true(sync_write_locked(space, vma));
+	assert_false(sync_read_lock(space, vma));
+	sync_leave(space);
+	assert_false(sync_write_locked(space, vma));
+	assert_true(sync_read_lock(space, vma));
+	sync_read_unlock(space, vma);
+	for (unsigned long i = 0; i < SYNC_READERS; i++)
+		assert_true(sync_read_lock(space, vma));
+	assert_false(sync_read_lock(space, vma));
+	assert_int_equal(touch(0, VMSPACE_ACCESS_READ), VMSPACE_FAULT_OK); /* by the space's lock */
+	for (unsigned long i = 0; i < SYNC_READERS; i++)
+		sync_read_unlock(space, vma);
+}
+
+/* An area that is gone is locked by nobody, also when its memory is used for another. */
+static void gone_areas(void **state)
+{
+	struct vmspace_request req = { .op = VMSPACE_MUNMAP, .munmap = { AT, PAGE } };
+	struct vma *vma;
+
+	(void)state;
+	map(0, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS);
+	urcu_bp_read_lock();
+	vma = mtree_load(&space->tree, AT);
+	assert_int_equal(vmspace_call(space, &req), 0);
+	assert_false(sync_read_lock(space, vma));
+	map(8, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS);
+	if (sync_read_lock(space, vma)) {
+		assert_int_equal(vma->start, AT + 8 * PAGE);
+		sync_read_unlock(space, vma);
+	}
+	urcu_bp_read_unlock();
+}
+
+static void count_use(void *ctx, const struct vmspace_page *page)
+{
+	assert_true(page->frame);
+	++*(int *)ctx;
+}
+
+static void used_once(void **state)
+{
+	int uses = 0;
+
+	(void)state;
+	map(0, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS);
+	assert_int_equal(vmspace_access(space, AT, VMSPACE_ACCESS_READ, count_use, &uses),
+			 VMSPACE_FAULT_OK);
+	assert_int_equal(uses, 1);
+	assert_int_equal(vmspace_access(space, AT, VMSPACE_ACCESS_WRITE, count_use, &uses),
+			 VMSPACE_FAULT_ACCERR);
+	assert_int_equal(uses, 1);
+}
+
+/* exec and exit drop all pages; then it goes on. A copy has areas, and no pages. */
+static void anew(void **state)
+{
+	struct vmspace_area area = { .start = AT, .end = AT + 4 * PAGE,
+				     .flags = VMA_READ | VMA_WRITE | VMA_MAYREAD | VMA_MAYWRITE };
+	const struct vmspace_image image = { 0 };
+	struct vma_info info;
+	struct vmspace *copy;
+	const char *why = "";
+
+	(void)state;
+	map(0, 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+	touch(1, VMSPACE_ACCESS_WRITE);
+	assert_int_equal(vmspace_clone(&copy, space), 0);
+	assert_true(vmspace_lookup(copy, AT, &info));
+	vmspace_destroy(copy);
+	assert_int_equal(vmspace_exec(space, &area, 1, &image), 0);
+	assert_int_equal(frames, 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(touch(1, VMSPACE_ACCESS_WRITE), VMSPACE_FAULT_OK);
+	assert_true(vmspace_check(space, &why));
+	locked();
+	touch(1, VMSPACE_ACCESS_WRITE);
+	assert_int_equal(locked(), 0);
+	vmspace_exit(space);
+	assert_int_equal(frames, 0);
+	assert_int_equal(touch(1, VMSPACE_ACCESS_READ), VMSPACE_FAULT_MAPERR);
+	map(0, 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+	assert_int_equal(touch(1, VMSPACE_ACCESS_WRITE), VMSPACE_FAULT_OK);
+}
+
+/* In a space without memory vmspace_touch() is a request. */
+static void without_memory(void **state)
+{
+	struct vmspace_config config = *vmspace_config(space);
+	struct vmspace_request req = { .op = VMSPACE_MMAP };
+	struct vmspace_page page;
+	struct vmspace *plain;
+
+	(void)state;
+	config.memory = NULL;
+	assert_int_equal(vmspace_create(&plain, &config), 0);
+	req.mmap = (struct vmspace_mmap){ .addr = AT, .length = PAGE, .prot = PROT_READ,
+					  .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED };
+	vmspace_call(plain, &req);
+	assert_int_equal(vmspace_touch(plain, AT, VMSPACE_ACCESS_READ, &page), VMSPACE_FAULT_OK);
+	assert_int_equal(page.kind, VMSPACE_PAGE_NONE);
+	assert_int_equal(vmspace_touch(plain, AT, VMSPACE_ACCESS_WRITE, NULL), VMSPACE_FAULT_ACCERR);
+	assert_int_equal(vmspace_touch(plain, AT + PAGE, VMSPACE_ACCESS_READ, NULL),
+			 VMSPACE_FAULT_MAPERR);
+	vmspace_destroy(plain);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(results), TEST(requests), TEST(who_locks), TEST(area_locks), TEST(gone_areas),
+		TEST(used_once), TEST(anew), TEST(without_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
