@@ -122,6 +122,7 @@ enum vma_backing_kind {
 #define VMA_BACKING_NO_MERGE    64u /* areas of it never merge (device memory and the like) */
 #define VMA_BACKING_DAX        128u /* its storage is mapped itself, without a page cache */
 #define VMA_BACKING_EXECUTABLE 256u /* the file's mode lets somebody execute it: for core dumps */
+#define VMA_BACKING_MOVE_ALONE 512u /* /dev/zero: an mremap of several areas stops there with EFAULT */
 
 /*
  * Identity and name of what is mapped, as the kernel shows it. Strings are copied by every call

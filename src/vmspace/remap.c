@@ -338,7 +338,8 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 /* An area whose file places its mappings itself is only moved alone. */
 static bool may_be_one_of_many(const struct vma *vma)
 {
-	return !vma->backing || vma->backing->is.kind != VMA_BACKING_SYSV;
+	return !vma->backing || (vma->backing->is.kind != VMA_BACKING_SYSV &&
+				 !(vma->backing->is.flags & VMA_BACKING_MOVE_ALONE));
 }
 
 /*
@@ -388,7 +389,10 @@ static bool expected_error(const struct vmspace *space, const struct vma *vma,
 	if (space->host_error == -EPERM)
 		return seal_covers(space, m->addr, m->addr + m->old_length) ||
 		       seal_covers(space, to, to + m->new_length);
-	return space->host_error == -EFAULT && moves_many(vma, m);
+	/* Several areas; or a copy over its own source, which is unmapped first. */
+	return space->host_error == -EFAULT &&
+	       (moves_many(vma, m) || ((m->flags & MREMAP_FIXED) && !m->old_length &&
+				       m->addr == m->new_addr));
 }
 
 /*

@@ -78,6 +78,25 @@ static void left_source_counts_as_locked(void **state)
 	unmap(AT(20), 2);
 }
 
+/* Found by vmscope check: a file is copied over the place that it is copied from, which goes first. */
+static void copy_over_its_source(void **state)
+{
+	(void)state;
+	map_file(PUPPET_FILE_RW, AT(0), 8, RW, MAP_SHARED | MAP_FIXED, 0);
+	assert_int_equal(remap(AT(2), 0, 3, MREMAP_MAYMOVE | MREMAP_FIXED, AT(2)), -EFAULT);
+	assert_int_equal(areas(), 2);
+}
+
+/* Private memory of /dev/zero is only moved alone. */
+static void zero_device_moves_alone(void **state)
+{
+	(void)state;
+	map(AT(0), 2, RW, FIXED);
+	map_file(PUPPET_ZERO, AT(2), 2, RW, MAP_PRIVATE | MAP_FIXED, 0);
+	assert_int_equal(remap(AT(0), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED, AT(20)), -EFAULT);
+	assert_int_equal(areas(), 2);
+}
+
 /* Found by the random test: the target of a move of many is only unmapped where something lands. */
 static void many_land_piece_by_piece(void **state)
 {
@@ -154,6 +173,8 @@ int main(void)
 		CASE(remap_grows_and_shrinks), CASE(moved_pages_keep_their_offset),
 		CASE(remap_leaves_the_source), CASE(remap_moves_many),
 		CASE(remap_duplicates_shared), CASE(left_source_counts_as_locked),
+		CASE(copy_over_its_source), MIRRORED(copy_over_its_source),
+		CASE(zero_device_moves_alone),
 		CASE(many_land_piece_by_piece), CASE(order_of_refusals_moving_many),
 		MIRRORED(moved_pages_keep_their_offset), MIRRORED(remap_leaves_the_source),
 		MIRRORED(many_land_piece_by_piece), MIRRORED(order_of_refusals_moving_many),

@@ -117,6 +117,8 @@ bool backing_of_fd(struct backing_file *file, pid_t tid, int fd)
 	file->is_regular = S_ISREG(st.st_mode);
 	file->is_zero = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 5);
 	file->is_device = !file->is_regular && !(backing->flags & VMA_BACKING_NO_MMAP);
+	if (file->is_zero)
+		backing->flags |= VMA_BACKING_MOVE_ALONE;
 	describe_system(file, path);
 	if (strncmp(file->name, "/memfd:", 7) == 0)
 		backing->flags |= seal_flags(path);

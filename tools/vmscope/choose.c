@@ -115,6 +115,18 @@ static bool meets_guards(const struct pair *p, unsigned long start, unsigned lon
 	return false;
 }
 
+/*
+ * A touch below a growsdown area gives it an anon_vma even if it may not grow there. A mirror is not told
+ * of touches, and without a page there is nothing to be seen.
+ */
+static bool wakes_stack(const struct pair *p, unsigned long addr)
+{
+	struct vma_info info;
+
+	return p->way.mirror && vmspace_next(p->space, addr, &info) && info.start > addr &&
+	       (info.flags & VMA_GROWSDOWN) && !info.anon_id;
+}
+
 /* Requests that make pages present in ways that only their pages can tell. */
 static bool depends_on_pages(const struct pair *p, const struct vmspace_request *r)
 {
@@ -122,8 +134,9 @@ static bool depends_on_pages(const struct pair *p, const struct vmspace_request 
 
 	switch (r->op) {
 	case VMSPACE_FAULT:
-		return r->fault.access == VMSPACE_ACCESS_READ &&
-		       reads_huge(p, r->fault.addr, r->fault.addr + 1);
+		return wakes_stack(p, r->fault.addr) ||
+		       (r->fault.access == VMSPACE_ACCESS_READ &&
+			reads_huge(p, r->fault.addr, r->fault.addr + 1));
 	case VMSPACE_MADVISE:
 		start = r->madvise.addr;
 		end = start + r->madvise.length;

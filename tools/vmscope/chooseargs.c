@@ -164,7 +164,7 @@ static void make_mmap_file(struct chooser *c, const struct pair *p, struct vmspa
 	struct vmspace_mmap *m = begin_mmap(c, r);
 
 	(void)p;
-	m->backing = *pair_backing((enum puppet_file)below(c, chance(c, 50) ? PUPPET_FILE_COUNT :
+	m->backing = *pair_backing((enum puppet_file)below(c, chance(c, 50) ? PUPPET_ZERO :
 								      PUPPET_PIPE));
 	m->offset = below(c, 64) * PAGE;
 	/* Often continuing what is there, as loaders do. */

@@ -59,6 +59,7 @@ static bool make_files(void)
 	       place_fd(open(one, O_RDONLY), FD_FILES + PUPPET_FILE_RDONLY) &&
 	       place_fd(open(two, O_RDWR | O_CREAT, 0600), FD_FILES + PUPPET_FILE_OTHER) &&
 	       place_fd(memfd_create("puppet", 0), FD_FILES + PUPPET_MEMFD) &&
+	       place_fd(open("/dev/zero", O_RDWR), FD_FILES + PUPPET_ZERO) &&
 	       ftruncate(FD_FILES + PUPPET_FILE_RW, FILE_BYTES) == 0 &&
 	       ftruncate(FD_FILES + PUPPET_FILE_OTHER, FILE_BYTES) == 0 &&
 	       ftruncate(FD_FILES + PUPPET_MEMFD, FILE_BYTES) == 0;

@@ -27,6 +27,7 @@ struct puppet {
 enum puppet_file {
 	PUPPET_FILE_RW, PUPPET_FILE_RW_AGAIN, PUPPET_FILE_RDONLY, PUPPET_FILE_OTHER,
 	PUPPET_MEMFD, PUPPET_PIPE, /* cannot be mapped */
+	PUPPET_ZERO, /* /dev/zero: not among the random calls, see docs/fidelity.md */
 	PUPPET_FILE_COUNT,
 };
 int puppet_fd(enum puppet_file file);
