@@ -144,6 +144,7 @@ static void dump_by(unsigned int filter)
 	dump_core(filter);
 	kill(pair.puppet.pid, SIGABRT);
 	assert_int_equal(waitpid(pair.puppet.pid, &status, 0), pair.puppet.pid);
+	pair.puppet.pid = 0; /* it has ended by itself */
 	if (!WCOREDUMP(status))
 		skip();
 	core = fopen("core", "re");
@@ -164,22 +165,12 @@ BY(0x10, elf_headers)
 BY(VMSPACE_FILTER_DEFAULT, as_by_default)
 BY(0x1ff, everything)
 
-static int end(void **state)
-{
-	(void)state;
-	pair.puppet.pid = 0;
-	vmspace_destroy(pair.space);
-	return 0;
-}
-
-#define DUMP(name) cmocka_unit_test_setup_teardown(name, case_start, end)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		DUMP(nothing_but_the_vdso), DUMP(private_anonymous), DUMP(shared_anonymous),
-		DUMP(private_files), DUMP(shared_files), DUMP(elf_headers), DUMP(as_by_default),
-		DUMP(everything),
+		CASE(nothing_but_the_vdso), CASE(private_anonymous), CASE(shared_anonymous),
+		CASE(private_files), CASE(shared_files), CASE(elf_headers), CASE(as_by_default),
+		CASE(everything),
 	};
 	int failed;
 
