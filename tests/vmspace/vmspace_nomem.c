@@ -109,6 +109,7 @@ static void build(void)
 	config.mmap_base = 0x7f0000000000;
 	config.mmap_min_addr = PAGE;
 	config.anon_names = true;
+	config.memory_nodes = 1;
 	assert_int_equal(vmspace_create(&space, &config), 0);
 	assert_int_equal(mt_set_allocator(&space->tree, &nodes), 0);
 	for (unsigned long i = 0; i < AREAS; i += 2) {
@@ -271,6 +272,21 @@ static void others(void **state)
 	try_all(false); /* in place */
 }
 
+static void policies(void **state)
+{
+	const struct vmspace_range ranges[] = { { BASE, PAGE }, { BASE + 2 * PAGE, PAGE } };
+
+	(void)state;
+	new_req(VMSPACE_MBIND);
+	req.mbind = (struct vmspace_mbind){ BASE, 2 * PAGE, 2, 1, 0 };
+	assert_true(try_all(true) > 0);
+	req.mbind = (struct vmspace_mbind){ BASE + PAGE, 2 * PAGE, 2, 1, 0 };
+	assert_true(try_all(false) > 0);
+	new_req(VMSPACE_PROCESS_MADVISE);
+	req.process_madvise = (struct vmspace_process_madvise){ ranges, 2, MADV_DONTFORK, 0 };
+	assert_true(try_all(false) > 0);
+}
+
 static void forking(void **state)
 {
 	(void)state;
@@ -316,7 +332,8 @@ int main(void)
 		cmocka_unit_test(mapping), cmocka_unit_test(unmapping),
 		cmocka_unit_test(break_moving), cmocka_unit_test(everywhere),
 		cmocka_unit_test(protecting), cmocka_unit_test(remapping),
-		cmocka_unit_test(others), cmocka_unit_test(forking),
+		cmocka_unit_test(others), cmocka_unit_test(policies),
+		cmocka_unit_test(forking),
 		cmocka_unit_test(taking_over),
 	};
 
