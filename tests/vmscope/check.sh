@@ -31,7 +31,7 @@ done
 cmp first second || fail "the same seed made other calls"
 
 # Planted: libvmspace does not hear of a call. Few calls are left of hundreds.
-for hidden in mprotect munmap mremap mlock brk fault; do
+for hidden in mprotect munmap mremap mlock brk fault mbind process_madvise; do
 	check 1 "hidden $hidden" --ops 20000 --seed 3 --hide "$hidden" -o "$hidden.log"
 	left=$(sed -n 's/^vmscope: \([0-9]*\) operations are left.*/\1/p' err)
 	[ "${left:-99}" -le 8 ] || fail "$hidden: ${left:-no} operations are left"

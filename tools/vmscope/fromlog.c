@@ -2,6 +2,7 @@
 /* Steps from the log of "vmscope trace": docs/log-format.md. */
 #include "fromlog.h"
 
+#include <assert.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@ struct fromlog {
 	struct step_stack *stacks;
 	struct step_rename *renames;
 	struct turn *turns;
+	const struct vmspace_range *ranges[2];	/* of the request, and of the one before it */
 	char why[200];
 };
 
@@ -46,6 +48,8 @@ static void forget_step(struct fromlog *from)
 	free(from->stacks);
 	free(from->renames);
 	free(from->turns);
+	free((struct vmspace_range *)from->ranges[0]);
+	free((struct vmspace_range *)from->ranges[1]);
 	*from = (struct fromlog){ .tokener = from->tokener };
 }
 
@@ -219,6 +223,10 @@ static bool read_request(struct fromlog *from, struct json_object *object,
 	if (!json_object_is_type(object, json_type_object) ||
 	    !logform_read_request(object, req, &key))
 		return wrong(from, "the request has a \"%s\" that cannot be understood", key);
+	if (req->op == VMSPACE_PROCESS_MADVISE) {
+		assert(!from->ranges[1]);
+		from->ranges[from->ranges[0] != NULL] = req->process_madvise.ranges;
+	}
 	return true;
 }
 

@@ -189,6 +189,10 @@ static const struct field op_fields[VMSPACE_OP_COUNT][OP_FIELDS] = {
 		{ "node", FIELD_WORD, AT(vmspace_request, home_node.node) },
 		{ "flags", FIELD_WORD, AT(vmspace_request, home_node.flags) },
 	},
+	[VMSPACE_PROCESS_MADVISE] = { /* and "ranges" */
+		{ "advice", FIELD_INT, AT(vmspace_request, process_madvise.advice) },
+		{ "flags", FIELD_INT, AT(vmspace_request, process_madvise.flags) },
+	},
 	[VMSPACE_FAULT] = {
 		{ "addr", FIELD_WORD, AT(vmspace_request, fault.addr) },
 		{ "access", FIELD_INT, AT(vmspace_request, fault.access) },
@@ -331,10 +335,52 @@ static bool read_fields(struct json_object *from, void *to, const struct field *
 	return true;
 }
 
+static struct json_object *write_ranges(const struct vmspace_process_madvise *advise)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < advise->count; i++) {
+		struct json_object *item = json_object_new_array();
+
+		json_object_array_add(item, logform_word(advise->ranges[i].addr));
+		json_object_array_add(item, logform_word(advise->ranges[i].length));
+		json_object_array_add(array, item);
+	}
+	return array;
+}
+
+static bool read_ranges(struct json_object *from, struct vmspace_process_madvise *advise)
+{
+	struct vmspace_range *ranges;
+	struct json_object *array;
+	size_t count;
+
+	if (!json_object_object_get_ex(from, "ranges", &array) ||
+	    !json_object_is_type(array, json_type_array))
+		return false;
+	count = json_object_array_length(array);
+	ranges = calloc(count + 1, sizeof(*ranges));
+	for (size_t i = 0; ranges && i < count; i++) {
+		struct json_object *item = json_object_array_get_idx(array, i);
+
+		if (!json_object_is_type(item, json_type_array) ||
+		    !logform_read_word(json_object_array_get_idx(item, 0), &ranges[i].addr) ||
+		    !logform_read_word(json_object_array_get_idx(item, 1), &ranges[i].length)) {
+			free(ranges);
+			return false;
+		}
+	}
+	advise->ranges = ranges;
+	advise->count = count;
+	return ranges != NULL;
+}
+
 struct json_object *logform_request(const struct vmspace_request *req)
 {
 	struct json_object *object = write_fields(req, op_fields[req->op]);
 
+	if (req->op == VMSPACE_PROCESS_MADVISE)
+		add(object, "ranges", write_ranges(&req->process_madvise));
 	add(object, "op", json_object_new_string(vmspace_op_name(req->op)));
 	return object;
 }
@@ -343,7 +389,7 @@ struct json_object *logform_request(const struct vmspace_request *req)
 static enum vmspace_op find_op(const char *name)
 {
 	for (int op = VMSPACE_MMAP; op < VMSPACE_OP_COUNT; op++)
-		if (op != VMSPACE_FORK && op != VMSPACE_PROCESS_MADVISE &&
+		if (op != VMSPACE_FORK &&
 		    strcmp(vmspace_op_name((enum vmspace_op)op), name) == 0)
 			return (enum vmspace_op)op;
 	return 0;
@@ -366,6 +412,9 @@ bool logform_read_request(struct json_object *from, struct vmspace_request *req,
 	req->op = find_op(json_object_get_string(op));
 	if (req->op == 0 || !read_fields(from, req, op_fields[req->op], key))
 		return false;
+	*key = "ranges";
+	if (req->op == VMSPACE_PROCESS_MADVISE)
+		return read_ranges(from, &req->process_madvise);
 	*key = "kind";
 	return (req->op != VMSPACE_MMAP || valid_backing(&req->mmap.backing)) &&
 	       (req->op != VMSPACE_SHMAT || valid_backing(&req->shmat.backing));

@@ -21,7 +21,7 @@ bool logform_read_result(struct json_object *from, int64_t *value);
 /*
  * Each pair writes a struct as an object of the caller's and reads it back. What has the value zero is
  * left out. When reading, keys that are not known are ignored; strings belong to @from and live as
- * long. False: a value is of another type than it has to be; *@key names it then.
+ * long; the ranges of a process_madvise are to be freed. False: a value is of another type than it has to be; *@key names it then.
  */
 struct json_object *logform_request(const struct vmspace_request *req);
 bool logform_read_request(struct json_object *from, struct vmspace_request *req, const char **key);

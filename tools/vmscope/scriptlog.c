@@ -213,6 +213,15 @@ static void own_strings(struct vmspace_request *req)
 		req->mmap.backing.name = strdup(req->mmap.backing.name);
 	if (req->op == VMSPACE_SHMAT && req->shmat.backing.name)
 		req->shmat.backing.name = strdup(req->shmat.backing.name);
+	if (req->op == VMSPACE_PROCESS_MADVISE) {
+		size_t size = req->process_madvise.count * sizeof(*req->process_madvise.ranges);
+		struct vmspace_range *own = malloc(size + 1);
+
+		if (own)
+			memcpy(own, req->process_madvise.ranges, size);
+		req->process_madvise.ranges = own;
+		req->process_madvise.count = own ? req->process_madvise.count : 0;
+	}
 	if (req->op == VMSPACE_SET_ANON_NAME && req->set_anon_name.name)
 		req->set_anon_name.name = strdup(req->set_anon_name.name);
 }
