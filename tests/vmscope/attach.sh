@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Attaching to a running process with many threads, and letting it go as if nothing had been.
-# Usage: attach.sh VMSCOPE CHURN
+# Usage: attach.sh VMSCOPE CHURN LATE
 . "$(dirname "$0")/common.sh"
 churn=$2
+late=$3
 
 "$churn" 8 >"$work/churn" &
 target=$!
@@ -58,4 +59,12 @@ got=$?
 wait $target
 got=$?
 [ $got = 21 ] || fail "the process itself ended with $got"
+
+# A thread that nothing stops in time is followed from when it stops: nobody hangs.
+"$late" 4 >"$work/late" &
+target=$!
+for i in $(seq 100); do grep -q ready "$work/late" && break; sleep 0.05; done
+timeout -k 1 30 "$vmscope" trace -q -p $target 2>"$work/err"
+got=$?
+[ $got = 23 ] || fail "a thread that stops late: status $got, not 23: $(head -40 "$work/err")"
 finish

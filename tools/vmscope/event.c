@@ -200,7 +200,7 @@ static void last_look(struct task *task, void *ctx)
 static void let_go(struct task *task, void *ctx)
 {
 	(void)ctx;
-	if (task->held || task->state == TASK_WAITING)
+	if (task->held || task->state == TASK_WAITING || task->state == TASK_NEWBORN)
 		ptrace(PTRACE_DETACH, task->tid, NULL, (void *)(long)task->hold_signal);
 }
 
@@ -270,6 +270,9 @@ static void first_stop(void *ctx, pid_t tid, int status)
 	struct tracer *tracer = ctx;
 	struct task *task = task_find(&tracer->tasks, tid);
 
+	/* Not stopped yet, known already, or gone. */
+	if (status == 0 && (task || syscall(SYS_tgkill, tracer->root, tid, 0) != 0))
+		return;
 	if (!task)
 		task = task_add(&tracer->tasks, tid, tracer->root);
 	if (!task) {

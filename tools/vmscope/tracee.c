@@ -175,6 +175,9 @@ int tracee_attach(pid_t pid, void (*stopped)(void *ctx, pid_t tid, int status), 
 			}
 		}
 	} while (found > 0 && waited < STOP_PATIENCE_MS);
+	/* Those that nothing stopped in time are there, too. */
+	for (int i = 0; found >= 0 && i < seized.count; i++)
+		stopped(ctx, seized.tids[i], 0);
 	free(seized.tids);
 	return found < 0 ? found : total;
 }

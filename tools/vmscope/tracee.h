@@ -19,7 +19,8 @@ int tracee_exec_error(int status_fd);
 
 /*
  * Attaches to every thread of @pid and stops them. Calls @stopped for each, with the
- * wait status of its stop; a thread that nothing interrupts may stop later, in the wait loop.
+ * wait status of its stop; then for each with 0: a thread that nothing interrupts stops later, in
+ * the wait loop.
  * Returns the number of threads, or -errno.
  */
 int tracee_attach(pid_t pid, void (*stopped)(void *ctx, pid_t tid, int status), void *ctx);
