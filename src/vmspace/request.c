@@ -121,8 +121,12 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 	case VMSPACE_FORK:
 		learn(space, 0, ULONG_MAX);
 		break;
-	case VMSPACE_FAULT:
 	case VMSPACE_SHMAT:
+		/* SHM_REMAP cuts what is there; segments merge with nothing. */
+		if (req->shmat.addr)
+			learn(space, space_floor(space, req->shmat.addr), req->shmat.size);
+		break;
+	case VMSPACE_FAULT:
 	case VMSPACE_SHMDT:
 	case VMSPACE_MSYNC:
 	case VMSPACE_MINCORE:

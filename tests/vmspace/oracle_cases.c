@@ -502,6 +502,22 @@ static void grown_area_meets_a_touched_one(void **state)
 	remap(AT(20), 1, 2, MREMAP_MAYMOVE, 0);
 }
 
+/* Found by vmscope check: the parts of an area that a segment replaces keep its anon_vma, page or not. */
+static void segment_cuts_a_touched_area(void **state)
+{
+	(void)state;
+	pair.shm_id = shmget(IPC_PRIVATE, 2 * PAGE, 0700);
+	assert_true(pair.shm_id >= 0);
+	map(AT(0), 12, PROT_WRITE, FIXED);
+	touch(AT(9));
+	new_req(VMSPACE_SHMAT)->shmat = (struct vmspace_shmat){
+		.addr = AT(4), .flags = SHM_REMAP, .size = 2 * PAGE };
+	req.shmat.backing.name = "/SYSV00000000 (deleted)";
+	both(&pair);
+	protect(AT(0), 2, PROT_READ);
+	shmctl(pair.shm_id, IPC_RMID, NULL);
+}
+
 /* Found by vmscope check: a guard in a file is no anonymous page, though it looks like a swapped one. */
 static void guard_in_a_file_is_no_page(void **state)
 {
@@ -632,7 +648,7 @@ int main(void)
 		CASE(large_ones_are_aligned), CASE(refused_unmap_leaves_a_cut),
 		MIRRORED(refused_unmap_leaves_a_cut), CASE(droppable_is_made_present), CASE(policies_keep_apart),
 		CASE(home_nodes_keep_apart), CASE(walks_end_at_holes), CASE(process_madvise_counts),
-		MIRRORED(guard_in_a_file_is_no_page), MIRRORED(grown_area_meets_a_touched_one),
+		MIRRORED(guard_in_a_file_is_no_page), MIRRORED(segment_cuts_a_touched_area), MIRRORED(grown_area_meets_a_touched_one),
 		CASE(pages_of_two_mappings),
 		CASE(huge_pages), CASE(low_addresses),
 		MIRRORED(different_anon_vmas_keep_apart), MIRRORED(neighbours_share_an_anon_vma),
