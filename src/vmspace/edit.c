@@ -381,11 +381,6 @@ static void drop_pages(struct vmspace *space, unsigned long start, unsigned long
 
 	if (!space->pages)
 		return;
-	if (space->keep_tables) {
-		pages_zap(space->pages, start, end);
-		pages_unguard(space->pages, start, end);
-		return;
-	}
 	below = find_before(space, start);
 	above = find_first(space, end);
 	pages_unmap(space->pages, start, end, below ? below->end : 0, above ? above->start : 0);

@@ -82,6 +82,8 @@ void pages_unguard(struct pages *pages, unsigned long start, unsigned long end);
  */
 int pages_prepare_move(struct pages *pages, unsigned long from, unsigned long to,
 		       unsigned long length);
+/* While on, the tables that this thread frees serve those that it makes. */
+void pages_keep_tables(bool on);
 void pages_move(struct pages *pages, unsigned long from, unsigned long to, unsigned long length);
 
 /*

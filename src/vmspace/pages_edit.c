@@ -156,6 +156,14 @@ int pages_prepare_move(struct pages *pages, unsigned long from, unsigned long to
 	return 0;
 }
 
+void pages_keep_tables(bool on)
+{
+	if (on)
+		table_keep();
+	else
+		table_let_go();
+}
+
 /* The table itself moves. */
 static void move_table(const struct move *move, const struct leaf_part *part)
 {

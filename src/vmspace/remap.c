@@ -244,22 +244,27 @@ static long follow(struct vmspace *space, const struct move *m, long at)
 }
 
 /*
- * MREMAP_FIXED unmaps what is in the way. Page tables are made before that, while the call can
- * still fail and leave all as it was.
+ * MREMAP_FIXED unmaps what is in the way. Page tables are made before that, while the call can still
+ * fail and leave all as it was; they go with what is unmapped, and are made once more of the same.
  */
 static long clear_target(struct vmspace *space, struct move *m)
 {
 	struct vma *vma = space->pages ? find_at(space, m->addr) : NULL;
-	long err = 0;
+	long err;
 
-	if (vma && m->addr + moved_length(m) <= vma->end &&
-	    !seal_covers(space, m->new_addr, m->new_addr + m->new_length))
-		err = prepare(space, vma, m, m->new_addr);
+	if (!vma || m->addr + moved_length(m) > vma->end ||
+	    seal_covers(space, m->new_addr, m->new_addr + m->new_length))
+		return unmap_range(space, m->new_addr, m->new_length);
+	err = prepare(space, vma, m, m->new_addr);
 	if (err)
 		return err;
-	space->keep_tables = true;
+	pages_keep_tables(true);
 	err = unmap_range(space, m->new_addr, m->new_length);
-	space->keep_tables = false;
+	if (!err) {
+		unprepare(space, m);
+		err = prepare(space, vma, m, m->new_addr);
+	}
+	pages_keep_tables(false);
 	return err;
 }
 

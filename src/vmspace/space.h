@@ -40,7 +40,6 @@ struct vmspace {
 	unsigned long merges, splits, host_questions;
 	struct vmspace_outcome *out;  /* of the request being completed, or NULL */
 	struct pages *pages;          /* NULL: config.memory is NULL */
-	bool keep_tables;             /* what is unmapped makes room for pages that move there */
 	bool host_succeeded;          /* ... which the host says succeeded */
 	long host_error;              /* ... or with which error it failed; 0: no */
 };

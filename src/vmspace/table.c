@@ -2,6 +2,7 @@
 /* table.c - tables of a page table: made when needed, found, freed level by level. */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "table.h"
 
@@ -26,11 +27,48 @@ void table_count_entry(struct pages *pages, uintptr_t entry, int sign)
 		count(&pages->counts.shmem, sign);
 }
 
+/* Tables that this thread has freed between table_keep() and table_let_go(), by their entry[0]. */
+static _Thread_local struct {
+	bool on;
+	struct table *list;
+} kept;
+
+void table_keep(void)
+{
+	kept.on = true;
+}
+
+static struct table *take_kept(void)
+{
+	struct table *table = kept.list;
+
+	if (table)
+		kept.list = (struct table *)table->entry[0];
+	return table;
+}
+
+void table_let_go(void)
+{
+	struct table *table;
+
+	kept.on = false;
+	while ((table = take_kept())) {
+		pthread_mutex_destroy(&table->lock);
+		free(table);
+	}
+}
+
 static struct table *table_new(struct pages *pages, unsigned int level)
 {
 	size_t entries = (size_t)1 << pages->bits;
-	struct table *table = calloc(1, sizeof(*table) + entries * sizeof(table->entry[0]));
+	struct table *table = take_kept();
 
+	if (table) {
+		memset(table->entry, 0, entries * sizeof(table->entry[0]));
+		count(&pages->counts.tables[level], 1);
+		return table;
+	}
+	table = calloc(1, sizeof(*table) + entries * sizeof(table->entry[0]));
 	if (!table)
 		return NULL;
 	if (pthread_mutex_init(&table->lock, NULL)) {
@@ -43,9 +81,14 @@ static struct table *table_new(struct pages *pages, unsigned int level)
 
 static void table_free(struct pages *pages, struct table *table, unsigned int level)
 {
+	count(&pages->counts.tables[level], -1);
+	if (kept.on) {
+		table->entry[0] = (uintptr_t)kept.list;
+		kept.list = table;
+		return;
+	}
 	pthread_mutex_destroy(&table->lock);
 	free(table);
-	count(&pages->counts.tables[level], -1);
 }
 
 uintptr_t *table_entry(const struct pages *pages, struct table *table, unsigned long addr,

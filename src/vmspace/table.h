@@ -24,6 +24,13 @@
 
 #define TABLE_LEVELS 10
 
+/*
+ * Between the two calls the tables that this thread frees are kept for those that it makes: so that
+ * what was there, and goes, can be made again without fail.
+ */
+void table_keep(void);
+void table_let_go(void);
+
 /* Entries of level 0: 0, a marker, or a frame's address with ENTRY_WRITABLE or without. */
 #define ENTRY_WRITABLE ((uintptr_t)1) /* written without a fault where the area allows it */
 #define ENTRY_ZERO     ((uintptr_t)2)
