@@ -385,6 +385,8 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	/* Linux decides about merging while the new area still counts as locked. */
 	plan.alone = (plan.flags & VMA_DROPPABLE) && (space->default_flags & VMA_LOCKED);
 	plan.populate = (m->flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
+	/* It cannot be locked, but is made present all the same, also with MCL_ONFAULT. */
+	plan.populate |= plan.alone;
 	err = map_backed(space, m, &plan, &own, backing != NULL);
 	return err < 0 || space->out->base_learned || space->out->placed_at_random ? err : at;
 }

@@ -564,6 +564,11 @@ static void droppable_is_made_present(void **state)
 	remap(AT(8), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, AT(20));
 	map(AT(22), 2, RW, DROPPABLE | MAP_ANONYMOUS | MAP_FIXED);
 	assert_int_equal(areas_from(&pair, AT(20), AT(24)), 2);
+	new_req(VMSPACE_MLOCKALL)->mlockall.flags = MCL_FUTURE;
+	assert_int_equal(both(&pair), 0);
+	map(AT(30), 8, RW, DROPPABLE | MAP_ANONYMOUS | MAP_FIXED);
+	remap(AT(36), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, AT(32));
+	assert_int_equal(areas_from(&pair, AT(30), AT(36)), 3);
 }
 
 static void refused_by_the_file(void **state)
