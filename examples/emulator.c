@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <mapletree/vmspace.h>
+#include <mapletree/vmspace_memfd.h>
 
 #define GUEST_TOP  0x8000000UL /* the guest has addresses below it */
 #define TEXT       0x100000UL

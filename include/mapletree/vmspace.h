@@ -42,6 +42,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mapletree/vmspace_memory.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -156,97 +158,6 @@ struct vma_info {
 	uint64_t policy_nodes;       /* ... and the nodes in effect */
 	uint64_t anon_id;            /* which anon_vma, 0: none (no anonymous page so far) */
 	bool anon_shared;            /* its anon_vma came through fork: no merge with one without */
-};
-
-/* ---- pages --------------------------------------------------------------------------------- */
-
-/*
- * Memory of the user's that stands behind the areas: what libvmspace needs to keep a page table.
- * A space without one (vmspace_config.memory is NULL) keeps no pages and pays nothing for them.
- *
- * A *frame* is a page's worth of the user's memory, named by a number of the user's choice that is
- * not 0. libvmspace counts in how many places a frame is mapped, in a space and its relatives by
- * fork, and gives it back when the last one is gone. A *translation* is what lets the guest reach a
- * frame at an address; like an entry of a TLB it may be dropped at any time: the next access faults
- * and gets it again.
- *
- * Context: every function is called with the lock of the area held that it is about (for map() and
- * unmap(): `start` and `addr` lie in it), by any thread that makes a call on the space; by several
- * at once for different pages, and alloc(), free(), copy(), file_page() and file_release() also for
- * the same. None may call back into a vmspace. The table itself must stay as it is as long as any
- * space has it. ctx is passed to each.
- */
-struct vmspace_memory {
-	void *ctx;
-	/* A frame full of zeros, which is libvmspace's until free(). 0: no memory left. */
-	uint64_t (*alloc)(void *ctx);
-	/* A frame from alloc() that is mapped nowhere any more. */
-	void (*free)(void *ctx, uint64_t frame);
-	/* Copy a page from `from`, which others may read at the same time, to `to`, new from alloc(). */
-	void (*copy)(void *ctx, uint64_t to, uint64_t from);
-	/*
-	 * *frame becomes the frame of page `index` of what is mapped; the same one for the same page
-	 * each time, for it is what makes memory shared (between spaces, too). `backing` tells what is
-	 * mapped, also shared anonymous memory (whose file_id no other has in any space that keeps
-	 * pages); valid during the call. The frame stays the user's.
-	 * Returns 0; -ENOMEM; any other negative errno: there is no such page (the file ends before
-	 * it, or cannot be read), SIGBUS. NULL: all backed areas answer with SIGBUS.
-	 */
-	int (*file_page)(void *ctx, const struct vma_backing *backing, uint64_t index,
-			 uint64_t *frame);
-	/* Once for each file_page() that returned 0: that use of the frame is over. NULL: not wanted. */
-	void (*file_release)(void *ctx, uint64_t frame);
-	/*
-	 * The page at `addr` is `frame` now, and may be accessed as `access` (VMSPACE_ACCESS_*) says.
-	 * Replaces what was translated there; when it returns, no thread reaches a former frame through
-	 * this address any more. Calls for one address come one at a time and in order. Returns 0; or
-	 * -ENOMEM: then there is no translation at addr. NULL: not wanted.
-	 */
-	int (*map)(void *ctx, unsigned long addr, uint64_t frame, unsigned int access);
-	/*
-	 * No page of [start, end) is translated any more; when it returns, no thread reaches a frame
-	 * through it. (A TLB shootdown.) May be called for pages that are not translated. Cannot fail.
-	 * NULL: not wanted; only if map is NULL, too.
-	 */
-	void (*unmap)(void *ctx, unsigned long start, unsigned long end);
-};
-
-#define VMSPACE_ACCESS_READ  1u
-#define VMSPACE_ACCESS_WRITE 2u
-#define VMSPACE_ACCESS_EXEC  4u
-
-enum vmspace_page_kind {
-	VMSPACE_PAGE_NONE,           /* no page there */
-	VMSPACE_PAGE_ZERO,           /* anonymous, read but never written: a frame of zeros for all */
-	VMSPACE_PAGE_ANON,           /* private to the space, or shared with relatives until written */
-	VMSPACE_PAGE_FILE,           /* a page of a file */
-	VMSPACE_PAGE_SHMEM,          /* a page of shared anonymous or System V memory */
-	VMSPACE_PAGE_GUARD,          /* MADV_GUARD_INSTALL: no page, every access is refused */
-};
-
-/* How a fault came by its page. */
-enum vmspace_page_source {
-	VMSPACE_PAGE_PRESENT,        /* it was there, with that access: translated again */
-	VMSPACE_PAGE_NEW,            /* there was none */
-	VMSPACE_PAGE_COPIED,         /* written while shared, or while of a file or zero: copied */
-	VMSPACE_PAGE_REUSED,         /* shared once, written when no longer: made writable */
-};
-
-struct vmspace_page {
-	unsigned long addr;          /* of the page */
-	uint64_t frame;              /* 0: NONE, GUARD */
-	unsigned int access;         /* VMSPACE_ACCESS_* that need no further fault */
-	enum vmspace_page_kind kind;
-	enum vmspace_page_source source;
-};
-
-/* What a page fault ends with. */
-enum vmspace_fault_result {
-	VMSPACE_FAULT_OK,            /* the access may be repeated */
-	VMSPACE_FAULT_MAPERR,        /* SIGSEGV, SEGV_MAPERR: no area, or a guard page */
-	VMSPACE_FAULT_ACCERR,        /* SIGSEGV, SEGV_ACCERR: the area forbids it */
-	VMSPACE_FAULT_BUS,           /* SIGBUS, BUS_ADRERR: beyond the end of what is mapped */
-	VMSPACE_FAULT_NOMEM,         /* no memory: of the user's, or for the page table */
 };
 
 /* ---- creating and ending ------------------------------------------------------------------- */
@@ -896,80 +807,6 @@ VMSPACE_PUBLIC void vmspace_stats(const struct vmspace *space, struct vmspace_st
  * Returns true, or false with a static sentence in *reason (reason may be NULL). O(areas).
  */
 VMSPACE_PUBLIC bool vmspace_check(const struct vmspace *space, const char **reason);
-
-/* ---- guest memory in a memfd ------------------------------------------------------------------ */
-
-/*
- * A ready `struct vmspace_memory`, for emulators and the like that run guests in their own process:
- * frames are pages of one memfd, and every translation is a real mapping of its frame, so that a
- * thread reaches guest memory by a load or store at vmspace_window_host(window, address). What is
- * not translated is inaccessible there: SIGSEGV, whose handler makes the page fault and returns.
- *
- * One struct vmspace_memfd holds the frames of a space and its relatives by fork (or of several
- * spaces that share memory); each space has one struct vmspace_window. The guest's pages must be as
- * large as the host's. Guest code is never mapped executable: an access to execute is one to read.
- * Every function may be called by several threads at once, but for create and destroy.
- */
-struct vmspace_memfd;
-struct vmspace_window;
-
-struct vmspace_memfd_config {
-	/* Bytes that frames may take at most. As many are reserved, not used, of the host's addresses. */
-	size_t limit;
-	void *ctx;
-	/*
-	 * Fill `page`, which is full of zeros, with page `index` of the file. Returns 0; -ENOMEM; any
-	 * other negative errno: there is no such page, SIGBUS. Called once for each page that is kept,
-	 * with an area's lock held; sometimes again by another thread, whose result is not used.
-	 * NULL: files have no pages. Not called for shared anonymous and System V memory: that begins
-	 * with zeros.
-	 */
-	int (*read_page)(void *ctx, const struct vma_backing *file, uint64_t index, void *page);
-};
-
-/*
- * Returns 0 and *out, ended by vmspace_memfd_destroy() after all its windows; or -EINVAL (limit is
- * less than a page), -ENOMEM, or what memfd_create() refused with. `config` is copied.
- */
-VMSPACE_PUBLIC int vmspace_memfd_create(struct vmspace_memfd **out,
-					const struct vmspace_memfd_config *config);
-VMSPACE_PUBLIC void vmspace_memfd_destroy(struct vmspace_memfd *memfd);
-
-/*
- * Pages of files and of shared memory are kept when they are mapped no longer, as the next mapping
- * must find what was written; until this says that the object is gone (closed and removed, or its
- * last area unmapped, if it is anonymous). Pages that are still mapped go when they no longer are.
- * What counts as one object: of shared anonymous memory what has one file_id; else what has the same
- * device and inode; without inode, the same name; without name, the same file_id.
- */
-VMSPACE_PUBLIC void vmspace_memfd_forget(struct vmspace_memfd *memfd,
-					 const struct vma_backing *backing);
-
-/* A frame's memory, for as long as the frame lives: to read a guest's page without its window. */
-VMSPACE_PUBLIC void *vmspace_memfd_frame(const struct vmspace_memfd *memfd, uint64_t frame);
-/* Bytes in frames that are in use, pages of files included. */
-VMSPACE_PUBLIC size_t vmspace_memfd_used(const struct vmspace_memfd *memfd);
-
-/*
- * Reserve `size` bytes of the host's addresses, to map guest addresses [start, start + size) in,
- * all multiples of the page size. Pages elsewhere get no mapping: their faults succeed, but nothing
- * changes in the window. Returns 0 and *out, or -EINVAL, -ENOMEM.
- */
-VMSPACE_PUBLIC int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *memfd,
-					 unsigned long start, size_t size);
-/* After the space whose memory it is has been destroyed. */
-VMSPACE_PUBLIC void vmspace_window_destroy(struct vmspace_window *window);
-/* For vmspace_config.memory or vmspace_fork.child_memory; as long as the window. */
-VMSPACE_PUBLIC const struct vmspace_memory *vmspace_window_memory(
-	const struct vmspace_window *window);
-
-/*
- * Where guest address `addr` is in the host, NULL if not in the window; and the reverse: is `host`
- * in the window (*addr is set then)? Both may be called in a signal handler.
- */
-VMSPACE_PUBLIC void *vmspace_window_host(const struct vmspace_window *window, unsigned long addr);
-VMSPACE_PUBLIC bool vmspace_window_guest(const struct vmspace_window *window, const void *host,
-					 unsigned long *addr);
 
 #ifdef __cplusplus
 }

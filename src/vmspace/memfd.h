@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 #include <mapletree/maple_tree.h>
-#include <mapletree/vmspace.h>
+#include <mapletree/vmspace_memfd.h>
 
 /* A file, or other object, that has pages here. */
 struct memfd_file {

@@ -48,13 +48,16 @@ installed_headers()
 		diff - "$work/headers"
 }
 
-# header_alone LANGUAGE STANDARD PACKAGE HEADER - it needs no other include and has no warning.
+# header_alone LANGUAGE STANDARD PACKAGE HEADER - it needs no other include and has no warning; nor do
+# those whose names begin like its own.
 header_alone()
 {
-	echo "#include <mapletree/$4>" >"$work/alone.$1"
-	# shellcheck disable=SC2046
-	$CC -x "$1" -std="$2" -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
-		$(config --cflags "$3") "$work/alone.$1"
+	for header in "$source/include/mapletree/${4%.h}"*.h; do
+		echo "#include <mapletree/${header##*/}>" >"$work/alone.$1"
+		# shellcheck disable=SC2046
+		$CC -x "$1" -std="$2" -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
+			$(config --cflags "$3") "$work/alone.$1" || return 1
+	done
 }
 
 # shared PROGRAM PACKAGE COMPILER LANGUAGE - build and run against the shared library.
@@ -82,14 +85,17 @@ soname()
 	readelf -d "$dest$libdir/lib$1.so" | grep -F "Library soname: [lib$1.so.0]"
 }
 
-# exports PACKAGE HEADER - the library exports what the header declares, and nothing else.
+# exports PACKAGE HEADER - the library exports what the header, and those whose names begin like its
+# own, declare, and nothing else.
 exports()
 {
 	nm -D --defined-only "$dest$libdir/lib$1.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
 		LC_ALL=C sort -u >"$work/exported"
-	echo "#include <mapletree/$2>" >"$work/declared.c"
+	for header in "$source/include/mapletree/${2%.h}"*.h; do
+		echo "#include <mapletree/${header##*/}>"
+	done >"$work/declared.c"
 	gcc -I"$source/include" -aux-info "$work/declared.txt" -fsyntax-only "$work/declared.c" &&
-		grep "/mapletree/$2:" "$work/declared.txt" | grep -v ' static ' |
+		grep "/mapletree/${2%.h}[a-z_]*\.h:" "$work/declared.txt" | grep -v ' static ' |
 		sed 's/^[^*]*\*\/ //; s/ (.*//; s/.*[ *]//' | LC_ALL=C sort -u >"$work/declared" &&
 		test -s "$work/declared" && diff "$work/declared" "$work/exported"
 }
