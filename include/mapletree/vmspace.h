@@ -227,6 +227,12 @@ struct vmspace_config {
 	bool anon_names;               /* the kernel knows PR_SET_VMA_ANON_NAME */
 	bool softdirty;                /* the kernel tracks soft-dirty pages: new areas get VmFlags sd */
 	bool guard_flag;               /* the kernel marks areas with guard regions (VmFlags gu) */
+	/*
+	 * madvise(MADV_DONTNEED), also _LOCKED, gives back the lowest page tables (2 MiB each) that lie
+	 * wholly in the range and in one area, and have become empty: CONFIG_PT_RECLAIM, x86-64 since
+	 * Linux 6.14. Matters to a space with memory.
+	 */
+	bool pt_reclaim;
 	bool pkeys;                    /* the CPU has memory protection keys */
 	bool ksm;                      /* the kernel knows MADV_MERGEABLE */
 	bool mseal;                    /* the kernel knows mseal() */
@@ -245,7 +251,7 @@ struct vmspace_config {
 
 /*
  * Fill `config` with the values of the running kernel and calling process (/proc/sys/vm,
- * /sys/kernel/mm, getrlimit, and a page mapped for a moment to see which flags the kernel shows);
+ * /sys/kernel/mm, getrlimit, and a few pages mapped for a moment to see what the kernel does);
  * what cannot be read gets Linux's default. mmap_base is 0.
  */
 VMSPACE_PUBLIC void vmspace_config_init(struct vmspace_config *config);

@@ -143,6 +143,17 @@ static long check_pages(struct vmspace *space, struct vma *vma, int advice)
 	}
 }
 
+static void drop_pages(struct edit_span *span, bool reclaim)
+{
+	struct pages *pages = span->space->pages;
+
+	sync_write_lock(span->space, span->vma);
+	if (pages)
+		pages_zap(pages, span->from, span->to);
+	if (pages && reclaim)
+		pages_reclaim(pages, span->from, span->to);
+}
+
 /* What the advice does to the pages of a part. */
 static long advise_pages(struct edit_span *span, int advice)
 {
@@ -154,11 +165,11 @@ static long advise_pages(struct edit_span *span, int advice)
 	switch (advice) {
 	case MADV_DONTNEED:
 	case MADV_DONTNEED_LOCKED:
+		drop_pages(span, space->config.pt_reclaim);
+		return 0;
 	case MADV_FREE:
 	case MADV_REMOVE:
-		sync_write_lock(space, span->vma);
-		if (space->pages)
-			pages_zap(space->pages, span->from, span->to);
+		drop_pages(span, false);
 		return 0;
 	case MADV_GUARD_INSTALL:
 		sync_write_lock(space, span->vma);

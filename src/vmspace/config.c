@@ -156,6 +156,50 @@ static void probe_flags(struct vmspace_config *config)
 	munmap(at, 3 * page);
 }
 
+/* Bytes of this process's page tables; 0: not known. */
+static unsigned long own_tables(void)
+{
+	unsigned long kib = 0;
+	char line[256];
+	FILE *file = fopen("/proc/self/status", "re");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "VmPTE: %lu", &kib) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kib * 1024;
+}
+
+/*
+ * Two tables of our own, a page in each, and what is left of them after MADV_DONTNEED. Other threads
+ * make and drop tables meanwhile, so only a plain answer counts: both have gone, or none.
+ */
+static void probe_pt_reclaim(struct vmspace_config *config)
+{
+	size_t page = config->page_size, table = page * (page / sizeof(void *)), size = 3 * table;
+	char *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *first;
+	long gone = -1;
+
+	if (at == MAP_FAILED)
+		return;
+	first = at + (table - (unsigned long)at % table) % table;
+	(void)madvise(at, size, MADV_NOHUGEPAGE);
+	(void)munlock(at, size); /* after mlockall(MCL_FUTURE) nothing could be dropped */
+	for (int tries = 0; tries < 4 && gone != 0 && gone != 2; tries++) {
+		unsigned long before;
+
+		(void)*(volatile char *)first;
+		(void)*(volatile char *)(first + table);
+		before = own_tables();
+		if (madvise(first, 2 * table, MADV_DONTNEED))
+			break;
+		gone = ((long)before - (long)own_tables()) / (long)page;
+	}
+	config->pt_reclaim = gone == 2;
+	munmap(at, size);
+}
+
 /* The kernel may have been built with a higher bound than the one that sysctl shows. */
 static void probe_hint_min(struct vmspace_config *config)
 {
@@ -258,6 +302,7 @@ void vmspace_config_init(struct vmspace_config *config)
 	config->pkeys = cpu_has(" ospke");
 	config->mseal = !syscall(CALL_MSEAL, 0, 0, 0);
 	probe_flags(config);
+	probe_pt_reclaim(config);
 	probe_hint_min(config);
 	config->read_implies_exec = persona != -1 && (persona & READ_IMPLIES_EXEC);
 	config->mmap_bottom_up = (persona != -1 && (persona & ADDR_COMPAT_LAYOUT)) ||

@@ -13,10 +13,12 @@
  *	pages_zap, pages_protect, pages_guard,	the area's lock for writing (so no fault is under way
  *	pages_unguard				there; others go on)
  *	pages_unmap, pages_prepare_move,	the same, and the space's lock: no area may appear, grow
- *	pages_move, pages_copy			or go in the meantime
+ *	pages_move, pages_copy,			or go in the meantime
+ *	pages_reclaim
  *	the rest				nobody else uses the space
  *
- * Tables appear by compare-and-swap, and go only when no area reaches into what they cover.
+ * Tables appear by compare-and-swap, and go only when no area reaches into what they cover, or (by
+ * pages_reclaim) one that holds all of it and is locked for writing.
  */
 #ifndef VMSPACE_PAGES_H
 #define VMSPACE_PAGES_H
@@ -58,6 +60,11 @@ void pages_release(struct pages *pages, struct frame *frame);
 
 /* Drop the pages of [start, end), but not guard markers (MADV_DONTNEED, MADV_FREE). */
 void pages_zap(struct pages *pages, unsigned long start, unsigned long end);
+/*
+ * Give back the lowest tables that lie wholly in [start, end), a part of one area, and are empty (no
+ * guard marker in them either). Higher ones stay, as in Linux.
+ */
+void pages_reclaim(struct pages *pages, unsigned long start, unsigned long end);
 /*
  * Drop all that is in [start, end), then the tables, level by level, that lie wholly in
  * [floor, ceiling): the end of the area below, 0 if there is none; and the start of the area above,

@@ -55,6 +55,11 @@ void pages_zap(struct pages *pages, unsigned long start, unsigned long end)
 	drop(pages, start, end, false);
 }
 
+void pages_reclaim(struct pages *pages, unsigned long start, unsigned long end)
+{
+	table_free_empty(pages, start, end);
+}
+
 void pages_unmap(struct pages *pages, unsigned long start, unsigned long end,
 		 unsigned long floor, unsigned long ceiling)
 {

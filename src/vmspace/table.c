@@ -184,7 +184,6 @@ bool table_next_leaf(const struct pages *pages, struct leaf_part *part, unsigned
 	return true;
 }
 
-#ifndef NDEBUG
 static bool leaf_empty(const struct pages *pages, const struct table *table)
 {
 	for (size_t i = 0; i >> pages->bits == 0; i++)
@@ -192,7 +191,6 @@ static bool leaf_empty(const struct pages *pages, const struct table *table)
 			return false;
 	return true;
 }
-#endif
 
 static void free_below(struct pages *pages, struct table *table, unsigned int level)
 {
@@ -241,4 +239,18 @@ void table_free_range(struct pages *pages, unsigned long start, unsigned long en
 
 	assert(start < end && floor <= start && end - 1 <= ceiling - 1);
 	free_at(pages, &f, &pages->root, start, pages->levels - 1);
+}
+
+void table_free_empty(struct pages *pages, unsigned long start, unsigned long end)
+{
+	struct leaf_part part = { .next = start };
+
+	if (pages->levels == 1)
+		return;
+	while (table_next_leaf(pages, &part, end)) {
+		if (part.count >> pages->bits == 0 || !leaf_empty(pages, part.leaf))
+			continue;
+		entry_store(table_entry(pages, table_find(pages, part.addr, 1), part.addr, 1), 0);
+		table_free(pages, part.leaf, 0);
+	}
 }

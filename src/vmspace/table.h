@@ -11,7 +11,8 @@
  *   ENTRY_WRITABLE in an entry with a frame of kind ANON => the frame is exclusive.
  *
  * What covers a write: an entry of level n > 0, becoming a table: compare-and-swap; becoming 0: the
- * space's lock, for no area reaches in. An entry of level 0: the lock of its area, for writing; or
+ * space's lock, for no area reaches in, or one that holds all of it and is locked for writing.
+ * An entry of level 0: the lock of its area, for writing; or
  * for reading, and the lock of the table.
  */
 #ifndef VMSPACE_TABLE_H
@@ -120,5 +121,7 @@ bool table_next_leaf(const struct pages *pages, struct leaf_part *part, unsigned
  */
 void table_free_range(struct pages *pages, unsigned long start, unsigned long end,
 		      unsigned long floor, unsigned long ceiling);
+/* Free the tables of level 0 that lie wholly in [start, end) and have no entry. */
+void table_free_empty(struct pages *pages, unsigned long start, unsigned long end);
 
 #endif

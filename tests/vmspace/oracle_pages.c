@@ -177,8 +177,16 @@ static void frame_copy(void *ctx, uint64_t to, uint64_t from)
 	(void)from;
 }
 
+static int file_page(void *ctx, const struct vma_backing *backing, uint64_t index, uint64_t *frame)
+{
+	(void)ctx;
+	(void)backing;
+	*frame = (1ULL << 40) + index;
+	return 0;
+}
+
 static const struct vmspace_memory memory = {
-	.alloc = frame_alloc, .free = frame_free, .copy = frame_copy,
+	.alloc = frame_alloc, .free = frame_free, .copy = frame_copy, .file_page = file_page,
 };
 static struct vmspace *space;
 static unsigned long long draws, seed;
@@ -242,7 +250,7 @@ static void do_mprotect(unsigned long addr, unsigned long length)
 
 static void do_madvise(unsigned long addr, unsigned long length)
 {
-	static const int advices[] = { MADV_DONTNEED, MADV_DONTNEED, GUARD_INSTALL,
+	static const int advices[] = { MADV_DONTNEED, 24 /* MADV_DONTNEED_LOCKED */, GUARD_INSTALL,
 				       GUARD_REMOVE };
 	int advice = advices[below(4)];
 	struct vmspace_request req = { .op = VMSPACE_MADVISE, .madvise = { addr, length, advice } };
@@ -292,17 +300,19 @@ static void one_operation(void)
 		touch_some(addr, pages);
 }
 
-static void random_calls_leave_the_kernels_pages(void **state)
+static unsigned long base_bytes; /* the puppet's tables outside the windows */
+
+static int begin(void **state)
 {
-	unsigned long base_bytes, most = 0;
 	struct vmspace_config config;
-	struct vmspace_stats stats;
 	int fds[2];
 
 	(void)state;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return -1;
 	puppet_pid = fork();
-	assert_true(puppet_pid >= 0);
+	if (puppet_pid < 0)
+		return -1;
 	if (!puppet_pid) {
 		close(fds[0]); /* it ends when the test does */
 		be_puppet(fds[1]);
@@ -314,17 +324,46 @@ static void random_calls_leave_the_kernels_pages(void **state)
 	config.thp = VMSPACE_THP_NEVER;
 	config.pmd_size = 0;
 	config.memory = &memory;
-	assert_int_equal(vmspace_create(&space, &config), 0);
+	if (vmspace_create(&space, &config))
+		return -1;
 	draws = seed;
 	touch_some(window(0), 1); /* the puppet's own pages are there from now on */
 	real(SYS_getpid, 0, 0, 0, 0, 0);
 	base_bytes = real_table_bytes();
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	vmspace_destroy(space);
+	close(channel);
+	return waitpid(puppet_pid, NULL, 0) == puppet_pid ? 0 : -1;
+}
+
+/* The tables are the kernel's; returns their bytes. */
+static unsigned long same_tables(const char *where, unsigned long number)
+{
+	unsigned long there = real_table_bytes() - base_bytes;
+	struct vmspace_stats stats;
+
+	vmspace_stats(space, &stats);
+	if (stats.table_bytes != there)
+		fail_msg("%s %lu: tables of %lu bytes here, %lu there", where, number,
+			 stats.table_bytes, there);
+	return there;
+}
+
+static void random_calls_leave_the_kernels_pages(void **state)
+{
+	struct vmspace_stats stats;
+	unsigned long most = 0;
+
+	(void)state;
 	for (unsigned long i = 0; i < operations; i++) {
 		one_operation();
+		same_tables("after operation", i + 1);
 		vmspace_stats(space, &stats);
-		if (stats.table_bytes != real_table_bytes() - base_bytes)
-			fail_msg("after %lu operations: tables of %lu bytes here, %lu there", i + 1,
-				 stats.table_bytes, real_table_bytes() - base_bytes);
 		if (i % 16 == 0)
 			assert_int_equal(stats.anon_pages, real_anon_pages());
 		most = stats.anon_pages > most ? stats.anon_pages : most;
@@ -334,22 +373,110 @@ static void random_calls_leave_the_kernels_pages(void **state)
 	assert_int_equal(real_table_bytes(), base_bytes);
 	vmspace_stats(space, &stats);
 	assert_int_equal(stats.table_bytes + stats.anon_pages + stats.zero_pages, 0);
-	vmspace_destroy(space);
-	close(channel);
-	assert_int_equal(waitpid(puppet_pid, NULL, 0), puppet_pid);
 	printf("# seed %llu: %lu operations, %lu refused, %lu signals, up to %lu pages\n", seed,
 	       operations, refused, signals, most);
 }
 
+/* ---- advice that empties page tables ---- */
+
+#define TABLE (512 * PAGE)
+
+static void map_at(unsigned long from, unsigned long length, int prot, int shared)
+{
+	struct vmspace_request req = { .op = VMSPACE_MMAP };
+	int flags = shared | MAP_ANONYMOUS | MAP_FIXED;
+
+	req.mmap = (struct vmspace_mmap){ .addr = BASE + from, .length = length, .prot = prot,
+					  .flags = flags };
+	both(&req, SYS_mmap, BASE + from, length, (unsigned long)prot, (unsigned long)flags, 0);
+}
+
+static void advise(unsigned long from, unsigned long length, int advice)
+{
+	struct vmspace_request req = { .op = VMSPACE_MADVISE,
+				       .madvise = { BASE + from, length, advice } };
+
+	both(&req, SYS_madvise, BASE + from, length, (unsigned long)advice, 0, 0);
+}
+
+/* Both touch a page in each 64 of [from, from + length), which may be less than one of them. */
+static void populate(unsigned long from, unsigned long length)
+{
+	for (unsigned long at = from; at < from + length; at += 64 * PAGE) {
+		assert_int_equal(vmspace_touch(space, BASE + at, VMSPACE_ACCESS_READ, NULL),
+				 VMSPACE_FAULT_OK);
+		assert_int_equal(real(TOUCH, BASE + at, false, 0, 0, 0), 0);
+	}
+}
+
+/*
+ * Which page tables madvise() gives back, in Linux 6.14 and later: MADV_DONTNEED and its _LOCKED
+ * alone do, of lowest tables that are empty and lie wholly in the range and in one area.
+ */
+static void advice_gives_back_the_tables_that_the_kernel_gives_back(void **state)
+{
+	static const struct {
+		unsigned long from, length;
+		int advice;
+		unsigned long border;       /* not 0: another area begins there */
+		unsigned long keeps;        /* not 0: a guard is there */
+		bool small_first;           /* the range is dropped in small parts before */
+	} cases[] = {
+		{ 0, 4 * TABLE, MADV_DONTNEED, 0, 0, false },
+		{ 0, 4 * TABLE, 24 /* MADV_DONTNEED_LOCKED */, 0, 0, false },
+		{ 0, 4 * TABLE, MADV_FREE, 0, 0, false },
+		{ 0, 4 * TABLE, MADV_COLD, 0, 0, false },
+		{ 0, 4 * TABLE, GUARD_INSTALL, 0, 0, false },
+		{ 0, 4 * TABLE, GUARD_REMOVE, 0, 0, true },
+		{ 0, 4 * TABLE, 22 /* MADV_POPULATE_READ */, 0, 0, true },
+		{ 0, TABLE, MADV_DONTNEED, 0, 0, false },
+		{ 0, TABLE - PAGE, MADV_DONTNEED, 0, 0, false },
+		{ PAGE, TABLE, MADV_DONTNEED, 0, 0, true },
+		{ TABLE / 2, 3 * TABLE, MADV_DONTNEED, 0, 0, true },
+		{ 0, 4 * TABLE, MADV_DONTNEED, 0, 0, true },
+		{ 0, 4 * TABLE, MADV_DONTNEED, TABLE * 3 / 2, 0, false },
+		{ 0, 2 * TABLE, MADV_DONTNEED, TABLE / 2, 0, false },
+		{ 0, 4 * TABLE, MADV_DONTNEED, 2 * TABLE, 0, false },
+		{ 0, 4 * TABLE, MADV_DONTNEED, 0, 2 * TABLE + PAGE, false },
+	};
+
+	(void)state;
+	for (unsigned long i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned long from = cases[i].from, length = cases[i].length;
+
+		map_at(0, 4 * TABLE, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+		if (cases[i].border)
+			map_at(cases[i].border, 4 * TABLE - cases[i].border, PROT_READ,
+			       MAP_PRIVATE);
+		populate(0, 4 * TABLE);
+		if (cases[i].keeps)
+			advise(cases[i].keeps, PAGE, GUARD_INSTALL);
+		for (unsigned long at = 0; cases[i].small_first && at < 4 * TABLE; at += TABLE / 4)
+			advise(at, TABLE / 4, MADV_DONTNEED);
+		assert_int_equal(same_tables("before case", i), 6 * PAGE);
+		advise(from, length, cases[i].advice);
+		same_tables("case", i);
+		do_munmap(BASE, 4 * TABLE);
+		assert_int_equal(same_tables("after case", i), 0);
+	}
+	map_at(0, 2 * TABLE, PROT_READ, MAP_SHARED);
+	populate(0, 2 * TABLE);
+	advise(0, 2 * TABLE, MADV_DONTNEED);
+	same_tables("shared memory", 0);
+	do_munmap(BASE, 2 * TABLE);
+}
+
 int main(int argc, char **argv)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	static const struct option options[] = {
 		{ "seed", required_argument, NULL, 's' },
 		{ "ops", required_argument, NULL, 'o' },
 		{ 0 },
 	};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_calls_leave_the_kernels_pages),
+		TEST(advice_gives_back_the_tables_that_the_kernel_gives_back),
+		TEST(random_calls_leave_the_kernels_pages),
 	};
 	int option;
 

@@ -284,6 +284,43 @@ static void tables_go_level_by_level(void **state)
 	expect_count(&guest, all_table_bytes, 0);
 }
 
+/*
+ * MADV_DONTNEED of Linux 6.14 and later: of the lowest tables those go that lie wholly in the range
+ * and are empty; a part of what a table covers, another area's page or a guard keeps it.
+ */
+static void reclaim_takes_empty_tables_in_the_range(void **state)
+{
+	unsigned long covers = PAGE * (PAGE / 8), border = guest_window(1) + WINDOW_PAGES / 2 * PAGE;
+	struct vma vma = world_anon(border - covers, 2 * covers / PAGE + 64); /* two, and a part */
+	unsigned long first = vma.start, all;
+	struct vmspace_page page;
+
+	(void)state;
+	for (unsigned long i = 0; i < 3; i++)
+		store(&guest, &vma, first + i * covers + 7 * PAGE, 1);
+	all = count(&guest).all_table_bytes;
+	pages_reclaim(guest.pages, first, vma.end);
+	expect_count(&guest, all_table_bytes, all); /* pages are there */
+	pages_zap(guest.pages, first, vma.end);
+	pages_reclaim(guest.pages, first + PAGE, first + 2 * covers - PAGE);
+	expect_count(&guest, all_table_bytes, all); /* none lies wholly in that */
+	assert_int_equal(pages_guard(guest.pages, first + PAGE, first + 2 * PAGE), 0);
+	pages_reclaim(guest.pages, first, vma.end);
+	expect_count(&guest, all_table_bytes, all - PAGE); /* the second */
+	guest_check(&guest, &vma, 1);
+	assert_int_equal(touch(&vma, first + PAGE, VMSPACE_ACCESS_READ, &page),
+			 VMSPACE_FAULT_MAPERR);
+	store(&guest, &vma, first + covers, 2); /* it is made again */
+	expect_count(&guest, all_table_bytes, all);
+	pages_unguard(guest.pages, first, vma.end);
+	pages_zap(guest.pages, first, vma.end);
+	pages_reclaim(guest.pages, first, vma.end);
+	expect_count(&guest, all_table_bytes, all - 2 * PAGE); /* higher ones stay */
+	guest_check(&guest, &vma, 1);
+	unmap_area(&guest, &vma);
+	expect_count(&guest, all_table_bytes, 0);
+}
+
 static void five_levels_for_57_bits(void **state)
 {
 #if ULONG_MAX > 0xffffffff
@@ -757,6 +794,7 @@ int main(void)
 		TEST(lost_access_ends_translations),
 		TEST(guards_refuse_until_removed),
 		TEST(tables_go_level_by_level),
+		TEST(reclaim_takes_empty_tables_in_the_range),
 		TEST(five_levels_for_57_bits),
 		TEST(a_move_takes_pages_along),
 		TEST(a_move_takes_whole_tables_along),

@@ -217,6 +217,8 @@ static void op_zap(struct space *s)
 	if (!some_part(s, &start, &end, false))
 		return;
 	pages_zap(s->guest.pages, start, end);
+	if (below(2))
+		pages_reclaim(s->guest.pages, start, end);
 	forget(s, start, end, false);
 }
 

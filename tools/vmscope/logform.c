@@ -93,6 +93,7 @@ static const struct field config_fields[] = {
 	{ "anon_names", FIELD_BOOL, AT(vmspace_config, anon_names) },
 	{ "softdirty", FIELD_BOOL, AT(vmspace_config, softdirty) },
 	{ "guard_flag", FIELD_BOOL, AT(vmspace_config, guard_flag) },
+	{ "pt_reclaim", FIELD_BOOL, AT(vmspace_config, pt_reclaim) },
 	{ "pkeys", FIELD_BOOL, AT(vmspace_config, pkeys) },
 	{ "ksm", FIELD_BOOL, AT(vmspace_config, ksm) },
 	{ "mseal", FIELD_BOOL, AT(vmspace_config, mseal) },
