@@ -477,7 +477,6 @@ enum vmspace_event_kind {
 	VMSPACE_EVENT_CHANGE,        /* [start, end) got new flags, name ... */
 	VMSPACE_EVENT_MOVE,          /* `at` moved to [start, end) */
 	VMSPACE_EVENT_GROW,          /* the area is now [start, end) */
-	VMSPACE_EVENT_SHRINK,
 };
 
 struct vmspace_event {

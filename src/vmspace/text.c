@@ -122,8 +122,6 @@ int vmspace_event_text(const struct vmspace_event *e, char *buf, size_t size)
 		return snprintf(buf, size, "moved %lx to %lx-%lx", e->at, e->start, e->end);
 	case VMSPACE_EVENT_GROW:
 		return snprintf(buf, size, "grew to %lx-%lx", e->start, e->end);
-	case VMSPACE_EVENT_SHRINK:
-		return snprintf(buf, size, "shrank to %lx-%lx", e->start, e->end);
 	default:
 		return snprintf(buf, size, "unknown event");
 	}

@@ -44,6 +44,7 @@ struct touch {
 	struct vmspace_page *page;
 	void (*use)(void *ctx, const struct vmspace_page *page); /* or NULL */
 	void *ctx;
+	struct vmspace_outcome *out; /* of a request, or NULL: events of areas go there, too */
 };
 
 /*
@@ -170,7 +171,9 @@ static enum vmspace_fault_result touch_locked(struct vmspace *space, const struc
 		sync_read_unlock(space, vma);
 		return result;
 	}
+	space->out = t->out;
 	result = touch_slow(space, vma, t);
+	space->out = NULL;
 	sync_leave(space);
 	return result;
 }
@@ -214,7 +217,7 @@ enum vmspace_fault_result vmspace_touch(struct vmspace *space, unsigned long add
 					unsigned int access, struct vmspace_page *page)
 {
 	struct vmspace_page unwanted;
-	struct touch t = { addr, access, page ? page : &unwanted, NULL, NULL };
+	struct touch t = { .addr = addr, .access = access, .page = page ? page : &unwanted };
 
 	return touch(space, &t);
 }
@@ -225,14 +228,18 @@ enum vmspace_fault_result vmspace_access(struct vmspace *space, unsigned long ad
 					 void *ctx)
 {
 	struct vmspace_page page;
-	struct touch t = { addr, access, &page, use, ctx };
+	struct touch t = { .addr = addr, .access = access, .page = &page, .use = use, .ctx = ctx };
 
 	return touch(space, &t);
 }
 
 long touch_call(struct vmspace *space, struct vmspace_request *req)
 {
-	switch (vmspace_touch(space, req->fault.addr, req->fault.access, NULL)) {
+	struct vmspace_page page;
+	const struct touch t = { .addr = req->fault.addr, .access = req->fault.access,
+				 .page = &page, .out = &req->out };
+
+	switch (touch(space, &t)) {
 	case VMSPACE_FAULT_OK:
 		return 0;
 	case VMSPACE_FAULT_MAPERR:
@@ -254,7 +261,7 @@ long touch_range(struct vmspace *space, const struct vma *vma, unsigned long sta
 		 unsigned long end, unsigned int access)
 {
 	struct vmspace_page page;
-	struct touch t = { start, access, &page, NULL, NULL };
+	struct touch t = { .addr = start, .access = access, .page = &page };
 
 	if (!space->pages)
 		return 0;

@@ -163,7 +163,6 @@ static const char *event_name(enum vmspace_event_kind kind)
 		[VMSPACE_EVENT_SPLIT] = "split", [VMSPACE_EVENT_MERGE] = "merge",
 		[VMSPACE_EVENT_NO_MERGE] = "no-merge", [VMSPACE_EVENT_CHANGE] = "change",
 		[VMSPACE_EVENT_MOVE] = "move", [VMSPACE_EVENT_GROW] = "grow",
-		[VMSPACE_EVENT_SHRINK] = "shrink",
 	};
 
 	return (size_t)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
