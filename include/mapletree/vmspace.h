@@ -30,10 +30,18 @@
  * are then, so completes must be made in the order in which the kernel performed the calls.
  *
  * Memory: if libvmspace itself runs out of memory, a call returns -ENOMEM with
- * req.out.out_of_memory set. The area being worked on is then as it was (at most cut in two at
- * the edge of the request); areas of the same request that were finished before stay changed, as
- * they do when Linux runs out of memory. vmspace_create(), vmspace_exec() and fork do all or
- * nothing.
+ * req.out.out_of_memory set. vmspace_create(), vmspace_exec() and fork do all or nothing.
+ *
+ *  - Space without memory: the area being worked on is then as it was (at most cut in two at the
+ *    edge of the request); areas of the same request that were finished before stay changed, as
+ *    they do when Linux runs out of memory.
+ *  - Space with memory: what a call may need of the tree and of areas is put by before it begins.
+ *    So a call that changes one area, and mmap and munmap of any number, succeed or change nothing
+ *    (neither areas nor pages). Calls that go from area to area (mprotect, madvise, mlock, names,
+ *    seals, mremap of several) may stop between two areas. MADV_GUARD_INSTALL may
+ *    have dropped the pages of the area at which it stops, and put guards into a part of it. A page
+ *    that cannot be had is VMSPACE_FAULT_NOMEM for that access alone, see vmspace_touch(); where a
+ *    call makes pages present itself (MAP_POPULATE, mlock), those that it got stay.
  */
 #ifndef MAPLETREE_VMSPACE_H
 #define MAPLETREE_VMSPACE_H
