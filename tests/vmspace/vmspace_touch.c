@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_touch.c - page faults of a space with memory, one thread: results, which of them take the
- * space's lock, and what ends and begins a space anew.
+ * vmspace_touch.c - page faults of a space with memory: results, which of them take the space's lock,
+ * what ends and begins a space anew, and faults beside calls that give page tables back.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,22 +19,22 @@
 #define PAGE 4096UL
 #define AT 0x100000000UL
 
-static unsigned long frames;
+static unsigned long frames; /* atomic, relaxed; so is `last` */
 
 static uint64_t frame_alloc(void *ctx)
 {
 	static uint64_t last;
 
 	(void)ctx;
-	frames++;
-	return ++last;
+	__atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
+	return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 
 static void frame_free(void *ctx, uint64_t frame)
 {
 	(void)ctx;
 	(void)frame;
-	frames--;
+	__atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
 }
 
 static void frame_copy(void *ctx, uint64_t to, uint64_t from)
@@ -267,6 +268,65 @@ static void anew(void **state)
 	assert_int_equal(touch(1, VMSPACE_ACCESS_WRITE), VMSPACE_FAULT_OK);
 }
 
+/* ---- faults beside calls that give page tables back ---- */
+
+#define TABLE (512 * PAGE)
+#define TABLES 6
+
+static bool finished;
+
+/* Random pages of all areas; returns those that could not be touched. */
+static void *touch_random(void *arg)
+{
+	uint64_t draw = (uintptr_t)arg;
+	uintptr_t failed = 0;
+
+	while (!__atomic_load_n(&finished, __ATOMIC_RELAXED)) {
+		draw = draw * 6364136223846793005ULL + 1442695040888963407ULL;
+		failed += touch((unsigned long)(draw >> 33) % (TABLES * 512),
+				draw >> 20 & 1 ? VMSPACE_ACCESS_WRITE : VMSPACE_ACCESS_READ) !=
+			  VMSPACE_FAULT_OK;
+	}
+	return (void *)failed;
+}
+
+/* Tables go while faults are under way in the same area and in one that has a part of a table. */
+static void tables_go_beside_faults(void **state)
+{
+	enum { THREADS = 2, CALLS = 3000 };
+	struct vmspace_request req = { .op = VMSPACE_MADVISE };
+	struct vmspace_config config = *vmspace_config(space);
+	struct vmspace_stats before, after;
+	unsigned long gone = 0;
+	pthread_t thread[THREADS];
+	void *failed;
+
+	(void)state;
+	config.pt_reclaim = true;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	map(0, 5 * 256, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+	map(5 * 256, 7 * 256, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS);
+	__atomic_store_n(&finished, false, __ATOMIC_RELAXED);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, touch_random, (void *)(i + 1)),
+				 0);
+	for (unsigned long i = 0; i < CALLS || (!gone && i < 100UL * CALLS); i++) {
+		req.madvise = (struct vmspace_madvise){ AT + i % TABLES * TABLE, TABLE,
+							MADV_DONTNEED };
+		vmspace_stats(space, &before);
+		assert_int_equal(vmspace_call(space, &req), 0);
+		vmspace_stats(space, &after);
+		gone += after.table_bytes < before.table_bytes;
+	}
+	__atomic_store_n(&finished, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(thread[i], &failed), 0);
+		assert_null(failed);
+	}
+	assert_true(gone > 0);
+	assert_true(vmspace_check(space, NULL));
+}
+
 /* In a space without memory vmspace_touch() is a request. */
 static void without_memory(void **state)
 {
@@ -294,7 +354,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(results), TEST(requests), TEST(who_locks), TEST(area_locks), TEST(gone_areas),
-		TEST(used_once), TEST(anew), TEST(without_memory),
+		TEST(used_once), TEST(anew), TEST(tables_go_beside_faults),
+		TEST(without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
