@@ -67,17 +67,38 @@ static unsigned long locked_word(const struct sync *sync)
 	return sync->turn << SYNC_TURN_SHIFT;
 }
 
-static void next_turn(struct sync *sync, unsigned long turn)
+/*
+ * The turns begin anew (on 32 bits after some hundred thousand calls): no area may have one that
+ * will come again. 0 never does.
+ */
+static void forget_turns(const struct vmspace *space)
 {
+	struct maple_tree *tree = (struct maple_tree *)&space->tree; /* only read */
+	MA_STATE(mas, tree, 0, 0);
+	struct vma *vma;
+
+	mas_for_each(&mas, vma, ULONG_MAX)
+		__atomic_fetch_and(&vma->lock, ~(SYNC_TURN_MASK << SYNC_TURN_SHIFT),
+				   __ATOMIC_RELEASE);
+}
+
+static void next_turn(const struct vmspace *space, unsigned long turn)
+{
+	struct sync *sync = space->sync;
+
+	if (turn == SYNC_TURN_MASK) {
+		forget_turns(space);
+		turn = 0;
+	}
 	/* Release: who sees the new turn sees all that was changed under the locks. */
-	__atomic_store_n(&sync->turn, (turn + 1) & SYNC_TURN_MASK, __ATOMIC_RELEASE);
+	__atomic_store_n(&sync->turn, turn + 1, __ATOMIC_RELEASE);
 	sync->locked = false;
 }
 
 void sync_adopt(struct vmspace *space, const struct vmspace *fresh)
 {
 	if (space->sync)
-		next_turn(space->sync, fresh->sync->turn);
+		next_turn(space, fresh->sync->turn);
 }
 
 void sync_enter_slow(const struct vmspace *space)
@@ -88,13 +109,13 @@ void sync_enter_slow(const struct vmspace *space)
 void sync_unlock_areas(struct vmspace *space)
 {
 	if (space->sync->locked)
-		next_turn(space->sync, space->sync->turn);
+		next_turn(space, space->sync->turn);
 }
 
 void sync_leave_slow(const struct vmspace *space)
 {
 	if (space->sync->locked)
-		next_turn(space->sync, space->sync->turn);
+		next_turn(space, space->sync->turn);
 	fairlock_unlock(&space->sync->lock);
 }
 

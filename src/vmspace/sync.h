@@ -39,7 +39,7 @@ struct sync_shard {
 };
 
 struct sync {
-	unsigned long turn;          /* <= SYNC_TURN_MASK; written under `lock`, read by all */
+	unsigned long turn;          /* 1 .. SYNC_TURN_MASK; written under `lock`, read by all */
 	unsigned long huge_size;     /* config.pmd_size, or 0 with VMSPACE_THP_NEVER; the same */
 	bool huge_always;
 	const struct vmspace_hooks *hooks; /* space->config.hooks; the same */

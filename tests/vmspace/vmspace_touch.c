@@ -197,6 +197,28 @@ static void area_locks(void **state)
 		sync_read_unlock(space, vma);
 }
 
+/* When turns begin anew, an area locked long ago does not look locked once its turn comes again. */
+static void turns_begin_anew(void **state)
+{
+	struct sync *sync = space->sync;
+	unsigned long turn;
+	struct vma *vma;
+
+	(void)state;
+	map(0, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS);
+	vma = mtree_load(&space->tree, AT);
+	turn = vma->lock >> SYNC_TURN_SHIFT;
+	assert_int_not_equal(turn, 0);
+	sync->turn = SYNC_TURN_MASK;
+	for (unsigned long i = 0; i <= turn + 1; i++) {
+		assert_false(sync_write_locked(space, vma));
+		assert_true(sync_read_lock(space, vma));
+		sync_read_unlock(space, vma);
+		map(8 + i, 1, PROT_READ, MAP_SHARED);
+	}
+	assert_true(sync->turn > turn && sync->turn < SYNC_TURN_MASK);
+}
+
 /* An area that is gone is locked by nobody, also when its memory is used for another. */
 static void gone_areas(void **state)
 {
@@ -353,8 +375,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(results), TEST(requests), TEST(who_locks), TEST(area_locks), TEST(gone_areas),
-		TEST(used_once), TEST(anew), TEST(tables_go_beside_faults),
+		TEST(results), TEST(requests), TEST(who_locks), TEST(area_locks),
+		TEST(turns_begin_anew), TEST(gone_areas), TEST(used_once), TEST(anew), TEST(tables_go_beside_faults),
 		TEST(without_memory),
 	};
 
