@@ -183,7 +183,7 @@ struct vmspace_host {
 	void *ctx;
 	/*
 	 * Has the process an anonymous page (private, written; in memory or swapped; not the zero page,
-	 * not a page of the file) in [start, end)? The range lies in one private area.
+	 * not a page of the file, but the huge zero page) in [start, end)? The range lies in one private area.
 	 * NULL: only VMSPACE_FAULT requests make areas have anonymous pages.
 	 */
 	bool (*has_anon)(void *ctx, unsigned long start, unsigned long end);

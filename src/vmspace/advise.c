@@ -254,7 +254,8 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 			return -EINVAL;
 		if (!(vma->flags & need))
 			return -EINVAL;
-		if (write)
+		/* Where it failed is the pages' business: a host that has them is asked later. */
+		if (write && !(space->config.host.has_anon && space->host_error))
 			host_give_anon_vma(space, vma);
 		err = touch_range(space, vma, start, vma->end < end ? vma->end : end,
 				  write ? VMSPACE_ACCESS_WRITE : VMSPACE_ACCESS_READ);

@@ -83,6 +83,15 @@ static bool huge_possible(const struct vmspace *space, const struct vma *vma, un
 	return start >= vma->start && vma->end - start >= size;
 }
 
+bool fault_huge_somewhere(const struct vmspace *space, const struct vma *vma)
+{
+	unsigned long size = space->config.pmd_size;
+	unsigned long first = size ? (vma->start + size - 1) & ~(size - 1) : 0;
+
+	return vma_is_anon(vma) && (vma->flags & VMA_ACCESS_FLAGS) && first < vma->end &&
+	       huge_possible(space, vma, first);
+}
+
 bool fault_needs_anon(const struct vmspace *space, const struct vma *vma, unsigned long addr,
 		      unsigned int access)
 {

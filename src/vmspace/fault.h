@@ -20,6 +20,9 @@ static inline bool fault_permitted(const struct vma *vma, unsigned int access)
 	return vma->flags & VMA_ACCESS_FLAGS;
 }
 
+/* May a first read somewhere in an anonymous area give it a huge page, and so an anon_vma? */
+bool fault_huge_somewhere(const struct vmspace *space, const struct vma *vma);
+
 /* Does the access give a private area an anonymous page? The area's lock, for reading. */
 bool fault_needs_anon(const struct vmspace *space, const struct vma *vma, unsigned long addr,
 		      unsigned int access);

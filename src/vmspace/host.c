@@ -32,8 +32,8 @@ void host_give_anon_vma(struct vmspace *space, struct vma *vma)
 
 static bool worth_asking(const struct vmspace *space, const struct vma *vma)
 {
-	return !vma->anon_id && vma->may_have_anon && vma->asked != space->era &&
-	       vma_may_have_anon_vma(vma);
+	return !vma->anon_id && vma->asked != space->era && vma_may_have_anon_vma(vma) &&
+	       (vma->may_have_anon || fault_huge_somewhere(space, vma));
 }
 
 static void ask(struct vmspace *space, struct vma *vma)

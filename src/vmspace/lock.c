@@ -18,14 +18,16 @@ static bool never_locked(const struct vma *vma)
 
 /*
  * Whether making the area's pages present gives it an anonymous page. A guard may be in the way,
- * and guards are a matter of pages, which are not kept here: then a host is asked when it matters.
+ * in this area or in one before it, where the call then failed. Guards are a matter of pages, which
+ * are not kept here: then a host is asked when it matters.
  */
 static bool populate_writes(const struct vmspace *space, const struct vma *vma)
 {
 	if ((vma->flags & (VMA_WRITE | VMA_SHARED)) != VMA_WRITE ||
 	    (vma->flags & VMA_SPECIAL_FLAGS))
 		return false;
-	return !(vma->flags & VMA_MAYBE_GUARD) || !space->config.host.has_anon;
+	return !space->config.host.has_anon ||
+	       !((vma->flags & VMA_MAYBE_GUARD) || space->host_error);
 }
 
 /* The access that makes pages of the area present. */

@@ -531,6 +531,61 @@ static void guard_in_a_file_is_no_page(void **state)
 	assert_int_equal(areas(), 1);
 }
 
+static long lock(unsigned long addr, unsigned long pages)
+{
+	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ addr, pages * PAGE, 0, false };
+	return both(&pair);
+}
+
+/* What was touched elsewhere, with an anon_vma of its own, comes beside [AT(8), AT(12)). */
+static void bring_touched_pages(void)
+{
+	map_file(PUPPET_FILE_RW, AT(40), 4, RW, MAP_PRIVATE | MAP_FIXED, 24);
+	touch(AT(40));
+	remap(AT(40), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED, AT(12));
+}
+
+/* mlock() stops at a guard: the area behind it is not touched, and joins one with an anon_vma. */
+static void lock_stops_at_a_guard(void **state)
+{
+	(void)state;
+	map(AT(0), 8, RW, FIXED);
+	map_file(PUPPET_FILE_RW, AT(8), 4, RW, MAP_PRIVATE | MAP_FIXED, 20);
+	advise(AT(4), 1, 102);
+	assert_int_equal(lock(AT(0), 12), -ENOMEM);
+	new_req(VMSPACE_MUNLOCKALL);
+	both(&pair);
+	bring_touched_pages();
+	assert_int_equal(areas(), 2);
+}
+
+/* The same for MADV_POPULATE_WRITE. */
+static void populating_stops_at_a_guard(void **state)
+{
+	(void)state;
+	map(AT(0), 8, RW, FIXED);
+	map_file(PUPPET_FILE_RW, AT(8), 4, RW, MAP_PRIVATE | MAP_FIXED, 20);
+	advise(AT(4), 1, 102);
+	assert_int_equal(advise(AT(0), 12, MADV_POPULATE_WRITE), -EFAULT);
+	bring_touched_pages();
+	assert_int_equal(areas(), 2);
+}
+
+/* The huge zero page, a first read's, comes with an anon_vma, also where nothing was ever writable. */
+static void huge_zero_page_has_an_anon_vma(void **state)
+{
+	(void)state;
+	map(AT(0), 1024, PROT_READ, FIXED);
+	advise(AT(0), 1024, MADV_HUGEPAGE);
+	new_req(VMSPACE_FAULT)->fault = (struct vmspace_fault){ AT(3), VMSPACE_ACCESS_READ };
+	both(&pair);
+	/* So it keeps its offset when it moves, and does not join its new neighbour. */
+	map(AT(4096), 512, PROT_READ, FIXED);
+	advise(AT(4096), 512, MADV_HUGEPAGE);
+	remap(AT(0), 1024, 1024, MREMAP_MAYMOVE | MREMAP_FIXED, AT(4608));
+	assert_int_equal(areas_from(&pair, AT(4096), AT(6000)), 2);
+}
+
 /* Found by vmscope check: it may span mappings of one file that were made one by one. */
 static void pages_of_two_mappings(void **state)
 {
@@ -654,7 +709,9 @@ int main(void)
 		MIRRORED(refused_unmap_leaves_a_cut), CASE(droppable_is_made_present), CASE(policies_keep_apart),
 		CASE(home_nodes_keep_apart), CASE(walks_end_at_holes), CASE(process_madvise_counts),
 		MIRRORED(guard_in_a_file_is_no_page), MIRRORED(segment_cuts_a_touched_area), MIRRORED(grown_area_meets_a_touched_one),
-		CASE(pages_of_two_mappings),
+		CASE(pages_of_two_mappings), MIRRORED(lock_stops_at_a_guard),
+		MIRRORED(populating_stops_at_a_guard), CASE(huge_zero_page_has_an_anon_vma),
+		MIRRORED(huge_zero_page_has_an_anon_vma),
 		CASE(huge_pages), CASE(low_addresses),
 		MIRRORED(different_anon_vmas_keep_apart), MIRRORED(neighbours_share_an_anon_vma),
 		MIRRORED(accounting_stays_with_pages), MIRRORED(child_keeps_apart),

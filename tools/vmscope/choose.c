@@ -78,31 +78,78 @@ static bool outgrows_file(const struct pair *p, unsigned long addr)
 	       (info.backing.kind == VMA_BACKING_SYSV || info.backing.kind == VMA_BACKING_SHMEM);
 }
 
-/*
- * Whether a first read of an area that may have huge pages gives it the huge zero page, and with it an
- * anon_vma, depends on which pages are there already: a matter of pages, of which these spaces keep
- * none. Areas without an anon_vma that may have a huge page are only written to.
- */
-static bool reads_huge(const struct pair *p, unsigned long start, unsigned long end)
+static bool may_be_huge(const struct pair *p, const struct vma_info *info)
 {
-	const struct vmspace_config *config = vmspace_config(p->space);
-	struct vma_info info;
-
-	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
-	     at = info.end)
-		if (info.backing.kind == VMA_BACKING_ANON && !info.anon_id &&
-		    !(info.flags & VMA_NOHUGEPAGE) &&
-		    ((info.flags & VMA_HUGEPAGE) || config->thp == VMSPACE_THP_ALWAYS) &&
-		    info.end - info.start >= config->pmd_size)
-			return true;
-	return false;
+	return info->backing.kind == VMA_BACKING_ANON && !info->anon_id &&
+	       !(info->flags & VMA_NOHUGEPAGE) &&
+	       ((info->flags & VMA_HUGEPAGE) ||
+		vmspace_config(p->space)->thp == VMSPACE_THP_ALWAYS);
 }
 
 /*
- * Where pages are guarded is a matter of pages, too: a guard stops mlock() and the like, and what lies
- * behind it stays untouched. Without a host to ask, nothing is made present across an area with guards.
+ * Whether a first read where a huge page fits gives the area the huge zero page, and with it an
+ * anon_vma, depends on whether a small page or a table is there already: a matter of pages, of which
+ * these spaces keep none. A mirror asks; without a host such places are only written to. A call may
+ * join areas before it reads, so those that touch are looked at as one.
  */
-static bool meets_guards(const struct pair *p, unsigned long start, unsigned long end)
+static bool reads_huge(const struct pair *p, unsigned long start, unsigned long end, bool by_lock)
+{
+	const unsigned long huge = vmspace_config(p->space)->pmd_size;
+	unsigned long run = 0, run_end = 0, from;
+	struct vma_info info;
+
+	if (p->way.mirror || !huge)
+		return false;
+	from = start > huge ? start - huge : 0;
+	for (unsigned long at = from; vmspace_next(p->space, at, &info) &&
+	     (info.start < end || info.start - end < huge); at = info.end) {
+		/* Locking writes to what is writable. */
+		if (!may_be_huge(p, &info) || (by_lock && (info.flags & VMA_WRITE)))
+			continue;
+		if (run_end != info.start)
+			run = info.start;
+		run_end = info.end;
+		for (unsigned long block = (run + huge - 1) & ~(huge - 1); block + huge <= run_end;
+		     block += huge)
+			if (block < end && block + huge > start)
+				return true;
+	}
+	return false;
+}
+
+/* Will an area get an anon_vma when its pages are made present? */
+static bool wants_anon(const struct vma_info *info)
+{
+	return !info->anon_id && (info->flags & (VMA_WRITE | VMA_MAYSHARE)) == VMA_WRITE;
+}
+
+/*
+ * Making pages present ends at the first guard (mlockall: of each area): where that keeps an area from
+ * its first page, only its pages can tell. A mirror asks; without a host such calls are not made.
+ */
+static bool guard_decides(const struct pair *p, unsigned long start, unsigned long end, bool each_area)
+{
+	struct vma_info info;
+	bool stopped = false;
+
+	if (p->way.mirror || !p->guards)
+		return false;
+	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
+	     at = info.end) {
+		unsigned long from = info.start > start ? info.start : start, guard;
+
+		if (stopped && !each_area && wants_anon(&info))
+			return true;
+		guard = kernel_first_guard(&p->view, from, info.end < end ? info.end : end);
+		if (guard == from && wants_anon(&info))
+			return true;
+		stopped |= guard != 0;
+	}
+	return false;
+}
+
+/* Locked pages that become writable are written to, area by area. */
+static bool guard_decides_protect(const struct pair *p, unsigned long start, unsigned long end)
 {
 	struct vma_info info;
 
@@ -110,7 +157,8 @@ static bool meets_guards(const struct pair *p, unsigned long start, unsigned lon
 		return false;
 	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
 	     at = info.end)
-		if ((info.flags & VMA_MAYBE_GUARD) || !vmspace_config(p->space)->guard_flag)
+		if ((info.flags & VMA_LOCKED) && !info.anon_id && !(info.flags & VMA_MAYSHARE) &&
+		    kernel_first_guard(&p->view, info.start, info.end))
 			return true;
 	return false;
 }
@@ -134,22 +182,28 @@ static bool depends_on_pages(const struct pair *p, const struct vmspace_request 
 
 	switch (r->op) {
 	case VMSPACE_FAULT:
-		return wakes_stack(p, r->fault.addr) ||
-		       (r->fault.access == VMSPACE_ACCESS_READ &&
-			reads_huge(p, r->fault.addr, r->fault.addr + 1));
+		start = r->fault.addr & ~(CHOOSE_PAGE - 1);
+		end = start + CHOOSE_PAGE;
+		if (r->fault.access == VMSPACE_ACCESS_READ)
+			return wakes_stack(p, start) || reads_huge(p, start, end, false);
+		return wakes_stack(p, start) || guard_decides(p, start, end, true);
 	case VMSPACE_MADVISE:
 		start = r->madvise.addr;
 		end = start + r->madvise.length;
-		if (r->madvise.advice == MADV_POPULATE_READ && reads_huge(p, start, end))
-			return true;
-		return (r->madvise.advice == MADV_POPULATE_READ ||
-			r->madvise.advice == MADV_POPULATE_WRITE) && meets_guards(p, start, end);
+		if (r->madvise.advice == MADV_POPULATE_READ)
+			return reads_huge(p, start, end, false);
+		return r->madvise.advice == MADV_POPULATE_WRITE && guard_decides(p, start, end, false);
 	case VMSPACE_MLOCK:
-		start = r->mlock.addr;
-		end = start + r->mlock.length;
-		return reads_huge(p, start, end) || meets_guards(p, start, end);
+		start = r->mlock.addr & ~(CHOOSE_PAGE - 1);
+		end = (r->mlock.addr + r->mlock.length + CHOOSE_PAGE - 1) & ~(CHOOSE_PAGE - 1);
+		return reads_huge(p, start, end, true) || guard_decides(p, start, end, false);
 	case VMSPACE_MLOCKALL:
-		return reads_huge(p, start, end) || meets_guards(p, start, end);
+		return (r->mlockall.flags & MCL_CURRENT) &&
+		       (reads_huge(p, start, end, true) || guard_decides(p, start, end, true));
+	case VMSPACE_MPROTECT:
+		start = r->mprotect.addr;
+		end = (start + r->mprotect.length + CHOOSE_PAGE - 1) & ~(CHOOSE_PAGE - 1);
+		return (r->mprotect.prot & PROT_WRITE) && guard_decides_protect(p, start, end);
 	default:
 		return false;
 	}

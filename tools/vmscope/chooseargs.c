@@ -251,23 +251,6 @@ static void make_brk(struct chooser *c, const struct pair *p, struct vmspace_req
 	r->brk.brk = chance(c, 20) ? 0 : to;
 }
 
-/*
- * Guards are a matter of pages, which libvmspace does not keep. Without a host to ask it cannot know
- * that one keeps mlock() from touching a private file's page, so none are made there then.
- */
-static bool guards_mislead(const struct pair *p, struct span s)
-{
-	struct vma_info info;
-
-	if (p->way.mirror)
-		return false;
-	for (unsigned long at = s.start; vmspace_next(p->space, at, &info) && info.start < s.end;
-	     at = info.end)
-		if (info.backing.kind != VMA_BACKING_ANON && !(info.flags & VMA_MAYSHARE))
-			return true;
-	return false;
-}
-
 static void make_madvise(struct chooser *c, const struct pair *p, struct vmspace_request *r)
 {
 	static const int advice[] = {
@@ -286,8 +269,6 @@ static void make_madvise(struct chooser *c, const struct pair *p, struct vmspace
 		r->madvise.addr += below(c, PAGE);
 	if (chance(c, 60))
 		r->madvise.length = 0;
-	if (r->madvise.advice == MADV_GUARD_INSTALL_ADVICE && guards_mislead(p, s))
-		r->madvise.advice = MADV_COLD;
 }
 
 static void make_mlock(struct chooser *c, const struct pair *p, struct vmspace_request *r)

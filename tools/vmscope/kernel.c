@@ -22,7 +22,9 @@ struct scan_region {
 };
 #define SCAN_IOCTL _IOWR('f', 16, struct scan_arg)
 enum { SCAN_FILE = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_ZERO = 1 << 5,
-       SCAN_GUARD = 1 << 8 /* since Linux 6.16 */ };
+       SCAN_HUGE = 1 << 6, SCAN_GUARD = 1 << 8 /* since Linux 6.16 */ };
+
+#define HUGE_LEAST (2UL << 20) /* no huge page of a table's size is smaller */
 
 #define PAGEMAP_PRESENT (UINT64_C(1) << 63)
 #define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
@@ -124,9 +126,14 @@ static bool scan_by_reading(const struct kernel_view *view, unsigned long start,
 	return false;
 }
 
-bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned long end)
+/*
+ * Looks for the first page in [start, end) that has all categories of @with, none of @without and one of
+ * @any. Returns 1 and its address in *@at, 0 if there is none, -1 with errno.
+ */
+static int scan(const struct kernel_view *view, unsigned long start, unsigned long end,
+		uint64_t with, uint64_t without, uint64_t any, unsigned long *at)
 {
-	struct scan_region region;
+	struct scan_region region = { .start = 0 };
 	struct scan_arg arg = {
 		.size = sizeof(arg),
 		.start = start,
@@ -134,20 +141,47 @@ bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned lon
 		.vec = (uintptr_t)&region,
 		.vec_len = 1,
 		.max_pages = 1,
-		.category_inverted = SCAN_FILE | SCAN_ZERO | (view->no_guards ? 0 : SCAN_GUARD),
-		.category_mask = SCAN_FILE | SCAN_ZERO | (view->no_guards ? 0 : SCAN_GUARD),
-		.category_anyof_mask = SCAN_PRESENT | SCAN_SWAPPED,
+		.category_inverted = without,
+		.category_mask = with | without,
+		.category_anyof_mask = any,
 		.return_mask = SCAN_PRESENT,
 	};
+	int found = ioctl(view->pagemap_fd, SCAN_IOCTL, &arg);
+
+	*at = region.start;
+	return found > 0 ? 1 : found;
+}
+
+unsigned long kernel_first_guard(const struct kernel_view *view, unsigned long start,
+				 unsigned long end)
+{
+	unsigned long at;
+
+	return view->pagemap_fd >= 0 && scan(view, start, end, SCAN_GUARD, 0, 0, &at) == 1 ? at : 0;
+}
+
+/* The huge zero page comes with an anon_vma, where the small one has none. */
+static bool has_huge_zero(const struct kernel_view *view, unsigned long start, unsigned long end)
+{
+	unsigned long at;
+
+	return end - start >= HUGE_LEAST &&
+	       scan(view, start, end, SCAN_ZERO | SCAN_HUGE, 0, 0, &at) == 1;
+}
+
+bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned long end)
+{
+	const uint64_t without = SCAN_FILE | SCAN_ZERO | (view->no_guards ? 0 : SCAN_GUARD);
+	unsigned long at;
 
 	assert(start < end);
 	if (view->pagemap_fd < 0)
 		return false;
 	if (!view->no_scan) {
-		int found = ioctl(view->pagemap_fd, SCAN_IOCTL, &arg);
+		int found = scan(view, start, end, 0, without, SCAN_PRESENT | SCAN_SWAPPED, &at);
 
 		if (found >= 0)
-			return found > 0;
+			return found > 0 || has_huge_zero(view, start, end);
 		/* A kernel that does not know the category: guards look swapped there. */
 		if (errno == EINVAL && !view->no_guards) {
 			view->no_guards = true;

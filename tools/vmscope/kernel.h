@@ -38,10 +38,15 @@ static inline bool kernel_is_gone(int error)
 int kernel_read_maps(struct kernel_view *view);
 
 /*
- * Has a private area an anonymous page (not of a file, not the zero page) in [start, end)? Before
- * Linux 6.7 the zero page counts as one. False if the kernel will not say.
+ * Has a private area an anonymous page (not of a file, not the zero page, but the huge zero page, which
+ * comes with an anon_vma) in [start, end)? Before Linux 6.7 the zero page counts as one. False if the
+ * kernel will not say.
  */
 bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned long end);
+
+/* The first page in [start, end) that is guarded (MADV_GUARD_INSTALL); 0 if none is, or before Linux 6.16. */
+unsigned long kernel_first_guard(const struct kernel_view *view, unsigned long start,
+				 unsigned long end);
 
 /* Finds the line of the area that holds @addr in view->text. */
 bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct vmspace_line *line);
