@@ -124,7 +124,7 @@ static long check_pages(struct vmspace *space, struct vma *vma, int advice)
 			return -EINVAL;
 		if (!vma->backing || vma->backing->is.kind == VMA_BACKING_SPECIAL)
 			return -EINVAL;
-		return (vma->flags & (VMA_SHARED | VMA_WRITE)) == (VMA_SHARED | VMA_WRITE)
+		return (vma->flags & (VMA_SHARED | VMA_MAYWRITE)) == (VMA_SHARED | VMA_MAYWRITE)
 			       ? 0 : -EACCES;
 	case MADV_COLD:
 	case MADV_PAGEOUT:
@@ -280,6 +280,9 @@ static long advise(struct vmspace *space, unsigned long start, unsigned long byt
 		return 0;
 	if (advice == MADV_HWPOISON || advice == MADV_SOFT_OFFLINE)
 		return space->host_error;
+	/* Where it stops, and why, is for the pages to say. */
+	if (advice == MADV_COLLAPSE && space->host_error)
+		return space_fail(space, space->host_error, "refused by the host");
 	if (advice == MADV_POPULATE_READ || advice == MADV_POPULATE_WRITE)
 		result = populate(space, start, start + length, advice);
 	else

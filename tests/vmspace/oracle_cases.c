@@ -571,6 +571,23 @@ static void populating_stops_at_a_guard(void **state)
 	assert_int_equal(areas(), 2);
 }
 
+/* Found by vmscope check: a hole may be made in what could be made writable, whether it is or not. */
+static void holes_in_what_may_be_written(void **state)
+{
+	(void)state;
+	map_file(PUPPET_FILE_RW, AT(0), 4, RW, MAP_SHARED | MAP_FIXED, 20);
+	assert_int_equal(advise(AT(0), 1, MADV_REMOVE), 0);
+	protect(AT(0), 2, PROT_NONE);
+	assert_int_equal(advise(AT(0), 4, MADV_REMOVE), 0);
+	assert_int_equal(advise(AT(0), 5, MADV_REMOVE), -ENOMEM);
+	map_file(PUPPET_FILE_RDONLY, AT(4), 1, PROT_READ, MAP_SHARED | MAP_FIXED, 20);
+	assert_int_equal(advise(AT(0), 5, MADV_REMOVE), -EACCES);
+	map_file(PUPPET_FILE_RW, AT(4), 1, RW, MAP_PRIVATE | MAP_FIXED, 20);
+	assert_int_equal(advise(AT(0), 5, MADV_REMOVE), -EACCES);
+	map(AT(4), 1, RW, FIXED);
+	assert_int_equal(advise(AT(0), 5, MADV_REMOVE), -EINVAL);
+}
+
 /* The huge zero page, a first read's, comes with an anon_vma, also where nothing was ever writable. */
 static void huge_zero_page_has_an_anon_vma(void **state)
 {
@@ -709,7 +726,7 @@ int main(void)
 		MIRRORED(refused_unmap_leaves_a_cut), CASE(droppable_is_made_present), CASE(policies_keep_apart),
 		CASE(home_nodes_keep_apart), CASE(walks_end_at_holes), CASE(process_madvise_counts),
 		MIRRORED(guard_in_a_file_is_no_page), MIRRORED(segment_cuts_a_touched_area), MIRRORED(grown_area_meets_a_touched_one),
-		CASE(pages_of_two_mappings), MIRRORED(lock_stops_at_a_guard),
+		CASE(pages_of_two_mappings), CASE(holes_in_what_may_be_written), MIRRORED(lock_stops_at_a_guard),
 		MIRRORED(populating_stops_at_a_guard), CASE(huge_zero_page_has_an_anon_vma),
 		MIRRORED(huge_zero_page_has_an_anon_vma),
 		CASE(huge_pages), CASE(low_addresses),

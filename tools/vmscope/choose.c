@@ -2,8 +2,10 @@
 /* Random calls on an address space: which one comes next, and what it must not hit. */
 #include "choose.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "chooseargs.h"
 
@@ -69,13 +71,26 @@ enum maker choose_kind(struct chooser *c, const struct pair *p)
 	return (enum maker)kind;
 }
 
-/* Shared memory that may become larger than its file: touching what is behind it fails. */
-static bool outgrows_file(const struct pair *p, unsigned long addr)
+/*
+ * Would a mapping of the shared memory at @addr reach behind its end? Touching what is there fails. It
+ * is to have @length bytes, from @offset in the file on, or (@from_addr) from where @addr is.
+ */
+static bool outgrows_file(const struct pair *p, unsigned long addr, unsigned long length,
+			  unsigned long offset, bool from_addr)
 {
 	struct vma_info info;
+	struct stat file;
+	char path[96];
 
-	return vmspace_lookup(p->space, addr, &info) &&
-	       (info.backing.kind == VMA_BACKING_SYSV || info.backing.kind == VMA_BACKING_SHMEM);
+	if (!vmspace_lookup(p->space, addr, &info) ||
+	    (info.backing.kind != VMA_BACKING_SYSV && info.backing.kind != VMA_BACKING_SHMEM))
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)p->puppet.pid, info.start,
+		 info.end);
+	if (from_addr)
+		offset = info.offset + (addr - info.start);
+	return stat(path, &file) != 0 || length > (unsigned long)file.st_size ||
+	       offset > (unsigned long)file.st_size - length;
 }
 
 static bool may_be_huge(const struct pair *p, const struct vma_info *info)
@@ -216,13 +231,17 @@ bool choose_harmful(const struct chooser *c, const struct pair *p,
 		return true;
 	switch (r->op) {
 	case VMSPACE_REMAP_FILE_PAGES:
-		return outgrows_file(p, r->remap_file_pages.addr);
+		return outgrows_file(p, r->remap_file_pages.addr & ~(CHOOSE_PAGE - 1),
+				     r->remap_file_pages.size,
+				     r->remap_file_pages.page_offset * CHOOSE_PAGE, false);
 	case VMSPACE_MMAP:
 		return (r->mmap.flags & MAP_FIXED) &&
 		       choose_is_kept(c, r->mmap.addr, r->mmap.length);
 	case VMSPACE_MREMAP:
 		if (r->mremap.new_length > r->mremap.old_length &&
-		    outgrows_file(p, r->mremap.addr & ~(CHOOSE_PAGE - 1)))
+		    outgrows_file(p, r->mremap.addr & ~(CHOOSE_PAGE - 1),
+				  (r->mremap.new_length + CHOOSE_PAGE - 1) & ~(CHOOSE_PAGE - 1), 0,
+				  true))
 			return true;
 		return choose_is_kept(c, r->mremap.addr, r->mremap.old_length) ||
 		       choose_is_kept(c, r->mremap.new_addr, r->mremap.new_length);

@@ -9,6 +9,7 @@
 #define PAGE CHOOSE_PAGE
 #define ARENA 0x10000000000UL
 #define ARENA_PAGES 160UL
+#define MADV_COLLAPSE_ADVICE 25
 #define MADV_GUARD_INSTALL_ADVICE 102
 #define MADV_GUARD_REMOVE_ADVICE 103
 #define MAP_DROPPABLE_TYPE 8
@@ -258,7 +259,8 @@ static void make_madvise(struct chooser *c, const struct pair *p, struct vmspace
 		MADV_DONTDUMP, MADV_DODUMP, MADV_WIPEONFORK, MADV_KEEPONFORK, MADV_HUGEPAGE,
 		MADV_NOHUGEPAGE, MADV_MERGEABLE, MADV_UNMERGEABLE, MADV_DONTNEED, MADV_FREE,
 		MADV_WILLNEED, MADV_COLD, MADV_PAGEOUT, MADV_POPULATE_READ, MADV_POPULATE_WRITE,
-		24, MADV_GUARD_INSTALL_ADVICE, MADV_GUARD_REMOVE_ADVICE, 77,
+		24, MADV_REMOVE, MADV_COLLAPSE_ADVICE, MADV_GUARD_INSTALL_ADVICE,
+		MADV_GUARD_REMOVE_ADVICE, 77,
 	};
 	struct span s = some_range(c, p);
 
@@ -269,6 +271,21 @@ static void make_madvise(struct chooser *c, const struct pair *p, struct vmspace
 		r->madvise.addr += below(c, PAGE);
 	if (chance(c, 60))
 		r->madvise.length = 0;
+}
+
+/* PR_SET_VMA_ANON_NAME. The names are constants: a script may hold on to them. */
+static void make_name(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	static const char *const names[] = { "first", "second", "two words", NULL, "", "no\\ne" };
+	struct span s = some_range(c, p);
+
+	r->op = VMSPACE_SET_ANON_NAME;
+	r->set_anon_name = (struct vmspace_set_anon_name){
+		s.start, s.end - s.start, names[below(c, chance(c, 20) ? 6 : 4)] };
+	if (chance(c, 40))
+		r->set_anon_name.addr += below(c, PAGE);
+	if (chance(c, 40))
+		r->set_anon_name.length = chance(c, 2) ? 0 : -below(c, 10 * PAGE);
 }
 
 static void make_mlock(struct chooser *c, const struct pair *p, struct vmspace_request *r)
@@ -462,7 +479,7 @@ static void (*const makers[MAKERS])(struct chooser *c, const struct pair *p,
 	[MAKE_MLOCKALL] = make_mlockall, [MAKE_FAULT] = make_fault, [MAKE_SHM] = make_shm,
 	[MAKE_REMAP_PAGES] = make_remap_pages, [MAKE_MSEAL] = make_mseal,
 	[MAKE_MSYNC] = make_msync, [MAKE_MINCORE] = make_mincore, [MAKE_POLICY] = make_policy,
-	[MAKE_PROCESS_MADVISE] = make_process_madvise,
+	[MAKE_PROCESS_MADVISE] = make_process_madvise, [MAKE_NAME] = make_name,
 };
 
 void choose_request(struct chooser *c, const struct pair *p, enum maker kind,

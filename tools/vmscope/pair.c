@@ -16,6 +16,7 @@
 #include "difference.h"
 #include "takeover.h"
 
+#define MADV_COLLAPSE_ADVICE 25
 #define MADV_GUARD_INSTALL_ADVICE 102
 #define MAP_32BIT_FLAG 0x40
 
@@ -201,6 +202,13 @@ static bool compare(struct pair *p)
 	return false;
 }
 
+/* What libvmspace does not claim to know: a place drawn at random, whether there is a huge page. */
+static bool kernel_decides(const struct vmspace_request *req)
+{
+	return (req->op == VMSPACE_MMAP && (req->mmap.flags & MAP_32BIT_FLAG)) ||
+	       (req->op == VMSPACE_MADVISE && req->madvise.advice == MADV_COLLAPSE_ADVICE);
+}
+
 static void make_ours(struct pair *p, struct vmspace_request *req)
 {
 	if (req->op == p->way.hide) {
@@ -213,7 +221,7 @@ static void make_ours(struct pair *p, struct vmspace_request *req)
 		vmspace_refresh(p->space);
 		return;
 	}
-	if (p->way.mirror || (req->op == VMSPACE_MMAP && (req->mmap.flags & MAP_32BIT_FLAG)))
+	if (p->way.mirror || kernel_decides(req))
 		req->host = (struct vmspace_host_result){ true, p->kernel_result };
 	vmspace_complete(p->space, req);
 }

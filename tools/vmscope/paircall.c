@@ -2,6 +2,7 @@
 /* Requests to libvmspace as system calls of a puppet. */
 #include <assert.h>
 #include <string.h>
+#include <linux/prctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -57,6 +58,13 @@ static long of_pointing(const struct pair *p, const struct vmspace_request *r, u
 	case VMSPACE_MINCORE:
 		ARGS(r->mincore.addr, r->mincore.length, r->mincore.bad_vec ? 0 : scratch);
 		return SYS_mincore;
+	case VMSPACE_SET_ANON_NAME:
+		if (r->set_anon_name.name)
+			puppet_write_scratch(&p->puppet, r->set_anon_name.name,
+					     strlen(r->set_anon_name.name) + 1);
+		ARGS(PR_SET_VMA, PR_SET_VMA_ANON_NAME, r->set_anon_name.addr,
+		     r->set_anon_name.length, r->set_anon_name.name ? scratch : 0);
+		return SYS_prctl;
 	case VMSPACE_MBIND:
 		puppet_write_scratch(&p->puppet, &r->mbind.nodes, sizeof(r->mbind.nodes));
 		/* The kernel looks at one bit less than it is told of. */
@@ -117,6 +125,7 @@ static long system_call(const struct pair *p, const struct vmspace_request *r, u
 		return SYS_set_mempolicy_home_node;
 	case VMSPACE_MINCORE:
 	case VMSPACE_MBIND:
+	case VMSPACE_SET_ANON_NAME:
 	case VMSPACE_PROCESS_MADVISE:
 		return of_pointing(p, r, a);
 	case VMSPACE_MSEAL:
