@@ -161,6 +161,8 @@ long lock_call(struct vmspace *space, struct vmspace_request *req)
 		return err;
 	/* With MLOCK_ONFAULT too: areas that cannot be locked have no VMA_LOCKONFAULT now. */
 	err = lock_populate(space, start, start + length);
+	if (err == -EFAULT)
+		err = space_fail(space, -ENOMEM, "a page cannot be made present: a guard, or the end of a file");
 	if (space->host_error == -ENOMEM || space->host_error == -EAGAIN)
 		return space_fail(space, space->host_error, "the host could not make pages present");
 	return err;

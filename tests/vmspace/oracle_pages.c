@@ -468,6 +468,21 @@ static void advice_gives_back_the_tables_that_the_kernel_gives_back(void **state
 	do_munmap(BASE, 2 * TABLE);
 }
 
+/* mlock() that meets a guard says ENOMEM, MADV_POPULATE_WRITE EFAULT; what is behind it has no pages. */
+static void populating_ends_at_a_guard(void **state)
+{
+	struct vmspace_request req = { .op = VMSPACE_MLOCK, .mlock = { BASE, 2 * TABLE, 0, false } };
+
+	(void)state;
+	map_at(0, 2 * TABLE, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	advise(TABLE / 2, PAGE, GUARD_INSTALL);
+	advise(0, 2 * TABLE, 23 /* MADV_POPULATE_WRITE */);
+	same_tables("populated up to a guard", 0);
+	both(&req, SYS_mlock, BASE, 2 * TABLE, 0, 0, 0);
+	same_tables("locked up to a guard", 0);
+	do_munmap(BASE, 2 * TABLE);
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -478,6 +493,7 @@ int main(int argc, char **argv)
 	};
 	const struct CMUnitTest tests[] = {
 		TEST(advice_gives_back_the_tables_that_the_kernel_gives_back),
+		TEST(populating_ends_at_a_guard),
 		TEST(random_calls_leave_the_kernels_pages),
 	};
 	int option;
