@@ -458,8 +458,9 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 	if (right) {
 		enum vma_verdict verdict;
 
+		/* Linux does not look whether the growing one's own anon_vma was inherited. */
 		middle.anon_id = vma->anon_id;
-		middle.anon_shared = vma->anon_shared;
+		middle.anon_shared = false;
 		verdict = merge_verdict(&middle, right, space->config.page_size, &differ);
 		report(space, &middle, right, verdict, differ);
 		if (verdict == VMA_MERGED)

@@ -571,6 +571,55 @@ static void populating_stops_at_a_guard(void **state)
 	assert_int_equal(areas(), 2);
 }
 
+static void remap_in(struct pair *p, unsigned long from, unsigned long pages, unsigned long new_pages,
+		     int flags, unsigned long to)
+{
+	new_req(VMSPACE_MREMAP)->mremap = (struct vmspace_mremap){
+		from, pages * PAGE, new_pages * PAGE, flags, to };
+	assert_true(both(p) > 0);
+}
+
+/*
+ * Found by vmscope check: an area that grows in place takes in an untouched one, even if its own
+ * anon_vma was inherited; not one that has inherited its anon_vma, if it has none itself.
+ */
+static void inherited_one_grows_to_another(void **state)
+{
+	struct pair child;
+
+	(void)state;
+	map(AT(0), 8, RW, FIXED);
+	map(AT(11), 4, RW, FIXED);
+	touch(AT(1));
+	map(AT(20), 8, RW, FIXED);
+	map(AT(31), 4, RW, FIXED);
+	touch(AT(31));
+	assert_true(pair_fork(&pair, &child));
+	remap_in(&child, AT(3), 5, 8, 0, 0);
+	remap_in(&child, AT(20), 8, 11, 0, 0);
+	assert_int_equal(areas_from(&child, AT(0), AT(20)), 1);
+	assert_int_equal(areas_from(&child, AT(20), AT(40)), 2);
+	pair_end(&child);
+}
+
+/* One that is moved does not. */
+static void inherited_one_moves_to_another(void **state)
+{
+	struct pair child;
+
+	(void)state;
+	map_file(PUPPET_FILE_RW, AT(0), 4, RW, MAP_PRIVATE | MAP_FIXED, 20);
+	touch(AT(1));
+	map_file(PUPPET_FILE_RW, AT(14), 4, RW, MAP_PRIVATE | MAP_FIXED, 24);
+	map_file(PUPPET_FILE_RW, AT(26), 4, RW, MAP_PRIVATE | MAP_FIXED, 16);
+	assert_true(pair_fork(&pair, &child));
+	remap_in(&child, AT(0), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED, AT(10));
+	assert_int_equal(areas_from(&child, AT(0), AT(20)), 2);
+	remap_in(&child, AT(10), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED, AT(30));
+	assert_int_equal(areas_from(&child, AT(20), AT(40)), 2);
+	pair_end(&child);
+}
+
 /* Found by vmscope check: a hole may be made in what could be made writable, whether it is or not. */
 static void holes_in_what_may_be_written(void **state)
 {
@@ -726,7 +775,9 @@ int main(void)
 		MIRRORED(refused_unmap_leaves_a_cut), CASE(droppable_is_made_present), CASE(policies_keep_apart),
 		CASE(home_nodes_keep_apart), CASE(walks_end_at_holes), CASE(process_madvise_counts),
 		MIRRORED(guard_in_a_file_is_no_page), MIRRORED(segment_cuts_a_touched_area), MIRRORED(grown_area_meets_a_touched_one),
-		CASE(pages_of_two_mappings), CASE(holes_in_what_may_be_written), MIRRORED(lock_stops_at_a_guard),
+		CASE(pages_of_two_mappings), CASE(holes_in_what_may_be_written), CASE(inherited_one_grows_to_another),
+		MIRRORED(inherited_one_grows_to_another), CASE(inherited_one_moves_to_another),
+		MIRRORED(lock_stops_at_a_guard),
 		MIRRORED(populating_stops_at_a_guard), CASE(huge_zero_page_has_an_anon_vma),
 		MIRRORED(huge_zero_page_has_an_anon_vma),
 		CASE(huge_pages), CASE(low_addresses),
