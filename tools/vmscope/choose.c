@@ -51,6 +51,7 @@ void choose_begin(struct chooser *c, uint64_t seed, const struct mix *mix, const
 {
 	*c = (struct chooser){ .state = seed ? seed : 1, .mix = mix };
 	c->busy_areas = choose_below(c, 4) ? 20 + choose_below(c, 30) : 90;
+	c->arena_pages = choose_below(c, 3) ? 160 : 16 + choose_below(c, 32);
 	keep_own_areas(c, p);
 }
 

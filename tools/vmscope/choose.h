@@ -41,6 +41,7 @@ struct chooser {
 	uint64_t state;			/* of the random numbers; never 0 */
 	const struct mix *mix;
 	unsigned long busy_areas;	/* with more, unmapping is preferred */
+	unsigned long arena_pages;	/* where most places are drawn from: few make many neighbours */
 	struct span kept[KEPT_MAX];	/* kept_count of them: not touched */
 	int kept_count;
 };

@@ -8,7 +8,6 @@
 
 #define PAGE CHOOSE_PAGE
 #define ARENA 0x10000000000UL
-#define ARENA_PAGES 160UL
 #define MADV_COLLAPSE_ADVICE 25
 #define MADV_GUARD_INSTALL_ADVICE 102
 #define MADV_GUARD_REMOVE_ADVICE 103
@@ -43,7 +42,7 @@ static struct span some_range(struct chooser *c, const struct pair *p)
 	struct span span;
 
 	for (int tries = 0; tries < 50; tries++) {
-		unsigned long at = chance(c, 4) ? below(c, 0x7fff) << 32 : ARENA + below(c, ARENA_PAGES) * PAGE;
+		unsigned long at = chance(c, 4) ? below(c, 0x7fff) << 32 : ARENA + below(c, c->arena_pages) * PAGE;
 		unsigned long pages;
 
 		if (chance(c, 8))
@@ -63,7 +62,7 @@ static struct span some_range(struct chooser *c, const struct pair *p)
 		if (!choose_is_kept(c, span.start, span.end - span.start))
 			return span;
 	}
-	span.start = ARENA + below(c, ARENA_PAGES) * PAGE;
+	span.start = ARENA + below(c, c->arena_pages) * PAGE;
 	span.end = span.start + some_length(c);
 	return span;
 }
@@ -104,10 +103,10 @@ static void some_place(struct chooser *c, struct vmspace_mmap *m)
 	case 0:
 		break; /* no hint */
 	case 1:
-		m->addr = ARENA + below(c, ARENA_PAGES) * PAGE + (chance(c, 6) ? below(c, PAGE) : 0);
+		m->addr = ARENA + below(c, c->arena_pages) * PAGE + (chance(c, 6) ? below(c, PAGE) : 0);
 		break;
 	default:
-		m->addr = ARENA + below(c, ARENA_PAGES) * PAGE;
+		m->addr = ARENA + below(c, c->arena_pages) * PAGE;
 		m->flags |= chance(c, 4) ? MAP_FIXED_NOREPLACE : MAP_FIXED;
 	}
 }
@@ -224,7 +223,7 @@ static void make_mremap(struct chooser *c, const struct pair *p, struct vmspace_
 		if (!chance(c, 10))
 			m->new_length = m->old_length;
 	}
-	m->new_addr = ARENA + below(c, ARENA_PAGES) * PAGE;
+	m->new_addr = ARENA + below(c, c->arena_pages) * PAGE;
 	if (chance(c, 12))
 		m->old_length = 0;
 	if (chance(c, 60))
@@ -339,7 +338,7 @@ static void make_shm(struct chooser *c, const struct pair *p, struct vmspace_req
 	if (chance(c, 3))
 		r->shmat.flags |= SHM_RDONLY;
 	if (chance(c, 3))
-		r->shmat.addr = ARENA + below(c, ARENA_PAGES) * PAGE;
+		r->shmat.addr = ARENA + below(c, c->arena_pages) * PAGE;
 	if (r->shmat.addr && chance(c, 4))
 		r->shmat.flags |= SHM_REMAP;
 	if (r->shmat.addr && chance(c, 4)) {
