@@ -16,6 +16,7 @@
 #include "difference.h"
 #include "takeover.h"
 
+#define PAGE_BYTES 4096UL
 #define MADV_COLLAPSE_ADVICE 25
 #define MADV_GUARD_INSTALL_ADVICE 102
 #define MAP_32BIT_FLAG 0x40
@@ -174,16 +175,42 @@ static void explain(const struct pair *p, const char *kind)
 	difference_outcome(p->way.report, &r->out);
 }
 
+/* The pages that the request touches, as far as it may meet a guard there. */
+static bool touched_range(const struct vmspace_request *r, unsigned long *start, unsigned long *end)
+{
+	unsigned long length = 1;
+
+	switch (r->op) {
+	case VMSPACE_FAULT:
+		*start = r->fault.addr;
+		break;
+	case VMSPACE_MADVISE:
+		*start = r->madvise.addr;
+		length = r->madvise.length;
+		break;
+	case VMSPACE_MLOCK:
+		*start = r->mlock.addr;
+		length = r->mlock.length;
+		break;
+	default:
+		return false;
+	}
+	*end = (*start + length + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	*start &= ~(PAGE_BYTES - 1);
+	return *start < *end;
+}
+
 /* Where pages are guarded is not the areas' business: faults and populating may fail. */
 static bool guard_hit(const struct pair *p)
 {
-	bool touches = p->last.op == VMSPACE_FAULT || p->last.op == VMSPACE_MADVISE ||
-		       p->last.op == VMSPACE_MLOCK;
+	unsigned long start, end;
 
 	if (p->last.op == VMSPACE_FAULT && p->kernel_result == -EIO)
 		return true; /* behind the end of a file */
-	return p->guards && touches &&
-	       (p->kernel_result == -EFAULT || (!p->last.out.result && p->kernel_result == -ENOMEM));
+	if (p->kernel_result != -EFAULT && (p->last.out.result || p->kernel_result != -ENOMEM))
+		return false;
+	return p->guards && touched_range(&p->last, &start, &end) &&
+	       kernel_first_guard(&p->view, start, end);
 }
 
 static bool compare(struct pair *p)
