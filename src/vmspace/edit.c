@@ -462,6 +462,8 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 		middle.anon_id = vma->anon_id;
 		middle.anon_shared = false;
 		verdict = merge_verdict(&middle, right, space->config.page_size, &differ);
+		if (verdict == VMA_MERGED && backing_has_close(right->backing))
+			verdict = VMA_SPECIAL;
 		report(space, &middle, right, verdict, differ);
 		if (verdict == VMA_MERGED)
 			join.right = right;

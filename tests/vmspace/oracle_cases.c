@@ -602,6 +602,20 @@ static void inherited_one_grows_to_another(void **state)
 	pair_end(&child);
 }
 
+/* Found by vmscope check: a part of a segment grows up to another part, and does not take it in. */
+static void segment_grows_to_its_rest(void **state)
+{
+	(void)state;
+	pair.shm_id = shmget(IPC_PRIVATE, 5 * PAGE, 0700);
+	new_req(VMSPACE_SHMAT)->shmat = (struct vmspace_shmat){ .addr = AT(0), .size = 5 * PAGE };
+	req.shmat.backing.name = "/SYSV00000000 (deleted)";
+	both(&pair);
+	unmap(AT(1), 2);
+	assert_true(remap(AT(0), 1, 3, 0, 0) > 0);
+	assert_int_equal(areas(), 2);
+	shmctl(pair.shm_id, IPC_RMID, NULL);
+}
+
 /* One that is moved does not. */
 static void inherited_one_moves_to_another(void **state)
 {
@@ -777,6 +791,7 @@ int main(void)
 		MIRRORED(guard_in_a_file_is_no_page), MIRRORED(segment_cuts_a_touched_area), MIRRORED(grown_area_meets_a_touched_one),
 		CASE(pages_of_two_mappings), CASE(holes_in_what_may_be_written), CASE(inherited_one_grows_to_another),
 		MIRRORED(inherited_one_grows_to_another), CASE(inherited_one_moves_to_another),
+		CASE(segment_grows_to_its_rest),
 		MIRRORED(lock_stops_at_a_guard),
 		MIRRORED(populating_stops_at_a_guard), CASE(huge_zero_page_has_an_anon_vma),
 		MIRRORED(huge_zero_page_has_an_anon_vma),
