@@ -13,8 +13,13 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* How many later threads may take the lock before the one that waits longest. */
-#define FAIR_PASSES 8
+/*
+ * How many later threads may take the lock before the one that waits longest. It takes as long as
+ * hundreds of calls until a thread is awake; with fewer passes the others soon all queue up behind
+ * it, and each call then waits for a thread to wake: two threads that map and unmap made 0.40 calls
+ * a microsecond with 8 passes, 0.56 with 64, and 2.07 with 512.
+ */
+#define FAIR_PASSES 512
 
 struct fair_waiter;
 
