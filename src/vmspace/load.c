@@ -13,6 +13,7 @@
 #define BIT_IPC_LOCK 14
 #define BIT_SYS_ADMIN 21
 #define READ_IMPLIES_EXEC_BIT 0x0400000UL /* personality(2) */
+#define ADDR_COMPAT_LAYOUT_BIT 0x0200000UL
 
 static unsigned long read_limit(pid_t pid, int resource, unsigned long *hard)
 {
@@ -25,11 +26,21 @@ static unsigned long read_limit(pid_t pid, int resource, unsigned long *hard)
 	return limit.rlim_cur == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit.rlim_cur;
 }
 
-void vmspace_config_read(struct vmspace_config *config, pid_t pid)
+/* What makes an exec choose the layout that places from below. */
+static bool has_legacy_layout(pid_t pid, unsigned long persona)
 {
-	int err;
-	char *status = proc_read(pid, "status", &err);
-	char *personality = proc_read(pid, "personality", &err);
+	struct rlimit stack;
+
+	return persona & ADDR_COMPAT_LAYOUT_BIT ||
+	       (!prlimit(pid, RLIMIT_STACK, NULL, &stack) && stack.rlim_cur == RLIM_INFINITY);
+}
+
+/* Returns 0 or -ENOMEM; what may not be read is none. */
+static int read_config(struct vmspace_config *config, pid_t pid)
+{
+	int status_err, persona_err;
+	char *status = proc_read(pid, "status", &status_err);
+	char *personality = proc_read(pid, "personality", &persona_err);
 	unsigned long caps = status ? proc_number(status, "CapEff:", 16, 0) : 0;
 	unsigned long persona = personality ? strtoul(personality, NULL, 16) : 0;
 
@@ -37,12 +48,21 @@ void vmspace_config_read(struct vmspace_config *config, pid_t pid)
 	config->low_privileged = caps >> BIT_SYS_RAWIO & 1;
 	config->admin = caps >> BIT_SYS_ADMIN & 1;
 	config->read_implies_exec = persona & READ_IMPLIES_EXEC_BIT;
+	if (personality)
+		config->mmap_bottom_up = has_legacy_layout(pid, persona);
 	config->rlimit_as = read_limit(pid, RLIMIT_AS, NULL);
 	config->rlimit_data = read_limit(pid, RLIMIT_DATA, &config->rlimit_data_max);
 	config->rlimit_stack = read_limit(pid, RLIMIT_STACK, NULL);
 	config->rlimit_memlock = read_limit(pid, RLIMIT_MEMLOCK, NULL);
 	free(status);
 	free(personality);
+	return (!status && status_err == -ENOMEM) || (!personality && persona_err == -ENOMEM) ?
+		       -ENOMEM : 0;
+}
+
+void vmspace_config_read(struct vmspace_config *config, pid_t pid)
+{
+	(void)read_config(config, pid);
 }
 
 /* The fields of /proc/PID/stat by their numbers in proc_pid_stat(5). */
@@ -68,14 +88,21 @@ static int read_stat(pid_t pid, unsigned long fields[STAT_FIELDS])
 	return 0;
 }
 
-/* Stacks begin at random places: a parent with the same one was copied, and no exec came since. */
-static bool is_fork_copy(const unsigned long fields[STAT_FIELDS])
+/*
+ * Stacks begin at random places: a parent with the same one was copied, and no exec came since.
+ * Returns 0 or -ENOMEM; a parent that may not be looked at is no such one.
+ */
+static int is_fork_copy(const unsigned long fields[STAT_FIELDS], bool *copy)
 {
 	unsigned long parent[STAT_FIELDS];
+	int err;
 
-	return fields[STAT_PPID] > 1 && fields[STAT_START_STACK] &&
-	       !read_stat((pid_t)fields[STAT_PPID], parent) &&
-	       parent[STAT_START_STACK] == fields[STAT_START_STACK];
+	*copy = false;
+	if (fields[STAT_PPID] <= 1 || !fields[STAT_START_STACK])
+		return 0;
+	err = read_stat((pid_t)fields[STAT_PPID], parent);
+	*copy = !err && parent[STAT_START_STACK] == fields[STAT_START_STACK];
+	return err == -ENOMEM ? err : 0;
 }
 
 /* Where the area named [heap] ends; 0: there is none. */
@@ -104,17 +131,19 @@ int vmspace_read_process(pid_t pid, bool attach, struct vmspace_area **areas, si
 			 struct vmspace_image *image)
 {
 	unsigned long fields[STAT_FIELDS], end;
+	bool copy = false;
 	int err = read_stat(pid, fields);
 
 	*areas = NULL;
 	*count = 0;
+	if (!err && attach)
+		err = is_fork_copy(fields, &copy);
 	if (!err)
 		err = read_areas(pid, areas, count);
 	if (err)
 		return err;
-	if (attach && is_fork_copy(fields))
-		for (size_t i = 0; i < *count; i++)
-			(*areas)[i].fork_child = true;
+	for (size_t i = 0; i < *count; i++)
+		(*areas)[i].fork_child = copy;
 	end = heap_end(*areas, *count);
 	*image = (struct vmspace_image){
 		.start_code = fields[STAT_START_CODE], .end_code = fields[STAT_END_CODE],
@@ -138,8 +167,9 @@ int vmspace_load(struct vmspace **out, pid_t pid)
 	if (err)
 		return err;
 	vmspace_config_init(&config);
-	vmspace_config_read(&config, pid);
-	err = vmspace_create(out, &config);
+	err = read_config(&config, pid);
+	if (!err)
+		err = vmspace_create(out, &config);
 	if (!err)
 		err = vmspace_exec(*out, areas, count, &image);
 	vmspace_free_areas(areas, count);

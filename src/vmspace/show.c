@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* show.c - areas as others see them: /proc/PID/maps, VmFlags, struct vma_info. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,13 +184,13 @@ int vmspace_show_lines(const struct vmspace *space,
 	sync_enter(space);
 	mas_for_each(&mas, vma, ULONG_MAX) {
 		length = one_line(space, vma, &buf, &size);
-		result = length ? emit(ctx, buf, length) : -1;
+		result = length ? emit(ctx, buf, length) : -ENOMEM;
 		if (result)
 			break;
 	}
 	if (!result && space->image.vsyscall) {
 		length = one_line(space, NULL, &buf, &size);
-		result = length ? emit(ctx, buf, length) : -1;
+		result = length ? emit(ctx, buf, length) : -ENOMEM;
 	}
 	sync_leave(space);
 	free(buf);
@@ -280,7 +281,7 @@ void show_info(const struct vmspace *space, const struct vma *vma, struct vma_in
 		.anon_name = vma->name ? vma->name->text : NULL, .pkey = vma->pkey,
 		.anon_id = vma->anon_id, .anon_shared = vma->anon_shared,
 		.policy = vma->policy ? vma->policy->mode : 0,
-		.policy_nodes = vma->policy ? vma->policy->nodes : 0,
+		.policy_nodes = vma->policy ? vma->policy->nodes : 0, .uffd = vma->uffd,
 	};
 	if (vma->backing)
 		info->backing = vma->backing->is;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -242,6 +244,41 @@ static void copies_are_told_from_programs(void **state)
 	end_child(pid);
 }
 
+/* The layout is chosen by an exec, from what its process has then. */
+static void layout_is_that_of_the_process(void **state)
+{
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	struct rlimit limit;
+
+	(void)state;
+	for (int way = 0; way < 3; way++) {
+		struct vmspace_config config;
+		int ready[2];
+		pid_t pid;
+
+		assert_int_equal(pipe(ready), 0);
+		pid = fork();
+		if (!pid) {
+			personality(way == 1 ? ADDR_COMPAT_LAYOUT : 0);
+			getrlimit(RLIMIT_STACK, &limit);
+			limit.rlim_cur = 8UL << 20;
+			setrlimit(RLIMIT_STACK, way == 2 ? &none : &limit);
+			if (write(ready[1], "", 1) == 1)
+				pause();
+			_exit(0);
+		}
+		assert_int_equal(read(ready[0], &limit, 1), 1);
+		vmspace_config_init(&config);
+		config.mmap_bottom_up = way == 0;
+		vmspace_config_read(&config, pid);
+		assert_int_equal(config.mmap_bottom_up, way != 0);
+		close(ready[0]);
+		close(ready[1]);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +289,7 @@ int main(void)
 		cmocka_unit_test(a_long_text_is_read_in_one_go),
 		cmocka_unit_test(every_kind_of_difference_is_found),
 		cmocka_unit_test(processes_that_are_gone_are_not_loaded),
+		cmocka_unit_test(layout_is_that_of_the_process),
 		cmocka_unit_test(copies_are_told_from_programs),
 	};
 

@@ -94,7 +94,6 @@ static int make_space(struct pair *pair, struct json_object *record)
 	vmspace_config_init(&config);
 	set_callbacks(pair, &config.host);
 	vmspace_config_read(&config, pair->puppet.pid);
-	config.mmap_bottom_up = pair->way.bottom_up;
 	rc = vmspace_create(&pair->space, &config);
 	return rc ? rc : takeover_read(pair->space, pair->puppet.pid, false, record);
 }
