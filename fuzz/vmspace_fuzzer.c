@@ -203,6 +203,12 @@ static void take_arguments(struct world *world, struct vmspace_request *req)
 		req->home_node = (struct vmspace_home_node){ addr, length, input_byte(in) % 3,
 							     input_byte(in) % 16 == 0 };
 		break;
+	case VMSPACE_UFFD_REGISTER:
+	case VMSPACE_UFFD_UNREGISTER:
+	case VMSPACE_UFFD_RELEASE:
+		req->uffd = (struct vmspace_uffd){ addr, length, input_byte(in) % 9,
+						   input_byte(in) % 8, input_byte(in) % 4 };
+		break;
 	case VMSPACE_FAULT:
 		req->fault = (struct vmspace_fault){ addr, input_byte(in) % 8 };
 		break;

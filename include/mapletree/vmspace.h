@@ -133,6 +133,7 @@ enum vma_backing_kind {
 #define VMA_BACKING_DAX        128u /* its storage is mapped itself, without a page cache */
 #define VMA_BACKING_EXECUTABLE 256u /* the file's mode lets somebody execute it: for core dumps */
 #define VMA_BACKING_MOVE_ALONE 512u /* /dev/zero: an mremap of several areas stops there with EFAULT */
+#define VMA_BACKING_TMPFS     1024u /* its pages are shared memory: a memfd, a file on tmpfs */
 
 /*
  * Identity and name of what is mapped, as the kernel shows it. Strings are copied by every call
@@ -166,6 +167,7 @@ struct vma_info {
 	uint64_t policy_nodes;       /* ... and the nodes in effect */
 	uint64_t anon_id;            /* which anon_vma, 0: none (no anonymous page so far) */
 	bool anon_shared;            /* its anon_vma came through fork: no merge with one without */
+	unsigned int uffd;           /* context of the userfaultfd it is registered with, 0: none or unknown */
 };
 
 /* ---- creating and ending ------------------------------------------------------------------- */
@@ -329,7 +331,7 @@ struct vmspace_image {
  * they follow from the image (and if image->start_stack or start_brk is 0, from those names).
  * An area above task_size (vsyscall) sets image->vsyscall. If mmap_base is 0, it is guessed:
  * the end of the topmost mapping below the stack; placements seen later correct the guess upwards.
- * Returns 0, -EINVAL (overlap, bad order or alignment) or -ENOMEM; nothing has changed then.
+ * Returns 0, -EINVAL (overlap, bad order or alignment, a key above 31) or -ENOMEM; nothing has changed then.
  */
 VMSPACE_PUBLIC int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas,
 				size_t count, const struct vmspace_image *image);
@@ -345,6 +347,7 @@ enum vmspace_op {
 	VMSPACE_SET_ANON_NAME, VMSPACE_SHMAT, VMSPACE_SHMDT, VMSPACE_REMAP_FILE_PAGES,
 	VMSPACE_MSEAL, VMSPACE_FAULT, VMSPACE_FORK, VMSPACE_MSYNC, VMSPACE_MINCORE, VMSPACE_MBIND,
 	VMSPACE_SET_HOME_NODE, VMSPACE_PROCESS_MADVISE,
+	VMSPACE_UFFD_REGISTER, VMSPACE_UFFD_UNREGISTER, VMSPACE_UFFD_RELEASE,
 	VMSPACE_OP_COUNT,
 };
 
@@ -407,6 +410,25 @@ struct vmspace_process_madvise { /* of the space's own process; result: bytes ad
 	size_t count;
 	int advice;
 	unsigned int flags;          /* must be 0 */
+};
+
+/*
+ * Registration with userfaultfd: ioctl(UFFDIO_REGISTER), ioctl(UFFDIO_UNREGISTER), and the end of a
+ * userfaultfd (its last descriptor is closed: all of its areas are as if they had never been
+ * registered). Result: 0 or -errno. Who is to handle a fault then is the user's business: pages of
+ * registered areas are touched and made present as though the handler always gave them at once.
+ *
+ * `context` is a number of the caller's choice for the userfaultfd: the same for the same one, and
+ * another for each of those alive. A moved area keeps its registration only with
+ * UFFD_FEATURE_EVENT_REMAP, that of a fork's child only with UFFD_FEATURE_EVENT_FORK; there the
+ * context stands for the new userfaultfd that the event brings.
+ */
+#define VMSPACE_UFFD_CONTEXT_MAX 65535u
+struct vmspace_uffd {
+	unsigned long addr, length;  /* not of RELEASE */
+	uint64_t mode;               /* REGISTER: UFFDIO_REGISTER_MODE_* */
+	uint64_t features;           /* UFFD_FEATURE_* that UFFDIO_API enabled; not of RELEASE */
+	unsigned int context;        /* 1 .. VMSPACE_UFFD_CONTEXT_MAX */
 };
 
 struct vmspace_fault {           /* a page is touched: 0, -EFAULT (no area), -EACCES (forbidden) */
@@ -552,6 +574,7 @@ struct vmspace_request {
 		struct vmspace_mbind mbind;
 		struct vmspace_home_node home_node;
 		struct vmspace_process_madvise process_madvise;
+		struct vmspace_uffd uffd;            /* UFFD_REGISTER, UFFD_UNREGISTER, UFFD_RELEASE */
 	};
 	struct vmspace_host_result host;     /* to be set before complete */
 	struct vmspace_outcome out;          /* set by complete */
@@ -766,7 +789,8 @@ VMSPACE_PUBLIC long vmspace_place(struct vmspace *space, unsigned long addr, uns
 
 /*
  * The text of /proc/PID/maps, byte for byte. Calls `emit` once per line, newline included; a
- * non-zero return stops and is returned. The line is valid during the call only.
+ * non-zero return stops and is returned. The line is valid during the call only. -ENOMEM: no memory
+ * for a line.
  */
 VMSPACE_PUBLIC int vmspace_show_lines(const struct vmspace *space,
 				      int (*emit)(void *ctx, const char *line, size_t length), void *ctx);

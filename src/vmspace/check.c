@@ -31,6 +31,10 @@ static bool check_area(const struct vmspace *space, const struct vma *vma, const
 		return fail(reason, "an anon_vma that was never handed out");
 	if (vma->backing && !vma->backing->refs)
 		return fail(reason, "a backing without references is in use");
+	if (vma->uffd && !(vma->flags & VMA_UFFD_FLAGS))
+		return fail(reason, "an area of a userfaultfd has no mode");
+	if ((vma->uffd_moves || vma->uffd_forks) && !vma->uffd)
+		return fail(reason, "registered with no userfaultfd, but to be kept");
 	if ((vma->flags & VMA_LOCKONFAULT) && !(vma->flags & VMA_LOCKED))
 		return fail(reason, "locked on fault, but not locked");
 	return true;

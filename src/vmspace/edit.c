@@ -70,7 +70,8 @@ bool edit_next(struct edit_span *span)
 struct edit_want edit_same(const struct vma *vma)
 {
 	return (struct edit_want){ .flags = vma->flags, .name = vma->name, .pkey = vma->pkey,
-				   .policy = vma->policy };
+				   .policy = vma->policy,
+				   .uffd = { vma->uffd, vma->uffd_moves, vma->uffd_forks } };
 }
 
 /* Which neighbours take part in a merge, and what came of asking. */
@@ -183,6 +184,13 @@ static int merge(struct vmspace *space, const struct join *join, const struct vm
 	return 0;
 }
 
+static void set_uffd(struct vma *vma, const struct vma_uffd *uffd)
+{
+	vma->uffd = uffd->context & VMSPACE_UFFD_CONTEXT_MAX;
+	vma->uffd_moves = uffd->moves;
+	vma->uffd_forks = uffd->forks;
+}
+
 static void apply(struct vmspace *space, struct vma *vma, const struct edit_want *want)
 {
 	struct anon_name *old = vma->name;
@@ -192,7 +200,8 @@ static void apply(struct vmspace *space, struct vma *vma, const struct edit_want
 	if ((vma->flags ^ want->flags) & VMA_GROWSDOWN)
 		space->grow_areas += want->flags & VMA_GROWSDOWN ? 1UL : -1UL;
 	vma->flags = want->flags;
-	vma->pkey = want->pkey;
+	vma->pkey = want->pkey & VMA_PKEY_MAX;
+	set_uffd(vma, &want->uffd);
 	vma->name = anon_name_get(want->name);
 	anon_name_put(old);
 	vma->policy = policy_get(want->policy);
@@ -312,7 +321,8 @@ int edit_change(struct edit_span *span, const struct edit_want *want)
 	middle.pgoff += pages_between(space, vma->start, span->from);
 	middle.flags = want->flags;
 	middle.name = want->name;
-	middle.pkey = want->pkey;
+	middle.pkey = want->pkey & VMA_PKEY_MAX;
+	set_uffd(&middle, &want->uffd);
 	middle.policy = want->policy;
 	if (middle.flags & VMA_WRITE)
 		middle.may_have_anon = true;

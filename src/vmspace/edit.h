@@ -45,6 +45,10 @@ struct edit_want {
 	struct anon_name *name;  /* borrowed */
 	unsigned int pkey;
 	struct policy *policy;   /* borrowed */
+	struct vma_uffd {
+		unsigned int context;
+		bool moves, forks;
+	} uffd;
 };
 struct edit_want edit_same(const struct vma *vma);
 

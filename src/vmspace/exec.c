@@ -25,7 +25,8 @@ static bool valid(const struct vmspace *space, const struct vmspace_area *areas,
 
 	for (size_t i = 0; i < count; i++) {
 		if (areas[i].start >= areas[i].end || areas[i].start < end ||
-		    !space_aligned(space, areas[i].start) || !space_aligned(space, areas[i].end))
+		    !space_aligned(space, areas[i].start) || !space_aligned(space, areas[i].end) ||
+		    areas[i].pkey > VMA_PKEY_MAX)
 			return false;
 		end = areas[i].end;
 	}
@@ -82,7 +83,7 @@ static int take_over(struct vmspace *space, const struct vmspace_area *area)
 	bool anon = area->backing.kind == VMA_BACKING_ANON || is_named(area, "[heap]") ||
 		    is_named(area, "[stack]");
 	struct vma proto = { .start = area->start, .end = area->end, .flags = area->flags,
-			     .pkey = area->pkey, .may_have_anon = true };
+			     .pkey = area->pkey & VMA_PKEY_MAX, .may_have_anon = true };
 	struct vma *vma;
 	int err = 0;
 

@@ -67,6 +67,16 @@ static void say_flags(const struct question *q)
 	    vma_verdict_text(q->out->verdict), low, high);
 }
 
+static void say_uffd(const struct question *q)
+{
+	if (q->out->differ)
+		say_flags(q);
+	else
+		SAY(q, "%s: the lower is registered with userfaultfd %u, the upper with %u",
+		    vma_verdict_text(q->out->verdict), (unsigned int)q->low->uffd,
+		    (unsigned int)q->high->uffd);
+}
+
 static void say_offset(const struct question *q)
 {
 	unsigned long page = q->space->config.page_size;
@@ -111,8 +121,10 @@ static void say_why(const struct question *q)
 		    space_pages(q->space, q->high->start - q->low->end));
 		break;
 	case VMA_DIFFERENT_FLAGS:
-	case VMA_DIFFERENT_UFFD:
 		say_flags(q);
+		break;
+	case VMA_DIFFERENT_UFFD:
+		say_uffd(q);
 		break;
 	case VMA_DIFFERENT_FILE:
 		say_file(q);

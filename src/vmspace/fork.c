@@ -96,7 +96,12 @@ static struct vma *copy_area(struct copier *copier, const struct vma *old)
 	vma->asked = 0;
 	if (copier->exact)
 		return vma;
-	vma->flags &= ~(VMA_LOCK_FLAGS | VMA_UFFD_MISSING | VMA_UFFD_WP | VMA_UFFD_MINOR);
+	vma->flags &= ~VMA_LOCK_FLAGS;
+	if (!vma->uffd_forks) {
+		vma->flags &= ~VMA_UFFD_FLAGS;
+		vma->uffd = 0;
+		vma->uffd_moves = false;
+	}
 	if (!old->anon_id)
 		return vma;
 	vma->anon_id = 0;

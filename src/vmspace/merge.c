@@ -48,10 +48,12 @@ enum vma_verdict merge_verdict(const struct vma *left, const struct vma *right,
 		return VMA_SPECIAL;
 	if (!backing_same_file(left->backing, right->backing))
 		return VMA_DIFFERENT_FILE;
-	if (flags & (VMA_UFFD_MISSING | VMA_UFFD_WP | VMA_UFFD_MINOR))
+	if (flags & VMA_UFFD_FLAGS)
 		return VMA_DIFFERENT_UFFD;
 	if (flags)
 		return VMA_DIFFERENT_FLAGS;
+	if (left->uffd != right->uffd)
+		return VMA_DIFFERENT_UFFD;
 	if (left->pkey != right->pkey)
 		return VMA_DIFFERENT_PKEY;
 	if (!anon_name_same(left->name, right->name))

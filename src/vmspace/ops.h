@@ -32,6 +32,9 @@ long incore_call(struct vmspace *space, struct vmspace_request *req);
 long bind_call(struct vmspace *space, struct vmspace_request *req);
 long home_node_call(struct vmspace *space, struct vmspace_request *req);
 long process_advise_call(struct vmspace *space, struct vmspace_request *req);
+long uffd_register_call(struct vmspace *space, struct vmspace_request *req);
+long uffd_unregister_call(struct vmspace *space, struct vmspace_request *req);
+long uffd_release_call(struct vmspace *space, struct vmspace_request *req);
 long fault_call(struct vmspace *space, struct vmspace_request *req);
 long fork_call(struct vmspace *space, struct vmspace_request *req);
 
@@ -55,6 +58,11 @@ unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsi
 			  unsigned long *committed);
 /* Pages are made present in [start, end) as mlock and MAP_POPULATE do. 0, or -ENOMEM at a hole. */
 long lock_populate(struct vmspace *space, unsigned long start, unsigned long end);
+/*
+ * After a move to `at`: what the area there is registered with stays behind, unless its userfaultfd
+ * wants to hear of moves. As in Linux, all of that area loses it, also what it merged with.
+ */
+void uffd_moved(struct vmspace *space, unsigned long at);
 /* mmap's last part: put a mapping at `at`. Returns at or -errno. */
 struct map_plan;
 long map_region(struct vmspace *space, struct map_plan *plan);

@@ -185,6 +185,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 		pages_move(space->pages, m->addr, at, moved_length(m));
 	m->prepared = 0;
 	space_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
+	uffd_moved(space, at);
 	if (m->flags & MREMAP_DONTUNMAP)
 		leave_source(space, m);
 	else if (m->old_length)
@@ -340,9 +341,11 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 	return at < 0 ? at : move_to(space, vma, m, (unsigned long)at);
 }
 
-/* An area whose file places its mappings itself is only moved alone. */
+/* An area whose file places its mappings itself is only moved alone, as is one of a userfaultfd. */
 static bool may_be_one_of_many(const struct vma *vma)
 {
+	if (vma->flags & VMA_UFFD_FLAGS)
+		return false;
 	return !vma->backing || (vma->backing->is.kind != VMA_BACKING_SYSV &&
 				 !(vma->backing->is.flags & VMA_BACKING_MOVE_ALONE));
 }

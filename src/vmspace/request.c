@@ -38,6 +38,9 @@ static const struct {
 	[VMSPACE_MBIND] = { "mbind", bind_call },
 	[VMSPACE_SET_HOME_NODE] = { "set_mempolicy_home_node", home_node_call },
 	[VMSPACE_PROCESS_MADVISE] = { "process_madvise", process_advise_call },
+	[VMSPACE_UFFD_REGISTER] = { "ioctl(UFFDIO_REGISTER)", uffd_register_call },
+	[VMSPACE_UFFD_UNREGISTER] = { "ioctl(UFFDIO_UNREGISTER)", uffd_unregister_call },
+	[VMSPACE_UFFD_RELEASE] = { "close(userfaultfd)", uffd_release_call },
 };
 
 static bool known(enum vmspace_op op)
@@ -116,9 +119,14 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 			learn(space, req->process_madvise.ranges[i].addr,
 			      req->process_madvise.ranges[i].length);
 		break;
+	case VMSPACE_UFFD_REGISTER:
+	case VMSPACE_UFFD_UNREGISTER:
+		learn(space, req->uffd.addr, req->uffd.length);
+		break;
 	case VMSPACE_MLOCKALL:
 	case VMSPACE_MUNLOCKALL:
 	case VMSPACE_FORK:
+	case VMSPACE_UFFD_RELEASE:
 		learn(space, 0, ULONG_MAX);
 		break;
 	case VMSPACE_SHMAT:

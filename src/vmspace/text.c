@@ -82,6 +82,15 @@ int vmspace_request_text(const struct vmspace_request *r, char *buf, size_t size
 		return snprintf(buf, size, "set_mempolicy_home_node(%#lx, %#lx, %lu, %#lx)",
 				r->home_node.addr, r->home_node.length, r->home_node.node,
 				r->home_node.flags);
+	case VMSPACE_UFFD_REGISTER:
+		return snprintf(buf, size, "ioctl(userfaultfd %u, UFFDIO_REGISTER, %#lx, %#lx, mode %#llx)",
+				r->uffd.context, r->uffd.addr, r->uffd.length,
+				(unsigned long long)r->uffd.mode);
+	case VMSPACE_UFFD_UNREGISTER:
+		return snprintf(buf, size, "ioctl(userfaultfd %u, UFFDIO_UNREGISTER, %#lx, %#lx)",
+				r->uffd.context, r->uffd.addr, r->uffd.length);
+	case VMSPACE_UFFD_RELEASE:
+		return snprintf(buf, size, "close(userfaultfd %u)", r->uffd.context);
 	case VMSPACE_PROCESS_MADVISE:
 		return ranges_text(&r->process_madvise, buf, size);
 	case VMSPACE_FAULT:

@@ -43,6 +43,8 @@ struct policy {
  * Invariants: start < end, both page aligned.
  *   backing == NULL  <=>  private anonymous memory.
  *   anon_id == 0 if VMA_MAYSHARE.   anon_shared => anon_id != 0.
+ *   uffd != 0  =>  flags & VMA_UFFD_FLAGS (not the other way: an area that was taken over).
+ *   uffd_moves or uffd_forks  =>  uffd != 0.
  */
 struct vma {
 	unsigned long start, end;
@@ -52,8 +54,11 @@ struct vma {
 	struct anon_name *name;
 	struct policy *policy;       /* NULL: none of its own */
 	uint64_t anon_id;            /* 0: no anonymous page yet */
-	uint64_t asked : 46;         /* space->era in which the host was asked about it; 0: never */
-	uint64_t pkey : 16;
+	uint64_t asked : 39;         /* space->era in which the host was asked about it; 0: never */
+	uint64_t pkey : 5;
+	uint64_t uffd : 16;          /* context of its userfaultfd; 0: none, or not known */
+	bool uffd_moves : 1;         /* the registration goes along with mremap */
+	bool uffd_forks : 1;         /* ... and is inherited through fork */
 	bool anon_shared : 1;        /* anon_vma inherited through fork */
 	bool may_have_anon : 1;      /* was writable at some time since the host was asked */
 	struct vma *next_gone;       /* while several are unmapped: the next of them */
@@ -67,6 +72,10 @@ struct vma {
 /* Flags that never keep areas apart: what one of them has, the merged one has. */
 #define VMA_STICKY_FLAGS (VMA_SOFTDIRTY | VMA_MAYBE_GUARD)
 #define VMA_LOCK_FLAGS (VMA_LOCKED | VMA_LOCKONFAULT)
+#define VMA_UFFD_FLAGS (VMA_UFFD_MISSING | VMA_UFFD_WP | VMA_UFFD_MINOR)
+
+/* The highest protection key that an area can hold; no processor has more. */
+#define VMA_PKEY_MAX 31
 
 struct backing *backing_new(const struct vma_backing *is);
 struct backing *backing_get(struct backing *backing);

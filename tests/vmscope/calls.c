@@ -65,6 +65,7 @@ static const struct {
 	{ "shared", test_shared },
 	{ "files", test_files },
 	{ "growsdown", test_growsdown },
+	{ "uffd", test_uffd },
 	{ "odd", test_odd },
 	{ "recursion", test_recursion },
 	{ "threads", test_threads },

@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/prctl.h>
+#include <linux/userfaultfd.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
@@ -16,6 +18,7 @@
 #include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "calls.h"
@@ -391,6 +394,65 @@ void test_growsdown(void)
 	MUST(munmap(a - 10 * PAGE, 3 * PAGE) == 0);
 	MUST(map(room, 1, RW, ANON | MAP_FIXED) == room);
 	MUST(map(NULL, 2, RW, ANON | MAP_GROWSDOWN | MAP_STACK) != MAP_FAILED);
+}
+
+static int new_uffd(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	MUST(fd < 0 || ioctl(fd, UFFDIO_API, &api) == 0);
+	return fd;
+}
+
+static int reg(int fd, char *at, size_t pages, unsigned long mode)
+{
+	struct uffdio_register args = { .range = { (uintptr_t)at, pages * PAGE }, .mode = mode };
+
+	return ioctl(fd, UFFDIO_REGISTER, &args);
+}
+
+static int unreg(int fd, char *at, size_t pages)
+{
+	struct uffdio_range args = { (uintptr_t)at, pages * PAGE };
+
+	return ioctl(fd, UFFDIO_UNREGISTER, &args);
+}
+
+/* Where userfaultfd(2) is forbidden, nothing. */
+void test_uffd(void)
+{
+	char *a = island(16, RW);
+	int one = new_uffd(), two, again;
+	pid_t child;
+
+	if (one < 0)
+		return;
+	two = new_uffd();
+	MUST(reg(one, a, 8, UFFDIO_REGISTER_MODE_WP) == 0);
+	MUST(reg(two, a + 8 * PAGE, 4, UFFDIO_REGISTER_MODE_WP) == 0);
+	MUST(reg(two, a, 1, UFFDIO_REGISTER_MODE_WP) == -1 && errno == EBUSY);
+	MUST(reg(two, a - PAGE, 1, UFFDIO_REGISTER_MODE_WP) == -1 && errno == EINVAL);
+	MUST(reg(1, a, 1, UFFDIO_REGISTER_MODE_WP) == -1 && errno == ENOTTY);
+	touch(a, 16 * PAGE);
+	MUST(unreg(one, a + 2 * PAGE, 2) == 0);
+	MUST(mprotect(a, PAGE, PROT_READ) == 0);
+	MUST(mprotect(a, PAGE, RW) == 0);
+	MUST(mremap(a + 5 * PAGE, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, a + 13 * PAGE) ==
+	     a + 13 * PAGE);
+	child = fork();
+	if (child == 0) {
+		MUST(munmap(a, PAGE) == 0);
+		_exit(0);
+	}
+	MUST(waitpid(child, NULL, 0) == child);
+	/* Another descriptor keeps it; the last one that is closed ends it. */
+	again = dup(two);
+	MUST(close(two) == 0);
+	MUST(munmap(a + 15 * PAGE, PAGE) == 0);
+	MUST(close(again) == 0);
+	MUST(munmap(a + 14 * PAGE, PAGE) == 0);
+	MUST(close(one) == 0);
 }
 
 void test_odd(void)

@@ -5,14 +5,20 @@
  * functions are wrapped by the linker; the tree's nodes come from an allocator of the test.)
  */
 #include <errno.h>
+#include <linux/prctl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <mapletree/vmspace_proc.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "space.h"
 
@@ -47,6 +53,27 @@ char *__wrap_strdup(const char *text);
 char *__wrap_strdup(const char *text)
 {
 	return fails() ? NULL : __real_strdup(text);
+}
+
+char *__real_strndup(const char *text, size_t size);
+char *__wrap_strndup(const char *text, size_t size);
+char *__wrap_strndup(const char *text, size_t size)
+{
+	return fails() ? NULL : __real_strndup(text, size);
+}
+
+void *__real_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size)
+{
+	return fails() ? NULL : __real_realloc(block, size);
+}
+
+void *__real_reallocarray(void *block, size_t n, size_t size);
+void *__wrap_reallocarray(void *block, size_t n, size_t size);
+void *__wrap_reallocarray(void *block, size_t n, size_t size)
+{
+	return fails() ? NULL : __real_reallocarray(block, n, size);
 }
 
 /* An area's memory: a block serves many, so the failure has to come before it. */
@@ -95,6 +122,7 @@ static void map(unsigned long addr, int prot, const char *name)
 }
 
 static bool some_stay; /* build() marks every sixth area as not inherited */
+static bool registered; /* build() registers the first area with a userfaultfd */
 
 /* Pairs of areas that touch, and holes; a heap above. */
 static void build(void)
@@ -119,6 +147,13 @@ static void build(void)
 							 MADV_DONTFORK };
 		if (some_stay && i % 6 == 0)
 			assert_int_equal(vmspace_call(space, &stay), 0);
+	}
+	if (registered) {
+		struct vmspace_request reg = { .op = VMSPACE_UFFD_REGISTER };
+
+		reg.uffd = (struct vmspace_uffd){ .addr = BASE, .length = 4 * PAGE, .mode = 1,
+						  .context = 1 };
+		assert_int_equal(vmspace_call(space, &reg), 0);
 	}
 	space->image.start_brk = space->image.brk = HEAP;
 	assert_int_equal(vmspace_call(space, &brk), HEAP + 2 * PAGE);
@@ -287,6 +322,23 @@ static void policies(void **state)
 	assert_true(try_all(false) > 0);
 }
 
+static void registering(void **state)
+{
+	(void)state;
+	new_req(VMSPACE_UFFD_REGISTER);
+	req.uffd = (struct vmspace_uffd){ .addr = BASE, .length = 2 * PAGE, .mode = 1, .context = 1 };
+	assert_true(try_all(true) > 0);
+	req.uffd.addr = BASE + PAGE;
+	assert_true(try_all(true) > 0);
+	registered = true;
+	req.uffd = (struct vmspace_uffd){ .addr = BASE + PAGE, .length = 2 * PAGE, .context = 1 };
+	req.op = VMSPACE_UFFD_UNREGISTER;
+	assert_true(try_all(true) > 0);
+	req.op = VMSPACE_UFFD_RELEASE;
+	try_all(false); /* areas grow over others, in place */
+	registered = false;
+}
+
 static void forking(void **state)
 {
 	(void)state;
@@ -326,6 +378,105 @@ static void taking_over(void **state)
 	}
 }
 
+/* A child that has an area with a name of its own, and waits to be killed. */
+static pid_t start_child(void)
+{
+	int ready[2];
+	pid_t pid;
+	char *named;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		named = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, named, PAGE, "an area");
+		if (write(ready[1], "", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], before, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+/* What no comparison with the process shows. */
+static void assert_same(const struct vmspace *a, const struct vmspace *b)
+{
+	const struct vmspace_config *c = vmspace_config(a), *d = vmspace_config(b);
+	struct vma_info one, other;
+
+	assert_true(c->admin == d->admin && c->lock_privileged == d->lock_privileged &&
+		    c->low_privileged == d->low_privileged);
+	for (unsigned long at = 0; vmspace_next(a, at, &one); at = one.end) {
+		assert_true(vmspace_lookup(b, one.start, &other));
+		assert_int_equal(one.anon_shared, other.anon_shared);
+		assert_true(!one.anon_id == !other.anon_id);
+	}
+}
+
+/* Where memory is missing for much of it at once, the areas' store makes do with little. */
+static void loading(void **state)
+{
+	struct vmspace_difference difference;
+	struct vmspace *reference;
+	pid_t pid = start_child();
+	bool again = true;
+	long n, failed = 0;
+
+	(void)state;
+	assert_int_equal(vmspace_load(&reference, pid), 0);
+	for (n = 1; again; n++) {
+		struct vmspace *loaded;
+		int err;
+
+		countdown = n;
+		err = vmspace_load(&loaded, pid);
+		again = !countdown;
+		countdown = 0;
+		if (err) {
+			assert_true(again);
+			assert_int_equal(err, -ENOMEM);
+			assert_null(loaded);
+			failed++;
+			continue;
+		}
+		assert_same(reference, loaded);
+		if (vmspace_verify(loaded, pid, VMSPACE_VERIFY_ALL, &difference))
+			fail_msg("%s", difference.text);
+		vmspace_destroy(loaded);
+	}
+	/* Every mapped file has a name, and every area a place. */
+	assert_true(failed > 20);
+	vmspace_destroy(reference);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void verifying(void **state)
+{
+	struct vmspace_difference difference;
+	pid_t pid = start_child();
+	struct vmspace *loaded;
+	bool again = true;
+	int err;
+
+	(void)state;
+	assert_int_equal(vmspace_load(&loaded, pid), 0);
+	for (long n = 1; again; n++) {
+		countdown = n;
+		err = vmspace_verify(loaded, pid, VMSPACE_VERIFY_ALL, &difference);
+		again = !countdown;
+		countdown = 0;
+		assert_int_equal(err, again ? -ENOMEM : 0);
+	}
+	vmspace_destroy(loaded);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,8 +484,9 @@ int main(void)
 		cmocka_unit_test(break_moving), cmocka_unit_test(everywhere),
 		cmocka_unit_test(protecting), cmocka_unit_test(remapping),
 		cmocka_unit_test(others), cmocka_unit_test(policies),
-		cmocka_unit_test(forking),
-		cmocka_unit_test(taking_over),
+		cmocka_unit_test(registering), cmocka_unit_test(forking),
+		cmocka_unit_test(taking_over), cmocka_unit_test(loading),
+		cmocka_unit_test(verifying),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,6 +74,9 @@ static void describe_system(struct backing_file *file, const char *path)
 	case BTRFS_SUPER_MAGIC:
 		backing->flags |= VMA_BACKING_ALIGN_HUGE;
 		break;
+	case TMPFS_MAGIC:
+		backing->flags |= VMA_BACKING_TMPFS;
+		break;
 	case HUGETLBFS_MAGIC:
 		backing->kind = VMA_BACKING_HUGETLB;
 		backing->huge_size = (unsigned long)fs.f_bsize;

@@ -20,6 +20,7 @@ struct fromlog {
 	struct vmspace_area *areas;
 	struct step_answer *answers, *again;
 	struct step_stack *stacks;
+	unsigned int *uffd_ends;
 	struct step_rename *renames;
 	struct turn *turns;
 	const struct vmspace_range *ranges[2];	/* of the request, and of the one before it */
@@ -46,6 +47,7 @@ static void forget_step(struct fromlog *from)
 	free(from->answers);
 	free(from->again);
 	free(from->stacks);
+	free(from->uffd_ends);
 	free(from->renames);
 	free(from->turns);
 	free((struct vmspace_range *)from->ranges[0]);
@@ -191,6 +193,24 @@ static bool read_renames(struct fromlog *from, struct step *step)
 	return true;
 }
 
+static bool read_uffd_ends(struct fromlog *from, struct step *step)
+{
+	struct json_object *array;
+
+	if (!open_array(from, from->record, "uffd_ends", sizeof(*from->uffd_ends),
+			&from->uffd_ends, &array, &step->uffd_end_count))
+		return false;
+	for (size_t i = 0; i < step->uffd_end_count; i++) {
+		int64_t context = json_object_get_int64(json_object_array_get_idx(array, i));
+
+		if (context < 1 || context > VMSPACE_UFFD_CONTEXT_MAX)
+			return wrong_key(from, "uffd_ends");
+		from->uffd_ends[i] = (unsigned int)context;
+	}
+	step->uffd_ends = from->uffd_ends;
+	return true;
+}
+
 static bool read_turns(struct fromlog *from, struct step *step)
 {
 	struct json_object *array;
@@ -212,7 +232,8 @@ static bool read_notes(struct fromlog *from, struct step *step)
 	return read_answers(from, "asked", &from->answers, &step->answers, &step->answer_count) &&
 	       read_answers(from, "asked_again", &from->again, &step->answers_again,
 			    &step->again_count) &&
-	       read_stacks(from, step) && read_renames(from, step) && read_turns(from, step);
+	       read_stacks(from, step) && read_renames(from, step) &&
+	       read_uffd_ends(from, step) && read_turns(from, step);
 }
 
 static bool read_request(struct fromlog *from, struct json_object *object,

@@ -91,6 +91,10 @@ void inject_alter(struct vmspace_request *req, unsigned long page)
 	case VMSPACE_MBIND:
 		alter_range(&req->mbind.addr, &req->mbind.length, page);
 		break;
+	case VMSPACE_UFFD_REGISTER:
+	case VMSPACE_UFFD_UNREGISTER:
+		alter_range(&req->uffd.addr, &req->uffd.length, page);
+		break;
 	case VMSPACE_MSEAL:
 		alter_range(&req->mseal.addr, &req->mseal.length, page);
 		break;

@@ -113,6 +113,10 @@ enum { OP_FIELDS = 9 };
 #define OP_RANGE(op) { "addr", FIELD_WORD, AT(vmspace_request, op.addr) }, \
 		     { "length", FIELD_WORD, AT(vmspace_request, op.length) }
 
+#define UFFD_FIELDS OP_RANGE(uffd), \
+		    { "features", FIELD_WORD, AT(vmspace_request, uffd.features) }, \
+		    { "context", FIELD_INT, AT(vmspace_request, uffd.context) }
+
 /* The arguments of a request, by its op. Ends with a zero field, which an initialiser leaves. */
 static const struct field op_fields[VMSPACE_OP_COUNT][OP_FIELDS] = {
 	[VMSPACE_MMAP] = {
@@ -194,6 +198,10 @@ static const struct field op_fields[VMSPACE_OP_COUNT][OP_FIELDS] = {
 		{ "advice", FIELD_INT, AT(vmspace_request, process_madvise.advice) },
 		{ "flags", FIELD_INT, AT(vmspace_request, process_madvise.flags) },
 	},
+	[VMSPACE_UFFD_REGISTER] = { UFFD_FIELDS,
+				    { "mode", FIELD_WORD, AT(vmspace_request, uffd.mode) } },
+	[VMSPACE_UFFD_UNREGISTER] = { UFFD_FIELDS },
+	[VMSPACE_UFFD_RELEASE] = { { "context", FIELD_INT, AT(vmspace_request, uffd.context) } },
 	[VMSPACE_FAULT] = {
 		{ "addr", FIELD_WORD, AT(vmspace_request, fault.addr) },
 		{ "access", FIELD_INT, AT(vmspace_request, fault.access) },

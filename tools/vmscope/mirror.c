@@ -23,6 +23,7 @@
 #include "logspace.h"
 #include "openfile.h"
 #include "takeover.h"
+#include "uffd.h"
 
 enum { REPORT_LINES = 40 };
 
@@ -53,6 +54,7 @@ struct mirror {
 	unsigned int flags_skipped;	/* comparisons of flags since */
 	uint64_t seen_text;		/* hash of the kernel's maps when last seen(), 0: never */
 	struct openfiles files;		/* those that areas map */
+	struct uffds uffds;		/* those that areas are, or were, registered with */
 	struct guess guess;		/* what is open about it */
 	bool open_break;		/* the break is known by its page only */
 	char command[32];		/* of the process, for messages */
@@ -166,6 +168,7 @@ void mirror_free(struct mirror *mirror)
 	check_free(&mirror->check);
 	guess_end(&mirror->guess);
 	openfile_clear(&mirror->files);
+	uffd_clear(&mirror->uffds);
 	site_close(mirror->sites);
 	while (mirror->calls)
 		close_notes(mirror, mirror->calls);
@@ -238,6 +241,7 @@ static void compare(struct mirror *mirror, const struct log_who *who, const stru
 
 	if (mirror->silent)
 		return;
+	uffd_take_ends(&mirror->uffds, mirror->vm, who->tid, mirror->sink);
 	result = check_areas(&mirror->check, mirror->vm, &mirror->view);
 	logspace_seen(mirror->session, who, &mirror->seen);
 	totals->checks++;
@@ -357,6 +361,13 @@ static void identify_file(struct mirror *mirror, const struct log_who *who, cons
 				       backing);
 }
 
+static void identify_uffd(struct mirror *mirror, const struct call *call, struct request *request)
+{
+	if (request->vm.op == VMSPACE_UFFD_REGISTER || request->vm.op == VMSPACE_UFFD_UNREGISTER)
+		request->vm.uffd.context =
+			uffd_context(&mirror->uffds, request->uffd_inode, (int)call->args[0]);
+}
+
 /* Whether the call may take away the last area of a file. */
 static bool may_end_file(const struct mirror *mirror, const struct request *request)
 {
@@ -412,7 +423,10 @@ void mirror_begin(struct mirror *mirror, const struct log_who *who, struct call 
 	/* Privileges change without a call that we stop at. */
 	if (pending->request.vm.op == VMSPACE_MLOCK || pending->request.vm.op == VMSPACE_MLOCKALL)
 		mirror_limits(mirror, who->pid);
+	if (uffd_take_ends(&mirror->uffds, mirror->vm, who->tid, mirror->sink))
+		logspace_seen(mirror->session, who, &mirror->seen);
 	identify_file(mirror, who, call, &pending->request);
+	identify_uffd(mirror, call, &pending->request);
 	pending->prune = mirror->files.first && may_end_file(mirror, &pending->request);
 	if (pending->inject == INJECT_ALTER)
 		inject_alter(&pending->request.vm, vmspace_config(mirror->vm)->page_size);
@@ -510,6 +524,8 @@ static bool changes_flags(const struct vmspace_request *req)
 	case VMSPACE_MLOCKALL:
 	case VMSPACE_MUNLOCKALL:
 	case VMSPACE_MSEAL:
+	case VMSPACE_UFFD_REGISTER:
+	case VMSPACE_UFFD_UNREGISTER:
 		return true;
 	case VMSPACE_MADVISE:
 		return req->madvise.advice != MADV_DONTNEED && req->madvise.advice != MADV_FREE;
@@ -677,6 +693,7 @@ struct mirror *mirror_fork(struct mirror *mirror, const struct log_who *parent,
 		return NULL;
 	}
 	openfile_copy(&copy->files, &mirror->files);
+	uffd_copy(&copy->uffds, &mirror->uffds);
 	if (guess_fork(&copy->guess, &mirror->guess, copy->vm) != 0) {
 		session_fail(session, "out of memory");
 		mirror_free(copy);
@@ -745,6 +762,7 @@ void mirror_limits(struct mirror *mirror, pid_t pid)
 	const struct vmspace_config before = config;
 
 	vmspace_config_read(&config, pid);
+	config.mmap_bottom_up = before.mmap_bottom_up; /* until the next exec */
 	vmspace_configure(mirror->vm, &config);
 	if (memcmp(&before, &config, sizeof(config)) != 0)
 		logspace_limits(mirror->session, &who, mirror->vm);

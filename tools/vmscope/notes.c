@@ -48,9 +48,15 @@ void notes_rename(struct notes *notes, unsigned long addr, const struct vma_back
 	append(&notes->renames, item);
 }
 
+void notes_uffd_end(struct notes *notes, unsigned int context)
+{
+	if (notes)
+		append(&notes->uffd_ends, json_object_new_int((int)context));
+}
+
 bool notes_empty(const struct notes *notes)
 {
-	return !notes->asked && !notes->stacks && !notes->renames;
+	return !notes->asked && !notes->stacks && !notes->renames && !notes->uffd_ends;
 }
 
 static void give(struct json_object **array, struct json_object *object, const char *key)
@@ -65,6 +71,7 @@ void notes_give(struct notes *notes, struct json_object *object)
 	give(&notes->asked, object, "asked");
 	give(&notes->stacks, object, "stacks");
 	give(&notes->renames, object, "renames");
+	give(&notes->uffd_ends, object, "uffd_ends");
 }
 
 void notes_give_asked(struct notes *notes, struct json_object *object, const char *key)
@@ -77,5 +84,6 @@ void notes_clear(struct notes *notes)
 	json_object_put(notes->asked);
 	json_object_put(notes->stacks);
 	json_object_put(notes->renames);
+	json_object_put(notes->uffd_ends);
 	*notes = (struct notes){ .asked = NULL };
 }

@@ -9,6 +9,9 @@
 
 #include "pair.h"
 
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+
 #define PIDFD_OF_ITSELF (-10000) /* PIDFD_SELF */
 #ifndef SYS_set_mempolicy_home_node
 #define SYS_set_mempolicy_home_node 450
@@ -55,6 +58,20 @@ static long of_pointing(const struct pair *p, const struct vmspace_request *r, u
 	const unsigned long scratch = p->puppet.scratch;
 
 	switch (r->op) {
+	case VMSPACE_UFFD_REGISTER:
+		puppet_write_scratch(&p->puppet,
+				     &(struct uffdio_register){
+					     .range = { r->uffd.addr, r->uffd.length },
+					     .mode = r->uffd.mode },
+				     sizeof(struct uffdio_register));
+		ARGS(r->uffd.context, UFFDIO_REGISTER, scratch);
+		return SYS_ioctl;
+	case VMSPACE_UFFD_UNREGISTER:
+		puppet_write_scratch(&p->puppet,
+				     &(struct uffdio_range){ r->uffd.addr, r->uffd.length },
+				     sizeof(struct uffdio_range));
+		ARGS(r->uffd.context, UFFDIO_UNREGISTER, scratch);
+		return SYS_ioctl;
 	case VMSPACE_MINCORE:
 		ARGS(r->mincore.addr, r->mincore.length, r->mincore.bad_vec ? 0 : scratch);
 		return SYS_mincore;
@@ -123,10 +140,15 @@ static long system_call(const struct pair *p, const struct vmspace_request *r, u
 		ARGS(r->home_node.addr, r->home_node.length, r->home_node.node,
 		     r->home_node.flags);
 		return SYS_set_mempolicy_home_node;
+	case VMSPACE_UFFD_RELEASE:
+		ARGS(r->uffd.context);
+		return SYS_close;
 	case VMSPACE_MINCORE:
 	case VMSPACE_MBIND:
 	case VMSPACE_SET_ANON_NAME:
 	case VMSPACE_PROCESS_MADVISE:
+	case VMSPACE_UFFD_REGISTER:
+	case VMSPACE_UFFD_UNREGISTER:
 		return of_pointing(p, r, a);
 	case VMSPACE_MSEAL:
 		ARGS(r->mseal.addr, r->mseal.length, r->mseal.flags);

@@ -4,13 +4,17 @@
 
 #include <errno.h>
 #include <linux/prctl.h>
+#include <linux/userfaultfd.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/uio.h>
 
+#include "uffd.h"
 
 #ifndef MAP_TYPE
 #define MAP_TYPE 0x0f
@@ -192,6 +196,23 @@ static enum request_model build_io_destroy(struct request *req, const struct vms
 	return build_range(req, VMSPACE_MUNMAP, (uint64_t[]){ info.start, info.end - info.start });
 }
 
+/* Of other ioctls, those that happen to have the same number are told apart by the descriptor. */
+static enum request_model build_uffd(struct request *req, pid_t tid, const uint64_t *args)
+{
+	struct uffdio_register asked = { .mode = 0 };
+	bool add = (uint32_t)args[1] == (uint32_t)UFFDIO_REGISTER;
+	size_t size = add ? offsetof(struct uffdio_register, ioctls) : sizeof(asked.range);
+
+	if (!uffd_look(tid, (int)args[0], &req->uffd_inode, &req->vm.uffd.features) ||
+	    kernel_read_memory(tid, args[2], &asked, size) != size)
+		return REQUEST_NONE; /* or EFAULT */
+	req->vm.op = add ? VMSPACE_UFFD_REGISTER : VMSPACE_UFFD_UNREGISTER;
+	req->vm.uffd.addr = asked.range.start;
+	req->vm.uffd.length = asked.range.len;
+	req->vm.uffd.mode = asked.mode;
+	return REQUEST_MADE;
+}
+
 static enum request_model build_rest(struct request *req, const struct call *call)
 {
 	const uint64_t *args = call->args;
@@ -237,8 +258,6 @@ static enum request_model build_rest(struct request *req, const struct call *cal
 		return REQUEST_MADE;
 	case CALL_IO_SETUP:
 		return REQUEST_LATE;
-	case CALL_IOCTL:
-		return REQUEST_UNKNOWN;
 	default:
 		return REQUEST_NONE;
 	}
@@ -271,6 +290,8 @@ enum request_model request_build(struct request *req, const struct vmspace *spac
 		return build_prctl(req, tid, call->args);
 	case CALL_SHMAT:
 		return build_shmat(req, call->args);
+	case CALL_IOCTL:
+		return build_uffd(req, tid, call->args);
 	case CALL_PROCESS_MADVISE:
 		return build_process_madvise(req, tid, call->args);
 	case CALL_IO_DESTROY:

@@ -17,6 +17,7 @@ struct request {
 	struct vmspace_request vm;
 	struct backing_file file;
 	char name[REQUEST_NAME_MAX + 1];
+	uint64_t uffd_inode;	/* of the userfaultfd; its context is the mirror's to know */
 };
 
 enum request_model {

@@ -75,6 +75,8 @@ struct step {
 	size_t stack_count;
 	const struct step_rename *renames;
 	size_t rename_count;
+	const unsigned int *uffd_ends;	/* contexts of userfaultfds that have ended */
+	size_t uffd_end_count;
 
 	/* STEP_END */
 	const char *occasion;		/* "exit", "exec", "detach" */

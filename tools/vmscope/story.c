@@ -256,6 +256,16 @@ static void take_renames(struct story_space *space, const struct step *step)
 	}
 }
 
+static void take_uffd_ends(struct story_space *space, const struct step *step)
+{
+	for (size_t i = 0; i < step->uffd_end_count; i++) {
+		struct vmspace_request req = { .op = VMSPACE_UFFD_RELEASE,
+					       .uffd.context = step->uffd_ends[i] };
+
+		vmspace_call(space->vm, &req);
+	}
+}
+
 static void check_answer(struct story *story, struct story_space *space,
 			 const struct vmspace_request *req)
 {
@@ -317,6 +327,7 @@ static int saw(struct story *story, struct story_space *space, const struct step
 	if (grown < 0)
 		differ(story, space, NULL, "the stack grew in a way that Linux does not allow");
 	take_renames(space, step);
+	take_uffd_ends(space, step);
 	tell(story, STORY_SAW, space, NULL, NULL);
 	return 0;
 }

@@ -31,6 +31,11 @@ static bool needed_range(const struct vmspace_request *req, unsigned long *start
 		*start = req->set_anon_name.addr;
 		*length = req->set_anon_name.length;
 		return true;
+	case VMSPACE_UFFD_REGISTER:
+	case VMSPACE_UFFD_UNREGISTER:
+		*start = req->uffd.addr;
+		*length = req->uffd.length;
+		return true;
 	case VMSPACE_MSEAL:
 		*start = req->mseal.addr;
 		*length = req->mseal.length;

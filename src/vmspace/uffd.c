@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* uffd.c - userfaultfd: UFFDIO_REGISTER, UFFDIO_UNREGISTER, and the end of a userfaultfd. */
+#include <errno.h>
+#include <linux/userfaultfd.h>
+
+#include "edit.h"
+#include "ops.h"
+#include "sync.h"
+
+#ifndef UFFD_FEATURE_WP_ASYNC
+#define UFFD_FEATURE_WP_ASYNC (1 << 15)
+#endif
+
+#define MODES_ALL (UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP | \
+		   UFFDIO_REGISTER_MODE_MINOR)
+
+static vma_flags_t mode_flags(uint64_t mode)
+{
+	return (mode & UFFDIO_REGISTER_MODE_MISSING ? VMA_UFFD_MISSING : 0) |
+	       (mode & UFFDIO_REGISTER_MODE_WP ? VMA_UFFD_WP : 0) |
+	       (mode & UFFDIO_REGISTER_MODE_MINOR ? VMA_UFFD_MINOR : 0);
+}
+
+static long check_range(const struct vmspace *space, const struct vmspace_uffd *args)
+{
+	const struct vmspace_config *c = &space->config;
+
+	if (!args->context || args->context > VMSPACE_UFFD_CONTEXT_MAX)
+		return -EINVAL;
+	if (!space_aligned(space, args->addr) || !space_aligned(space, args->length) ||
+	    !args->length || args->addr < c->mmap_min_addr || args->addr >= c->task_size ||
+	    args->length > c->task_size - args->addr)
+		return -EINVAL;
+	return 0;
+}
+
+static bool is_hugetlb(const struct vma *vma)
+{
+	return vma->backing && vma->backing->is.kind == VMA_BACKING_HUGETLB;
+}
+
+/* Its pages are shared memory, as those of a memfd. */
+static bool is_shmem(const struct vma *vma)
+{
+	const struct vma_backing *is;
+
+	if (!vma->backing)
+		return false;
+	is = &vma->backing->is;
+	return is->kind == VMA_BACKING_SHMEM || is->kind == VMA_BACKING_SYSV ||
+	       (is->kind == VMA_BACKING_FILE && is->flags & VMA_BACKING_TMPFS);
+}
+
+/* Private /dev/zero is anonymous memory by another name. */
+static bool is_anon(const struct vma *vma)
+{
+	return !vma->backing || (vma->backing->is.kind == VMA_BACKING_FILE &&
+				 vma->backing->is.flags & VMA_BACKING_MOVE_ALONE &&
+				 !(vma->flags & VMA_SHARED));
+}
+
+/* Does Linux give faults of such an area to a userfaultfd, in these modes? */
+static bool can_register(const struct vma *vma, vma_flags_t modes, const struct vmspace_uffd *args)
+{
+	bool pages_of_memory = is_hugetlb(vma) || is_shmem(vma);
+
+	if (vma->flags & VMA_DROPPABLE || (modes & VMA_UFFD_MINOR && !pages_of_memory))
+		return false;
+	if (args->features & UFFD_FEATURE_WP_ASYNC && modes == VMA_UFFD_WP)
+		return true;
+	return pages_of_memory || is_anon(vma);
+}
+
+static unsigned long huge_size(const struct vmspace *space, const struct vma *vma)
+{
+	unsigned long size = vma->backing->is.huge_size;
+
+	return size ? size : space->config.pmd_size ? space->config.pmd_size : 1UL << 21;
+}
+
+/* Huge pages are registered whole. */
+static bool cuts_huge_page(const struct vmspace *space, const struct vma *vma, unsigned long at)
+{
+	return is_hugetlb(vma) && at > vma->start && at < vma->end &&
+	       at & (huge_size(space, vma) - 1);
+}
+
+/* Is it registered with another userfaultfd? Of an area that was taken over nobody knows. */
+static bool is_taken(const struct vma *vma, const struct vmspace_uffd *args)
+{
+	return vma->uffd && vma->uffd != args->context;
+}
+
+static long check_part(const struct edit_span *span, const struct vmspace_uffd *args, bool add)
+{
+	const struct vma *vma = span->vma;
+
+	if (!can_register(vma, add ? mode_flags(args->mode) : vma->flags & VMA_UFFD_FLAGS, args))
+		return -EINVAL;
+	if (add && !(vma->flags & VMA_MAYWRITE))
+		return -EPERM;
+	if (add && cuts_huge_page(span->space, vma, span->to))
+		return -EINVAL;
+	if (is_taken(vma, args))
+		return add ? -EBUSY : -EINVAL;
+	return 0;
+}
+
+/* Linux looks at all of the range before it changes any of it. */
+static long check_areas(struct vmspace *space, const struct vmspace_uffd *args, bool add)
+{
+	struct edit_span span;
+	bool first = true;
+	long err;
+
+	edit_span_init(&span, space, args->addr, args->addr + args->length);
+	while (edit_next(&span)) {
+		if (first && is_hugetlb(span.vma) &&
+		    args->addr & (huge_size(space, span.vma) - 1))
+			return -EINVAL;
+		first = false;
+		err = check_part(&span, args, add);
+		if (err)
+			return err;
+	}
+	return first ? -EINVAL : 0;
+}
+
+static long register_part(struct edit_span *span, const struct vmspace_uffd *args)
+{
+	struct edit_want want = edit_same(span->vma);
+	vma_flags_t modes = mode_flags(args->mode);
+
+	if (span->vma->uffd == args->context && (want.flags & modes) == modes)
+		return 0;
+	want.flags = (want.flags & ~VMA_UFFD_FLAGS) | modes;
+	want.uffd = (struct vma_uffd){
+		.context = args->context,
+		.moves = args->features & UFFD_FEATURE_EVENT_REMAP,
+		.forks = args->features & UFFD_FEATURE_EVENT_FORK,
+	};
+	return edit_change(span, &want);
+}
+
+static long unregister_part(struct edit_span *span)
+{
+	struct edit_want want = edit_same(span->vma);
+
+	if (!(want.flags & VMA_UFFD_FLAGS))
+		return 0;
+	if (cuts_huge_page(span->space, span->vma, span->to))
+		return -EINVAL;
+	want.flags &= ~VMA_UFFD_FLAGS;
+	want.uffd = (struct vma_uffd){ 0 };
+	return edit_change(span, &want);
+}
+
+static long change_areas(struct vmspace *space, const struct vmspace_uffd *args, bool add)
+{
+	struct edit_span span;
+	long err = check_range(space, args);
+
+	if (!err)
+		err = check_areas(space, args, add);
+	if (err)
+		return err;
+	if (space->host_error)
+		return space_fail(space, space->host_error, "refused by the host");
+	edit_span_init(&span, space, args->addr, args->addr + args->length);
+	while (!err && edit_next(&span))
+		err = add ? register_part(&span, args) : unregister_part(&span);
+	return err;
+}
+
+long uffd_register_call(struct vmspace *space, struct vmspace_request *req)
+{
+	const struct vmspace_uffd *args = &req->uffd;
+
+	if (!args->mode || args->mode & ~(uint64_t)MODES_ALL)
+		return -EINVAL;
+	return change_areas(space, args, true);
+}
+
+long uffd_unregister_call(struct vmspace *space, struct vmspace_request *req)
+{
+	return change_areas(space, &req->uffd, false);
+}
+
+long uffd_release_call(struct vmspace *space, struct vmspace_request *req)
+{
+	struct edit_span span;
+	long err = 0;
+
+	if (!req->uffd.context || req->uffd.context > VMSPACE_UFFD_CONTEXT_MAX)
+		return -EINVAL;
+	edit_span_init(&span, space, 0, space->config.task_size);
+	while (!err && edit_next(&span))
+		if (span.vma->uffd == req->uffd.context)
+			err = unregister_part(&span);
+	return err;
+}
+
+void uffd_moved(struct vmspace *space, unsigned long at)
+{
+	struct vma *vma = find_at(space, at);
+
+	if (!(vma->flags & VMA_UFFD_FLAGS) || vma->uffd_moves)
+		return;
+	sync_write_lock(space, vma);
+	vma->flags &= ~VMA_UFFD_FLAGS;
+	vma->uffd = 0;
+	vma->uffd_forks = false;
+	space_event(space, VMSPACE_EVENT_CHANGE, vma->start, vma->end, 0);
+}
