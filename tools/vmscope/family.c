@@ -3,7 +3,9 @@
 #include "family.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/shm.h>
 
 enum { SHM_BYTES = 5 * 4096 };
@@ -23,8 +25,30 @@ bool script_add(struct script *script, const struct script_step *step)
 	return true;
 }
 
+struct script_kept {
+	struct script_kept *next;
+	_Alignas(max_align_t) char data[];
+};
+
+void *script_keep(struct script *script, const void *data, size_t size)
+{
+	struct script_kept *kept = malloc(sizeof(*kept) + size);
+
+	if (!kept)
+		return NULL;
+	kept->next = script->kept;
+	script->kept = kept;
+	return memcpy(kept->data, data, size);
+}
+
 void script_free(struct script *script)
 {
+	struct script_kept *kept;
+
+	while ((kept = script->kept)) {
+		script->kept = kept->next;
+		free(kept);
+	}
 	free(script->steps);
 	*script = (struct script){ .steps = NULL };
 }

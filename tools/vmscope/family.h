@@ -17,17 +17,20 @@ struct script_step {
 	enum script_verb verb;
 	unsigned int who;
 	unsigned int child;		/* SCRIPT_FORK: its number */
-	struct vmspace_request req;	/* SCRIPT_CALL; strings live as long as the program */
+	struct vmspace_request req;	/* SCRIPT_CALL; strings live as long as the script, at least */
 };
 
 struct script {
 	struct pair_way way;
 	struct script_step *steps;	/* count of them, capacity allocated */
 	size_t count, capacity;
+	struct script_kept *kept;	/* what requests of it point to, if not static */
 };
 
 /* Appends a copy. False: out of memory. */
 bool script_add(struct script *script, const struct script_step *step);
+/* A copy of @size bytes that is freed with the script. NULL: out of memory. */
+void *script_keep(struct script *script, const void *data, size_t size);
 void script_free(struct script *script);
 
 struct family {

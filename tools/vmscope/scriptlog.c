@@ -203,27 +203,40 @@ static bool read_way(FILE *file, struct pair_way *way)
 	return found;
 }
 
-/* Strings are to live on; files are those that puppets have now. */
-static void own_strings(struct vmspace_request *req)
+/* *name is to live as long as the script. False: out of memory. */
+static bool own_name(struct script *script, const char **name)
 {
-	if (req->op == VMSPACE_MMAP && req->mmap.backing.file_id > 0 &&
-	    req->mmap.backing.file_id <= PUPPET_FILE_COUNT)
-		req->mmap.backing = *pair_backing((enum puppet_file)(req->mmap.backing.file_id - 1));
-	else if (req->op == VMSPACE_MMAP && req->mmap.backing.name)
-		req->mmap.backing.name = strdup(req->mmap.backing.name);
-	if (req->op == VMSPACE_SHMAT && req->shmat.backing.name)
-		req->shmat.backing.name = strdup(req->shmat.backing.name);
-	if (req->op == VMSPACE_PROCESS_MADVISE) {
-		size_t size = req->process_madvise.count * sizeof(*req->process_madvise.ranges);
-		struct vmspace_range *own = malloc(size + 1);
+	if (*name)
+		*name = script_keep(script, *name, strlen(*name) + 1);
+	else
+		return true;
+	return *name != NULL;
+}
 
-		if (own)
-			memcpy(own, req->process_madvise.ranges, size);
-		req->process_madvise.ranges = own;
-		req->process_madvise.count = own ? req->process_madvise.count : 0;
+/* What the request points to is to live on; files are those that puppets have now. */
+static bool own_strings(struct script *script, struct vmspace_request *req)
+{
+	struct vmspace_process_madvise *advise = &req->process_madvise;
+
+	switch (req->op) {
+	case VMSPACE_MMAP:
+		if (req->mmap.backing.file_id == 0 || req->mmap.backing.file_id > PUPPET_FILE_COUNT)
+			return own_name(script, &req->mmap.backing.name);
+		req->mmap.backing = *pair_backing((enum puppet_file)(req->mmap.backing.file_id - 1));
+		return true;
+	case VMSPACE_SHMAT:
+		return own_name(script, &req->shmat.backing.name);
+	case VMSPACE_SET_ANON_NAME:
+		return own_name(script, &req->set_anon_name.name);
+	case VMSPACE_PROCESS_MADVISE:
+		if (!advise->count)
+			return true;
+		advise->ranges = script_keep(script, advise->ranges,
+					     advise->count * sizeof(*advise->ranges));
+		return advise->ranges != NULL;
+	default:
+		return true;
 	}
-	if (req->op == VMSPACE_SET_ANON_NAME && req->set_anon_name.name)
-		req->set_anon_name.name = strdup(req->set_anon_name.name);
 }
 
 static bool take_step(struct script *script, const struct step *from)
@@ -236,8 +249,7 @@ static bool take_step(struct script *script, const struct step *from)
 			return true;
 		step.req = from->request;
 		step.req.host.valid = false;
-		own_strings(&step.req);
-		return script_add(script, &step);
+		return own_strings(script, &step.req) && script_add(script, &step);
 	case STEP_COPY:
 		step.verb = SCRIPT_FORK;
 		step.who = from->from - 1;
