@@ -27,12 +27,12 @@ int space_reserve(struct vmspace *space)
 	if (!space->sync)
 		return 0;
 	/*
-	 * What is reserved for one store into an empty tree is 5 nodes for each of 31 levels; a
-	 * store takes at most 3 for each that the tree has and 2 more: 8 stores at 5 levels,
-	 * of which 10 million areas need no more.
+	 * A store takes at most 3 nodes for each level of the tree and 2 more, so SPACE_STEPS stores at 5
+	 * levels, which 10 million areas do not exceed, take 136. Stores that follow one another, for
+	 * which mas_expected_entries() reserves, take less than one each: 169 for 16 times as many.
 	 */
 	mas_set(&space->spare, 0);
-	if (mas_expected_entries(&space->spare, 1) || !vma_reserve(&space->vmas, SPACE_STEPS))
+	if (mas_expected_entries(&space->spare, 16 * SPACE_STEPS) || !vma_reserve(&space->vmas, SPACE_STEPS))
 		return (int)space_no_memory(space);
 	return 0;
 }
