@@ -140,7 +140,7 @@ model-check:
 
 valgrind: $(MEMCHECK)/build.ninja
 	$(NINJA) -C $(MEMCHECK)
-	$(TEST) -C $(MEMCHECK) --setup=valgrind $(SUITES:%=--suite %)
+	$(TEST) -C $(MEMCHECK) --setup=valgrind $(SUITES:%=--suite %) --no-suite oracle --no-suite faults
 
 builds:
 	tests/builds/check.sh -b $(BUILD) $(BUILDS)
