@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vmspace.c - libvmspace as an engine: it is built from areas, forked, and faulted, mapped and
- * unmapped at addresses; with a page table, too, and then by several threads at once. It keeps no entries, so its own tests check it, not verify.c.
+ * unmapped at addresses; with a page table, too, and then by several threads at once. It keeps no
+ * entries, so its own tests check it, not verify.c.
  */
 #include "vmspace.h"
 #include "../data.h"

@@ -278,7 +278,8 @@ VMSPACE_PUBLIC int vmspace_create(struct vmspace **out, const struct vmspace_con
  * vmspace_destroy(), and independent of `space`; strings and anon_ids are copied, but the host
  * callbacks and their ctx are the same ones; the copy keeps no pages and has no hooks. A request
  * gathered on `space` may be completed on either, or on both (each with its own copy of the
- * request); gathered again on the copy, it asks the host anew. Not to be called while another thread uses `space`: it keeps notes there.
+ * request); gathered again on the copy, it asks the host anew. Not to be called while another thread
+ * uses `space`: it keeps notes there.
  * Returns 0, or -ENOMEM (*out is NULL; `space` is unchanged). O(areas).
  */
 VMSPACE_PUBLIC int vmspace_clone(struct vmspace **out, const struct vmspace *space);

@@ -32,7 +32,8 @@ int space_reserve(struct vmspace *space)
 	 * which mas_expected_entries() reserves, take less than one each: 169 for 16 times as many.
 	 */
 	mas_set(&space->spare, 0);
-	if (mas_expected_entries(&space->spare, 16 * SPACE_STEPS) || !vma_reserve(&space->vmas, SPACE_STEPS))
+	if (mas_expected_entries(&space->spare, 16 * SPACE_STEPS) ||
+	    !vma_reserve(&space->vmas, SPACE_STEPS))
 		return (int)space_no_memory(space);
 	return 0;
 }
