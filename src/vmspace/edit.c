@@ -206,7 +206,7 @@ static void apply(struct vmspace *space, struct vma *vma, const struct edit_want
 	anon_name_put(old);
 	vma->policy = policy_get(want->policy);
 	policy_put(old_policy);
-	if (vma->flags & VMA_WRITE)
+	if (vma_takes_anon(vma->flags))
 		vma->may_have_anon = true;
 }
 
@@ -324,7 +324,7 @@ int edit_change(struct edit_span *span, const struct edit_want *want)
 	middle.pkey = want->pkey & VMA_PKEY_MAX;
 	set_uffd(&middle, &want->uffd);
 	middle.policy = want->policy;
-	if (middle.flags & VMA_WRITE)
+	if (vma_takes_anon(middle.flags))
 		middle.may_have_anon = true;
 	if (!(first && last) || !backing_has_close(vma->backing))
 		join = decide(space, &middle, first ? left_of(span) : NULL,

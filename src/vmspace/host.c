@@ -47,7 +47,7 @@ static void ask(struct vmspace *space, struct vma *vma)
 	vma->asked = space->era;
 	if (host->has_anon(host->ctx, vma->start, vma->end))
 		host_give_anon_vma(space, vma);
-	else if (!(vma->flags & VMA_WRITE))
+	else if (!vma_takes_anon(vma->flags))
 		vma->may_have_anon = false;
 }
 

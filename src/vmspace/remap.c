@@ -105,7 +105,7 @@ static void leave_source(struct vmspace *space, const struct move *m)
 	if (vma->start == m->addr && vma->end == m->addr + m->old_length) {
 		vma->anon_id = 0;
 		vma->anon_shared = false;
-		vma->may_have_anon = vma->flags & VMA_WRITE;
+		vma->may_have_anon = vma_takes_anon(vma->flags);
 	}
 }
 

@@ -28,8 +28,7 @@ static long check_range(const struct vmspace *space, const struct vmspace_uffd *
 	if (!args->context || args->context > VMSPACE_UFFD_CONTEXT_MAX)
 		return -EINVAL;
 	if (!space_aligned(space, args->addr) || !space_aligned(space, args->length) ||
-	    !args->length || args->addr < c->mmap_min_addr || args->addr >= c->task_size ||
-	    args->length > c->task_size - args->addr)
+	    !args->length || args->addr >= c->task_size || args->length > c->task_size - args->addr)
 		return -EINVAL;
 	return 0;
 }
@@ -39,7 +38,7 @@ static bool is_hugetlb(const struct vma *vma)
 	return vma->backing && vma->backing->is.kind == VMA_BACKING_HUGETLB;
 }
 
-/* Its pages are shared memory, as those of a memfd. */
+/* Its pages are shared memory, as those of a memfd; a System V segment does not count. */
 static bool is_shmem(const struct vma *vma)
 {
 	const struct vma_backing *is;
@@ -47,7 +46,7 @@ static bool is_shmem(const struct vma *vma)
 	if (!vma->backing)
 		return false;
 	is = &vma->backing->is;
-	return is->kind == VMA_BACKING_SHMEM || is->kind == VMA_BACKING_SYSV ||
+	return is->kind == VMA_BACKING_SHMEM ||
 	       (is->kind == VMA_BACKING_FILE && is->flags & VMA_BACKING_TMPFS);
 }
 

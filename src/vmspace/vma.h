@@ -60,7 +60,7 @@ struct vma {
 	bool uffd_moves : 1;         /* the registration goes along with mremap */
 	bool uffd_forks : 1;         /* ... and is inherited through fork */
 	bool anon_shared : 1;        /* anon_vma inherited through fork */
-	bool may_have_anon : 1;      /* was writable at some time since the host was asked */
+	bool may_have_anon : 1;      /* took pages of its own since the host was asked */
 	struct vma *next_gone;       /* while several are unmapped: the next of them */
 	unsigned long lock;          /* of a space that several threads use: see sync.h */
 };
@@ -139,5 +139,13 @@ struct vma *vma_new(struct vma_store *store, const struct vma *like);
 void vma_free(struct vma_store *store, struct vma *vma);
 bool vma_is_anon(const struct vma *vma);
 bool vma_may_have_anon_vma(const struct vma *vma);
+/*
+ * Does a private area with these flags take pages of its own? Those that are written to, and those
+ * that a userfaultfd puts there whatever the program may do.
+ */
+static inline bool vma_takes_anon(vma_flags_t flags)
+{
+	return flags & (VMA_WRITE | VMA_UFFD_FLAGS);
+}
 
 #endif

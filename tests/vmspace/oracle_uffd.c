@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * oracle_uffd.c - registration with userfaultfd: each rule once, made for real and in libvmspace,
- * compared after every call. A context is the number that the descriptor has in the puppet.
+ * compared after every call.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/shm.h>
 
 #include "cases.h"
+#include "puppetuffd.h"
 
 #ifndef UFFD_FEATURE_WP_ASYNC
 #define UFFD_FEATURE_WP_ASYNC (1 << 15)
@@ -25,19 +20,12 @@
 #define MINOR UFFDIO_REGISTER_MODE_MINOR
 #define SHARED (MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED)
 
-/* A userfaultfd of the case's process. */
 static unsigned int make_uffd(uint64_t features)
 {
-	const struct uffdio_api api = { .api = UFFD_API, .features = features };
-	long fd = puppet_call(&pair.puppet, SYS_userfaultfd,
-			      (unsigned long[6]){ O_CLOEXEC | O_NONBLOCK });
+	static unsigned int last;
 
-	assert_true(fd > 0);
-	assert_true(puppet_write_scratch(&pair.puppet, &api, sizeof(api)));
-	assert_int_equal(puppet_call(&pair.puppet, SYS_ioctl,
-				     (unsigned long[6]){ (unsigned long)fd, UFFDIO_API,
-							 pair.puppet.scratch }), 0);
-	return (unsigned int)fd;
+	assert_true(puppet_uffd(&pair.puppet, ++last, features) >= 0);
+	return last;
 }
 
 static long reg_with(unsigned int uffd, unsigned long addr, unsigned long length, uint64_t mode,
@@ -182,6 +170,19 @@ static void arguments(void **state)
 	assert_int_equal(areas(), 1);
 }
 
+/* The lowest address at which something may be mapped is no bound for where a range may begin. */
+static void range_from_zero(void **state)
+{
+	unsigned int a = make_uffd(0);
+
+	(void)state;
+	assert_int_equal(map(16 * PAGE, 2, RW, FIXED), 16 * PAGE);
+	assert_int_equal(reg(a, 0, 18, MISSING), 0);
+	assert_int_equal(unreg(a, 0, 17), 0);
+	assert_int_equal(unreg(a, 1, 17), -EINVAL);
+	assert_int_equal(reg(a, 0, 16, MISSING), -EINVAL);
+}
+
 static void every_mode(unsigned int uffd, unsigned long addr, uint64_t features)
 {
 	for (uint64_t mode = 1; mode < 8; mode++) {
@@ -229,6 +230,22 @@ static void all_or_nothing(void **state)
 	assert_int_equal(reg(a, AT(0), 2, MISSING), 0);
 	assert_int_equal(unreg(a, AT(0), 4), -EINVAL);
 	assert_int_equal(context_at(AT(0)), a);
+}
+
+/* Though their pages are shared memory. One that tracks writes by itself takes everything. */
+static void segments_are_refused(void **state)
+{
+	const uint64_t features[] = { 0, UFFD_FEATURE_WP_ASYNC };
+
+	(void)state;
+	pair.shm_id = shmget(IPC_PRIVATE, 2 * PAGE, 0700);
+	assert_true(pair.shm_id >= 0);
+	new_req(VMSPACE_SHMAT)->shmat = (struct vmspace_shmat){ .addr = AT(0), .size = 2 * PAGE };
+	req.shmat.backing.name = "/SYSV00000000 (deleted)";
+	both(&pair);
+	for (size_t i = 0; i < 2; i++)
+		every_mode(make_uffd(features[i]), AT(0), features[i]);
+	shmctl(pair.shm_id, IPC_RMID, NULL);
 }
 
 static void huge_pages_are_whole(void **state)
@@ -335,6 +352,24 @@ static void growth_keeps_it(void **state)
 	assert_int_equal(areas(), 3);
 }
 
+/* What a userfaultfd puts into an area is its own page, though the program may not write there. */
+static void given_page_has_an_anon_vma(void **state)
+{
+	unsigned int a = make_uffd(0);
+
+	(void)state;
+	map(AT(0), 2, RW, FIXED | MAP_NORESERVE);
+	touch(AT(0));
+	map(AT(2), 2, PROT_READ, FIXED | MAP_NORESERVE);
+	reg(a, AT(2), 2, MISSING);
+	new_req(VMSPACE_FAULT)->fault = (struct vmspace_fault){ AT(2), VMSPACE_ACCESS_READ };
+	assert_int_equal(both(&pair), 0);
+	protect(AT(0), 2, PROT_READ);
+	unreg(a, AT(2), 2);
+	assert_int_equal(areas(), 2);
+	assert_int_equal(count_verdict(VMA_DIFFERENT_ANON_VMA), 1);
+}
+
 /* Modes decide whether a neighbour's anon_vma is shared; whose they are does not. */
 static void neighbours_share_across_contexts(void **state)
 {
@@ -373,54 +408,12 @@ static void fork_leaves_it_behind(void **state)
 	pair_end(&child);
 }
 
-/* Takes the events of a userfaultfd in the puppet's stead, which waits for that. */
-struct listener {
-	int fd, stop[2];
-	pthread_t thread;
-	unsigned int events;
-};
-
-static void *listen_to(void *arg)
-{
-	struct listener *l = arg;
-	struct pollfd polled[2] = { { .fd = l->fd, .events = POLLIN },
-				    { .fd = l->stop[0], .events = POLLIN } };
-	struct uffd_msg msg;
-
-	while (poll(polled, 2, -1) > 0 && !polled[1].revents)
-		if (read(l->fd, &msg, sizeof(msg)) == sizeof(msg))
-			l->events++;
-	return NULL;
-}
-
-static void start_listener(struct listener *l, unsigned int uffd)
-{
-	int pidfd = (int)syscall(SYS_pidfd_open, pair.puppet.pid, 0);
-
-	l->fd = (int)syscall(SYS_pidfd_getfd, pidfd, uffd, 0);
-	l->events = 0;
-	close(pidfd);
-	assert_true(l->fd >= 0);
-	assert_int_equal(pipe(l->stop), 0);
-	assert_int_equal(pthread_create(&l->thread, NULL, listen_to, l), 0);
-}
-
-static void stop_listener(struct listener *l)
-{
-	assert_int_equal(write(l->stop[1], "", 1), 1);
-	pthread_join(l->thread, NULL);
-	close(l->fd);
-	close(l->stop[0]);
-	close(l->stop[1]);
-}
-
 static void move_with_event_takes_it_along(void **state)
 {
 	unsigned int a = make_uffd(UFFD_FEATURE_EVENT_REMAP);
-	struct listener l;
+	unsigned long events = puppet_uffd_events();
 
 	(void)state;
-	start_listener(&l, a);
 	map(AT(0), 8, RW, FIXED);
 	reg_with(a, AT(0), 8 * PAGE, MISSING, UFFD_FEATURE_EVENT_REMAP);
 	remap(AT(0), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, AT(10));
@@ -428,8 +421,7 @@ static void move_with_event_takes_it_along(void **state)
 	remap(AT(4), 2, 6, MREMAP_MAYMOVE | MREMAP_FIXED, AT(12));
 	assert_int_equal(context_at(AT(17)), a);
 	assert_int_equal(areas_from(&pair, AT(10), AT(18)), 1);
-	stop_listener(&l);
-	assert_int_equal(l.events, 3);
+	assert_int_equal(puppet_uffd_events() - events, 3);
 }
 
 static void fork_with_event_takes_it_along(void **state)
@@ -437,10 +429,9 @@ static void fork_with_event_takes_it_along(void **state)
 	unsigned int a = make_uffd(UFFD_FEATURE_EVENT_FORK), b = make_uffd(0);
 	struct pair child;
 	struct vma_info info;
-	struct listener l;
+	unsigned long events = puppet_uffd_events();
 
 	(void)state;
-	start_listener(&l, a);
 	map(AT(0), 4, RW, FIXED);
 	reg_with(a, AT(0), 2 * PAGE, MISSING, UFFD_FEATURE_EVENT_FORK);
 	reg(b, AT(2), 2, MISSING);
@@ -449,22 +440,21 @@ static void fork_with_event_takes_it_along(void **state)
 	assert_int_equal(info.uffd, a);
 	assert_true(vmspace_lookup(child.space, AT(2), &info));
 	assert_int_equal(info.uffd, 0);
+	assert_non_null(puppet_uffd_find(&child.puppet, a));
+	assert_null(puppet_uffd_find(&child.puppet, b));
 	pair_end(&child);
 	remap(AT(0), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, AT(10));
 	assert_int_equal(context_at(AT(10)), 0);
-	stop_listener(&l);
+	assert_int_equal(puppet_uffd_events() - events, 1);
 }
 
 static bool uffd_possible(void)
 {
-	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	int rc = puppet_uffd_possible();
 
-	if (fd < 0) {
-		fprintf(stderr, "skipped: userfaultfd(2): %s\n", strerror(errno));
-		return false;
-	}
-	close(fd);
-	return true;
+	if (rc != 0)
+		fprintf(stderr, "skipped: userfaultfd(2): %s\n", strerror(-rc));
+	return rc == 0;
 }
 
 int main(void)
@@ -472,7 +462,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(splits_and_joins), CASE(modes_take_the_place_of_others),
 		CASE(contexts_keep_apart), CASE(holes_are_passed_over), CASE(arguments),
-		CASE(kinds_of_areas), CASE(all_or_nothing), CASE(huge_pages_are_whole),
+		CASE(range_from_zero),
+		CASE(kinds_of_areas), CASE(segments_are_refused), CASE(all_or_nothing),
+		CASE(huge_pages_are_whole),
 		CASE(released_areas_join), CASE(move_leaves_it_behind),
 		CASE(moved_area_takes_it_from_another), CASE(several_are_not_moved),
 		CASE(growth_keeps_it), CASE(neighbours_share_across_contexts),
@@ -480,11 +472,10 @@ int main(void)
 		CASE(fork_with_event_takes_it_along),
 		MIRRORED(splits_and_joins), MIRRORED(released_areas_join),
 		MIRRORED(kinds_of_areas), MIRRORED(neighbours_share_across_contexts),
-		MIRRORED(moved_area_takes_it_from_another),
+		MIRRORED(given_page_has_an_anon_vma), MIRRORED(moved_area_takes_it_from_another),
 	};
 
 	if (!case_possible() || !uffd_possible())
 		return TEST_SKIPPED;
-	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

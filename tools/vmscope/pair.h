@@ -22,6 +22,7 @@ struct pair_way {
 	bool bottom_up;		/* personality ADDR_COMPAT_LAYOUT */
 	bool read_implies_exec;	/* personality READ_IMPLIES_EXEC */
 	bool aslr;		/* addresses are others each time */
+	bool no_uffd;		/* userfaultfd(2) is refused here: no such calls */
 	unsigned int flags_every;/* compare VmFlags after every this many requests; 0: never */
 	enum vmspace_op hide;	/* testing aid: libvmspace is not told of these; 0: of all */
 	FILE *report;		/* what differs, in words; NULL: nobody wants them */
@@ -69,7 +70,7 @@ void pair_end(struct pair *pair);
 const struct vma_backing *pair_backing(enum puppet_file file);
 
 /* For pair.c: makes the request for real. The raw result, or PUPPET_GONE. */
-long pair_call(const struct pair *pair, const struct vmspace_request *req);
+long pair_call(struct pair *pair, const struct vmspace_request *req);
 
 /* For pair.c: are both equal? Says what is not to way.report. */
 bool pair_equal(struct pair *pair);

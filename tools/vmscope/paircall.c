@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests to libvmspace as system calls of a puppet. */
 #include <assert.h>
-#include <string.h>
+#include <errno.h>
 #include <linux/prctl.h>
+#include <linux/userfaultfd.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "pair.h"
-
-#include <linux/userfaultfd.h>
-#include <sys/ioctl.h>
+#include "puppetuffd.h"
 
 #define PIDFD_OF_ITSELF (-10000) /* PIDFD_SELF */
 #ifndef SYS_set_mempolicy_home_node
@@ -58,20 +59,6 @@ static long of_pointing(const struct pair *p, const struct vmspace_request *r, u
 	const unsigned long scratch = p->puppet.scratch;
 
 	switch (r->op) {
-	case VMSPACE_UFFD_REGISTER:
-		puppet_write_scratch(&p->puppet,
-				     &(struct uffdio_register){
-					     .range = { r->uffd.addr, r->uffd.length },
-					     .mode = r->uffd.mode },
-				     sizeof(struct uffdio_register));
-		ARGS(r->uffd.context, UFFDIO_REGISTER, scratch);
-		return SYS_ioctl;
-	case VMSPACE_UFFD_UNREGISTER:
-		puppet_write_scratch(&p->puppet,
-				     &(struct uffdio_range){ r->uffd.addr, r->uffd.length },
-				     sizeof(struct uffdio_range));
-		ARGS(r->uffd.context, UFFDIO_UNREGISTER, scratch);
-		return SYS_ioctl;
 	case VMSPACE_MINCORE:
 		ARGS(r->mincore.addr, r->mincore.length, r->mincore.bad_vec ? 0 : scratch);
 		return SYS_mincore;
@@ -140,15 +127,10 @@ static long system_call(const struct pair *p, const struct vmspace_request *r, u
 		ARGS(r->home_node.addr, r->home_node.length, r->home_node.node,
 		     r->home_node.flags);
 		return SYS_set_mempolicy_home_node;
-	case VMSPACE_UFFD_RELEASE:
-		ARGS(r->uffd.context);
-		return SYS_close;
 	case VMSPACE_MINCORE:
 	case VMSPACE_MBIND:
 	case VMSPACE_SET_ANON_NAME:
 	case VMSPACE_PROCESS_MADVISE:
-	case VMSPACE_UFFD_REGISTER:
-	case VMSPACE_UFFD_UNREGISTER:
 		return of_pointing(p, r, a);
 	case VMSPACE_MSEAL:
 		ARGS(r->mseal.addr, r->mseal.length, r->mseal.flags);
@@ -158,7 +140,26 @@ static long system_call(const struct pair *p, const struct vmspace_request *r, u
 	}
 }
 
-long pair_call(const struct pair *p, const struct vmspace_request *r)
+/* A userfaultfd is made when its first call is. */
+static long call_uffd(struct pair *p, const struct vmspace_request *r)
+{
+	const struct uffdio_range range = { r->uffd.addr, r->uffd.length };
+	struct uffdio_register asked = { .range = range, .mode = r->uffd.mode };
+	int fd, rc;
+
+	if (r->op == VMSPACE_UFFD_RELEASE)
+		return puppet_uffd_end(&p->puppet, r->uffd.context);
+	fd = puppet_uffd(&p->puppet, r->uffd.context, r->uffd.features);
+	if (fd < 0)
+		return PUPPET_GONE;
+	if (r->op == VMSPACE_UFFD_REGISTER)
+		rc = ioctl(fd, UFFDIO_REGISTER, &asked);
+	else
+		rc = ioctl(fd, UFFDIO_UNREGISTER, &range);
+	return rc == 0 ? 0 : -errno;
+}
+
+long pair_call(struct pair *p, const struct vmspace_request *r)
 {
 	unsigned long args[6];
 	long number;
@@ -167,6 +168,9 @@ long pair_call(const struct pair *p, const struct vmspace_request *r)
 	if (r->op == VMSPACE_FAULT)
 		return puppet_touch(&p->puppet, r->fault.addr,
 				    r->fault.access & VMSPACE_ACCESS_WRITE);
+	if (r->op == VMSPACE_UFFD_REGISTER || r->op == VMSPACE_UFFD_UNREGISTER ||
+	    r->op == VMSPACE_UFFD_RELEASE)
+		return call_uffd(p, r);
 	number = system_call(p, r, args);
 	return puppet_call(&p->puppet, number, args);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "puppet_wire.h"
+#include "puppetuffd.h"
 
 #define FILE_BYTES (64UL << 20)
 #define STACK_BYTES (8UL << 20)
@@ -129,15 +131,44 @@ __attribute__((noreturn)) static void become_puppet(int program, unsigned long p
 	_exit(127);
 }
 
-static long tell(const struct puppet *puppet, const struct command *command)
+/* Takes events of userfaultfds until the puppet answers. @heir: see puppet_uffd_serve(). */
+static bool await_answer(const struct puppet *puppet, struct puppet *heir)
+{
+	struct pollfd polled[1 + PUPPET_UFFDS] = {
+		{ .fd = FD_HERE + puppet->channel, .events = POLLIN },
+	};
+
+	/* Without any, recv() waits by itself. */
+	while (puppet->uffd_count > 0) {
+		nfds_t count = 1 + puppet_uffd_poll(puppet, polled + 1);
+
+		if (poll(polled, count, PATIENCE_SECONDS * 1000) <= 0)
+			return false;
+		/* What was told before the answer is taken, too. */
+		if (!puppet_uffd_serve(puppet, polled + 1, heir))
+			return false;
+		if (polled[0].revents)
+			return true;
+	}
+	return true;
+}
+
+static long tell_with_heir(const struct puppet *puppet, const struct command *command,
+			   struct puppet *heir)
 {
 	long result;
 
 	if (send(FD_HERE + puppet->channel, command, sizeof(*command), MSG_NOSIGNAL) !=
 		    sizeof(*command) ||
+	    !await_answer(puppet, heir) ||
 	    recv(FD_HERE + puppet->channel, &result, sizeof(result), 0) != sizeof(result))
 		return PUPPET_GONE;
 	return result;
+}
+
+static long tell(const struct puppet *puppet, const struct command *command)
+{
+	return tell_with_heir(puppet, command, NULL);
 }
 
 int puppet_start(struct puppet *puppet, unsigned long persona)
@@ -149,6 +180,7 @@ int puppet_start(struct puppet *puppet, unsigned long persona)
 	if (program < 0 || puppet_open_files() != 0 || !make_channels())
 		return -errno;
 	puppet->channel = 0;
+	puppet->uffd_count = 0;
 	channel_used[0] = true;
 	puppet->pid = fork();
 	if (puppet->pid < 0)
@@ -203,15 +235,18 @@ long puppet_fork(const struct puppet *puppet, struct puppet *child)
 
 	child->channel = 0;
 	child->scratch = puppet->scratch;
+	child->uffd_count = 0;
 	while (child->channel < PUPPET_MAX && channel_used[child->channel])
 		child->channel++;
 	if (child->channel == PUPPET_MAX)
 		return -EAGAIN;
 	command.args[0] = (unsigned long)child->channel;
 	child->pid = 0;
-	result = tell(puppet, &command);
-	if (result < 0)
+	result = tell_with_heir(puppet, &command, child);
+	if (result < 0) {
+		puppet_uffd_end_all(child);
 		return result;
+	}
 	channel_used[child->channel] = true;
 	child->pid = (pid_t)result;
 	/* The child answers on its own channel. */
@@ -226,6 +261,7 @@ void puppet_end(struct puppet *puppet)
 		return;
 	kill(puppet->pid, SIGKILL);
 	waitpid(puppet->pid, NULL, 0);
+	puppet_uffd_end_all(puppet);
 	channel_used[puppet->channel] = false;
 	puppet->pid = 0;
 }

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { PUPPET_MAX = 8 };	/* alive at once: each needs a channel made before the first starts */
@@ -17,10 +18,20 @@ enum { PUPPET_MAX = 8 };	/* alive at once: each needs a channel made before the 
 
 enum { PUPPET_SCRATCH_BYTES = 65536 };
 
+/* A userfaultfd of a puppet: see puppetuffd.h. */
+enum { PUPPET_UFFDS = 6 };
+struct puppet_uffd {
+	unsigned int context;	/* its number, of the caller's choice; > 0 */
+	int fd;			/* here; the puppet has none */
+	uint64_t features;	/* UFFD_FEATURE_* */
+};
+
 struct puppet {
 	pid_t pid;
 	int channel;		/* which pair of descriptors */
 	unsigned long scratch;	/* PUPPET_SCRATCH_BYTES there, for what calls are pointed to */
+	struct puppet_uffd uffds[PUPPET_UFFDS]; /* uffd_count of them, no two of one context */
+	unsigned int uffd_count;
 };
 
 /* The descriptors of files that puppets inherit; the same numbers here and there. */
@@ -52,7 +63,10 @@ bool puppet_write_scratch(const struct puppet *puppet, const void *from, size_t 
  */
 long puppet_touch(const struct puppet *puppet, unsigned long addr, bool write);
 
-/* Forks a puppet. Returns 0, -errno of the fork, or PUPPET_GONE. */
+/*
+ * Forks a puppet. The child has the userfaultfds whose UFFD_FEATURE_EVENT_FORK gave it one, under
+ * the same numbers, and no other. Returns 0, -errno of the fork, or PUPPET_GONE.
+ */
 long puppet_fork(const struct puppet *puppet, struct puppet *child);
 
 /* Takes all of its capabilities away. Returns 0 or -errno, or PUPPET_GONE. */
