@@ -14,7 +14,7 @@ cd "$work" || exit 1
 
 # Every mix by itself, then all of them by two processes, with a seed that is printed.
 mixes=$("$vmscope" check --help | sed -n 's/^ *mix \([a-z]*\):.*/\1/p')
-[ "$(wc -w <<<"$mixes")" -ge 10 ] || fail "the help tells of the mixes: $mixes"
+[ "$(wc -w <<<"$mixes")" -ge 14 ] || fail "the help tells of the mixes: $mixes"
 for mix in $mixes; do
 	check 0 "mix $mix" --mix "$mix" --ops 3000 --seed 1
 	said "mix $mix: 0 differences" "mix $mix"
@@ -44,6 +44,32 @@ done
 sed '/"op":"mprotect"/s/"prot":/"prot":1/' mprotect.log >other.log
 cmp -s mprotect.log other.log && fail "nothing to falsify"
 expect 1 "a falsified log" "$vmscope" replay -q other.log
+
+# userfaultfd, of which a summary tells, and what is not told of it.
+if expect 0 "mix uffd" "$vmscope" check --mix uffd --ops 4000 --seed 5 &&
+   ! grep -q 'userfaultfd(2) is refused' "$work/err"; then
+	for hidden in 'ioctl(UFFDIO_REGISTER)' 'ioctl(UFFDIO_UNREGISTER)' 'close(userfaultfd)'; do
+		said "$hidden [0-9]" "mix uffd"
+	done
+	for hidden in 'ioctl(UFFDIO_REGISTER)' 'ioctl(UFFDIO_UNREGISTER)' 'close(userfaultfd)'; do
+		check 1 "hidden $hidden" --mix uffd --ops 20000 --seed 3 --hide "$hidden" -o uffd.log
+		left=$(sed -n 's/^vmscope: \([0-9]*\) operations are left.*/\1/p' err)
+		[ "${left:-99}" -le 8 ] || fail "$hidden: ${left:-no} operations are left"
+		check 1 "hidden again $hidden" --replay uffd.log --hide "$hidden"
+		check 0 "replayed $hidden" --replay uffd.log
+		expect 0 "played $hidden" "$vmscope" replay -q uffd.log
+	done
+	# Who may not have any is told so once, and gets the other calls.
+	if setpriv --bounding-set -sys_ptrace true 2>"$work/err"; then
+		expect 0 "refused" setpriv --bounding-set -sys_ptrace \
+			"$vmscope" check --mix uffd --ops 2000 --seed 5 --jobs 2
+		if [ "$(grep -c 'userfaultfd(2) is refused' "$work/err")" != 1 ]; then
+			fail "refused: said once"
+		fi
+		said 'mix uffd: 0 differences' "refused"
+		grep -q UFFDIO "$work/err" && fail "refused: a call of userfaultfd"
+	fi
+fi
 
 # Nonsense is refused with a reason.
 check 125 "mix" --mix nothing

@@ -2,12 +2,14 @@
 /* Random calls on an address space: which one comes next, and what it must not hit. */
 #include "choose.h"
 
+#include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "chooseargs.h"
+#include "puppetuffd.h"
 
 /* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators". */
 static uint64_t draw(struct chooser *c)
@@ -191,6 +193,47 @@ static bool wakes_stack(const struct pair *p, unsigned long addr)
 	       (info.flags & VMA_GROWSDOWN) && !info.anon_id;
 }
 
+/*
+ * A page that a userfaultfd is asked for comes with an anon_vma also if it is only read. A mirror
+ * asks; without a host such places are only written to.
+ */
+static bool reads_registered(const struct pair *p, unsigned long start, unsigned long end,
+			     bool by_lock)
+{
+	struct vma_info info;
+
+	if (p->way.mirror)
+		return false;
+	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
+	     at = info.end)
+		if (info.flags & (VMA_UFFD_MISSING | VMA_UFFD_MINOR) && !info.anon_id &&
+		    !(info.flags & VMA_MAYSHARE) && !(by_lock && info.flags & VMA_WRITE))
+			return true;
+	return false;
+}
+
+/*
+ * Linux fills an area that is locked and has grown before it tells of the move; until then who
+ * should give it a page is refused. Nobody can help a program that waits for both.
+ */
+static bool grows_registered(const struct pair *p, const struct vmspace_mremap *m)
+{
+	const struct puppet_uffd *uffd;
+	struct vma_info info;
+
+	if (m->new_length <= m->old_length || !vmspace_lookup(p->space, m->addr, &info) ||
+	    !(info.flags & VMA_LOCKED) || !(info.flags & (VMA_UFFD_MISSING | VMA_UFFD_MINOR)))
+		return false;
+	uffd = puppet_uffd_find(&p->puppet, info.uffd);
+	return (uffd && uffd->features & (UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_UNMAP)) ||
+	       reads_registered(p, m->addr, m->addr + 1, true);
+}
+
+static bool reads_pages(const struct pair *p, unsigned long start, unsigned long end, bool by_lock)
+{
+	return reads_huge(p, start, end, by_lock) || reads_registered(p, start, end, by_lock);
+}
+
 /* Requests that make pages present in ways that only their pages can tell. */
 static bool depends_on_pages(const struct pair *p, const struct vmspace_request *r)
 {
@@ -201,21 +244,23 @@ static bool depends_on_pages(const struct pair *p, const struct vmspace_request 
 		start = r->fault.addr & ~(CHOOSE_PAGE - 1);
 		end = start + CHOOSE_PAGE;
 		if (r->fault.access == VMSPACE_ACCESS_READ)
-			return wakes_stack(p, start) || reads_huge(p, start, end, false);
+			return wakes_stack(p, start) || reads_pages(p, start, end, false);
 		return wakes_stack(p, start) || guard_decides(p, start, end, true);
 	case VMSPACE_MADVISE:
 		start = r->madvise.addr;
 		end = start + r->madvise.length;
 		if (r->madvise.advice == MADV_POPULATE_READ)
-			return reads_huge(p, start, end, false);
+			return reads_pages(p, start, end, false);
 		return r->madvise.advice == MADV_POPULATE_WRITE && guard_decides(p, start, end, false);
 	case VMSPACE_MLOCK:
 		start = r->mlock.addr & ~(CHOOSE_PAGE - 1);
 		end = (r->mlock.addr + r->mlock.length + CHOOSE_PAGE - 1) & ~(CHOOSE_PAGE - 1);
-		return reads_huge(p, start, end, true) || guard_decides(p, start, end, false);
+		return reads_pages(p, start, end, true) || guard_decides(p, start, end, false);
 	case VMSPACE_MLOCKALL:
 		return (r->mlockall.flags & MCL_CURRENT) &&
-		       (reads_huge(p, start, end, true) || guard_decides(p, start, end, true));
+		       (reads_pages(p, start, end, true) || guard_decides(p, start, end, true));
+	case VMSPACE_MREMAP:
+		return grows_registered(p, &r->mremap);
 	case VMSPACE_MPROTECT:
 		start = r->mprotect.addr;
 		end = (start + r->mprotect.length + CHOOSE_PAGE - 1) & ~(CHOOSE_PAGE - 1);
@@ -223,6 +268,13 @@ static bool depends_on_pages(const struct pair *p, const struct vmspace_request 
 	default:
 		return false;
 	}
+}
+
+/* Is there no userfaultfd of that number, and can none be made? */
+static bool no_uffd(const struct pair *p, const struct vmspace_request *r)
+{
+	return p->way.no_uffd || (p->puppet.uffd_count == PUPPET_UFFDS &&
+				  !puppet_uffd_find(&p->puppet, r->uffd.context));
 }
 
 bool choose_harmful(const struct chooser *c, const struct pair *p,
@@ -260,6 +312,12 @@ bool choose_harmful(const struct chooser *c, const struct pair *p,
 		return choose_is_kept(c, r->mseal.addr, r->mseal.length);
 	case VMSPACE_FAULT:
 		return choose_is_kept(c, r->fault.addr, 1);
+	case VMSPACE_UFFD_REGISTER:
+		return no_uffd(p, r) || choose_is_kept(c, r->uffd.addr, r->uffd.length);
+	case VMSPACE_UFFD_UNREGISTER:
+		return no_uffd(p, r);
+	case VMSPACE_UFFD_RELEASE:
+		return !puppet_uffd_find(&p->puppet, r->uffd.context);
 	case VMSPACE_MPROTECT:
 		return choose_is_kept(c, r->mprotect.addr, r->mprotect.length + CHOOSE_PAGE);
 	default:

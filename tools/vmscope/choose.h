@@ -14,6 +14,7 @@ enum maker {
 	MAKE_MMAP, MAKE_MMAP_FILE, MAKE_MMAP_SHARED, MAKE_MUNMAP, MAKE_MPROTECT, MAKE_MREMAP,
 	MAKE_BRK, MAKE_MADVISE, MAKE_MLOCK, MAKE_MLOCKALL, MAKE_FAULT, MAKE_SHM, MAKE_REMAP_PAGES,
 	MAKE_MSEAL, MAKE_MSYNC, MAKE_MINCORE, MAKE_POLICY, MAKE_PROCESS_MADVISE, MAKE_NAME,
+	MAKE_UFFD,
 	MAKE_FORK, MAKE_EXIT,	/* of a pair: not made by choose_request() */
 	MAKERS
 };
@@ -44,6 +45,7 @@ struct chooser {
 	unsigned long arena_pages;	/* where most places are drawn from: few make many neighbours */
 	struct span kept[KEPT_MAX];	/* kept_count of them: not touched */
 	int kept_count;
+	unsigned int last_uffd;		/* number of the last userfaultfd that anybody made */
 };
 
 /* @p has just been started: its areas are kept from then on. */

@@ -2,9 +2,12 @@
 /* The arguments of random calls. */
 #include "chooseargs.h"
 
+#include <linux/userfaultfd.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+
+#include "puppetuffd.h"
 
 #define PAGE CHOOSE_PAGE
 #define ARENA 0x10000000000UL
@@ -469,6 +472,65 @@ static void make_process_madvise(struct chooser *c, const struct pair *p, struct
 		chance(c, 60) };
 }
 
+static uint64_t draw_features(struct chooser *c)
+{
+	uint64_t features = 0;
+
+	for (uint64_t bit = 1; bit && bit <= puppet_uffd_features; bit <<= 1)
+		if (puppet_uffd_features & bit && chance(c, 2))
+			features |= bit;
+	return features;
+}
+
+/* One that there is, or a new one: each number stands for one set of features. */
+static void some_uffd(struct chooser *c, const struct pair *p, struct vmspace_uffd *u)
+{
+	const struct puppet *puppet = &p->puppet;
+	const struct puppet_uffd *known;
+
+	if (!puppet->uffd_count || (puppet->uffd_count < PUPPET_UFFDS && chance(c, 8))) {
+		u->context = ++c->last_uffd;
+		u->features = chance(c, 3) ? 0 : draw_features(c);
+		return;
+	}
+	known = &puppet->uffds[below(c, puppet->uffd_count)];
+	u->context = known->context;
+	u->features = known->features;
+}
+
+/* ioctl(UFFDIO_REGISTER), ioctl(UFFDIO_UNREGISTER) and the end of a userfaultfd. */
+static void make_uffd(struct chooser *c, const struct pair *p, struct vmspace_request *r)
+{
+	static const uint64_t modes[] = {
+		UFFDIO_REGISTER_MODE_MISSING, UFFDIO_REGISTER_MODE_WP,
+		UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP,
+		UFFDIO_REGISTER_MODE_MINOR,
+	};
+	struct vmspace_uffd *u = &r->uffd;
+	struct span s = some_range(c, p);
+
+	some_uffd(c, p, u);
+	if (chance(c, 12) && puppet_uffd_find(&p->puppet, u->context)) {
+		r->op = VMSPACE_UFFD_RELEASE;
+		*u = (struct vmspace_uffd){ .context = u->context };
+		return;
+	}
+	u->addr = s.start;
+	u->length = s.end - s.start;
+	if (chance(c, 4)) {
+		r->op = VMSPACE_UFFD_UNREGISTER;
+	} else {
+		r->op = VMSPACE_UFFD_REGISTER;
+		u->mode = chance(c, 12) ? below(c, 16) : modes[below(c, chance(c, 3) ? 4 : 3)];
+	}
+	if (chance(c, 60))
+		u->addr += below(c, PAGE);
+	if (chance(c, 60))
+		u->length = chance(c, 2) ? below(c, PAGE) : -below(c, 10 * PAGE);
+	if (chance(c, 100))
+		u->addr = below(c, 4) * (1UL << 46);
+}
+
 static void (*const makers[MAKERS])(struct chooser *c, const struct pair *p,
 				    struct vmspace_request *r) = {
 	[MAKE_MMAP] = make_mmap, [MAKE_MMAP_FILE] = make_mmap_file,
@@ -479,6 +541,7 @@ static void (*const makers[MAKERS])(struct chooser *c, const struct pair *p,
 	[MAKE_REMAP_PAGES] = make_remap_pages, [MAKE_MSEAL] = make_mseal,
 	[MAKE_MSYNC] = make_msync, [MAKE_MINCORE] = make_mincore, [MAKE_POLICY] = make_policy,
 	[MAKE_PROCESS_MADVISE] = make_process_madvise, [MAKE_NAME] = make_name,
+	[MAKE_UFFD] = make_uffd,
 };
 
 void choose_request(struct chooser *c, const struct pair *p, enum maker kind,

@@ -11,7 +11,7 @@ static const struct mix mixes[] = {
 	    [MAKE_MLOCK] = 24, [MAKE_MLOCKALL] = 3, [MAKE_FAULT] = 88, [MAKE_SHM] = 8,
 	    [MAKE_REMAP_PAGES] = 4, [MAKE_MSEAL] = 1, [MAKE_MSYNC] = 4, [MAKE_MINCORE] = 4,
 	    [MAKE_POLICY] = 8, [MAKE_PROCESS_MADVISE] = 4, [MAKE_NAME] = 4,
-	    [MAKE_FORK] = 4, [MAKE_EXIT] = 2 } },
+	    [MAKE_UFFD] = 8, [MAKE_FORK] = 4, [MAKE_EXIT] = 2 } },
 	{ "map", "mmap and munmap",
 	  { [MAKE_MMAP] = 30, [MAKE_MMAP_FILE] = 8, [MAKE_MMAP_SHARED] = 3, [MAKE_MUNMAP] = 15,
 	    [MAKE_FAULT] = 10, [MAKE_BRK] = 1 } },
@@ -56,6 +56,12 @@ static const struct mix mixes[] = {
 	  { [MAKE_MMAP] = 3, [MAKE_MMAP_SHARED] = 12, [MAKE_MUNMAP] = 5, [MAKE_MPROTECT] = 5,
 	    [MAKE_MREMAP] = 6, [MAKE_FAULT] = 8, [MAKE_SHM] = 25, [MAKE_REMAP_PAGES] = 3,
 	    [MAKE_FORK] = 1, [MAKE_EXIT] = 1 } },
+	{ "uffd", "userfaultfd: what is registered, and what becomes of it",
+	  { [MAKE_MMAP] = 14, [MAKE_MMAP_FILE] = 4, [MAKE_MMAP_SHARED] = 4, [MAKE_MUNMAP] = 4,
+	    [MAKE_MPROTECT] = 10, [MAKE_MREMAP] = 14, [MAKE_BRK] = 3, [MAKE_MADVISE] = 6,
+	    [MAKE_MLOCK] = 3, [MAKE_MLOCKALL] = 1, [MAKE_FAULT] = 12, [MAKE_SHM] = 3,
+	    [MAKE_REMAP_PAGES] = 1, [MAKE_POLICY] = 2, [MAKE_NAME] = 2, [MAKE_UFFD] = 35,
+	    [MAKE_FORK] = 3, [MAKE_EXIT] = 2 } },
 };
 
 const struct mix *mix_find(const char *name)

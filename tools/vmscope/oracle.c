@@ -13,6 +13,7 @@
 #include "number.h"
 #include "options.h"
 #include "oraclerun.h"
+#include "puppetuffd.h"
 #include "scriptlog.h"
 #include "session.h"
 #include "shrink.h"
@@ -179,6 +180,7 @@ static int replay(const struct arguments *arguments)
 		script_free(&script);
 		return STATUS_FAILED;
 	}
+	script.way.no_uffd = arguments->oracle.way.no_uffd;
 	script.way.hide = arguments->oracle.way.hide;
 	script.way.flags_every = 1;
 	script.way.report = stderr;
@@ -191,6 +193,17 @@ static int replay(const struct arguments *arguments)
 	script_free(&script);
 	return result == FAMILY_GONE ? STATUS_FAILED :
 	       result == FAMILY_DIFFERS ? STATUS_DIFFERENT : 0;
+}
+
+/* Without the right to userfaultfds their calls are passed over. */
+static void leave_out_uffd(struct oracle *oracle)
+{
+	int rc = puppet_uffd_possible();
+
+	oracle->way.no_uffd = rc != 0;
+	if (rc != 0 && !oracle->quiet)
+		session_say("userfaultfd(2) is refused (%s): its calls are left out; see "
+			    "vm.unprivileged_userfaultfd in userfaultfd(2)", strerror(-rc));
 }
 
 int oracle_main(int argc, char **argv)
@@ -206,6 +219,7 @@ int oracle_main(int argc, char **argv)
 			    release);
 		return STATUS_FAILED;
 	}
+	leave_out_uffd(oracle);
 	if (arguments.replay)
 		return replay(&arguments);
 	if (!arguments.has_seed &&
