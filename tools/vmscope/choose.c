@@ -194,19 +194,19 @@ static bool wakes_stack(const struct pair *p, unsigned long addr)
 }
 
 /*
- * A page that a userfaultfd is asked for comes with an anon_vma also if it is only read. A mirror
- * asks; without a host such places are only written to.
+ * A page that a userfaultfd is asked for comes with an anon_vma also if it is only read; without a
+ * host such places are only written to. A mirror asks, but sees that only in pages that are the
+ * area's own, not in those of the file, which minor faults are about.
  */
 static bool reads_registered(const struct pair *p, unsigned long start, unsigned long end,
 			     bool by_lock)
 {
+	const vma_flags_t hidden = VMA_UFFD_MINOR | (p->way.mirror ? 0 : VMA_UFFD_MISSING);
 	struct vma_info info;
 
-	if (p->way.mirror)
-		return false;
 	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
 	     at = info.end)
-		if (info.flags & (VMA_UFFD_MISSING | VMA_UFFD_MINOR) && !info.anon_id &&
+		if (info.flags & hidden && !info.anon_id &&
 		    !(info.flags & VMA_MAYSHARE) && !(by_lock && info.flags & VMA_WRITE))
 			return true;
 	return false;
