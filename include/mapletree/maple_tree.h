@@ -190,6 +190,7 @@ struct mt_way {
  * @ma_flags:   MT_FLAGS_*; written under the lock.
  * @ma_alloc:   the node allocator, NULL for the default; set while the tree is empty.
  * @ma_rcu:     the flavour of RCU, NULL for liburcu-bp; set while the tree is empty.
+ * @ma_apart:   what readers read, above it, shares no cache line with what writers write, below.
  * @ma_retired: nodes that wait to be handed to a grace period; lock held.
  * @ma_lock:    covers every change.
  * @ma_way:     the last write's way down; lock held.
@@ -199,6 +200,7 @@ struct maple_tree {
 	unsigned int ma_flags;
 	const struct mt_allocator *ma_alloc;
 	const struct mt_rcu *ma_rcu;
+	char ma_apart[64];
 	struct mt_retire_batch *ma_retired;
 	pthread_mutex_t ma_lock;
 	struct mt_way ma_way;
@@ -209,7 +211,7 @@ struct maple_tree {
  * @flags; the same with a lock of the user's; a definition without flags. No memory is taken.
  */
 #define MTREE_INIT(name, flags) \
-	{ NULL, (flags), NULL, NULL, NULL, PTHREAD_MUTEX_INITIALIZER, { { 0 }, 1, 0, 0 } }
+	{ NULL, (flags), NULL, NULL, { 0 }, NULL, PTHREAD_MUTEX_INITIALIZER, { { 0 }, 1, 0, 0 } }
 /* The lock is only named, never used: changing the tree under it is the user's duty. */
 #define MTREE_INIT_EXT(name, flags, lock) MTREE_INIT(name, (flags) | MT_FLAGS_LOCK_EXTERN)
 #define DEFINE_MTREE(name) struct maple_tree name = MTREE_INIT(name, 0)

@@ -17,12 +17,14 @@
 struct sync;
 
 struct vmspace {
-	struct maple_tree tree;
-	struct vma_store vmas;        /* the memory of the areas in the tree */
+	/* What page faults read, up to the tree's root, shares no cache line with what calls write. */
 	struct sync *sync;            /* locks and counters of faults; NULL: one thread at a time */
-	struct ma_state spare;        /* holds nodes for when there is no memory: space_reserve() */
+	struct pages *pages;          /* NULL: config.memory is NULL */
 	struct vmspace_config config;
 	unsigned int page_shift;      /* 1 << page_shift == config.page_size */
+	struct maple_tree tree;
+	struct vma_store vmas;        /* the memory of the areas in the tree */
+	struct ma_state spare;        /* holds nodes for when there is no memory: space_reserve() */
 	struct vmspace_image image;
 	unsigned long mmap_base;      /* 0: not known */
 	bool base_guessed;            /* mmap_base may still be corrected upwards */
@@ -39,7 +41,6 @@ struct vmspace {
 	unsigned long requests[VMSPACE_OP_COUNT];
 	unsigned long merges, splits, host_questions;
 	struct vmspace_outcome *out;  /* of the request being completed, or NULL */
-	struct pages *pages;          /* NULL: config.memory is NULL */
 	bool host_succeeded;          /* ... which the host says succeeded */
 	long host_error;              /* ... or with which error it failed; 0: no */
 };
