@@ -19,10 +19,8 @@ static int add_line(void *ctx, const char *line, size_t length)
 	return 0;
 }
 
-uint64_t hash_maps(const struct vmspace *vm)
+int hash_maps(const struct vmspace *vm, uint64_t *hash)
 {
-	uint64_t hash = HASH_INIT;
-
-	vmspace_show_lines(vm, add_line, &hash);
-	return hash;
+	*hash = HASH_INIT;
+	return vmspace_show_lines(vm, add_line, hash);
 }

@@ -12,7 +12,7 @@
 /* Goes on from @hash, HASH_INIT at first. */
 uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t length);
 
-/* Of what /proc/PID/maps would show of @vm. */
-uint64_t hash_maps(const struct vmspace *vm);
+/* *@hash is that of what /proc/PID/maps would show of @vm. Returns 0 or -ENOMEM. */
+int hash_maps(const struct vmspace *vm, uint64_t *hash);
 
 #endif

@@ -57,14 +57,19 @@ void logspace_ended(struct session *session, const struct log_who *who, const st
 {
 	struct json_object *detail;
 	struct vmspace_stats stats;
+	uint64_t hash;
 
 	if (!session->log)
 		return;
+	if (hash_maps(vm, &hash) != 0) {
+		session_fail(session, "out of memory");
+		return;
+	}
 	vmspace_stats(vm, &stats);
 	detail = json_object_new_object();
 	json_object_object_add(detail, "occasion", json_object_new_string(occasion));
 	json_object_object_add(detail, "command", json_object_new_string(command));
 	json_object_object_add(detail, "areas", json_object_new_uint64(stats.areas));
-	json_object_object_add(detail, "maps", logform_word(hash_maps(vm)));
+	json_object_object_add(detail, "maps", logform_word(hash));
 	log_event(session, "end", who, detail);
 }

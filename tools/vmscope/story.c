@@ -214,23 +214,27 @@ static void differ(struct story *story, struct story_space *space,
 	space->differs = true;
 }
 
-static void end(struct story *story, struct story_space *space, const struct step *step)
+static int end(struct story *story, struct story_space *space, const struct step *step)
 {
 	struct vmspace_stats stats;
+	uint64_t hash;
 	char why[160];
 
 	set_command(space, step->command);
 	if (step->has_hash) {
+		if (hash_maps(space->vm, &hash) != 0)
+			return -ENOMEM;
 		vmspace_stats(space->vm, &stats);
 		story->totals.endings++;
 		snprintf(why, sizeof(why),
 			 "the areas at the end are not those that were there when it was traced "
 			 "(%lu areas then, %lu now)%s", step->areas_at_end, stats.areas,
 			 space->falsified ? ": --inject had hidden calls" : "");
-		if (hash_maps(space->vm) != step->hash || stats.areas != step->areas_at_end)
+		if (hash != step->hash || stats.areas != step->areas_at_end)
 			differ(story, space, NULL, why);
 	}
 	end_space(story, space);
+	return 0;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -352,8 +356,7 @@ static int apply(struct story *story, struct story_space *space, const struct st
 		*why = "these limits make no sense";
 		return limits(space, step);
 	case STEP_END:
-		end(story, space, step);
-		return 0;
+		return end(story, space, step);
 	default:
 		return 0;
 	}
