@@ -18,16 +18,16 @@ static bool never_locked(const struct vma *vma)
 
 /*
  * Whether making the area's pages present gives it an anonymous page. A guard may be in the way,
- * in this area or in one before it, where the call then failed. Guards are a matter of pages, which
- * are not kept here: then a host is asked when it matters.
+ * in this area or in one before it, where the call then failed (@failed). Guards are a matter of
+ * pages, which are not kept here: then a host is asked when it matters.
  */
-static bool populate_writes(const struct vmspace *space, const struct vma *vma)
+static bool populate_writes(const struct vmspace *space, const struct vma *vma, bool failed)
 {
 	if ((vma->flags & (VMA_WRITE | VMA_SHARED)) != VMA_WRITE ||
 	    (vma->flags & VMA_SPECIAL_FLAGS))
 		return false;
 	return !space->config.host.has_anon ||
-	       !((vma->flags & VMA_MAYBE_GUARD) || space->host_error);
+	       !((vma->flags & VMA_MAYBE_GUARD) || failed);
 }
 
 /* The access that makes pages of the area present. */
@@ -38,7 +38,7 @@ static unsigned int populate_access(const struct vma *vma)
 	return vma->flags & VMA_READ ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_EXEC;
 }
 
-long lock_populate(struct vmspace *space, unsigned long start, unsigned long end)
+static long populate(struct vmspace *space, unsigned long start, unsigned long end, bool failed)
 {
 	long err;
 
@@ -53,7 +53,7 @@ long lock_populate(struct vmspace *space, unsigned long start, unsigned long end
 		}
 		if (!(vma->flags & VMA_ACCESS_FLAGS))
 			return -ENOMEM;
-		if (populate_writes(space, vma))
+		if (populate_writes(space, vma, failed))
 			host_give_anon_vma(space, vma);
 		if (!(vma->flags & VMA_SPECIAL_FLAGS)) {
 			err = touch_range(space, vma, start, vma->end < end ? vma->end : end,
@@ -64,6 +64,12 @@ long lock_populate(struct vmspace *space, unsigned long start, unsigned long end
 		start = vma->end;
 	}
 	return 0;
+}
+
+/* Callers do not fail if this does: what the host says of their call is about something else. */
+long lock_populate(struct vmspace *space, unsigned long start, unsigned long end)
+{
+	return populate(space, start, end, false);
 }
 
 static long set_part(struct edit_span *span, vma_flags_t lock)
@@ -160,7 +166,7 @@ long lock_call(struct vmspace *space, struct vmspace_request *req)
 	if (err)
 		return err;
 	/* With MLOCK_ONFAULT too: areas that cannot be locked have no VMA_LOCKONFAULT now. */
-	err = lock_populate(space, start, start + length);
+	err = populate(space, start, start + length, space->host_error);
 	if (err == -EFAULT)
 		err = space_fail(space, -ENOMEM, "a page cannot be made present: a guard, or the end of a file");
 	if (space->host_error == -ENOMEM || space->host_error == -EAGAIN)

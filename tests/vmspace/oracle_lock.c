@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* oracle_lock.c - what calls on locked memory make present: each rule once, for real and here. */
+#include <errno.h>
+
+#include "cases.h"
+
+static void lock(unsigned long addr, unsigned long pages)
+{
+	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ .addr = addr,
+								.length = pages * PAGE };
+	assert_int_equal(both(&pair), 0);
+}
+
+/* What comes before the hole that ends mprotect() is filled: it has an anon_vma of its own. */
+static void protect_fills_up_to_a_hole(void **state)
+{
+	(void)state;
+	map(AT(0), 1, PROT_READ, FIXED);
+	map(AT(1), 1, PROT_READ | PROT_EXEC, FIXED);
+	map(AT(2), 2, RW, FIXED);
+	lock(AT(0), 4);
+	assert_int_equal(protect(AT(0), 6, RW), -ENOMEM);
+	assert_int_equal(areas(), 2);
+	assert_int_equal(areas_from(&pair, AT(0), AT(2)), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(protect_fills_up_to_a_hole), MIRRORED(protect_fills_up_to_a_hole),
+	};
+
+	if (!case_possible())
+		return TEST_SKIPPED;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
