@@ -59,6 +59,7 @@ STORED = {
     "steps.log": (36, 36), "forks.log": (93, 93), "attached.log": (50, 50),
     "forks.strace": (54, 54), "threads.strace": (89, 89), "numbers.strace": (33, 33),
     "frames.strace": (32, 33), "verbose.strace": (35, 35), "raw.strace": (35, 36),
+    "regions.strace": (40, 40), "regions_raw.strace": (40, 40),
 }
 
 
@@ -224,6 +225,23 @@ def check_maps_option(vmscope, work):
            f"{log}:1: this is not a line of")
 
 
+# ---- what strace tells of descriptors ----------------------------------------------------------------
+
+def check_inherited_descriptor(vmscope, work):
+    log = write(os.path.join(work, "inherited.strace"),
+                '10 execve("/bin/a", ["a"], 0x7ffe /* 2 vars */) = 0\n'
+                '10 openat(AT_FDCWD, "/lib/one", O_RDONLY) = 3\n'
+                '10 openat(AT_FDCWD, "/lib/two", O_RDONLY) = 4\n'
+                '10 fork() = 11\n'
+                '11 mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 3, 0) = 0x7f0000000000\n'
+                '11 mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 4, 0) = 0x7f0000002000\n'
+                '11 +++ exited with 0 +++\n10 +++ exited with 0 +++\n')
+    got = run(vmscope, "replay", log)
+    names = [line.split()[-1] for line in got.stdout.splitlines() if line.startswith("7f0000")]
+    if got.returncode != 0 or names != ["/lib/one", "/lib/two"]:
+        fail(f"inherited descriptors: {names}", got.stdout + got.stderr)
+
+
 # ---- explain and draw -----------------------------------------------------------------------------
 
 def check_explain(vmscope):
@@ -367,6 +385,7 @@ def stored(vmscope):
         check_falsified(vmscope, work)
         check_ends(vmscope, work)
         check_maps_option(vmscope, work)
+        check_inherited_descriptor(vmscope, work)
         check_statuses(vmscope, work)
         check_explain(vmscope)
         check_draw(vmscope, work)

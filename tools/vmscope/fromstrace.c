@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <math.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@ struct fromstrace {
 	struct vmspace_area *areas;	/* of the first process; owned, with their names */
 	size_t area_count;
 	bool no_memory;
+	unsigned int uffd_end;		/* context of the userfaultfd that a step is about */
 	const char *why;
 };
 
@@ -126,6 +128,23 @@ static void push_end(struct fromstrace *from, const struct straced_task *task, u
 	step->space = space;
 	step->command = NULL; /* the task may be gone, or be another program, when it is read */
 	step->occasion = occasion;
+}
+
+/* The next userfaultfd that the line read last has ended. False: it has ended none, or no further. */
+static bool push_uffd_end(struct fromstrace *from)
+{
+	struct straced_task *task;
+	struct step *step;
+
+	do
+		task = straced_next_end(&from->straced, &from->uffd_end);
+	while (task && !task->space->told);
+	if (!task)
+		return false;
+	step = push(from, STEP_SEEN, task);
+	step->uffd_ends = &from->uffd_end;
+	step->uffd_end_count = 1;
+	return true;
 }
 
 /* Tells how the space of @task began, unless that has been told. */
@@ -390,7 +409,8 @@ static bool follow_files(struct fromstrace *from, struct straced_task *task,
 			 const struct strace_line *line, int64_t result)
 {
 	struct strace_text args[STRACE_ARGS];
-	uint64_t fd, command;
+	uint64_t fd, last, flags, command;
+	bool unknown, cloexec;
 	size_t count;
 
 	if (strace_is(line->name, "openat") || strace_is(line->name, "openat2") ||
@@ -398,16 +418,25 @@ static bool follow_files(struct fromstrace *from, struct straced_task *task,
 	    strace_is(line->name, "memfd_create"))
 		return open_file(from, task, line, result);
 	count = strace_split(line->args, args, STRACE_ARGS);
-	if (count == 0 || !strace_value(args[0], &fd, NULL))
+	if (count == 0 || !strace_value(args[0], &fd, &unknown))
 		return true;
+	if (strace_is(line->name, "userfaultfd"))
+		return straced_open_uffd(&from->straced, task, (int)result,
+					 fd & O_CLOEXEC) == 0 || fail_memory(from);
+	if (strace_is(line->name, "close_range") && count > 2 &&
+	    strace_value(args[1], &last, NULL) && strace_value(args[2], &flags, NULL) &&
+	    flags == 0)
+		straced_close_range(task, (unsigned int)fd, (unsigned int)last);
 	if (strace_is(line->name, "close"))
 		return straced_open(&from->straced, task, (int)fd, NULL) == 0;
+	cloexec = (count > 1 && strace_is(args[1], "F_DUPFD_CLOEXEC")) ||
+		  (count > 2 && strace_value(args[2], &flags, &unknown) && flags & O_CLOEXEC);
 	if (strace_is(line->name, "dup") || strace_is(line->name, "dup2") ||
 	    strace_is(line->name, "dup3") ||
 	    (strace_is(line->name, "fcntl") && count > 1 &&
 	     strace_value(args[1], &command, NULL) &&
 	     (strace_is(args[1], "F_DUPFD") || strace_is(args[1], "F_DUPFD_CLOEXEC"))))
-		return straced_dup(task, (int)fd, (int)result) == 0 || fail_memory(from);
+		return straced_dup(task, (int)fd, (int)result, cloexec) == 0 || fail_memory(from);
 	return true;
 }
 
@@ -434,7 +463,7 @@ static bool add_call(struct fromstrace *from, struct straced_task *task,
 		return false;
 	if (kind == STRACECALL_NONE)
 		return true;
-	tell_space(from, task);
+	tell_space(from, from->call.of);
 	step = push(from, STEP_CALL, task);
 	snprintf(from->call_name, sizeof(from->call_name), "%.*s", (int)line->name.length,
 		 line->name.at);
@@ -442,6 +471,7 @@ static bool add_call(struct fromstrace *from, struct straced_task *task,
 	if (kind == STRACECALL_REQUEST) {
 		step->has_request = true;
 		step->request = from->call.req;
+		step->space = from->call.of->space->id;
 	}
 	if (line->ip.length && line->ip.length < 32) {
 		snprintf(from->site, sizeof(from->site), "0x%.*s", (int)line->ip.length, line->ip.at);
@@ -746,6 +776,8 @@ enum fromstrace_result fromstrace_next(struct fromstrace *from, struct step *ste
 
 	while (from->taken == from->queued) {
 		from->taken = from->queued = 0;
+		if (push_uffd_end(from))
+			break;
 		if (from->over || !take_line(from, &text)) {
 			*step = (struct step){ .line = from->line };
 			return FROMSTRACE_END;

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <linux/prctl.h>
+#include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 
 /* How the arguments of a call fill a request: field i of it gets argument args[i]. */
@@ -38,6 +40,12 @@ static bool is_shared(int flags)
 	return (flags & MAP_TYPE) == MAP_SHARED || (flags & MAP_TYPE) == MAP_SHARED_VALIDATE;
 }
 
+/* Which file systems there are strace does not tell; these are the same everywhere. */
+static bool is_tmpfs(const char *path)
+{
+	return strncmp(path, "/memfd:", 7) == 0 || strncmp(path, "/dev/shm/", 9) == 0;
+}
+
 static void make_file(struct stracecall *call, struct strace_text text, int fd,
 		      struct straced_task *task)
 {
@@ -53,6 +61,8 @@ static void make_file(struct stracecall *call, struct strace_text text, int fd,
 		snprintf(call->name, sizeof(call->name), "fd:%d", fd);
 	if (file && (!path || strcmp(call->name, file->path) == 0))
 		backing->file_id = file->id;
+	if (is_tmpfs(call->name))
+		backing->flags |= VMA_BACKING_TMPFS;
 	if (strcmp(call->name, "/dev/zero") == 0 && is_shared(call->req.mmap.flags))
 		backing->kind = VMA_BACKING_SHMEM;
 }
@@ -163,6 +173,71 @@ static void make_plain(struct vmspace_request *req, const uint64_t *v, const cha
 	}
 }
 
+/* What comes of UFFDIO_REGISTER and UFFDIO_UNREGISTER; strace has looked whose requests they are. */
+static enum stracecall_kind make_uffd(struct stracecall *call, uint64_t request, int fd,
+				      struct strace_text arg, struct straced_task *task,
+				      const char **why)
+{
+	bool add = request == (uint32_t)UFFDIO_REGISTER;
+	const struct straced_uffd *uffd = straced_uffd(task, fd);
+	struct strace_text range = arg, start, length, mode;
+	uint64_t addr, bytes, modes = 0;
+
+	if (arg.length == 0 || arg.at[0] != '{')
+		return STRACECALL_NONE; /* a pointer: EFAULT */
+	*why = "what a userfaultfd is asked for is not told as strace tells it";
+	if ((add && !strace_member(arg, "range", &range)) ||
+	    !strace_member(range, "start", &start) || !strace_member(range, "len", &length) ||
+	    !strace_value(start, &addr, NULL) || !strace_value(length, &bytes, NULL))
+		return STRACECALL_MALFORMED;
+	if (add && (!strace_member(arg, "mode", &mode) || !strace_value(mode, &modes, NULL)))
+		return STRACECALL_MALFORMED;
+	if (!uffd)
+		return STRACECALL_UNMODELLED; /* made by nobody in this log */
+	call->of = straced_user(uffd->of, uffd->space);
+	if (!call->of)
+		return STRACECALL_NONE; /* who made it is gone: ESRCH */
+	call->req.op = add ? VMSPACE_UFFD_REGISTER : VMSPACE_UFFD_UNREGISTER;
+	call->req.uffd = (struct vmspace_uffd){ .addr = addr, .length = bytes, .mode = modes,
+						.features = uffd->features,
+						.context = uffd->context };
+	return STRACECALL_REQUEST;
+}
+
+/* The features that UFFDIO_API asks for: "{api=0xaa, features=A|B => features=...}". */
+static void take_features(struct straced_uffd *uffd, struct strace_text arg)
+{
+	struct strace_text features;
+	const char *arrow;
+	bool unknown;
+
+	if (!uffd || !strace_member(arg, "features", &features))
+		return;
+	arrow = memmem(features.at, features.length, " => ", 4);
+	if (arrow)
+		features.length = (size_t)(arrow - features.at);
+	strace_value(features, &uffd->features, &unknown);
+}
+
+static enum stracecall_kind make_ioctl(struct stracecall *call, const struct strace_line *line,
+				       struct straced_task *task, const char **why)
+{
+	struct strace_text text[STRACE_ARGS];
+	uint64_t fd, request;
+	int64_t result;
+
+	if (strace_split(line->args, text, STRACE_ARGS) < 3 || !strace_value(text[0], &fd, NULL) ||
+	    !strace_value(text[1], &request, NULL) || !strace_result(line->result, &result))
+		return STRACECALL_NONE;
+	if (request == (uint32_t)UFFDIO_API && result == 0)
+		take_features(straced_uffd(task, (int)fd), text[2]);
+	if (request != (uint32_t)UFFDIO_REGISTER && request != (uint32_t)UFFDIO_UNREGISTER)
+		return STRACECALL_NONE;
+	memset(&call->req, 0, sizeof(call->req));
+	call->req.host = (struct vmspace_host_result){ .valid = true, .result = result };
+	return make_uffd(call, request, (int)fd, text[2], task, why);
+}
+
 static const struct shape *find_shape(struct strace_text name)
 {
 	for (size_t i = 0; i < SHAPES; i++)
@@ -189,6 +264,9 @@ enum stracecall_kind stracecall_make(struct stracecall *call, const struct strac
 	int64_t result;
 	size_t count;
 
+	call->of = task;
+	if (strace_is(line->name, "ioctl"))
+		return make_ioctl(call, line, task, why);
 	if (!shape)
 		return is_unmodelled(line->name) ? STRACECALL_UNMODELLED : STRACECALL_NONE;
 	/* "?": it never returned, and its thread was gone. */

@@ -21,6 +21,7 @@ enum stracecall_kind {
 /* A request with what it points to. */
 struct stracecall {
 	struct vmspace_request req;
+	struct straced_task *of;	/* whose areas it is about: not always the caller's */
 	char name[PATH_MAX];
 };
 

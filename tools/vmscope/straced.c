@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <mapletree/vmspace.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,17 @@ struct straced_task *straced_find(struct straced *straced, pid_t tid)
 	return mtree_load(&straced->tasks, (unsigned long)tid);
 }
 
+static void free_file(struct straced_file *file)
+{
+	struct straced_uffd *uffd = file ? file->uffd : NULL;
+
+	free(file);
+	if (!uffd || --uffd->fds > 0)
+		return;
+	uffd->next = uffd->of->ended;
+	uffd->of->ended = uffd;
+}
+
 static void put_files(struct straced_files *files)
 {
 	struct straced_file *file;
@@ -29,7 +41,7 @@ static void put_files(struct straced_files *files)
 	if (!files || --files->users > 0)
 		return;
 	mt_for_each(&files->fds, file, fd, ULONG_MAX)
-		free(file);
+		free_file(file);
 	mtree_destroy(&files->fds);
 	free(files);
 }
@@ -45,7 +57,9 @@ static struct straced_files *new_files(void)
 	return files;
 }
 
-static int put_file(struct straced_files *files, int fd, const char *path, uint64_t id)
+/* A descriptor of the file that @like is. */
+static int put_file(struct straced_files *files, int fd, const char *path,
+		    const struct straced_file *like)
 {
 	struct straced_file *file = malloc(sizeof(*file) + strlen(path) + 1);
 	struct straced_file *old;
@@ -53,11 +67,13 @@ static int put_file(struct straced_files *files, int fd, const char *path, uint6
 
 	if (!file)
 		return -ENOMEM;
-	file->id = id;
+	*file = *like;
 	strcpy(file->path, path);
+	if (file->uffd)
+		file->uffd->fds++;
 	old = mtree_load(&files->fds, (unsigned long)fd);
 	rc = mtree_store(&files->fds, (unsigned long)fd, file, GFP_KERNEL);
-	free(rc ? file : old);
+	free_file(rc ? file : old);
 	return rc;
 }
 
@@ -69,8 +85,9 @@ static struct straced_files *copy_files(struct straced_files *from)
 
 	if (!files)
 		return NULL;
+	/* fd is one past the descriptor. */
 	mt_for_each(&from->fds, file, fd, ULONG_MAX)
-		if (put_file(files, (int)fd, file->path, file->id) != 0) {
+		if (put_file(files, (int)(fd - 1), file->path, file) != 0) {
 			put_files(files);
 			return NULL;
 		}
@@ -118,6 +135,12 @@ void straced_clear(struct straced *straced)
 		free_task(task);
 	}
 	mtree_destroy(&straced->tasks);
+	while (straced->ended) {
+		struct straced_uffd *uffd = straced->ended;
+
+		straced->ended = uffd->next;
+		free(uffd);
+	}
 }
 
 /* Takes @space and @files, one use of each; any may be NULL: out of memory. */
@@ -175,6 +198,17 @@ unsigned int straced_remove(struct straced *straced, struct straced_task *task)
 	return ended;
 }
 
+/* What an exec closes; no thread that shares the descriptors is left then. */
+static void close_on_exec(struct straced_files *files)
+{
+	struct straced_file *file;
+	unsigned long fd = 0;
+
+	mt_for_each(&files->fds, file, fd, ULONG_MAX)
+		if (file->cloexec && files->users == 1)
+			free_file(mtree_erase(&files->fds, fd - 1));
+}
+
 unsigned int straced_exec(struct straced *straced, struct straced_task *task)
 {
 	struct straced_space *space = new_space(straced);
@@ -184,6 +218,7 @@ unsigned int straced_exec(struct straced *straced, struct straced_task *task)
 		return 0;
 	ended = put_space(task->space);
 	task->space = space;
+	close_on_exec(task->files);
 	return ended;
 }
 
@@ -192,21 +227,82 @@ int straced_open(struct straced *straced, struct straced_task *task, int fd, con
 	if (fd < 0 || fd > FD_MAX)
 		return 0;
 	if (path)
-		return put_file(task->files, fd, path, ++straced->opens);
-	free(mtree_erase(&task->files->fds, (unsigned long)fd));
+		return put_file(task->files, fd, path,
+				&(struct straced_file){ .id = ++straced->opens });
+	free_file(mtree_erase(&task->files->fds, (unsigned long)fd));
 	return 0;
 }
 
-int straced_dup(struct straced_task *task, int fd, int to)
+int straced_open_uffd(struct straced *straced, struct straced_task *task, int fd, bool cloexec)
+{
+	struct straced_file file = { .cloexec = cloexec };
+
+	if (fd < 0 || fd > FD_MAX)
+		return 0;
+	file.uffd = calloc(1, sizeof(*file.uffd));
+	if (!file.uffd)
+		return -ENOMEM;
+	file.id = ++straced->opens;
+	/* A number comes again after so many that the one which had it has long ended. */
+	straced->uffds = straced->uffds % VMSPACE_UFFD_CONTEXT_MAX + 1;
+	*file.uffd = (struct straced_uffd){ .of = straced, .context = straced->uffds,
+					    .space = task->space->id };
+	return put_file(task->files, fd, "anon_inode:[userfaultfd]", &file);
+}
+
+void straced_close_range(struct straced_task *task, unsigned long first, unsigned long last)
+{
+	struct straced_file *file;
+
+	mt_for_each(&task->files->fds, file, first, last)
+		free_file(mtree_erase(&task->files->fds, first - 1));
+}
+
+int straced_dup(struct straced_task *task, int fd, int to, bool cloexec)
 {
 	const struct straced_file *file = straced_file(task, fd);
+	struct straced_file like;
 
 	if (!file || to < 0 || to > FD_MAX || to == fd)
 		return 0;
-	return put_file(task->files, to, file->path, file->id);
+	like = (struct straced_file){ .id = file->id, .cloexec = cloexec && file->uffd,
+				      .uffd = file->uffd };
+	return put_file(task->files, to, file->path, &like);
 }
 
 const struct straced_file *straced_file(struct straced_task *task, int fd)
 {
 	return fd < 0 ? NULL : mtree_load(&task->files->fds, (unsigned long)fd);
+}
+
+struct straced_uffd *straced_uffd(struct straced_task *task, int fd)
+{
+	const struct straced_file *file = straced_file(task, fd);
+
+	return file ? file->uffd : NULL;
+}
+
+struct straced_task *straced_user(struct straced *straced, unsigned int space)
+{
+	struct straced_task *task;
+	unsigned long tid = 0;
+
+	mt_for_each(&straced->tasks, task, tid, ULONG_MAX)
+		if (task->space->id == space)
+			return task;
+	return NULL;
+}
+
+struct straced_task *straced_next_end(struct straced *straced, unsigned int *context)
+{
+	struct straced_task *found = NULL;
+	struct straced_uffd *uffd;
+
+	while (!found && (uffd = straced->ended)) {
+		straced->ended = uffd->next;
+		*context = uffd->context;
+		found = straced_user(straced, uffd->space);
+		free(uffd);
+	}
+	return found;
 }

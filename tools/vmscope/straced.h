@@ -21,8 +21,20 @@ struct straced_files {
 	unsigned int users;	/* > 0 */
 };
 
+/* A userfaultfd. */
+struct straced_uffd {
+	struct straced *of;
+	unsigned int context;		/* its number: > 0 */
+	unsigned int space;		/* of the task that made it: whose areas it has */
+	uint64_t features;		/* that UFFDIO_API asked for */
+	unsigned int fds;		/* descriptors, of all processes; 0: it is in of->ended */
+	struct straced_uffd *next;	/* in of->ended */
+};
+
 struct straced_file {
-	uint64_t id;		/* which open() it came from: > 0 */
+	uint64_t id;			/* which open() it came from: > 0 */
+	bool cloexec;			/* followed for userfaultfds alone */
+	struct straced_uffd *uffd;	/* NULL: it is none */
 	char path[];
 };
 
@@ -39,6 +51,8 @@ struct straced {
 	struct maple_tree tasks;	/* tid -> struct straced_task */
 	unsigned int spaces;		/* numbers given */
 	uint64_t opens;
+	unsigned int uffds;		/* numbers given */
+	struct straced_uffd *ended;	/* userfaultfds without a descriptor */
 };
 
 void straced_init(struct straced *straced);
@@ -63,10 +77,28 @@ unsigned int straced_exec(struct straced *straced, struct straced_task *task);
 /* Descriptor @fd is another open() of @path, or, if that is NULL, closed. Returns 0 or -ENOMEM. */
 int straced_open(struct straced *straced, struct straced_task *task, int fd, const char *path);
 
+/* Descriptor @fd is a new userfaultfd. Returns 0 or -ENOMEM. */
+int straced_open_uffd(struct straced *straced, struct straced_task *task, int fd, bool cloexec);
+
 /* Descriptor @to is the same open file as @fd. Returns 0 or -ENOMEM. */
-int straced_dup(struct straced_task *task, int fd, int to);
+int straced_dup(struct straced_task *task, int fd, int to, bool cloexec);
+
+/* Descriptors @first to @last are closed. */
+void straced_close_range(struct straced_task *task, unsigned long first, unsigned long last);
 
 /* NULL: not known. */
 const struct straced_file *straced_file(struct straced_task *task, int fd);
+
+/* The userfaultfd that descriptor @fd is. NULL: not known to be one. */
+struct straced_uffd *straced_uffd(struct straced_task *task, int fd);
+
+/* A task of that space. NULL: it is gone. */
+struct straced_task *straced_user(struct straced *straced, unsigned int space);
+
+/*
+ * A userfaultfd whose last descriptor has been closed: a task of the space that it was made in, and
+ * its number. NULL: there is no further one. Those of spaces that are gone are passed over.
+ */
+struct straced_task *straced_next_end(struct straced *straced, unsigned int *context);
 
 #endif

@@ -303,6 +303,23 @@ size_t strace_split(struct strace_text args, struct strace_text *out, size_t max
 	return count < max ? count : max;
 }
 
+/*
+ * Where the brace is closed that was opened before @text, or its end. Of "{...} => {...}" that leaves
+ * what went in.
+ */
+static size_t closing_brace(struct strace_text text)
+{
+	size_t at = 0, open = 1;
+
+	for (; at < text.length; at++) {
+		open += text.at[at] == '{';
+		open -= text.at[at] == '}';
+		if (open == 0)
+			break;
+	}
+	return at;
+}
+
 bool strace_member(struct strace_text text, const char *name, struct strace_text *member)
 {
 	struct strace_text members[16];
@@ -311,9 +328,7 @@ bool strace_member(struct strace_text text, const char *name, struct strace_text
 	if (!starts(text, "{"))
 		return false;
 	text = skip(text, 1);
-	/* "{...} => {...}": what went in. */
-	if (find(text, "}") < text.length)
-		text.length = find(text, "}");
+	text.length = closing_brace(text);
 	count = strace_split(text, members, 16);
 	for (size_t i = 0; i < count; i++)
 		if (members[i].length > length && members[i].at[length] == '=' &&

@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
+#include <linux/userfaultfd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 
@@ -38,7 +40,11 @@ static const struct {
 	NAME(SHM_RDONLY), NAME(SHM_RND), NAME(SHM_REMAP), NAME(SHM_EXEC), NAME(IPC_PRIVATE),
 	NAME(CLONE_VM), NAME(CLONE_VFORK), NAME(CLONE_THREAD), NAME(CLONE_FILES),
 	NAME(PR_SET_VMA), NAME(PR_SET_VMA_ANON_NAME),
-	NAME(F_DUPFD), NAME(F_DUPFD_CLOEXEC),
+	NAME(F_DUPFD), NAME(F_DUPFD_CLOEXEC), NAME(O_CLOEXEC), NAME(O_NONBLOCK),
+	NAME(UFFDIO_API), NAME(UFFDIO_REGISTER), NAME(UFFDIO_UNREGISTER),
+	NAME(UFFDIO_REGISTER_MODE_MISSING), NAME(UFFDIO_REGISTER_MODE_WP),
+	NAME(UFFDIO_REGISTER_MODE_MINOR), NAME(UFFD_FEATURE_EVENT_FORK),
+	NAME(UFFD_FEATURE_EVENT_REMAP), { "UFFD_FEATURE_WP_ASYNC", 1 << 15 },
 };
 
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
