@@ -711,6 +711,15 @@ MT_PUBLIC int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void
 MT_PUBLIC int mas_expected_entries(struct ma_state *mas, unsigned long count);
 
 /*
+ * mas_reserve - reserve for the next @stores stores through @mas, anywhere in the tree as it is then:
+ * they cannot fail, also if others change the tree in between by no more than @more ranges that come
+ * in all (a store adds at most 2). One that overwrites many entries counts as one more for
+ * each 64 of them. What is reserved already counts; end it with mas_destroy(). Returns 0 or -ENOMEM:
+ * the reserve is what it was. Lock held. Beyond the kernel's interface.
+ */
+MT_PUBLIC int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned long more);
+
+/*
  * mas_nomem - after a failed store: true if the failure was -ENOMEM and nodes could be reserved
  * meanwhile, so that the store is worth repeating. May drop and retake the tree's lock (not an
  * external one). Lock held.

@@ -172,6 +172,44 @@ int mas_expected_entries(struct ma_state *mas, unsigned long count)
 	return 0;
 }
 
+/*
+ * The levels that a tree of @mt's height may get when @more ranges come. One at once, if all nodes on
+ * the way are full. The next takes as many splits below as a root has slots left; then every node
+ * has been split lately, so each further level takes half a node's slots as many.
+ */
+static unsigned int levels_with(const struct maple_tree *mt, unsigned long more)
+{
+	unsigned int slots = kind_slots(inner_kind(mt));
+	unsigned int again = slots > 6 ? slots / 2 - 1 : 2;
+	const struct maple_enode *enode = mt->ma_root;
+	unsigned int levels = 1;
+
+	if (root_is_node(mt->ma_root)) {
+		for (levels = 2; enode_kind(enode) != KIND_LEAF; levels++)
+			enode = slot_child(enode_node(enode), enode_kind(enode), 0);
+	}
+	for (more /= slots - 3; more; more /= again)
+		levels++;
+	return levels < MAPLE_HEIGHT_MAX ? levels : MAPLE_HEIGHT_MAX;
+}
+
+/*
+ * A store builds at most PLAN_MAX_ITEMS nodes in each level, and a root above them. What it replaces,
+ * three nodes of a level and what lies between them, is put into a batch that may be full, and one
+ * more.
+ */
+int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned long more)
+{
+	unsigned long each = PLAN_MAX_ITEMS * levels_with(mas->tree, more) + 3;
+	struct pool_list reserve = take_reserve(mas);
+	bool enough = stores <= UINT_MAX / each;
+
+	if (enough && reserve.count < stores * each)
+		enough = pool_grow(mas->tree->ma_alloc, &reserve, (unsigned int)(stores * each));
+	keep_reserve(mas, &reserve);
+	return enough ? 0 : fail(mas, -ENOMEM);
+}
+
 /* @area's alignment is a power of two or 0. */
 static inline int find_area(struct ma_state *mas, const struct mt_area *area)
 {

@@ -239,10 +239,52 @@ static long advise_part(struct edit_span *span, void *arg)
 	return err == -ENOMEM && !space->out->out_of_memory ? -EAGAIN : err;
 }
 
+/* Flags that advice changes. */
+#define ADVISED (VMA_RAND_READ | VMA_SEQ_READ | VMA_DONTCOPY | VMA_WIPEONFORK | VMA_DONTDUMP | \
+		 VMA_MERGEABLE | VMA_HUGEPAGE | VMA_NOHUGEPAGE)
+
+/* May the area's pages be made present by this advice? */
+static bool may_populate(const struct vma *vma, int advice)
+{
+	return !(vma->flags & (VMA_PFNMAP | VMA_IO)) &&
+	       (vma->flags & (advice == MADV_POPULATE_WRITE ? VMA_WRITE : VMA_READ));
+}
+
+/* Advice that makes page tables, and perhaps pages. */
+static bool makes_tables(int advice)
+{
+	return advice == MADV_GUARD_INSTALL || advice == MADV_POPULATE_READ ||
+	       advice == MADV_POPULATE_WRITE;
+}
+
+/* Put by the page tables and frames that advice on [start, end) will need. */
+static long stock_pages(struct vmspace *space, unsigned long start, unsigned long end, int advice)
+{
+	unsigned int access = advice == MADV_POPULATE_WRITE ? VMSPACE_ACCESS_WRITE
+							    : VMSPACE_ACCESS_READ;
+	bool guard = advice == MADV_GUARD_INSTALL;
+	struct edit_span span;
+	long err = 0;
+
+	if (!space->pages || end <= start || !space_aligned(space, start))
+		return 0;
+	space->put_by = space->stocked = true;
+	edit_span_init(&span, space, start, end);
+	while (!err && edit_next(&span)) {
+		if (guard)
+			err = pages_stock_tables(space->pages, span.from, span.to);
+		else if (span.hole || !may_populate(span.vma, advice))
+			break;
+		else
+			err = touch_stock(space, span.vma, span.vma->flags, span.from, span.to,
+					  access, 0, false);
+	}
+	return err < 0 ? space_no_memory(space) : 0;
+}
+
 static long populate(struct vmspace *space, unsigned long start, unsigned long end, int advice)
 {
 	bool write = advice == MADV_POPULATE_WRITE;
-	vma_flags_t need = write ? VMA_WRITE : VMA_READ;
 	long err;
 
 	while (start < end) {
@@ -250,9 +292,7 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 
 		if (!vma)
 			return -ENOMEM;
-		if (vma->flags & (VMA_PFNMAP | VMA_IO))
-			return -EINVAL;
-		if (!(vma->flags & need))
+		if (!may_populate(vma, advice))
 			return -EINVAL;
 		/* Where it failed is the pages' business: a host that has them is asked later. */
 		if (write && !(space->config.host.has_anon && space->host_error))
@@ -264,6 +304,29 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 		start = vma->end;
 	}
 	return 0;
+}
+
+/* What all ranges may need is put by before the first. */
+static long reserve_all(struct vmspace *space, const struct vmspace_process_madvise *m)
+{
+	unsigned long stores = 0, areas = 0;
+	long err = 0;
+
+	for (size_t i = 0; !err && i < m->count; i++) {
+		unsigned long start = m->ranges[i].addr;
+		unsigned long end = start + space_ceil(space, m->ranges[i].length);
+
+		if (end <= start)
+			continue;
+		if (changes_flags(m->advice))
+			edit_count(space, start, end, ADVISED, &stores, &areas);
+		if (makes_tables(m->advice))
+			err = stock_pages(space, start, end, m->advice);
+	}
+	if (err || !stores)
+		return err;
+	space->whole = true;
+	return space_reserve(space, stores, areas);
 }
 
 /* One madvise(), whose arguments are checked here. */
@@ -286,7 +349,7 @@ static long advise(struct vmspace *space, unsigned long start, unsigned long byt
 	if (advice == MADV_POPULATE_READ || advice == MADV_POPULATE_WRITE)
 		result = populate(space, start, start + length, advice);
 	else
-		result = edit_each(space, start, start + length, advise_part, &advice);
+		result = edit_each(space, start, start + length, ADVISED, advise_part, &advice);
 	/* Errors of the pages or the file (EIO, EBUSY ...) leave the areas alone. */
 	if (!result && space->host_error && !changes_flags(advice))
 		return space_fail(space, space->host_error, "refused by the host");
@@ -295,7 +358,13 @@ static long advise(struct vmspace *space, unsigned long start, unsigned long byt
 
 long advise_call(struct vmspace *space, struct vmspace_request *req)
 {
-	return advise(space, req->madvise.addr, req->madvise.length, req->madvise.advice);
+	const struct vmspace_madvise *m = &req->madvise;
+	long err = 0;
+
+	if (makes_tables(m->advice))
+		err = stock_pages(space, m->addr, m->addr + space_ceil(space, m->length),
+				  m->advice);
+	return err ? err : advise(space, m->addr, m->length, m->advice);
 }
 
 /* An error counts only if nothing was advised before it. */
@@ -303,6 +372,7 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_process_madvise *m = &req->process_madvise;
 	unsigned long done = 0, total = 0;
+	long err;
 
 	if (m->flags || m->count > RANGES_MAX)
 		return -EINVAL;
@@ -315,9 +385,10 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 			return -EFAULT;
 		total += m->ranges[i].length;
 	}
+	err = m->count ? reserve_all(space, m) : 0;
+	if (err)
+		return err;
 	for (size_t i = 0; i < m->count; i++) {
-		long err;
-
 		/* Only the first one is looked at, if the others are not empty. */
 		if (!m->ranges[i].length && (i || !total))
 			continue;

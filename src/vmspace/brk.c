@@ -46,6 +46,10 @@ static long grow(struct vmspace *space, unsigned long from, unsigned long to)
 	err = commit_check(space, space_pages(space, to - from));
 	if (err)
 		return err;
+	if ((proto.flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
+		err = lock_stock(space, &proto, proto.flags, from, to, 0, true);
+	if (err < 0)
+		return err;
 	/* Linux looks no further down than start_brk: the program's bss is never grown. */
 	may_merge = hole.left && hole.left->end > space->image.start_brk;
 	err = edit_insert(space, &proto, may_merge ? &hole : NULL, NULL);

@@ -48,6 +48,7 @@ void edit_span_init(struct edit_span *span, struct vmspace *space, unsigned long
 	span->from = span->to = start;
 	span->hole = false;
 	span->end = end;
+	span->changes = ~(vma_flags_t)0;
 	mas_init(&span->mas, &space->tree, start);
 }
 
@@ -305,6 +306,30 @@ static int change_alone(struct edit_span *span, const struct edit_want *want)
 	return 0;
 }
 
+void edit_count(struct vmspace *space, unsigned long start, unsigned long end,
+		vma_flags_t changes, unsigned long *stores, unsigned long *areas)
+{
+	unsigned long from = start ? start - 1 : 0;
+	MA_STATE(mas, &space->tree, from, from);
+	const struct vma *left = mas_find(&mas, end), *right;
+
+	/* A cut at either end; and wherever two may become one. */
+	*stores += 2;
+	*areas += 2;
+	for (; left && (right = mas_find(&mas, end)); left = right)
+		*stores += merge_conceivable(left, right, space->config.page_size, changes);
+}
+
+static __attribute__((noinline)) int reserve_span(const struct edit_span *span)
+{
+	struct vmspace *space = span->space;
+	unsigned long stores = 0, areas = 0;
+
+	edit_count(space, span->from, span->end, span->changes, &stores, &areas);
+	space->whole = true;
+	return space_reserve(space, stores, areas);
+}
+
 int edit_change(struct edit_span *span, const struct edit_want *want)
 {
 	struct vmspace *space = span->space;
@@ -315,6 +340,8 @@ int edit_change(struct edit_span *span, const struct edit_want *want)
 	struct join join = { NULL, NULL };
 	int err;
 
+	if (span->to < span->end && !space->whole && reserve_span(span))
+		return -ENOMEM;
 	vma_fill(&middle, vma);
 	middle.start = span->from;
 	middle.end = span->to;
@@ -401,6 +428,7 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 {
 	struct vma *low = first->start < start ? first : NULL, *high = NULL;
 	struct vma *gone = NULL, **tail = &gone, *vma;
+	unsigned long count = 0;
 
 	if (low)
 		sync_write_lock(space, low);
@@ -412,6 +440,7 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 	}
 	for (vma = low ? mas_find(mas, end - 1) : first; vma; vma = mas_find(mas, end - 1)) {
 		sync_write_lock(space, vma);
+		count++;
 		if (vma->end > end) {
 			high = vma;
 			break;
@@ -420,6 +449,9 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 		tail = &vma->next_gone;
 	}
 	*tail = NULL;
+	/* Alone in its call it may fail, as nothing was done before it. */
+	if (count > 64 && !space->whole)
+		space->promised = 0;
 	if (space_store(space, start, end, NULL))
 		return -ENOMEM;
 	if (low)
@@ -506,13 +538,14 @@ int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start)
 }
 
 long edit_each(struct vmspace *space, unsigned long start, unsigned long end,
-	       long (*part)(struct edit_span *span, void *arg), void *arg)
+	       vma_flags_t changes, long (*part)(struct edit_span *span, void *arg), void *arg)
 {
 	struct edit_span span;
 	bool hole = false;
 	long err;
 
 	edit_span_init(&span, space, start, end);
+	span.changes = changes;
 	while (edit_next(&span)) {
 		hole |= span.hole;
 		err = part(&span, arg);

@@ -4,7 +4,8 @@
  *
  * Each keeps tree, areas and counters in step, merges by merge_verdict(), and reports events.
  * Each makes one store into the tree that may fail, before all else: on -ENOMEM the areas are as
- * they were.
+ * they were. Who makes several changes in one call reserves for all of them before the first
+ * (space_reserve()); edit_change() does so for those of its span.
  */
 #ifndef VMSPACE_EDIT_H
 #define VMSPACE_EDIT_H
@@ -32,6 +33,7 @@ struct edit_span {
 	unsigned long from, to;      /* vma->start <= from < to <= vma->end */
 	bool hole;
 	unsigned long end;
+	vma_flags_t changes;         /* flags that the call may change; others keep areas apart */
 	struct ma_state mas;         /* on vma; or not walked yet, at `to` */
 };
 
@@ -53,8 +55,16 @@ struct edit_want {
 struct edit_want edit_same(const struct vma *vma);
 
 /*
+ * What changes that edit_change() may make in [start, end) need at most: stores, and new areas.
+ * Areas that differ in flags other than `changes` stay apart. Added to what is there.
+ */
+void edit_count(struct vmspace *space, unsigned long start, unsigned long end,
+		vma_flags_t changes, unsigned long *stores, unsigned long *areas);
+
+/*
  * Give the span's present part other flags, merging with neighbours or splitting as needed. 0 or
- * -ENOMEM. span->vma may be gone afterwards; edit_next() goes on behind the part.
+ * -ENOMEM. span->vma may be gone afterwards; edit_next() goes on behind the part. The first change
+ * of a call puts by what all the rest of the span may need, if nobody has (space->whole).
  */
 int edit_change(struct edit_span *span, const struct edit_want *want);
 
@@ -78,11 +88,12 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start);
 
 /*
- * Call `part` for each part of areas in [start, end), until one returns an error. Holes are passed
+ * Call `part` for each part of areas in [start, end), until one returns an error; of flags it changes
+ * none but `changes`. Holes are passed
  * over; Linux then answers -ENOMEM at the end, though all parts were done. Returns 0 or the error.
  */
 long edit_each(struct vmspace *space, unsigned long start, unsigned long end,
-	       long (*part)(struct edit_span *span, void *arg), void *arg);
+	       vma_flags_t changes, long (*part)(struct edit_span *span, void *arg), void *arg);
 
 /* The same as edit_split() for callers that have checked max_map_count, or need not. */
 int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long at);

@@ -88,6 +88,8 @@ int host_grow_stacks(struct vmspace *space, unsigned long start, unsigned long e
 
 	if (!host->stack_start || !left)
 		return 0;
+	if (space_reserve(space, left, 0))
+		return -ENOMEM;
 	vma = find_first(space, start ? start - 1 : 0);
 	for (; vma && left; vma = find_first(space, vma->end)) {
 		unsigned long now;
@@ -115,9 +117,8 @@ int vmspace_refresh(struct vmspace *space)
 	int grown;
 
 	sync_enter(space);
-	grown = space_reserve(space);
-	if (!grown)
-		grown = host_grow_stacks(space, 0, ULONG_MAX);
+	grown = host_grow_stacks(space, 0, ULONG_MAX);
+	space_end_call(space);
 	sync_leave(space);
 	return grown;
 }

@@ -38,6 +38,21 @@ static unsigned int populate_access(const struct vma *vma)
 	return vma->flags & VMA_READ ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_EXEC;
 }
 
+/* Areas whose pages are not made present. */
+#define NOT_POPULATED (VMA_LOCKONFAULT | VMA_SPECIAL_FLAGS)
+
+long lock_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
+		unsigned long end, unsigned long by, bool fresh)
+{
+	struct vma then = { .flags = as };
+
+	if (!space->pages || (as & NOT_POPULATED) || start == end)
+		return 0;
+	if (!(as & VMA_ACCESS_FLAGS))
+		return 1;
+	return touch_stock(space, vma, as, start, end, populate_access(&then), by, fresh);
+}
+
 static long populate(struct vmspace *space, unsigned long start, unsigned long end, bool failed)
 {
 	long err;
@@ -94,6 +109,7 @@ static long set_range(struct vmspace *space, unsigned long start, unsigned long 
 	if (end == start)
 		return 0;
 	edit_span_init(&span, space, start, end);
+	span.changes = VMA_LOCK_FLAGS;
 	while (edit_next(&span) && !span.hole) {
 		err = set_part(&span, lock);
 		if (err)
@@ -145,6 +161,27 @@ static void round_range(const struct vmspace *space, unsigned long *start, unsig
 	*start = space_floor(space, *start);
 }
 
+static vma_flags_t locked_flags(const struct vma *vma, vma_flags_t lock)
+{
+	return never_locked(vma) ? vma->flags : (vma->flags & ~VMA_LOCK_FLAGS) | lock;
+}
+
+/* Put by what making the pages present will need, which stops at the first that cannot be. */
+static long stock_range(struct vmspace *space, unsigned long start, unsigned long end,
+			vma_flags_t lock)
+{
+	struct edit_span span;
+	long err = 0;
+
+	if (!space->pages || end <= start)
+		return 0;
+	edit_span_init(&span, space, start, end);
+	while (!err && edit_next(&span) && !span.hole)
+		err = lock_stock(space, span.vma, locked_flags(span.vma, lock), span.from, span.to,
+				 0, false);
+	return err < 0 ? err : 0;
+}
+
 long lock_call(struct vmspace *space, struct vmspace_request *req)
 {
 	unsigned long start = req->mlock.addr, length = req->mlock.length;
@@ -161,6 +198,8 @@ long lock_call(struct vmspace *space, struct vmspace_request *req)
 		return err;
 	round_range(space, &start, &length);
 	err = check_limit(space, start, length);
+	if (!err)
+		err = stock_range(space, start, start + length, lock);
 	if (!err)
 		err = set_range(space, start, start + length, lock);
 	if (err)
@@ -182,15 +221,32 @@ long unlock_call(struct vmspace *space, struct vmspace_request *req)
 	return set_range(space, start, start + length, 0);
 }
 
-/* Errors of single areas do not stop it. */
-static void set_all(struct vmspace *space, vma_flags_t lock)
+/* Errors of single areas do not stop it. 0, or -ENOMEM: no memory, and nothing has changed. */
+static long set_all(struct vmspace *space, vma_flags_t lock)
 {
 	struct edit_span span;
 
 	edit_span_init(&span, space, 0, ULONG_MAX);
+	span.changes = VMA_LOCK_FLAGS;
 	while (edit_next(&span))
-		if (set_part(&span, lock) == -ENOMEM && space->out && space->out->out_of_memory)
-			return;
+		if (set_part(&span, lock) == -ENOMEM && space->out->out_of_memory)
+			return -ENOMEM;
+	return 0;
+}
+
+/* What populate_all() will need once all is locked. */
+static long stock_all(struct vmspace *space, vma_flags_t lock)
+{
+	struct edit_span span;
+	long err = 0;
+
+	if (!space->pages)
+		return 0;
+	edit_span_init(&span, space, 0, ULONG_MAX);
+	while (err >= 0 && edit_next(&span))
+		err = lock_stock(space, span.vma, locked_flags(span.vma, lock), span.from, span.to,
+				 0, false);
+	return err < 0 ? err : 0;
 }
 
 static void populate_all(struct vmspace *space)
@@ -219,18 +275,25 @@ long lock_all_call(struct vmspace *space, struct vmspace_request *req)
 		err = space_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
 	if (err)
 		return err;
+	if (flags & MCL_CURRENT) {
+		err = stock_all(space, lock);
+		if (!err)
+			err = set_all(space, lock);
+	}
+	if (err)
+		return err;
 	space->default_flags = flags & MCL_FUTURE ? lock : 0;
-	if (!(flags & MCL_CURRENT))
-		return 0;
-	set_all(space, lock);
-	populate_all(space);
+	if (flags & MCL_CURRENT)
+		populate_all(space);
 	return 0;
 }
 
 long unlock_all_call(struct vmspace *space, struct vmspace_request *req)
 {
+	long err = set_all(space, 0);
+
 	(void)req;
-	space->default_flags = 0;
-	set_all(space, 0);
-	return 0;
+	if (!err)
+		space->default_flags = 0;
+	return err;
 }

@@ -232,19 +232,44 @@ static long check_size(struct vmspace *space, const struct map_plan *plan, unsig
 	return pages > freed ? commit_check(space, pages - freed) : 0;
 }
 
+static bool map_populates(const struct map_plan *plan)
+{
+	return plan->populate || (plan->flags & VMA_LOCK_FLAGS) == VMA_LOCKED;
+}
+
+/* Frames and page tables for the pages that the new area will have from the start. */
+static long stock_pages(struct vmspace *space, const struct map_plan *plan)
+{
+	struct vma proto = { .start = plan->at, .end = plan->at + plan->length,
+			     .flags = plan->flags, .pgoff = plan->pgoff,
+			     .backing = plan->backing };
+	long err;
+
+	if (!map_populates(plan))
+		return 0;
+	err = lock_stock(space, &proto, plan->flags, proto.start, proto.end, 0, true);
+	return err < 0 ? err : 0;
+}
+
 /* Check the size, and unmap what is in the way. plan->hole then describes the place. */
 static long make_room(struct vmspace *space, struct map_plan *plan)
 {
 	unsigned long end = plan->at + plan->length;
 	bool free = plan->hole.start == plan->at && plan->hole.end == end;
-	unsigned long gone, freed;
+	unsigned long gone = 0, freed = 0, areas = 0;
 	long err;
 
 	free = free || find_hole(space, plan->at, end, &plan->hole);
-	if (free)
-		return check_size(space, plan, 0, 0);
-	gone = unmap_count(space, plan->at, end, &freed);
+	if (!free)
+		gone = unmap_count(space, plan->at, end, &freed, &areas);
 	err = check_size(space, plan, gone, freed);
+	if (!err && space->pages)
+		err = stock_pages(space, plan);
+	if (err || free)
+		return err;
+	/* What is unmapped, then the new area. */
+	space->whole = true;
+	err = space_reserve(space, 2 + areas / 64, 2);
 	if (err)
 		return err;
 	err = unmap_range(space, plan->at, plan->length);
@@ -261,14 +286,15 @@ long map_region(struct vmspace *space, struct map_plan *plan)
 	unsigned long end = plan->at + plan->length;
 	struct vma proto = { .start = plan->at, .end = end, .pgoff = plan->pgoff,
 			     .backing = plan->backing };
-	long err = make_room(space, plan);
+	long err;
 
+	if ((plan->flags & VMA_SPECIAL_FLAGS) || (plan->flags & VMA_HUGETLB))
+		plan->flags &= ~VMA_LOCK_FLAGS;
+	err = make_room(space, plan);
 	if (err)
 		return err;
 	if (map_accountable(plan->flags))
 		plan->flags |= VMA_ACCOUNT;
-	if ((plan->flags & VMA_SPECIAL_FLAGS) || (plan->flags & VMA_HUGETLB))
-		plan->flags &= ~VMA_LOCK_FLAGS;
 	if (space->config.softdirty)
 		plan->flags |= VMA_SOFTDIRTY;
 	proto.flags = plan->flags;
@@ -276,7 +302,7 @@ long map_region(struct vmspace *space, struct map_plan *plan)
 	err = edit_insert(space, &proto, plan->alone ? NULL : &plan->hole, NULL);
 	if (err)
 		return err;
-	if (plan->populate || (plan->flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
+	if (map_populates(plan))
 		lock_populate(space, plan->at, end);
 	return (long)plan->at;
 }

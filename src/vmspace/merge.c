@@ -35,6 +35,16 @@ enum vma_verdict merge_anon_verdict(const struct vma *a, const struct vma *b)
 	return a->anon_shared || b->anon_shared ? VMA_ANON_VMA_SHARED : VMA_MERGED;
 }
 
+bool merge_conceivable(const struct vma *left, const struct vma *right, unsigned long page_size,
+		       vma_flags_t changes)
+{
+	return left->end == right->start &&
+	       !((left->flags ^ right->flags) & ~(changes | VMA_STICKY_FLAGS)) &&
+	       !merge_is_special(left) && !merge_is_special(right) &&
+	       backing_same_file(left->backing, right->backing) &&
+	       offset_continues(left, right, page_size);
+}
+
 enum vma_verdict merge_verdict(const struct vma *left, const struct vma *right,
 			       unsigned long page_size, vma_flags_t *differ)
 {

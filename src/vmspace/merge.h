@@ -15,6 +15,13 @@ enum vma_verdict merge_verdict(const struct vma *left, const struct vma *right,
 /* Whether an area is one that Linux never merges: device memory, the kernel's own ... */
 bool merge_is_special(const struct vma *vma);
 
+/*
+ * May they come to be one by a change of nothing but the flags `changes`, names, keys, policies
+ * and anonymous pages?
+ */
+bool merge_conceivable(const struct vma *left, const struct vma *right, unsigned long page_size,
+		       vma_flags_t changes);
+
 /* The part of the verdict that concerns anonymous pages: VMA_MERGED or why not. */
 enum vma_verdict merge_anon_verdict(const struct vma *a, const struct vma *b);
 

@@ -64,7 +64,7 @@ long name_call(struct vmspace *space, struct vmspace_request *req)
 		if (!name)
 			return space_no_memory(space);
 	}
-	err = edit_each(space, args->addr, args->addr + length, name_part, name);
+	err = edit_each(space, args->addr, args->addr + length, 0, name_part, name);
 	anon_name_put(name);
 	return err;
 }

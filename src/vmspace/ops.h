@@ -53,11 +53,20 @@ bool seal_covers(const struct vmspace *space, unsigned long start, unsigned long
  */
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end);
 long unmap_range(struct vmspace *space, unsigned long start, unsigned long length);
-/* Pages of [start, end) that are mapped; *committed: of those, the ones with VMA_ACCOUNT. */
+/*
+ * Pages of [start, end) that are mapped; *committed: of those, the ones with VMA_ACCOUNT; *areas: of
+ * how many areas.
+ */
 unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsigned long end,
-			  unsigned long *committed);
+			  unsigned long *committed, unsigned long *areas);
 /* Pages are made present in [start, end) as mlock and MAP_POPULATE do. 0, or -ENOMEM at a hole. */
 long lock_populate(struct vmspace *space, unsigned long start, unsigned long end);
+/*
+ * Before a call changes anything: put by what lock_populate() of [start, end) in vma will need, if the
+ * area has the flags `as` then; the rest as touch_stock(). 0, -ENOMEM, or 1.
+ */
+long lock_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
+		unsigned long end, unsigned long by, bool fresh);
 /*
  * After a move to `at`: what the area there is registered with stays behind, unless its userfaultfd
  * wants to hear of moves. As in Linux, all of that area loses it, also what it merged with.

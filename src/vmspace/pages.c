@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "table.h"
 
@@ -110,6 +111,7 @@ struct fault {
 	const struct vma *vma;
 	unsigned long addr;          /* of the page */
 	bool write;
+	struct stock *stock;         /* to take from first; or NULL */
 	struct table *leaf;
 	uintptr_t *entry;
 	uintptr_t seen;              /* what the entry was; its frame is held if it is copied from */
@@ -137,8 +139,8 @@ static struct frame *zero_frame(struct pages *pages)
 	return (struct frame *)found;
 }
 
-/* A frame for the page of what is mapped. */
-static enum vmspace_fault_result file_frame(const struct fault *f, struct frame **out)
+/* A frame for the page of what is mapped, from the user. */
+static enum vmspace_fault_result ask_file(const struct fault *f, struct frame **out)
 {
 	const struct vmspace_memory *memory = f->pages->memory;
 	const struct vma *vma = f->vma;
@@ -158,13 +160,28 @@ static enum vmspace_fault_result file_frame(const struct fault *f, struct frame 
 	return *out ? VMSPACE_FAULT_OK : VMSPACE_FAULT_NOMEM;
 }
 
+static enum vmspace_fault_result file_frame(const struct fault *f, struct frame **out)
+{
+	*out = f->stock ? stock_take_file(f->stock, f->addr) : NULL;
+	return *out ? VMSPACE_FAULT_OK : ask_file(f, out);
+}
+
+/* A frame of zeros from the user; NULL: no memory. */
+static struct frame *ask_own(const struct vmspace_memory *memory)
+{
+	uint64_t handle = memory->alloc(memory->ctx);
+
+	return handle ? frame_new(memory, handle, VMSPACE_PAGE_ANON) : NULL;
+}
+
 /* A frame of the space's own, with the content of `from`; NULL: zeros. */
 static struct frame *own_frame(const struct fault *f, const struct frame *from)
 {
 	const struct vmspace_memory *memory = f->pages->memory;
-	uint64_t handle = memory->alloc(memory->ctx);
-	struct frame *frame = handle ? frame_new(memory, handle, VMSPACE_PAGE_ANON) : NULL;
+	struct frame *frame = f->stock ? stock_take_own(f->stock) : NULL;
 
+	if (!frame)
+		frame = ask_own(memory);
 	if (frame && from)
 		memory->copy(memory->ctx, frame->handle, from->handle);
 	return frame;
@@ -263,7 +280,7 @@ static enum vmspace_fault_result commit(struct fault *f, struct vmspace_page *pa
 	describe(f->pages, f->vma, f->next, page);
 	page->addr = f->addr;
 	page->source = f->source;
-	if (memory->map && memory->map(memory->ctx, f->addr, page->frame, page->access))
+	if (memory->map && memory->map(memory->ctx, f->addr, page->frame, page->access) && !f->stock)
 		return VMSPACE_FAULT_NOMEM;
 	return VMSPACE_FAULT_OK;
 }
@@ -294,12 +311,12 @@ static enum vmspace_fault_result exchange(struct fault *f, struct vmspace_page *
 	return result;
 }
 
-enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma,
-				      unsigned long addr, unsigned int access,
-				      struct vmspace_page *page)
+static enum vmspace_fault_result resolve(struct pages *pages, const struct vma *vma,
+					 unsigned long addr, unsigned int access,
+					 struct stock *stock, struct vmspace_page *page)
 {
 	struct fault f = {
-		.pages = pages, .vma = vma,
+		.pages = pages, .vma = vma, .stock = stock,
 		.addr = addr & ~table_mask(pages, 0),
 		.write = access & VMSPACE_ACCESS_WRITE,
 	};
@@ -331,6 +348,62 @@ enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma
 	return result;
 }
 
+enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma,
+				      unsigned long addr, unsigned int access,
+				      struct vmspace_page *page)
+{
+	return resolve(pages, vma, addr, access, NULL, page);
+}
+
+enum vmspace_fault_result pages_populate(struct pages *pages, const struct vma *vma,
+					 unsigned long addr, unsigned int access,
+					 struct vmspace_page *page)
+{
+	return resolve(pages, vma, addr, access, &pages->stock, page);
+}
+
+/* Put by what obtain() will ask for. 0, -ENOMEM, or 1: there is no such page. */
+static int put_by(const struct fault *f, unsigned long to)
+{
+	struct stock *stock = &f->pages->stock;
+	const struct vmspace_memory *memory = f->pages->memory;
+	enum vmspace_fault_result result;
+	struct frame *frame;
+
+	if (!f->seen && f->vma->backing) {
+		result = ask_file(f, &frame);
+		if (result)
+			return result == VMSPACE_FAULT_NOMEM ? -ENOMEM : 1;
+		if (!stock_add_file(stock, memory, to, frame))
+			return -ENOMEM;
+		if (!f->write || is_shared(f->vma))
+			return 0;
+	} else if (!f->write) {
+		return zero_frame(f->pages) ? 0 : -ENOMEM;
+	}
+	frame = ask_own(memory);
+	return frame && stock_add_own(stock, memory, frame) ? 0 : -ENOMEM;
+}
+
+int pages_stock(struct pages *pages, const struct vma *vma, unsigned long start,
+		unsigned long end, bool write, unsigned long by, bool fresh)
+{
+	unsigned long page = table_mask(pages, 0) + 1;
+	struct fault f = { .pages = pages, .vma = vma, .addr = start, .write = write };
+	int err = pages_stock_tables(pages, start + by, end + by);
+
+	for (; !err && f.addr < end; f.addr += page) {
+		f.leaf = fresh ? NULL : table_find(pages, f.addr, 0);
+		f.seen = f.leaf ? entry_load(table_entry(pages, f.leaf, f.addr, 0)) : 0;
+		if (f.seen == ENTRY_GUARD)
+			return 1;
+		/* As look() decides. */
+		if (must_copy(&f) || !f.seen || (write && f.seen == ENTRY_ZERO))
+			err = put_by(&f, f.addr + by);
+	}
+	return err;
+}
+
 struct frame *pages_lookup(struct pages *pages, const struct vma *vma, unsigned long addr,
 			   struct vmspace_page *page)
 {
@@ -355,6 +428,48 @@ struct frame *pages_lookup(struct pages *pages, const struct vma *vma, unsigned 
 void pages_release(struct pages *pages, struct frame *frame)
 {
 	frame_put(pages->memory, frame);
+}
+
+static void begin_stock(struct pages *pages)
+{
+	if (!pages->stocking)
+		table_keep();
+	pages->stocking = true;
+}
+
+int pages_stock_tables(struct pages *pages, unsigned long start, unsigned long end)
+{
+	begin_stock(pages);
+	if (start < pages->stocked_from)
+		memset(pages->stocked_to, 0, sizeof(pages->stocked_to));
+	pages->stocked_from = start;
+	return table_put_by(pages, start, end, pages->stocked_to);
+}
+
+int pages_stock_move(struct pages *pages, unsigned long from, unsigned long to,
+		     unsigned long length)
+{
+	struct leaf_part part = { .next = from };
+	int err = 0;
+
+	while (!err && table_next_leaf(pages, &part, from + length)) {
+		unsigned long first = part.addr - from + to;
+
+		err = pages_stock_tables(pages, first,
+					 first + ((unsigned long)part.count << pages->page_shift));
+	}
+	return err;
+}
+
+void pages_end_stock(struct pages *pages)
+{
+	if (!pages->stocking)
+		return;
+	pages->stocking = false;
+	stock_clear(&pages->stock, pages->memory);
+	memset(pages->stocked_to, 0, sizeof(pages->stocked_to));
+	pages->stocked_from = 0;
+	table_let_go();
 }
 
 static unsigned long read_count(const unsigned long *counter)

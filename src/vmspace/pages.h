@@ -14,7 +14,8 @@
  *	pages_unguard				there; others go on)
  *	pages_unmap, pages_prepare_move,	the same, and the space's lock: no area may appear, grow
  *	pages_move, pages_copy,			or go in the meantime
- *	pages_reclaim
+ *	pages_reclaim, pages_stock*,
+ *	pages_populate, pages_end_stock
  *	the rest				nobody else uses the space
  *
  * Tables appear by compare-and-swap, and go only when no area reaches into what they cover, or (by
@@ -58,6 +59,28 @@ struct frame *pages_lookup(struct pages *pages, const struct vma *vma, unsigned 
 			   struct vmspace_page *page);
 void pages_release(struct pages *pages, struct frame *frame);
 
+/*
+ * Put by what pages_populate() of all pages of [start, end), which lie in vma, will need, so that it
+ * cannot fail: tables, where the pages will be, `by` bytes further (modulo the word), and frames.
+ * `fresh`: nothing will be there; else what is there now, which stays until then: vma is locked for
+ * writing. Parts come upwards. 0; -ENOMEM; or 1: so far as a page that cannot be had (a guard, the end
+ * of the file), where pages_populate() will stop. pages_end_stock() ends it, by the same thread. The
+ * space's lock.
+ */
+int pages_stock(struct pages *pages, const struct vma *vma, unsigned long start,
+		unsigned long end, bool write, unsigned long by, bool fresh);
+/* Only the tables, for pages_guard() and pages_prepare_move(). 0 or -ENOMEM. */
+int pages_stock_tables(struct pages *pages, unsigned long start, unsigned long end);
+/* ... of what a move of [from, from + length) to `to` makes. */
+int pages_stock_move(struct pages *pages, unsigned long from, unsigned long to,
+		     unsigned long length);
+/* As pages_fault(), with what is in stock; a translation that cannot be had is left for later. */
+enum vmspace_fault_result pages_populate(struct pages *pages, const struct vma *vma,
+					 unsigned long addr, unsigned int access,
+					 struct vmspace_page *page);
+/* Give back what is left. */
+void pages_end_stock(struct pages *pages);
+
 /* Drop the pages of [start, end), but not guard markers (MADV_DONTNEED, MADV_FREE). */
 void pages_zap(struct pages *pages, unsigned long start, unsigned long end);
 /*
@@ -75,7 +98,10 @@ void pages_unmap(struct pages *pages, unsigned long start, unsigned long end,
 /* The access of the areas in [start, end) changes from the flags `from` to the flags `to`. */
 void pages_protect(struct pages *pages, unsigned long start, unsigned long end, vma_flags_t from,
 		   vma_flags_t to);
-/* Replace what is in [start, end) by guard markers. 0, or -ENOMEM: a part has them. */
+/*
+ * Replace what is in [start, end) by guard markers. 0, or -ENOMEM: a part has them; not after
+ * pages_stock_tables().
+ */
 int pages_guard(struct pages *pages, unsigned long start, unsigned long end);
 /* Remove the guard markers of [start, end); pages stay. */
 void pages_unguard(struct pages *pages, unsigned long start, unsigned long end);

@@ -159,7 +159,7 @@ long bind_call(struct vmspace *space, struct vmspace_request *req)
 		if (!policy)
 			return space_no_memory(space);
 	}
-	err = edit_each(space, m->addr, end, bind_part, policy);
+	err = edit_each(space, m->addr, end, 0, bind_part, policy);
 	policy_put(policy);
 	/* Holes are allowed where the policy is taken away. */
 	if (err == -ENOMEM && !policy && !space->out->out_of_memory)
@@ -167,38 +167,91 @@ long bind_call(struct vmspace *space, struct vmspace_request *req)
 	return !err && space->host_error == -EIO ? -EIO : err;
 }
 
-static long home_part(struct edit_span *span, void *arg)
+/* A call of set_mempolicy_home_node(). */
+struct homing {
+	int node;
+	long result;
+	struct policy **made;        /* the policies that areas will get, in their order */
+	size_t count, used;
+};
+
+/*
+ * The policy that an area gets in exchange for `old`: 1 and *plan. 0: it keeps what it has. Or
+ * -EOPNOTSUPP.
+ */
+static long plan_home(const struct policy *old, int node, struct policy *plan)
 {
-	long *state = arg; /* [0]: the node; [1]: the result so far */
-	struct policy *old = span->vma->policy, *policy, plan;
-	struct edit_want want = edit_same(span->vma);
-	int kind;
-	long err;
+	int kind = old ? old->mode & ~MODE_FLAGS : MODE_DEFAULT;
 
 	if (!old)
 		return 0;
-	kind = old->mode & ~MODE_FLAGS;
 	if (kind != MODE_BIND && kind != MODE_PREFERRED_MANY)
 		return -EOPNOTSUPP;
-	state[1] = 0;
-	plan = *old;
-	plan.home_node = (int)state[0];
-	if (policy_same(old, &plan))
+	*plan = *old;
+	plan->home_node = node;
+	return !policy_same(old, plan);
+}
+
+static long home_part(struct edit_span *span, void *arg)
+{
+	struct edit_want want = edit_same(span->vma);
+	struct homing *homing = arg;
+	struct policy plan;
+	long found = plan_home(span->vma->policy, homing->node, &plan);
+
+	if (found < 0)
+		return found;
+	if (span->vma->policy)
+		homing->result = 0;
+	if (!found)
 		return 0;
-	policy = new_policy(&plan);
-	if (!policy)
-		return space_no_memory(span->space);
-	want.policy = policy;
-	err = edit_change(span, &want);
-	policy_put(policy);
-	return err;
+	want.policy = homing->made[homing->used++];
+	return edit_change(span, &want);
+}
+
+static void drop_homes(struct homing *homing)
+{
+	while (homing->count)
+		policy_put(homing->made[--homing->count]);
+	free(homing->made);
+}
+
+/* Make all the policies before any area gets one. */
+static long make_homes(struct vmspace *space, unsigned long start, unsigned long end,
+		       struct homing *homing)
+{
+	struct edit_span span;
+	struct policy plan;
+	size_t most = 0;
+
+	edit_span_init(&span, space, start, end);
+	while (edit_next(&span))
+		most += span.vma->policy != NULL;
+	homing->made = most ? calloc(most, sizeof(*homing->made)) : NULL;
+	if (most && !homing->made)
+		return space_no_memory(space);
+	edit_span_init(&span, space, start, end);
+	while (edit_next(&span)) {
+		long found = plan_home(span.vma->policy, homing->node, &plan);
+
+		if (found < 0)
+			break;
+		if (!found)
+			continue;
+		homing->made[homing->count] = new_policy(&plan);
+		if (!homing->made[homing->count])
+			return space_no_memory(space);
+		homing->count++;
+	}
+	return 0;
 }
 
 long home_node_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_home_node *h = &req->home_node;
 	unsigned long end = h->addr + space_ceil(space, h->length);
-	long state[2] = { (long)h->node, -ENOENT }, err;
+	struct homing homing = { .node = (int)h->node, .result = -ENOENT };
+	long err;
 
 	if (!space->config.memory_nodes)
 		return -ENOSYS;
@@ -207,8 +260,11 @@ long home_node_call(struct vmspace *space, struct vmspace_request *req)
 		return -EINVAL;
 	if (end == h->addr)
 		return 0;
-	err = edit_each(space, h->addr, end, home_part, state);
+	err = make_homes(space, h->addr, end, &homing);
+	if (!err)
+		err = edit_each(space, h->addr, end, 0, home_part, &homing);
+	drop_homes(&homing);
 	if (err == -ENOMEM && !space->out->out_of_memory)
 		err = 0; /* holes are passed over */
-	return err ? err : state[1];
+	return err ? err : homing.result;
 }

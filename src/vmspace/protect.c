@@ -162,6 +162,27 @@ static long check_first(struct edit_span *span, const struct vmspace_mprotect *a
 	return args->prot & PROT_GROWSUP ? -EINVAL : 0;
 }
 
+/* Pages of locked areas that become writable are made present; what that will need. */
+static long stock_pages(struct vmspace *space, const struct change *c)
+{
+	struct edit_span span;
+	long err = 0;
+
+	if (!space->pages || !space->locked_vm || !(c->prot & PROT_WRITE))
+		return 0;
+	edit_span_init(&span, space, c->start, c->end);
+	while (err >= 0 && edit_next(&span) && !span.hole) {
+		struct edit_want want = edit_same(span.vma);
+
+		if ((want.flags & (VMA_WRITE | VMA_SHARED | VMA_LOCKED)) != VMA_LOCKED)
+			continue;
+		if (new_flags(space, span.vma, c, &want))
+			break;
+		err = lock_stock(space, span.vma, want.flags, span.from, span.to, 0, false);
+	}
+	return err < 0 ? err : 0;
+}
+
 long protect_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_mprotect *args = &req->mprotect;
@@ -178,7 +199,12 @@ long protect_call(struct vmspace *space, struct vmspace_request *req)
 	err = check_first(&span, args, &c);
 	if (err)
 		return err;
+	span.changes = VMA_ACCESS_FLAGS | VMA_ACCOUNT;
 	c.foreseen = space->host_error && foresee(space, &c) == space->host_error;
+	err = stock_pages(space, &c);
+	if (err)
+		return err;
+	space->out->why = NULL;
 	do {
 		err = protect_part(&span, &c);
 		if (err)

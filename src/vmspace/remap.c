@@ -123,6 +123,34 @@ static unsigned long moved_length(const struct move *m)
 	return m->old_length < m->new_length ? m->old_length : m->new_length;
 }
 
+/* So many areas [start, end) reaches into; or, where it is small, could. */
+static unsigned long count_areas(struct vmspace *space, unsigned long start, unsigned long end)
+{
+	unsigned long committed, areas = space_pages(space, end - start);
+
+	if (areas > 32)
+		unmap_count(space, start, end, &committed, &areas);
+	return areas;
+}
+
+/*
+ * Put by all that moves of `moves` areas take: each unmaps its target, puts the copy there and takes
+ * the source away; before that, what is over of the source goes. Of a target or a source that is
+ * unmapped at once there may be many areas.
+ */
+static long reserve_moves(struct vmspace *space, const struct vma *vma, const struct move *m,
+			  unsigned long moves)
+{
+	unsigned long gone = 1;
+
+	if (m->old_length > vma->end - m->addr)
+		gone = count_areas(space, m->addr, m->addr + m->old_length);
+	if (m->flags & MREMAP_FIXED)
+		gone += count_areas(space, m->new_addr, m->new_addr + m->new_length);
+	space->whole = true;
+	return space_reserve(space, 3 * moves + 3 + gone / 64, moves + 4);
+}
+
 /* There is no move after all: where the page tables were made, nothing is mapped. */
 static void unprepare(struct vmspace *space, struct move *m)
 {
@@ -154,7 +182,7 @@ static long prepare(struct vmspace *space, struct vma *vma, struct move *m, unsi
 
 /*
  * Copy the area's part to `at`, then take the source away. Returns at or -errno. (Of the steps
- * after prepare() none fails in a space with pages, for want of memory: see space_reserve().)
+ * after prepare() none fails for want of memory: see reserve_moves().)
  */
 static long move_area(struct vmspace *space, struct vma *vma, struct move *m, unsigned long at)
 {
@@ -269,11 +297,34 @@ static long clear_target(struct vmspace *space, struct move *m)
 	return err;
 }
 
+/* The pages of a locked area that grows on its way to `at`, and those that it has not had. */
+static long stock_pages(struct vmspace *space, struct vma *vma, const struct move *m,
+			unsigned long at)
+{
+	unsigned long old_end = m->addr + m->old_length, by = at - m->addr;
+	long err = 0;
+
+	if (!space->pages || (vma->flags & VMA_LOCK_FLAGS) != VMA_LOCKED ||
+	    m->new_length <= m->old_length || old_end > vma->end)
+		return 0;
+	if (by)
+		err = lock_stock(space, vma, vma->flags, m->addr, old_end, by, false);
+	if (!err)
+		err = lock_stock(space, vma, vma->flags, old_end, m->addr + m->new_length, by, true);
+	return err < 0 ? err : 0;
+}
+
 static long to_given(struct vmspace *space, struct move *m)
 {
-	struct vma *vma;
-	long at, err;
+	struct vma *vma = NULL;
+	long at, err = 0;
 
+	if (space->pages && m->new_length > m->old_length)
+		vma = find_at(space, m->addr);
+	if (vma)
+		err = stock_pages(space, vma, m, m->new_addr);
+	if (err)
+		return err;
 	if (m->flags & MREMAP_FIXED) {
 		err = clear_target(space, m);
 		if (err)
@@ -328,6 +379,9 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 	if (err)
 		return err;
 	if (can_grow_in_place(space, vma, m)) {
+		err = stock_pages(space, vma, m, m->addr);
+		if (err)
+			return err;
 		err = edit_grow_up(space, vma, m->addr + m->new_length, true);
 		if (!err && (flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
 			lock_populate(space, m->addr + m->old_length, m->addr + m->new_length);
@@ -336,8 +390,15 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 	if (!(m->flags & MREMAP_MAYMOVE))
 		return space_fail(space, -ENOMEM, "cannot grow in place");
 	at = place(space, vma, m);
-	if (at >= 0)
-		at = follow(space, m, at);
+	if (at < 0)
+		return at;
+	err = reserve_moves(space, vma, m, 1);
+	if (!err)
+		err = stock_pages(space, vma, m, m->host > 0 ? (unsigned long)m->host
+							     : (unsigned long)at);
+	if (err)
+		return err;
+	at = follow(space, m, at);
 	return at < 0 ? at : move_to(space, vma, m, (unsigned long)at);
 }
 
@@ -358,9 +419,16 @@ static bool may_be_one_of_many(const struct vma *vma)
 static long move_many(struct vmspace *space, const struct move *all)
 {
 	unsigned long at = all->addr, end = all->addr + all->old_length;
-	struct vma *vma;
-	long result;
+	struct vma *vma = find_at(space, at);
+	long result = reserve_moves(space, vma, all, count_areas(space, at, end));
 
+	if (result)
+		return result;
+	if (space->pages) {
+		space->put_by = space->stocked = true;
+		if (pages_stock_move(space->pages, at, all->new_addr, all->old_length))
+			return space_no_memory(space);
+	}
 	while (at < end && (vma = find_first(space, at)) && vma->start < end) {
 		struct move one = *all;
 
@@ -458,8 +526,10 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 		return space_fail(space, space->host_error, "refused by the host");
 	if (many)
 		return move_many(space, &m);
-	if (m.to_given)
-		return move_to_given(space, &m);
+	if (m.to_given) {
+		err = reserve_moves(space, vma, &m, 1);
+		return err ? err : move_to_given(space, &m);
+	}
 	if (m.new_length > m.old_length)
 		return grow(space, vma, &m);
 	if (m.new_length < m.old_length) {

@@ -148,8 +148,8 @@ __attribute__((noinline))
 static void gather_locked(struct vmspace *space, const struct vmspace_request *req)
 {
 	sync_enter(space);
-	if (!space_reserve(space))
-		gather(space, req);
+	gather(space, req);
+	space_end_call(space);
 	sync_leave(space);
 }
 
@@ -219,6 +219,7 @@ static void complete(struct vmspace *space, struct vmspace_request *req)
 		if (!out->why)
 			out->why = "the host's result is not the predicted one";
 	}
+	space_end_call(space);
 	space->out = NULL;
 	space->host_succeeded = false;
 	space->host_error = 0;
@@ -236,7 +237,7 @@ static __attribute__((noinline)) void complete_shared(struct vmspace *space,
 	}
 	sync_enter(space);
 	space->out = &req->out;
-	if (!space_reserve(space))
+	if (!space_reserve(space, SPACE_STEPS, SPACE_STEPS))
 		complete(space, req);
 	else
 		req->out.result = -ENOMEM;

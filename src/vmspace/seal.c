@@ -45,6 +45,7 @@ long seal_call(struct vmspace *space, struct vmspace_request *req)
 	if (has_hole(space, start, end))
 		return -ENOMEM;
 	edit_span_init(&span, space, start, end);
+	span.changes = VMA_SEALED;
 	while (edit_next(&span)) {
 		struct edit_want want = edit_same(span.vma);
 		long err;

@@ -95,6 +95,22 @@ static bool is_part_of(const struct vma *vma, const struct backing *backing, uns
 	       vma->start - addr == vma->pgoff * page_size;
 }
 
+/* So many parts of the attachment at addr are left; each is unmapped by itself. */
+static unsigned long count_parts(struct vmspace *space, unsigned long addr)
+{
+	const struct backing *backing = NULL;
+	unsigned long count = 0;
+	const struct vma *vma;
+
+	for (vma = find_first(space, addr); vma; vma = find_first(space, vma->end)) {
+		if (!is_part_of(vma, backing, addr, space->config.page_size))
+			continue;
+		backing = vma->backing;
+		count++;
+	}
+	return count;
+}
+
 /* Detaches all that is left of the attachment that began at addr. */
 long shm_detach_call(struct vmspace *space, struct vmspace_request *req)
 {
@@ -105,6 +121,9 @@ long shm_detach_call(struct vmspace *space, struct vmspace_request *req)
 
 	if (!space_aligned(space, addr))
 		return -EINVAL;
+	space->whole = true;
+	if (space_reserve(space, count_parts(space, addr), 0))
+		return -ENOMEM;
 	while ((vma = find_first(space, at))) {
 		unsigned long start = vma->start, end = vma->end;
 

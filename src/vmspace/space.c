@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* space.c - creating, accounting and ending an address space; stores into its tree. */
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,30 +13,61 @@ int space_store(struct vmspace *space, unsigned long start, unsigned long end, s
 {
 	MA_STATE(mas, &space->tree, start, end - 1);
 
+	bool promised = space->promised;
+
 	sync_attach(space, vma);
+	space->stores++;
+	space->promised -= promised;
 	if (!mas_store_gfp(&mas, vma, GFP_KERNEL))
 		return 0;
-	if (!space->sync)
+	if (!promised)
 		return (int)space_no_memory(space);
 	/* The same with the nodes in reserve. */
+	space->reserved = 0;
 	mas_set_range(&space->spare, start, end - 1);
-	return mas_store_gfp(&space->spare, vma, GFP_KERNEL) ? (int)space_no_memory(space) : 0;
+	if (!mas_store_gfp(&space->spare, vma, GFP_NOWAIT))
+		return 0;
+	assert(!"space_reserve() foresaw less than the call needs");
+	return (int)space_no_memory(space);
 }
 
-int space_reserve(struct vmspace *space)
+/* For so many stores more a reserve holds good: a tree that grows takes more for each of them. */
+#define RESERVE_AHEAD 32
+
+int space_reserve(struct vmspace *space, unsigned long stores, unsigned long areas)
 {
-	if (!space->sync)
+	space->put_by = true;
+	if (space->promised < stores)
+		space->promised = stores;
+	if (stores <= space->reserved && space->stores < space->reserved_until &&
+	    areas <= space->vmas.spares)
 		return 0;
-	/*
-	 * A store takes at most 3 nodes for each level of the tree and 2 more, so SPACE_STEPS stores at 5
-	 * levels, which 10 million areas do not exceed, take 136. Stores that follow one another, for
-	 * which mas_expected_entries() reserves, take less than one each: 169 for 16 times as many.
-	 */
 	mas_set(&space->spare, 0);
-	if (mas_expected_entries(&space->spare, 16 * SPACE_STEPS) ||
-	    !vma_reserve(&space->vmas, SPACE_STEPS))
+	/* Two ranges come with an area; stores that bring none leave no more than there were. */
+	if (mas_reserve(&space->spare, stores, 2 * (areas + RESERVE_AHEAD + SPACE_STEPS)) ||
+	    !vma_reserve(&space->vmas, areas)) {
+		space->promised = 0;
 		return (int)space_no_memory(space);
+	}
+	space->reserved = stores;
+	space->reserved_until = space->stores + RESERVE_AHEAD;
 	return 0;
+}
+
+void space_end_reserve(struct vmspace *space)
+{
+	space->put_by = false;
+	space->promised = 0;
+	space->whole = false;
+	if (space->stocked) {
+		space->stocked = false;
+		pages_end_stock(space->pages);
+	}
+	if (space->reserved <= SPACE_STEPS && space->vmas.spares <= SPACE_STEPS)
+		return;
+	space->reserved = 0;
+	mas_destroy(&space->spare);
+	vma_unreserve(&space->vmas, SPACE_STEPS);
 }
 
 static bool is_exec(vma_flags_t flags)
@@ -200,6 +232,7 @@ void space_clear(struct vmspace *space)
 	if (space->pages)
 		pages_clear(space->pages);
 	mas_destroy(&space->spare);
+	space->reserved = 0;
 	__mt_destroy(&space->tree);
 	vma_store_clear(&space->vmas);
 	commit_charge(space, space->committed_vm, -1);

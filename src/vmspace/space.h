@@ -25,6 +25,13 @@ struct vmspace {
 	struct maple_tree tree;
 	struct vma_store vmas;        /* the memory of the areas in the tree */
 	struct ma_state spare;        /* holds nodes for when there is no memory: space_reserve() */
+	unsigned long stores;         /* into the tree, so far */
+	unsigned long reserved;       /* stores that `spare` has nodes for; 0: look again */
+	unsigned long reserved_until; /* ... as long as `stores` is below */
+	unsigned long promised;       /* stores of the present call that cannot fail any more */
+	bool put_by;                  /* something is, for the present call */
+	bool whole;                   /* all that the present call may need is in reserve */
+	bool stocked;                 /* ... and so are frames and page tables: pages_stock() */
 	struct vmspace_image image;
 	unsigned long mmap_base;      /* 0: not known */
 	bool base_guessed;            /* mmap_base may still be corrected upwards */
@@ -74,11 +81,23 @@ static inline bool space_aligned(const struct vmspace *space, unsigned long byte
 int space_store(struct vmspace *space, unsigned long start, unsigned long end, struct vma *vma);
 
 /*
- * In a space with pages: see to it that SPACE_STEPS calls of space_store() and as many new areas
- * cannot fail, so that a call which begins ends. 0, or -ENOMEM: nothing has changed.
+ * See to it that the call's next `stores` calls of space_store() and so many new areas cannot fail,
+ * so that a call which begins ends. A store over many areas counts as one more for each 64 of them.
+ * What there is in reserve already counts. 0, or -ENOMEM: nothing has changed.
+ */
+int space_reserve(struct vmspace *space, unsigned long stores, unsigned long areas);
+/* A call ends: what was put by for it alone is given back. */
+void space_end_reserve(struct vmspace *space);
+static inline void space_end_call(struct vmspace *space)
+{
+	if (space->put_by)
+		space_end_reserve(space);
+}
+/*
+ * In a space with pages every call begins with so much; and so much stays in reserve of what any
+ * call asked for: what most calls need that take several steps.
  */
 #define SPACE_STEPS 8
-int space_reserve(struct vmspace *space);
 
 /* Add (sign 1) or take away (sign -1) `pages` of an area with `flags` to and from the counters. */
 void space_account(struct vmspace *space, vma_flags_t flags, unsigned long pages, int sign);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - tables of a page table: made when needed, found, freed level by level. */
 #include <assert.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,13 +31,13 @@ void table_count_entry(struct pages *pages, uintptr_t entry, int sign)
 
 /* Tables that this thread has freed between table_keep() and table_let_go(), by their entry[0]. */
 static _Thread_local struct {
-	bool on;
+	unsigned int on;             /* calls of table_keep() that table_let_go() has not ended */
 	struct table *list;
 } kept;
 
 void table_keep(void)
 {
-	kept.on = true;
+	kept.on++;
 }
 
 static struct table *take_kept(void)
@@ -51,31 +53,36 @@ void table_let_go(void)
 {
 	struct table *table;
 
-	kept.on = false;
+	if (--kept.on)
+		return;
 	while ((table = take_kept())) {
 		pthread_mutex_destroy(&table->lock);
 		free(table);
 	}
 }
 
-static struct table *table_new(struct pages *pages, unsigned int level)
+static struct table *allocate(const struct pages *pages)
 {
 	size_t entries = (size_t)1 << pages->bits;
-	struct table *table = take_kept();
+	struct table *table = calloc(1, sizeof(*table) + entries * sizeof(table->entry[0]));
 
-	if (table) {
-		memset(table->entry, 0, entries * sizeof(table->entry[0]));
-		count(&pages->counts.tables[level], 1);
-		return table;
-	}
-	table = calloc(1, sizeof(*table) + entries * sizeof(table->entry[0]));
-	if (!table)
-		return NULL;
-	if (pthread_mutex_init(&table->lock, NULL)) {
+	if (table && pthread_mutex_init(&table->lock, NULL)) {
 		free(table);
 		return NULL;
 	}
-	count(&pages->counts.tables[level], 1);
+	return table;
+}
+
+static struct table *table_new(struct pages *pages, unsigned int level)
+{
+	struct table *table = take_kept();
+
+	if (table)
+		memset(table->entry, 0, sizeof(table->entry[0]) << pages->bits);
+	else
+		table = allocate(pages);
+	if (table)
+		count(&pages->counts.tables[level], 1);
 	return table;
 }
 
@@ -139,6 +146,37 @@ struct table *table_make(struct pages *pages, unsigned long addr, unsigned int l
 		at--;
 	}
 	return table;
+}
+
+static bool keep_one(const struct pages *pages)
+{
+	struct table *table = allocate(pages);
+
+	if (!table)
+		return false;
+	table->entry[0] = (uintptr_t)kept.list;
+	kept.list = table;
+	return true;
+}
+
+int table_put_by(struct pages *pages, unsigned long start, unsigned long end,
+		 unsigned long *counted)
+{
+	assert(kept.on && start < end);
+	for (unsigned int level = 0; level < pages->levels; level++) {
+		unsigned long mask = table_mask(pages, level + 1);
+		unsigned long addr = start > counted[level] ? start : counted[level];
+
+		for (; addr < end; addr = (addr | mask) + 1) {
+			if (!table_find(pages, addr, level) && !keep_one(pages))
+				return -ENOMEM;
+			counted[level] = addr | mask;
+			if ((addr | mask) == ULONG_MAX)
+				break;
+			counted[level]++;
+		}
+	}
+	return 0;
 }
 
 /* The lowest address above what an entry of `level` covers that holds addr; 0: none. */

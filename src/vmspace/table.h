@@ -22,15 +22,22 @@
 
 #include "frame.h"
 #include "pages.h"
+#include "stock.h"
 
 #define TABLE_LEVELS 10
 
 /*
  * Between the two calls the tables that this thread frees are kept for those that it makes: so that
- * what was there, and goes, can be made again without fail.
+ * what was there, and goes, can be made again without fail. The calls may be nested.
  */
 void table_keep(void);
 void table_let_go(void);
+/*
+ * In between: keep tables for all that [start, end) lacks. counted[level]: addresses below it have
+ * been seen to; zeros at first. 0 or -ENOMEM.
+ */
+int table_put_by(struct pages *pages, unsigned long start, unsigned long end,
+		 unsigned long *counted);
 
 /* Entries of level 0: 0, a marker, or a frame's address with ENTRY_WRITABLE or without. */
 #define ENTRY_WRITABLE ((uintptr_t)1) /* written without a fault where the area allows it */
@@ -50,6 +57,10 @@ struct pages {
 	unsigned int bits;           /* 1 << bits == entries of a table */
 	unsigned int levels;
 	unsigned long last;          /* the last address of the highest page */
+	struct stock stock;          /* for pages that the present call makes; the space's lock */
+	unsigned long stocked_to[TABLE_LEVELS]; /* tables of each level are kept for all below */
+	unsigned long stocked_from;  /* ... from there, where it was put by last */
+	bool stocking;               /* table_keep() is on for it */
 	uintptr_t zero;              /* struct frame * for all ENTRY_ZERO; 0: none yet. Set once */
 	struct {                     /* atomic, relaxed */
 		unsigned long anon, file, shmem, zero, guards;

@@ -116,7 +116,7 @@ static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 	const struct vma *below;
 	struct vma grown;
 
-	if (space_reserve(space))
+	if (space_reserve(space, SPACE_STEPS, SPACE_STEPS))
 		return VMSPACE_FAULT_NOMEM;
 	if (fault_may_grow_down(space, vma, addr) || !fault_permitted(vma, t->access))
 		return fault_grow_down(space, vma, addr) ? VMSPACE_FAULT_MAPERR
@@ -257,17 +257,32 @@ long touch_call(struct vmspace *space, struct vmspace_request *req)
 	}
 }
 
+int touch_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
+		unsigned long end, unsigned int access, unsigned long by, bool fresh)
+{
+	struct vma then;
+	int err;
+
+	if (!fresh)
+		sync_write_lock(space, vma);
+	vma_fill(&then, vma);
+	then.flags = as;
+	space->put_by = space->stocked = true;
+	err = pages_stock(space->pages, &then, start, end, access & VMSPACE_ACCESS_WRITE, by, fresh);
+	return err < 0 ? (int)space_no_memory(space) : err;
+}
+
 long touch_range(struct vmspace *space, const struct vma *vma, unsigned long start,
 		 unsigned long end, unsigned int access)
 {
-	struct vmspace_page page;
-	struct touch t = { .addr = start, .access = access, .page = &page };
+	struct vmspace_page page = { 0 };
 
 	if (!space->pages)
 		return 0;
-	for (; t.addr < end; t.addr += space->config.page_size) {
-		switch (resolve(space, vma, &t)) {
+	for (unsigned long addr = start; addr < end; addr += space->config.page_size) {
+		switch (pages_populate(space->pages, vma, addr, access, &page)) {
 		case VMSPACE_FAULT_OK:
+			space_fault_event(space, &page);
 			break;
 		case VMSPACE_FAULT_NOMEM:
 			return -ENOMEM;

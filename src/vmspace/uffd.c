@@ -166,6 +166,7 @@ static long change_areas(struct vmspace *space, const struct vmspace_uffd *args,
 	if (space->host_error)
 		return space_fail(space, space->host_error, "refused by the host");
 	edit_span_init(&span, space, args->addr, args->addr + args->length);
+	span.changes = VMA_UFFD_FLAGS;
 	while (!err && edit_next(&span))
 		err = add ? register_part(&span, args) : unregister_part(&span);
 	return err;
@@ -193,6 +194,7 @@ long uffd_release_call(struct vmspace *space, struct vmspace_request *req)
 	if (!req->uffd.context || req->uffd.context > VMSPACE_UFFD_CONTEXT_MAX)
 		return -EINVAL;
 	edit_span_init(&span, space, 0, space->config.task_size);
+	span.changes = VMA_UFFD_FLAGS;
 	while (!err && edit_next(&span))
 		if (span.vma->uffd == req->uffd.context)
 			err = unregister_part(&span);

@@ -6,18 +6,20 @@
 #include "ops.h"
 
 unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsigned long end,
-			  unsigned long *committed)
+			  unsigned long *committed, unsigned long *areas)
 {
 	MA_STATE(mas, (struct maple_tree *)&space->tree, start, start);
 	unsigned long pages = 0;
 	const struct vma *vma;
 
 	*committed = 0;
+	*areas = 0;
 	mas_for_each(&mas, vma, end - 1) {
 		unsigned long from = vma->start > start ? vma->start : start;
 		unsigned long to = vma->end < end ? vma->end : end;
 
 		pages += space_pages(space, to - from);
+		++*areas;
 		if (vma->flags & VMA_ACCOUNT)
 			*committed += space_pages(space, to - from);
 	}

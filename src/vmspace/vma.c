@@ -104,7 +104,7 @@ bool anon_name_same(const struct anon_name *a, const struct anon_name *b)
 	return a == b || (a && b && !strcmp(a->text, b->text));
 }
 
-bool vma_reserve(struct vma_store *store, unsigned int count)
+bool vma_reserve(struct vma_store *store, unsigned long count)
 {
 	while (store->spares < count) {
 		struct vma *vma = vma_alloc(store);
@@ -127,6 +127,12 @@ static struct vma *take_spare(struct vma_store *store)
 		store->spares--;
 	}
 	return vma;
+}
+
+void vma_unreserve(struct vma_store *store, unsigned long count)
+{
+	while (store->spares > count)
+		vma_release(store, take_spare(store));
 }
 
 struct vma *vma_new(struct vma_store *store, const struct vma *like)

@@ -112,7 +112,7 @@ struct vma_store {
 	size_t made;
 	size_t expected;
 	struct vma *spare;           /* linked through next_gone */
-	unsigned int spares;
+	unsigned long spares;
 	bool typed;
 };
 
@@ -124,7 +124,9 @@ struct vma *vma_alloc(struct vma_store *store);
 /* Give back an area that holds no references. */
 void vma_release(struct vma_store *store, struct vma *vma);
 /* Have so many spare areas, which vma_new() takes when there is no memory. False: there is none. */
-bool vma_reserve(struct vma_store *store, unsigned int count);
+bool vma_reserve(struct vma_store *store, unsigned long count);
+/* Keep no more than so many. */
+void vma_unreserve(struct vma_store *store, unsigned long count);
 /* Give all memory back; no area is left in use. Stays typed. */
 void vma_store_clear(struct vma_store *store);
 

@@ -482,6 +482,53 @@ static void bulk_mode_fails_as_a_whole_or_not_at_all(void **state)
 	expect_no_leak(&mt);
 }
 
+/* Stores of all shapes anywhere, after which a tree may be higher: none asks for memory. */
+static void what_is_reserved_lasts(unsigned int flags, unsigned long entries, unsigned long stores,
+				   uint32_t seed)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 0, 0);
+
+	build(&mt, flags, entries);
+	mas_lock(&mas);
+	assert_int_equal(mas_reserve(&mas, stores, 2 * stores), 0);
+	fail_from(0, LONG_MAX);
+	/* Enough already, and never so much. */
+	assert_int_equal(mas_reserve(&mas, stores, 2 * stores), 0);
+	assert_int_equal(mas_reserve(&mas, ULONG_MAX, 2), -ENOMEM);
+	assert_int_equal(mas_reserve(&mas, 100 * stores, 2), -ENOMEM);
+	for (unsigned long i = 0; i < stores; i++) {
+		unsigned long first;
+
+		seed = seed * 1664525 + 1013904223;
+		first = (seed >> 8) % (4 * entries + 8);
+		mas_set_range(&mas, first, first + (seed >> 4) % (i % 3 ? 2 : 40));
+		if (mas_store_gfp(&mas, i % 4 ? xa_mk_value(i) : NULL, GFP_NOWAIT))
+			fail_msg("store %lu of %lu into %lu entries, seed %u", i, stores, entries,
+				 (unsigned int)seed);
+	}
+	never_fail();
+	mas_destroy(&mas);
+	mas_unlock(&mas);
+	assert_true(mt_check(&mt, NULL));
+	expect_no_leak(&mt);
+}
+
+static void reserved_stores_do_not_fail(void **state)
+{
+	static const unsigned int flags[] = { 0, MT_FLAGS_ALLOC_RANGE, MT_FLAGS_USE_RCU,
+					      MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU };
+	static const unsigned long entries[] = { 0, 1, 7, 30, 200, 3000 }, stores[] = { 1, 2, 8, 60, 700 };
+
+	(void)state;
+	for (size_t f = 0; f < LENGTH(flags); f++)
+		for (size_t e = 0; e < LENGTH(entries); e++)
+			for (size_t s = 0; s < LENGTH(stores); s++)
+				for (uint32_t seed = 1; seed < (stores[s] < 60 ? 40u : 4u); seed++)
+					what_is_reserved_lasts(flags[f], entries[e], stores[s],
+							       seed * 77777);
+}
+
 static void the_allocator_is_chosen_while_empty(void **state)
 {
 	struct maple_tree mt;
@@ -515,6 +562,7 @@ int main(void)
 		cmocka_unit_test_setup(who_may_not_wait_gets_no_memory, set_up),
 		cmocka_unit_test_setup(what_was_reserved_serves_who_may_not_wait, set_up),
 		cmocka_unit_test_setup(bulk_mode_fails_as_a_whole_or_not_at_all, set_up),
+		cmocka_unit_test_setup(reserved_stores_do_not_fail, set_up),
 		cmocka_unit_test_setup(the_allocator_is_chosen_while_empty, set_up),
 	};
 

@@ -160,10 +160,10 @@ static void build(void)
 }
 
 /*
- * Make the request with each allocation failing in turn, in a fresh space each time. `whole`: a
- * failure leaves all areas as they were. Returns how often it failed.
+ * Make the request with each allocation failing in turn, in a fresh space each time: a failure
+ * leaves all areas as they were. Returns how often it failed.
  */
-static long try_all(bool whole)
+static long try_all(void)
 {
 	struct vmspace_request wanted = req;
 	const char *reason = "";
@@ -185,8 +185,7 @@ static long try_all(bool whole)
 		if (again && req.out.out_of_memory) {
 			failed++;
 			vmspace_show(space, after, sizeof(after));
-			if (whole)
-				assert_string_equal(before, after);
+			assert_string_equal(before, after);
 		}
 		if (req.op == VMSPACE_FORK)
 			vmspace_destroy(req.fork.child);
@@ -208,13 +207,13 @@ static void mapping(void **state)
 	req.mmap = (struct vmspace_mmap){ .length = PAGE, .prot = PROT_READ };
 	req.mmap.flags = MAP_PRIVATE;
 	req.mmap.backing = (struct vma_backing){ .kind = VMA_BACKING_FILE, .name = "/other" };
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 	req.mmap.flags = MAP_SHARED | MAP_ANONYMOUS;
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 	req.mmap.addr = BASE + 2 * PAGE;
 	req.mmap.length = 60 * PAGE;
 	req.mmap.flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-	assert_true(try_all(false) > 0);
+	assert_true(try_all() > 0);
 }
 
 static void unmapping(void **state)
@@ -222,11 +221,11 @@ static void unmapping(void **state)
 	(void)state;
 	new_req(VMSPACE_MUNMAP);
 	req.munmap = (struct vmspace_munmap){ BASE + PAGE, 2 * PAGE }; /* a hole in one area */
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 	req.munmap = (struct vmspace_munmap){ BASE + PAGE, 100 * PAGE };
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 	req.munmap = (struct vmspace_munmap){ BASE + PAGE, (AREAS * 8 - 6) * PAGE };
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 }
 
 static void break_moving(void **state)
@@ -235,7 +234,7 @@ static void break_moving(void **state)
 	new_req(VMSPACE_BRK);
 	for (unsigned long pages = 0; pages < 5; pages++) { /* it is at 2 */
 		req.brk.brk = HEAP + pages * PAGE;
-		try_all(true);
+		try_all();
 	}
 }
 
@@ -250,16 +249,16 @@ static void everywhere(void **state)
 
 		new_req(VMSPACE_MUNMAP);
 		req.munmap = (struct vmspace_munmap){ at, PAGE };
-		failed[0] += try_all(true);
+		failed[0] += try_all();
 		req.munmap.length = 30 * PAGE;
-		failed[1] += try_all(true);
+		failed[1] += try_all();
 		new_req(VMSPACE_MPROTECT);
 		req.mprotect = (struct vmspace_mprotect){ at, PAGE, PROT_EXEC, -1 };
-		failed[2] += try_all(true);
+		failed[2] += try_all();
 		new_req(VMSPACE_MMAP);
 		req.mmap = (struct vmspace_mmap){ .addr = at, .length = PAGE, .prot = PROT_EXEC };
 		req.mmap.flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-		failed[3] += try_all(true);
+		failed[3] += try_all();
 	}
 	for (int k = 0; k < 4; k++)
 		assert_true(failed[k] > 0);
@@ -270,13 +269,13 @@ static void protecting(void **state)
 	(void)state;
 	new_req(VMSPACE_MPROTECT);
 	req.mprotect = (struct vmspace_mprotect){ BASE, 4 * PAGE, PROT_EXEC, -1 };
-	try_all(true); /* in place */
+	try_all(); /* in place */
 	req.mprotect = (struct vmspace_mprotect){ BASE, 2 * PAGE, PROT_EXEC, -1 };
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 	req.mprotect = (struct vmspace_mprotect){ BASE + PAGE, 2 * PAGE, PROT_EXEC, -1 };
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 	req.mprotect = (struct vmspace_mprotect){ BASE + PAGE, 6 * PAGE, PROT_READ, -1 };
-	assert_true(try_all(false) > 0);
+	assert_true(try_all() > 0);
 }
 
 static void remapping(void **state)
@@ -284,10 +283,10 @@ static void remapping(void **state)
 	(void)state;
 	new_req(VMSPACE_MREMAP);
 	req.mremap = (struct vmspace_mremap){ BASE, 4 * PAGE, 8 * PAGE, MREMAP_MAYMOVE, 0 };
-	assert_true(try_all(false) > 0);
+	assert_true(try_all() > 0);
 	req.mremap = (struct vmspace_mremap){ BASE, 8 * PAGE, 8 * PAGE,
 					      MREMAP_MAYMOVE | MREMAP_FIXED, 0x7e0000000000 };
-	assert_true(try_all(false) > 0);
+	assert_true(try_all() > 0);
 }
 
 static void others(void **state)
@@ -295,16 +294,16 @@ static void others(void **state)
 	(void)state;
 	new_req(VMSPACE_MADVISE);
 	req.madvise = (struct vmspace_madvise){ BASE, AREAS * 8 * PAGE, MADV_DONTFORK };
-	try_all(false); /* in place */
+	try_all(); /* in place */
 	new_req(VMSPACE_MLOCK);
 	req.mlock = (struct vmspace_mlock){ BASE + PAGE, PAGE, 0, false };
-	assert_true(try_all(false) > 0);
+	assert_true(try_all() > 0);
 	new_req(VMSPACE_SET_ANON_NAME);
 	req.set_anon_name = (struct vmspace_set_anon_name){ BASE, 4 * PAGE, "name" };
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 	new_req(VMSPACE_MLOCKALL);
 	req.mlockall.flags = MCL_CURRENT;
-	try_all(false); /* in place */
+	try_all(); /* in place */
 }
 
 static void policies(void **state)
@@ -314,12 +313,12 @@ static void policies(void **state)
 	(void)state;
 	new_req(VMSPACE_MBIND);
 	req.mbind = (struct vmspace_mbind){ BASE, 2 * PAGE, 2, 1, 0 };
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 	req.mbind = (struct vmspace_mbind){ BASE + PAGE, 2 * PAGE, 2, 1, 0 };
-	assert_true(try_all(false) > 0);
+	assert_true(try_all() > 0);
 	new_req(VMSPACE_PROCESS_MADVISE);
 	req.process_madvise = (struct vmspace_process_madvise){ ranges, 2, MADV_DONTFORK, 0 };
-	assert_true(try_all(false) > 0);
+	assert_true(try_all() > 0);
 }
 
 static void registering(void **state)
@@ -327,15 +326,15 @@ static void registering(void **state)
 	(void)state;
 	new_req(VMSPACE_UFFD_REGISTER);
 	req.uffd = (struct vmspace_uffd){ .addr = BASE, .length = 2 * PAGE, .mode = 1, .context = 1 };
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 	req.uffd.addr = BASE + PAGE;
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 	registered = true;
 	req.uffd = (struct vmspace_uffd){ .addr = BASE + PAGE, .length = 2 * PAGE, .context = 1 };
 	req.op = VMSPACE_UFFD_UNREGISTER;
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 	req.op = VMSPACE_UFFD_RELEASE;
-	try_all(false); /* areas grow over others, in place */
+	try_all(); /* areas grow over others, in place */
 	registered = false;
 }
 
@@ -343,9 +342,9 @@ static void forking(void **state)
 {
 	(void)state;
 	new_req(VMSPACE_FORK);
-	assert_true(try_all(true) > 0);
+	assert_true(try_all() > 0);
 	some_stay = true;
-	assert_true(try_all(true) > (long)AREAS);
+	assert_true(try_all() > (long)AREAS);
 	some_stay = false;
 }
 

@@ -69,6 +69,15 @@ void *__wrap_calloc(size_t n, size_t size)
 	return fails() ? NULL : counted(__real_calloc(n, size));
 }
 
+void *__real_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size)
+{
+	void *grown = fails() ? NULL : __real_realloc(block, size);
+
+	return block ? grown : counted(grown);
+}
+
 char *__real_strdup(const char *text);
 char *__wrap_strdup(const char *text);
 char *__wrap_strdup(const char *text)
@@ -292,7 +301,7 @@ static void destroy(void)
 }
 
 /* The request, allocation n failing (and all behind it). Whether it met the failure. */
-static bool try_one(const char *what, const struct vmspace_request *wanted, long n, bool whole)
+static bool try_one(const char *what, const struct vmspace_request *wanted, long n)
 {
 	const char *reason = "";
 	bool met, failed;
@@ -307,7 +316,7 @@ static bool try_one(const char *what, const struct vmspace_request *wanted, long
 	if (!vmspace_check(space, &reason))
 		fail_msg("%s, allocation %ld: %s", what, n, reason);
 	failed = req.out.out_of_memory;
-	if (failed && whole) {
+	if (failed) {
 		see(&after);
 		same_sight(what, n, req.op == VMSPACE_FAULT);
 	}
@@ -323,31 +332,26 @@ static bool try_one(const char *what, const struct vmspace_request *wanted, long
 	return met;
 }
 
-/*
- * If so, the call succeeds or changes nothing: however many allocations fail; if it is one; never
- * (of calls on several areas those that are done stay so).
- */
-enum whole { ALWAYS, IF_ONE, BY_AREA };
-
-static void try_all(const char *what, const struct vmspace_request *wanted, enum whole whole)
+/* The call succeeds or changes nothing, however many allocations fail. */
+static void try_all(const char *what, const struct vmspace_request *wanted)
 {
 	long n;
 
 	for_good = false;
-	for (n = 1; try_one(what, wanted, n, whole != BY_AREA); n++)
+	for (n = 1; try_one(what, wanted, n); n++)
 		;
 	for_good = true;
-	for (n = 1; try_one(what, wanted, n, whole == ALWAYS) && n < 2000; n++)
+	for (n = 1; try_one(what, wanted, n) && n < 2000; n++)
 		;
 	assert_true(n < 2000);
 	for_good = false;
 }
 
-#define TRY(whole, op_name, field, ...) \
+#define TRY(op_name, field, ...) \
 	do { \
 		struct vmspace_request r = { .op = op_name }; \
 		r.field = (struct vmspace_##field){ __VA_ARGS__ }; \
-		try_all(#op_name " " #__VA_ARGS__, &r, whole); \
+		try_all(#op_name " " #__VA_ARGS__, &r); \
 	} while (0)
 
 static void mapping(void **state)
@@ -355,36 +359,36 @@ static void mapping(void **state)
 	int anon = MAP_PRIVATE | MAP_ANONYMOUS;
 
 	(void)state;
-	TRY(ALWAYS, VMSPACE_MMAP, mmap, .length = 4 * PAGE, .prot = PROT_READ, .flags = anon);
-	TRY(ALWAYS, VMSPACE_MMAP, mmap, .length = 4 * PAGE, .prot = PROT_READ,
+	TRY(VMSPACE_MMAP, mmap, .length = 4 * PAGE, .prot = PROT_READ, .flags = anon);
+	TRY(VMSPACE_MMAP, mmap, .length = 4 * PAGE, .prot = PROT_READ,
 	    .flags = MAP_SHARED | MAP_ANONYMOUS);
-	TRY(ALWAYS, VMSPACE_MMAP, mmap, .addr = at(2), .length = PAGE, .prot = PROT_READ,
+	TRY(VMSPACE_MMAP, mmap, .addr = at(2), .length = PAGE, .prot = PROT_READ,
 	    .flags = anon | MAP_FIXED);
-	TRY(ALWAYS, VMSPACE_MMAP, mmap, .addr = at(4), .length = 60 * PAGE, .prot = PROT_READ,
+	TRY(VMSPACE_MMAP, mmap, .addr = at(4), .length = 60 * PAGE, .prot = PROT_READ,
 	    .flags = anon | MAP_FIXED);
-	TRY(ALWAYS, VMSPACE_MMAP, mmap, .addr = at(30), .length = 700 * PAGE, .prot = PROT_EXEC,
+	TRY(VMSPACE_MMAP, mmap, .addr = at(30), .length = 700 * PAGE, .prot = PROT_EXEC,
 	    .flags = anon | MAP_FIXED);
-	TRY(ALWAYS, VMSPACE_BRK, brk, at(HEAP + 9));
-	TRY(ALWAYS, VMSPACE_BRK, brk, at(HEAP + 1));
+	TRY(VMSPACE_BRK, brk, at(HEAP + 9));
+	TRY(VMSPACE_BRK, brk, at(HEAP + 1));
 }
 
 static void unmapping(void **state)
 {
 	(void)state;
-	TRY(ALWAYS, VMSPACE_MUNMAP, munmap, at(2), 2 * PAGE);
-	TRY(ALWAYS, VMSPACE_MUNMAP, munmap, at(2), 100 * PAGE);
-	TRY(ALWAYS, VMSPACE_MUNMAP, munmap, at(0), PAGES * PAGE);
+	TRY(VMSPACE_MUNMAP, munmap, at(2), 2 * PAGE);
+	TRY(VMSPACE_MUNMAP, munmap, at(2), 100 * PAGE);
+	TRY(VMSPACE_MUNMAP, munmap, at(0), PAGES * PAGE);
 }
 
 static void protecting(void **state)
 {
 	(void)state;
-	TRY(ALWAYS, VMSPACE_MPROTECT, mprotect, at(2), 2 * PAGE, PROT_READ, -1);
-	TRY(ALWAYS, VMSPACE_MPROTECT, mprotect, at(0), 8 * PAGE, PROT_READ, -1);
-	TRY(ALWAYS, VMSPACE_MPROTECT, mprotect, at(4), 8 * PAGE, PROT_READ | PROT_WRITE, -1);
-	TRY(ALWAYS, VMSPACE_MLOCK, mlock, at(4), 8 * PAGE, MLOCK_ONFAULT, true);
-	TRY(ALWAYS, VMSPACE_SET_ANON_NAME, set_anon_name, at(2), 3 * PAGE, "name");
-	TRY(ALWAYS, VMSPACE_MSEAL, mseal, at(2), 3 * PAGE, 0);
+	TRY(VMSPACE_MPROTECT, mprotect, at(2), 2 * PAGE, PROT_READ, -1);
+	TRY(VMSPACE_MPROTECT, mprotect, at(0), 8 * PAGE, PROT_READ, -1);
+	TRY(VMSPACE_MPROTECT, mprotect, at(4), 8 * PAGE, PROT_READ | PROT_WRITE, -1);
+	TRY(VMSPACE_MLOCK, mlock, at(4), 8 * PAGE, MLOCK_ONFAULT, true);
+	TRY(VMSPACE_SET_ANON_NAME, set_anon_name, at(2), 3 * PAGE, "name");
+	TRY(VMSPACE_MSEAL, mseal, at(2), 3 * PAGE, 0);
 }
 
 static void moving(void **state)
@@ -392,24 +396,24 @@ static void moving(void **state)
 	int fixed = MREMAP_MAYMOVE | MREMAP_FIXED, keep = fixed | MREMAP_DONTUNMAP;
 
 	(void)state;
-	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 8 * PAGE, fixed, at(1700));
-	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(2), 4 * PAGE, 4 * PAGE, fixed, at(300));
-	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(2), 4 * PAGE, 4 * PAGE, keep, at(300));
-	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 8 * PAGE, keep, 0x7e0000000000);
-	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 30 * PAGE, MREMAP_MAYMOVE, 0);
-	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 2 * PAGE, fixed, at(1700));
-	TRY(ALWAYS, VMSPACE_MREMAP, mremap, at(32), 8 * PAGE, 12 * PAGE, 0, 0);
-	TRY(BY_AREA, VMSPACE_MREMAP, mremap, at(0), 200 * PAGE, 200 * PAGE, fixed, 0x7e0000000000);
+	TRY(VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 8 * PAGE, fixed, at(1700));
+	TRY(VMSPACE_MREMAP, mremap, at(2), 4 * PAGE, 4 * PAGE, fixed, at(300));
+	TRY(VMSPACE_MREMAP, mremap, at(2), 4 * PAGE, 4 * PAGE, keep, at(300));
+	TRY(VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 8 * PAGE, keep, 0x7e0000000000);
+	TRY(VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 30 * PAGE, MREMAP_MAYMOVE, 0);
+	TRY(VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 2 * PAGE, fixed, at(1700));
+	TRY(VMSPACE_MREMAP, mremap, at(32), 8 * PAGE, 12 * PAGE, 0, 0);
+	TRY(VMSPACE_MREMAP, mremap, at(0), 200 * PAGE, 200 * PAGE, fixed, 0x7e0000000000);
 }
 
 static void advising(void **state)
 {
 	(void)state;
-	TRY(ALWAYS, VMSPACE_MADVISE, madvise, at(2), 4 * PAGE, MADV_DONTFORK);
-	TRY(ALWAYS, VMSPACE_MADVISE, madvise, at(0), 8 * PAGE, MADV_DONTNEED);
-	TRY(ALWAYS, VMSPACE_MADVISE, madvise, at(2), 4 * PAGE, MADV_WIPEONFORK);
-	TRY(IF_ONE, VMSPACE_MADVISE, madvise, at(2), 800 * PAGE, MADV_DONTFORK);
-	TRY(IF_ONE, VMSPACE_MLOCKALL, mlockall, MCL_CURRENT | MCL_ONFAULT);
+	TRY(VMSPACE_MADVISE, madvise, at(2), 4 * PAGE, MADV_DONTFORK);
+	TRY(VMSPACE_MADVISE, madvise, at(0), 8 * PAGE, MADV_DONTNEED);
+	TRY(VMSPACE_MADVISE, madvise, at(2), 4 * PAGE, MADV_WIPEONFORK);
+	TRY(VMSPACE_MADVISE, madvise, at(2), 800 * PAGE, MADV_DONTFORK);
+	TRY(VMSPACE_MLOCKALL, mlockall, MCL_CURRENT | MCL_ONFAULT);
 }
 
 static void forking(void **state)
@@ -418,18 +422,18 @@ static void forking(void **state)
 
 	(void)state;
 	fork.fork.child_memory = &memory;
-	try_all("fork", &fork, ALWAYS);
+	try_all("fork", &fork);
 }
 
 static void faulting(void **state)
 {
 	(void)state;
-	TRY(ALWAYS, VMSPACE_FAULT, fault, at(1), VMSPACE_ACCESS_READ);
-	TRY(ALWAYS, VMSPACE_FAULT, fault, at(3), VMSPACE_ACCESS_WRITE);
-	TRY(ALWAYS, VMSPACE_FAULT, fault, at(26), VMSPACE_ACCESS_WRITE); /* of the zero page */
-	TRY(ALWAYS, VMSPACE_FAULT, fault, at(SHARED + 1), VMSPACE_ACCESS_WRITE);
-	TRY(ALWAYS, VMSPACE_FAULT, fault, at(STACK - 100), VMSPACE_ACCESS_WRITE); /* it grows */
-	TRY(ALWAYS, VMSPACE_FAULT, fault, at(HEAP + 1), VMSPACE_ACCESS_WRITE);
+	TRY(VMSPACE_FAULT, fault, at(1), VMSPACE_ACCESS_READ);
+	TRY(VMSPACE_FAULT, fault, at(3), VMSPACE_ACCESS_WRITE);
+	TRY(VMSPACE_FAULT, fault, at(26), VMSPACE_ACCESS_WRITE); /* of the zero page */
+	TRY(VMSPACE_FAULT, fault, at(SHARED + 1), VMSPACE_ACCESS_WRITE);
+	TRY(VMSPACE_FAULT, fault, at(STACK - 100), VMSPACE_ACCESS_WRITE); /* it grows */
+	TRY(VMSPACE_FAULT, fault, at(HEAP + 1), VMSPACE_ACCESS_WRITE);
 }
 
 /* What a space of the many does; every call may fail. */

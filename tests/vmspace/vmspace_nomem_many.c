@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vmspace_nomem_many.c - fails allocations, one or all from one on, of calls over hundreds of areas of
+ * mixed kinds, in spaces with pages and without: the call succeeds whole, or the space is exactly what
+ * it was: areas, pages, tables, counters, references, and what hooks were told. Nothing is left.
+ *
+ * argv: a seed, and how many failures to try of each call (0: all).
+ */
+#include <errno.h>
+#include <linux/userfaultfd.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <urcu/urcu-bp.h>
+
+#include "pages.h"
+#include "space.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#define MADV_GUARD_REMOVE 103
+#endif
+
+#define PAGE 4096UL
+#define BASE 0x100000000UL
+#define AREAS 600UL
+#define EACH 3UL             /* pages of an area */
+#define SEEN (AREAS * EACH + 200)
+#define FAR 0x7e0000000000UL
+#define BREAK 0x200000000UL
+#define SEGMENT 0x300000000UL
+
+static long countdown;       /* allocations until one fails; 0: none */
+static bool for_good;        /* ... and all behind it */
+static bool counting;
+static long asked;           /* allocations while `counting` */
+static long blocks;          /* got by the libraries and not given back; atomic */
+static long frames;
+static unsigned long told;   /* events and faults that hooks were told */
+static uint64_t seed;
+static long samples = 12;
+
+static bool fails(void)
+{
+	asked += counting;
+	if (!countdown)
+		return false;
+	if (countdown > 1) {
+		countdown--;
+		return false;
+	}
+	countdown = for_good ? 1 : 0;
+	return true;
+}
+
+static void *counted(void *block)
+{
+	if (block)
+		__atomic_fetch_add(&blocks, 1, __ATOMIC_RELAXED);
+	return block;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : counted(__real_malloc(size));
+}
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : counted(__real_calloc(n, size));
+}
+
+void *__real_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size)
+{
+	void *grown = fails() ? NULL : __real_realloc(block, size);
+
+	return block ? grown : counted(grown);
+}
+
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+char *__wrap_strdup(const char *text)
+{
+	return fails() ? NULL : counted(__real_strdup(text));
+}
+
+void *__real_aligned_alloc(size_t align, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size)
+{
+	return fails() ? NULL : counted(__real_aligned_alloc(align, size));
+}
+
+void __real_free(void *block);
+void __wrap_free(void *block);
+void __wrap_free(void *block)
+{
+	if (block)
+		__atomic_fetch_sub(&blocks, 1, __ATOMIC_RELAXED);
+	__real_free(block);
+}
+
+struct vma *__real_vma_alloc(struct vma_store *store);
+struct vma *__wrap_vma_alloc(struct vma_store *store);
+struct vma *__wrap_vma_alloc(struct vma_store *store)
+{
+	return fails() ? NULL : __real_vma_alloc(store);
+}
+
+static void *node_alloc(void *ctx, size_t size, size_t align)
+{
+	(void)ctx;
+	return __wrap_aligned_alloc(align, size);
+}
+
+static void node_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	__wrap_free(block);
+}
+
+static const struct mt_allocator nodes = { .alloc = node_alloc, .free = node_free };
+
+static uint64_t frame_alloc(void *ctx)
+{
+	static uint64_t last;
+
+	(void)ctx;
+	if (fails())
+		return 0;
+	frames++;
+	return ++last;
+}
+
+static void frame_free(void *ctx, uint64_t frame)
+{
+	(void)ctx;
+	(void)frame;
+	frames--;
+}
+
+static void frame_copy(void *ctx, uint64_t to, uint64_t from)
+{
+	(void)ctx;
+	(void)to;
+	(void)from;
+}
+
+static long file_uses;
+
+static int file_page(void *ctx, const struct vma_backing *backing, uint64_t index, uint64_t *frame)
+{
+	(void)ctx;
+	(void)backing;
+	*frame = 1000000000 + index;
+	if (fails())
+		return -ENOMEM;
+	file_uses++;
+	return 0;
+}
+
+static void file_release(void *ctx, uint64_t frame)
+{
+	(void)ctx;
+	(void)frame;
+	file_uses--;
+}
+
+static int map_page(void *ctx, unsigned long addr, uint64_t frame, unsigned int access)
+{
+	(void)ctx;
+	(void)addr;
+	(void)frame;
+	(void)access;
+	return fails() ? -ENOMEM : 0;
+}
+
+static void unmap_pages(void *ctx, unsigned long start, unsigned long end)
+{
+	(void)ctx;
+	(void)start;
+	(void)end;
+}
+
+static const struct vmspace_memory memory = {
+	.alloc = frame_alloc, .free = frame_free, .copy = frame_copy, .file_page = file_page,
+	.file_release = file_release, .map = map_page, .unmap = unmap_pages,
+};
+
+static void hear_event(void *ctx, const struct vmspace_event *event)
+{
+	(void)ctx;
+	(void)event;
+	told++;
+}
+
+static void hear_fault(void *ctx, const struct vmspace_page *page)
+{
+	(void)ctx;
+	(void)page;
+	told++;
+}
+
+static const struct vmspace_hooks hooks = { .event = hear_event, .fault = hear_fault };
+
+static struct vmspace *space;
+static bool with_pages;
+
+static unsigned long at(unsigned long page)
+{
+	return BASE + page * PAGE;
+}
+
+static long request(struct vmspace_request r)
+{
+	return vmspace_call(space, &r);
+}
+
+static void must(struct vmspace_request r)
+{
+	long result = request(r);
+
+	if (result < 0)
+		fail_msg("building: op %d returned %ld", (int)r.op, result);
+}
+
+#define REQUEST(op_name, field, ...) \
+	(struct vmspace_request){ .op = op_name, .field = (struct vmspace_##field){ __VA_ARGS__ } }
+
+/* What distinguishes the areas of a space before a call: which of them merge, stay, and split. */
+enum kind { PLAIN, LOCKED, NAMED, BOUND, ONLY_READ, REGISTERED, UNTOUCHED, PINNED };
+
+static void create(void)
+{
+	static struct vmspace_config config;
+
+	if (!config.page_size)
+		vmspace_config_init(&config);
+	config.page_size = PAGE;
+	config.mmap_base = 0x7f0000000000;
+	config.mmap_min_addr = PAGE;
+	config.anon_names = config.mseal = true;
+	config.overcommit = 1;
+	config.memory_nodes = 3;
+	config.lock_privileged = true;
+	config.hooks = &hooks;
+	config.memory = with_pages ? &memory : NULL;
+	assert_int_equal(vmspace_create(&space, &config), 0);
+	assert_int_equal(mt_set_allocator(&space->tree, &nodes), 0);
+}
+
+/* The area's own: alternating, so that a call over several makes them one, or keeps them apart. */
+static void vary(unsigned long n, enum kind kind)
+{
+	unsigned long addr = at(n * EACH), length = EACH * PAGE;
+
+	if (kind != PINNED && (n % 2 == 0 || n % 7 == 5))
+		return;
+	if (kind == LOCKED)
+		must(REQUEST(VMSPACE_MLOCK, mlock, addr, length, MLOCK_ONFAULT, true));
+	if (kind == PINNED)
+		must(REQUEST(VMSPACE_MLOCK, mlock, addr, length, 0, false));
+	if (kind == NAMED)
+		must(REQUEST(VMSPACE_SET_ANON_NAME, set_anon_name, addr, length, "old"));
+	if (kind == BOUND)
+		must(REQUEST(VMSPACE_MBIND, mbind, addr, length, 2, 1 + n / 2 % 2, 0));
+	if (kind == REGISTERED)
+		must(REQUEST(VMSPACE_UFFD_REGISTER, uffd, .addr = addr, .length = length, .mode = 1,
+			     .context = 1));
+	if (kind == PLAIN)
+		must(REQUEST(VMSPACE_MADVISE, madvise, addr, length, MADV_DONTFORK));
+}
+
+/* A segment of which parts are left. */
+static void attach(void)
+{
+	must(REQUEST(VMSPACE_SHMAT, shmat, .addr = SEGMENT, .size = 90 * PAGE));
+	for (unsigned long n = 1; n < 90; n += 3)
+		must(REQUEST(VMSPACE_MUNMAP, munmap, SEGMENT + n * PAGE, PAGE));
+}
+
+/* No holes in the first half; areas that alternate, files among them, and pages here and there. */
+static void build(enum kind kind)
+{
+	create();
+	for (unsigned long n = 0; n < AREAS; n++) {
+		bool file = n % 11 == 3, hole = n > AREAS / 2 && n % 17 == 5;
+		struct vmspace_request r = REQUEST(VMSPACE_MMAP, mmap, .addr = at(n * EACH),
+						   .length = EACH * PAGE);
+
+		if (hole && kind != REGISTERED && kind != BOUND)
+			continue;
+		file &= kind != NAMED && kind != REGISTERED;
+		r.mmap.prot = kind != ONLY_READ && (n % 2 || kind == PLAIN) ? PROT_READ | PROT_WRITE
+									   : PROT_READ;
+		if (kind == REGISTERED)
+			r.mmap.prot = n % 3 ? PROT_READ : PROT_READ | PROT_WRITE;
+		r.mmap.flags = MAP_FIXED | MAP_PRIVATE | (file ? 0 : MAP_ANONYMOUS);
+		if (file)
+			r.mmap.backing = (struct vma_backing){ .kind = VMA_BACKING_FILE,
+							       .name = "/file", .inode = 1 + n % 2 };
+		must(r);
+		vary(n, kind);
+	}
+	attach();
+	space->image.start_brk = space->image.brk = BREAK;
+	if (kind == PINNED)
+		must(REQUEST(VMSPACE_MLOCKALL, mlockall, MCL_FUTURE));
+	for (unsigned long n = 0; with_pages && kind != UNTOUCHED && n < AREAS * EACH; n += 5)
+		vmspace_touch(space, at(n), n % 2 ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_WRITE, NULL);
+}
+
+/* All there is of a space. */
+struct sight {
+	struct vma area[2 * AREAS + 400];
+	unsigned long areas;
+	struct {
+		enum vmspace_page_kind kind;
+		unsigned int access;
+		uint64_t frame;
+	} page[SEEN];
+	struct pages_count count;
+	unsigned long refs, table_bytes;
+	unsigned long total, locked, data, stack, exec, committed, leak, peak, merges, splits, told;
+	unsigned long next_anon;
+	vma_flags_t default_flags;
+	struct vmspace_image image;
+	long file_uses;
+};
+static struct sight before, after;
+
+static void see(struct sight *sight)
+{
+	MA_STATE(mas, &space->tree, 0, 0);
+	struct vma *vma;
+
+	memset(sight, 0, sizeof(*sight));
+	mas_for_each(&mas, vma, ULONG_MAX) {
+		assert_in_range(sight->areas, 0, 2 * AREAS + 399);
+		vma_fill(&sight->area[sight->areas], vma);
+		sight->area[sight->areas++].next_gone = NULL;
+		sight->refs += (vma->name ? vma->name->refs : 0) +
+			       (vma->backing ? vma->backing->refs : 0) +
+			       (vma->policy ? vma->policy->refs : 0);
+	}
+	for (unsigned long n = 0; with_pages && n < SEEN; n++) {
+		struct vmspace_page page;
+
+		vma = mtree_load(&space->tree, at(n));
+		if (!vma)
+			continue;
+		pages_release(space->pages, pages_lookup(space->pages, vma, at(n), &page));
+		sight->page[n].kind = page.kind;
+		sight->page[n].access = page.access;
+		sight->page[n].frame = page.frame;
+	}
+	if (with_pages)
+		pages_count(space->pages, &sight->count);
+	sight->total = space->total_vm;
+	sight->locked = space->locked_vm;
+	sight->data = space->data_vm;
+	sight->stack = space->stack_vm;
+	sight->exec = space->exec_vm;
+	sight->committed = space->committed_vm;
+	sight->leak = space->locked_leak;
+	sight->peak = space->areas_peak;
+	sight->merges = space->merges;
+	sight->splits = space->splits;
+	sight->told = told;
+	sight->next_anon = (unsigned long)space->next_anon_id;
+	sight->default_flags = space->default_flags;
+	sight->image = space->image;
+	sight->file_uses = file_uses;
+}
+
+static void same_sight(const char *what, long n)
+{
+	for (unsigned long i = 0; i < before.areas && i < after.areas; i++)
+		if (memcmp(&before.area[i], &after.area[i], offsetof(struct vma, next_gone)))
+			fail_msg("%s, allocation %ld%s: area %lu, %lx-%lx, is %lx-%lx", what, n,
+				 for_good ? " and on" : "", i, before.area[i].start,
+				 before.area[i].end, after.area[i].start, after.area[i].end);
+	for (unsigned long i = 0; i < SEEN; i++)
+		if (memcmp(&before.page[i], &after.page[i], sizeof(before.page[i])))
+			fail_msg("%s, allocation %ld: page %lu is another one", what, n, i);
+	if (memcmp(&before, &after, sizeof(before)))
+		fail_msg("%s, allocation %ld: %lu areas and %lu references, now %lu and %lu; tables of "
+			 "%lu and %lu bytes; %lu and %lu events; or a counter", what, n, before.areas,
+			 before.refs, after.areas, after.refs, before.count.all_table_bytes,
+			 after.count.all_table_bytes, before.told, after.told);
+}
+
+static void destroy(void)
+{
+	vmspace_exit(space);
+	assert_true(vmspace_check(space, NULL));
+	assert_int_equal(space->total_vm, 0);
+	assert_int_equal(space->committed_vm, 0);
+	vmspace_destroy(space);
+	assert_int_equal(frames, 0);
+	assert_int_equal(file_uses, 0);
+}
+
+/* Whether the call met the failure of allocation n; failures that left all as it was: ++*whole. */
+static bool try_one(const char *what, enum kind kind, const struct vmspace_request *wanted, long n,
+		    long *whole)
+{
+	struct vmspace_request r = *wanted;
+	const char *reason = "";
+	bool met;
+
+	build(kind);
+	see(&before);
+	countdown = n;
+	counting = true;
+	vmspace_call(space, &r);
+	counting = false;
+	met = !countdown || (for_good && countdown == 1);
+	countdown = 0;
+	if (!vmspace_check(space, &reason))
+		fail_msg("%s, allocation %ld%s: %s", what, n, for_good ? " and on" : "", reason);
+	if (!n && r.out.out_of_memory)
+		fail_msg("%s: out of memory without a failure", what);
+	if (r.out.out_of_memory) {
+		assert_int_equal(r.out.result, wanted->op == VMSPACE_BRK ? r.out.result : -ENOMEM);
+		see(&after);
+		same_sight(what, n);
+		++*whole;
+	}
+	destroy();
+	return met;
+}
+
+static uint64_t draw(void)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return seed >> 33;
+}
+
+static void try_all(const char *what, enum kind kind, const struct vmspace_request *wanted)
+{
+	long whole = 0, most, tried = 0;
+
+	asked = 0;
+	try_one(what, kind, wanted, 0, &whole);
+	most = asked + 1;
+	for (int k = 0; k < 2; k++) {
+		for_good = k;
+		for (long n = 1; n <= most; n++, tried++) {
+			/* All of the first few; then some. */
+			if (samples && n > samples && n < most)
+				n += (long)(draw() % (unsigned long)(1 + 2 * most / samples));
+			try_one(what, kind, wanted, n < most ? n : most, &whole);
+		}
+	}
+	for_good = false;
+	print_message("%s%s: %ld allocations, %ld tries, %ld failed whole\n", what,
+		      with_pages ? ", with pages" : "", most - 1, tried, whole);
+}
+
+#define TRY(kind, op_name, field, ...) \
+	do { \
+		struct vmspace_request r = REQUEST(op_name, field, __VA_ARGS__); \
+		try_all(#op_name " " #__VA_ARGS__, kind, &r); \
+	} while (0)
+
+#define WHOLE (AREAS * EACH * PAGE)
+#define HALF (AREAS / 2 * EACH * PAGE)
+
+static void protecting(void **state)
+{
+	(void)state;
+	TRY(LOCKED, VMSPACE_MPROTECT, mprotect, at(0), HALF, PROT_READ, -1);
+	TRY(LOCKED, VMSPACE_MPROTECT, mprotect, at(1), HALF - 2 * PAGE, PROT_READ | PROT_WRITE, -1);
+	TRY(NAMED, VMSPACE_MPROTECT, mprotect, at(1), HALF - 2 * PAGE, PROT_EXEC, -1);
+	TRY(BOUND, VMSPACE_MPROTECT, mprotect, at(4), WHOLE - 7 * PAGE, PROT_READ, -1);
+	TRY(PLAIN, VMSPACE_MPROTECT, mprotect, at(1), WHOLE, PROT_READ, -1); /* to a hole */
+	TRY(PINNED, VMSPACE_MPROTECT, mprotect, at(1), HALF, PROT_READ | PROT_WRITE, -1);
+}
+
+static void locking(void **state)
+{
+	(void)state;
+	TRY(LOCKED, VMSPACE_MLOCK, mlock, at(1), HALF - 2 * PAGE, 0, false);
+	TRY(LOCKED, VMSPACE_MLOCK, mlock, at(1), HALF - 2 * PAGE, MLOCK_ONFAULT, true);
+	TRY(LOCKED, VMSPACE_MUNLOCK, mlock, at(1), HALF - 2 * PAGE, 0, false);
+	TRY(LOCKED, VMSPACE_MLOCKALL, mlockall, MCL_CURRENT | MCL_FUTURE);
+	TRY(LOCKED, VMSPACE_MLOCKALL, mlockall, MCL_CURRENT | MCL_ONFAULT);
+	TRY(LOCKED, VMSPACE_MUNLOCKALL, mlockall, 0);
+}
+
+static void advising(void **state)
+{
+	const struct vmspace_range ranges[] = { { at(300), 200 * PAGE }, { at(1), 100 * PAGE },
+						{ at(600), 250 * PAGE } };
+
+	(void)state;
+	TRY(PLAIN, VMSPACE_MADVISE, madvise, at(1), WHOLE - 2 * PAGE, MADV_DONTFORK);
+	TRY(PLAIN, VMSPACE_MADVISE, madvise, at(1), WHOLE - 2 * PAGE, MADV_DOFORK);
+	TRY(PLAIN, VMSPACE_MADVISE, madvise, at(1), WHOLE - 2 * PAGE, MADV_SEQUENTIAL);
+	TRY(PLAIN, VMSPACE_MADVISE, madvise, at(1), HALF, MADV_GUARD_INSTALL);
+	TRY(PLAIN, VMSPACE_MADVISE, madvise, at(1), WHOLE - 2 * PAGE, MADV_GUARD_INSTALL);
+	TRY(PLAIN, VMSPACE_MADVISE, madvise, at(1), WHOLE - 2 * PAGE, MADV_DONTNEED);
+	TRY(UNTOUCHED, VMSPACE_MADVISE, madvise, at(1), WHOLE - 2 * PAGE, MADV_GUARD_INSTALL);
+	TRY(UNTOUCHED, VMSPACE_PROCESS_MADVISE, process_madvise, ranges, 3, MADV_GUARD_INSTALL, 0);
+	TRY(PLAIN, VMSPACE_MADVISE, madvise, at(1), HALF, MADV_POPULATE_READ);
+	TRY(PLAIN, VMSPACE_MADVISE, madvise, at(1), HALF, MADV_POPULATE_WRITE);
+	TRY(PLAIN, VMSPACE_PROCESS_MADVISE, process_madvise, ranges, 3, MADV_DOFORK, 0);
+	TRY(PLAIN, VMSPACE_PROCESS_MADVISE, process_madvise, ranges, 3, MADV_DONTFORK, 0);
+	TRY(PLAIN, VMSPACE_PROCESS_MADVISE, process_madvise, ranges, 3, MADV_GUARD_INSTALL, 0);
+	TRY(PLAIN, VMSPACE_PROCESS_MADVISE, process_madvise, ranges, 3, MADV_POPULATE_WRITE, 0);
+}
+
+static void marking(void **state)
+{
+	(void)state;
+	TRY(NAMED, VMSPACE_SET_ANON_NAME, set_anon_name, at(1), HALF, "new");
+	TRY(NAMED, VMSPACE_SET_ANON_NAME, set_anon_name, at(1), WHOLE - 2 * PAGE, NULL);
+	TRY(PLAIN, VMSPACE_MSEAL, mseal, at(1), HALF, 0);
+	TRY(BOUND, VMSPACE_MBIND, mbind, at(1), WHOLE - 2 * PAGE, 2, 1, 0);
+	TRY(BOUND, VMSPACE_MBIND, mbind, at(1), WHOLE - 2 * PAGE, 0, 0, 0);
+	TRY(BOUND, VMSPACE_SET_HOME_NODE, home_node, at(1), WHOLE - 2 * PAGE, 1, 0);
+	TRY(REGISTERED, VMSPACE_UFFD_REGISTER, uffd, .addr = at(1), .length = HALF, .mode = 1,
+	    .context = 1);
+	TRY(REGISTERED, VMSPACE_UFFD_UNREGISTER, uffd, .addr = at(1), .length = HALF, .context = 1);
+	TRY(REGISTERED, VMSPACE_UFFD_RELEASE, uffd, .context = 1);
+}
+
+static void moving(void **state)
+{
+	int fixed = MREMAP_MAYMOVE | MREMAP_FIXED;
+
+	(void)state;
+	TRY(PLAIN, VMSPACE_MREMAP, mremap, at(1), HALF, HALF, fixed, FAR);
+	TRY(NAMED, VMSPACE_MREMAP, mremap, at(0), HALF, HALF, fixed, at(HALF / PAGE));
+	TRY(ONLY_READ, VMSPACE_MREMAP, mremap, at(0), WHOLE, WHOLE, fixed, FAR);
+	TRY(PLAIN, VMSPACE_MREMAP, mremap, at(600), HALF / 2, PAGE, fixed, at(4));
+	TRY(PLAIN, VMSPACE_MREMAP, mremap, at(3), PAGE, PAGE * 300, fixed, at(100));
+	TRY(PINNED, VMSPACE_MREMAP, mremap, at(3), EACH * PAGE, PAGE * 300, MREMAP_MAYMOVE, 0);
+	TRY(PINNED, VMSPACE_MREMAP, mremap, at(AREAS * EACH - 3), EACH * PAGE, PAGE * 60, 0, 0);
+	TRY(PINNED, VMSPACE_MREMAP, mremap, at(4), PAGE, PAGE * 40, fixed, at(9));
+}
+
+static void mapping(void **state)
+{
+	int fixed = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, both = PROT_READ | PROT_WRITE;
+
+	(void)state;
+	TRY(PLAIN, VMSPACE_MMAP, mmap, .addr = at(1), .length = WHOLE - 2 * PAGE, .prot = PROT_READ,
+	    .flags = fixed);
+	TRY(PLAIN, VMSPACE_MMAP, mmap, .addr = at(1), .length = HALF, .prot = both,
+	    .flags = fixed | MAP_POPULATE);
+	TRY(PLAIN, VMSPACE_MMAP, mmap, .length = HALF, .prot = both,
+	    .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED);
+	TRY(PLAIN, VMSPACE_MMAP, mmap, .addr = at(1), .length = HALF, .prot = both,
+	    .flags = MAP_FIXED | MAP_PRIVATE | MAP_POPULATE,
+	    .backing = { .kind = VMA_BACKING_FILE, .name = "/other" });
+	TRY(PLAIN, VMSPACE_MMAP, mmap, .addr = at(4), .length = PAGE, .prot = both, .flags = fixed);
+	TRY(PLAIN, VMSPACE_MUNMAP, munmap, at(1), WHOLE - 2 * PAGE);
+	TRY(PINNED, VMSPACE_MUNMAP, munmap, at(1), WHOLE - 2 * PAGE);
+	TRY(PLAIN, VMSPACE_BRK, brk, BREAK + 100 * PAGE);
+	TRY(PINNED, VMSPACE_BRK, brk, BREAK + 100 * PAGE); /* of what is locked */
+	TRY(PLAIN, VMSPACE_SHMDT, shmdt, SEGMENT);
+	TRY(PLAIN, VMSPACE_SHMAT, shmat, .addr = at(1), .size = HALF, .flags = SHM_REMAP);
+}
+
+static int without(void **state)
+{
+	(void)state;
+	with_pages = false;
+	return 0;
+}
+
+static int with(void **state)
+{
+	(void)state;
+	with_pages = true;
+	return 0;
+}
+
+#define BOTH(test) cmocka_unit_test_setup(test, without), cmocka_unit_test_setup(test, with)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		BOTH(protecting), BOTH(locking), BOTH(advising), BOTH(marking), BOTH(moving),
+		BOTH(mapping),
+	};
+
+	seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
+	if (argc > 2)
+		samples = strtol(argv[2], NULL, 0);
+	print_message("seed %llu\n", (unsigned long long)seed);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
