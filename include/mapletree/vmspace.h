@@ -29,19 +29,20 @@
  * Several requests may be gathered at the same time; each complete applies to the areas as they
  * are then, so completes must be made in the order in which the kernel performed the calls.
  *
- * Memory: if libvmspace itself runs out of memory, a call returns -ENOMEM with
- * req.out.out_of_memory set. vmspace_create(), vmspace_exec() and fork do all or nothing.
+ * Memory: if libvmspace itself runs out of memory, or the user's memory where a call makes pages
+ * present itself (mlock, MAP_POPULATE, MADV_POPULATE_*, what grows locked), a call returns -ENOMEM
+ * with req.out.out_of_memory set (brk: the break, as brk does), and has changed nothing: neither areas,
+ * of however many it was about, nor pages, tables, limits or counters; no hook was told of anything.
+ * For that, what a call may need is put by before its first change, and what it did not need is given
+ * back when it ends. Calls of one area mostly need nothing put by. One that may join many areas takes,
+ * for as long as it runs, some 4 to 7 KiB for each pair that could become one (and for each area that
+ * one mremap moves, three times that).
  *
- *  - Space without memory: the area being worked on is then as it was (at most cut in two at the
- *    edge of the request); areas of the same request that were finished before stay changed, as
- *    they do when Linux runs out of memory.
- *  - Space with memory: what a call may need of the tree and of areas is put by before it begins.
- *    So a call that changes one area, and mmap and munmap of any number, succeed or change nothing
- *    (neither areas nor pages). Calls that go from area to area (mprotect, madvise, mlock, names,
- *    seals, mremap of several) may stop between two areas. MADV_GUARD_INSTALL may
- *    have dropped the pages of the area at which it stops, and put guards into a part of it. A page
- *    that cannot be had is VMSPACE_FAULT_NOMEM for that access alone, see vmspace_touch(); where a
- *    call makes pages present itself (MAP_POPULATE, mlock), those that it got stay.
+ *  - Where Linux itself stops half-way (a hole, a seal, EACCES at the third area, max_map_count),
+ *    so do these calls: that is a result, not lack of memory.
+ *  - Pages that a call makes present lack nothing but, perhaps, a translation (memory->map() refused):
+ *    the next access asks for that again.
+ *  - A page that cannot be had is VMSPACE_FAULT_NOMEM for that access alone, see vmspace_touch().
  */
 #ifndef MAPLETREE_VMSPACE_H
 #define MAPLETREE_VMSPACE_H
@@ -545,7 +546,7 @@ struct vmspace_outcome {
 	bool differs;                /* host said something else: req.host.result */
 	bool base_learned;           /* the host's placement taught a higher mmap_base; not a difference */
 	bool placed_at_random;       /* Linux chooses this address at random (MAP_32BIT): followed */
-	bool out_of_memory;          /* libvmspace's own memory ran out */
+	bool out_of_memory;          /* libvmspace has no memory: nothing has changed */
 	const char *why;             /* a sentence on an error or a difference; static; NULL if none */
 	unsigned int event_count;    /* entries in events[] */
 	unsigned int events_lost;    /* further ones that did not fit */
