@@ -5,7 +5,7 @@
  * The leaf is reached by the tree's way, and the write needs no other node but, in trees that
  * track gaps, the parents for their gaps. Mostly the leaf is changed where it is, which takes no
  * memory and cannot fail; else a changed copy takes its place. Where a leaf is divided, or joined
- * with one beside it, leaf_group.h goes on.
+ * with one beside it, leaf_group.h goes on; where two leaves share a gap, leaf_seam.h.
  */
 #ifndef MT_LEAF_H
 #define MT_LEAF_H
@@ -29,11 +29,11 @@ static inline unsigned long last_of(const struct mt_node *leaf, unsigned int off
 	return pivot < max ? pivot : max;
 }
 
-/* Beside the way's leaf lies an entry, a gap in a leaf of the same parent, or one of another's. */
-enum beside { BESIDE_ENTRY, BESIDE_GAP, BESIDE_FAR_GAP };
-
-/* What lies beside the way's leaf, which is not the first (last) one of the tree. */
-static enum beside look_beside(struct maple_tree *mt, enum sibling_side side)
+/*
+ * Whether the range beside the way's leaf, which is not the first (last) one of the tree, is a gap:
+ * the level of the lowest node above both; WAY_LEVELS, if that is none the way knows; 0: an entry.
+ */
+static inline unsigned int gap_beside(struct maple_tree *mt, enum sibling_side side)
 {
 	const struct mt_way *way = &mt->ma_way;
 	enum node_kind kind = inner_kind(mt);
@@ -43,8 +43,7 @@ static enum beside look_beside(struct maple_tree *mt, enum sibling_side side)
 
 	for (;; level++) {
 		if (level == WAY_LEVELS)
-			return path_gap_at(mt, right ? way->max + 1 : way->min - 1) ?
-				       BESIDE_FAR_GAP : BESIDE_ENTRY;
+			return path_gap_at(mt, right ? way->max + 1 : way->min - 1) ? level : 0;
 		node = step_node(way->step[level]);
 		at = step_offset(way->step[level]);
 		if (right ? at < node_end(node, kind) : at > 0)
@@ -56,26 +55,25 @@ static enum beside look_beside(struct maple_tree *mt, enum sibling_side side)
 		if (!--down)
 			break;
 	}
-	if (node->wide.slot[right ? 0 : node_end(node, KIND_LEAF)])
-		return BESIDE_ENTRY;
-	return level == 1 ? BESIDE_GAP : BESIDE_FAR_GAP;
+	return node->wide.slot[right ? 0 : node_end(node, KIND_LEAF)] ? 0 : level;
 }
 
 /* Notes that the gap goes on in the leaf at that side. False: it cannot be said so. */
 static __attribute__((noinline)) bool join_beside(struct mt_leaf_plan *p, struct maple_tree *mt,
 						  enum sibling_side side)
 {
-	enum beside beside = look_beside(mt, side);
+	unsigned int level = gap_beside(mt, side);
 
-	if (beside == BESIDE_ENTRY)
+	if (!level)
 		return true;
-	if (beside == BESIDE_FAR_GAP || p->seam != SIBLING_NONE)
+	if (level == WAY_LEVELS || p->seam != SIBLING_NONE)
 		return false;
 	p->seam = side;
+	p->seam_level = level;
 	return true;
 }
 
-/* Widens the store of NULL by the gaps at its ends. False: they lie too far away. */
+/* Widens the store of NULL by the gaps at its ends. False: it cannot be said how. */
 static ALWAYS_INLINE bool join_gaps(struct mt_leaf_plan *p, struct maple_tree *mt)
 {
 	const struct mt_way *way = &mt->ma_way;
@@ -163,7 +161,7 @@ static ALWAYS_INLINE enum leaf_verdict leaf_plan(struct mt_leaf_plan *p, struct 
 	if (way->height == 1 && p->new_end < 2)
 		return LEAF_NOT_ALONE;
 	if (p->seam != SIBLING_NONE)
-		return LEAF_GROUP;
+		return LEAF_SEAM;
 	if (p->new_end == p->end) {
 		void **slot = &p->leaf->wide.slot[p->low];
 

@@ -16,11 +16,10 @@
 
 /* ---- the plan -------------------------------------------------------------------------- */
 
-/* Where child @at of the way's lowest inner node begins. False: too high up to be known. */
-static inline bool child_first(const struct mt_way *way, unsigned int at, unsigned long *first)
+/* Where child @at of the way's node at @level begins. False: too high up to be known. */
+static inline bool child_first(const struct mt_way *way, unsigned int level, unsigned int at,
+			       unsigned long *first)
 {
-	unsigned int level = 1;
-
 	while (!at) {
 		*first = 0;
 		if (++level >= way->height)
@@ -34,11 +33,9 @@ static inline bool child_first(const struct mt_way *way, unsigned int at, unsign
 }
 
 /* Where it ends. */
-static inline bool child_last(const struct mt_way *way, enum node_kind kind, unsigned int at,
-			      unsigned long *last)
+static inline bool child_last(const struct mt_way *way, unsigned int level, enum node_kind kind,
+			      unsigned int at, unsigned long *last)
 {
-	unsigned int level = 1;
-
 	while (at == node_end(step_node(way->step[level]), kind)) {
 		*last = ULONG_MAX;
 		if (++level >= way->height)
@@ -106,7 +103,6 @@ static inline bool group_plan(struct mt_group *g, struct maple_tree *mt,
 	const struct mt_way *way = &mt->ma_way;
 	enum node_kind kind = inner_kind(mt);
 	unsigned int at = step_offset(way->step[1]);
-
 	unsigned int slots, most = WIDE_SLOTS;
 
 	g->side = p->seam;
@@ -127,8 +123,8 @@ static inline bool group_plan(struct mt_group *g, struct maple_tree *mt,
 	g->leaves = g->total <= most ? 1 : 2;
 	cut_group(g, way, p);
 	return parent_takes(g, way, kind) &&
-	       (g->side != SIBLING_LEFT || child_first(way, at - 1, &g->min)) &&
-	       (g->side != SIBLING_RIGHT || child_last(way, kind, at + 1, &g->max));
+	       (g->side != SIBLING_LEFT || child_first(way, 1, at - 1, &g->min)) &&
+	       (g->side != SIBLING_RIGHT || child_last(way, 1, kind, at + 1, &g->max));
 }
 
 /* group_blocks - what it takes from the pool. */
@@ -272,36 +268,38 @@ static inline void find_gaps(unsigned long gap[2], struct mt_node *parent, const
 		gap[0] = gap_widest(leaf[0], KIND_LEAF, g->min, last);
 }
 
-/* Lets @parent take the place of the way's, if it is another one: the store readers see. */
-static inline void publish_parent(struct maple_tree *mt, struct mt_node *parent)
+/* Lets @node take the place of the way's at @level, if it is another one: the store readers see. */
+static inline void publish_inner(struct maple_tree *mt, unsigned int level, struct mt_node *node)
 {
 	struct mt_way *way = &mt->ma_way;
-	struct maple_enode *enode = enode_make(parent, inner_kind(mt));
+	struct maple_enode *enode = enode_make(node, inner_kind(mt));
+	unsigned long above;
 
-	if (parent == step_node(way->step[1]))
+	if (node == step_node(way->step[level]))
 		return;
-	if (way->height == 2)
-		publish_root(mt, enode, 2);
-	else
-		slot_publish(step_node(way->step[2]), inner_kind(mt), step_offset(way->step[2]),
-			     enode);
+	if (way->height == level + 1) {
+		publish_root(mt, enode, way->height);
+		return;
+	}
+	above = way->step[level + 1];
+	slot_publish(step_node(above), inner_kind(mt), step_offset(above), enode);
 }
 
-/* The gaps above @parent, the way's, as far as they change. */
-static inline void update_gaps_above(struct maple_tree *mt, struct mt_node *parent,
-				     unsigned long came)
+/* The gaps above @node, the way's at @level, as far as they change. */
+static inline void update_gaps_above(struct maple_tree *mt, unsigned int level,
+				     struct mt_node *node, unsigned long came)
 {
 	const struct mt_way *way = &mt->ma_way;
 	unsigned long was, now;
 
-	if (way->height == 2)
+	if (way->height == level + 1)
 		return;
-	was = parent_gap(way, 1);
-	now = came ? widest_of(was, 0, came) : gap_widest(parent, KIND_GAPS, 0, 0);
+	was = parent_gap(way, level);
+	now = came ? widest_of(was, 0, came) : gap_widest(node, KIND_GAPS, 0, 0);
 	if (was == now)
 		return;
-	set_parent_gap(way, 1, now);
-	raise_gaps(mt, 2, was, now);
+	set_parent_gap(way, level, now);
+	raise_gaps(mt, level + 1, was, now);
 }
 
 /* ---- the write ------------------------------------------------------------------------- */
@@ -366,10 +364,10 @@ static inline void group_write(struct maple_tree *mt, const struct mt_leaf_plan 
 		find_gaps(gap, above, g, leaf, last, came);
 	}
 	replace_children(parent, kind, g, leaf, last, gap);
-	publish_parent(mt, parent);
+	publish_inner(mt, 1, parent);
 	lead_way(mt, g, parent, leaf, last, own, place);
 	if (tree_tracks_gaps(mt))
-		update_gaps_above(mt, parent, came);
+		update_gaps_above(mt, 1, parent, came);
 	for (i = 0; i < g->old; i++)
 		if (parent != above || i >= g->leaves)
 			retire_node(mt, old[i], reserve);

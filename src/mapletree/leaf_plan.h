@@ -6,6 +6,7 @@
 #define MT_LEAF_PLAN_H
 
 #include "plan.h"
+#include "way.h"
 
 /*
  * struct mt_leaf_plan - a write that stays in one leaf. Slots @low .. @high are what it touches,
@@ -14,7 +15,8 @@
  * @first, @last: what is stored over: for NULL, as wide as the gap becomes.
  * @end, @new_end: the last slot in use, before and after.
  *   new_end == end + left + right - (high - low)
- * @seam: at this side the gap that is written goes on in the leaf beside this one.
+ * @seam: at this side the gap that is written goes on in the leaf beside this one; the lowest node
+ *        above both is at @seam_level, 1 if it is the parent of both.
  */
 struct mt_leaf_plan {
 	struct mt_node *leaf;
@@ -25,6 +27,7 @@ struct mt_leaf_plan {
 	unsigned long top;
 	enum publish_kind publish;
 	enum sibling_side seam;
+	unsigned int seam_level;
 	unsigned int low;
 	unsigned int high;
 	unsigned int left;
@@ -41,9 +44,10 @@ static inline unsigned int plan_at(const struct mt_leaf_plan *p)
 
 /*
  * What becomes of the leaf: nothing yet, since more than it changes; changed in place; a copy takes
- * its place; divided in two, or joined with one beside it, under the same parent.
+ * its place; divided in two, or joined with one beside it, under the same parent; it gives its part
+ * of a gap to the leaf beside it.
  */
-enum leaf_verdict { LEAF_NOT_ALONE, LEAF_IN_PLACE, LEAF_COPY, LEAF_GROUP };
+enum leaf_verdict { LEAF_NOT_ALONE, LEAF_IN_PLACE, LEAF_COPY, LEAF_GROUP, LEAF_SEAM };
 
 /*
  * struct mt_group - the leaf of a write and maybe one beside it, to be @leaves new ones.
@@ -60,6 +64,23 @@ struct mt_group {
 	unsigned int cut;
 	unsigned long min;
 	unsigned long max;
+};
+
+/*
+ * struct mt_seam - the leaf of a write, the leaf beside it and the boundary between the two, which
+ * moves: the gap they share becomes one slot of the leaf beside.
+ * @kept:   slots that the leaf of the write keeps; kept > 0
+ * @first, @last: of the gap.
+ * @min, @max: what the leaf beside covers then; the gap is at one end of it.
+ * @beside: the way to the gap, from the leaf beside up to the level below that of both.
+ */
+struct mt_seam {
+	unsigned int kept;
+	unsigned long first;
+	unsigned long last;
+	unsigned long min;
+	unsigned long max;
+	unsigned long beside[WAY_LEVELS];
 };
 
 #endif

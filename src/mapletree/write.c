@@ -10,6 +10,7 @@
 #include "cursor.h"
 #include "leaf.h"
 #include "leaf_group.h"
+#include "leaf_seam.h"
 #include "publish.h"
 #include "retire.h"
 
@@ -18,7 +19,6 @@ static void plan_nodes(struct mt_write *w, unsigned long first, unsigned long la
 	struct maple_tree *mt = w->mt;
 	const struct mt_step *leaf;
 
-	w->verdict = LEAF_NOT_ALONE;
 	path_walk(&w->path, mt, first, last);
 	leaf = path_left(&w->path, w->path.depth - 1);
 	w->old = leaf->node->wide.slot[leaf->offset];
@@ -34,9 +34,19 @@ static void plan_rest(struct mt_write *w, unsigned long first, unsigned long las
 	w->blocks = 0;
 	if (w->verdict == LEAF_COPY)
 		w->blocks = 1 + retire_batches_needed(w->mt, 1);
-	else if (w->verdict == LEAF_GROUP && group_plan(&w->group, w->mt, &w->leaf))
-		w->blocks = group_blocks(&w->group, w->mt);
-	else if (w->verdict != LEAF_IN_PLACE)
+	if (w->verdict == LEAF_SEAM) {
+		if (seam_plan(&w->seam, w->mt, &w->leaf))
+			w->blocks = seam_blocks(&w->leaf, w->mt);
+		else
+			w->verdict = w->leaf.seam_level == 1 ? LEAF_GROUP : LEAF_NOT_ALONE;
+	}
+	if (w->verdict == LEAF_GROUP) {
+		if (group_plan(&w->group, w->mt, &w->leaf))
+			w->blocks = group_blocks(&w->group, w->mt);
+		else
+			w->verdict = LEAF_NOT_ALONE;
+	}
+	if (w->verdict == LEAF_NOT_ALONE)
 		plan_nodes(w, first, last, entry);
 }
 
@@ -76,6 +86,8 @@ void write_commit(struct mt_write *w, struct pool_list *reserve, struct mt_place
 		commit_copy(w, reserve, place);
 	else if (w->verdict == LEAF_GROUP)
 		group_write(w->mt, &w->leaf, &w->group, reserve, place);
+	else if (w->verdict == LEAF_SEAM)
+		seam_write(w->mt, &w->leaf, &w->seam, reserve, place);
 	else
 		commit_nodes(w, reserve, place);
 }

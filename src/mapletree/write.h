@@ -27,8 +27,8 @@
  * struct mt_write - one write.
  * @old:    the entry that was at the first index; for LEAF_NOT_ALONE.
  * @blocks: how many blocks of the pool a commit takes at most.
- * @verdict: how @leaf is to be carried out; LEAF_GROUP: as @group says; LEAF_NOT_ALONE: @plan and
- *           @path are in use instead.
+ * @verdict: how @leaf is to be carried out; LEAF_GROUP, LEAF_SEAM: as @group, @seam says;
+ *           LEAF_NOT_ALONE: @plan and @path are in use instead.
  */
 struct mt_write {
 	struct maple_tree *mt;
@@ -37,6 +37,7 @@ struct mt_write {
 	enum leaf_verdict verdict;
 	struct mt_leaf_plan leaf;
 	struct mt_group group;
+	struct mt_seam seam;
 	struct mt_plan plan;
 	struct mt_path path;
 };
