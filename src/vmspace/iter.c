@@ -4,7 +4,8 @@
  * see.
  *
  * All but the dump is made of vmspace_next() and vmspace_prev(): a cursor keeps addresses alone,
- * so it stays good whatever happens to the areas between two steps.
+ * so it stays good whatever happens to the areas between two steps, which no place in the tree
+ * does. The dump holds the space for all of its walk, and goes along the tree.
  */
 #include <string.h>
 
@@ -199,16 +200,17 @@ static enum vmspace_dump_part dump_part(const struct vma_info *info, unsigned in
 size_t vmspace_dump_snapshot(const struct vmspace *space, unsigned int filter,
 			     struct vmspace_dump_area *areas, size_t capacity)
 {
+	MA_STATE(mas, (struct maple_tree *)&space->tree, 0, 0);
 	const struct vma *vma;
 	struct vma_info info;
 	size_t count = 0;
 
 	sync_enter(space); /* names are looked at, and the areas are those of one moment */
-	for (vma = find_first(space, 0); vma; vma = find_first(space, vma->end), count++) {
-		if (count >= capacity)
+	mas_for_each(&mas, vma, ULONG_MAX) {
+		if (count++ >= capacity)
 			continue;
 		show_info(space, vma, &info);
-		areas[count] = (struct vmspace_dump_area){
+		areas[count - 1] = (struct vmspace_dump_area){
 			.start = info.start, .end = info.end, .flags = info.flags,
 			.part = dump_part(&info, filter),
 		};
