@@ -657,7 +657,7 @@ VMSPACE_PUBLIC void vmspace_inherit_anon(struct vmspace *space, unsigned long ad
  * for calls that change other areas; see docs/concurrency.md. What *page says was so while the
  * area's lock was held: a call of another thread may have taken the page away since.
  * access: VMSPACE_ACCESS_*. VMSPACE_FAULT_NOMEM: no memory; no area has changed, nor
- * what is in memory (the page may be present now, if only its translation failed).
+ * what is in memory (a page that was present may have lost its translation, if map() refused it).
  * In a space without memory: as a VMSPACE_FAULT request; page->kind is VMSPACE_PAGE_NONE.
  */
 VMSPACE_PUBLIC enum vmspace_fault_result vmspace_touch(struct vmspace *space, unsigned long addr,

@@ -267,48 +267,83 @@ static enum vmspace_fault_result obtain(struct fault *f)
 	return f->vma->backing ? new_file(f) : new_anon(f);
 }
 
-/* The entry becomes f->next, and is translated. The table is locked. */
+static void change_entry(const struct fault *f, uintptr_t from, uintptr_t to)
+{
+	if (from == to)
+		return;
+	table_count_entry(f->pages, from, -1);
+	table_count_entry(f->pages, to, 1);
+	entry_store(f->entry, to);
+}
+
+/* The entry becomes f->next, and is translated; or stays what it was. The table is locked. */
 static enum vmspace_fault_result commit(struct fault *f, struct vmspace_page *page)
 {
 	const struct vmspace_memory *memory = f->pages->memory;
 
-	if (f->next != f->seen) {
-		table_count_entry(f->pages, f->seen, -1);
-		table_count_entry(f->pages, f->next, 1);
-		entry_store(f->entry, f->next);
-	}
+	change_entry(f, f->seen, f->next);
 	describe(f->pages, f->vma, f->next, page);
 	page->addr = f->addr;
 	page->source = f->source;
-	if (memory->map && memory->map(memory->ctx, f->addr, page->frame, page->access) && !f->stock)
+	if (memory->map && memory->map(memory->ctx, f->addr, page->frame, page->access) && !f->stock) {
+		change_entry(f, f->next, f->seen);
 		return VMSPACE_FAULT_NOMEM;
+	}
 	return VMSPACE_FAULT_OK;
 }
 
-/* The slow way: f->next has to be made of something new. The table is locked when it begins. */
+/*
+ * f->next, which has just been obtained, comes in the place of what was seen, if that is still
+ * there. The table is not locked.
+ */
 static enum vmspace_fault_result exchange(struct fault *f, struct vmspace_page *page, bool *again)
 {
 	const struct vmspace_memory *memory = f->pages->memory;
-	struct frame *held = entry_frame(f->seen);
-	enum vmspace_fault_result result;
+	enum vmspace_fault_result result = VMSPACE_FAULT_OK;
 
-	pthread_mutex_unlock(&f->leaf->lock);
-	result = obtain(f);
-	if (result) {
-		frame_put(memory, held);
-		return result;
-	}
 	pthread_mutex_lock(&f->leaf->lock);
 	*again = entry_load(f->entry) != f->seen;
 	if (!*again)
 		result = commit(f, page);
 	pthread_mutex_unlock(&f->leaf->lock);
-	if (*again)
-		frame_put(memory, entry_frame(f->next));
-	else
-		frame_put(memory, held); /* the entry's reference */
-	frame_put(memory, held);
+	/* The entry's reference to the one that is not in it. */
+	frame_put(memory, entry_frame(*again || result ? f->next : f->seen));
 	return result;
+}
+
+/* The slow way: f->next has to be made of something new. The table is locked when it begins. */
+static enum vmspace_fault_result replace(struct fault *f, struct vmspace_page *page, bool *again)
+{
+	struct frame *held = entry_frame(f->seen);
+	enum vmspace_fault_result result;
+
+	pthread_mutex_unlock(&f->leaf->lock);
+	result = obtain(f);
+	if (!result)
+		result = exchange(f, page, again);
+	frame_put(f->pages->memory, held);
+	return result;
+}
+
+/*
+ * There is no table yet: it comes when nothing can fail any more for lack of memory, so that a fault
+ * leaves none behind for nothing.
+ */
+static enum vmspace_fault_result first_page(struct fault *f, struct vmspace_page *page, bool *again)
+{
+	unsigned long counted[TABLE_LEVELS] = { 0 };
+	enum vmspace_fault_result result = VMSPACE_FAULT_NOMEM;
+
+	table_keep();
+	if (!table_put_by(f->pages, f->addr, f->addr + 1, counted))
+		result = obtain(f);
+	if (result != VMSPACE_FAULT_NOMEM)
+		f->leaf = table_make(f->pages, f->addr, 0);
+	table_let_go();
+	if (result)
+		return result;
+	f->entry = table_entry(f->pages, f->leaf, f->addr, 0);
+	return exchange(f, page, again);
 }
 
 static enum vmspace_fault_result resolve(struct pages *pages, const struct vma *vma,
@@ -321,14 +356,17 @@ static enum vmspace_fault_result resolve(struct pages *pages, const struct vma *
 		.write = access & VMSPACE_ACCESS_WRITE,
 	};
 	enum vmspace_fault_result result;
-	bool again;
+	bool again = false;
 
 	assert(vma->start <= addr && addr < vma->end && vma->end - 1 <= pages->last);
 	if (!permitted(vma, access))
 		return VMSPACE_FAULT_ACCERR;
-	f.leaf = table_make(pages, addr, 0);
-	if (!f.leaf)
-		return VMSPACE_FAULT_NOMEM;
+	f.leaf = stock ? table_make(pages, addr, 0) : table_find(pages, addr, 0);
+	if (!f.leaf) {
+		result = first_page(&f, page, &again);
+		if (!again)
+			return result;
+	}
 	f.entry = table_entry(pages, f.leaf, addr, 0);
 	do {
 		again = false;
@@ -339,7 +377,7 @@ static enum vmspace_fault_result resolve(struct pages *pages, const struct vma *
 			return VMSPACE_FAULT_MAPERR;
 		}
 		if (!f.next) {
-			result = exchange(&f, page, &again);
+			result = replace(&f, page, &again);
 			continue;
 		}
 		result = commit(&f, page);
