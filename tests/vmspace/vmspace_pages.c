@@ -184,18 +184,25 @@ static void shared_memory_is_counted_apart(void **state)
 	expect_count(&guest, file, 0);
 }
 
-static void a_page_without_its_translation_stays(void **state)
+static void a_page_that_is_not_translated_does_not_come(void **state)
 {
-	struct vma vma = world_anon(guest_window(0), 1);
+	struct vma vma = world_anon(guest_window(0), 2);
 
 	(void)state;
 	guest.map_fails = true;
 	assert_int_equal(guest_write(&guest, &vma, vma.start, 1), VMSPACE_FAULT_NOMEM);
-	expect_count(&guest, anon, 1);
+	expect_count(&guest, anon, 0);
 	guest.map_fails = false;
 	store(&guest, &vma, vma.start, 2);
+	assert_int_equal(load(&guest, &vma, vma.start + PAGE), 0);
+	expect_count(&guest, zero, 1);
+	guest.map_fails = true;
+	assert_int_equal(guest_write(&guest, &vma, vma.start + PAGE, 3), VMSPACE_FAULT_NOMEM);
+	expect_count(&guest, zero, 1);
 	expect_count(&guest, anon, 1);
+	guest.map_fails = false;
 	assert_int_equal(load(&guest, &vma, vma.start), 2);
+	assert_int_equal(load(&guest, &vma, vma.start + PAGE), 0);
 }
 
 /* ---- what calls do ---- */
@@ -790,7 +797,7 @@ int main(void)
 		TEST(a_file_ends_with_SIGBUS),
 		TEST(a_private_page_of_a_file_is_copied_when_written),
 		TEST(shared_memory_is_counted_apart),
-		TEST(a_page_without_its_translation_stays),
+		TEST(a_page_that_is_not_translated_does_not_come),
 		TEST(lost_access_ends_translations),
 		TEST(guards_refuse_until_removed),
 		TEST(tables_go_level_by_level),
