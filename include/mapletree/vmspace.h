@@ -135,6 +135,7 @@ enum vma_backing_kind {
 #define VMA_BACKING_EXECUTABLE 256u /* the file's mode lets somebody execute it: for core dumps */
 #define VMA_BACKING_MOVE_ALONE 512u /* /dev/zero: an mremap of several areas stops there with EFAULT */
 #define VMA_BACKING_TMPFS     1024u /* its pages are shared memory: a memfd, a file on tmpfs */
+#define VMA_BACKING_MAP_ALONE 2048u /* on overlayfs: what mmap maps merges with no neighbour at first */
 
 /*
  * Identity and name of what is mapped, as the kernel shows it. Strings are copied by every call

@@ -180,10 +180,17 @@ static long place(struct vmspace *space, const struct vmspace_mmap *m, unsigned 
 		  const struct vma_backing *backing, struct hole *hole)
 {
 	struct find_place want = { m->addr, length, m->flags, backing, m->offset };
+	struct vma_backing overlaid;
 	long at;
 
 	if (m->flags & MAP_ANONYMOUS)
 		want.offset = 0;
+	/* Overlayfs aligns nothing, the file system below may; of that are mapped areas. */
+	if (backing && backing->flags & VMA_BACKING_MAP_ALONE) {
+		overlaid = *backing;
+		overlaid.flags &= ~VMA_BACKING_ALIGN_HUGE;
+		want.backing = &overlaid;
+	}
 	at = find_place(space, &want, hole);
 	if (at > 0 && (m->flags & MAP_FIXED_NOREPLACE) &&
 	    !find_hole(space, (unsigned long)at, (unsigned long)at + length, hole))
@@ -413,6 +420,8 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	plan.populate = (m->flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
 	/* It cannot be locked, but is made present all the same, also with MCL_ONFAULT. */
 	plan.populate |= plan.alone;
+	/* Only once it is there the area has the file below, which the neighbours have. */
+	plan.alone |= backing && (backing->flags & VMA_BACKING_MAP_ALONE);
 	err = map_backed(space, m, &plan, &own, backing != NULL);
 	return err < 0 || space->out->base_learned || space->out->placed_at_random ? err : at;
 }

@@ -58,6 +58,39 @@ static unsigned int seal_flags(const char *path)
 		VMA_BACKING_SEAL_WRITE : 0;
 }
 
+static bool aligns_huge(unsigned long magic)
+{
+	return magic == EXT4_SUPER_MAGIC || magic == XFS_SUPER_MAGIC || magic == BTRFS_SUPER_MAGIC;
+}
+
+/*
+ * The directory that overlayfs writes to, or reads from, as far as its mount tells and it can be seen
+ * from here. Where it cannot, the file system below is taken for one of those that align.
+ */
+static unsigned int flags_below(const struct vma_backing *backing)
+{
+	char line[4096], device[32], dir[1024];
+	unsigned int flags = VMA_BACKING_ALIGN_HUGE;
+	FILE *mounts = fopen("/proc/self/mountinfo", "re");
+
+	snprintf(device, sizeof(device), " %u:%u ", backing->dev_major, backing->dev_minor);
+	while (mounts && fgets(line, sizeof(line), mounts)) {
+		const char *at = strstr(line, "upperdir=");
+		struct statfs below;
+
+		if (!strstr(line, device) || !strstr(line, " - overlay "))
+			continue;
+		at = at ? at : strstr(line, "lowerdir=");
+		if (at && sscanf(at + strlen("upperdir="), "%1023[^,: \n]", dir) == 1 &&
+		    statfs(dir, &below) == 0 && !aligns_huge((unsigned long)below.f_type))
+			flags = 0;
+		break;
+	}
+	if (mounts)
+		fclose(mounts);
+	return flags;
+}
+
 static void describe_system(struct backing_file *file, const char *path)
 {
 	struct vma_backing *backing = &file->backing;
@@ -68,11 +101,11 @@ static void describe_system(struct backing_file *file, const char *path)
 		backing->flags |= VMA_BACKING_NO_EXEC;
 	if (statfs(path, &fs) != 0)
 		return;
-	switch ((unsigned long)fs.f_type) {
-	case EXT4_SUPER_MAGIC:
-	case XFS_SUPER_MAGIC:
-	case BTRFS_SUPER_MAGIC:
+	if (aligns_huge((unsigned long)fs.f_type))
 		backing->flags |= VMA_BACKING_ALIGN_HUGE;
+	switch ((unsigned long)fs.f_type) {
+	case OVERLAYFS_SUPER_MAGIC:
+		backing->flags |= VMA_BACKING_MAP_ALONE | flags_below(backing);
 		break;
 	case TMPFS_MAGIC:
 		backing->flags |= VMA_BACKING_TMPFS;

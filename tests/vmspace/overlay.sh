@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# overlay.sh PROGRAM ARG... - runs the program with its files ($TMPDIR) on an overlayfs, the root of most
+# containers; 77 where none can be mounted.
+set -u
+
+if [ "${1-}" != --within ]; then
+	work=$(mktemp -d) || exit 1
+	user=
+	[ "$(id -u)" -eq 0 ] || user=--map-root-user
+	unshare --mount $user true 2>"$work/why" || {
+		echo "skipped: no mount namespace is allowed: $(cat "$work/why")"
+		rm -rf "$work"
+		exit 77
+	}
+	unshare --mount $user "$0" --within "$work" "$@"
+	status=$?
+	rm -rf "$work"
+	exit $status
+fi
+
+work=$2
+shift 2
+# On a file system of its own: an overlayfs cannot lie over an overlayfs.
+if ! why=$(mount -t tmpfs tmpfs "$work" 2>&1 && cd "$work" && mkdir lower upper work root &&
+	mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work,userxattr root 2>&1); then
+	echo "skipped: no overlayfs can be mounted: $why"
+	exit 77
+fi
+TMPDIR=$work/root
+export TMPDIR
+exec "$@"
