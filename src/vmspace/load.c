@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "proc.h"
 #include "space.h"
@@ -12,6 +13,7 @@
 #define BIT_SYS_RAWIO 17     /* capabilities: see capabilities(7) */
 #define BIT_IPC_LOCK 14
 #define BIT_SYS_ADMIN 21
+#define INITIAL_USER_NAMESPACE "user:[4026531837]" /* its inode is the same on all machines */
 #define READ_IMPLIES_EXEC_BIT 0x0400000UL /* personality(2) */
 #define ADDR_COMPAT_LAYOUT_BIT 0x0200000UL
 
@@ -35,6 +37,20 @@ static bool has_legacy_layout(pid_t pid, unsigned long persona)
 	       (!prlimit(pid, RLIMIT_STACK, NULL, &stack) && stack.rlim_cur == RLIM_INFINITY);
 }
 
+/* Memory is the whole machine's: capabilities in a user namespace of a container do not count. */
+static bool has_own_users(pid_t pid)
+{
+	char path[64], name[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	length = readlink(path, name, sizeof(name) - 1);
+	if (length < 0)
+		return false;
+	name[length] = '\0';
+	return strcmp(name, INITIAL_USER_NAMESPACE) != 0;
+}
+
 /* Returns 0 or -ENOMEM; what may not be read is none. */
 static int read_config(struct vmspace_config *config, pid_t pid)
 {
@@ -44,6 +60,8 @@ static int read_config(struct vmspace_config *config, pid_t pid)
 	unsigned long caps = status ? proc_number(status, "CapEff:", 16, 0) : 0;
 	unsigned long persona = personality ? strtoul(personality, NULL, 16) : 0;
 
+	if (has_own_users(pid))
+		caps = 0;
 	config->lock_privileged = caps >> BIT_IPC_LOCK & 1;
 	config->low_privileged = caps >> BIT_SYS_RAWIO & 1;
 	config->admin = caps >> BIT_SYS_ADMIN & 1;
