@@ -210,13 +210,12 @@ int oracle_main(int argc, char **argv)
 {
 	struct arguments arguments = { .oracle = { .jobs = 1, .draw_way = true, .argv = argv } };
 	struct oracle *oracle = &arguments.oracle;
-	const char *release;
+	char why[256];
 
 	argp_err_exit_status = STATUS_FAILED;
 	argp_parse(&parser, argc, argv, 0, NULL, &arguments);
-	if (!pair_possible(&release)) {
-		session_say("check needs Linux 6.17 or later, whose rules libvmspace follows; this is %s",
-			    release);
+	if (!pair_possible(why, sizeof(why))) {
+		session_say("check needs %s", why);
 		return STATUS_FAILED;
 	}
 	leave_out_uffd(oracle);

@@ -21,14 +21,24 @@
 #define MADV_GUARD_INSTALL_ADVICE 102
 #define MAP_32BIT_FLAG 0x40
 
-bool pair_possible(const char **release)
+bool pair_possible(char *why, size_t size)
 {
-	static struct utsname name;
-	int major = 0, minor = 0;
+	struct utsname name;
+	int major = 0, minor = 0, persona = personality(0xffffffff);
 
-	*release = name.release;
-	return uname(&name) == 0 && sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
-	       (major > 6 || (major == 6 && minor >= 17));
+	if (uname(&name) || sscanf(name.release, "%d.%d", &major, &minor) != 2 || major < 6 ||
+	    (major == 6 && minor < 17)) {
+		snprintf(why, size, "Linux 6.17 or later, whose rules libvmspace follows; this is %s",
+			 name.release);
+		return false;
+	}
+	if (persona < 0 || personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0) {
+		snprintf(why, size, "personality(2) for processes whose places are not random: %s "
+			 "(containers: --security-opt seccomp=unconfined)", strerror(errno));
+		return false;
+	}
+	personality((unsigned long)persona);
+	return true;
 }
 
 const struct vma_backing *pair_backing(enum puppet_file file)

@@ -47,10 +47,10 @@ struct pair {
 };
 
 /*
- * Does libvmspace follow the rules of the running kernel (Linux 6.17 and later)? If not, *@release is
- * which kernel it is.
+ * Does libvmspace follow the rules of the running kernel (Linux 6.17 and later), and may processes be
+ * placed by them alone? If not, @why (of @size bytes) says what is needed.
  */
-bool pair_possible(const char **release);
+bool pair_possible(char *why, size_t size);
 
 /*
  * Starts a puppet, when none is left, and takes its areas over. @record: an object that gets them, as

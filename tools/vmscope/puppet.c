@@ -187,6 +187,9 @@ int puppet_start(struct puppet *puppet, unsigned long persona)
 		return -errno;
 	if (puppet->pid == 0)
 		become_puppet(program, persona);
+	/* The ends of the family alone are open: once all of it is gone nobody waits for an answer. */
+	for (int i = 0; i < PUPPET_MAX; i++)
+		close(FD_THERE + i);
 	/* Once it has answered it has touched all pages that it will ever touch by itself. */
 	for (int i = 0; i < 3; i++)
 		if (puppet_touch(puppet, 0, false) == PUPPET_GONE ||
