@@ -52,7 +52,7 @@ MEMCHECK := $(BUILD)/valgrind
 
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 # The suites' limits of time only end what hangs: a busy machine must not reach them.
-TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 5
+TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 20
 
 # ThreadSanitizer of clang 14 does not know the places of kernels that randomise more than 28 bits.
 FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
@@ -140,7 +140,7 @@ model-check:
 
 valgrind: $(MEMCHECK)/build.ninja
 	$(NINJA) -C $(MEMCHECK)
-	$(TEST) -C $(MEMCHECK) --setup=valgrind $(SUITES:%=--suite %) --no-suite oracle --no-suite faults
+	$(TEST) -C $(MEMCHECK) --setup=valgrind --timeout-multiplier 100 $(SUITES:%=--suite %) --no-suite oracle --no-suite faults
 
 builds:
 	tests/builds/check.sh -b $(BUILD) $(BUILDS)

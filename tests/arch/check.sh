@@ -222,7 +222,7 @@ check()
 	ninja -C "$dir" $(python3 "$here/targets.py" "$dir" "${chosen[@]}") >"$dir.log" 2>&1 ||
 		{ grep -A8 -E 'error|FAILED' "$dir.log" | head -40; return 1; }
 	rm -f "$dir/meson-logs/testlog.json"
-	meson test -C "$dir" --no-rebuild "${options[@]}" --timeout-multiplier 10 \
+	meson test -C "$dir" --no-rebuild "${options[@]}" --timeout-multiplier 60 \
 		--print-errorlogs >"$dir.log" 2>&1 || status=1
 	[ $status = 0 ] || sed -n '/^Summary of Failures/,$p' "$dir.log" | head -40
 	printf '%s: ' "$arch"

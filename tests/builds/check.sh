@@ -76,7 +76,7 @@ check()
 	if grep -B2 -A8 'warning:' "$dir.log"; then
 		return 1
 	fi
-	meson test -C "$dir" --no-rebuild "${wanted[@]}" --timeout-multiplier 4 --print-errorlogs \
+	meson test -C "$dir" --no-rebuild "${wanted[@]}" --timeout-multiplier 20 --print-errorlogs \
 		>"$dir.log" 2>&1 || { sed -n '/^Summary of Failures/,$p' "$dir.log" | head -40; return 1; }
 	tests=$(sed -n 's/^Ok: *\([0-9]*\).*/\1/p' "$dir.log")
 }

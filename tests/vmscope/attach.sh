@@ -9,11 +9,11 @@ late=$3
 "$churn" 8 >"$work/churn" &
 target=$!
 trap 'kill -KILL $target 2>/dev/null; rm -rf "$work"' EXIT
-for i in $(seq 100); do grep -q ready "$work/churn" && break; sleep 0.05; done
+for i in $(seq 600); do grep -q ready "$work/churn" && break; sleep 0.05; done
 
 # On a busy machine it takes a while until vmscope is there.
 wait_until_traced() {
-	for i in $(seq 200); do
+	for i in $(seq 1200); do
 		grep -q "TracerPid:	$tracer\$" /proc/$target/status && return
 		sleep 0.05
 	done
@@ -63,7 +63,7 @@ got=$?
 # A thread that nothing stops in time is followed from when it stops: nobody hangs.
 "$late" 4 >"$work/late" &
 target=$!
-for i in $(seq 100); do grep -q ready "$work/late" && break; sleep 0.05; done
+for i in $(seq 600); do grep -q ready "$work/late" && break; sleep 0.05; done
 timeout -k 1 30 "$vmscope" trace -q -p $target 2>"$work/err"
 got=$?
 [ $got = 23 ] || fail "a thread that stops late: status $got, not 23: $(head -40 "$work/err")"
