@@ -6,11 +6,11 @@
 
 #include <errno.h>
 
-#include "boundary.h"
 #include "cursor.h"
 #include "leaf.h"
 #include "leaf_group.h"
 #include "leaf_seam.h"
+#include "leaf_short.h"
 #include "publish.h"
 #include "retire.h"
 
@@ -188,57 +188,14 @@ static ALWAYS_INLINE void stand_in_way(struct ma_state *mas, struct mt_node *lea
 	mas->gap_written = !entry;
 }
 
-/*
- * The same where @step leads, for a cursor that stands elsewhere. What is stored has the bounds of
- * what was there.
- */
-static ALWAYS_INLINE bool replace_there(struct ma_state *mas, unsigned long step, void *entry,
-					void **old)
-{
-	struct mt_way *way = &mas->tree->ma_way;
-	struct mt_node *leaf = step_node(step);
-	unsigned int offset = step_offset(step), end;
-	struct pen pen;
-
-	if (!entry || !step || !leaf->wide.slot[offset] ||
-	    last_of(leaf, offset, way->max) != mas->last ||
-	    slot_first(leaf, offset, way->min) != mas->index)
-		return false;
-	end = node_end(leaf, KIND_LEAF);
-	if (way->height == 1 && end < 2)
-		return false;
-	if (old)
-		*old = leaf->wide.slot[offset];
-	pen = pen_begin(leaf, end);
-	put_slot(&pen, offset, entry);
-	way->step[0] = step;
-	stand_in_way(mas, leaf, offset, end, entry);
-	return true;
-}
-
-int write_store(struct ma_state *mas, void *entry, bool may, void **old)
+/* A store that leaf_short() left over, where @step leads: 0, if the tree has no nodes. */
+static ALWAYS_INLINE int store_at(struct ma_state *mas, unsigned long step, void *entry, bool may,
+				  void **old)
 {
 	struct maple_tree *mt = mas->tree;
-	unsigned long first = mas->index, last = mas->last;
-	enum leaf_verdict verdict;
 	struct mt_leaf_plan p;
-	unsigned long step;
-	unsigned int end;
+	enum leaf_verdict verdict = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
 
-	if (mas->status == ma_active && replace_here(mas, entry, old))
-		return 0;
-	if (first > last)
-		return fail(mas, -EINVAL);
-	step = way_to(mt, first);
-	if (replace_there(mas, step, entry, old))
-		return 0;
-	if (boundary_move(mt, step, first, last, entry, &end)) {
-		if (old)
-			*old = step_node(step)->wide.slot[step_offset(step)];
-		stand_in_way(mas, step_node(step), step_offset(mt->ma_way.step[0]), end, entry);
-		return 0;
-	}
-	verdict = leaf_plan(&p, mt, first, last, entry, step);
 	if (old && step)
 		*old = p.leaf->wide.slot[step_offset(step)];
 	if (verdict != LEAF_IN_PLACE) {
@@ -248,5 +205,28 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	}
 	leaf_write(mt, &p);
 	stand_in_way(mas, p.leaf, plan_at(&p), p.new_end, entry);
+	return 0;
+}
+
+int write_store(struct ma_state *mas, void *entry, bool may, void **old)
+{
+	struct maple_tree *mt = mas->tree;
+	unsigned long step;
+	unsigned int end;
+	void *held;
+
+	if (mas->status == ma_active && replace_here(mas, entry, old))
+		return 0;
+	if (mas->index > mas->last)
+		return fail(mas, -EINVAL);
+	step = way_to(mt, mas->index);
+	if (!step)
+		return store_at(mas, 0, entry, may, old);
+	held = step_node(step)->wide.slot[step_offset(step)];
+	if (!leaf_short(mt, step, mas->index, mas->last, entry, &end))
+		return store_at(mas, step, entry, may, old);
+	if (old)
+		*old = held;
+	stand_in_way(mas, step_node(step), step_offset(mt->ma_way.step[0]), end, entry);
 	return 0;
 }
