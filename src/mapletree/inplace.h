@@ -78,9 +78,13 @@ static inline void close_slot(struct pen *pen, unsigned int at, unsigned int end
 	struct mt_node *leaf = pen->leaf;
 	unsigned int i;
 
-	for (i = at; i < end; i++) {
+	for (i = at; i + 1 < end; i++) {
 		put_slot(pen, i, leaf->wide.slot[i + 1]);
-		put_pivot(pen, i, pivot_of(leaf, i + 1));
+		put_pivot(pen, i, leaf->pivot[i + 1]);
+	}
+	if (i < end) { /* the last one, whose pivot is the maximum */
+		put_slot(pen, i, leaf->wide.slot[end]);
+		put_pivot(pen, i, ULONG_MAX);
 	}
 	pen->meta--; /* of the end, from here on */
 	put_slot(pen, end, NULL);

@@ -95,11 +95,11 @@ static ALWAYS_INLINE bool leaf_short(struct maple_tree *mt, unsigned long step,
 			return false;
 		now = last;
 	} else {
-		if (at == *end || leaf->wide.slot[at + 1])
+		if (first_of(leaf, at, way) == first || at == *end || leaf->wide.slot[at + 1])
 			return false;
 		was = leaf->pivot[at];
 		top = last_of(leaf, at + 1, way->max);
-		if (last < was || last > top || first_of(leaf, at, way) == first)
+		if (last < was || last > top)
 			return false;
 		now = first - 1;
 	}

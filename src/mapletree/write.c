@@ -19,6 +19,7 @@ static void plan_nodes(struct mt_write *w, unsigned long first, unsigned long la
 	struct maple_tree *mt = w->mt;
 	const struct mt_step *leaf;
 
+	w->verdict = LEAF_NOT_ALONE;
 	path_walk(&w->path, mt, first, last);
 	leaf = path_left(&w->path, w->path.depth - 1);
 	w->old = leaf->node->wide.slot[leaf->offset];
@@ -28,25 +29,30 @@ static void plan_nodes(struct mt_write *w, unsigned long first, unsigned long la
 	w->blocks = w->plan.nodes + retire_batches_needed(mt, w->plan.retired);
 }
 
+/* A write that concerns two leaves, or divides one. False: it is done neither way. */
+static __attribute__((noinline)) bool plan_leaves(struct mt_write *w)
+{
+	if (w->verdict == LEAF_SEAM && seam_plan(&w->seam, w->mt, &w->leaf)) {
+		w->blocks = seam_blocks(&w->leaf, w->mt);
+		return true;
+	}
+	if (w->verdict == LEAF_SEAM && w->leaf.seam_level > 1)
+		return false;
+	w->verdict = LEAF_GROUP;
+	if (!group_plan(&w->group, w->mt, &w->leaf))
+		return false;
+	w->blocks = group_blocks(&w->group, w->mt);
+	return true;
+}
+
 /* The rest of a plan: w->leaf and w->verdict are known. */
 static void plan_rest(struct mt_write *w, unsigned long first, unsigned long last, void *entry)
 {
 	w->blocks = 0;
 	if (w->verdict == LEAF_COPY)
 		w->blocks = 1 + retire_batches_needed(w->mt, 1);
-	if (w->verdict == LEAF_SEAM) {
-		if (seam_plan(&w->seam, w->mt, &w->leaf))
-			w->blocks = seam_blocks(&w->leaf, w->mt);
-		else
-			w->verdict = w->leaf.seam_level == 1 ? LEAF_GROUP : LEAF_NOT_ALONE;
-	}
-	if (w->verdict == LEAF_GROUP) {
-		if (group_plan(&w->group, w->mt, &w->leaf))
-			w->blocks = group_blocks(&w->group, w->mt);
-		else
-			w->verdict = LEAF_NOT_ALONE;
-	}
-	if (w->verdict == LEAF_NOT_ALONE)
+	else if (w->verdict == LEAF_NOT_ALONE ||
+		 (w->verdict != LEAF_IN_PLACE && !plan_leaves(w)))
 		plan_nodes(w, first, last, entry);
 }
 
