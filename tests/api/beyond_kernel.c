@@ -131,6 +131,48 @@ static void many_are_looked_up_at_once(void **state)
 	mtree_destroy(&mt);
 }
 
+static bool refuse;
+
+static void *take(void *ctx, size_t size, size_t align)
+{
+	(void)ctx;
+	return refuse ? NULL : aligned_alloc(align, size);
+}
+
+static void give(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	free(block);
+}
+
+static void reserved_stores_need_no_memory(void **state)
+{
+	static const struct mt_allocator allocator = { take, give, NULL };
+	DEFINE_MTREE(mt);
+	MA_STATE(mas, &mt, 0, 0);
+	unsigned long i;
+
+	(void)state;
+	mtree_lock(&mt);
+	assert_int_equal(mt_set_allocator(&mt, &allocator), 0);
+	mtree_unlock(&mt);
+	fill(&mt, 1000);
+	mtree_lock(&mt);
+	assert_int_equal(mas_reserve(&mas, 50, 100), 0);
+	refuse = true;
+	for (i = 0; i < 50; i++) {
+		mas_set_range(&mas, 57 * i + 2, 57 * i + 2);
+		assert_int_equal(mas_store_gfp(&mas, xa_mk_value(i), GFP_KERNEL), 0);
+	}
+	refuse = false;
+	mas_destroy(&mas);
+	mtree_unlock(&mt);
+	for (i = 0; i < 50; i++)
+		assert_ptr_equal(mtree_load(&mt, 57 * i + 2), xa_mk_value(i));
+	mtree_destroy(&mt);
+}
+
 static void a_tree_is_measured(void **state)
 {
 	struct mt_statistics statistics;
@@ -181,6 +223,7 @@ int main(void)
 		cmocka_unit_test(a_forked_process_goes_on),
 		cmocka_unit_test(areas_have_alignment_and_gaps_have_bounds),
 		cmocka_unit_test(many_are_looked_up_at_once),
+		cmocka_unit_test(reserved_stores_need_no_memory),
 		cmocka_unit_test(a_tree_is_measured),
 		cmocka_unit_test(a_tree_remembers_where_it_was_written),
 	};
