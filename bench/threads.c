@@ -290,7 +290,7 @@ static double beside_over_alone(const struct cell *cell, enum role writer)
 	if (cell->cpus < 2)
 		return -1;
 	run_team(cell, 1, 0, &alone, &writes);
-	run_team_of(cell, 1, 1, writer, &beside, &writes);
+	run_crew(cell, (struct crew){ 1, 1, writer, 0 }, &beside, &writes);
 	return beside / alone;
 }
 
