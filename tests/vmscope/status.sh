@@ -3,6 +3,7 @@
 # Exit statuses and messages, of the program's end and of every way to fail; nothing is left behind.
 . "$(dirname "$0")/common.sh"
 t="$vmscope trace"
+refuse=$2
 
 # is_there FILE: the process whose number the file holds runs (a zombie that nobody reaps does not).
 is_there() {
@@ -35,6 +36,20 @@ for signal in TERM KILL USR1; do
 	number=$(kill -l $signal)
 	expect $((128 + number)) "ended by SIG$signal" $t -q -- sh -c "kill -$signal \$\$"
 done
+
+# Where open files cannot be told apart, differences were reported that are none.
+if "$refuse" kcmp true 2>"$work/err"; then
+	for call in kcmp pidfd_getfd; do
+		expect 125 "$call is refused" "$refuse" $call $t -o "$work/refused" -- true
+		said "$call(2) is refused here: Operation not permitted" "$call is refused"
+		said "CAP_SYS_PTRACE" "$call is refused"
+		[ ! -e "$work/refused" ] || fail "$call is refused: a log was begun"
+		expect 0 "$call is refused, --verify=none" "$refuse" $call $t --verify=none -- true
+		said "$call(2) is refused here" "$call is refused, --verify=none"
+	done
+else
+	echo "SKIP in part: nothing can be refused here: $(cat "$work/err")"
+fi
 
 # Where output cannot be written.
 if [ -w /dev/full ]; then

@@ -2,6 +2,7 @@
 /* Which open file a descriptor stands for. */
 #include "openfile.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <stdbool.h>
@@ -29,6 +30,25 @@ struct openfile {
 };
 
 static uint64_t last_id;	/* numbers are never used again: areas outlive processes by fork */
+
+const char *openfile_refused(int *error)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0), own = -1;
+	const char *refused = NULL;
+
+	if (pidfd < 0)
+		refused = "pidfd_open(2)";
+	else if ((own = (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0)) < 0)
+		refused = "pidfd_getfd(2)";
+	else if (syscall(SYS_kcmp, getpid(), getpid(), KCMP_FILE, pidfd, own) != 0)
+		refused = "kcmp(2)";
+	*error = errno;
+	if (own >= 0)
+		close(own);
+	if (pidfd >= 0)
+		close(pidfd);
+	return refused;
+}
 
 static bool is_same(const struct openfile *file, pid_t tid, int fd,
 		    const struct vma_backing *backing)

@@ -22,6 +22,13 @@ struct openfiles {
 };
 
 /*
+ * The system call that is refused here without which open files cannot be told apart, and in @error
+ * why (an errno); NULL if none is. A filter of system calls (seccomp) or a kernel without it refuses
+ * it of any process: our own is asked about.
+ */
+const char *openfile_refused(int *error);
+
+/*
  * The number of the open file behind descriptor @fd of thread @tid of @pid, whose device and inode @backing tells:
  * the same for the same open file. 0 if that cannot be told (no memory, Linux before 5.6).
  */

@@ -19,6 +19,7 @@
 #include "interrupt.h"
 #include "log.h"
 #include "number.h"
+#include "openfile.h"
 #include "site.h"
 #include "summary.h"
 
@@ -221,6 +222,31 @@ static int finish(struct session *session, const struct event_result *result)
 	return status;
 }
 
+/*
+ * Without the calls that tell open files apart, comparisons would report differences between files
+ * that are none. Returns whether the trace may begin.
+ */
+static bool may_tell_files(struct session *session)
+{
+	const struct options *options = session->options;
+	int error;
+	const char *refused = openfile_refused(&error);
+
+	if (!refused)
+		return true;
+	if (!options->verify_every && !options->verify_end) {
+		if (!options->quiet)
+			session_say("%s is refused here: %s; areas of one file may seem joined that "
+				    "are not", refused, strerror(error));
+		return true;
+	}
+	session_fail(session, "%s is refused here: %s; areas of a file that was opened twice would seem "
+		     "to differ. In a container, add the capability CAP_SYS_PTRACE (--cap-add=SYS_PTRACE) "
+		     "or a seccomp profile that allows kcmp, pidfd_open and pidfd_getfd; or give "
+		     "--verify=none", refused, strerror(error));
+	return false;
+}
+
 int trace_main(int argc, char **argv)
 {
 	struct options options = { .verify_every = 1, .verify_end = true, .max_differences = 5 };
@@ -230,6 +256,8 @@ int trace_main(int argc, char **argv)
 	argp_err_exit_status = STATUS_FAILED;
 	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
 	interrupt_setup(options.command == NULL);
+	if (!may_tell_files(&session))
+		return STATUS_FAILED;
 	if (open_outputs(&session) != 0) {
 		log_close(session.log);
 		return STATUS_FAILED;

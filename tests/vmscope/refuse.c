@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refuse CALL COMMAND [ARG...] - runs a command to which the system call kcmp or pidfd_getfd is refused
+ * (EPERM), as by the filter of a container; 77 where no filter can be set.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int refuse(unsigned int number)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { sizeof(steps) / sizeof(steps[0]), steps };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3 || (strcmp(argv[1], "kcmp") != 0 && strcmp(argv[1], "pidfd_getfd") != 0)) {
+		fprintf(stderr, "usage: refuse kcmp|pidfd_getfd COMMAND [ARG...]\n");
+		return 2;
+	}
+	if (refuse(strcmp(argv[1], "kcmp") == 0 ? SYS_kcmp : SYS_pidfd_getfd) != 0) {
+		perror("refuse: seccomp");
+		return 77;
+	}
+	execvp(argv[2], argv + 2);
+	perror(argv[2]);
+	return 1;
+}
