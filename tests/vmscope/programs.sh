@@ -4,8 +4,12 @@
 . "$(dirname "$0")/common.sh"
 
 tried=0
+missing=
 try() {
-	command -v "$1" >/dev/null || return 0
+	command -v "$1" >/dev/null || {
+		missing="$missing $1"
+		return 0
+	}
 	tried=$((tried + 1))
 	"$@" >"$work/untraced" 2>&1 </dev/null
 	expect $? "$*" "$vmscope" trace -q -- "$@" || return 0
@@ -32,5 +36,6 @@ threads = [threading.Thread(target=work) for _ in range(8)]
 for t in threads: t.start()
 for t in threads: t.join()
 print("done")'
-[ "$tried" -gt 3 ] || exit 77
+[ -z "$missing" ] || echo "SKIP in part: not installed:$missing"
+[ "$tried" -gt 3 ] || [ "$failures" != 0 ] || skip "too few programs are installed"
 finish

@@ -8,6 +8,7 @@ struct pair pair;
 struct vmspace_request req;
 
 static struct pair_way way = { .flags_every = 1 };
+static size_t skipped;
 
 bool case_possible(void)
 {
@@ -16,8 +17,23 @@ bool case_possible(void)
 	way.report = stderr;
 	if (pair_possible(why, sizeof(why)))
 		return true;
-	printf("skipped: it needs %s\n", why);
+	printf("SKIP: it needs %s\n", why);
 	return false;
+}
+
+void case_skip(const char *why)
+{
+	skipped++;
+	printf("SKIP in part: %s\n", why);
+	fflush(stdout);
+	skip();
+}
+
+int case_status(int failed, size_t tests)
+{
+	if (failed)
+		return failed;
+	return skipped == tests ? TEST_SKIPPED : 0;
 }
 
 int case_start(void **state)

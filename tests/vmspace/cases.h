@@ -32,6 +32,12 @@ extern struct vmspace_request req;
 #define TEST_SKIPPED 77
 bool case_possible(void);
 
+/* Ends the test that runs, which cannot be made here; says why. */
+void case_skip(const char *why);
+
+/* What a program exits with of whose @tests so many @failed: TEST_SKIPPED if all were skipped. */
+int case_status(int failed, size_t tests);
+
 int case_start(void **state);
 int case_start_mirror(void **state); /* libvmspace knows only what a tracer would */
 int case_end(void **state);

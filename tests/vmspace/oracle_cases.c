@@ -296,7 +296,7 @@ static void sealed_stays(void **state)
 	map(AT(0), 9, RW, FIXED);
 	new_req(VMSPACE_MSEAL)->mseal = (struct vmspace_mseal){ AT(3), 3 * PAGE, 0 };
 	if (both(&pair) == -ENOSYS)
-		skip();
+		case_skip("the kernel has no mseal(2)");
 	assert_int_equal(unmap(AT(1), 4), -EPERM);
 	assert_int_equal(unmap(AT(2), 1), 0);
 	assert_int_equal(protect(AT(3), 1, PROT_READ), -EPERM);
@@ -373,7 +373,7 @@ static void refused_unmap_leaves_a_cut(void **state)
 	map(AT(4), 4, PROT_READ, FIXED);
 	new_req(VMSPACE_MSEAL)->mseal = (struct vmspace_mseal){ AT(4), 4 * PAGE, 0 };
 	if (both(&pair) == -ENOSYS)
-		skip();
+		case_skip("the kernel has no mseal(2)");
 	assert_int_equal(unmap(AT(2), 4), -EPERM);
 	assert_int_equal(areas(), 3);
 	assert_int_equal(map(AT(1), 6, RW, FIXED), -EPERM);
@@ -397,7 +397,7 @@ static void policies_keep_apart(void **state)
 
 	(void)state;
 	if (!vmspace_config(pair.space)->memory_nodes)
-		skip();
+		case_skip("the kernel has no policies of memory (NUMA)");
 	map(AT(0), 8, RW, FIXED);
 	assert_int_equal(bind_to(AT(2), 4, MPOL_BIND, 1), 0);
 	assert_int_equal(areas(), 3);
@@ -430,7 +430,7 @@ static void home_nodes_keep_apart(void **state)
 {
 	(void)state;
 	if (!(vmspace_config(pair.space)->memory_nodes & 1))
-		skip();
+		case_skip("memory node 0 is not to be had");
 	map(AT(0), 8, RW, FIXED);
 	new_req(VMSPACE_SET_HOME_NODE)->home_node = (struct vmspace_home_node){ AT(0), PAGE, 0, 0 };
 	assert_int_equal(both(&pair), -ENOENT);
@@ -812,5 +812,6 @@ int main(void)
 	if (!case_possible())
 		return TEST_SKIPPED;
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return case_status(cmocka_run_group_tests(tests, NULL, NULL),
+			   sizeof(tests) / sizeof(tests[0]));
 }

@@ -146,10 +146,10 @@ static void dump_by(unsigned int filter)
 	assert_int_equal(waitpid(pair.puppet.pid, &status, 0), pair.puppet.pid);
 	pair.puppet.pid = 0; /* it has ended by itself */
 	if (!WCOREDUMP(status))
-		skip();
+		case_skip("no core is dumped here");
 	core = fopen("core", "re");
 	if (!core)
-		skip();
+		case_skip("the core that is dumped is no file named core here");
 	assert_int_equal(compare(core, areas, bytes, count, filter), 0);
 	fclose(core);
 	unlink("core");
@@ -177,7 +177,7 @@ int main(void)
 	if (!case_possible())
 		return TEST_SKIPPED;
 	if (!dumps_are_files()) {
-		fprintf(stderr, "dumps do not become files named core here\n");
+		printf("SKIP: dumps do not become files named core here (kernel.core_pattern)\n");
 		return TEST_SKIPPED;
 	}
 	snprintf(place, sizeof(place), "%.40s/vmspace-dump-XXXXXX",
@@ -189,5 +189,5 @@ int main(void)
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	unlink("core");
 	rmdir(place);
-	return failed;
+	return case_status(failed, sizeof(tests) / sizeof(tests[0]));
 }

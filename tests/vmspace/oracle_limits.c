@@ -280,7 +280,7 @@ static void at_most_max_map_count(void **state)
 
 	(void)state;
 	if (limit > 100000)
-		skip();
+		case_skip("vm.max_map_count is above 100000");
 	map(AT(0), 8, RW, FIXED);
 	map(AT(300000), 2, RW, FIXED | MAP_GROWSDOWN);
 	mapped = now().areas;
@@ -312,7 +312,7 @@ static unsigned long all_memory(void)
 	const struct vmspace_config *c = vmspace_config(pair.space);
 
 	if (c->overcommit != 0 || !c->ram_pages || c->ram_pages > 1UL << 30)
-		skip();
+		case_skip("vm.overcommit_memory is not 0, or how much memory there is cannot be told");
 	return c->ram_pages + c->swap_pages;
 }
 
@@ -408,5 +408,6 @@ int main(void)
 	if (!case_possible())
 		return TEST_SKIPPED;
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return case_status(cmocka_run_group_tests(tests, NULL, NULL),
+			   sizeof(tests) / sizeof(tests[0]));
 }

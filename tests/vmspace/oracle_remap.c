@@ -139,7 +139,7 @@ static void order_of_refusals_moving_many(void **state)
 	(void)state;
 	new_req(VMSPACE_MSEAL)->mseal = (struct vmspace_mseal){ at, 0, 0 };
 	if (both(&pair) == -ENOSYS)
-		skip();
+		case_skip("the kernel has no mseal(2)");
 	pair.shm_id = shmget(IPC_PRIVATE, 2 * PAGE, 0700);
 	assert_true(pair.shm_id >= 0);
 	for (int i = 0; i < KINDS * KINDS * 2 * 2 * 3; i++, at += 32 * PAGE) {
@@ -183,5 +183,6 @@ int main(void)
 	if (!case_possible())
 		return TEST_SKIPPED;
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return case_status(cmocka_run_group_tests(tests, NULL, NULL),
+			   sizeof(tests) / sizeof(tests[0]));
 }

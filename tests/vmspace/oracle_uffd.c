@@ -453,7 +453,7 @@ static bool uffd_possible(void)
 	int rc = puppet_uffd_possible();
 
 	if (rc != 0)
-		printf("skipped: userfaultfd(2): %s\n", strerror(-rc));
+		printf("SKIP: userfaultfd(2): %s\n", strerror(-rc));
 	return rc == 0;
 }
 

@@ -9,7 +9,7 @@ if [ "${1-}" != --within ]; then
 	user=
 	[ "$(id -u)" -eq 0 ] || user=--map-root-user
 	unshare --mount $user true 2>"$work/why" || {
-		echo "skipped: no mount namespace is allowed: $(cat "$work/why")"
+		echo "SKIP: no mount namespace is allowed: $(cat "$work/why")"
 		rm -rf "$work"
 		exit 77
 	}
@@ -24,7 +24,7 @@ shift 2
 # On a file system of its own: an overlayfs cannot lie over an overlayfs.
 if ! why=$(mount -t tmpfs tmpfs "$work" 2>&1 && cd "$work" && mkdir lower upper work root &&
 	mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work,userxattr root 2>&1); then
-	echo "skipped: no overlayfs can be mounted: $why"
+	echo "SKIP: no overlayfs can be mounted: $why"
 	exit 77
 fi
 TMPDIR=$work/root

@@ -312,8 +312,10 @@ static void a_window_survives_the_limit_of_mappings(void **state)
 		limit = 0;
 	if (file)
 		fclose(file);
-	if (!limit)
+	if (!limit) {
+		printf("SKIP in part: vm.max_map_count cannot be read or is above 100000\n");
 		skip();
+	}
 	pages = limit + 1000;
 	vmspace_window_destroy(window);
 	assert_int_equal(vmspace_window_create(&window, memfd, START, pages * page), 0);
