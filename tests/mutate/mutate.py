@@ -30,7 +30,8 @@ import mutants
 import suites
 
 FILES = ('plan.c build.c publish.c retire.c path.c gap.c gap_search.c gap_node.h walk.h walk.c iter.c batch.c '
-         'lookup.c lookup_many.c mas.c mtree.c dup.c copy.c node.h search.h write.c check.c pool.c').split()
+         'lookup.c lookup_many.c mas.c mtree.c dup.c copy.c node.h search.h write.c check.c pool.c '
+         'way.h inplace.h leaf.h leaf_plan.h leaf_short.h leaf_group.h leaf_seam.h').split()
 HERE = Path(__file__).resolve().parent
 FLAGS = ['-O1']
 
