@@ -53,10 +53,13 @@ const char *vmspace_op_name(enum vmspace_op op)
 	return known(op) ? ops[op].name : "unknown";
 }
 
+/* In whole pages, as calls that take any address or length do: what begins behind is a neighbour. */
 static void learn(struct vmspace *space, unsigned long start, unsigned long length)
 {
-	unsigned long end = start + length < start ? ULONG_MAX : start + length;
+	unsigned long end = space_ceil(space, start + length);
 
+	if (length && end <= start)
+		end = ULONG_MAX;
 	host_grow_stacks(space, start, end);
 	host_learn(space, start, end);
 }

@@ -24,10 +24,27 @@ static void protect_fills_up_to_a_hole(void **state)
 	assert_int_equal(areas_from(&pair, AT(0), AT(2)), 1);
 }
 
+/* The range goes to the end of a page: what begins there is a neighbour, about which a mirror asks. */
+static void unlock_ends_within_a_page(void **state)
+{
+	struct vmspace_request *r;
+
+	(void)state;
+	map(AT(0), 9, RW, FIXED);
+	lock(AT(2), 4);
+	touch(AT(6));
+	r = new_req(VMSPACE_MUNLOCK);
+	r->mlock.addr = AT(4) + 0xe19;
+	r->mlock.length = PAGE;
+	assert_int_equal(both(&pair), 0);
+	assert_int_equal(areas_from(&pair, AT(0), AT(9)), 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(protect_fills_up_to_a_hole), MIRRORED(protect_fills_up_to_a_hole),
+		CASE(unlock_ends_within_a_page), MIRRORED(unlock_ends_within_a_page),
 	};
 
 	if (!case_possible())
