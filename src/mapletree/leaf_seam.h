@@ -32,8 +32,9 @@ static inline bool find_beside(struct mt_seam *s, struct maple_tree *mt,
 		    !child_first(way, level, at - 1, &s->min))
 		return false;
 	at = right ? at + 1 : at - 1;
-	while (level--) {
+	for (;;) {
 		node = enode_node(slot_child(node, kind, at));
+		level--;
 		at = right ? 0 : node_end(node, level ? kind : KIND_LEAF);
 		s->beside[level] = way_step(node, at);
 		if (!level)

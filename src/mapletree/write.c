@@ -165,7 +165,7 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	    slot_last(leaf, KIND_LEAF, offset, mas->max) != mas->last || !leaf->wide.slot[offset])
 		return false;
 	end = node_end(leaf, KIND_LEAF);
-	if (end < 2 && !mas->min && mas->max == ULONG_MAX) /* maybe no node is needed any more */
+	if (end < 2) /* maybe no node is needed any more */
 		return false;
 	if (old)
 		*old = leaf->wide.slot[offset];
@@ -194,15 +194,15 @@ static ALWAYS_INLINE void stand_in_way(struct ma_state *mas, struct mt_node *lea
 	mas->gap_written = !entry;
 }
 
-/* A store that leaf_short() left over, where @step leads: 0, if the tree has no nodes. */
-static ALWAYS_INLINE int store_at(struct ma_state *mas, unsigned long step, void *entry, bool may,
+/* A store that leaf_short() left over, where @step leads. */
+static inline int store_at(struct ma_state *mas, unsigned long step, void *entry, bool may,
 				  void **old)
 {
 	struct maple_tree *mt = mas->tree;
 	struct mt_leaf_plan p;
 	enum leaf_verdict verdict = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
 
-	if (old && step)
+	if (old)
 		*old = p.leaf->wide.slot[step_offset(step)];
 	if (verdict != LEAF_IN_PLACE) {
 		struct mt_leaf_plan copy = p; /* so that p need not be in memory otherwise */
@@ -226,8 +226,11 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	if (mas->index > mas->last)
 		return fail(mas, -EINVAL);
 	step = way_to(mt, mas->index);
-	if (!step)
-		return store_at(mas, 0, entry, may, old);
+	if (!step) { /* the tree has no node */
+		const struct mt_leaf_plan none = { 0 };
+
+		return store_by_stages(mas, &none, LEAF_NOT_ALONE, entry, may, old);
+	}
 	held = step_node(step)->wide.slot[step_offset(step)];
 	if (!leaf_short(mt, step, mas->index, mas->last, entry, &end))
 		return store_at(mas, step, entry, may, old);
