@@ -141,7 +141,7 @@ static ALWAYS_INLINE enum leaf_verdict leaf_plan(struct mt_leaf_plan *p, struct 
 	p->entry = entry;
 	p->first = first;
 	p->last = last;
-	if (!step || last > way->max)
+	if (last > way->max)
 		return LEAF_NOT_ALONE;
 	if (pivot_of(p->leaf, low) < p->last) { /* most writes touch one slot or two */
 		high++;
@@ -199,10 +199,10 @@ static ALWAYS_INLINE struct measure measure_gaps(const struct mt_leaf_plan *p)
 	if (p->publish == PUBLISH_PIVOT) {
 		unsigned long was = p->leaf->pivot[i], now = p->left ? p->first - 1 : p->last;
 
+		/* A gap behind an entry that keeps its place is leaf_short.h's. */
+		assert(slot[i + 1]);
 		if (!slot[i])
 			return (struct measure){ was - below, now - below };
-		if (!slot[i + 1])
-			return (struct measure){ p->top - was, p->top - now };
 		return (struct measure){ 0, 0 };
 	}
 	if (!slot[i] && p->left)

@@ -63,7 +63,9 @@ void write_plan(struct mt_write *w, struct maple_tree *mt, unsigned long first,
 
 	assert(first <= last);
 	w->mt = mt;
-	w->verdict = leaf_plan(&w->leaf, mt, first, last, entry, step);
+	w->verdict = LEAF_NOT_ALONE; /* as long as there is no node */
+	if (step)
+		w->verdict = leaf_plan(&w->leaf, mt, first, last, entry, step);
 	plan_rest(w, first, last, entry);
 }
 
