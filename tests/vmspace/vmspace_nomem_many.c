@@ -22,7 +22,7 @@
 #include <urcu/urcu-bp.h>
 
 #include "pages.h"
-#include "space.h"
+#include "scarce.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
@@ -42,169 +42,9 @@
 #define BREAK 0x200000000UL
 #define SEGMENT 0x300000000UL
 
-static long countdown;       /* allocations until one fails; 0: none */
-static bool for_good;        /* ... and all behind it */
-static bool counting;
-static long asked;           /* allocations while `counting` */
-static long blocks;          /* got by the libraries and not given back; atomic */
-static long frames;
 static unsigned long told;   /* events and faults that hooks were told */
 static uint64_t seed;
 static long samples = 12;
-
-static bool fails(void)
-{
-	asked += counting;
-	if (!countdown)
-		return false;
-	if (countdown > 1) {
-		countdown--;
-		return false;
-	}
-	countdown = for_good ? 1 : 0;
-	return true;
-}
-
-static void *counted(void *block)
-{
-	if (block)
-		__atomic_fetch_add(&blocks, 1, __ATOMIC_RELAXED);
-	return block;
-}
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : counted(__real_malloc(size));
-}
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : counted(__real_calloc(n, size));
-}
-
-void *__real_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size)
-{
-	void *grown = fails() ? NULL : __real_realloc(block, size);
-
-	return block ? grown : counted(grown);
-}
-
-char *__real_strdup(const char *text);
-char *__wrap_strdup(const char *text);
-char *__wrap_strdup(const char *text)
-{
-	return fails() ? NULL : counted(__real_strdup(text));
-}
-
-void *__real_aligned_alloc(size_t align, size_t size);
-void *__wrap_aligned_alloc(size_t align, size_t size);
-void *__wrap_aligned_alloc(size_t align, size_t size)
-{
-	return fails() ? NULL : counted(__real_aligned_alloc(align, size));
-}
-
-void __real_free(void *block);
-void __wrap_free(void *block);
-void __wrap_free(void *block)
-{
-	if (block)
-		__atomic_fetch_sub(&blocks, 1, __ATOMIC_RELAXED);
-	__real_free(block);
-}
-
-struct vma *__real_vma_alloc(struct vma_store *store);
-struct vma *__wrap_vma_alloc(struct vma_store *store);
-struct vma *__wrap_vma_alloc(struct vma_store *store)
-{
-	return fails() ? NULL : __real_vma_alloc(store);
-}
-
-static void *node_alloc(void *ctx, size_t size, size_t align)
-{
-	(void)ctx;
-	return __wrap_aligned_alloc(align, size);
-}
-
-static void node_free(void *ctx, void *block, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	__wrap_free(block);
-}
-
-static const struct mt_allocator nodes = { .alloc = node_alloc, .free = node_free };
-
-static uint64_t frame_alloc(void *ctx)
-{
-	static uint64_t last;
-
-	(void)ctx;
-	if (fails())
-		return 0;
-	frames++;
-	return ++last;
-}
-
-static void frame_free(void *ctx, uint64_t frame)
-{
-	(void)ctx;
-	(void)frame;
-	frames--;
-}
-
-static void frame_copy(void *ctx, uint64_t to, uint64_t from)
-{
-	(void)ctx;
-	(void)to;
-	(void)from;
-}
-
-static long file_uses;
-
-static int file_page(void *ctx, const struct vma_backing *backing, uint64_t index, uint64_t *frame)
-{
-	(void)ctx;
-	(void)backing;
-	*frame = 1000000000 + index;
-	if (fails())
-		return -ENOMEM;
-	file_uses++;
-	return 0;
-}
-
-static void file_release(void *ctx, uint64_t frame)
-{
-	(void)ctx;
-	(void)frame;
-	file_uses--;
-}
-
-static int map_page(void *ctx, unsigned long addr, uint64_t frame, unsigned int access)
-{
-	(void)ctx;
-	(void)addr;
-	(void)frame;
-	(void)access;
-	return fails() ? -ENOMEM : 0;
-}
-
-static void unmap_pages(void *ctx, unsigned long start, unsigned long end)
-{
-	(void)ctx;
-	(void)start;
-	(void)end;
-}
-
-static const struct vmspace_memory memory = {
-	.alloc = frame_alloc, .free = frame_free, .copy = frame_copy, .file_page = file_page,
-	.file_release = file_release, .map = map_page, .unmap = unmap_pages,
-};
 
 static void hear_event(void *ctx, const struct vmspace_event *event)
 {
@@ -263,9 +103,9 @@ static void create(void)
 	config.memory_nodes = 3;
 	config.lock_privileged = true;
 	config.hooks = &hooks;
-	config.memory = with_pages ? &memory : NULL;
+	config.memory = with_pages ? &scarce_memory : NULL;
 	assert_int_equal(vmspace_create(&space, &config), 0);
-	assert_int_equal(mt_set_allocator(&space->tree, &nodes), 0);
+	assert_int_equal(mt_set_allocator(&space->tree, &scarce_nodes), 0);
 }
 
 /* The area's own: alternating, so that a call over several makes them one, or keeps them apart. */
@@ -389,7 +229,7 @@ static void see(struct sight *sight)
 	sight->next_anon = (unsigned long)space->next_anon_id;
 	sight->default_flags = space->default_flags;
 	sight->image = space->image;
-	sight->file_uses = file_uses;
+	sight->file_uses = scarce.file_uses;
 }
 
 static void same_sight(const char *what, long n)
@@ -397,7 +237,7 @@ static void same_sight(const char *what, long n)
 	for (unsigned long i = 0; i < before.areas && i < after.areas; i++)
 		if (memcmp(&before.area[i], &after.area[i], offsetof(struct vma, next_gone)))
 			fail_msg("%s, allocation %ld%s: area %lu, %lx-%lx, is %lx-%lx", what, n,
-				 for_good ? " and on" : "", i, before.area[i].start,
+				 scarce.for_good ? " and on" : "", i, before.area[i].start,
 				 before.area[i].end, after.area[i].start, after.area[i].end);
 	for (unsigned long i = 0; i < SEEN; i++)
 		if (memcmp(&before.page[i], &after.page[i], sizeof(before.page[i])))
@@ -416,8 +256,8 @@ static void destroy(void)
 	assert_int_equal(space->total_vm, 0);
 	assert_int_equal(space->committed_vm, 0);
 	vmspace_destroy(space);
-	assert_int_equal(frames, 0);
-	assert_int_equal(file_uses, 0);
+	assert_int_equal(scarce.frames, 0);
+	assert_int_equal(scarce.file_uses, 0);
 }
 
 /* Whether the call met the failure of allocation n; failures that left all as it was: ++*whole. */
@@ -430,14 +270,14 @@ static bool try_one(const char *what, enum kind kind, const struct vmspace_reque
 
 	build(kind);
 	see(&before);
-	countdown = n;
-	counting = true;
+	scarce.countdown = n;
+	scarce.counting = true;
 	vmspace_call(space, &r);
-	counting = false;
-	met = !countdown || (for_good && countdown == 1);
-	countdown = 0;
+	scarce.counting = false;
+	met = !scarce.countdown || (scarce.for_good && scarce.countdown == 1);
+	scarce.countdown = 0;
 	if (!vmspace_check(space, &reason))
-		fail_msg("%s, allocation %ld%s: %s", what, n, for_good ? " and on" : "", reason);
+		fail_msg("%s, allocation %ld%s: %s", what, n, scarce.for_good ? " and on" : "", reason);
 	if (!n && r.out.out_of_memory)
 		fail_msg("%s: out of memory without a failure", what);
 	if (r.out.out_of_memory) {
@@ -460,11 +300,11 @@ static void try_all(const char *what, enum kind kind, const struct vmspace_reque
 {
 	long whole = 0, most, tried = 0;
 
-	asked = 0;
+	scarce.asked = 0;
 	try_one(what, kind, wanted, 0, &whole);
-	most = asked + 1;
+	most = scarce.asked + 1;
 	for (int k = 0; k < 2; k++) {
-		for_good = k;
+		scarce.for_good = k;
 		for (long n = 1; n <= most; n++, tried++) {
 			/* All of the first few; then some. */
 			if (samples && n > samples && n < most)
@@ -472,7 +312,7 @@ static void try_all(const char *what, enum kind kind, const struct vmspace_reque
 			try_one(what, kind, wanted, n < most ? n : most, &whole);
 		}
 	}
-	for_good = false;
+	scarce.for_good = false;
 	print_message("%s%s: %ld allocations, %ld tries, %ld failed whole\n", what,
 		      with_pages ? ", with pages" : "", most - 1, tried, whole);
 }

@@ -16,7 +16,7 @@
 #include <urcu/urcu-bp.h>
 
 #include "pages.h"
-#include "space.h"
+#include "scarce.h"
 
 #define PAGE 4096UL
 #define BASE 0x100000000UL
@@ -25,164 +25,6 @@
 #define SHARED 1200UL
 #define STACK 1500UL
 #define FRESH 1600UL /* no page table is there */
-
-static long countdown; /* allocations until one fails; 0: none */
-static bool for_good;  /* ... and all behind it */
-static bool refused;   /* a translation was among them */
-static unsigned int one_of; /* ... or one of so many, at random */
-static uint64_t draws = 1;
-static long blocks;    /* allocated by the libraries and not freed; atomic */
-static long frames;    /* the same */
-
-static bool fails(void)
-{
-	if (one_of) {
-		draws = draws * 6364136223846793005u + 1442695040888963407u;
-		return !((draws >> 33) % one_of);
-	}
-	if (!countdown)
-		return false;
-	if (countdown > 1) {
-		countdown--;
-		return false;
-	}
-	countdown = for_good ? 1 : 0;
-	return true;
-}
-
-static void *counted(void *block)
-{
-	if (block)
-		__atomic_fetch_add(&blocks, 1, __ATOMIC_RELAXED);
-	return block;
-}
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : counted(__real_malloc(size));
-}
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : counted(__real_calloc(n, size));
-}
-
-void *__real_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size)
-{
-	void *grown = fails() ? NULL : __real_realloc(block, size);
-
-	return block ? grown : counted(grown);
-}
-
-char *__real_strdup(const char *text);
-char *__wrap_strdup(const char *text);
-char *__wrap_strdup(const char *text)
-{
-	return fails() ? NULL : counted(__real_strdup(text));
-}
-
-void *__real_aligned_alloc(size_t align, size_t size);
-void *__wrap_aligned_alloc(size_t align, size_t size);
-void *__wrap_aligned_alloc(size_t align, size_t size)
-{
-	return fails() ? NULL : counted(__real_aligned_alloc(align, size));
-}
-
-void __real_free(void *block);
-void __wrap_free(void *block);
-void __wrap_free(void *block)
-{
-	if (block)
-		__atomic_fetch_sub(&blocks, 1, __ATOMIC_RELAXED);
-	__real_free(block);
-}
-
-/* An area's memory: a block serves many, so the failure has to come before it. */
-struct vma *__real_vma_alloc(struct vma_store *store);
-struct vma *__wrap_vma_alloc(struct vma_store *store);
-struct vma *__wrap_vma_alloc(struct vma_store *store)
-{
-	return fails() ? NULL : __real_vma_alloc(store);
-}
-
-static void *node_alloc(void *ctx, size_t size, size_t align)
-{
-	(void)ctx;
-	return __wrap_aligned_alloc(align, size);
-}
-
-static void node_free(void *ctx, void *block, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	__wrap_free(block);
-}
-
-static const struct mt_allocator nodes = { .alloc = node_alloc, .free = node_free };
-
-/* Frames are numbered upwards and never used twice; what is in them does not matter here. */
-static uint64_t frame_alloc(void *ctx)
-{
-	static uint64_t last;
-
-	(void)ctx;
-	if (fails())
-		return 0;
-	frames++;
-	return ++last;
-}
-
-static void frame_free(void *ctx, uint64_t frame)
-{
-	(void)ctx;
-	(void)frame;
-	frames--;
-}
-
-static void frame_copy(void *ctx, uint64_t to, uint64_t from)
-{
-	(void)ctx;
-	(void)to;
-	(void)from;
-}
-
-static int file_page(void *ctx, const struct vma_backing *backing, uint64_t index, uint64_t *frame)
-{
-	(void)ctx;
-	(void)backing;
-	*frame = 1000000000 + index;
-	return fails() ? -ENOMEM : 0;
-}
-
-static int map_page(void *ctx, unsigned long addr, uint64_t frame, unsigned int access)
-{
-	(void)ctx;
-	(void)addr;
-	(void)frame;
-	(void)access;
-	if (!fails())
-		return 0;
-	refused = true;
-	return -ENOMEM;
-}
-
-static void unmap_pages(void *ctx, unsigned long start, unsigned long end)
-{
-	(void)ctx;
-	(void)start;
-	(void)end;
-}
-
-static const struct vmspace_memory memory = {
-	.alloc = frame_alloc, .free = frame_free, .copy = frame_copy, .file_page = file_page,
-	.map = map_page, .unmap = unmap_pages,
-};
 
 static struct vmspace *space;
 static struct vmspace_request req;
@@ -235,7 +77,7 @@ static void same_sight(const char *what, long n)
 		if (before.page[i].kind != after.page[i].kind ||
 		    before.page[i].frame != after.page[i].frame)
 			fail_msg("%s, allocation %ld: page %lu is another one", what, n, i);
-	if (before.table_bytes != after.table_bytes && !refused)
+	if (before.table_bytes != after.table_bytes && !scarce.refused)
 		fail_msg("%s, allocation %ld: page tables had %lu bytes, have %lu", what, n,
 			 before.table_bytes, after.table_bytes);
 	assert_int_equal(before.stats.total_vm, after.stats.total_vm);
@@ -268,9 +110,9 @@ static int create(void)
 	config.anon_names = config.mseal = true;
 	config.overcommit = 1;
 	config.stack_guard_gap = 1;
-	config.memory = &memory;
+	config.memory = &scarce_memory;
 	err = vmspace_create(&space, &config);
-	if (!err && mt_set_allocator(&space->tree, &nodes))
+	if (!err && mt_set_allocator(&space->tree, &scarce_nodes))
 		abort();
 	return err;
 }
@@ -303,7 +145,7 @@ static void destroy(void)
 	vmspace_exit(space);
 	assert_true(vmspace_check(space, NULL));
 	vmspace_destroy(space);
-	assert_int_equal(frames, 0);
+	assert_int_equal(scarce.frames, 0);
 }
 
 /* The request, allocation n failing (and all behind it). Whether it met the failure. */
@@ -315,11 +157,11 @@ static bool try_one(const char *what, const struct vmspace_request *wanted, long
 	build();
 	see(&before);
 	req = *wanted;
-	refused = false;
-	countdown = n;
+	scarce.refused = false;
+	scarce.countdown = n;
 	vmspace_call(space, &req);
-	met = !countdown || (for_good && countdown == 1);
-	countdown = 0;
+	met = !scarce.countdown || (scarce.for_good && scarce.countdown == 1);
+	scarce.countdown = 0;
 	if (!vmspace_check(space, &reason))
 		fail_msg("%s, allocation %ld: %s", what, n, reason);
 	failed = req.out.out_of_memory;
@@ -344,14 +186,14 @@ static void try_all(const char *what, const struct vmspace_request *wanted)
 {
 	long n;
 
-	for_good = false;
+	scarce.for_good = false;
 	for (n = 1; try_one(what, wanted, n); n++)
 		;
-	for_good = true;
+	scarce.for_good = true;
 	for (n = 1; try_one(what, wanted, n) && n < 2000; n++)
 		;
 	assert_true(n < 2000);
-	for_good = false;
+	scarce.for_good = false;
 }
 
 #define TRY(op_name, field, ...) \
@@ -428,7 +270,7 @@ static void forking(void **state)
 	struct vmspace_request fork = { .op = VMSPACE_FORK };
 
 	(void)state;
-	fork.fork.child_memory = &memory;
+	fork.fork.child_memory = &scarce_memory;
 	try_all("fork", &fork);
 }
 
@@ -461,7 +303,7 @@ static void live(unsigned long i)
 					    MREMAP_MAYMOVE | MREMAP_FIXED, at(800) };
 	vmspace_call(space, &r);
 	r = (struct vmspace_request){ .op = VMSPACE_FORK };
-	r.fork.child_memory = &memory;
+	r.fork.child_memory = &scarce_memory;
 	if (!vmspace_call(space, &r))
 		vmspace_destroy(r.fork.child);
 	vmspace_touch(space, at(801), VMSPACE_ACCESS_WRITE, NULL);
@@ -476,28 +318,28 @@ static void ten_thousand(void **state)
 	for (unsigned long i = 0; i < 10000; i++) {
 		const char *reason = "";
 
-		one_of = 5 + (unsigned int)(i % 60);
+		scarce.one_of = 5 + (unsigned int)(i % 60);
 		if (!create()) {
 			created++;
 			live(i);
-			one_of = 0;
+			scarce.one_of = 0;
 			if (!vmspace_check(space, &reason))
 				fail_msg("space %lu: %s", i, reason);
 			destroy();
 		}
-		one_of = 0;
+		scarce.one_of = 0;
 		/* By then threads and caches have what they keep. */
 		if (i == 1000 || i == 9999) {
 			urcu_bp_barrier();
 			mt_cache_shrink();
 			if (i == 1000)
-				left = __atomic_load_n(&blocks, __ATOMIC_RELAXED);
+				left = __atomic_load_n(&scarce.blocks, __ATOMIC_RELAXED);
 		}
 	}
 	assert_true(created > 5000);
-	assert_int_equal(frames, 0);
+	assert_int_equal(scarce.frames, 0);
 	/* The children's nodes come from slabs, of which each thread may keep some for its magazine. */
-	left -= __atomic_load_n(&blocks, __ATOMIC_RELAXED);
+	left -= __atomic_load_n(&scarce.blocks, __ATOMIC_RELAXED);
 	assert_in_range(left < 0 ? -left : left, 0, 4);
 }
 
