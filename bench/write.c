@@ -2,154 +2,142 @@
 /*
  * write.c - how long does it take to change a map of n ranges?
  *
- * A sample repeats rounds of: make the map a round starts from (not timed), change it (timed),
- * until enough operations were timed. For small n a round takes several maps, so that reading
- * the clock does not count. Each round has a random order of its own: a processor learns one that
- * it sees again.
+ * A sample repeats rounds of: make the map a round starts from and the input, in the order of its
+ * use (not timed), change the map (timed), until enough operations were timed. For small n a round
+ * takes several maps, so that reading the clock does not count. Each round has a random order of
+ * its own: a processor learns one that it sees again.
  */
 #include "harness.h"
 
 #include <err.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAPS_MAX 64
 
-/* One round: operations on @map, in @order where they have one; returns how many. */
-typedef size_t round_fn(const struct cell *cell, void *map, const uint32_t *order);
+/* Fills @input with what one round writes, one range for each operation; returns how many. */
+typedef size_t deal_fn(const struct data *data, const uint32_t *order, struct range *input);
 
-static double run_rounds(const struct cell *cell, round_fn *round, bool filled, size_t per_map)
+typedef bool write_fn(void *map, const struct range *range);
+
+static double run_rounds(const struct cell *cell, deal_fn *deal, write_fn *write, bool filled,
+			 size_t per_map)
 {
 	const struct engine *engine = cell->engine;
 	size_t maps = 256 / per_map + 1, n = cell->data->n, done = 0;
 	uint32_t *order = malloc(n * sizeof(*order));
+	struct range *input = malloc(n * sizeof(*input));
 	struct random random;
 	uint64_t spent = 0;
 	void *map[MAPS_MAX];
+	bool ok = true;
 
-	if (!order)
+	if (!order || !input)
 		err(1, "writes");
 	random_seed(&random, cell->sample);
 	if (maps > MAPS_MAX)
 		maps = MAPS_MAX;
 	while (done < cell->ops) {
 		uint64_t start;
+		size_t count;
 
+		random_order(&random, order, n);
+		count = deal(cell->data, order, input);
 		for (size_t i = 0; i < maps; i++)
 			map[i] = filled ? map_fill(engine, cell->data, true) : engine->create();
-		random_order(&random, order, n);
 		start = now();
 		for (size_t i = 0; i < maps; i++)
-			done += round(cell, map[i], order);
+			for (size_t k = 0; k < count; k++)
+				ok &= write(map[i], &input[k]);
 		spent += now() - start;
 		for (size_t i = 0; i < maps; i++)
 			engine->destroy(map[i]);
+		done += maps * count;
 	}
+	require(ok, cell, "writing");
+	free(input);
 	free(order);
 	return (double)spent / (double)done;
 }
 
-static size_t append_round(const struct cell *cell, void *map, const uint32_t *order)
+static size_t deal_sorted(const struct data *data, const uint32_t *order, struct range *input)
 {
-	const struct data *data = cell->data;
-	bool (*append)(void *, const struct range *) =
-		cell->engine->append ? cell->engine->append : cell->engine->insert;
-	bool ok = true;
-
 	(void)order;
-	for (size_t i = 0; i < data->n; i++)
-		ok &= append(map, &data->ranges[i]);
-	require(ok, cell, "appending");
+	memcpy(input, data->ranges, data->n * sizeof(*input));
 	return data->n;
 }
 
-static size_t insert_round(const struct cell *cell, void *map, const uint32_t *order)
+static size_t deal_shuffled(const struct data *data, const uint32_t *order, struct range *input)
 {
-	const struct data *data = cell->data;
-	bool ok = true;
-
 	for (size_t i = 0; i < data->n; i++)
-		ok &= cell->engine->insert(map, &data->ranges[order[i]]);
-	require(ok, cell, "inserting");
+		input[i] = data->ranges[order[i]];
 	return data->n;
 }
 
-static size_t erase_round(const struct cell *cell, void *map, const uint32_t *order)
+/* One range over @count neighbours, for every second group of them. */
+static size_t deal_groups(const struct data *data, const uint32_t *order, size_t count,
+			  struct range *input)
 {
-	const struct data *data = cell->data;
-	bool ok = true;
-
-	for (size_t i = 0; i < data->n; i++)
-		ok &= cell->engine->erase(map, &data->ranges[order[i]]);
-	require(ok, cell, "erasing");
-	return data->n;
-}
-
-/* Put one range over @count neighbours, in every second group of them, in random order. */
-static size_t overwrite(const struct cell *cell, void *map, const uint32_t *order, size_t count)
-{
-	const struct data *data = cell->data;
-	size_t groups = data->n / count, done = 0;
-	bool ok = true;
+	size_t groups = data->n / count, dealt = 0;
 
 	for (size_t i = 0; i < data->n; i++) {
 		size_t group = order[i];
-		struct range range;
 
 		if (group >= groups || (groups > 1 && group % 2))
 			continue;
-		range = (struct range){ data->ranges[group * count].first,
-					data->ranges[group * count + count - 1].last,
-					(void *)(8 * (data->n + 1 + group)) };
-		ok &= cell->engine->store(map, &range);
-		done++;
+		input[dealt++] = (struct range){ data->ranges[group * count].first,
+						 data->ranges[group * count + count - 1].last,
+						 (void *)(8 * (data->n + 1 + group)) };
 	}
-	require(ok, cell, "overwriting");
-	return done;
+	return dealt;
 }
 
-static size_t overwrite_1_round(const struct cell *cell, void *map, const uint32_t *order)
+static size_t deal_1(const struct data *data, const uint32_t *order, struct range *input)
 {
-	return overwrite(cell, map, order, 1);
+	return deal_groups(data, order, 1, input);
 }
 
-static size_t overwrite_4_round(const struct cell *cell, void *map, const uint32_t *order)
+static size_t deal_4(const struct data *data, const uint32_t *order, struct range *input)
 {
-	return overwrite(cell, map, order, 4);
+	return deal_groups(data, order, 4, input);
 }
 
-static size_t overwrite_64_round(const struct cell *cell, void *map, const uint32_t *order)
+static size_t deal_64(const struct data *data, const uint32_t *order, struct range *input)
 {
-	return overwrite(cell, map, order, 64);
+	return deal_groups(data, order, 64, input);
 }
 
 static double append(const struct cell *cell)
 {
-	return run_rounds(cell, append_round, false, cell->data->n);
+	const struct engine *engine = cell->engine;
+
+	return run_rounds(cell, deal_sorted, engine->append ? engine->append : engine->insert,
+			  false, cell->data->n);
 }
 
 static double insert(const struct cell *cell)
 {
-	return run_rounds(cell, insert_round, false, cell->data->n);
+	return run_rounds(cell, deal_shuffled, cell->engine->insert, false, cell->data->n);
 }
 
 static double erase(const struct cell *cell)
 {
-	return run_rounds(cell, erase_round, true, cell->data->n);
+	return run_rounds(cell, deal_shuffled, cell->engine->erase, true, cell->data->n);
 }
 
 static double overwrite_1(const struct cell *cell)
 {
-	return run_rounds(cell, overwrite_1_round, true, cell->data->n);
+	return run_rounds(cell, deal_1, cell->engine->store, true, cell->data->n);
 }
 
 static double overwrite_4(const struct cell *cell)
 {
-	return run_rounds(cell, overwrite_4_round, true, cell->data->n / 8 + 1);
+	return run_rounds(cell, deal_4, cell->engine->store, true, cell->data->n / 8 + 1);
 }
 
 static double overwrite_64(const struct cell *cell)
 {
-	return run_rounds(cell, overwrite_64_round, true, cell->data->n / 128 + 1);
+	return run_rounds(cell, deal_64, cell->engine->store, true, cell->data->n / 128 + 1);
 }
 
 /* From sorted ranges to a map, by the quickest way the engine has. */
