@@ -32,11 +32,22 @@ static inline void gap_update_path(struct mt_path *path, unsigned int step)
 	gap_update_steps(path->left, step);
 }
 
+/* The answer of a search, in two registers; @start means something only if @found. */
+struct mt_place_found {
+	unsigned long start;
+	unsigned long found;
+};
+
 /*
- * gap_find - set *@start to the lowest or highest place for @want, whose members are sound:
- * size > 0, min <= max, align 0 or a power of two. False: no room. Lock or read side; beside a
- * writer the answer may be a moment old.
+ * gap_find - the lowest or highest place for @want, whose members are sound: size > 0, min <= max,
+ * align 0 or a power of two.
+ * gap_find_lowest, gap_find_highest - the same for areas that may lie anywhere.
+ * Lock or read side; beside a writer the answer may be a moment old.
  */
-bool gap_find(const struct maple_tree *mt, const struct mt_area *want, unsigned long *start);
+struct mt_place_found gap_find(const struct maple_tree *mt, const struct mt_area *want);
+struct mt_place_found gap_find_lowest(const struct maple_tree *mt, unsigned long min,
+				      unsigned long max, unsigned long size);
+struct mt_place_found gap_find_highest(const struct maple_tree *mt, unsigned long min,
+				       unsigned long max, unsigned long size);
 
 #endif

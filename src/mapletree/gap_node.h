@@ -3,11 +3,12 @@
  * gap_node.h - which slots of one node have room for so many indexes in a row.
  *
  *   gaps_with_room(node, size)                 of an inner node: those whose gap is @size or more
+ *   gaps_below(node, index)                    of an inner node: those that end below @index
  *   leaf_with_room(leaf, min, max, size, clip) of a leaf that has some of [@min, @max]: the free
  *                                              ones with @size indexes in there; and maybe some
  *                                              that have them elsewhere
  *
- * Both give a word with bit i for slot i, and no branch depends on the data.
+ * All give a word with bit i for slot i, and no branch depends on the data.
  *
  * The width of slot i of a leaf is pivot[i] - pivot[i-1]. Once all pivots are brought into
  * [min - 1, max], it is the width inside [min, max]: slots of width zero, those outside, and those
@@ -30,6 +31,16 @@ static_assert(WIDE_SLOTS <= 32 && GAPS_SLOTS < 32, "a set of slots fits an int")
  */
 enum clip { CLIP_HIGH, CLIP_BOTH };
 
+/*
+ * ROOM_IS_CUT - whether leaf_with_room() looks at what slots have of [min, max], so that the first one
+ * it tells has room as a rule; or at whole slots.
+ */
+#ifdef SEARCH_VECTORS
+#define ROOM_IS_CUT true
+#else
+#define ROOM_IS_CUT false
+#endif
+
 #if defined(SEARCH_VECTORS) && defined(__AVX512F__)
 
 static inline unsigned int gaps_with_room(const struct mt_node *node, unsigned long size)
@@ -40,6 +51,14 @@ static inline unsigned int gaps_with_room(const struct mt_node *node, unsigned l
 	__mmask8 high = _mm512_cmpge_epu64_mask(_mm512_load_si512(node->bytes + 192), wanted);
 
 	return (unsigned int)_mm512_kunpackb(high, low) >> 4 & ((1u << GAPS_SLOTS) - 1);
+}
+
+static inline unsigned int gaps_below(const struct mt_node *node, unsigned long index)
+{
+	__m512i wanted = _mm512_set1_epi64((long long)index);
+	unsigned int low = _mm512_cmplt_epu64_mask(_mm512_load_si512(&node->pivot[0]), wanted);
+
+	return low | (unsigned int)(node->pivot[8] < index) << 8;
 }
 
 static inline unsigned int leaf_with_room(const struct mt_node *leaf, unsigned long min,
@@ -53,8 +72,9 @@ static inline unsigned int leaf_with_room(const struct mt_node *leaf, unsigned l
 	__m512i most = _mm512_set1_epi64((long long)max);
 	__m512i low = _mm512_min_epu64(_mm512_load_si512(leaf->bytes), most);
 	/* the last slot ends at max; the word in its pivot's place is the meta word */
-	__m512i high = _mm512_mask_min_epu64(most, 0x7f, _mm512_load_si512(leaf->bytes + 64),
-					     most);
+	__m512i meta = _mm512_set_epi64(-1, 0, 0, 0, 0, 0, 0, 0);
+	__m512i high = _mm512_min_epu64(
+		_mm512_or_si512(_mm512_load_si512(leaf->bytes + 64), meta), most);
 	__mmask8 free_low = _mm512_cmpeq_epi64_mask(_mm512_load_si512(leaf->bytes + 128), zero);
 	__mmask8 free_high = _mm512_cmpeq_epi64_mask(_mm512_load_si512(leaf->bytes + 192), zero);
 
@@ -91,6 +111,14 @@ static inline unsigned int gaps_with_room(const struct mt_node *node, unsigned l
 
 	return above_4(shifted_4(gaps), limit) | above_4(shifted_4(gaps + 32), limit) << 4 |
 	       (above_4(shifted_4(gaps + 64), limit) & 3) << 8;
+}
+
+static inline unsigned int gaps_below(const struct mt_node *node, unsigned long index)
+{
+	__m256i wanted = shifted(index);
+
+	return below_4(node->bytes, wanted) | below_4(node->bytes + 32, wanted) << 4 |
+	       (unsigned int)(node->pivot[8] < index) << 8;
 }
 
 static inline unsigned int leaf_with_room(const struct mt_node *leaf, unsigned long min,
@@ -138,6 +166,11 @@ static inline unsigned int gaps_with_room(struct mt_node *node, unsigned long si
 	for (i = GAPS_SLOTS; i-- > 0;)
 		narrow += narrow + (gap_load(node, i) < size); /* compare, add with carry */
 	return ~narrow & ((1u << GAPS_SLOTS) - 1);
+}
+
+static inline unsigned int gaps_below(const struct mt_node *node, unsigned long index)
+{
+	return (1u << count_gaps(node, index)) - 1;
 }
 
 /* Looks at the widths of whole slots. */

@@ -9,25 +9,43 @@
 #include "variants.h"
 
 #ifdef MT_ISA
-bool VARIANT(gap_find)(const struct maple_tree *mt, const struct mt_area *want,
-		       unsigned long *start);
+struct mt_place_found VARIANT(gap_find)(const struct maple_tree *mt, const struct mt_area *want);
+struct mt_place_found VARIANT(gap_find_lowest)(const struct maple_tree *mt, unsigned long min,
+					       unsigned long max, unsigned long size);
+struct mt_place_found VARIANT(gap_find_highest)(const struct maple_tree *mt, unsigned long min,
+						unsigned long max, unsigned long size);
 #endif
 
-/* The place for @want in the free range [first, last], which lies in the window. */
-static inline bool fits(const struct mt_area *want, enum mt_fit fit, unsigned long first,
+/* What a look at a leaf says. LOOK_AGAIN: a boundary moved meanwhile, under the same version. */
+enum look { LOOK_NOTHING, LOOK_FOUND, LOOK_AGAIN };
+
+/*
+ * How to search. @whole: any search at all. Else one that answers LOOK_AGAIN as soon as the first free
+ * slot it comes to has no place, or changes meanwhile; for areas that may lie anywhere, in trees of
+ * two levels at least. Nearly no search has to look again, and what is left needs few registers and no
+ * call.
+ */
+struct manner {
+	enum mt_fit fit;
+	bool whole;
+};
+
+/*
+ * The place for @want in the free range [first, last]. The lowest one is searched for by bounds that are
+ * cut to the window; the highest one by bounds that are so above only.
+ */
+static inline bool fits(const struct mt_area *want, struct manner how, unsigned long first,
 			unsigned long last, unsigned long *start)
 {
-	unsigned long mask = want->align ? want->align - 1 : 0;
+	unsigned long mask = how.whole && want->align ? want->align - 1 : 0;
 	unsigned long span = want->size - 1;
 
-	if (first > last || last - first < span)
-		return false;
-	if (fit == MT_FIT_LOWEST) {
+	if (how.fit == MT_FIT_LOWEST) {
 		*start = (first + mask) & ~mask;
 		return *start >= first && *start <= last && last - *start >= span;
 	}
 	*start = (last - span) & ~mask;
-	return *start >= first;
+	return span <= last && *start >= first && *start >= want->min;
 }
 
 /* The slot of a set that comes first in the order of the fit. */
@@ -37,28 +55,38 @@ static inline unsigned int pick(unsigned int slots, enum mt_fit fit)
 						   : 31 ^ __builtin_clz(slots));
 }
 
-/*
- * The place for @want in a free slot of a leaf, as far as it lies in [min, max]. Its bounds are
- * read once: whatever a writer does, they are those of a range that was free.
- */
-static inline bool fits_slot(const struct mt_area *want, enum mt_fit fit, struct mt_node *leaf,
-			     unsigned int offset, unsigned long min, unsigned long max,
-			     unsigned long *start)
+/* The set without that slot, @i. */
+static inline unsigned int drop(unsigned int slots, unsigned int i, enum mt_fit fit)
 {
-	unsigned long last = slot_last(leaf, KIND_LEAF, offset, max);
+	return slots & (fit == MT_FIT_LOWEST ? slots - 1 : (1u << i) - 1);
+}
+
+/* A child of an inner node, and what it covers, cut to the window as fits() needs it. */
+struct way {
+	const struct maple_enode *child;
+	unsigned long min;
+	unsigned long max;
+};
+
+/*
+ * The place for @want in a free slot of a leaf. Its bounds are read once: whatever a writer does, they
+ * are those of a range that was free.
+ */
+static inline bool fits_slot(const struct mt_area *want, struct manner how, struct mt_node *leaf,
+			     unsigned int offset, const struct way *way, unsigned long *start)
+{
+	unsigned long last = slot_last(leaf, KIND_LEAF, offset, way->max);
+	unsigned long first = way->min;
 
 	if (offset) {
 		unsigned long below = pivot_load(leaf, offset - 1);
 
-		if (below >= max) /* outside, or past the end */
+		if (below >= way->max) /* outside, or past the end */
 			return false;
-		min = below < min ? min : below + 1;
+		first = below < first ? first : below + 1;
 	}
-	return fits(want, fit, min, last, start);
+	return fits(want, how, first, last, start);
 }
-
-/* What a look at a leaf says. LOOK_AGAIN: a boundary moved meanwhile, under the same version. */
-enum look { LOOK_NOTHING, LOOK_FOUND, LOOK_AGAIN };
 
 static inline enum clip clip_of(enum mt_fit fit)
 {
@@ -66,41 +94,45 @@ static inline enum clip clip_of(enum mt_fit fit)
 }
 
 /*
- * The place in one of the slots of @all behind the first one, which had none. That there is no place is of
- * one state of the leaf: the same slots had room at the end. Apart, for the sake of the registers
- * of a search that finds its place in the first one, as most do.
+ * The place in a leaf, in the first of its slots that has one. That there is none is of one state of
+ * the leaf: the same slots had room at the end.
  */
-static __attribute__((noinline)) enum look place_in_rest(const struct mt_area *want,
-							 struct mt_node *leaf, unsigned long min,
-							 unsigned long max, unsigned int all,
-							 unsigned long *start)
+static ALWAYS_INLINE enum look place_in_leaf(const struct mt_area *want, struct manner how,
+					     const struct way *way, unsigned long *start)
 {
-	enum mt_fit fit = want->fit;
-	unsigned int slots = all ^ 1u << pick(all, fit);
+	struct mt_node *leaf = enode_node(way->child);
+	unsigned long version = leaf_version(leaf);
+	unsigned int all = leaf_with_room(leaf, way->min, way->max, want->size, clip_of(how.fit));
+	enum look look = LOOK_NOTHING;
+	unsigned int slots = all;
 
-	while (slots) {
-		unsigned int i = pick(slots, fit);
+	while (slots && look == LOOK_NOTHING) {
+		unsigned int i = pick(slots, how.fit);
 
-		if (fits_slot(want, fit, leaf, i, min, max, start))
-			return LOOK_FOUND;
-		slots ^= 1u << i;
+		slots = drop(slots, i, how.fit);
+		if (fits_slot(want, how, leaf, i, way, start))
+			look = LOOK_FOUND;
+		else if (!how.whole)
+			return LOOK_AGAIN;
 	}
-	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the second look comes behind the first */
-	return leaf_with_room(leaf, min, max, want->size, clip_of(fit)) == all ? LOOK_NOTHING :
-										  LOOK_AGAIN;
+	if (how.whole && look == LOOK_NOTHING && all) {
+		__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the second look comes behind the first */
+		if (leaf_with_room(leaf, way->min, way->max, want->size, clip_of(how.fit)) != all)
+			return LOOK_AGAIN;
+	}
+	return LIKELY(leaf_unchanged(leaf, version)) ? look : LOOK_AGAIN;
 }
 
-static inline enum look place_in_leaf(const struct mt_area *want, enum mt_fit fit,
-				      struct mt_node *leaf, unsigned long min, unsigned long max,
-				      unsigned long *start)
+/* The same, as often as it takes. */
+static ALWAYS_INLINE enum look look_at_leaf(const struct mt_area *want, struct manner how,
+					    const struct way *way, unsigned long *start)
 {
-	unsigned int slots = leaf_with_room(leaf, min, max, want->size, clip_of(fit));
+	enum look look;
 
-	if (!slots)
-		return LOOK_NOTHING;
-	if (fits_slot(want, fit, leaf, pick(slots, fit), min, max, start))
-		return LOOK_FOUND;
-	return place_in_rest(want, leaf, min, max, slots, start);
+	do
+		look = place_in_leaf(want, how, way, start);
+	while (how.whole && look == LOOK_AGAIN);
+	return look;
 }
 
 /* The slots of an inner node that have room, without those that begin outside the window. */
@@ -111,54 +143,11 @@ static inline unsigned int worth_a_visit(const struct mt_area *want, enum mt_fit
 	unsigned int slots = gaps_with_room(node, want->size);
 
 	if (fit == MT_FIT_LOWEST)
-		return slots & ~0u << node_search(node, KIND_GAPS, min);
-	return slots & ((2u << node_search(node, KIND_GAPS, max)) - 1);
+		return slots & ~gaps_below(node, min);
+	return slots & (gaps_below(node, max) << 1 | 1);
 }
 
-/* A child of an inner node, and what it covers of the window: nothing, if min > max. */
-struct way {
-	struct maple_enode *child;
-	unsigned long min;
-	unsigned long max;
-};
-
-static inline __attribute__((always_inline)) struct way way_at(struct mt_node *node,
-							       unsigned int slot,
-							       unsigned long min,
-							       unsigned long max)
-{
-	struct way way = { slot_child(node, KIND_GAPS, slot), min, max };
-	unsigned long below = slot ? pivot_load(node, slot - 1) : 0;
-
-	if (slot && below >= min)
-		way.min = below + 1;
-	way.max = slot_last(node, KIND_GAPS, slot, max);
-	return way;
-}
-
-/*
- * The same by a jump for each slot: the processor predicts it and is busy with the child while the
- * comparisons that chose it are still under way. Searches tend to go where others went before.
- */
-static inline __attribute__((always_inline)) struct way way_through(struct mt_node *node,
-								    unsigned int slot,
-								    unsigned long min,
-								    unsigned long max)
-{
-#if GAPS_SLOTS == 10
-#define WAY(k) case k: return way_at(node, k, min, max);
-	switch (slot) {
-	WAY(0) WAY(1) WAY(2) WAY(3) WAY(4) WAY(5) WAY(6) WAY(7) WAY(8) WAY(9)
-	default:
-		__builtin_unreachable();
-	}
-#undef WAY
-#else
-	return way_at(node, slot, min, max);
-#endif
-}
-
-/* A node with slots still to be visited; [min, max] is what it covers of the window. */
+/* A node with slots still to be visited; [min, max] is as of a way. */
 struct level {
 	struct mt_node *node;
 	unsigned long min;
@@ -166,73 +155,149 @@ struct level {
 	unsigned int slots;
 };
 
-static inline __attribute__((always_inline)) bool search(struct maple_enode *root,
-							 const struct mt_area *want,
-							 enum mt_fit fit, unsigned long *start)
+static ALWAYS_INLINE struct way way_at(const struct level *at, unsigned int slot, enum mt_fit fit)
+{
+	struct way way = { slot_child(at->node, KIND_GAPS, slot), at->min, 0 };
+
+	if (slot) {
+		unsigned long below = pivot_load(at->node, slot - 1);
+
+		if (fit == MT_FIT_HIGHEST || below >= way.min)
+			way.min = below + 1;
+	}
+	way.max = slot_last(at->node, KIND_GAPS, slot, at->max);
+	return way;
+}
+
+/*
+ * The same by a jump for each slot: the processor predicts it and is busy with the child while the
+ * comparisons that chose it are still under way. Searches tend to go where others went before.
+ */
+static ALWAYS_INLINE struct way way_through(const struct level *at, unsigned int slot,
+					    enum mt_fit fit)
+{
+#if GAPS_SLOTS == 10
+#define WAY(k) case k: return way_at(at, k, fit);
+	switch (slot) {
+	WAY(0) WAY(1) WAY(2) WAY(3) WAY(4) WAY(5) WAY(6) WAY(7) WAY(8) WAY(9)
+	default:
+		__builtin_unreachable();
+	}
+#undef WAY
+#else
+	return way_at(at, slot, fit);
+#endif
+}
+
+/* Whether the window ends before the way begins, and before all that follow. */
+static ALWAYS_INLINE bool is_behind(const struct way *way, const struct mt_area *want,
+				    enum mt_fit fit)
+{
+	return fit == MT_FIT_HIGHEST ? way->max < want->min : way->min > way->max;
+}
+
+static ALWAYS_INLINE struct level level_at(const struct mt_area *want, enum mt_fit fit,
+					   const struct way *way)
+{
+	struct mt_node *node = enode_node(way->child);
+
+	return (struct level){ node, way->min, way->max,
+			       worth_a_visit(want, fit, node, way->min, way->max) };
+}
+
+/* The leaves below one node are looked at one after the other; inner nodes wait on the stack. */
+static ALWAYS_INLINE enum look search(const struct maple_enode *root, const struct mt_area *want,
+				      struct manner how, unsigned long *start)
 {
 	struct level stack[MAPLE_HEIGHT_MAX];
 	struct level *top = stack;
-	struct way way = { root, want->min, want->max };
+	struct way way = { root, how.fit == MT_FIT_HIGHEST ? 0 : want->min, want->max };
+	struct level at = { NULL, 0, 0, 0 };
+	enum look look;
 
+	if (how.whole && enode_kind(root) == KIND_LEAF)
+		return look_at_leaf(want, how, &way, start);
+	at = level_at(want, how.fit, &way);
 	for (;;) {
-		struct level at = { enode_node(way.child), way.min, way.max, 0 };
+		unsigned int i;
 
-		if (enode_kind(way.child) == KIND_LEAF) {
-			unsigned long version = leaf_version(at.node);
-			enum look look =
-				place_in_leaf(want, fit, at.node, at.min, at.max, start);
-
-			if (__builtin_expect(!leaf_unchanged(at.node, version), 0) ||
-			    __builtin_expect(look == LOOK_AGAIN, 0))
-				continue;
-			if (look == LOOK_FOUND)
-				return true;
-		} else {
-			at.slots = worth_a_visit(want, fit, at.node, at.min, at.max);
+		if (!at.slots) {
+			if (top == stack)
+				return LOOK_NOTHING;
+			at = *--top;
 		}
-		do {
-			unsigned int i;
-
-			if (!at.slots) {
-				if (top == stack)
-					return false;
-				at = *--top;
+		i = pick(at.slots, how.fit);
+		at.slots = drop(at.slots, i, how.fit);
+		way = way_through(&at, i, how.fit);
+		if (is_behind(&way, want, how.fit)) {
+			at.slots = 0;
+		} else if (enode_kind(way.child) == KIND_LEAF) {
+			look = look_at_leaf(want, how, &way, start);
+			if (look != LOOK_NOTHING)
+				return look;
+		} else {
+			if (at.slots) {
+				assert(top < stack + MAPLE_HEIGHT_MAX);
+				*top++ = at;
 			}
-			i = pick(at.slots, fit);
-			at.slots ^= 1u << i;
-			way = way_through(at.node, i, at.min, at.max);
-			if (way.min > way.max) /* behind the window, as all that follow */
-				at.slots = 0;
-		} while (way.min > way.max);
-		if (at.slots) {
-			assert(top < stack + MAPLE_HEIGHT_MAX);
-			*top++ = at;
+			at = level_at(want, how.fit, &way);
 		}
 	}
 }
 
-static __attribute__((noinline)) bool search_lowest(struct maple_enode *root,
-						    const struct mt_area *want,
-						    unsigned long *start)
+struct mt_place_found VARIANT(gap_find)(const struct maple_tree *mt, const struct mt_area *want)
 {
-	return search(root, want, MT_FIT_LOWEST, start);
+	const void *root = root_load(mt);
+	struct mt_place_found place = { 0, 0 };
+
+	if (!root_is_node(root)) /* one gap: everything, or everything above the lone entry */
+		place.found = fits(want, (struct manner){ want->fit, true },
+				   root && !want->min ? 1 : want->min, want->max, &place.start);
+	else if (want->fit == MT_FIT_LOWEST)
+		place.found = search(root, want, (struct manner){ MT_FIT_LOWEST, true },
+				     &place.start) == LOOK_FOUND;
+	else
+		place.found = search(root, want, (struct manner){ MT_FIT_HIGHEST, true },
+				     &place.start) == LOOK_FOUND;
+	return place;
 }
 
-static __attribute__((noinline)) bool search_highest(struct maple_enode *root,
-						     const struct mt_area *want,
-						     unsigned long *start)
+/* Apart: only here what is wanted need be in memory. */
+static __attribute__((noinline, cold)) struct mt_place_found
+start_again(const struct maple_tree *mt, unsigned long min, unsigned long max, unsigned long size,
+	    enum mt_fit fit)
 {
-	return search(root, want, MT_FIT_HIGHEST, start);
+	struct mt_area want = { .min = min, .max = max, .size = size, .fit = fit };
+
+	return VARIANT(gap_find)(mt, &want);
 }
 
-bool VARIANT(gap_find)(const struct maple_tree *mt, const struct mt_area *want,
-		       unsigned long *start)
+static ALWAYS_INLINE struct mt_place_found find_quickly(const struct maple_tree *mt,
+							unsigned long min, unsigned long max,
+							unsigned long size, enum mt_fit fit)
 {
-	struct maple_enode *root = root_load(mt);
+	const struct mt_area want = { .min = min, .max = max, .size = size };
+	const struct manner how = { fit, !ROOM_IS_CUT };
+	const void *root = root_load(mt);
+	struct mt_place_found place = { 0, 0 };
+	enum look look = LOOK_AGAIN;
 
-	if (root_is_node(root))
-		return want->fit == MT_FIT_LOWEST ? search_lowest(root, want, start)
-						  : search_highest(root, want, start);
-	/* without nodes there is one gap: everything, or everything above the lone entry */
-	return fits(want, want->fit, root && !want->min ? 1 : want->min, want->max, start);
+	if (LIKELY(enode_is_gaps(root)))
+		look = search(root, &want, how, &place.start);
+	if (UNLIKELY(look == LOOK_AGAIN))
+		return start_again(mt, min, max, size, fit);
+	place.found = look;
+	return place;
+}
+
+struct mt_place_found VARIANT(gap_find_lowest)(const struct maple_tree *mt, unsigned long min,
+					       unsigned long max, unsigned long size)
+{
+	return find_quickly(mt, min, max, size, MT_FIT_LOWEST);
+}
+
+struct mt_place_found VARIANT(gap_find_highest)(const struct maple_tree *mt, unsigned long min,
+						unsigned long max, unsigned long size)
+{
+	return find_quickly(mt, min, max, size, MT_FIT_HIGHEST);
 }

@@ -5,8 +5,18 @@
 #include "gap.h"
 #include "variants.h"
 
-VARIANTS(bool, gap_find, (const struct maple_tree *mt, const struct mt_area *want,
-			  unsigned long *start))
+VARIANTS(struct mt_place_found, gap_find,
+	 (const struct maple_tree *mt, const struct mt_area *want))
+VARIANTS(struct mt_place_found, gap_find_lowest,
+	 (const struct maple_tree *mt, unsigned long min, unsigned long max, unsigned long size))
+VARIANTS(struct mt_place_found, gap_find_highest,
+	 (const struct maple_tree *mt, unsigned long min, unsigned long max, unsigned long size))
 
-bool gap_find(const struct maple_tree *mt, const struct mt_area *want, unsigned long *start)
+struct mt_place_found gap_find(const struct maple_tree *mt, const struct mt_area *want)
 	__attribute__((ifunc("select_gap_find")));
+struct mt_place_found gap_find_lowest(const struct maple_tree *mt, unsigned long min,
+				      unsigned long max, unsigned long size)
+	__attribute__((ifunc("select_gap_find_lowest")));
+struct mt_place_found gap_find_highest(const struct maple_tree *mt, unsigned long min,
+				       unsigned long max, unsigned long size)
+	__attribute__((ifunc("select_gap_find_highest")));

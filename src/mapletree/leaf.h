@@ -17,9 +17,6 @@
 #include "publish.h"
 #include "way.h"
 
-/* What the fast path is made of belongs into it, for all its callers. */
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
 /* Where slot @offset ends, in a leaf that covers up to @max. */
 static inline unsigned long last_of(const struct mt_node *leaf, unsigned int offset,
 				    unsigned long max)

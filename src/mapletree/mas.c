@@ -210,24 +210,29 @@ int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned long more)
 	return enough ? 0 : fail(mas, -ENOMEM);
 }
 
-/* @area's alignment is a power of two or 0. */
-static inline int find_area(struct ma_state *mas, const struct mt_area *area)
+static bool may_be_found(const struct ma_state *mas, unsigned long min, unsigned long max,
+			 unsigned long size)
 {
-	unsigned long start;
+	return tree_tracks_gaps(mas->tree) && size && min <= max && max - min >= size - 1;
+}
 
-	if (!tree_tracks_gaps(mas->tree) || area->size == 0 || area->min > area->max ||
-	    area->max - area->min < area->size - 1)
-		return -EINVAL;
-	if (!gap_find(mas->tree, area, &start))
+/* Puts the cursor on the area of @size that was found. */
+static int stand_on(struct ma_state *mas, struct mt_place_found place, unsigned long size)
+{
+	if (!place.found)
 		return -EBUSY;
-	mas_set_range(mas, start, start + area->size - 1);
+	mas_set_range(mas, place.start, place.start + size - 1);
 	return 0;
 }
 
 int mas_find_area(struct ma_state *mas, struct mt_area *area)
 {
-	int error = area->align & (area->align - 1) ? -EINVAL : find_area(mas, area);
+	int error;
 
+	if (area->align & (area->align - 1) ||
+	    !may_be_found(mas, area->min, area->max, area->size))
+		return -EINVAL;
+	error = stand_on(mas, gap_find(mas->tree, area), area->size);
 	if (!error)
 		area->start = mas->index;
 	return error;
@@ -236,17 +241,17 @@ int mas_find_area(struct ma_state *mas, struct mt_area *area)
 int mas_empty_area(struct ma_state *mas, unsigned long min, unsigned long max,
 		   unsigned long size)
 {
-	struct mt_area area = { .min = min, .max = max, .size = size, .fit = MT_FIT_LOWEST };
-
-	return find_area(mas, &area);
+	if (!may_be_found(mas, min, max, size))
+		return -EINVAL;
+	return stand_on(mas, gap_find_lowest(mas->tree, min, max, size), size);
 }
 
 int mas_empty_area_rev(struct ma_state *mas, unsigned long min, unsigned long max,
 		       unsigned long size)
 {
-	struct mt_area area = { .min = min, .max = max, .size = size, .fit = MT_FIT_HIGHEST };
-
-	return find_area(mas, &area);
+	if (!may_be_found(mas, min, max, size))
+		return -EINVAL;
+	return stand_on(mas, gap_find_highest(mas->tree, min, max, size), size);
 }
 
 int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void *entry,

@@ -29,6 +29,12 @@
 #include <mapletree/maple_tree.h>
 #include <stdint.h>
 
+#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* What a fast path is made of belongs into it, for all its callers. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 #define NODE_BYTES 256
 
 #ifdef MT_TEST_SLOTS /* small nodes: tests reach high trees with few entries */
@@ -98,6 +104,12 @@ static inline enum node_kind enode_kind(const struct maple_enode *enode)
 static inline bool root_is_node(const void *root)
 {
 	return ((uintptr_t)root & 3) == 2;
+}
+
+/* enode_is_gaps - whether a root word is a tagged node of KIND_GAPS. */
+static inline bool enode_is_gaps(const void *root)
+{
+	return ((uintptr_t)root & 15) == (KIND_GAPS << 2 | 2);
 }
 
 /* entry_fits_root - whether an entry can stand in the root word without passing for a node. */

@@ -13,9 +13,6 @@
 
 #include "search.h"
 
-#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
-#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-
 /*
  * walk_to - put the cursor on the range that holds @index: index and last become its bounds,
  * status active (root or none where the tree has no nodes). Returns the entry there.

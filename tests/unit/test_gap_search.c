@@ -15,22 +15,28 @@
 #include "gap.h"
 #include "variants.h"
 
-typedef bool find_function(const struct maple_tree *mt, const struct mt_area *want,
-			   unsigned long *start);
+typedef struct mt_place_found find_function(const struct maple_tree *mt,
+					    const struct mt_area *want);
+typedef struct mt_place_found find_anywhere(const struct maple_tree *mt, unsigned long min,
+					    unsigned long max, unsigned long size);
 
 #ifdef ISA_VARIANTS
 find_function gap_find_base, gap_find_avx2, gap_find_avx512;
+find_anywhere gap_find_lowest_base, gap_find_lowest_avx2, gap_find_lowest_avx512;
+find_anywhere gap_find_highest_base, gap_find_highest_avx2, gap_find_highest_avx512;
 #endif
 
 static struct variant {
 	const char *name;
 	find_function *find;
+	find_anywhere *lowest;
+	find_anywhere *highest;
 } variants[] = {
-	{ "chosen", gap_find },
+	{ "chosen", gap_find, gap_find_lowest, gap_find_highest },
 #ifdef ISA_VARIANTS
-	{ "base", gap_find_base },
-	{ "avx2", gap_find_avx2 },
-	{ "avx512", gap_find_avx512 },
+	{ "base", gap_find_base, gap_find_lowest_base, gap_find_highest_base },
+	{ "avx2", gap_find_avx2, gap_find_lowest_avx2, gap_find_highest_avx2 },
+	{ "avx512", gap_find_avx512, gap_find_lowest_avx512, gap_find_highest_avx512 },
 #endif
 };
 
@@ -94,20 +100,29 @@ static bool place_in_list(const struct mt_area *want, unsigned long *start)
 	return false;
 }
 
+static void compare_place(struct mt_place_found place, const char *name, bool found,
+			  unsigned long expected, const struct mt_area *want)
+{
+	if (!place.found == !found && (!found || place.start == expected))
+		return;
+	fail_msg("seed %lu, %s: %lu indexes of [%#lx, %#lx], multiple of %lu, %s: found %#lx, "
+		 "expected %#lx", seed, name, want->size, want->min, want->max, want->align,
+		 want->fit == MT_FIT_LOWEST ? "lowest" : "highest", place.start, expected);
+}
+
 static void compare_search(const struct maple_tree *mt, const struct mt_area *want)
 {
 	unsigned long expected = 0;
 	bool found = place_in_list(want, &expected);
 
 	for (size_t i = 0; i < variant_count; i++) {
-		unsigned long start = 0;
+		const struct variant *variant = &variants[i];
+		find_anywhere *find = want->fit == MT_FIT_LOWEST ? variant->lowest : variant->highest;
 
-		if (variants[i].find(mt, want, &start) == found && (!found || start == expected))
-			continue;
-		fail_msg("seed %lu, %s: %lu indexes of [%#lx, %#lx], multiple of %lu, %s: found %#lx, "
-			 "expected %#lx", seed, variants[i].name, want->size, want->min,
-			 want->max, want->align, want->fit == MT_FIT_LOWEST ? "lowest" : "highest",
-			 start, expected);
+		compare_place(variant->find(mt, want), variant->name, found, expected, want);
+		if (want->align <= 1)
+			compare_place(find(mt, want->min, want->max, want->size), variant->name,
+				      found, expected, want);
 	}
 }
 
