@@ -6,6 +6,7 @@
  * per operation. Readers check each answer: what they find is the right entry, or nothing where
  * the writer comes and goes. The writer erases and inserts ranges in random order. Threads that map
  * and unmap do so each in a region of its own, as allocators' arenas do, in one and the same space.
+ * "line handed over" is what the machine takes for a cache line's way from thread to thread.
  */
 #include "engines/vmspace.h"
 #include "harness.h"
@@ -28,7 +29,7 @@ struct expected {
 /* The kernel's tree makes about as many, so readers beside different writers can be compared. */
 #define PACE_PER_US 2
 
-enum role { READER, WRITER, PACED_WRITER, MAPPER };
+enum role { READER, WRITER, PACED_WRITER, MAPPER, HANDER };
 
 /* What threads write lies in lines of its own: only the engines may cost readers cache misses. */
 #define OWN_LINE _Alignas(128)
@@ -55,6 +56,7 @@ struct team {
 	OWN_LINE pthread_barrier_t start;
 	OWN_LINE pthread_rwlock_t lock;
 	OWN_LINE pthread_mutex_t writers;
+	OWN_LINE _Atomic unsigned long handed; /* how often; whose turn it is */
 	struct worker worker[THREADS_MAX];
 };
 
@@ -210,6 +212,23 @@ static size_t map_until_stopped(struct worker *worker)
 	return mapped + unmapped;
 }
 
+/* A word is written by two threads in turn, so its cache line goes from one to the other. */
+static size_t hand_over_until_stopped(struct worker *worker)
+{
+	struct team *team = worker->team;
+	size_t done = 0;
+
+	while (!atomic_load_explicit(&team->stop, memory_order_relaxed)) {
+		unsigned long handed = atomic_load_explicit(&team->handed, memory_order_relaxed);
+
+		if (handed % 2 != worker->number % 2)
+			continue;
+		atomic_store_explicit(&team->handed, handed + 1, memory_order_relaxed);
+		done++;
+	}
+	return done;
+}
+
 static void *work(void *argument)
 {
 	static size_t (*const until_stopped[])(struct worker *) = {
@@ -217,6 +236,7 @@ static void *work(void *argument)
 		[WRITER] = write_until_stopped,
 		[PACED_WRITER] = write_until_stopped,
 		[MAPPER] = map_until_stopped,
+		[HANDER] = hand_over_until_stopped,
 	};
 	struct worker *worker = argument;
 	uint64_t start;
@@ -355,6 +375,24 @@ static double mappers(const struct cell *cell)
 	return changes;
 }
 
+/* What this machine allows: the way of one cache line from processor to processor. */
+static double handed_over(const struct cell *cell)
+{
+	double reads, changes;
+
+	if (cell->cpus < 2)
+		return -1;
+	run_crew(cell, (struct crew){ 0, 2, HANDER, 0 }, &reads, &changes);
+	return 1000 / changes;
+}
+
+static const struct engine engine_pair = { .name = "two threads" };
+
+static bool is_pair(const struct engine *engine)
+{
+	return engine == &engine_pair;
+}
+
 static struct data *data_10000(size_t n, uint64_t seed)
 {
 	(void)n;
@@ -396,6 +434,9 @@ static bool can_map(const struct engine *engine)
 #define TEAMS   .quick = { 1, 2 }, .full = { 1, 2, 4, 8, 16, 32 }
 
 static const struct work works[] = {
+	{ .name = "line handed over", .unit = "ns", .make_data = data_mixed, .ops = 40,
+	  .ops_full = 100, .can = is_pair, .run = handed_over, .extra_engine = &engine_pair,
+	  .quick = { 1000 }, .full = { 1000 } },
 	THREADS("2 readers over 1", "ratio", can_load, two_over_one, data_mixed, RANGES),
 	THREADS("reader beside writer", "ratio", can_write, beside_writer, data_mixed, RANGES),
 	THREADS("reader beside 2 writes per us", "ratio", can_write, beside_paced_writer, data_mixed,

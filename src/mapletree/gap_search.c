@@ -286,7 +286,7 @@ static ALWAYS_INLINE struct mt_place_found find_quickly(const struct maple_tree 
 		look = search(root, &want, how, &place.start);
 	if (UNLIKELY(look == LOOK_AGAIN))
 		return start_again(mt, min, max, size, fit);
-	place.found = look;
+	place.found = look == LOOK_FOUND;
 	return place;
 }
 

@@ -32,8 +32,15 @@
 #define LIKELY(condition)   __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* What a fast path is made of belongs into it, for all its callers. */
+/*
+ * What a fast path is made of belongs into it, for all its callers; not where branches are counted or
+ * stepped through, which are of one copy then.
+ */
+#ifdef __OPTIMIZE__
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
 
 #define NODE_BYTES 256
 
