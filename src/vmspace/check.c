@@ -23,6 +23,8 @@ static bool check_area(const struct vmspace *space, const struct vma *vma, const
 		return fail(reason, "an area is not page aligned");
 	if (vma->end > space->config.task_size)
 		return fail(reason, "an area lies above the address space");
+	if (vma->end - vma->start > space->largest)
+		return fail(reason, "an area is larger than the largest");
 	if (vma->anon_shared && !vma->anon_id)
 		return fail(reason, "an area inherited an anon_vma that it has not");
 	if (vma->anon_id && (vma->flags & VMA_MAYSHARE))

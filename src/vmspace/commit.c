@@ -91,7 +91,7 @@ long commit_check_fork(struct vmspace *space)
 
 	/* Nearly always all of it passes, and need not be looked at one by one. */
 	if (!space->config.overcommit &&
-	    space->committed_vm <= space->config.ram_pages + space->config.swap_pages)
+	    space_pages(space, space->largest) <= space->config.ram_pages + space->config.swap_pages)
 		return 0;
 	mas_for_each(&mas, vma, ULONG_MAX) {
 		unsigned long pages = space_pages(space, vma->end - vma->start);

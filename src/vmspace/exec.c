@@ -200,6 +200,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	space->exec_vm = fresh->exec_vm;
 	/* The pool was charged while the areas were taken over. */
 	space->committed_vm = fresh->committed_vm;
+	space->largest = fresh->largest;
 	fresh->committed_vm = 0;
 	space->next_anon_id = fresh->next_anon_id;
 	space->next_file_id = fresh->next_file_id;

@@ -222,6 +222,7 @@ static void inherit(struct vmspace *child, const struct vmspace *parent)
 	child->image = parent->image;
 	child->mmap_base = parent->mmap_base;
 	child->base_guessed = parent->base_guessed;
+	child->largest = parent->largest;
 	child->next_anon_id = parent->next_anon_id;
 	child->next_file_id = parent->next_file_id;
 }

@@ -9,12 +9,24 @@
 #include "pages.h"
 #include "sync.h"
 
+/* @vma is about to cover [@start, @end), too: with what it covers already, if that is beside it. */
+static void note_size(struct vmspace *space, unsigned long start, unsigned long end,
+		      const struct vma *vma)
+{
+	start = vma->start < start ? vma->start : start;
+	end = vma->end > end ? vma->end : end;
+	if (end - start > space->largest)
+		space->largest = end - start;
+}
+
 int space_store(struct vmspace *space, unsigned long start, unsigned long end, struct vma *vma)
 {
 	MA_STATE(mas, &space->tree, start, end - 1);
 
 	bool promised = space->promised;
 
+	if (vma)
+		note_size(space, start, end, vma);
 	sync_attach(space, vma);
 	space->stores++;
 	space->promised -= promised;

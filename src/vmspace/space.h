@@ -39,6 +39,7 @@ struct vmspace {
 	unsigned long areas, areas_peak;
 	unsigned long total_vm, locked_vm, data_vm, stack_vm, exec_vm; /* pages */
 	unsigned long committed_vm;   /* pages of areas with VMA_ACCOUNT */
+	unsigned long largest;        /* bytes; no area is, or was, larger */
 	unsigned long pinned_vm;      /* pages that drivers hold; see vmspace_pin() */
 	unsigned long locked_leak;    /* pages that MREMAP_DONTUNMAP unlocked without counting them */
 	unsigned long grow_areas;     /* areas with VMA_GROWSDOWN */

@@ -289,6 +289,30 @@ static void pinned_pages_have_a_limit_of_their_own(void **state)
 	assert_int_equal(stats(space).pinned_vm, 0);
 }
 
+/* Mode 0 looks at each area by itself: two that may be mapped can be one that may not be copied. */
+static void a_fork_is_refused_for_one_area_too_large(void **state)
+{
+	(void)state;
+	config.overcommit = 0;
+	apply();
+	assert_int_equal(map(space, 0, 600, RW, MAP_PRIVATE), BASE);
+	assert_int_equal(map(space, 5000, 600, RW, MAP_PRIVATE), BASE + 5000 * PAGE);
+	memset(&req, 0, sizeof(req));
+	assert_int_equal(call(space, VMSPACE_FORK), 0);
+	vmspace_destroy(req.fork.child);
+	assert_int_equal(map(space, 600, 600, RW, MAP_PRIVATE), BASE + 600 * PAGE);
+	assert_int_equal(stats(space).areas, 2);
+	memset(&req, 0, sizeof(req));
+	assert_int_equal(call(space, VMSPACE_FORK), -ENOMEM);
+	assert_null(req.fork.child);
+	memset(&req, 0, sizeof(req));
+	req.munmap = (struct vmspace_munmap){ BASE + 1000 * PAGE, 200 * PAGE };
+	assert_int_equal(call(space, VMSPACE_MUNMAP), 0);
+	memset(&req, 0, sizeof(req));
+	assert_int_equal(call(space, VMSPACE_FORK), 0);
+	vmspace_destroy(req.fork.child);
+}
+
 #define RULE(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int main(void)
@@ -300,6 +324,7 @@ int main(void)
 		RULE(unknown_memory_refuses_nothing), RULE(every_call_is_charged),
 		RULE(a_stack_grows_no_further_than_the_limit), RULE(spaces_share_a_pool),
 		RULE(exec_moves_the_charge), RULE(pinned_pages_have_a_limit_of_their_own),
+		RULE(a_fork_is_refused_for_one_area_too_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
