@@ -2,7 +2,7 @@
 /*
  * leaf_group.h - writes that divide a leaf or join it with one beside it; part of write.c.
  *
- * The leaves concerned have one parent, and what they hold is laid out anew in one leaf or two.
+ * The leaves concerned have one parent, and what they hold is laid out anew in one leaf to three.
  * Without readers that is done where they are. Beside readers the new leaves and a copy of the
  * parent are filled first; one store above the parent, or of the root, then makes all of it
  * visible, as PUBLISH_SLOT and PUBLISH_ROOT do. A write that changes more of the inner nodes than
@@ -81,16 +81,38 @@ static inline bool parent_takes(const struct mt_group *g, const struct mt_way *w
 	return slots <= kind_slots(kind);
 }
 
+/* Where an append or the like divides the leaf: what is left behind is full. */
+static inline unsigned int append_cut(const struct mt_group *g, const struct mt_way *way,
+				      const struct mt_leaf_plan *p)
+{
+	return plan_cut(g->total, WIDE_SLOTS, way->max == ULONG_MAX && p->high == p->end,
+			way->min == 0 && p->low == 0);
+}
+
+/* Evenly, but for one leaf that is divided. */
 static inline void cut_group(struct mt_group *g, const struct mt_way *way,
 			     const struct mt_leaf_plan *p)
 {
-	g->cut = g->total;
-	if (g->leaves == 1)
-		return;
-	g->cut = (g->total + 1) / 2;
-	if (g->old == 1)
-		g->cut = plan_cut(g->total, WIDE_SLOTS, way->max == ULONG_MAX && p->high == p->end,
-				  way->min == 0 && p->low == 0);
+	unsigned int i;
+
+	g->from[0] = 0;
+	for (i = 1; i <= g->leaves; i++)
+		g->from[i] = (g->total * i + g->leaves - 1) / g->leaves;
+	if (g->old == 1 && g->leaves == 2)
+		g->from[1] = append_cut(g, way, p);
+}
+
+/*
+ * Whether a leaf that is too full shares what it holds with one beside it, where that saves a leaf
+ * for later (a B*-tree: Knuth, The Art of Computer Programming 3, 6.2.4). Beside readers it does
+ * not: there each leaf that changes so is a copy. Nor where the next write goes on behind it.
+ */
+static inline bool shares(const struct mt_group *g, const struct maple_tree *mt,
+			  const struct mt_leaf_plan *p)
+{
+	const struct mt_way *way = &mt->ma_way;
+
+	return !mt_in_rcu(mt) && append_cut(g, way, p) == (g->total + 1) / 2;
 }
 
 /*
@@ -107,9 +129,9 @@ static inline bool group_plan(struct mt_group *g, struct maple_tree *mt,
 
 	g->side = p->seam;
 	g->total = p->new_end + 1;
-	if (g->side == SIBLING_NONE && g->total < WIDE_SLOTS)
-		g->side = emptier_side(mt, &slots); /* the leaf is too empty */
-	g->from = at - (g->side == SIBLING_LEFT);
+	if (g->side == SIBLING_NONE && (g->total < WIDE_SLOTS || shares(g, mt, p)))
+		g->side = emptier_side(mt, &slots);
+	g->at = at - (g->side == SIBLING_LEFT);
 	g->old = 1 + (g->side != SIBLING_NONE);
 	g->min = way->min;
 	g->max = way->max;
@@ -120,7 +142,7 @@ static inline bool group_plan(struct mt_group *g, struct maple_tree *mt,
 		g->total--;
 		most = PLAN_JOINED_SLOTS;
 	}
-	g->leaves = g->total <= most ? 1 : 2;
+	g->leaves = g->total <= most ? 1 : g->total <= 2 * WIDE_SLOTS ? 2 : 3;
 	cut_group(g, way, p);
 	return parent_takes(g, way, kind) &&
 	       (g->side != SIBLING_LEFT || child_first(way, 1, at - 1, &g->min)) &&
@@ -208,42 +230,53 @@ static inline void spread(struct mt_node *leaf, const struct contents *all, unsi
 
 /* ---- the parent ------------------------------------------------------------------------ */
 
-/* Puts the new leaves into @parent, which nobody else reads, with their gaps. @last: where the
- * first of two ends. */
-static inline void replace_children(struct mt_node *parent, enum node_kind kind,
-				    const struct mt_group *g, struct mt_node *const leaf[2],
-				    unsigned long last, const unsigned long gap[2])
+/* A leaf that takes part, where it ends, and its widest gap. */
+struct group_leaf {
+	struct mt_node *node;
+	unsigned long last;
+	unsigned long gap;
+};
+
+/* Makes room in @parent, which nobody else reads, for the new leaves in the place of the old ones. */
+static inline void make_room(struct mt_node *parent, enum node_kind kind, const struct mt_group *g)
 {
-	unsigned int from = g->from, end = node_end(parent, kind);
+	unsigned int at = g->at, end = node_end(parent, kind);
+	unsigned int tail = end + 1 - at - g->old; /* slots behind the old leaves */
+	unsigned int now = end + g->leaves - g->old;
 	void **slot = node_slots(parent, kind);
-	unsigned int tail = end + 1 - from - g->old; /* slots behind the old leaves */
 
-	if (g->leaves != g->old) {
-		unsigned int now = end + g->leaves - g->old;
-
-		memmove(&slot[from + g->leaves], &slot[from + g->old], tail * sizeof(void *));
-		memmove(&parent->pivot[from + g->leaves - 1], &parent->pivot[from + g->old - 1],
-			tail * sizeof(long));
-		if (kind == KIND_GAPS)
-			memmove(&parent->gaps.gap[from + g->leaves],
-				&parent->gaps.gap[from + g->old], tail * sizeof(long));
-		if (now < end) {
-			parent->pivot[now] = ULONG_MAX;
-			slot[end] = NULL;
-			if (kind == KIND_GAPS)
-				parent->gaps.gap[end] = 0;
-		}
-		node_set_end(parent, kind, now);
-	}
-	slot[from] = enode_make(leaf[0], KIND_LEAF);
-	if (kind == KIND_GAPS)
-		parent->gaps.gap[from] = gap[0];
-	if (g->leaves == 1)
+	if (now == end)
 		return;
-	slot[from + 1] = enode_make(leaf[1], KIND_LEAF);
-	parent->pivot[from] = last;
+	memmove(&slot[at + g->leaves], &slot[at + g->old], tail * sizeof(void *));
+	memmove(&parent->pivot[at + g->leaves - 1], &parent->pivot[at + g->old - 1],
+		tail * sizeof(long));
 	if (kind == KIND_GAPS)
-		parent->gaps.gap[from + 1] = gap[1];
+		memmove(&parent->gaps.gap[at + g->leaves], &parent->gaps.gap[at + g->old],
+			tail * sizeof(long));
+	if (now < end) {
+		parent->pivot[now] = ULONG_MAX;
+		slot[end] = NULL;
+		if (kind == KIND_GAPS)
+			parent->gaps.gap[end] = 0;
+	}
+	node_set_end(parent, kind, now);
+}
+
+/* Puts the new leaves into @parent, with their gaps. */
+static inline void replace_children(struct mt_node *parent, enum node_kind kind,
+				    const struct mt_group *g, const struct group_leaf *leaf)
+{
+	void **slot = node_slots(parent, kind);
+	unsigned int i;
+
+	make_room(parent, kind, g);
+	for (i = 0; i < g->leaves; i++) {
+		slot[g->at + i] = enode_make(leaf[i].node, KIND_LEAF);
+		if (i + 1 < g->leaves)
+			parent->pivot[g->at + i] = leaf[i].last;
+		if (kind == KIND_GAPS)
+			parent->gaps.gap[g->at + i] = leaf[i].gap;
+	}
 }
 
 /*
@@ -256,16 +289,21 @@ static inline unsigned long widest_of(unsigned long a, unsigned long b, unsigned
 	return a > came ? a : came;
 }
 
-/* The gaps of the new leaves. @came: width of the gap written, 0 for an entry. @parent: before. */
-static inline void find_gaps(unsigned long gap[2], struct mt_node *parent, const struct mt_group *g,
-			     struct mt_node *const leaf[2], unsigned long last, unsigned long came)
+/* Finds the gaps of the new leaves. @came: width of the gap written, 0 for an entry. @parent: before. */
+static inline void find_gaps(struct group_leaf *leaf, const struct mt_group *g,
+			     struct mt_node *parent, unsigned long came)
 {
-	if (g->leaves == 2)
-		gap[1] = gap_widest(leaf[1], KIND_LEAF, last + 1, g->max);
-	if (g->leaves == 1 && g->old == 2 && came)
-		gap[0] = widest_of(gap_load(parent, g->from), gap_load(parent, g->from + 1), came);
-	else
-		gap[0] = gap_widest(leaf[0], KIND_LEAF, g->min, last);
+	unsigned long min = g->min;
+	unsigned int i;
+
+	if (g->leaves == 1 && g->old == 2 && came) {
+		leaf[0].gap = widest_of(gap_load(parent, g->at), gap_load(parent, g->at + 1), came);
+		return;
+	}
+	for (i = 0; i < g->leaves; i++) {
+		leaf[i].gap = gap_widest(leaf[i].node, KIND_LEAF, min, leaf[i].last);
+		min = leaf[i].last + 1;
+	}
 }
 
 /* Lets @node take the place of the way's at @level, if it is another one: the store readers see. */
@@ -304,25 +342,43 @@ static inline void update_gaps_above(struct maple_tree *mt, unsigned int level,
 
 /* ---- the write ------------------------------------------------------------------------- */
 
-/* Leads the way to slot @own of the new leaves, under @parent, and *@place too. */
+/* Leads the way to slot @own of all in the new leaves, under @parent, and *@place too. */
 static inline void lead_way(struct maple_tree *mt, const struct mt_group *g, struct mt_node *parent,
-			    struct mt_node *const leaf[2], unsigned long last, unsigned int own,
+			    const struct group_leaf *leaf, unsigned int own,
 			    struct mt_place *place)
 {
 	struct mt_way *way = &mt->ma_way;
-	bool second = own >= g->cut;
-	struct mt_node *node = leaf[second];
+	unsigned int i = 0;
 
-	way->min = second ? last + 1 : g->min;
-	way->max = second ? g->max : last;
-	own -= second ? g->cut : 0;
-	way->step[0] = way_step(node, own);
-	way->step[1] = way_step(parent, g->from + second);
-	place->node = node;
+	while (own >= g->from[i + 1])
+		i++;
+	own -= g->from[i];
+	way->min = i ? leaf[i - 1].last + 1 : g->min;
+	way->max = leaf[i].last;
+	way->step[0] = way_step(leaf[i].node, own);
+	way->step[1] = way_step(parent, g->at + i);
+	place->node = leaf[i].node;
 	place->min = way->min;
 	place->max = way->max;
 	place->offset = (unsigned char)own;
-	place->end = (unsigned char)node_end(node, KIND_LEAF);
+	place->end = (unsigned char)node_end(leaf[i].node, KIND_LEAF);
+}
+
+/* The nodes that the leaves are filled in; a copy of the parent, if readers may be in it. */
+static inline struct mt_node *take_nodes(struct maple_tree *mt, const struct mt_group *g,
+					 struct mt_node *const old[2], struct group_leaf *leaf,
+					 struct pool_list *reserve)
+{
+	struct mt_node *above = step_node(mt->ma_way.step[1]), *parent = above;
+	unsigned int i;
+
+	for (i = 0; i < g->leaves; i++)
+		leaf[i].node = mt_in_rcu(mt) || i >= g->old ? pool_take(reserve) : old[i];
+	if (mt_in_rcu(mt)) {
+		parent = pool_take(reserve);
+		memcpy(parent, above, sizeof(*parent));
+	}
+	return parent;
 }
 
 /*
@@ -335,37 +391,29 @@ static inline void group_write(struct maple_tree *mt, const struct mt_leaf_plan 
 {
 	const struct mt_way *way = &mt->ma_way;
 	enum node_kind kind = inner_kind(mt);
-	struct mt_node *above = step_node(way->step[1]), *parent = above;
-	struct mt_node *old[2] = { p->leaf, NULL }, *leaf[2];
+	struct mt_node *above = step_node(way->step[1]), *parent;
+	struct mt_node *old[2] = { p->leaf, NULL };
 	unsigned int i, own, at = step_offset(way->step[1]);
-	unsigned long last, gap[2] = { 0, 0 }, came = 0;
+	struct group_leaf leaf[GROUP_LEAVES_MAX];
+	unsigned long came = 0;
 	struct contents all;
 
 	if (g->side != SIBLING_NONE)
 		old[1] = enode_node(slot_child(above, kind,
 					       g->side == SIBLING_LEFT ? at - 1 : at + 1));
-	leaf[0] = old[0];
-	leaf[1] = old[1];
-	if (mt_in_rcu(mt)) {
-		for (i = 0; i < g->leaves; i++)
-			leaf[i] = pool_take(reserve);
-		parent = pool_take(reserve);
-		memcpy(parent, above, sizeof(*parent));
-	} else if (g->leaves > g->old) {
-		leaf[1] = pool_take(reserve);
-	}
+	parent = take_nodes(mt, g, old, leaf, reserve);
 	own = gather(&all, g, p, way, old[1]);
-	last = g->leaves > 1 ? all.pivot[g->cut - 1] : g->max;
-	spread(leaf[0], &all, 0, g->cut);
-	if (g->leaves > 1)
-		spread(leaf[1], &all, g->cut, g->total);
+	for (i = 0; i < g->leaves; i++) {
+		leaf[i].last = i + 1 < g->leaves ? all.pivot[g->from[i + 1] - 1] : g->max;
+		spread(leaf[i].node, &all, g->from[i], g->from[i + 1]);
+	}
 	if (tree_tracks_gaps(mt)) {
 		came = p->entry ? 0 : all.pivot[own] - (own ? all.pivot[own - 1] : g->min - 1);
-		find_gaps(gap, above, g, leaf, last, came);
+		find_gaps(leaf, g, above, came);
 	}
-	replace_children(parent, kind, g, leaf, last, gap);
+	replace_children(parent, kind, g, leaf);
 	publish_inner(mt, 1, parent);
-	lead_way(mt, g, parent, leaf, last, own, place);
+	lead_way(mt, g, parent, leaf, own, place);
 	if (tree_tracks_gaps(mt))
 		update_gaps_above(mt, 1, parent, came);
 	for (i = 0; i < g->old; i++)

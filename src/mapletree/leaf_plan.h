@@ -44,24 +44,28 @@ static inline unsigned int plan_at(const struct mt_leaf_plan *p)
 
 /*
  * What becomes of the leaf: nothing yet, since more than it changes; changed in place; a copy takes
- * its place; divided in two, or joined with one beside it, under the same parent; it gives its part
+ * its place; laid out anew together with one beside it, under the same parent, or divided; it gives its part
  * of a gap to the leaf beside it.
  */
 enum leaf_verdict { LEAF_NOT_ALONE, LEAF_IN_PLACE, LEAF_COPY, LEAF_GROUP, LEAF_SEAM };
 
+/* Two leaves become three at most. */
+#define GROUP_LEAVES_MAX 3
+
 /*
  * struct mt_group - the leaf of a write and maybe one beside it, to be @leaves new ones.
- *   old == 1 + (side != SIBLING_NONE), 1 <= leaves <= 2, 0 < cut <= total
- * @from:  the first of them in the parent, @min, @max: what they cover.
- * @total: slots of all they will hold; those below @cut come to the first leaf.
+ *   old == 1 + (side != SIBLING_NONE), 1 <= leaves <= old + 1; beside readers leaves <= 2
+ *   0 == from[0] < from[1] < .. < from[leaves] == total
+ * @at:    the first of them in the parent, @min, @max: what they cover.
+ * @total: slots of all they will hold; those from from[i] on come to the i-th leaf.
  */
 struct mt_group {
 	enum sibling_side side;
 	unsigned int old;
 	unsigned int leaves;
-	unsigned int from;
+	unsigned int at;
 	unsigned int total;
-	unsigned int cut;
+	unsigned int from[GROUP_LEAVES_MAX + 1];
 	unsigned long min;
 	unsigned long max;
 };

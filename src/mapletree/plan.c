@@ -121,26 +121,62 @@ static bool shrinks(const struct mt_splice *s)
 	return !same_node(s) || s->total < s->left->end + 1;
 }
 
-/* Whether the level became too empty and has a neighbour under the same parent to join. */
-static bool wants_sibling(const struct mt_splice *s, struct mt_path *path, unsigned int step)
+/* Whether the level goes on at the end (the beginning) of all there is, as the next write may. */
+static bool appends(const struct mt_splice *s)
 {
-	const struct mt_step *left_parent, *right_parent;
-
-	if (!step || s->total >= kind_min_slots(s->left->kind) || !shrinks(s))
-		return false;
-	left_parent = path_left(path, step - 1);
-	right_parent = path_right(path, step - 1);
-	return left_parent->offset > 0 || right_parent->offset < right_parent->end;
+	return same_node(s) && s->max == ULONG_MAX && s->keep_right_from > s->right->end;
 }
 
-/* Joins a level with its left neighbour, or, where there is none, with its right one. */
+static bool prepends(const struct mt_splice *s)
+{
+	return same_node(s) && s->min == 0 && s->keep_left == 0;
+}
+
+/* Whether the level became too empty, or too full for one node, to stay alone: see shares(). */
+static bool wants_company(const struct mt_splice *s, const struct maple_tree *mt)
+{
+	if (s->total > kind_slots(s->left->kind))
+		return same_node(s) && !mt_in_rcu(mt) && !appends(s) && !prepends(s);
+	return s->total < kind_min_slots(s->left->kind) && shrinks(s);
+}
+
+/* The same, and there is a neighbour under the same parent. */
+static bool wants_sibling(const struct mt_splice *s, const struct maple_tree *mt,
+			  struct mt_path *path, unsigned int step)
+{
+	if (!step || !wants_company(s, mt))
+		return false;
+	return path_left(path, step - 1)->offset > 0 ||
+	       path_right(path, step - 1)->offset < path_right(path, step - 1)->end;
+}
+
+static unsigned int child_slots(const struct mt_step *parent, unsigned int offset,
+				enum node_kind kind)
+{
+	return node_end(enode_node(slot_child(parent->node, parent->kind, offset)), kind) + 1;
+}
+
+/* Joins a too empty level with its left neighbour, if there is one; a too full one with the emptier. */
+static bool takes_left(const struct mt_splice *s, const struct mt_step *left_parent,
+		       const struct mt_step *right_parent)
+{
+	enum node_kind kind = s->left->kind;
+
+	if (!left_parent->offset || right_parent->offset == right_parent->end)
+		return left_parent->offset;
+	return s->total <= kind_slots(kind) ||
+	       child_slots(left_parent, left_parent->offset - 1u, kind) <=
+		       child_slots(right_parent, right_parent->offset + 1u, kind);
+}
+
 static void take_sibling(struct mt_splice *s, const struct mt_step *left_parent,
 			 const struct mt_step *right_parent)
 {
-	const struct mt_step *parent = left_parent->offset ? left_parent : right_parent;
-	unsigned int offset = left_parent->offset ? parent->offset - 1u : parent->offset + 1u;
+	bool left = takes_left(s, left_parent, right_parent);
+	const struct mt_step *parent = left ? left_parent : right_parent;
+	unsigned int offset = left ? parent->offset - 1u : parent->offset + 1u;
 
-	s->side = left_parent->offset ? SIBLING_LEFT : SIBLING_RIGHT;
+	s->side = left ? SIBLING_LEFT : SIBLING_RIGHT;
 	s->sibling = slot_child(parent->node, parent->kind, offset);
 	if (s->side == SIBLING_LEFT)
 		s->min = slot_first(parent->node, offset, parent->min);
@@ -153,16 +189,14 @@ static void cut_nodes(struct mt_splice *s)
 {
 	unsigned int slots = kind_slots(s->left->kind);
 	unsigned int i, rest = s->total;
-	bool appends = same_node(s) && s->max == ULONG_MAX && s->keep_right_from > s->right->end;
-	bool prepends = same_node(s) && s->min == 0 && s->keep_left == 0;
 
 	s->nodes = (unsigned char)((s->total + slots - 1) / slots);
 	/* what came from two nodes stays two rather than one that the next insertion splits again */
 	if (s->total > slots - slots / 8 && s->nodes == 1 && !same_node(s))
 		s->nodes = 2;
 	assert(s->nodes >= 1 && s->nodes <= PLAN_MAX_ITEMS);
-	if (s->nodes == 2 && s->side == SIBLING_NONE && (appends || prepends)) {
-		s->cut[0] = (unsigned char)plan_cut(rest, slots, appends, prepends);
+	if (s->nodes == 2 && s->side == SIBLING_NONE && (appends(s) || prepends(s))) {
+		s->cut[0] = (unsigned char)plan_cut(rest, slots, appends(s), prepends(s));
 		s->cut[1] = (unsigned char)(rest - s->cut[0]);
 		return;
 	}
@@ -217,7 +251,7 @@ static void plan_levels(struct mt_plan *plan, const struct maple_tree *mt, struc
 		count_total(s);
 		if (plan->top == 0 && plan_value(plan))
 			return;
-		join = wants_sibling(s, path, step);
+		join = wants_sibling(s, mt, path, step);
 		if (plan->top && plan_top(plan, mt, s, join))
 			return;
 		if (join)

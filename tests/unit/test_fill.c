@@ -86,9 +86,13 @@ static void other_splits_make_halves(unsigned int flags)
 	}
 }
 
-/* Neither the first nor the last slot of a leaf between others is the end of a run. */
-static void splits_between_others_make_halves(unsigned int flags)
+/*
+ * Neither the first nor the last slot of a leaf between others is the end of a run. Beside readers
+ * the leaf is divided; without them it and the full one before it become three.
+ */
+static void full_leaves_between_others_are_divided(unsigned int flags)
 {
+	const unsigned int all = 2 * WIDE_SLOTS + 2;
 	unsigned long i;
 
 	for (i = WIDE_SLOTS; i < 2 * WIDE_SLOTS; i++) {
@@ -96,10 +100,38 @@ static void splits_between_others_make_halves(unsigned int flags)
 		assert_int_equal(leaves(), 4);
 		store(4 * i + 1, 4 * i + 2);
 		assert_int_equal(leaves(), 5);
-		assert_int_equal(leaf_slots(0), WIDE_SLOTS);
-		assert_int_equal(leaf_slots(1), (WIDE_SLOTS + 2) / 2);
-		assert_int_equal(leaf_slots(2), (WIDE_SLOTS + 2) / 2);
+		if (flags & MT_FLAGS_USE_RCU) {
+			assert_int_equal(leaf_slots(0), WIDE_SLOTS);
+			assert_int_equal(leaf_slots(1), (WIDE_SLOTS + 2) / 2);
+			assert_int_equal(leaf_slots(2), (WIDE_SLOTS + 2) / 2);
+		} else {
+			assert_int_equal(leaf_slots(0), (all + 2) / 3);
+			assert_int_equal(leaf_slots(1), (all + 1) / 3);
+			assert_int_equal(leaf_slots(2), all / 3);
+		}
 		assert_int_equal(leaf_slots(3), WIDE_SLOTS);
+		end(&mt);
+	}
+}
+
+/* Without readers a full leaf and the emptier one beside it hold the same then. */
+static void a_full_leaf_shares_with_the_emptier_one(unsigned int flags)
+{
+	const unsigned int gone = 4, each = WIDE_SLOTS + 1 - gone / 2;
+	unsigned int emptier;
+	unsigned long i;
+
+	if (flags & MT_FLAGS_USE_RCU)
+		return;
+	for (emptier = 0; emptier <= 2; emptier += 2) {
+		begin(flags, 3 * WIDE_SLOTS);
+		for (i = 0; i <= gone; i++)
+			erase(4 * (emptier * WIDE_SLOTS + 2 + i)); /* one gap of them */
+		store(4 * (WIDE_SLOTS + WIDE_SLOTS / 2) + 1, 4 * (WIDE_SLOTS + WIDE_SLOTS / 2) + 2);
+		assert_int_equal(leaves(), 4);
+		assert_int_equal(leaf_slots(emptier), each);
+		assert_int_equal(leaf_slots(1), each);
+		assert_int_equal(leaf_slots(2 - emptier), WIDE_SLOTS);
 		end(&mt);
 	}
 }
@@ -176,7 +208,8 @@ static void for_all_flags(void (*test)(unsigned int flags))
 	}
 
 FOR_ALL_FLAGS(other_splits_make_halves)
-FOR_ALL_FLAGS(splits_between_others_make_halves)
+FOR_ALL_FLAGS(full_leaves_between_others_are_divided)
+FOR_ALL_FLAGS(a_full_leaf_shares_with_the_emptier_one)
 FOR_ALL_FLAGS(too_empty_a_leaf_is_joined)
 FOR_ALL_FLAGS(two_leaves_that_fit_one_become_one)
 FOR_ALL_FLAGS(what_does_not_shrink_is_left_alone)
@@ -186,7 +219,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_fills_its_leaves),
 		cmocka_unit_test(test_other_splits_make_halves),
-		cmocka_unit_test(test_splits_between_others_make_halves),
+		cmocka_unit_test(test_full_leaves_between_others_are_divided),
+		cmocka_unit_test(test_a_full_leaf_shares_with_the_emptier_one),
 		cmocka_unit_test(test_too_empty_a_leaf_is_joined),
 		cmocka_unit_test(test_two_leaves_that_fit_one_become_one),
 		cmocka_unit_test(test_what_does_not_shrink_is_left_alone),
