@@ -219,6 +219,20 @@ static void settle(const struct engine *engine)
 		urcu_bp_barrier();
 }
 
+/*
+ * Each sample has the stack elsewhere in its page: what is read at the place of another page that was
+ * written a moment ago waits for it, and one placement for all would be a matter of luck (T. Mytkowicz
+ * and others, "Producing Wrong Data Without Doing Anything Obviously Wrong!", 2009).
+ */
+static __attribute__((noinline)) double run_displaced(const struct work *work,
+						      const struct cell *cell, unsigned int repeat)
+{
+	volatile char *pad = __builtin_alloca(1 + repeat * 832 % 4096);
+
+	*pad = 0;
+	return work->run(cell);
+}
+
 static void measure(const struct work *work, size_t n, struct pool *pool)
 {
 	static double samples[ENGINES_MAX][REPEATS_MAX];
@@ -237,7 +251,7 @@ static void measure(const struct work *work, size_t n, struct pool *pool)
 			settle(cells[at].engine);
 			if (work->shared_map && !work->no_warmup)
 				work->run(&cells[at]); /* warms caches and predictors */
-			sample = work->run(&cells[at]);
+			sample = run_displaced(work, &cells[at], repeat);
 			if (sample >= 0)
 				samples[at][taken[at]++] = sample;
 		}

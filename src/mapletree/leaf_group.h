@@ -103,9 +103,8 @@ static inline void cut_group(struct mt_group *g, const struct mt_way *way,
 }
 
 /*
- * Whether a leaf that is too full shares what it holds with one beside it, where that saves a leaf
- * for later (a B*-tree: Knuth, The Art of Computer Programming 3, 6.2.4). Beside readers it does
- * not: there each leaf that changes so is a copy. Nor where the next write goes on behind it.
+ * Whether a leaf that is too full shares what it holds with one beside it; see plan.c. Beside readers
+ * it does not: there each leaf that changes so is a copy. Nor where the next write goes on behind it.
  */
 static inline bool shares(const struct mt_group *g, const struct maple_tree *mt,
 			  const struct mt_leaf_plan *p)

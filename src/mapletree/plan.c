@@ -3,7 +3,9 @@
  * plan.c - decide what a write does, level by level, without doing any of it.
  *
  * Splits and joins follow the usual B-tree rules (Bayer and McCreight, 1972); a run that is
- * appended or prepended fills nodes completely instead of leaving them half full.
+ * appended or prepended fills nodes completely instead of leaving them half full. Without readers a
+ * node that is too full is laid out anew together with the one beside it, as in a B*-tree (Knuth, The
+ * Art of Computer Programming 3, 6.2.4).
  */
 #include "plan.h"
 
