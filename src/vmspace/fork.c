@@ -15,7 +15,7 @@
 #include "sync.h"
 
 /* Areas whose memory is asked for before they are copied. */
-#define AHEAD 32
+#define AHEAD 64
 
 /* A copy under way. The objects of the parent that have a copy are listed: they point to it. */
 struct copier {
@@ -151,40 +151,43 @@ static int replace_area(struct copier *copier, struct ma_state *mas, const struc
 	return 0;
 }
 
-/* The areas behind the cursor, at most AHEAD, their memory on its way. Returns how many. */
-static unsigned int find_places(struct ma_state *mas, struct place *place)
+/* The next area behind the cursor, its memory on its way. False: there is none. */
+static bool find_ahead(struct ma_state *mas, struct place *place)
 {
-	unsigned int count = 0;
-
-	while (count < AHEAD && (place[count].old = mas_find(mas, ULONG_MAX))) {
-		__builtin_prefetch(place[count].old);
-		place[count].first = mas->index;
-		place[count++].last = mas->last;
-	}
-	return count;
+	place->old = mas_find(mas, ULONG_MAX);
+	if (!place->old)
+		return false;
+	__builtin_prefetch(place->old);
+	place->first = mas->index;
+	place->last = mas->last;
+	return true;
 }
 
 /*
  * Replace the parent's areas, which the duplicated tree holds, by the child's. An entry that takes
- * the place of another moves nothing, so the reading cursor stays good; those that are not
- * inherited go at last. On failure the tree still holds areas of the parent from *stopped on.
+ * the place of another moves nothing, so the reading cursor, which is AHEAD areas before, stays
+ * good; those that are not inherited go at last. On failure the tree still holds areas of the parent
+ * from *stopped on.
  */
 static int copy_areas(struct copier *copier, unsigned long *stopped)
 {
 	MA_STATE(mas, &copier->child->tree, 0, 0);
 	MA_STATE(to, &copier->child->tree, 0, 0);
 	struct place place[AHEAD];
-	unsigned int i, count;
+	size_t found = 0, done;
 
-	do {
-		count = find_places(&mas, place);
-		for (i = 0; i < count; i++) {
-			if (replace_area(copier, &to, &place[i])) {
-				*stopped = place[i].first;
-				return -ENOMEM;
-			}
+	while (found < AHEAD && find_ahead(&mas, &place[found]))
+		found++;
+	for (done = 0; done < found; done++) {
+		struct place *next = &place[done % AHEAD];
+
+		if (replace_area(copier, &to, next)) {
+			*stopped = next->first;
+			return -ENOMEM;
 		}
-	} while (count == AHEAD);
+		if (found - done == AHEAD && find_ahead(&mas, next))
+			found++;
+	}
 	return 0;
 }
 
