@@ -60,12 +60,18 @@ static unsigned long limit_of_process(const struct vmspace *space)
 	return limit > reserve ? limit - reserve : 0;
 }
 
+/* Mode 1, or it is not known how much memory there is. */
+static bool refuses_nothing(const struct vmspace_config *c)
+{
+	return !c->ram_pages || c->overcommit == 1;
+}
+
 /* Whether the space may be charged for `pages`, one request of which has `largest` pages. */
 static long check(struct vmspace *space, unsigned long pages, unsigned long largest)
 {
 	const struct vmspace_config *c = &space->config;
 
-	if (!pages || !c->ram_pages || c->overcommit == 1)
+	if (!pages || refuses_nothing(c))
 		return 0;
 	if (c->overcommit == 0) {
 		if (largest <= c->ram_pages + c->swap_pages)
@@ -85,13 +91,14 @@ long commit_check(struct vmspace *space, unsigned long pages)
 
 long commit_check_fork(struct vmspace *space)
 {
+	const struct vmspace_config *c = &space->config;
 	MA_STATE(mas, &space->tree, 0, 0);
 	unsigned long sum = 0, largest = 0;
 	const struct vma *vma;
 
 	/* Nearly always all of it passes, and need not be looked at one by one. */
-	if (!space->config.overcommit &&
-	    space_pages(space, space->largest) <= space->config.ram_pages + space->config.swap_pages)
+	if (refuses_nothing(c) || (!c->overcommit && space_pages(space, space->largest) <=
+						    c->ram_pages + c->swap_pages))
 		return 0;
 	mas_for_each(&mas, vma, ULONG_MAX) {
 		unsigned long pages = space_pages(space, vma->end - vma->start);
