@@ -56,18 +56,18 @@ static inline unsigned int leaf_slots(struct mt_node *parent, enum node_kind kin
 	return node_end(enode_node(slot_child(parent, kind, at)), KIND_LEAF) + 1;
 }
 
-/* The emptier one of the leaves beside the way's, under the same parent, and its @slots in use. */
-static inline enum sibling_side emptier_side(const struct maple_tree *mt, unsigned int *slots)
+/* The emptier one of the leaves beside the way's, under the same parent. */
+static inline enum sibling_side emptier_side(const struct maple_tree *mt)
 {
 	enum node_kind kind = inner_kind(mt);
 	struct mt_node *parent = step_node(mt->ma_way.step[1]);
 	unsigned int at = step_offset(mt->ma_way.step[1]);
 	unsigned int left = leaf_slots(parent, kind, at - 1);
 	unsigned int right = leaf_slots(parent, kind, at + 1);
-	bool to_left = left && (!right || left <= right);
 
-	*slots = to_left ? left : right;
-	return !*slots ? SIBLING_NONE : to_left ? SIBLING_LEFT : SIBLING_RIGHT;
+	if (left && (!right || left <= right))
+		return SIBLING_LEFT;
+	return right ? SIBLING_RIGHT : SIBLING_NONE;
 }
 
 /* Whether the parent remains a node as it should be, if it only changes by these leaves. */
@@ -124,12 +124,12 @@ static inline bool group_plan(struct mt_group *g, struct maple_tree *mt,
 	const struct mt_way *way = &mt->ma_way;
 	enum node_kind kind = inner_kind(mt);
 	unsigned int at = step_offset(way->step[1]);
-	unsigned int slots, most = WIDE_SLOTS;
+	unsigned int most = WIDE_SLOTS;
 
 	g->side = p->seam;
 	g->total = p->new_end + 1;
 	if (g->side == SIBLING_NONE && (g->total < WIDE_SLOTS || shares(g, mt, p)))
-		g->side = emptier_side(mt, &slots);
+		g->side = emptier_side(mt);
 	g->at = at - (g->side == SIBLING_LEFT);
 	g->old = 1 + (g->side != SIBLING_NONE);
 	g->min = way->min;
