@@ -24,6 +24,8 @@
 #   make check-arch ARCHS=    the suites on other architectures under qemu-user
 #   make asan | clang         the suites under ASan + UBSan | built with clang
 #   make bench | bench-full   against the peers: quick (minutes) | all sizes and modes
+#   make counts BASE=         instructions an operation, counted by callgrind; BASE=counts.tsv of before:
+#                             beside those; SHOW=append/plain/1000: the functions of one cell
 #   make install PREFIX= DESTDIR=
 #   make tidy                 clang-tidy over all C files
 #   make clean
@@ -40,6 +42,8 @@ SUITES ?=
 LARGE ?=
 SCENARIO ?=
 BUILDS ?=
+BASE ?=
+SHOW ?=
 
 RELEASE := $(BUILD)/release
 DEBUG   := $(BUILD)/debug
@@ -49,6 +53,7 @@ BENCH   := $(BUILD)/bench
 TSAN    := $(BUILD)/tsan
 FUZZ    := $(BUILD)/fuzzers
 MEMCHECK := $(BUILD)/valgrind
+COUNTS  := $(BUILD)/counts
 
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 # The suites' limits of time only end what hangs: a busy machine must not reach them.
@@ -174,7 +179,12 @@ install: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
 	$(MESON) install -C $(RELEASE) --no-rebuild $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
-.PHONY: bench bench-full bench-build
+.PHONY: counts bench bench-full bench-build
+counts: $(COUNTS)/build.ninja
+	$(NINJA) -C $(COUNTS) tests/counts/counts
+	PYTHONDONTWRITEBYTECODE=1 python3 tests/counts/counts.py $(COUNTS)/tests/counts/counts \
+		$(COUNTS)/counted $(if $(BASE),--base '$(BASE)') $(if $(SHOW),--show '$(SHOW)')
+
 # Peers installed after the first build count after "make clean".
 bench bench-full: bench-build
 	bench/bench run $(if $(filter bench-full,$@),--full) --build=$(BENCH) --output=$(BENCH)/results
@@ -209,6 +219,10 @@ $(FUZZ)/build.ninja:
 # Each node is a block of the C library's, so that memcheck knows it.
 $(MEMCHECK)/build.ninja:
 	$(MESON) setup $(MEMCHECK) -Dc_args=-DSLAB_SANITIZED -Dtools=false -Dfuzzers=disabled
+
+# Built like a release; of the tests only the program that is counted is made.
+$(COUNTS)/build.ninja:
+	$(MESON) setup $(COUNTS) --buildtype=release -Dtools=false -Dfuzzers=disabled
 
 $(TSAN)/build.ninja:
 	CC=clang $(MESON) setup $(TSAN) -Db_sanitize=thread -Db_lundef=false
