@@ -132,6 +132,7 @@ static inline unsigned long read_next_leaf(unsigned long *batch, struct ma_state
 
 	if (UNLIKELY(mas->max >= max) || UNLIKELY(!walk_leaf_above(mas, &next)))
 		return 0;
+	WORK(BATCH_READ);
 	leaf = node_of(next.enode, KIND_LEAF);
 	version = leaf_version(leaf);
 	left = read_leaf(batch, leaf, next.min, next.max);
@@ -151,6 +152,7 @@ static unsigned long read_this_leaf(unsigned long *batch, struct ma_state *mas)
 	struct mt_node *leaf = node_of(mas->node, KIND_LEAF);
 	unsigned long left = read_leaf(batch, leaf, mas->min, mas->max);
 
+	WORK(BATCH_READ);
 	return leaf_unchanged(leaf, mas->version) && (left >> mas->offset & 1) &&
 			       batch[MAS_BATCH_LAST + mas->offset - 1] == mas->index - 1 &&
 			       batch[MAS_BATCH_LAST + mas->offset] == mas->last

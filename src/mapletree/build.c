@@ -32,6 +32,7 @@ static void finish_node(struct builder *b, unsigned long last)
 	void **slot = node_slots(node, b->kind);
 	unsigned int i;
 
+	WORK(NODE_BUILT);
 	for (i = b->pos - 1; i < slots - 1; i++)
 		node->pivot[i] = ULONG_MAX;
 	for (i = b->pos; i < slots; i++) {

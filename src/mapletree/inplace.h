@@ -31,6 +31,7 @@ struct pen {
 
 static inline struct pen pen_begin(struct mt_node *leaf, unsigned int end)
 {
+	WORK(WRITE_IN_PLACE);
 	return (struct pen){ leaf, (leaf->wide.meta & ~META_END_MASK) | end };
 }
 
@@ -198,12 +199,13 @@ static inline void inplace_write(const struct mt_leaf_plan *p)
 		put_slot(&pen, p->low, p->entry);
 	} else if (p->publish == PUBLISH_CLEAR) {
 		clear(p->leaf, p->low, p->high, p->end);
+	} else if (p->publish == PUBLISH_SPLICE) {
+		WORK(WRITE_IN_PLACE);
+		copy = *p;
+		splice(&copy);
 	} else if (p->publish != PUBLISH_NOTHING) {
 		copy = *p;
-		if (p->publish == PUBLISH_SPLICE)
-			splice(&copy);
-		else
-			shift(&copy);
+		shift(&copy);
 	}
 }
 

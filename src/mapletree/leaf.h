@@ -311,6 +311,7 @@ static inline void leaf_copy(struct maple_tree *mt, const struct mt_leaf_plan *p
 	struct measure m = measure_gaps(p);
 	struct mt_leaf_plan copy = *p;
 
+	WORK(NODE_COPIED);
 	memcpy(fresh, p->leaf, sizeof(*fresh));
 	copy.leaf = fresh;
 	splice(&copy);

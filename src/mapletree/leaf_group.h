@@ -397,6 +397,7 @@ static inline void group_write(struct maple_tree *mt, const struct mt_leaf_plan 
 	unsigned long came = 0;
 	struct contents all;
 
+	WORK(LEAVES_LAID_OUT);
 	if (g->side != SIBLING_NONE)
 		old[1] = enode_node(slot_child(above, kind,
 					       g->side == SIBLING_LEFT ? at - 1 : at + 1));

@@ -231,6 +231,7 @@ static inline void seam_write(struct maple_tree *mt, const struct mt_leaf_plan *
 	unsigned long lead[WAY_LEVELS];
 	struct mt_node *node = renew(mt, step_node(way->step[level]), reserve);
 
+	WORK(LEAVES_LAID_OUT);
 	node_slots(node, kind)[at] = renew_way(mt, p, s, reserve, &gap);
 	if (kind == KIND_GAPS)
 		node->gaps.gap[at] = gap;

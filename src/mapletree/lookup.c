@@ -149,6 +149,7 @@ void *VARIANT(walk_to)(struct ma_state *mas, unsigned long index)
 
 	if (!root_is_node(root))
 		return walk_rootless(mas, root, index);
+	WORK(WALK);
 	spot = descend(root, index);
 	remember_parent(mas, &spot);
 	mas->node = spot.leaf.enode;
@@ -173,6 +174,7 @@ void VARIANT(walk_ahead)(struct ma_state *mas, unsigned long index, int step, bo
 	unsigned int way = (unsigned int)step, i;
 	struct spot spot = { { NULL, 0, 0 }, { NULL, 0, 0 }, 0, NULL, 0 };
 
+	WORK(WALK_AHEAD);
 	if (root_is_node(root))
 		spot = descend(root, index);
 	if (move) {
@@ -221,6 +223,7 @@ unsigned long VARIANT(way_descend)(struct maple_tree *mt, unsigned long index)
 	struct mt_node *node = enode_node(mt->ma_root);
 	unsigned long min = 0, max = ULONG_MAX;
 
+	WORK(WALK);
 	for (; level; level--) {
 		unsigned int offset = node_search(node, kind, index);
 		struct maple_enode *child;

@@ -29,6 +29,8 @@
 #include <mapletree/maple_tree.h>
 #include <stdint.h>
 
+#include "work.h"
+
 #define LIKELY(condition)   __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 

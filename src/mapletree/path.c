@@ -34,6 +34,7 @@ void path_walk(struct mt_path *path, struct maple_tree *mt, unsigned long first,
 	struct mt_step *fork;
 	unsigned int i;
 
+	WORK(WALK);
 	path->virtual_leaf = !root_is_node(root);
 	if (path->virtual_leaf) {
 		make_virtual_leaf(path, root);
@@ -68,6 +69,7 @@ static bool gap_at(struct maple_tree *mt, unsigned long index, unsigned long *fi
 					  index);
 	const struct mt_step *leaf = &way[depth - 1];
 
+	WORK(WALK);
 	*first = slot_first(leaf->node, leaf->offset, leaf->min);
 	*last = step_last(leaf);
 	return !leaf->node->wide.slot[leaf->offset];

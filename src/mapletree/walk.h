@@ -116,6 +116,7 @@ static inline bool walk_next_leaf(struct ma_state *mas, void **entry)
 	last = slot_last(leaf, KIND_LEAF, 0, next.max);
 	if (last < next.min || !leaf_unchanged(leaf, version))
 		return false;
+	WORK(LEAF_STEPPED);
 	walk_enter(mas, &next, version);
 	mas->offset = 0;
 	mas->index = next.min;
@@ -148,6 +149,7 @@ static inline bool walk_prev_leaf(struct ma_state *mas, void **entry)
 	if ((end && below >= max) || slot_last(leaf, KIND_LEAF, end, max) != max ||
 	    !leaf_unchanged(leaf, version))
 		return false;
+	WORK(LEAF_STEPPED);
 	walk_stand(mas, enode, version);
 	mas->parent_offset = (unsigned char)offset;
 	mas->offset = (unsigned char)end;

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_work.c - how much work the tree does for what is done most often (work.h), so that a short
+ * cut that is lost is noticed without a clock.
+ *
+ * Trees have areas of 4 indexes, each followed by a gap of 4. Bounds are what is needed, with little
+ * room for another choice of where nodes are divided.
+ */
+#include "fixture.h"
+
+#include <string.h>
+
+#include "node.h"
+#include "work.h"
+
+#define AREAS 10000ul
+
+#ifdef NDEBUG
+
+static void a_release_counts_nothing(void **state)
+{
+	(void)state;
+	skip();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(a_release_counts_nothing) };
+
+	return cmocka_run_group_tests_name("work", tests, NULL, NULL);
+}
+
+#else
+
+static struct maple_tree mt;
+
+static const unsigned int modes[] = {
+	0,
+	MT_FLAGS_ALLOC_RANGE,
+	MT_FLAGS_USE_RCU,
+	MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU,
+};
+
+static void begin(unsigned int flags, unsigned long areas)
+{
+	mt_init_flags(&mt, flags);
+	fill(&mt, 0, 4, 8, areas);
+}
+
+static unsigned long leaves(void)
+{
+	struct mt_statistics stats;
+
+	mtree_lock(&mt);
+	mt_get_statistics(&mt, &stats);
+	mtree_unlock(&mt);
+	return stats.leaves;
+}
+
+static void count_anew(void)
+{
+	memset(work_done, 0, sizeof(work_done));
+}
+
+static void store(unsigned long first, unsigned long last, void *entry)
+{
+	assert_int_equal(mtree_store_range(&mt, first, last, entry, GFP_KERNEL), 0);
+}
+
+/* No node was taken for all of @writes: the leaf changed where it is, each time. */
+static void expect_in_place(unsigned long writes, unsigned long walks)
+{
+	assert_int_equal(work_done[WORK_WRITE_IN_PLACE], writes);
+	assert_int_equal(work_done[WORK_NODE_COPIED], 0);
+	assert_int_equal(work_done[WORK_NODE_BUILT], 0);
+	assert_int_equal(work_done[WORK_LEAVES_LAID_OUT], 0);
+	assert_in_range(work_done[WORK_WALK], 0, walks);
+}
+
+/* ---- writes --------------------------------------------------------------------------------- */
+
+static void appends_divide_full_leaves_only(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		unsigned long before, grown;
+
+		begin(modes[m], 1000);
+		before = leaves();
+		count_anew();
+		fill(&mt, 8000, 4, 8, 1000);
+		grown = leaves() - before;
+		/* Full leaves are divided, at least one and one inner node each time. */
+		assert_in_range(work_done[WORK_WALK], 0, grown / 4);
+		assert_int_equal(work_done[WORK_WRITE_IN_PLACE], 1000 - grown);
+		assert_int_equal(work_done[WORK_NODE_COPIED], 0);
+		assert_in_range(work_done[WORK_LEAVES_LAID_OUT], 1, grown);
+		assert_in_range(work_done[WORK_NODE_BUILT], 0, grown / 2);
+		end(&mt);
+	}
+}
+
+/* The last area grows into the gap behind it, and shrinks again. */
+static void brk_changes_a_leaf_in_place(void **state)
+{
+	const unsigned long first = 8 * (AREAS - 1);
+
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		begin(modes[m], AREAS);
+		count_anew();
+		for (int i = 0; i < 100; i++) {
+			store(first, first + 5, mtree_load(&mt, first));
+			store(first + 4, first + 5, NULL);
+		}
+		expect_in_place(200, 1);
+		end(&mt);
+	}
+}
+
+/* The same in the middle of the tree, where the gap ends in another area. */
+static void an_area_in_the_middle_grows_in_place(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		unsigned long first = 8 * (AREAS / 2);
+
+		begin(modes[m], AREAS);
+		count_anew();
+		for (int i = 0; i < 100; i++) {
+			store(first, first + 5, mtree_load(&mt, first));
+			store(first + 4, first + 5, NULL);
+		}
+		expect_in_place(200, 1);
+		end(&mt);
+	}
+}
+
+static void an_area_comes_and_goes_in_place(void **state)
+{
+	const unsigned long above = 8 * AREAS;
+
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		begin(modes[m], AREAS);
+		store(above, above + 3, E('x')); /* maybe the leaf is divided now */
+		store(above, above + 3, NULL);
+		count_anew();
+		for (int i = 0; i < 100; i++) {
+			store(above, above + 3, E('x'));
+			store(above, above + 3, NULL);
+		}
+		expect_in_place(200, 1);
+		end(&mt);
+	}
+}
+
+static void a_value_is_replaced_in_place(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		begin(modes[m], AREAS);
+		count_anew();
+		for (unsigned long i = 0; i < AREAS; i++)
+			store(8 * i, 8 * i + 3, E('x'));
+		expect_in_place(AREAS, leaves());
+		end(&mt);
+	}
+}
+
+/* One way down; above the leaves a look ahead or so for each node. Lock not held. */
+static void expect_one_walk(unsigned long stepped, unsigned long batches)
+{
+	assert_int_equal(work_done[WORK_WALK], 1);
+	assert_int_equal(work_done[WORK_LEAF_STEPPED], stepped);
+	assert_int_equal(work_done[WORK_BATCH_READ], batches);
+	assert_in_range(work_done[WORK_WALK_AHEAD], 0, leaves() / 8);
+}
+
+/* A loop that replaces what it finds: the cursor knows where it stands. */
+static void a_cursor_replaces_where_it_stands(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		MA_STATE(mas, &mt, 0, 0);
+
+		begin(modes[m], AREAS);
+		count_anew();
+		mtree_lock(&mt);
+		while (mas_find(&mas, ULONG_MAX))
+			assert_int_equal(mas_store_gfp(&mas, E('x'), GFP_KERNEL), 0);
+		mtree_unlock(&mt);
+		expect_one_walk(leaves() - 1, 0);
+		assert_int_equal(work_done[WORK_WRITE_IN_PLACE], AREAS);
+		end(&mt);
+	}
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static void a_loop_reads_each_leaf_once(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		MA_STATE(mas, &mt, 0, 0);
+		unsigned long seen = 0;
+		void *entry;
+
+		begin(modes[m], AREAS);
+		count_anew();
+		mtree_lock(&mt);
+		mas_for_each(&mas, entry, ULONG_MAX)
+			seen++;
+		mtree_unlock(&mt);
+		assert_int_equal(seen, AREAS);
+		expect_one_walk(0, leaves());
+		end(&mt);
+	}
+}
+
+static void a_cursor_steps_from_leaf_to_leaf(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		MA_STATE(mas, &mt, 0, 0);
+
+		begin(modes[m], AREAS);
+		count_anew();
+		mtree_lock(&mt);
+		while (mas_find(&mas, ULONG_MAX))
+			;
+		mtree_unlock(&mt);
+		expect_one_walk(leaves() - 1, 0);
+
+		mas_set(&mas, ULONG_MAX);
+		count_anew();
+		mtree_lock(&mt);
+		while (mas_prev(&mas, 0))
+			;
+		mtree_unlock(&mt);
+		expect_one_walk(leaves() - 1, 0);
+		end(&mt);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(appends_divide_full_leaves_only),
+		cmocka_unit_test(brk_changes_a_leaf_in_place),
+		cmocka_unit_test(an_area_in_the_middle_grows_in_place),
+		cmocka_unit_test(an_area_comes_and_goes_in_place),
+		cmocka_unit_test(a_value_is_replaced_in_place),
+		cmocka_unit_test(a_cursor_replaces_where_it_stands),
+		cmocka_unit_test(a_loop_reads_each_leaf_once),
+		cmocka_unit_test(a_cursor_steps_from_leaf_to_leaf),
+	};
+
+	return cmocka_run_group_tests_name("work", tests, NULL, NULL);
+}
+
+#endif
