@@ -4,10 +4,10 @@
 
 A table whose column "files" names modules in backticks lists a source folder's layers from the top
 down; which folder that is, the section says (SECTIONS). A module is a file's name, with or without
-its suffix. A row is a layer; its files may include each other and those of the rows below. Where
-a table has a column "folder", a subfolder is what may include within itself; an empty cell goes on
-with the one above. Where the first column holds numbers, these are the layers: folders of one
-number know nothing of each other.
+its suffix. It may include what stands behind it in its row and what is in the rows below; in a row
+marked "(a group)" the files may include each other. Where a table has a column "folder", a
+subfolder is a group; an empty cell goes on with the one above. Where the first column holds
+numbers, these are the layers: folders of one number know nothing of each other.
 
 Fails if a file includes one of a higher layer, is in no layer or in two, or if a module of a table
 does not exist. Usage: check.py SOURCE_ROOT [FOLDER...], of SECTIONS; without: all of them.
@@ -17,6 +17,7 @@ import re
 import sys
 
 SECTIONS = {'libmapletree': 'src/mapletree', 'libvmspace': 'src/vmspace', 'vmscope': 'tools/vmscope'}
+GROUP = ' (a group)'
 SOURCES = ('.c', '.h', '.py')
 
 # Known violations, of which none may be added: (file, header that it includes).
@@ -43,23 +44,31 @@ def tables(text):
 
 
 class Group:
-    """Files that may include each other: one row, or the rows of one subfolder."""
+    """Files that may include each other: one module, a row marked so, or a subfolder."""
 
-    def __init__(self, name, subfolder, rank):
-        self.name, self.subfolder, self.rank, self.modules = name, subfolder, rank, []
+    def __init__(self, name, subfolder, rank, modules):
+        self.name, self.subfolder, self.rank, self.modules = name, subfolder, rank, modules
 
 
 def groups_of(rows):
+    """The groups from the top down: the higher one has the lower rank."""
     groups = []
-    for number, row in enumerate(rows):
+    for row in rows:
         layer = row['layer'].strip('`')
-        subfolder = row.get('folder', '').strip('`').rstrip('/')
-        if not groups or layer or subfolder:
-            rank = int(layer) if layer.isdigit() else number
-            if layer == '' and groups:
-                rank = groups[-1].rank
-            groups.append(Group(subfolder or layer, subfolder, rank))
-        groups[-1].modules += re.findall(r'`([^`]+)`', row['files'])
+        modules = re.findall(r'`([^`]+)`', row['files'])
+        rank = groups[-1].rank + 1 if groups else 0
+        if 'folder' in row:
+            subfolder = row['folder'].strip('`').rstrip('/')
+            if not subfolder and groups:
+                groups[-1].modules += modules
+                continue
+            if layer.isdigit():
+                rank = int(layer)
+            groups.append(Group(subfolder, subfolder, rank, modules))
+        elif layer.endswith(GROUP):
+            groups.append(Group(layer.removesuffix(GROUP), '', rank, modules))
+        else:
+            groups += [Group(layer, '', rank + i, [module]) for i, module in enumerate(modules)]
     return groups
 
 
@@ -121,7 +130,7 @@ class Folder:
                     KNOWN.discard(pair)
                     continue
                 self.problems.append(f'{pair[0]}:{number}: "{above.name}" includes {target.name} of '
-                                     f'"{below.name}", which lies no lower')
+                                     f'"{below.name}", which is no lower')
         return self.problems
 
 

@@ -13,7 +13,8 @@ ROWS = """
 | layer | files | responsibility |
 |---|---|---|
 | top | `api` | calls |
-| middle | `left` `right` | work on `words` |
+| middle (a group) | `left` `right` | work on `words` |
+| below | `second` `first` | in this order |
 | bottom | `base.h` | words |
 """
 
@@ -27,7 +28,7 @@ FOLDERS = """
 """
 
 TREE = {'api.c': 'left.h', 'left.h': 'right.h', 'left.c': 'left.h', 'right.h': 'left.h',
-        'base.h': None}
+        'second.h': 'first.h', 'first.c': 'first.h', 'first.h': 'base.h', 'base.h': None}
 SUBTREE = {'cli/main.c': 'one/a.h', 'one/a.h': 'b.h', 'one/b.h': 'one/a.h', 'two/c.h': None}
 
 
@@ -68,6 +69,9 @@ class Check(unittest.TestCase):
         self.rows({'base.h': 'right.h'}, 'base.h:1: "bottom" includes right.h of "middle"')
         self.folders({'one/a.h': 'cli/main.c'}, 'one/a.h:1: "one" includes main.c of "cli"')
 
+    def test_an_include_of_what_stands_before_in_a_row(self):
+        self.rows({'first.h': 'second.h'}, 'first.h:1: "below" includes second.h of "below"')
+
     def test_an_include_of_another_folder_of_the_same_number(self):
         self.folders({'one/b.h': 'two/c.h'}, '"one" includes c.h of "two"')
 
@@ -76,9 +80,9 @@ class Check(unittest.TestCase):
         self.folders({'one/c.h': None}, 'one/c.h: in no layer')
 
     def test_a_module_that_does_not_exist(self):
-        files = {name: header for name, header in TREE.items() if name != 'base.h'}
+        files = {name: header for name, header in TREE.items() if name != 'api.c'}
         self.compare(problems('src/mapletree', 'libmapletree', ROWS, files),
-                     ['"bottom" names `base.h`, which does not exist'])
+                     ['"top" names `api`, which does not exist'])
 
     def test_a_file_in_two_layers(self):
         table = ROWS.replace('`api`', '`api` `left.c`')
