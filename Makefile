@@ -50,10 +50,10 @@ DEBUG   := $(BUILD)/debug
 ASAN    := $(BUILD)/asan
 CLANG   := $(BUILD)/clang
 BENCH   := $(BUILD)/bench
+COUNTS  := $(BUILD)/counts
 TSAN    := $(BUILD)/tsan
 FUZZ    := $(BUILD)/fuzzers
 MEMCHECK := $(BUILD)/valgrind
-COUNTS  := $(BUILD)/counts
 
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 # The suites' limits of time only end what hangs: a busy machine must not reach them.
@@ -181,6 +181,7 @@ install: $(RELEASE)/build.ninja
 
 .PHONY: counts bench bench-full bench-build
 counts: $(COUNTS)/build.ninja
+	@command -v valgrind >/dev/null || { echo "make counts needs valgrind"; exit 1; }
 	$(NINJA) -C $(COUNTS) tests/counts/counts
 	PYTHONDONTWRITEBYTECODE=1 python3 tests/counts/counts.py $(COUNTS)/tests/counts/counts \
 		$(COUNTS)/counted $(if $(BASE),--base '$(BASE)') $(if $(SHOW),--show '$(SHOW)')
