@@ -50,7 +50,7 @@ class Suite:
 def all_suites(torture_seconds):
     """Cheapest first."""
     unit = ['store', 'find', 'gaps', 'gap_search', 'seam', 'lookup', 'cursor', 'write', 'dup', 'rcu', 'check',
-            'debug', 'fill']
+            'debug', 'fill', 'work']
     waiting = ['lock', 'memory']
     files = lambda folder, names: [f'{folder}/{n}.c' for n in names.split()]
     fault = files('fault', 'main calls whole trees heap')
