@@ -24,8 +24,8 @@
 #   make check-arch ARCHS=    the suites on other architectures under qemu-user
 #   make asan | clang         the suites under ASan + UBSan | built with clang
 #   make bench | bench-full   against the peers: quick (minutes) | all sizes and modes
-#   make counts BASE=         instructions an operation, counted by callgrind; BASE=counts.tsv of before:
-#                             beside those; SHOW=append/plain/1000: the functions of one cell
+#   make counts BASE=         instructions an operation, counted by callgrind; BASE=counts.tsv: beside
+#                             those of before; SHOW=append/plain/1000: the functions of one cell
 #   make install PREFIX= DESTDIR=
 #   make tidy                 clang-tidy over all C files
 #   make clean

@@ -16,7 +16,8 @@ import pathlib
 import re
 import sys
 
-SECTIONS = {'libmapletree': 'src/mapletree', 'libvmspace': 'src/vmspace', 'vmscope': 'tools/vmscope'}
+SECTIONS = {'libmapletree': 'src/mapletree', 'libvmspace': 'src/vmspace',
+            'vmscope': 'tools/vmscope'}
 GROUP = ' (a group)'
 SOURCES = ('.c', '.h', '.py')
 
@@ -88,8 +89,8 @@ class Folder:
         for group in self.groups:
             for module in group.modules:
                 if not any(self.holds(group, path, module) for path in self.files):
-                    self.problems.append(f'{name}: the layer "{group.name}" names `{module}`, which '
-                                         'does not exist')
+                    self.problems.append(f'{name}: the layer "{group.name}" names `{module}`, '
+                                         'which does not exist')
 
     def holds(self, group, path, module):
         return is_module(path, module) and path.parent == self.base / group.subfolder
