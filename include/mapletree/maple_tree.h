@@ -167,20 +167,18 @@ struct mt_rcu {
 
 struct mt_retire_batch;
 
-/* Levels of a tree whose nodes a writer remembers. */
-#define MT_WAY_LEVELS 8
-
 /*
- * struct mt_way - where the last write of a tree went, so that the next one near it need not walk.
- * @step:   the nodes on the way, from the leaf (0) up, each with the slot taken in its low byte.
- * @min, @max: what the leaf covers.
- * @height: of the tree; the steps of levels below it are valid. min > max: nothing is remembered.
+ * struct mt_finger - where the last write of a tree went, so that the next one near it need not walk.
+ * @min, @max: what the leaf covers. min > max: nothing is remembered.
+ * @height:    of the tree.
+ * @step:      the nodes on the way, from the leaf (0) up, each with the slot taken in its low byte;
+ *             of the levels below @height.
  */
-struct mt_way {
-	unsigned long step[MT_WAY_LEVELS];
+struct mt_finger {
 	unsigned long min;
 	unsigned long max;
 	unsigned int height;
+	unsigned long step[MAPLE_HEIGHT_MAX];
 };
 
 /*
@@ -193,7 +191,7 @@ struct mt_way {
  * @ma_apart:   what readers read, above it, shares no cache line with what writers write, below.
  * @ma_retired: nodes that wait to be handed to a grace period; lock held.
  * @ma_lock:    covers every change.
- * @ma_way:     the last write's way down; lock held.
+ * @ma_finger:  the last write's way down; lock held.
  */
 struct maple_tree {
 	void *ma_root;
@@ -203,7 +201,7 @@ struct maple_tree {
 	char ma_apart[64];
 	struct mt_retire_batch *ma_retired;
 	pthread_mutex_t ma_lock;
-	struct mt_way ma_way;
+	struct mt_finger ma_finger;
 };
 
 /*
@@ -211,7 +209,7 @@ struct maple_tree {
  * @flags; the same with a lock of the user's; a definition without flags. No memory is taken.
  */
 #define MTREE_INIT(name, flags) \
-	{ NULL, (flags), NULL, NULL, { 0 }, NULL, PTHREAD_MUTEX_INITIALIZER, { { 0 }, 1, 0, 0 } }
+	{ NULL, (flags), NULL, NULL, { 0 }, NULL, PTHREAD_MUTEX_INITIALIZER, { 1, 0, 0, { 0 } } }
 /* The lock is only named, never used: changing the tree under it is the user's duty. */
 #define MTREE_INIT_EXT(name, flags, lock) MTREE_INIT(name, (flags) | MT_FLAGS_LOCK_EXTERN)
 #define DEFINE_MTREE(name) struct maple_tree name = MTREE_INIT(name, 0)

@@ -41,30 +41,24 @@ unsigned long gap_widest(struct mt_node *node, enum node_kind kind, unsigned lon
 }
 
 /*
- * The gaps of a node are looked through only if its widest one shrank: all it needs else is the
- * gap that changed and the one that stands for the node in its parent.
+ * The gaps of a node are looked through only if its widest one shrank: all it needs else is the gap
+ * that changed and the one that stands for the node in its parent.
  */
-void gap_update_steps(const struct mt_step *left, unsigned int step)
+void gap_raise(const struct mt_finger *finger, unsigned int level, unsigned long was,
+	       unsigned long now)
 {
-	unsigned long now;
+	for (; level + 1 < finger->height; level++) {
+		unsigned long above = finger->step[level + 1];
+		unsigned long widest = gap_load(step_node(above), step_offset(above));
 
-	if (!step)
-		return;
-	now = gap_widest(left[step].node, left[step].kind, left[step].min, left[step].max);
-	for (;; step--) {
-		const struct mt_step *parent = &left[step - 1];
-		unsigned long was = gap_load(parent->node, parent->offset);
-		unsigned long widest;
-
-		if (was == now)
+		if (now < widest) {
+			if (was < widest)
+				return;
+			now = widest_of_gaps(step_node(finger->step[level]));
+		}
+		if (now == widest)
 			return;
-		gap_set(parent->node, parent->offset, now);
-		if (step == 1)
-			return;
-		widest = gap_load(parent[-1].node, parent[-1].offset);
-		if (!gap_may_change(widest, was, now))
-			return;
-		if (now < widest)
-			now = widest_of_gaps(parent->node);
+		gap_set(step_node(above), step_offset(above), now);
+		was = widest;
 	}
 }

@@ -5,31 +5,32 @@
 #ifndef MT_GAP_H
 #define MT_GAP_H
 
-#include "path.h"
+#include "finger.h"
 
 /* gap_widest - the widest free run below @node, which covers [min, max]; 0 if there is none. */
 unsigned long gap_widest(struct mt_node *node, enum node_kind kind, unsigned long min,
 			 unsigned long max);
 
 /*
- * gap_may_change - whether a node's widest gap, @widest so far, may be another one after one of
- * those it is the widest of went from @was to @now: either can be 0, for none.
+ * gap_raise - a gap that the finger's node at @level records of a child went from @was to @now: tell
+ * the nodes above, as far as they change. Lock held.
  */
-static inline bool gap_may_change(unsigned long widest, unsigned long was, unsigned long now)
-{
-	return now > widest || (was >= widest && now != was);
-}
+void gap_raise(const struct mt_finger *finger, unsigned int level, unsigned long was,
+	       unsigned long now);
 
 /*
- * gap_update_steps - after the node at @step of a way down changed: bring the gaps above it up to
- * date, as far as they change. Those were right before. @left: from the root to the node, at least.
- * gap_update_path - the same for the left side of @path. Lock held; gap-tracking trees only.
+ * gap_tell - the widest gap of the finger's node at @level, which is not the root, went from @was, as
+ * the node above has it, to @now: tell that node and those above it. Lock held.
  */
-void gap_update_steps(const struct mt_step *left, unsigned int step);
-
-static inline void gap_update_path(struct mt_path *path, unsigned int step)
+static inline void gap_tell(const struct mt_finger *finger, unsigned int level, unsigned long was,
+			    unsigned long now)
 {
-	gap_update_steps(path->left, step);
+	unsigned long step = finger->step[level + 1];
+
+	assert(level + 1 < finger->height);
+	gap_set(step_node(step), step_offset(step), now);
+	if (level + 2 < finger->height)
+		gap_raise(finger, level + 1, was, now);
 }
 
 /* The answer of a search, in two registers; @start means something only if @found. */

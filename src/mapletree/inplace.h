@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inplace.h - the stores that change a live leaf where it is; part of write.c.
+ * inplace.h - the stores that change a live leaf where it is: part of write.c.
  *
  * Beside readers a leaf changes word by word. Before each word its version is raised, so a reader
  * that found the same version before and after saw the leaf either before or after one single word,
@@ -24,71 +24,66 @@
 #include "leaf_plan.h"
 
 /* A leaf that changes beside readers; meta is that of the leaf. */
-struct pen {
+struct leaf_writer {
 	struct mt_node *leaf;
 	unsigned long meta;
 };
 
-static inline struct pen pen_begin(struct mt_node *leaf, unsigned int end)
+static inline struct leaf_writer leaf_writer_begin(struct mt_node *leaf, unsigned int end)
 {
 	WORK(WRITE_IN_PLACE);
-	return (struct pen){ leaf, (leaf->wide.meta & ~META_END_MASK) | end };
+	return (struct leaf_writer){ leaf, (leaf->wide.meta & ~META_END_MASK) | end };
 }
 
-static inline void raise_version(struct pen *pen)
+static inline void raise_version(struct leaf_writer *writer)
 {
-	pen->meta += META_VERSION_ONE;
-	__atomic_store_n(&pen->leaf->wide.meta, pen->meta, __ATOMIC_RELEASE);
+	writer->meta += META_VERSION_ONE;
+	__atomic_store_n(&writer->leaf->wide.meta, writer->meta, __ATOMIC_RELEASE);
 }
 
-static inline void put_slot(struct pen *pen, unsigned int i, void *value)
+static inline void put_slot(struct leaf_writer *writer, unsigned int i, void *value)
 {
-	raise_version(pen);
-	slot_publish(pen->leaf, KIND_LEAF, i, value);
+	raise_version(writer);
+	slot_publish(writer->leaf, KIND_LEAF, i, value);
 }
 
-static inline void put_pivot(struct pen *pen, unsigned int i, unsigned long pivot)
+static inline void put_pivot(struct leaf_writer *writer, unsigned int i, unsigned long pivot)
 {
-	raise_version(pen);
-	pivot_publish(pen->leaf, i, pivot);
-}
-
-static inline unsigned long pivot_of(const struct mt_node *leaf, unsigned int i)
-{
-	return i < WIDE_PIVOTS ? leaf->pivot[i] : ULONG_MAX;
+	raise_version(writer);
+	pivot_publish(writer->leaf, i, pivot);
 }
 
 /*
  * Makes slot @at > 0 one that covers nothing; those from it to @end move up by one. The slot above
  * the one that moves covers nothing: it takes the same value, then the pivot hands the range over.
  */
-static inline void open_slot(struct pen *pen, unsigned int at, unsigned int end)
+static inline void open_slot(struct leaf_writer *writer, unsigned int at, unsigned int end)
 {
-	struct mt_node *leaf = pen->leaf;
+	struct mt_node *leaf = writer->leaf;
 	unsigned int i;
 
 	for (i = end + 1; i-- > at;) {
-		put_slot(pen, i + 1, leaf->wide.slot[i]);
-		put_pivot(pen, i, leaf->pivot[i - 1]);
+		put_slot(writer, i + 1, leaf->wide.slot[i]);
+		put_pivot(writer, i, leaf->pivot[i - 1]);
 	}
 }
 
 /* The other way: slot @at covers nothing, and those above it, up to @end, move down by one. */
-static inline void close_slot(struct pen *pen, unsigned int at, unsigned int end)
+static inline void close_slot(struct leaf_writer *writer, unsigned int at, unsigned int end)
 {
-	struct mt_node *leaf = pen->leaf;
+	struct mt_node *leaf = writer->leaf;
 	unsigned int i;
 
 	for (i = at; i + 1 < end; i++) {
-		put_slot(pen, i, leaf->wide.slot[i + 1]);
-		put_pivot(pen, i, leaf->pivot[i + 1]);
+		put_slot(writer, i, leaf->wide.slot[i + 1]);
+		put_pivot(writer, i, leaf->pivot[i + 1]);
 	}
 	if (i < end) { /* the last one, whose pivot is the maximum */
-		put_slot(pen, i, leaf->wide.slot[end]);
-		put_pivot(pen, i, ULONG_MAX);
+		put_slot(writer, i, leaf->wide.slot[end]);
+		put_pivot(writer, i, ULONG_MAX);
 	}
-	pen->meta--; /* of the end, from here on */
-	put_slot(pen, end, NULL);
+	writer->meta--; /* of the end, from here on */
+	put_slot(writer, end, NULL);
 }
 
 /*
@@ -96,67 +91,67 @@ static inline void close_slot(struct pen *pen, unsigned int at, unsigned int end
  */
 static inline void fill(const struct mt_leaf_plan *p)
 {
-	struct pen pen = pen_begin(p->leaf, p->new_end);
+	struct leaf_writer writer = leaf_writer_begin(p->leaf, p->new_end);
 	bool both = p->left & p->right;
 	unsigned int i;
 
-	open_slot(&pen, p->low + 1, p->end);
+	open_slot(&writer, p->low + 1, p->end);
 	if (both)
-		open_slot(&pen, p->low + 2, p->end + 1);
+		open_slot(&writer, p->low + 2, p->end + 1);
 	for (i = p->low + 1; i <= p->low + 1 + both; i++)
 		if (p->leaf->wide.slot[i])
-			put_slot(&pen, i, NULL);
-	put_pivot(&pen, p->low, p->left ? p->first - 1 : p->last);
+			put_slot(&writer, i, NULL);
+	put_pivot(&writer, p->low, p->left ? p->first - 1 : p->last);
 	if (both)
-		put_pivot(&pen, p->low + 1, p->last);
-	put_slot(&pen, plan_at(p), p->entry);
+		put_pivot(&writer, p->low + 1, p->last);
+	put_slot(&writer, plan_at(p), p->entry);
 }
 
 /* An entry of @low .. @high goes, and the gaps beside it, the rest of these, become one. */
 static __attribute__((noinline)) void clear(struct mt_node *leaf, unsigned int low,
 					    unsigned int high, unsigned int end)
 {
-	struct pen pen = pen_begin(leaf, end);
+	struct leaf_writer writer = leaf_writer_begin(leaf, end);
 	unsigned long last = pivot_of(leaf, high);
 	unsigned int i = low;
 
 	while (!leaf->wide.slot[i])
 		i++;
-	put_slot(&pen, i, NULL);
+	put_slot(&writer, i, NULL);
 	for (i = high; i-- > low;)
-		put_pivot(&pen, i, last);
+		put_pivot(&writer, i, last);
 	for (i = high; i > low; i--)
-		close_slot(&pen, i, end - (high - i));
+		close_slot(&writer, i, end - (high - i));
 }
 
 /* An entry loses one end to the new range, whose slot is ready when the boundary moves. */
 static inline void cut(const struct mt_leaf_plan *p)
 {
-	struct pen pen = pen_begin(p->leaf, p->new_end);
+	struct leaf_writer writer = leaf_writer_begin(p->leaf, p->new_end);
 
-	open_slot(&pen, plan_at(p), p->end);
-	put_slot(&pen, plan_at(p), p->entry);
-	put_pivot(&pen, p->low, p->left ? p->first - 1 : p->last);
+	open_slot(&writer, plan_at(p), p->end);
+	put_slot(&writer, plan_at(p), p->entry);
+	put_pivot(&writer, p->low, p->left ? p->first - 1 : p->last);
 }
 
 /* An entry takes over all of the range beside it. */
 static inline void absorb(const struct mt_leaf_plan *p)
 {
-	struct pen pen = pen_begin(p->leaf, p->end);
+	struct leaf_writer writer = leaf_writer_begin(p->leaf, p->end);
 	bool up = p->leaf->wide.slot[p->low] == p->entry;
 
-	put_pivot(&pen, p->low, up ? pivot_of(p->leaf, p->high) : p->below);
-	close_slot(&pen, up ? p->high : p->low, p->end);
+	put_pivot(&writer, p->low, up ? pivot_of(p->leaf, p->high) : p->below);
+	close_slot(&writer, up ? p->high : p->low, p->end);
 }
 
 /* All at once; nobody may be reading. */
-static __attribute__((noinline)) void splice(const struct mt_leaf_plan *p)
+static ALWAYS_INLINE void splice(const struct mt_leaf_plan *p)
 {
 	struct mt_node *leaf = p->leaf;
 	unsigned int at = plan_at(p), tail = p->high + 1 - p->right;
 	unsigned int moved = p->end + 1 - tail;
-	unsigned int i;
 
+	WORK(WRITE_IN_PLACE);
 	if (moved == 1) { /* the gap at the end, most often; its pivot is the maximum */
 		leaf->wide.slot[at + 1] = leaf->wide.slot[tail];
 	} else if (moved && tail != at + 1) {
@@ -168,42 +163,38 @@ static __attribute__((noinline)) void splice(const struct mt_leaf_plan *p)
 	leaf->wide.slot[at] = p->entry;
 	if (at < p->new_end)
 		leaf->pivot[at] = p->last;
-	for (i = p->new_end; i < p->end; i++) {
-		leaf->pivot[i] = ULONG_MAX;
-		leaf->wide.slot[i + 1] = NULL;
-	}
-	node_set_end(leaf, KIND_LEAF, p->new_end);
+	node_pad(leaf, KIND_LEAF, p->new_end, p->end);
 }
 
-/* The kinds that move slots beside readers, but for PUBLISH_CLEAR. */
+/* The kinds that move slots beside readers, but for WRITE_CLEAR. */
 static __attribute__((noinline)) void shift(const struct mt_leaf_plan *p)
 {
-	if (p->publish == PUBLISH_FILL)
+	if (p->kind == WRITE_FILL)
 		fill(p);
-	else if (p->publish == PUBLISH_CUT)
+	else if (p->kind == WRITE_CUT)
 		cut(p);
 	else
 		absorb(p);
 }
 
+/* inplace_write - carry out @p, whose kind is one of a leaf and not WRITE_COPY. Lock held. */
 static inline void inplace_write(const struct mt_leaf_plan *p)
 {
 	struct mt_leaf_plan copy; /* so that *p need not be in memory for the others */
-	struct pen pen;
+	struct leaf_writer writer;
 
-	if (p->publish == PUBLISH_PIVOT) {
-		pen = pen_begin(p->leaf, p->end);
-		put_pivot(&pen, p->low, p->left ? p->first - 1 : p->last);
-	} else if (p->publish == PUBLISH_SLOT) {
-		pen = pen_begin(p->leaf, p->end);
-		put_slot(&pen, p->low, p->entry);
-	} else if (p->publish == PUBLISH_CLEAR) {
+	assert(p->kind < WRITE_COPY);
+	if (p->kind == WRITE_PIVOT) {
+		writer = leaf_writer_begin(p->leaf, p->end);
+		put_pivot(&writer, p->low, p->left ? p->first - 1 : p->last);
+	} else if (p->kind == WRITE_SLOT) {
+		writer = leaf_writer_begin(p->leaf, p->end);
+		put_slot(&writer, p->low, p->entry);
+	} else if (p->kind == WRITE_CLEAR) {
 		clear(p->leaf, p->low, p->high, p->end);
-	} else if (p->publish == PUBLISH_SPLICE) {
-		WORK(WRITE_IN_PLACE);
-		copy = *p;
-		splice(&copy);
-	} else if (p->publish != PUBLISH_NOTHING) {
+	} else if (p->kind == WRITE_SPLICE) {
+		splice(p);
+	} else if (p->kind != WRITE_NOTHING) {
 		copy = *p;
 		shift(&copy);
 	}

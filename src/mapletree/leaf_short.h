@@ -4,33 +4,33 @@
  *
  * An entry takes the place of another one; an entry grows into the gap behind it or shrinks before
  * it, as a heap does; an entry comes into the gap at the end of a leaf, as areas do that are mapped
- * one above the other. leaf.h would come to the same: PUBLISH_SLOT, PUBLISH_PIVOT, PUBLISH_FILL
+ * one above the other. leaf_write.h would come to the same: WRITE_SLOT, WRITE_PIVOT, WRITE_FILL
  * without a slot to move. Here nothing else is asked.
  */
 #ifndef MT_LEAF_SHORT_H
 #define MT_LEAF_SHORT_H
 
-#include "leaf.h"
+#include "leaf_write.h"
 
 /*
- * Where slot @offset of the way's leaf begins. Without a branch: which slot it is cannot be
+ * Where slot @offset of the finger's leaf begins. Without a branch: which slot it is cannot be
  * predicted where writes come at random.
  */
 static ALWAYS_INLINE unsigned long first_of(const struct mt_node *leaf, unsigned int offset,
-					    const struct mt_way *way)
+					    const struct mt_finger *finger)
 {
-	const unsigned long *below = offset ? &leaf->pivot[offset - 1] : &way->min;
+	const unsigned long *below = offset ? &leaf->pivot[offset - 1] : &finger->min;
 
 	return *below + (offset > 0);
 }
 
-/* After the write: the way leads to slot @at of @leaf, and the gaps above are told. */
+/* After the write: the finger leads to slot @at of @leaf, and the gaps above are told. */
 static ALWAYS_INLINE bool short_done(struct maple_tree *mt, struct mt_node *leaf, unsigned int at,
 				     unsigned long gone, unsigned long came)
 {
-	mt->ma_way.step[0] = way_step(leaf, at);
-	if (tree_tracks_gaps(mt) && mt->ma_way.height > 1)
-		update_gaps(mt, leaf, (struct measure){ gone, came });
+	mt->ma_finger.step[0] = step_make(leaf, at);
+	if (tree_tracks_gaps(mt) && mt->ma_finger.height > 1)
+		update_gaps(mt, leaf, (struct gap_change){ gone, came });
 	return true;
 }
 
@@ -39,72 +39,72 @@ static ALWAYS_INLINE bool fill_tail(struct maple_tree *mt, struct mt_node *leaf,
 				    unsigned long first, unsigned long last, void *entry,
 				    unsigned int *end)
 {
-	const struct mt_way *way = &mt->ma_way;
-	unsigned long min = first_of(leaf, *end, way);
+	const struct mt_finger *finger = &mt->ma_finger;
+	unsigned long min = first_of(leaf, *end, finger);
 	unsigned int at = *end + (min != first);
-	unsigned long before = first - min, behind = way->max - last;
-	struct pen pen;
+	unsigned long before = first - min, behind = finger->max - last;
+	struct leaf_writer writer;
 
-	if (last >= way->max || at + 1 >= WIDE_SLOTS)
+	if (last >= finger->max || at + 1 >= WIDE_SLOTS)
 		return false;
-	pen = pen_begin(leaf, at + 1);
+	writer = leaf_writer_begin(leaf, at + 1);
 	if (before)
-		put_pivot(&pen, *end, first - 1);
-	put_pivot(&pen, at, last);
-	put_slot(&pen, at, entry);
+		put_pivot(&writer, *end, first - 1);
+	put_pivot(&writer, at, last);
+	put_slot(&writer, at, entry);
 	*end = at + 1;
-	return short_done(mt, leaf, at, way->max - min + 1,
+	return short_done(mt, leaf, at, finger->max - min + 1,
 			  before > behind ? before : behind);
 }
 
 /*
  * leaf_short - store @entry over [@first, @last] from the slot of @step on, where @first lies, if
- * this is one of the writes above. Sets *@end to the leaf's end after it, and lets the tree's way
- * lead to what was written. False, and nothing has changed: it is not. Lock held.
+ * this is one of the writes above. Sets *@end to the leaf's end after it, and lets the tree's
+ * finger lead to what was written. False, and nothing has changed: it is not. Lock held.
  */
 static ALWAYS_INLINE bool leaf_short(struct maple_tree *mt, unsigned long step,
 				     unsigned long first, unsigned long last, void *entry,
 				     unsigned int *end)
 {
-	const struct mt_way *way = &mt->ma_way;
+	const struct mt_finger *finger = &mt->ma_finger;
 	struct mt_node *leaf = step_node(step);
 	unsigned int at = step_offset(step);
 	unsigned long was, now, top;
 	void *held = leaf->wide.slot[at];
-	struct pen pen;
+	struct leaf_writer writer;
 
 	*end = node_end(leaf, KIND_LEAF);
-	if (way->height == 1 && *end < 2) /* maybe no node is needed any more */
+	if (finger->height == 1 && *end < 2) /* maybe no node is needed any more */
 		return false;
 	if (!held)
 		return entry && at == *end && fill_tail(mt, leaf, first, last, entry, end);
 	if (entry) {
-		was = last_of(leaf, at, way->max);
-		if (first_of(leaf, at, way) != first)
+		was = last_of(leaf, at, finger->max);
+		if (first_of(leaf, at, finger) != first)
 			return false;
 		if (last == was) {
-			pen = pen_begin(leaf, *end);
-			put_slot(&pen, at, entry);
-			mt->ma_way.step[0] = step;
+			writer = leaf_writer_begin(leaf, *end);
+			put_slot(&writer, at, entry);
+			mt->ma_finger.step[0] = step;
 			return true;
 		}
 		if (entry != held || last < was || at == *end || leaf->wide.slot[at + 1])
 			return false;
-		top = last_of(leaf, at + 1, way->max);
+		top = last_of(leaf, at + 1, finger->max);
 		if (last >= top)
 			return false;
 		now = last;
 	} else {
-		if (first_of(leaf, at, way) == first || at == *end || leaf->wide.slot[at + 1])
+		if (first_of(leaf, at, finger) == first || at == *end || leaf->wide.slot[at + 1])
 			return false;
 		was = leaf->pivot[at];
-		top = last_of(leaf, at + 1, way->max);
+		top = last_of(leaf, at + 1, finger->max);
 		if (last < was || last > top)
 			return false;
 		now = first - 1;
 	}
-	pen = pen_begin(leaf, *end);
-	put_pivot(&pen, at, now);
+	writer = leaf_writer_begin(leaf, *end);
+	put_pivot(&writer, at, now);
 	return short_done(mt, leaf, at + !entry, top - was, top - now);
 }
 

@@ -6,21 +6,19 @@
  * set that search.h knows; lookup_select.c binds the names to one of them when the program starts,
  * so that the choice costs a call nothing (see variants.h).
  */
-#include "path.h"
+#include "finger.h"
 #include "rcu.h"
 #include "search.h"
 #include "variants.h"
 #include "walk.h"
-#include "way.h"
 
 #ifdef MT_ISA
 void *VARIANT(lookup_load)(struct maple_tree *mt, unsigned long index);
 void *VARIANT(walk_to)(struct ma_state *mas, unsigned long index);
 void VARIANT(walk_ahead)(struct ma_state *mas, unsigned long index, int step, bool move);
-unsigned int VARIANT(path_descend)(struct mt_step *step, unsigned int from, struct place at,
-				   unsigned long index);
-unsigned long VARIANT(way_descend)(struct maple_tree *mt, unsigned long index);
-unsigned long VARIANT(way_in_leaf)(unsigned long step, unsigned long index);
+unsigned long VARIANT(finger_descend)(const struct maple_tree *mt, struct mt_finger *finger,
+				      unsigned long index);
+unsigned long VARIANT(leaf_find)(unsigned long step, unsigned long index);
 #else
 #define lookup_load mtree_load
 #endif
@@ -72,8 +70,8 @@ void *VARIANT(lookup_load)(struct maple_tree *mt, unsigned long index)
 
 /* A leaf, what it covers, and where it hangs. */
 struct spot {
-	struct place leaf;
-	struct place parent; /* enode NULL: the leaf is the root */
+	struct subtree leaf;
+	struct subtree parent; /* enode NULL: the leaf is the root */
 	unsigned int offset; /* of the leaf in it */
 	struct maple_enode *above; /* the parent's parent, or NULL */
 	unsigned int above_offset; /* of the parent in it */
@@ -191,61 +189,32 @@ void VARIANT(walk_ahead)(struct ma_state *mas, unsigned long index, int step, bo
 
 /* ---- a writer --------------------------------------------------------------------------- */
 
-unsigned int VARIANT(path_descend)(struct mt_step *step, unsigned int from, struct place at,
-				  unsigned long index)
+unsigned long VARIANT(finger_descend)(const struct maple_tree *mt, struct mt_finger *finger,
+				      unsigned long index)
 {
-	for (;;) {
-		struct mt_step *s = &step[from++];
-
-		assert(from <= MAPLE_HEIGHT_MAX && index >= at.min && index <= at.max);
-		s->node = enode_node(at.enode);
-		s->kind = enode_kind(at.enode);
-		s->min = at.min;
-		s->max = at.max;
-		s->offset = (unsigned char)node_search(s->node, s->kind, index);
-		s->end = (unsigned char)node_end(s->node, s->kind);
-		assert(s->offset <= s->end);
-		if (s->kind == KIND_LEAF)
-			return from;
-		at.enode = slot_child(s->node, s->kind, s->offset);
-		node_prefetch_slots(at.enode);
-		at.min = slot_first(s->node, s->offset, at.min);
-		at.max = slot_last(s->node, s->kind, s->offset, at.max);
-	}
-}
-
-unsigned long VARIANT(way_descend)(struct maple_tree *mt, unsigned long index)
-{
-	struct mt_way *way = &mt->ma_way;
 	enum node_kind kind = inner_kind(mt);
-	unsigned int height = mt_height(mt);
-	unsigned int level = height - 1;
+	unsigned int level = mt_height(mt) - 1;
 	struct mt_node *node = enode_node(mt->ma_root);
-	unsigned long min = 0, max = ULONG_MAX;
 
 	WORK(WALK);
+	finger->height = level + 1;
 	for (; level; level--) {
 		unsigned int offset = node_search(node, kind, index);
-		struct maple_enode *child;
+		struct maple_enode *child = slot_child(node, kind, offset);
 
-		if (level < WAY_LEVELS)
-			way->step[level] = way_step(node, offset);
-		min = slot_first(node, offset, min);
-		max = slot_last(node, kind, offset, max);
-		child = slot_child(node, kind, offset);
+		finger->step[level] = step_make(node, offset);
 		node_prefetch_slots(child);
 		node = enode_node(child);
 	}
-	way->step[0] = way_step(node, node_search(node, KIND_LEAF, index));
-	way->min = min;
-	way->max = max;
-	way->height = height;
-	return way->step[0];
+	finger->step[0] = step_make(node, node_search(node, KIND_LEAF, index));
+	finger->min = finger_first(finger, 0);
+	finger->max = finger_last(finger, 0, kind);
+	return finger->step[0];
 }
 
-unsigned long VARIANT(way_in_leaf)(unsigned long step, unsigned long index)
+unsigned long VARIANT(leaf_find)(unsigned long step, unsigned long index)
 {
 	struct mt_node *leaf = step_node(step);
 
-	return way_step(leaf, node_search(leaf, KIND_LEAF, index));
+	return step_make(leaf, node_search(leaf, KIND_LEAF, index));
 }

@@ -3,10 +3,9 @@
  * lookup_select.c - bind the ways down to the variant for this processor, when the program starts.
  */
 #include "copy.h"
-#include "path.h"
+#include "finger.h"
 #include "variants.h"
 #include "walk.h"
-#include "way.h"
 
 VARIANTS(void *, lookup_load, (struct maple_tree *mt, unsigned long index))
 VARIANTS(void, lookup_load_many, (struct maple_tree *mt, const unsigned long *keys,
@@ -17,10 +16,9 @@ VARIANTS(unsigned long, batch_find, (unsigned long *batch, unsigned long left, u
 				     struct ma_state *mas, unsigned long max))
 VARIANTS(struct maple_enode *, copy_tree, (const struct mt_allocator *alloc,
 					   struct maple_enode *root))
-VARIANTS(unsigned int, path_descend, (struct mt_step *step, unsigned int from, struct place at,
-				      unsigned long index))
-VARIANTS(unsigned long, way_descend, (struct maple_tree *mt, unsigned long index))
-VARIANTS(unsigned long, way_in_leaf, (unsigned long step, unsigned long index))
+VARIANTS(unsigned long, finger_descend, (const struct maple_tree *mt, struct mt_finger *finger,
+					 unsigned long index))
+VARIANTS(unsigned long, leaf_find, (unsigned long step, unsigned long index))
 
 void *mtree_load(struct maple_tree *mt, unsigned long index)
 	__attribute__((ifunc("select_lookup_load")));
@@ -34,9 +32,8 @@ unsigned long mas_batch_find(unsigned long *batch, unsigned long left, unsigned 
 			     struct ma_state *mas, unsigned long max) __attribute__((ifunc("select_batch_find")));
 struct maple_enode *copy_tree(const struct mt_allocator *alloc, struct maple_enode *root)
 	__attribute__((ifunc("select_copy_tree")));
-unsigned int path_descend(struct mt_step *step, unsigned int from, struct place at,
-			  unsigned long index) __attribute__((ifunc("select_path_descend")));
-unsigned long way_descend(struct maple_tree *mt, unsigned long index)
-	__attribute__((ifunc("select_way_descend")));
-unsigned long way_in_leaf(unsigned long step, unsigned long index)
-	__attribute__((ifunc("select_way_in_leaf")));
+unsigned long finger_descend(const struct maple_tree *mt, struct mt_finger *finger,
+			     unsigned long index)
+	__attribute__((ifunc("select_finger_descend")));
+unsigned long leaf_find(unsigned long step, unsigned long index)
+	__attribute__((ifunc("select_leaf_find")));

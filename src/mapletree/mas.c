@@ -9,7 +9,6 @@
 #include "pool.h"
 #include "retire.h"
 #include "walk.h"
-#include "way.h"
 #include "write.h"
 
 static bool may_allocate(gfp_t gfp)
@@ -36,15 +35,6 @@ int mas_store_gfp(struct ma_state *mas, void *entry, gfp_t gfp)
 	return write_store(mas, entry, may_allocate(gfp), NULL);
 }
 
-/* The blocks that storing @entry by new nodes takes. */
-static __attribute__((noinline)) unsigned int blocks_needed(const struct ma_state *mas, void *entry)
-{
-	struct mt_write w;
-
-	write_plan(&w, mas->tree, mas->index, mas->last, entry);
-	return w.blocks;
-}
-
 int mas_preallocate(struct ma_state *mas, void *entry, gfp_t gfp)
 {
 	struct pool_list reserve;
@@ -53,7 +43,7 @@ int mas_preallocate(struct ma_state *mas, void *entry, gfp_t gfp)
 
 	if (mas->index > mas->last)
 		return fail(mas, -EINVAL);
-	blocks = blocks_needed(mas, entry);
+	blocks = write_blocks(mas->tree, &mas->index, &mas->last, entry);
 	reserve = take_reserve(mas);
 	enough = reserve.count >= blocks ||
 		 (may_allocate(gfp) && pool_grow(mas->tree->ma_alloc, &reserve, blocks));
@@ -66,27 +56,26 @@ int mas_preallocate(struct ma_state *mas, void *entry, gfp_t gfp)
 	return 0;
 }
 
+/* What was reserved for another store, or in another mode of the tree, may be too little: the store
+ * is not lost for that, but may allocate. */
 void mas_store_prealloc(struct ma_state *mas, void *entry)
 {
-	int error = write_store(mas, entry, false, NULL);
-
-	assert(!error && "mas_preallocate() was for another store");
-	(void)error;
+	write_store(mas, entry, true, NULL);
 	mas_destroy(mas);
 }
 
 /* The entry at index, whose range index and last become; if there is none, walks there. */
 static void *entry_at(struct ma_state *mas)
 {
-	const struct mt_way *way = &mas->tree->ma_way;
-	unsigned long step = way_to(mas->tree, mas->index);
+	const struct mt_finger *finger = &mas->tree->ma_finger;
+	unsigned long step = finger_to(mas->tree, mas->index);
 	unsigned int offset = step_offset(step);
 	struct mt_node *leaf = step_node(step);
 
 	if (!step || !leaf->wide.slot[offset])
 		return walk_to(mas, mas->index);
-	mas->index = slot_first(leaf, offset, way->min);
-	mas->last = slot_last(leaf, KIND_LEAF, offset, way->max);
+	mas->index = slot_first(leaf, offset, finger->min);
+	mas->last = slot_last(leaf, KIND_LEAF, offset, finger->max);
 	return leaf->wide.slot[offset];
 }
 
@@ -100,8 +89,9 @@ void *mas_erase(struct ma_state *mas)
 	first = mas->index;
 	last = mas->last;
 	old = mas_store(mas, NULL);
-	mas->index = first;
+	mas->index = first; /* which is a part of the gap, maybe */
 	mas->last = last;
+	mas->gap_written = true;
 	return old;
 }
 
@@ -194,13 +184,13 @@ static unsigned int levels_with(const struct maple_tree *mt, unsigned long more)
 }
 
 /*
- * A store builds at most PLAN_MAX_ITEMS nodes in each level, and a root above them. What it replaces,
+ * A store builds at most LAYOUT_NODES nodes in each level, and a root above them. What it replaces,
  * three nodes of a level and what lies between them, is put into a batch that may be full, and one
  * more.
  */
 int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned long more)
 {
-	unsigned long each = PLAN_MAX_ITEMS * levels_with(mas->tree, more) + 3;
+	unsigned long each = LAYOUT_NODES * levels_with(mas->tree, more) + 3;
 	struct pool_list reserve = take_reserve(mas);
 	bool enough = stores <= UINT_MAX / each;
 

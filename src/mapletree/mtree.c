@@ -8,7 +8,6 @@
 #include "retire.h"
 #include "publish.h"
 #include "walk.h"
-#include "way.h"
 
 static void lock(struct maple_tree *mt)
 {
@@ -34,7 +33,7 @@ void mt_init_flags(struct maple_tree *mt, unsigned int flags)
 	mt->ma_rcu = NULL;
 	mt->ma_retired = NULL;
 	mt->ma_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	way_forget(mt);
+	finger_forget(mt);
 }
 
 int mt_set_allocator(struct maple_tree *mt, const struct mt_allocator *alloc)
@@ -97,14 +96,14 @@ int mtree_store(struct maple_tree *mt, unsigned long index, void *entry, gfp_t g
 /* Whether all of [@first, @last] is free: gaps are never neighbours, so it lies in one. */
 static bool is_free(struct maple_tree *mt, unsigned long first, unsigned long last)
 {
-	unsigned long step = way_to(mt, first);
+	unsigned long step = finger_to(mt, first);
 	struct mt_node *leaf = step_node(step);
 	unsigned int offset = step_offset(step);
 
 	if (!step)
 		return first || !mt->ma_root;
 	return !leaf->wide.slot[offset] &&
-	       slot_last(leaf, KIND_LEAF, offset, mt->ma_way.max) >= last;
+	       slot_last(leaf, KIND_LEAF, offset, mt->ma_finger.max) >= last;
 }
 
 int mtree_insert_range(struct maple_tree *mt, unsigned long first, unsigned long last,

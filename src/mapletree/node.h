@@ -181,6 +181,48 @@ static inline void **node_slots(struct mt_node *node, enum node_kind kind)
 	return kind == KIND_GAPS ? node->gaps.slot : node->wide.slot;
 }
 
+static inline unsigned long gap_load(struct mt_node *node, unsigned int offset)
+{
+	return __atomic_load_n(&node->gaps.gap[offset], __ATOMIC_RELAXED);
+}
+
+static inline void gap_set(struct mt_node *node, unsigned int offset, unsigned long gap)
+{
+	__atomic_store_n(&node->gaps.gap[offset], gap, __ATOMIC_RELAXED);
+}
+
+/*
+ * node_pad - let slot @end be the last one in use, and fill what is behind it, up to slot @old_end,
+ * as the layout asks. For nodes no reader can see.
+ */
+static inline void node_pad(struct mt_node *node, enum node_kind kind, unsigned int end,
+			    unsigned int old_end)
+{
+	void **slot = node_slots(node, kind);
+	unsigned int i;
+
+	/* Atomic so that the compiler makes no calls of this, mostly none or one or two are stored. */
+	for (i = end; i < old_end; i++) {
+		__atomic_store_n(&node->pivot[i], ULONG_MAX, __ATOMIC_RELAXED);
+		__atomic_store_n(&slot[i + 1], NULL, __ATOMIC_RELAXED);
+		if (kind == KIND_GAPS)
+			gap_set(node, i + 1, 0);
+	}
+	node_set_end(node, kind, end);
+}
+
+/* node_is_valid - what can be said of a node at a glance; mt_check() looks at everything. */
+static inline bool node_is_valid(struct mt_node *node, enum node_kind kind)
+{
+	unsigned int end = node_end(node, kind), last = kind_slots(kind) - 1;
+
+	return end <= last && (end < last ? node->pivot[end] == ULONG_MAX : true) &&
+	       node->pivot[last - 1] >= node->pivot[end ? end - 1 : 0] &&
+	       (end < 2 || node->pivot[end - 1] > node->pivot[end - 2]) &&
+	       (end == last || !node_slots(node, kind)[end + 1]) &&
+	       (kind == KIND_LEAF || node_slots(node, kind)[end]);
+}
+
 /* slot_load - a slot as a reader sees it; pairs with slot_publish(). */
 static inline void *slot_load(struct mt_node *node, enum node_kind kind, size_t offset)
 {
@@ -199,16 +241,6 @@ static inline void slot_publish(struct mt_node *node, enum node_kind kind, unsig
 				void *value)
 {
 	__atomic_store_n(&node_slots(node, kind)[offset], value, __ATOMIC_RELEASE);
-}
-
-static inline unsigned long gap_load(struct mt_node *node, unsigned int offset)
-{
-	return __atomic_load_n(&node->gaps.gap[offset], __ATOMIC_RELAXED);
-}
-
-static inline void gap_set(struct mt_node *node, unsigned int offset, unsigned long gap)
-{
-	__atomic_store_n(&node->gaps.gap[offset], gap, __ATOMIC_RELAXED);
 }
 
 /* pivot_load - a pivot as a reader sees it; pairs with pivot_publish(). */
@@ -254,8 +286,8 @@ static inline enum node_kind inner_kind(const struct maple_tree *mt)
 	return tree_tracks_gaps(mt) ? KIND_GAPS : KIND_INNER;
 }
 
-/* A subtree and what it covers. */
-struct place {
+/* A node and what is below it, and the indexes it covers. */
+struct subtree {
 	struct maple_enode *enode;
 	unsigned long min;
 	unsigned long max;

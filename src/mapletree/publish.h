@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * publish.h - make a built write visible with one store.
+ * publish.h - the stores that make nodes visible.
+ *
+ * Each is a release store of a pointer and pairs with the acquire load of the same word by a reader
+ * going down: who sees the pointer sees the node behind it as it was filled.
  */
 #ifndef MT_PUBLISH_H
 #define MT_PUBLISH_H
 
-#include "build.h"
+#include "finger.h"
 
 /*
- * publish_write - publish what @built holds as @plan says, with upkeep of gaps and height; a root
- * that grows takes its node from @reserve. Sets *@place if the leaf itself was changed. Lock
- * held.
+ * publish_root - make @root the tree's root word and @height its height. The tree's finger is
+ * forgotten. Lock held.
  */
-void publish_write(struct maple_tree *mt, const struct mt_plan *plan, struct mt_path *path,
-		   const struct mt_items *built, struct pool_list *reserve,
-		   struct mt_place *place);
-
-/* publish_root - make @root the tree's root word and @height its height. Lock held. */
 void publish_root(struct maple_tree *mt, void *root, unsigned int height);
+
+/* publish_leaf - let @leaf take the place of the finger's leaf, whose bounds it has. Lock held. */
+void publish_leaf(struct maple_tree *mt, struct mt_node *leaf);
 
 #endif

@@ -53,7 +53,7 @@ static void free_batch(struct rcu_head *head)
 	pool_free(alloc, batch);
 }
 
-static void hand_over(struct maple_tree *mt)
+void retire_hand_over(struct maple_tree *mt)
 {
 	struct mt_retire_batch *batch = mt->ma_retired;
 
@@ -87,7 +87,7 @@ static void retire_word(struct maple_tree *mt, uintptr_t word, struct pool_list 
 	}
 	batch->word[batch->count++] = word;
 	if (batch->count == BATCH_WORDS)
-		hand_over(mt);
+		retire_hand_over(mt);
 }
 
 void retire_node(struct maple_tree *mt, struct mt_node *node, struct pool_list *reserve)
@@ -95,54 +95,9 @@ void retire_node(struct maple_tree *mt, struct mt_node *node, struct pool_list *
 	retire_word(mt, (uintptr_t)node, reserve);
 }
 
-static void retire_children(struct maple_tree *mt, const struct mt_step *s, unsigned int from,
-			    unsigned int to, struct pool_list *reserve)
+void retire_subtree(struct maple_tree *mt, struct maple_enode *enode, struct pool_list *reserve)
 {
-	unsigned int i;
-
-	for (i = from; i < to; i++)
-		retire_word(mt, (uintptr_t)slot_child(s->node, s->kind, i), reserve);
-}
-
-void retire_dropped(struct maple_tree *mt, struct mt_path *path, unsigned int step,
-		    struct pool_list *reserve)
-{
-	const struct mt_step *left = path_left(path, step);
-	const struct mt_step *right = path_right(path, step);
-
-	if (left->kind == KIND_LEAF)
-		return;
-	if (step <= path->parted) {
-		retire_children(mt, left, left->offset + 1u, right->offset, reserve);
-		return;
-	}
-	retire_children(mt, left, left->offset + 1u, left->end + 1u, reserve);
-	retire_children(mt, right, 0, right->offset, reserve);
-}
-
-/* Bottom up: a node is read for its dropped children before it goes itself. */
-void retire_replaced(struct maple_tree *mt, const struct mt_plan *plan, struct mt_path *path,
-		     struct pool_list *reserve)
-{
-	unsigned int replaced = plan_replaced_levels(plan, path);
-	unsigned int level, dropped = 0;
-
-	for (level = 0; level < replaced; level++) {
-		unsigned int step = path->depth - 1 - level;
-		struct mt_node *left = path_left(path, step)->node;
-		struct mt_node *right = path_right(path, step)->node;
-
-		if (level > 1) /* those of level 1 are leaves */
-			dropped += path_dropped_children(path, step);
-		retire_dropped(mt, path, step, reserve);
-		if (level <= plan->top && plan->level[level].side != SIBLING_NONE)
-			retire_word(mt, (uintptr_t)enode_node(plan->level[level].sibling), reserve);
-		if (step > path->parted)
-			retire_word(mt, (uintptr_t)right, reserve);
-		retire_word(mt, (uintptr_t)left, reserve);
-	}
-	if (dropped) /* subtrees of many nodes: do not let them wait for the batch to fill */
-		hand_over(mt);
+	retire_word(mt, (uintptr_t)enode, reserve);
 }
 
 void retire_whole(struct maple_tree *mt, struct maple_enode *root)
@@ -150,7 +105,7 @@ void retire_whole(struct maple_tree *mt, struct maple_enode *root)
 	if (!mt_in_rcu(mt)) {
 		if (root)
 			retire_free_subtree(mt->ma_alloc, root);
-		hand_over(mt);
+		retire_hand_over(mt);
 		return;
 	}
 	if (root && !mt->ma_retired) {
@@ -165,5 +120,5 @@ void retire_whole(struct maple_tree *mt, struct maple_enode *root)
 	} else if (root) {
 		retire_word(mt, (uintptr_t)root, NULL);
 	}
-	hand_over(mt);
+	retire_hand_over(mt);
 }

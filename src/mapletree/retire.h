@@ -10,17 +10,8 @@
 #ifndef MT_RETIRE_H
 #define MT_RETIRE_H
 
-#include "path.h"
-#include "plan.h"
+#include "node.h"
 #include "pool.h"
-
-/*
- * retire_dropped - give up the children that path_dropped_children() counts. A splice in place,
- * which overwrites the slots that hold them, calls it first; for nodes that are replaced
- * retire_replaced() does. Lock held.
- */
-void retire_dropped(struct maple_tree *mt, struct mt_path *path, unsigned int step,
-		    struct pool_list *reserve);
 
 /* retire_batches_needed - how many more blocks @mt needs to retire @count things; lock held. */
 unsigned int retire_batches_needed(const struct maple_tree *mt, unsigned int count);
@@ -28,12 +19,11 @@ unsigned int retire_batches_needed(const struct maple_tree *mt, unsigned int cou
 /* retire_node - give up one node that was replaced. A batch comes from @reserve. Lock held. */
 void retire_node(struct maple_tree *mt, struct mt_node *node, struct pool_list *reserve);
 
-/*
- * retire_replaced - give up all that the published @plan replaced. Batches come from @reserve.
- * Lock held.
- */
-void retire_replaced(struct maple_tree *mt, const struct mt_plan *plan, struct mt_path *path,
-		     struct pool_list *reserve);
+/* retire_subtree - the same for a node with all below it. */
+void retire_subtree(struct maple_tree *mt, struct maple_enode *enode, struct pool_list *reserve);
+
+/* retire_hand_over - do not let what was given up wait for its batch to fill. Lock held. */
+void retire_hand_over(struct maple_tree *mt);
 
 /*
  * retire_whole - give up the tree below @root, which no new reader can reach any more, and hand

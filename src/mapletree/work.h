@@ -18,7 +18,7 @@
  * WORK_BATCH_READ:       a leaf is read at once for a loop.
  * WORK_WRITE_IN_PLACE:   a live leaf changes where it is; no node is taken, none retired.
  * WORK_NODE_COPIED:      a changed copy takes the place of one node.
- * WORK_NODE_BUILT:       a node is filled with a planned run of slots.
+ * WORK_NODE_BUILT:       a node is laid out anew: filled, or some of its slots replaced by others.
  * WORK_LEAVES_LAID_OUT:  a leaf and one or two beside it get new shares of their slots, or a gap
  *                        that two leaves share moves into one of them.
  */

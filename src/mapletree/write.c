@@ -1,153 +1,234 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * write.c - drive one write: in its leaf, or through the stages.
+ * write.c - drive one write: where the leaf is, by a copy of it, or by laying nodes out anew.
  */
 #include "write.h"
 
 #include <errno.h>
 
 #include "cursor.h"
-#include "leaf.h"
-#include "leaf_group.h"
-#include "leaf_seam.h"
+#include "leaf_plan.h"
 #include "leaf_short.h"
-#include "publish.h"
+#include "leaf_write.h"
 #include "retire.h"
 
-static void plan_nodes(struct mt_write *w, unsigned long first, unsigned long last, void *entry)
-{
-	struct maple_tree *mt = w->mt;
-	const struct mt_step *leaf;
+/* ---- debug builds: what is quick must come to the same as a layout ------------------------------ */
 
-	w->verdict = LEAF_NOT_ALONE;
-	path_walk(&w->path, mt, first, last);
-	leaf = path_left(&w->path, w->path.depth - 1);
-	w->old = leaf->node->wide.slot[leaf->offset];
-	if (!entry)
-		path_join_gaps(&w->path, mt, &first, &last);
-	plan_make(&w->plan, mt, &w->path, first, last, entry);
-	w->blocks = w->plan.nodes + retire_batches_needed(mt, w->plan.retired);
+#ifdef NDEBUG
+
+struct expected {
+	char none;
+};
+
+static inline void expect(struct expected *expected, const struct maple_tree *mt,
+			  const struct ma_state *mas, void *entry, unsigned long step)
+{
+	(void)expected, (void)mt, (void)mas, (void)entry, (void)step;
 }
 
-/* A write that concerns two leaves, or divides one. False: it is done neither way. */
-static __attribute__((noinline)) bool plan_leaves(struct mt_write *w)
+#else
+
+/* What the finger's leaf shall hold after a write that keeps it one leaf, if the write does. */
+struct expected {
+	bool one_leaf;
+	struct mt_content content;
+};
+
+/* Gathers it as a layout of that leaf would. */
+static void expect(struct expected *expected, const struct maple_tree *mt,
+		   const struct ma_state *mas, void *entry, unsigned long step)
 {
-	if (w->verdict == LEAF_SEAM && seam_plan(&w->seam, w->mt, &w->leaf)) {
-		w->blocks = seam_blocks(&w->leaf, w->mt);
-		return true;
-	}
-	if (w->verdict == LEAF_SEAM && w->leaf.seam_level > 1)
-		return false;
-	w->verdict = LEAF_GROUP;
-	if (!group_plan(&w->group, w->mt, &w->leaf))
-		return false;
-	w->blocks = group_blocks(&w->group, w->mt);
-	return true;
-}
+	struct mt_layout_level s = { .last = mt->ma_finger.max };
+	struct mt_leaf_plan p;
+	struct mt_items items;
+	struct mt_ends ends;
 
-/* The rest of a plan: w->leaf and w->verdict are known. */
-static void plan_rest(struct mt_write *w, unsigned long first, unsigned long last, void *entry)
-{
-	w->blocks = 0;
-	if (w->verdict == LEAF_COPY)
-		w->blocks = 1 + retire_batches_needed(w->mt, 1);
-	else if (w->verdict == LEAF_NOT_ALONE ||
-		 (w->verdict != LEAF_IN_PLACE && !plan_leaves(w)))
-		plan_nodes(w, first, last, entry);
-}
-
-void write_plan(struct mt_write *w, struct maple_tree *mt, unsigned long first,
-		unsigned long last, void *entry)
-{
-	unsigned long step = way_to(mt, first);
-
-	assert(first <= last);
-	w->mt = mt;
-	w->verdict = LEAF_NOT_ALONE; /* as long as there is no node */
-	if (step)
-		w->verdict = leaf_plan(&w->leaf, mt, first, last, entry, step);
-	plan_rest(w, first, last, entry);
-}
-
-static void commit_copy(struct mt_write *w, struct pool_list *reserve, struct mt_place *place)
-{
-	leaf_copy(w->mt, &w->leaf, pool_take(reserve), place);
-	retire_node(w->mt, w->leaf.leaf, reserve);
-}
-
-static void commit_nodes(struct mt_write *w, struct pool_list *reserve, struct mt_place *place)
-{
-	struct mt_items buffer;
-	const struct mt_items *built;
-
-	place->node = NULL;
-	way_forget(w->mt);
-	built = build_levels(&w->plan, w->mt, reserve, &buffer, place);
-	publish_write(w->mt, &w->plan, &w->path, built, reserve, place);
-	retire_replaced(w->mt, &w->plan, &w->path, reserve);
-}
-
-void write_commit(struct mt_write *w, struct pool_list *reserve, struct mt_place *place)
-{
-	assert(w->verdict != LEAF_IN_PLACE && reserve->count >= w->blocks);
-	if (w->verdict == LEAF_COPY)
-		commit_copy(w, reserve, place);
-	else if (w->verdict == LEAF_GROUP)
-		group_write(w->mt, &w->leaf, &w->group, reserve, place);
-	else if (w->verdict == LEAF_SEAM)
-		seam_write(w->mt, &w->leaf, &w->seam, reserve, place);
-	else
-		commit_nodes(w, reserve, place);
-}
-
-/* ---- through a cursor ------------------------------------------------------------------- */
-
-/* Puts the cursor on what was written. */
-static void stand_at(struct ma_state *mas, const struct mt_place *place, const void *entry)
-{
-	mas->gap_written = !entry;
-	mas->parent = NULL; /* it may be gone */
-	mas->batch = NULL;
-	if (!place->node) {
-		mas->node = NULL;
-		mas->status = mas->index == 0 && mas->tree->ma_root ? ma_root : ma_none;
+	expected->one_leaf =
+		leaf_plan(&p, mt, mas->index, mas->last, entry, step) < WRITE_LAYOUT;
+	if (!expected->one_leaf)
 		return;
-	}
-	mas->node = enode_make(place->node, KIND_LEAF);
-	mas->min = place->min;
-	mas->max = place->max;
-	mas->offset = place->offset;
-	mas->end = place->end;
-	mas->version = leaf_version(place->node);
-	mas->status = ma_active;
+	ends.first = p.below + 1;
+	ends.last = p.top;
+	ends.first_entry = p.leaf->wide.slot[p.low];
+	ends.last_entry = p.leaf->wide.slot[p.high];
+	layout_items(&items, &ends, p.first, p.last, entry);
+	s.left = s.right = p.leaf;
+	s.keep_left = p.low;
+	s.inserted = items.count;
+	s.keep_right_from = p.high + 1;
+	s.total = p.new_end + 1;
+	content_gather(&expected->content, &s, KIND_LEAF, &items);
 }
 
-/* A store that does not change its leaf in place, but as @verdict says of @leaf. */
-static __attribute__((noinline)) int store_by_stages(struct ma_state *mas,
-						     const struct mt_leaf_plan *leaf,
-						     enum leaf_verdict verdict, void *entry,
-						     bool may, void **old)
+/* Whether the finger's leaf, not laid out anew, holds that now. */
+static bool is_met(const struct expected *expected, const struct maple_tree *mt)
 {
-	struct mt_write w;
-	struct mt_place place;
+	struct mt_node *leaf = step_node(mt->ma_finger.step[0]);
+	const struct mt_content *content = &expected->content;
+	unsigned int i, end = node_end(leaf, KIND_LEAF);
+
+	if (!expected->one_leaf || end + 1 != content->count)
+		return false;
+	for (i = 0; i <= end; i++)
+		if (slot_last(leaf, KIND_LEAF, i, mt->ma_finger.max) != content->pivot[i] ||
+		    leaf->wide.slot[i] != content->slot[i])
+			return false;
+	return node_is_valid(leaf, KIND_LEAF);
+}
+
+/* Whether the tree is sound, in builds that look at all of it after every write. */
+static bool tree_is_sound(struct maple_tree *mt)
+{
+#if defined(MT_DEBUG) && MT_DEBUG >= 2
+	mt_validate(mt);
+#endif
+	return root_is_node(mt->ma_root) == (mt_height(mt) > 0);
+}
+
+#endif
+
+/* ---- what a write takes ----------------------------------------------------------------------- */
+
+unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned long *last,
+			  void *entry)
+{
+	unsigned long step = finger_to(mt, *first);
+	enum write_kind kind = WRITE_SPAN;
+	struct mt_leaf_plan p;
+	struct mt_layout l;
+
+	if (step)
+		kind = leaf_plan(&p, mt, *first, *last, entry, step);
+	if (kind < WRITE_LAYOUT) {
+		*first = p.first;
+		*last = p.last;
+		return kind == WRITE_COPY ? 1 + retire_batches_needed(mt, 1) : 0;
+	}
+	if (kind == WRITE_LAYOUT)
+		layout_plan(&l, mt, &p);
+	else
+		layout_plan_span(&l, mt, *first, *last, entry, step);
+	*first = l.first;
+	*last = l.last;
+	return l.blocks;
+}
+
+/* ---- through a cursor ------------------------------------------------------------------------- */
+
+/* Puts the cursor on the slot that the tree's finger leads to; @end: the last one of its leaf. */
+static ALWAYS_INLINE void stand_at_finger(struct ma_state *mas, unsigned int end)
+{
+	const struct mt_finger *finger = &mas->tree->ma_finger;
+	struct mt_node *leaf = step_node(finger->step[0]);
+
+	mas->node = enode_make(leaf, KIND_LEAF);
+	mas->parent = NULL; /* of another leaf, maybe */
+	mas->batch = NULL;
+	mas->min = finger->min;
+	mas->max = finger->max;
+	mas->version = leaf_version(leaf);
+	mas->offset = (unsigned char)step_offset(finger->step[0]);
+	mas->end = (unsigned char)end;
+	mas->status = ma_active;
+	assert(tree_is_sound(mas->tree));
+}
+
+/* After a store in a tree that has no node now. */
+static void stand_rootless(struct ma_state *mas)
+{
+	mas->parent = NULL;
+	mas->batch = NULL;
+	mas->node = NULL;
+	mas->status = mas->index == 0 && mas->tree->ma_root ? ma_root : ma_none;
+	assert(tree_is_sound(mas->tree));
+}
+
+/* Brings the cursor's reserve to @blocks, if it @may. Returns whether it is enough. */
+static bool reserve_for(struct ma_state *mas, struct pool_list *reserve, unsigned int blocks,
+			bool may)
+{
+	*reserve = take_reserve(mas);
+	if (reserve->count >= blocks ||
+	    (may && pool_grow(mas->tree->ma_alloc, reserve, blocks)))
+		return true;
+	keep_reserve(mas, reserve);
+	mas->reserve_wanted = blocks;
+	return false;
+}
+
+/* A store that changes more than a leaf: of @kind, WRITE_LAYOUT as @p says or WRITE_SPAN. */
+static int store_by_layout(struct ma_state *mas, enum write_kind kind, const struct mt_leaf_plan *p,
+			   void *entry, unsigned long step, bool may)
+{
+	struct maple_tree *mt = mas->tree;
+	struct pool_list reserve;
+	struct mt_layout l;
+
+	if (kind == WRITE_LAYOUT)
+		layout_plan(&l, mt, p);
+	else
+		layout_plan_span(&l, mt, mas->index, mas->last, entry, step);
+	if (!reserve_for(mas, &reserve, l.blocks, may))
+		return fail(mas, -ENOMEM);
+	layout_write(&l, mt, &reserve);
+	keep_reserve(mas, &reserve);
+	mas->index = l.first;
+	mas->last = l.last;
+	if (mt_height(mt))
+		stand_at_finger(mas, node_end(step_node(mt->ma_finger.step[0]), KIND_LEAF));
+	else
+		stand_rootless(mas);
+	return 0;
+}
+
+/* A store by a changed copy of the leaf. */
+static int store_by_copy(struct ma_state *mas, const struct mt_leaf_plan *p, bool may,
+			 const struct expected *expected)
+{
+	struct maple_tree *mt = mas->tree;
 	struct pool_list reserve;
 
-	w.mt = mas->tree;
-	w.verdict = verdict;
-	w.leaf = *leaf;
-	plan_rest(&w, mas->index, mas->last, entry);
-	if (old && w.verdict == LEAF_NOT_ALONE)
-		*old = w.old;
-	reserve = take_reserve(mas);
-	if (reserve.count < w.blocks &&
-	    (!may || !pool_grow(mas->tree->ma_alloc, &reserve, w.blocks))) {
-		keep_reserve(mas, &reserve);
-		mas->reserve_wanted = w.blocks;
+	if (!reserve_for(mas, &reserve, 1 + retire_batches_needed(mt, 1), may))
 		return fail(mas, -ENOMEM);
-	}
-	write_commit(&w, &reserve, &place);
+	leaf_copy(mt, p, pool_take(&reserve));
+	assert(is_met(expected, mt));
+	(void)expected;
+	retire_node(mt, p->leaf, &reserve);
 	keep_reserve(mas, &reserve);
-	stand_at(mas, &place, entry);
+	mas->index = p->first;
+	mas->last = p->last;
+	stand_at_finger(mas, p->new_end);
+	return 0;
+}
+
+static __attribute__((noinline)) int store_by_new_nodes(struct ma_state *mas, enum write_kind kind,
+							const struct mt_leaf_plan *p,
+							void *entry, unsigned long step,
+							bool may, const struct expected *expected)
+{
+	if (kind == WRITE_COPY)
+		return store_by_copy(mas, p, may, expected);
+	return store_by_layout(mas, kind, p, entry, step, may);
+}
+
+/* A store that leaf_short() left over, where @step leads. */
+static inline int store_at(struct ma_state *mas, unsigned long step, void *entry, bool may,
+			   const struct expected *expected)
+{
+	struct maple_tree *mt = mas->tree;
+	struct mt_leaf_plan p;
+	enum write_kind kind = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
+
+	if (kind >= WRITE_COPY) {
+		struct mt_leaf_plan copy = p; /* so that p need not be in memory otherwise */
+
+		return store_by_new_nodes(mas, kind, &copy, entry, step, may, expected);
+	}
+	leaf_write(mt, &p);
+	assert(is_met(expected, mt));
+	mas->index = p.first;
+	mas->last = p.last;
+	stand_at_finger(mas, p.new_end);
 	return 0;
 }
 
@@ -159,7 +240,7 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 {
 	struct mt_node *leaf = enode_node(mas->node);
 	unsigned int offset = mas->offset, end;
-	struct pen pen;
+	struct leaf_writer writer;
 
 	if (!entry || !mas->node || mas->gap_written || !leaf_unchanged(leaf, mas->version))
 		return false;
@@ -171,73 +252,37 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 		return false;
 	if (old)
 		*old = leaf->wide.slot[offset];
-	pen = pen_begin(leaf, end);
-	put_slot(&pen, offset, entry);
-	mas->version = pen.meta;
+	writer = leaf_writer_begin(leaf, end);
+	put_slot(&writer, offset, entry);
+	mas->version = writer.meta;
 	mas->batch = NULL;
 	return true;
-}
-
-/* Puts the cursor on slot @offset of @leaf, the way's, whose last one is @end. */
-static ALWAYS_INLINE void stand_in_way(struct ma_state *mas, struct mt_node *leaf,
-				       unsigned int offset, unsigned int end, const void *entry)
-{
-	const struct mt_way *way = &mas->tree->ma_way;
-
-	mas->node = enode_make(leaf, KIND_LEAF);
-	mas->parent = NULL; /* of another leaf, maybe */
-	mas->batch = NULL;
-	mas->min = way->min;
-	mas->max = way->max;
-	mas->version = leaf_version(leaf);
-	mas->offset = (unsigned char)offset;
-	mas->end = (unsigned char)end;
-	mas->status = ma_active;
-	mas->gap_written = !entry;
-}
-
-/* A store that leaf_short() left over, where @step leads. */
-static inline int store_at(struct ma_state *mas, unsigned long step, void *entry, bool may,
-				  void **old)
-{
-	struct maple_tree *mt = mas->tree;
-	struct mt_leaf_plan p;
-	enum leaf_verdict verdict = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
-
-	if (old)
-		*old = p.leaf->wide.slot[step_offset(step)];
-	if (verdict != LEAF_IN_PLACE) {
-		struct mt_leaf_plan copy = p; /* so that p need not be in memory otherwise */
-
-		return store_by_stages(mas, &copy, verdict, entry, may, old);
-	}
-	leaf_write(mt, &p);
-	stand_in_way(mas, p.leaf, plan_at(&p), p.new_end, entry);
-	return 0;
 }
 
 int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 {
 	struct maple_tree *mt = mas->tree;
+	struct expected expected;
 	unsigned long step;
 	unsigned int end;
-	void *held;
 
 	if (mas->status == ma_active && replace_here(mas, entry, old))
 		return 0;
 	if (mas->index > mas->last)
 		return fail(mas, -EINVAL);
-	step = way_to(mt, mas->index);
-	if (!step) { /* the tree has no node */
-		const struct mt_leaf_plan none = { 0 };
-
-		return store_by_stages(mas, &none, LEAF_NOT_ALONE, entry, may, old);
-	}
-	held = step_node(step)->wide.slot[step_offset(step)];
-	if (!leaf_short(mt, step, mas->index, mas->last, entry, &end))
-		return store_at(mas, step, entry, may, old);
+	mas->gap_written = false;
+	step = finger_to(mt, mas->index);
 	if (old)
-		*old = held;
-	stand_in_way(mas, step_node(step), step_offset(mt->ma_way.step[0]), end, entry);
+		*old = step ? step_node(step)->wide.slot[step_offset(step)]
+			    : mas->index ? NULL : mt->ma_root;
+	if (!step)
+		return store_by_layout(mas, WRITE_SPAN, NULL, entry, step, may);
+	expect(&expected, mt, mas, entry, step);
+	if (!leaf_short(mt, step, mas->index, mas->last, entry, &end))
+		return store_at(mas, step, entry, may, &expected);
+	assert(is_met(&expected, mt));
+	if (!entry) /* an entry shrank before this gap */
+		mas->last = last_of(step_node(step), step_offset(step) + 1, mt->ma_finger.max);
+	stand_at_finger(mas, end);
 	return 0;
 }

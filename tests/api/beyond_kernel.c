@@ -203,17 +203,16 @@ static void a_tree_is_measured(void **state)
 static void a_tree_remembers_where_it_was_written(void **state)
 {
 	struct maple_tree mt = MTREE_INIT(mt, 0);
-	const struct mt_way *way = &mt.ma_way;
+	const struct mt_finger *finger = &mt.ma_finger;
 
 	(void)state;
-	assert_true(way->min > way->max);
+	assert_true(finger->min > finger->max);
 	fill(&mt, 1000);
 	mtree_store(&mt, 300, xa_mk_value(5000), GFP_KERNEL);
-	assert_true(way->min <= 300 && 300 <= way->max);
-	assert_int_equal(way->height, mt_height(&mt));
-	assert_true(way->height <= MT_WAY_LEVELS);
+	assert_true(finger->min <= 300 && 300 <= finger->max);
+	assert_int_equal(finger->height, mt_height(&mt));
 	mtree_destroy(&mt);
-	assert_true(way->min > way->max);
+	assert_true(finger->min > finger->max);
 }
 
 int main(void)

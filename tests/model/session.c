@@ -115,12 +115,14 @@ static void store_step(struct session *s)
 		mas_store_prealloc(&s->mas, entry);
 		break;
 	}
-	if (entry) {
-		expect_number(run, "index", s->mas.index, first);
-		expect_number(run, "last", s->mas.last, last);
-	}
 	oracle_store(&run->oracle, first, last, entry);
-	s->place.status = ma_active;
+	if (!entry) { /* the cursor stands on the whole gap, as Linux's does */
+		first = oracle->ranges[oracle_at(oracle, first)].first;
+		last = oracle->ranges[oracle_at(oracle, first)].last;
+	}
+	expect_number(run, "index", s->mas.index, first);
+	expect_number(run, "last", s->mas.last, last);
+	s->place = (struct oracle_cursor){ first, last, ma_active };
 	if (was_empty || oracle->lone != lone_no || oracle->count == 1)
 		set(s);
 }

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * finger.h - a writer's way down, remembered on the tree for the next write.
+ *
+ * Nodes hold no pointer upwards, so a writer needs the nodes above its leaf from somewhere. Most
+ * writes come near the one before; so each leaves its way down on the tree (a "finger": Guibas,
+ * McCreight, Plass and Roberts, 1977), and a write into the same leaf need not walk. The lock covers
+ * it; readers never look at it.
+ *   min > max (nothing is remembered), or
+ *   height == mt_height(), step[0] is a slot of the leaf, which covers [min, max], and for
+ *   0 < i < height step[i] is the slot that holds the node of step[i - 1]
+ * A finger of a writer's own says the same about another leaf of the same tree.
+ */
+#ifndef MT_FINGER_H
+#define MT_FINGER_H
+
+#include "node.h"
+
+/* ---- a step: a node, which is aligned, and the slot taken in it, in its low bits -------------- */
+
+static inline unsigned long step_make(struct mt_node *node, unsigned int offset)
+{
+	assert(offset < WIDE_SLOTS);
+	return (unsigned long)(uintptr_t)node | offset;
+}
+
+static inline struct mt_node *step_node(unsigned long step)
+{
+	return (struct mt_node *)(uintptr_t)(step & ~(unsigned long)(NODE_BYTES - 1));
+}
+
+static inline unsigned int step_offset(unsigned long step)
+{
+	return (unsigned int)(step & (NODE_BYTES - 1));
+}
+
+/* ---- the ways down: see descend.c ------------------------------------------------------------- */
+
+/*
+ * finger_descend - let @finger lead from the root of @mt, which is a node, to @index. Returns its
+ * step[0]. Lock held.
+ */
+unsigned long finger_descend(const struct maple_tree *mt, struct mt_finger *finger,
+			     unsigned long index);
+
+/* leaf_find - the step to @index in the leaf of @step, which covers it. */
+unsigned long leaf_find(unsigned long step, unsigned long index);
+
+/* finger_forget - the next write has to walk. */
+static inline void finger_forget(struct maple_tree *mt)
+{
+	mt->ma_finger.min = 1;
+	mt->ma_finger.max = 0;
+}
+
+/*
+ * finger_to - let the tree's finger lead to the leaf of @index. Returns the step to @index in it,
+ * or 0 if the tree has no node. Looks first at the slot of the last write and those beside it. The
+ * finger's own step[0] changes only with the leaf. Lock held.
+ */
+static inline unsigned long finger_to(struct maple_tree *mt, unsigned long index)
+{
+	const struct mt_finger *finger = &mt->ma_finger;
+	unsigned long step = finger->step[0];
+	const struct mt_node *leaf = step_node(step);
+	unsigned int offset = step_offset(step);
+
+	if (UNLIKELY(index < finger->min || index > finger->max))
+		return root_is_node(mt->ma_root) ? finger_descend(mt, &mt->ma_finger, index) : 0;
+	if (!offset || leaf->pivot[offset - 1] < index) {
+		if (offset == WIDE_PIVOTS || index <= leaf->pivot[offset])
+			return step;
+		if (offset + 1 == WIDE_PIVOTS || index <= leaf->pivot[offset + 1])
+			return step + 1;
+	} else if (offset == 1 || leaf->pivot[offset - 2] < index) {
+		return step - 1;
+	}
+	return leaf_find(step, index);
+}
+
+/* ---- what lies on the way --------------------------------------------------------------------- */
+
+/* finger_child_first - where child @at of the node at @level begins; @level > 0. */
+static inline unsigned long finger_child_first(const struct mt_finger *finger, unsigned int level,
+					       unsigned int at)
+{
+	while (!at) {
+		if (++level >= finger->height)
+			return 0;
+		at = step_offset(finger->step[level]);
+	}
+	return step_node(finger->step[level])->pivot[at - 1] + 1;
+}
+
+/* finger_child_last - where it ends; @kind: that of the tree's inner nodes. */
+static inline unsigned long finger_child_last(const struct mt_finger *finger, unsigned int level,
+					      enum node_kind kind, unsigned int at)
+{
+	while (at == node_end(step_node(finger->step[level]), kind)) {
+		if (++level >= finger->height)
+			return ULONG_MAX;
+		at = step_offset(finger->step[level]);
+	}
+	return step_node(finger->step[level])->pivot[at];
+}
+
+/* finger_first, finger_last - the bounds of the node at @level. */
+static inline unsigned long finger_first(const struct mt_finger *finger, unsigned int level)
+{
+	if (level + 1 >= finger->height)
+		return 0;
+	return finger_child_first(finger, level + 1, step_offset(finger->step[level + 1]));
+}
+
+static inline unsigned long finger_last(const struct mt_finger *finger, unsigned int level,
+					enum node_kind kind)
+{
+	if (level + 1 >= finger->height)
+		return ULONG_MAX;
+	return finger_child_last(finger, level + 1, kind, step_offset(finger->step[level + 1]));
+}
+
+/* finger_copy - *@to becomes *@from, as far as that is in use. */
+static inline void finger_copy(struct mt_finger *to, const struct mt_finger *from)
+{
+	unsigned int level;
+
+	to->min = from->min;
+	to->max = from->max;
+	to->height = from->height;
+	for (level = 0; level < from->height; level++)
+		to->step[level] = from->step[level];
+}
+
+/*
+ * finger_move_up, finger_move_down - lead to the first (last) slot of the leaf above (below) the
+ * finger's, which is not the last (first) one of the tree. @kind: that of inner nodes.
+ */
+static inline void finger_move_up(struct mt_finger *finger, enum node_kind kind)
+{
+	unsigned int level = 1;
+	struct mt_node *node;
+
+	assert(finger->max != ULONG_MAX);
+	while (step_offset(finger->step[level]) == node_end(step_node(finger->step[level]), kind))
+		level++;
+	finger->step[level]++;
+	finger->min = finger->max + 1;
+	finger->max = finger_child_last(finger, level, kind, step_offset(finger->step[level]));
+	for (;; finger->step[level] = step_make(node, 0)) {
+		node = enode_node(slot_child(step_node(finger->step[level]), kind,
+					     step_offset(finger->step[level])));
+		if (!--level)
+			break;
+		finger->max = slot_last(node, kind, 0, finger->max);
+	}
+	finger->step[0] = step_make(node, 0);
+}
+
+static inline void finger_move_down(struct mt_finger *finger, enum node_kind kind)
+{
+	unsigned int level = 1, end;
+	struct mt_node *node;
+
+	assert(finger->min != 0);
+	while (!step_offset(finger->step[level]))
+		level++;
+	finger->step[level]--;
+	finger->max = finger->min - 1;
+	finger->min = finger_child_first(finger, level, step_offset(finger->step[level]));
+	for (;; finger->step[level] = step_make(node, end)) {
+		node = enode_node(slot_child(step_node(finger->step[level]), kind,
+					     step_offset(finger->step[level])));
+		if (!--level)
+			break;
+		end = node_end(node, kind);
+		finger->min = slot_first(node, end, finger->min);
+	}
+	finger->step[0] = step_make(node, node_end(node, KIND_LEAF));
+}
+
+#endif

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.c - carry out a layout: gather what each level holds, spread it over nodes, make it visible.
+ */
+#include "layout.h"
+
+#include <string.h>
+
+#include "gap.h"
+#include "publish.h"
+#include "retire.h"
+
+/* ---- gather ---------------------------------------------------------------------------------- */
+
+/* Adds the first @count slots of @node; the last one ends at @last at most. */
+static inline void add_first(struct mt_content *content, struct mt_node *node, enum node_kind kind,
+			     unsigned int count, unsigned long last)
+{
+	unsigned int at = content->count;
+
+	if (kind == KIND_GAPS) {
+		memcpy(&content->pivot[at], node->pivot, GAPS_PIVOTS * sizeof(long));
+		memcpy(&content->slot[at], node->gaps.slot, sizeof(node->gaps.slot));
+		memcpy(&content->gap[at], node->gaps.gap, sizeof(node->gaps.gap));
+	} else {
+		memcpy(&content->pivot[at], node->pivot, sizeof(node->wide.pivot));
+		memcpy(&content->slot[at], node->wide.slot, sizeof(node->wide.slot));
+	}
+	content->count = at + count;
+	if (count)
+		content->pivot[at + count - 1] = slot_last(node, kind, count - 1, last);
+}
+
+/* Adds the slots of @node, which covers up to @last, from @from on. */
+static inline void add_rest(struct mt_content *content, struct mt_node *node, enum node_kind kind,
+			    unsigned int from, unsigned long last)
+{
+	unsigned int at = content->count, count = node_end(node, kind) + 1 - from;
+
+	if (!count)
+		return;
+	memcpy(&content->slot[at], &node_slots(node, kind)[from], count * sizeof(void *));
+	memcpy(&content->pivot[at], &node->pivot[from], (count - 1) * sizeof(long));
+	if (kind == KIND_GAPS)
+		memcpy(&content->gap[at], &node->gaps.gap[from], count * sizeof(long));
+	content->count = at + count;
+	content->pivot[at + count - 1] = last;
+}
+
+static inline void add_items(struct mt_content *content, const struct mt_items *items)
+{
+	unsigned int i;
+
+	for (i = 0; i < items->count; i++) {
+		content->pivot[content->count] = items->item[i].last;
+		content->slot[content->count] = items->item[i].slot;
+		content->gap[content->count++] = items->item[i].gap;
+	}
+}
+
+void content_gather(struct mt_content *content, const struct mt_layout_level *s,
+		    enum node_kind kind, const struct mt_items *items)
+{
+	unsigned long last = s->side == SIBLING_RIGHT ? s->border : s->last;
+
+	content->count = 0;
+	if (s->side == SIBLING_LEFT)
+		add_first(content, s->sibling, kind, node_end(s->sibling, kind) + 1, s->border);
+	add_first(content, s->left, kind, s->keep_left, ULONG_MAX);
+	add_items(content, items);
+	add_rest(content, s->right, kind, s->keep_right_from, last);
+	if (s->side == SIBLING_RIGHT)
+		add_first(content, s->sibling, kind, node_end(s->sibling, kind) + 1, s->last);
+	assert(content->count == s->total);
+}
+
+/* ---- spread ---------------------------------------------------------------------------------- */
+
+/* Fills @node with slots @from .. @to - 1. */
+static inline void fill_node(struct mt_node *node, enum node_kind kind,
+			     const struct mt_content *content, unsigned int from, unsigned int to)
+{
+	unsigned int count = to - from;
+
+	WORK(NODE_BUILT);
+	if (kind == KIND_GAPS) {
+		memcpy(node->pivot, &content->pivot[from], GAPS_PIVOTS * sizeof(long));
+		memcpy(node->gaps.slot, &content->slot[from], sizeof(node->gaps.slot));
+		memcpy(node->gaps.gap, &content->gap[from], sizeof(node->gaps.gap));
+	} else {
+		memcpy(node->pivot, &content->pivot[from], sizeof(node->wide.pivot));
+		memcpy(node->wide.slot, &content->slot[from], sizeof(node->wide.slot));
+	}
+	node_pad(node, kind, count - 1, kind_slots(kind) - 1);
+	assert(node_is_valid(node, kind));
+}
+
+/* Puts @count items into the slots from @at on of a node whose last slot is @end. */
+static inline void put_items(struct mt_node *node, enum node_kind kind, unsigned int at,
+			     const struct mt_item *item, unsigned int count, unsigned int end)
+{
+	for (; count; count--, item++, at++) {
+		node_slots(node, kind)[at] = item->slot;
+		if (at < end)
+			node->pivot[at] = item->last;
+		if (kind == KIND_GAPS)
+			node->gaps.gap[at] = item->gap;
+	}
+}
+
+/* Fills a fresh node with them. */
+static inline void fill_with_items(struct mt_node *node, enum node_kind kind,
+				   const struct mt_item *item, unsigned int count)
+{
+	WORK(NODE_BUILT);
+	put_items(node, kind, 0, item, count, count - 1);
+	node_pad(node, kind, count - 1, kind_slots(kind) - 1);
+	assert(node_is_valid(node, kind));
+}
+
+/* Puts @count items in the place of slots @at .. @from - 1 of @node. */
+static inline void splice_node(struct mt_node *node, enum node_kind kind, unsigned int at,
+			       unsigned int from, const struct mt_item *item, unsigned int count)
+{
+	unsigned int to = at + count, old_end = node_end(node, kind);
+	unsigned int tail = old_end + 1 - from, end = to + tail - 1;
+	void **slot = node_slots(node, kind);
+
+	WORK(NODE_BUILT);
+	if (to != from && tail) {
+		memmove(&slot[to], &slot[from], tail * sizeof(void *));
+		memmove(&node->pivot[to], &node->pivot[from], (tail - 1) * sizeof(long));
+		if (kind == KIND_GAPS)
+			memmove(&node->gaps.gap[to], &node->gaps.gap[from], tail * sizeof(long));
+	}
+	put_items(node, kind, at, item, count, end);
+	node_pad(node, kind, end, old_end);
+	assert(node_is_valid(node, kind));
+}
+
+/* The old nodes of a level, by their place. Returns how many. */
+static unsigned int old_nodes(const struct mt_layout *l, const struct mt_layout_level *s,
+			      struct mt_node *old[LAYOUT_NODES])
+{
+	unsigned int count = 0;
+
+	if (s->left == &l->scratch)
+		return 0;
+	if (s->side == SIBLING_LEFT)
+		old[count++] = s->sibling;
+	old[count++] = s->left;
+	if (s->right != s->left)
+		old[count++] = s->right;
+	if (s->side == SIBLING_RIGHT)
+		old[count++] = s->sibling;
+	return count;
+}
+
+/* A layout under way. @items: what goes into the level at hand. @own: which slot of it the way to the
+ * range written takes. @way: that way, in the new nodes. @came: how
+ * wide the gap becomes that is written in a tree that tracks gaps; 0 for an entry. */
+struct layout_run {
+	const struct mt_layout *l;
+	struct maple_tree *mt;
+	struct pool_list *reserve;
+	struct mt_items items;
+	unsigned int own;
+	unsigned long came;
+	bool rcu;
+	struct mt_finger way;
+};
+
+/* What the nodes above record as the widest gap of the old leaf that @step leads to from there. */
+static inline unsigned long recorded_gap(const struct layout_run *run, unsigned long step)
+{
+	return run->came && run->l->left->height > 1
+		       ? gap_load(step_node(step), step_offset(step))
+		       : ULONG_MAX;
+}
+
+/*
+ * The widest gap of a node laid out; of a leaf that was @before, or ULONG_MAX if that is not known. A
+ * store of NULL leaves gaps as they are but for those it joins to one, which is in this leaf if it is
+ * its @own: so the leaf is looked through only if its widest gap may have gone to another.
+ */
+static inline unsigned long gap_of(const struct layout_run *run, enum node_kind kind,
+				   struct mt_node *node, unsigned long min, unsigned long last,
+				   unsigned long before, bool own)
+{
+	if (!tree_tracks_gaps(run->mt))
+		return 0;
+	if (before == ULONG_MAX || (!own && before <= run->came))
+		return gap_widest(node, kind, min, last);
+	return own && run->came > before ? run->came : before;
+}
+
+/* Notes node @i of a level, filled with slots from @from on, as an item of the level above. */
+static void note_node(struct layout_run *run, unsigned int level, enum node_kind kind,
+		      struct mt_node *node, unsigned int i, unsigned long min, unsigned long last,
+		      unsigned int from, unsigned int to, unsigned long gap_before)
+{
+	struct mt_item *item = &run->items.item[i];
+	bool own = run->own >= from && run->own < to;
+
+	item->last = last;
+	item->slot = enode_make(node, kind);
+	item->gap = gap_of(run, kind, node, min, last, gap_before, own);
+	if (!own)
+		return;
+	run->way.step[level] = step_make(node, run->own - from);
+	if (!level) {
+		run->way.min = min;
+		run->way.max = last;
+	}
+}
+
+/* Gives up the children between both ways at @level. */
+static void retire_dropped(struct layout_run *run, unsigned int level)
+{
+	enum node_kind kind = inner_kind(run->mt);
+	unsigned long left = run->l->left->step[level], right = run->l->right->step[level];
+	unsigned int i, end = step_offset(right);
+
+	if (!layout_dropped(run->l, level, kind))
+		return;
+	if (step_node(left) != step_node(right)) {
+		for (i = 0; i < end; i++)
+			retire_subtree(run->mt, slot_child(step_node(right), kind, i), run->reserve);
+		end = node_end(step_node(left), kind) + 1;
+	}
+	for (i = step_offset(left) + 1; i < end; i++)
+		retire_subtree(run->mt, slot_child(step_node(left), kind, i), run->reserve);
+}
+
+/*
+ * Whether each node of the level keeps its own slots and takes its share of the items: one that remains
+ * one; two between which the boundary moves; or one that leaves all it has no room for, at its end,
+ * to a new one.
+ */
+static inline bool keep_their_own(const struct mt_layout_level *s, enum node_kind kind)
+{
+	if (s->side != SIBLING_NONE || s->nodes > 2)
+		return false;
+	if (s->nodes == 1)
+		return s->left == s->right;
+	return s->cut[0] >= s->keep_left && s->cut[0] <= s->keep_left + s->inserted &&
+	       (s->left != s->right || s->keep_right_from > node_end(s->left, kind));
+}
+
+/* The old node itself, or a copy of it if somebody may be reading it. */
+static inline struct mt_node *renew(struct layout_run *run, struct mt_node *node)
+{
+	struct mt_node *fresh = node;
+
+	if (run->rcu || node == &run->l->scratch) {
+		fresh = pool_take(run->reserve);
+		memcpy(fresh, node, sizeof(*fresh));
+	}
+	return fresh;
+}
+
+/* See keep_their_own(). */
+static void lay_out_each(struct layout_run *run, unsigned int level, enum node_kind kind)
+{
+	const struct mt_layout_level *s = &run->l->level[level];
+	unsigned int cut = s->cut[0], left = cut - s->keep_left;
+	struct mt_node *node = renew(run, s->left);
+	unsigned long border, gap_left = ULONG_MAX, gap_right = ULONG_MAX;
+	struct mt_items items;
+
+	if (!level && run->came) {
+		gap_left = recorded_gap(run, run->l->left->step[1]);
+		gap_right = recorded_gap(run, run->l->right->step[1]);
+	}
+	if (s->nodes == 1) {
+		splice_node(node, kind, s->keep_left, s->keep_right_from, run->items.item,
+			    s->inserted);
+		note_node(run, level, kind, node, 0, run->l->min, s->last, 0, s->total,
+			  gap_left);
+		run->own = 0;
+		return;
+	}
+	items = run->items;
+	border = left ? items.item[left - 1].last : node->pivot[s->keep_left - 1];
+	splice_node(node, kind, s->keep_left, node_end(node, kind) + 1, items.item, left);
+	note_node(run, level, kind, node, 0, run->l->min, border, 0, cut, gap_left);
+	if (s->left == s->right) {
+		node = pool_take(run->reserve);
+		fill_with_items(node, kind, &items.item[left], s->inserted - left);
+	} else {
+		node = renew(run, s->right);
+		splice_node(node, kind, 0, s->keep_right_from, &items.item[left],
+			    s->inserted - left);
+	}
+	note_node(run, level, kind, node, 1, border + 1, s->last, cut, s->total,
+		  s->left == s->right ? ULONG_MAX : gap_right);
+	run->own = run->own >= cut;
+}
+
+/* The widest gap of the old leaves of a level that become one. */
+static inline unsigned long widest_recorded(const struct layout_run *run,
+					    const struct mt_layout_level *s)
+{
+	unsigned long left = run->l->left->step[1], right = run->l->right->step[1];
+	unsigned long widest = recorded_gap(run, left), other = recorded_gap(run, right);
+
+	if (other > widest)
+		widest = other;
+	if (s->side == SIBLING_NONE)
+		return widest;
+	other = recorded_gap(run, s->side == SIBLING_LEFT ? left - 1 : right + 1);
+	return other > widest ? other : widest;
+}
+
+/* What the level holds is spread evenly; without readers over its old nodes, as far as they suffice. */
+static void lay_out_evenly(struct layout_run *run, unsigned int level, enum node_kind kind)
+{
+	const struct mt_layout_level *s = &run->l->level[level];
+	unsigned int i, from = 0, own = 0, used;
+	unsigned long min = run->l->min, gap = ULONG_MAX;
+	struct mt_node *old[LAYOUT_NODES];
+	struct mt_content content;
+
+	used = run->rcu ? 0 : old_nodes(run->l, s, old);
+	if (!level && s->nodes == 1)
+		gap = widest_recorded(run, s);
+	content_gather(&content, s, kind, &run->items);
+	for (i = 0; i < s->nodes; i++) {
+		struct mt_node *node = i < used ? old[i] : pool_take(run->reserve);
+		unsigned int to = from + s->cut[i];
+		unsigned long last = i + 1 < s->nodes ? content.pivot[to - 1] : s->last;
+
+		fill_node(node, kind, &content, from, to);
+		note_node(run, level, kind, node, i, min, last, from, to, gap);
+		if (run->own >= from && run->own < to)
+			own = i;
+		from = to;
+		min = last + 1;
+	}
+	for (; i < used; i++)
+		retire_node(run->mt, old[i], run->reserve);
+	run->own = own;
+}
+
+/*
+ * Lays out one level. Without readers what is left over of its old nodes goes, with the children that
+ * the write covers; beside readers that is done when nobody new can come.
+ */
+static void lay_out_level(struct layout_run *run, unsigned int level)
+{
+	const struct mt_layout_level *s = &run->l->level[level];
+	enum node_kind kind = level ? inner_kind(run->mt) : KIND_LEAF;
+
+	if (!level)
+		WORK(LEAVES_LAID_OUT);
+	run->own += s->keep_left;
+	if (s->side == SIBLING_LEFT)
+		run->own += node_end(s->sibling, kind) + 1;
+	if (!run->rcu && run->l->drops)
+		retire_dropped(run, level);
+	if (keep_their_own(s, kind))
+		lay_out_each(run, level, kind);
+	else
+		lay_out_evenly(run, level, kind);
+	run->items.count = s->nodes;
+}
+
+/* ---- make it visible, and clear up ------------------------------------------------------------ */
+
+/* Stores the root word, with a node above those laid out if they are several. */
+static void publish_top(struct layout_run *run)
+{
+	unsigned int height = run->l->levels;
+	void *root = run->items.item[0].slot;
+
+	if (run->items.count > 1) {
+		enum node_kind kind = inner_kind(run->mt);
+		struct mt_node *node = pool_take(run->reserve);
+
+		fill_with_items(node, kind, run->items.item, run->items.count);
+		run->way.step[height++] = step_make(node, run->own);
+		root = enode_make(node, kind);
+	}
+	run->way.height = height;
+	publish_root(run->mt, root, height);
+}
+
+/*
+ * After the store: gives up all that it replaced, where that has not been done. Subtrees of many nodes do not
+ * wait for a batch to fill.
+ */
+static void retire_replaced(struct layout_run *run)
+{
+	const struct mt_layout *l = run->l;
+	unsigned int level = run->rcu ? 0 : l->levels, i, count;
+	struct mt_node *old[LAYOUT_NODES];
+
+	for (; level < l->levels; level++) {
+		if (run->l->drops)
+			retire_dropped(run, level);
+		count = old_nodes(l, &l->level[level], old);
+		for (i = 0; i < count; i++)
+			retire_node(run->mt, old[i], run->reserve);
+	}
+	for (; l->kind == WRITE_ROOT && level < l->left->height; level++) {
+		retire_dropped(run, level);
+		if (step_node(l->right->step[level]) != step_node(l->left->step[level]))
+			retire_node(run->mt, step_node(l->right->step[level]), run->reserve);
+		retire_node(run->mt, step_node(l->left->step[level]), run->reserve);
+	}
+	for (level = 2; l->drops && level < l->left->height; level++)
+		if (layout_dropped(l, level, inner_kind(run->mt)))
+			retire_hand_over(run->mt);
+}
+
+/* Lets the tree's finger lead to the range written: by the new nodes, and the old ones above them. */
+static void move_finger(struct layout_run *run)
+{
+	struct mt_finger *finger = &run->mt->ma_finger;
+	const struct mt_finger *left = run->l->left;
+	unsigned int level, levels = run->l->levels;
+
+	if (run->l->kind == WRITE_ROOT) {
+		finger_copy(finger, &run->way);
+		return;
+	}
+	if (left != finger)
+		finger_copy(finger, left);
+	finger->min = run->way.min;
+	finger->max = run->way.max;
+	for (level = 0; level < levels; level++)
+		finger->step[level] = run->way.step[level];
+}
+
+/* The gap of the node that takes it all, as far as it changes, and those above. */
+static void raise_gaps(const struct layout_run *run)
+{
+	const struct mt_finger *finger = &run->mt->ma_finger;
+	unsigned int top = run->l->levels;
+	unsigned long was;
+
+	if (run->l->kind == WRITE_ROOT || top >= finger->height)
+		return;
+	was = gap_load(step_node(finger->step[top]), step_offset(finger->step[top]));
+	if (was != run->items.item[0].gap)
+		gap_tell(finger, top - 1, was, run->items.item[0].gap);
+}
+
+static void write_value(const struct mt_layout *l, struct maple_tree *mt, struct pool_list *reserve)
+{
+	struct maple_enode *root = mt->ma_root;
+
+	publish_root(mt, l->value, 0);
+	if (root_is_node(root))
+		retire_subtree(mt, root, reserve);
+}
+
+void layout_write(const struct mt_layout *l, struct maple_tree *mt, struct pool_list *reserve)
+{
+	struct layout_run run;
+	unsigned int level;
+
+	assert(reserve->count >= l->blocks);
+	if (l->kind == WRITE_NOTHING)
+		return;
+	if (l->kind == WRITE_VALUE) {
+		write_value(l, mt, reserve);
+		return;
+	}
+	run.l = l;
+	run.mt = mt;
+	run.reserve = reserve;
+	run.items = l->items;
+	run.own = l->own;
+	run.came = 0;
+	if (tree_tracks_gaps(mt) && !l->items.item[l->own].slot)
+		run.came = l->last - l->first + 1; /* 0 for all there is: then nothing is left */
+	run.rcu = mt_in_rcu(mt);
+	for (level = 0; level < l->levels; level++)
+		lay_out_level(&run, level);
+	if (l->kind == WRITE_ROOT)
+		publish_top(&run);
+	else if (l->kind == WRITE_CHILD)
+		slot_publish(step_node(l->left->step[level]), inner_kind(mt),
+			     step_offset(l->left->step[level]), run.items.item[0].slot);
+	retire_replaced(&run);
+	move_finger(&run);
+	if (tree_tracks_gaps(mt))
+		raise_gaps(&run);
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout_plan.c - decide how nodes are laid out anew, level by level, without doing any of it.
+ *
+ * The rules are those of B-trees (Bayer and McCreight, 1972): what is too much for a node is
+ * divided, what is too little is joined with a neighbour. A run that is appended or prepended to the
+ * whole tree leaves full nodes behind. Without readers a node that is too full is laid out together
+ * with the emptier one beside it, as in a B*-tree (Knuth, The Art of Computer Programming 3, 6.2.4);
+ * beside readers it is not, since there each node that changes so is a copy.
+ */
+#include "layout.h"
+#include "retire.h"
+
+/*
+ * What all steps of a plan need to know. @kind: of the level at hand; @inner: of inner nodes. @fresh:
+ * the nodes that are needed beside the old ones, or in their place; @old: those that the old ones are.
+ */
+struct planner {
+	struct mt_layout *l;
+	struct maple_tree *mt;
+	struct mt_layout_level *s;
+	unsigned int level;
+	enum node_kind kind;
+	enum node_kind inner;
+	bool rcu;
+	unsigned int fresh;
+	unsigned int old;
+};
+
+static bool same_node(const struct mt_layout_level *s)
+{
+	return s->left == s->right;
+}
+
+/* ---- the ways to both ends ------------------------------------------------------------------ */
+
+/* A leaf with the content of a root word that is no node: maybe an entry at 0, then a gap. */
+static void make_leaf_of_root(struct mt_layout *l, void *root, unsigned long first)
+{
+	struct mt_finger *way = &l->own_way[0];
+
+	l->scratch.wide.slot[0] = root;
+	node_pad(&l->scratch, KIND_LEAF, root ? 1 : 0, WIDE_PIVOTS);
+	if (root) {
+		l->scratch.pivot[0] = 0;
+		l->scratch.wide.slot[1] = NULL;
+	}
+	way->min = 0;
+	way->max = ULONG_MAX;
+	way->height = 1;
+	way->step[0] = step_make(&l->scratch, 0);
+	l->left = l->right = way;
+	l->low = root && first;
+}
+
+static void *entry_at(const struct mt_finger *way, unsigned int at)
+{
+	return step_node(way->step[0])->wide.slot[at];
+}
+
+static unsigned long first_at(const struct mt_finger *way, unsigned int at)
+{
+	return slot_first(step_node(way->step[0]), at, way->min);
+}
+
+static unsigned long last_at(const struct mt_finger *way, unsigned int at)
+{
+	return slot_last(step_node(way->step[0]), KIND_LEAF, at, way->max);
+}
+
+/*
+ * Widens the store of NULL over [*@first, *@last] by a gap that it meets before (behind) it, be it in
+ * another leaf; so gaps always are one range.
+ */
+static void join_before(struct mt_layout *l, enum node_kind inner, unsigned long *first)
+{
+	const struct mt_finger *way = l->left;
+	unsigned int at = l->low;
+
+	if (!entry_at(way, at)) {
+		*first = first_at(way, at);
+		return;
+	}
+	if (*first == 0 || *first != first_at(way, at))
+		return;
+	if (!at--) {
+		finger_copy(&l->own_way[0], way);
+		way = &l->own_way[0];
+		finger_move_down(&l->own_way[0], inner);
+		at = step_offset(way->step[0]);
+	}
+	if (entry_at(way, at))
+		return;
+	l->left = way;
+	l->low = at;
+	*first = first_at(way, at);
+}
+
+static void join_behind(struct mt_layout *l, enum node_kind inner, unsigned long *last)
+{
+	const struct mt_finger *way = l->right;
+	unsigned int at = l->high;
+
+	if (!entry_at(way, at)) {
+		*last = last_at(way, at);
+		return;
+	}
+	if (*last == ULONG_MAX || *last != last_at(way, at))
+		return;
+	if (at++ == node_end(step_node(way->step[0]), KIND_LEAF)) {
+		finger_copy(&l->own_way[2], way);
+		way = &l->own_way[2];
+		finger_move_up(&l->own_way[2], inner);
+		at = 0;
+	}
+	if (entry_at(way, at))
+		return;
+	l->right = way;
+	l->high = at;
+	*last = last_at(way, at);
+}
+
+unsigned int layout_items(struct mt_items *items, const struct mt_ends *ends, unsigned long first,
+			  unsigned long last, void *entry)
+{
+	struct mt_item *item = items->item;
+	unsigned int own;
+
+	assert(ends->first <= first && first <= last && last <= ends->last);
+	if (ends->first < first)
+		*item++ = (struct mt_item){ first - 1, ends->first_entry, 0 };
+	own = (unsigned int)(item - items->item);
+	*item++ = (struct mt_item){ last, entry, 0 };
+	if (last < ends->last)
+		*item++ = (struct mt_item){ ends->last, ends->last_entry, 0 };
+	items->count = (unsigned int)(item - items->item);
+	return own;
+}
+
+/* Finds both ways, and what goes into the leaves. False: nothing changes. */
+static bool plan_ends(struct mt_layout *l, struct maple_tree *mt, unsigned long first,
+		      unsigned long last, void *entry, unsigned long step)
+{
+	struct mt_ends ends;
+
+	l->left = l->right = &mt->ma_finger;
+	l->low = step_offset(step);
+	if (!step)
+		make_leaf_of_root(l, mt->ma_root, first);
+	if (last > l->left->max) {
+		l->right = &l->own_way[1];
+		l->high = step_offset(finger_descend(mt, &l->own_way[1], last));
+	} else {
+		l->high = step_offset(leaf_find(l->left->step[0], last));
+	}
+	if (!entry) {
+		join_before(l, inner_kind(mt), &first);
+		join_behind(l, inner_kind(mt), &last);
+	}
+	ends.first = first_at(l->left, l->low);
+	ends.first_entry = entry_at(l->left, l->low);
+	ends.last = last_at(l->right, l->high);
+	ends.last_entry = entry_at(l->right, l->high);
+	l->first = first;
+	l->last = last;
+	l->own = layout_items(&l->items, &ends, first, last, entry);
+	return entry || ends.first_entry || l->left != l->right || l->low != l->high;
+}
+
+/* ---- one level ------------------------------------------------------------------------------ */
+
+static void begin_level(const struct planner *p)
+{
+	struct mt_layout_level *s = p->s;
+	unsigned long left = p->l->left->step[p->level], right = p->l->right->step[p->level];
+
+	s->left = step_node(left);
+	s->right = step_node(right);
+	s->sibling = NULL;
+	s->side = SIBLING_NONE;
+	if (p->level) {
+		s->inserted = s[-1].nodes;
+		s->keep_left = step_offset(left) - (s[-1].side == SIBLING_LEFT);
+		s->keep_right_from = step_offset(right) + 1 + (s[-1].side == SIBLING_RIGHT);
+	} else {
+		s->inserted = p->l->items.count;
+		s->keep_left = p->l->low;
+		s->keep_right_from = p->l->high + 1;
+	}
+	s->total = (s->keep_left + s->inserted + node_end(s->right, p->kind) + 1 -
+				   s->keep_right_from);
+}
+
+/*
+ * Where an append (a prepend) to the whole tree divides what is too much for one node, so that a
+ * full node is left behind. 0: the level goes on inside the tree.
+ */
+static unsigned int run_cut(const struct planner *p)
+{
+	const struct mt_layout_level *s = p->s;
+
+	if (!same_node(s) || s->total <= kind_slots(p->kind))
+		return 0;
+	if (s->keep_right_from > node_end(s->right, p->kind) &&
+	    finger_last(p->l->right, p->level, p->inner) == ULONG_MAX)
+		return kind_slots(p->kind);
+	if (!s->keep_left && finger_first(p->l->left, p->level) == 0)
+		return s->total - kind_slots(p->kind);
+	return 0;
+}
+
+/* Whether the level is too empty, or too full for one node, to stay alone. @run: see run_cut(). */
+static bool wants_sibling(const struct planner *p, unsigned int run)
+{
+	const struct mt_layout_level *s = p->s;
+
+	if (p->level + 1 >= p->l->left->height)
+		return false;
+	if (s->total > kind_slots(p->kind))
+		return same_node(s) && !p->rcu && !run;
+	/* a level that does not lose slots is left alone, however empty it is */
+	return s->total < kind_min_slots(p->kind) &&
+	       (!same_node(s) || s->total <= node_end(s->left, p->kind));
+}
+
+/* Slots of child @at of a step's node, and the child; 0 if there is none (nor is there one at -1). */
+static unsigned int child_slots(const struct planner *p, unsigned long step, unsigned int at,
+				struct mt_node **child)
+{
+	if (at > node_end(step_node(step), p->inner))
+		return 0;
+	*child = enode_node(slot_child(step_node(step), p->inner, at));
+	return node_end(*child, p->kind) + 1;
+}
+
+/* Takes in the emptier one of the nodes beside, under the same parents, if there is one. */
+static void take_sibling(const struct planner *p)
+{
+	struct mt_layout_level *s = p->s;
+	unsigned long left = p->l->left->step[p->level + 1];
+	unsigned long right = p->l->right->step[p->level + 1];
+	struct mt_node *before, *behind;
+	unsigned int slots_before = child_slots(p, left, step_offset(left) - 1, &before);
+	unsigned int slots_behind = child_slots(p, right, step_offset(right) + 1, &behind);
+
+	if (slots_before && (!slots_behind || slots_before <= slots_behind)) {
+		s->side = SIBLING_LEFT;
+		s->sibling = before;
+		s->border = step_node(left)->pivot[step_offset(left) - 1];
+		s->total += slots_before;
+	} else if (slots_behind) {
+		s->side = SIBLING_RIGHT;
+		s->sibling = behind;
+		s->border = step_node(right)->pivot[step_offset(right)];
+		s->total += slots_behind;
+	}
+}
+
+/* Whether the nodes at both ends of the level have different parents. */
+static bool parents_differ(const struct planner *p)
+{
+	const struct mt_layout *l = p->l;
+
+	return p->level + 1 < l->left->height &&
+	       step_node(l->left->step[p->level + 1]) != step_node(l->right->step[p->level + 1]);
+}
+
+/*
+ * Two nodes mostly stay two, and the boundary between them moves before or behind all that is
+ * inserted: this stays together, on the emptier side, so that the next write of the same kind finds it
+ * in one node. 0: one node takes it all with some room to spare, or a side would be too empty or too
+ * full. Where joining the two would take a child from different parents, hardly a side is too empty:
+ * each has siblings of its own to be joined with later.
+ */
+static unsigned int boundary_cut(const struct planner *p)
+{
+	const struct mt_layout_level *s = p->s;
+	unsigned int slots = kind_slots(p->kind), least = kind_min_slots(p->kind);
+	unsigned int cut = s->keep_left;
+
+	if (same_node(s) || s->side != SIBLING_NONE)
+		return 0;
+	if (parents_differ(p))
+		least = 1;
+	else if (s->total <= slots - slots / 8)
+		return 0;
+	if (p->level && s->inserted == 2)
+		cut++; /* each of the two stays where it came from */
+	else if (2u * s->keep_left + s->inserted <= s->total)
+		cut += s->inserted;
+	return cut >= least && cut <= slots && s->total >= cut + least && s->total <= cut + slots
+		       ? cut
+		       : 0;
+}
+
+/* Decides how many nodes the level becomes and where they are cut: evenly, unless cut[0] is given. */
+static void cut_nodes(const struct planner *p, unsigned int run)
+{
+	struct mt_layout_level *s = p->s;
+	unsigned int slots = kind_slots(p->kind), first = boundary_cut(p);
+	unsigned int i, rest = s->total;
+
+	s->nodes = s->total <= slots ? 1 : s->total <= 2 * slots ? 2 : LAYOUT_NODES;
+	/* what came from two nodes stays two rather than one that the next insertion splits again */
+	if (first || (s->nodes == 1 && s->total > slots - slots / 8 && !same_node(s)))
+		s->nodes = 2;
+	if (s->nodes == 2 && s->side == SIBLING_NONE && run)
+		first = run;
+	for (i = 0; i < LAYOUT_NODES && i < s->nodes; i++) {
+		unsigned int left = s->nodes - i;
+
+		s->cut[i] = (i == 0 && first ? first : (rest + left - 1) / left);
+		rest -= s->cut[i];
+		assert(s->cut[i] > 0 && s->cut[i] <= slots);
+	}
+	assert(!rest);
+}
+
+/* Whether the level covers all there is of the tree. */
+static bool covers_all(const struct planner *p)
+{
+	unsigned int before = p->s->side == SIBLING_LEFT, behind = p->s->side == SIBLING_RIGHT;
+	unsigned int level;
+
+	for (level = p->level + 1; level < p->l->left->height; level++) {
+		unsigned long left = p->l->left->step[level], right = p->l->right->step[level];
+
+		if (step_offset(left) != before ||
+		    step_offset(right) + behind != node_end(step_node(right), p->inner))
+			return false;
+		before = behind = 0;
+	}
+	return true;
+}
+
+static unsigned long level_last(const struct planner *p)
+{
+	unsigned long right;
+
+	if (p->s->side != SIBLING_RIGHT)
+		return p->level ? finger_last(p->l->right, p->level, p->inner) : p->l->right->max;
+	right = p->l->right->step[p->level + 1];
+	return finger_child_last(p->l->right, p->level + 1, p->inner, step_offset(right) + 1);
+}
+
+/* Whether one or two slots, all there is, need no node: nothing, or one plain entry at 0. */
+static bool needs_no_node(struct mt_layout *l)
+{
+	struct mt_content content;
+
+	l->level[0].last = ULONG_MAX;
+	content_gather(&content, &l->level[0], KIND_LEAF, &l->items);
+	l->value = content.slot[0];
+	if (content.count == 1)
+		return !content.slot[0];
+	return content.pivot[0] == 0 && !content.slot[1] && entry_fits_root(content.slot[0]);
+}
+
+/*
+ * Whether the level, which is not the leaves', is one node that takes all that changes below it and
+ * remains a node as it should be: what most writes come to.
+ */
+static bool one_node_takes_it(const struct planner *p)
+{
+	const struct mt_layout_level *s = p->s;
+
+	return same_node(s) && s->total <= kind_slots(p->kind) && s->total > 1 &&
+	       (s->total >= kind_min_slots(p->kind) || s->total > node_end(s->left, p->kind));
+}
+
+/* Counts what the level at hand takes. */
+static void count_level(struct planner *p)
+{
+	const struct mt_layout_level *s = p->s;
+	unsigned int old = s->left == &p->l->scratch
+				   ? 0
+				   : 1 + !same_node(s) + (s->side != SIBLING_NONE);
+
+	if (p->rcu)
+		p->fresh += s->nodes;
+	else if (s->nodes > old)
+		p->fresh += s->nodes - old;
+	p->old += old;
+}
+
+/* How a level becomes visible that remains the one node it was. */
+static enum write_kind kind_of_one(const struct planner *p)
+{
+	if (!p->rcu && p->s->left != &p->l->scratch)
+		return WRITE_IN_NODE;
+	return p->level + 1 == p->l->left->height ? WRITE_ROOT : WRITE_CHILD;
+}
+
+/*
+ * Plans one level. Returns how the write becomes visible, if that is decided by it; WRITE_LAYOUT: the
+ * level above changes, too.
+ */
+static enum write_kind plan_level(struct planner *p)
+{
+	struct mt_layout_level *s = p->s;
+	unsigned int run;
+
+	begin_level(p);
+	p->l->levels++;
+	if (p->level && one_node_takes_it(p)) {
+		s->nodes = 1;
+		s->cut[0] = s->total;
+		s->last = ULONG_MAX; /* no pivot above changes */
+		count_level(p);
+		return kind_of_one(p);
+	}
+	run = run_cut(p);
+	if (wants_sibling(p, run))
+		take_sibling(p);
+	if (!p->level && s->total <= 2 && covers_all(p) && needs_no_node(p->l)) {
+		p->l->levels = 0;
+		return WRITE_VALUE;
+	}
+	cut_nodes(p, run);
+	count_level(p);
+	s->last = level_last(p);
+	if (!p->level)
+		p->l->min = s->side != SIBLING_LEFT ? p->l->left->min
+				 : finger_child_first(p->l->left, 1,
+						      step_offset(p->l->left->step[1]) - 1);
+	if (same_node(s) && s->nodes == 1 && s->side == SIBLING_NONE)
+		return kind_of_one(p);
+	return covers_all(p) ? WRITE_ROOT : WRITE_LAYOUT;
+}
+
+/* ---- what it takes --------------------------------------------------------------------------- */
+
+unsigned int layout_dropped(const struct mt_layout *l, unsigned int level, enum node_kind inner)
+{
+	unsigned long left = l->left->step[level], right = l->right->step[level];
+
+	if (!level || left == right)
+		return 0;
+	if (step_node(left) == step_node(right))
+		return step_offset(right) - step_offset(left) - 1;
+	return node_end(step_node(left), inner) - step_offset(left) + step_offset(right);
+}
+
+/* The blocks that it takes from the pool, and that what is replaced takes until it is freed. */
+static unsigned int count_blocks(const struct planner *p)
+{
+	struct mt_layout *l = p->l;
+	unsigned int level, dropped = 0;
+	unsigned int fresh = p->fresh, old = p->old;
+
+	for (level = 1; l->left != l->right && level < l->left->height; level++)
+		dropped += layout_dropped(l, level, p->inner);
+	l->drops = dropped;
+	if (l->kind == WRITE_ROOT) {
+		fresh += l->level[l->levels - 1].nodes > 1;
+		for (level = l->levels; level < l->left->height; level++)
+			old += 1 + (step_node(l->left->step[level]) !=
+				    step_node(l->right->step[level]));
+	} else if (l->kind == WRITE_VALUE) {
+		old = root_is_node(p->mt->ma_root);
+		dropped = 0;
+	}
+	return fresh + (p->rcu ? retire_batches_needed(p->mt, old + dropped) : 0);
+}
+
+/* From the leaves up to where one node takes it all; both ends are known. */
+static void plan_levels(struct mt_layout *l, struct maple_tree *mt)
+{
+	struct planner p = { .l = l, .mt = mt, .s = l->level, .kind = KIND_LEAF,
+			     .inner = inner_kind(mt), .rcu = mt_in_rcu(mt) };
+
+	l->levels = 0;
+	while ((l->kind = plan_level(&p)) == WRITE_LAYOUT) {
+		p.s++;
+		p.level++;
+		p.kind = p.inner;
+	}
+	l->blocks = count_blocks(&p);
+}
+
+void layout_plan(struct mt_layout *l, struct maple_tree *mt, const struct mt_leaf_plan *leaf)
+{
+	struct mt_ends ends = { leaf->below + 1, leaf->top, leaf->leaf->wide.slot[leaf->low],
+				leaf->leaf->wide.slot[leaf->high] };
+
+	l->left = l->right = &mt->ma_finger;
+	l->low = leaf->low;
+	l->high = leaf->high;
+	l->first = leaf->first;
+	l->last = leaf->last;
+	if (leaf->beside & GAP_BEFORE) {
+		join_before(l, inner_kind(mt), &l->first);
+		ends.first = l->first;
+	}
+	if (leaf->beside & GAP_BEHIND) {
+		join_behind(l, inner_kind(mt), &l->last);
+		ends.last = l->last;
+	}
+	l->own = layout_items(&l->items, &ends, l->first, l->last, leaf->entry);
+	plan_levels(l, mt);
+}
+
+void layout_plan_span(struct mt_layout *l, struct maple_tree *mt, unsigned long first,
+		      unsigned long last, void *entry, unsigned long step)
+{
+	l->kind = WRITE_NOTHING;
+	l->blocks = 0;
+	if (plan_ends(l, mt, first, last, entry, step))
+		plan_levels(l, mt);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaf_write.h - carry out a write that changes one leaf, and correct the gaps above: part of write.c.
+ *
+ * Upkeep of gaps is the dearest part of such a write, so it looks at as little as it can: the gaps
+ * that the write touches are measured on the way, and the rest of the leaf is looked through only
+ * if its widest gap may be among those that went.
+ */
+#ifndef MT_LEAF_WRITE_H
+#define MT_LEAF_WRITE_H
+
+#include "gap.h"
+#include "inplace.h"
+#include "publish.h"
+
+/* The widest gap among those a write touches, before and after it. */
+struct gap_change {
+	unsigned long before;
+	unsigned long after;
+};
+
+/* Of slots low .. high: gaps are never neighbours, so of two slots one at most is a gap. */
+static ALWAYS_INLINE struct gap_change measure_gaps(const struct mt_leaf_plan *p)
+{
+	struct gap_change m = { 0, p->entry ? 0 : p->last - p->first + 1 };
+	void **slot = p->leaf->wide.slot;
+	unsigned long below = p->below;
+	unsigned int i = p->low;
+
+	if (p->kind == WRITE_PIVOT) {
+		unsigned long was = p->leaf->pivot[i], now = p->left ? p->first - 1 : p->last;
+
+		/* A gap behind an entry that keeps its place is leaf_short.h's. */
+		assert(slot[i + 1]);
+		if (!slot[i])
+			return (struct gap_change){ was - below, now - below };
+		return (struct gap_change){ 0, 0 };
+	}
+	if (!slot[i] && p->left)
+		m.after = p->first - 1 - below;
+	if (!slot[p->high] && p->right && p->top - p->last > m.after)
+		m.after = p->top - p->last;
+	for (; i < p->high; i++) {
+		unsigned long last = p->leaf->pivot[i];
+
+		if (!slot[i] && last - below > m.before)
+			m.before = last - below;
+		below = last;
+	}
+	if (!slot[i] && p->top - below > m.before)
+		m.before = p->top - below;
+	return m;
+}
+
+/*
+ * update_gaps - after a write into @leaf, the finger's, which is not the root: the gaps above. The
+ * leaf is looked through only if its widest gap may have gone and what came is not wider than all
+ * the rest together.
+ */
+static ALWAYS_INLINE void update_gaps(struct maple_tree *mt, struct mt_node *leaf,
+				      struct gap_change m)
+{
+	const struct mt_finger *finger = &mt->ma_finger;
+	unsigned long step = finger->step[1];
+	unsigned long was = gap_load(step_node(step), step_offset(step)), now = m.after;
+
+	if (now < was) {
+		if (m.before < was)
+			return;
+		if (now <= (finger->max - finger->min) / 2)
+			now = gap_widest(leaf, KIND_LEAF, finger->min, finger->max);
+	}
+	if (now != was)
+		gap_tell(finger, 0, was, now);
+}
+
+/* leaf_write - carry out @p, whose kind is not WRITE_COPY, where the leaf is. Lock held. */
+static ALWAYS_INLINE void leaf_write(struct maple_tree *mt, const struct mt_leaf_plan *p)
+{
+	struct gap_change m = { 0, 0 };
+	bool gaps = tree_tracks_gaps(mt) && mt->ma_finger.height > 1;
+
+	if (gaps)
+		m = measure_gaps(p);
+	inplace_write(p);
+	assert(node_is_valid(p->leaf, KIND_LEAF));
+	mt->ma_finger.step[0] = step_make(p->leaf, plan_at(p));
+	if (gaps)
+		update_gaps(mt, p->leaf, m);
+}
+
+/* leaf_copy - let @fresh, a block of the pool, take the place of p->leaf as @p says; which the
+ * caller retires. Lock held. */
+static inline void leaf_copy(struct maple_tree *mt, const struct mt_leaf_plan *p,
+			     struct mt_node *fresh)
+{
+	struct mt_finger *finger = &mt->ma_finger;
+	struct gap_change m = measure_gaps(p);
+	struct mt_leaf_plan copy = *p;
+
+	WORK(NODE_COPIED);
+	memcpy(fresh, p->leaf, sizeof(*fresh));
+	copy.leaf = fresh;
+	splice(&copy);
+	assert(node_is_valid(fresh, KIND_LEAF));
+	finger->step[0] = step_make(fresh, plan_at(p));
+	publish_leaf(mt, fresh);
+	if (tree_tracks_gaps(mt) && finger->height > 1)
+		update_gaps(mt, fresh, m);
+}
+
+#endif
