@@ -47,9 +47,21 @@ static inline void read_leave(struct read_section section)
 		section.flavour->read_unlock();
 }
 
-/* rcu_defer - call @func with @head after a grace period of the tree's flavour. */
+/*
+ * rcu_prepare - get what a later rcu_defer() of this thread needs. False: there is not enough memory
+ * for it, or no thread can be started.
+ */
+bool rcu_prepare(const struct mt_rcu *flavour);
+
+/*
+ * rcu_defer - call @func with @head after a grace period of the tree's flavour. Cannot fail: if
+ * rcu_prepare() does, @head waits until it succeeds in some thread's next call.
+ */
 void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
 	       void (*func)(struct rcu_head *head));
+
+/* rcu_retry - defer what could not be deferred before. False: something still waits. */
+bool rcu_retry(void);
 
 /* rcu_wait - wait for a grace period; not inside a read-side section. */
 void rcu_wait(const struct mt_rcu *flavour);

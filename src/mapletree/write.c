@@ -140,7 +140,7 @@ static __attribute__((noinline)) int store_by_stages(struct ma_state *mas,
 		*old = w.old;
 	reserve = take_reserve(mas);
 	if (reserve.count < w.blocks &&
-	    (!may || !pool_grow(mas->tree->ma_alloc, &reserve, w.blocks))) {
+	    (!may || !retire_reserve(mas->tree, &reserve, w.blocks))) {
 		keep_reserve(mas, &reserve);
 		mas->reserve_wanted = w.blocks;
 		return fail(mas, -ENOMEM);
