@@ -5,6 +5,7 @@
  */
 #include "fixture.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -95,6 +96,18 @@ static void no_key_is_taken_from_others(void **state)
 
 /* ---- threads and address space ------------------------------------------------------------------ */
 
+static bool no_threads;
+
+/* In front of the C library's, for liburcu as well. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
+		   void *arg)
+{
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+	*(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+	return no_threads ? EAGAIN : create(thread, attr, function, arg);
+}
+
 static struct rlimit before;
 
 /* Nothing more can be mapped, and no thread started, until give_back(). */
@@ -164,6 +177,44 @@ static void a_store_in_rcu_mode_is_refused_where_no_thread_can_be_started(void *
 	if (getenv("EMULATED")) /* qemu-user does not keep to limits */
 		skip();
 	run_in_child(store_with_rcu);
+}
+
+/* The same with all memory there is. */
+static void store_without_threads(void)
+{
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE);
+	MA_STATE(mas, &mt, 7, 7);
+	unsigned long start;
+
+	no_threads = true;
+	EXPECT(mtree_store(&mt, 5, E('a'), GFP_KERNEL) == -ENOMEM);
+	EXPECT(mtree_alloc_range(&mt, &start, E('a'), 1, 5, 9, GFP_KERNEL) == -ENOMEM);
+	mas_lock(&mas);
+	EXPECT(mas_preallocate(&mas, E('a'), GFP_KERNEL) == -ENOMEM);
+	mas_reset(&mas);
+	EXPECT(mas_expected_entries(&mas, 10) == -ENOMEM);
+	mas_reset(&mas);
+	EXPECT(mas_reserve(&mas, 10, 10) == -ENOMEM);
+	mas_destroy(&mas);
+	EXPECT(mtree_empty(&mt) && mt_check(&mt, NULL));
+	no_threads = false;
+	mas_reset(&mas);
+	EXPECT(mas_preallocate(&mas, E('a'), GFP_KERNEL) == 0);
+	no_threads = true;
+	mas_store_prealloc(&mas, E('a'));
+	mas_unlock(&mas);
+	for (unsigned long i = 0; i < 1000; i++)
+		EXPECT(!mtree_store(&mt, i, xa_mk_value(i), GFP_KERNEL));
+	expect_range(&mt, 1000);
+	mtree_destroy(&mt);
+	urcu_bp_barrier();
+	EXPECT(mt_retired_bytes() == 0);
+}
+
+static void a_store_in_rcu_mode_is_refused_where_there_are_too_many_threads(void **state)
+{
+	(void)state;
+	run_in_child(store_without_threads);
 }
 
 static void switch_mode(void)
@@ -292,6 +343,7 @@ int main(void)
 		cmocka_unit_test(no_key_is_taken_from_others),
 #ifdef RESOURCES_RUN_OUT
 		cmocka_unit_test(a_store_in_rcu_mode_is_refused_where_no_thread_can_be_started),
+		cmocka_unit_test(a_store_in_rcu_mode_is_refused_where_there_are_too_many_threads),
 		cmocka_unit_test(rcu_mode_is_refused_where_no_thread_can_be_started),
 		cmocka_unit_test(a_forked_child_needs_no_thread_to_destroy),
 		cmocka_unit_test(a_registered_thread_reads_without_memory),
