@@ -185,7 +185,7 @@ void mt_after_fork_parent(void)
 	pthread_mutex_unlock(&starting);
 }
 
-/* Where the child cannot have the thread now, its first store in RCU mode that needs it is refused. */
+/* If the child cannot have the thread now, the first store that needs it is refused. */
 void mt_after_fork_child(void)
 {
 	urcu_bp_after_fork_child();

@@ -48,8 +48,8 @@ static inline void read_leave(struct read_section section)
 }
 
 /*
- * rcu_prepare - get what a later rcu_defer() of this thread needs. False: there is not enough memory
- * for it, or no thread can be started.
+ * rcu_prepare - get what a later rcu_defer() of this thread needs. False: there is not enough
+ * memory for it, or no thread can be started.
  */
 bool rcu_prepare(const struct mt_rcu *flavour);
 

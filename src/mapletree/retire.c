@@ -10,8 +10,8 @@
 
 /*
  * A batch takes the place of a node. Each word is a plain node (freed alone) or a tagged one
- * (freed with all below it). count <= BATCH_WORDS; a batch on a tree is never full. @nodes: how many
- * nodes it frees, itself included.
+ * (freed with all below it). count <= BATCH_WORDS; a batch on a tree is never full. @nodes: how
+ * many nodes it frees, itself included.
  */
 #define BATCH_WORDS \
 	((NODE_BYTES - sizeof(struct rcu_head) - sizeof(void *) - 2 * sizeof(int)) / sizeof(long))
@@ -104,7 +104,7 @@ bool retire_reserve(const struct maple_tree *mt, struct pool_list *reserve, unsi
 
 unsigned int retire_batches_needed(const struct maple_tree *mt, unsigned int count)
 {
-	unsigned int room = mt->ma_retired ? (unsigned int)(BATCH_WORDS - mt->ma_retired->count) : 0;
+	unsigned int room = mt->ma_retired ? (unsigned int)BATCH_WORDS - mt->ma_retired->count : 0;
 
 	if (count <= room)
 		return 0;
@@ -184,8 +184,7 @@ void retire_replaced(struct maple_tree *mt, const struct mt_plan *plan, struct m
 			retire_word(mt, (uintptr_t)right, reserve);
 		retire_word(mt, (uintptr_t)left, reserve);
 	}
-	/* Subtrees of many nodes do not wait for the batch to fill, nor do nodes for the next write of a
-	 * tree that may never see one. */
+	/* Subtrees of many nodes do not wait for the batch to fill; an empty tree waits for nothing. */
 	if (dropped || !root_is_node(mt->ma_root))
 		retire_hand_over(mt);
 }

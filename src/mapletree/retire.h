@@ -3,9 +3,10 @@
  * retire.h - what a write has replaced: freed at once, or, in RCU mode, after a grace period.
  *
  * In RCU mode nodes are gathered in a batch that hangs on the tree; a full batch goes to
- * call_rcu() as one. So one callback serves about 28 nodes, and up to that many wait for the
- * next write or for mtree_destroy(); a tree without nodes holds no batch. Readers may still be in a retired node: nothing is written
- * to it until the grace period has passed, so what they see there is a consistent past.
+ * call_rcu() as one. So one callback serves about 28 nodes, and up to that many wait for the next
+ * write or for mtree_destroy(); a tree without nodes holds no batch. Readers may still be in a
+ * retired node: nothing is written to it until the grace period has passed, so what they see there
+ * is a consistent past.
  */
 #ifndef MT_RETIRE_H
 #define MT_RETIRE_H
@@ -27,8 +28,8 @@ unsigned int retire_batches_needed(const struct maple_tree *mt, unsigned int cou
 
 /*
  * retire_reserve - pool_grow() of @reserve to @count blocks for writes of @mt, and what is needed
- * besides to hand batches over without fail. False: one of them is not to be had; @reserve is what it
- * was.
+ * besides to hand batches over without fail. False: one of them is not to be had; @reserve is what
+ * it was.
  */
 bool retire_reserve(const struct maple_tree *mt, struct pool_list *reserve, unsigned int count);
 

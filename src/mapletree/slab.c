@@ -21,13 +21,13 @@
  * the THE protocol), with the owner's fence moved to the thief's side. The owner takes from the
  * upper end of block[top .. bottom - 1], the thief from the lower one:
  *
- *	owner, to take block c = bottom - 1     thief, with the depot's lock
- *	O1  bottom = c                          T1  taken = bottom; top = taken
- *	O2  if top > c, back out: the lock      T2  membarrier(): every thread's accesses before some
- *	    decides                                 point of it are done, those behind it are not begun
- *	O3  use block[c]                        T3  b = bottom (acquire); the blocks from the old top
- *	                                            up to the lesser of b and taken are the thief's
- *	                                        T4  top = that limit, or the old top if b is below it
+ * owner, to take block c = bottom - 1   thief, with the depot's lock
+ * O1  bottom = c                        T1  taken = bottom; top = taken
+ * O2  if top > c, back out:             T2  membarrier(): of every thread, the accesses before
+ *     the lock decides                      some point are done, those behind it are not begun
+ * O3  use block[c]                      T3  b = bottom (acquire); the blocks from the old top
+ *                                           up to the lesser of b and taken are the thief's
+ *                                       T4  top = that limit, or the old top if b is below it
  *
  * O1 and O2 stay in that order in the program (a compiler's barrier); the processor may exchange
  * them. No block is taken twice: let c lie below taken. If the point of T2 lies behind O1, T3 sees
@@ -44,8 +44,8 @@
  * sequentially consistent instead: one of O2 and T3 comes last of the four, and sees the other's.
  *
  * A fork leaves the child the magazines of threads that it does not have. What lies between top and
- * bottom is free whatever such a thread was doing, but for the one block that it was about to put
- * there or had just claimed, which is lost; the child takes the rest back at once.
+ * bottom is free whatever such a thread was doing, but for what it was about to put there
+ * or had just claimed, which is lost; the child takes the rest back at once.
  */
 #include "slab.h"
 
@@ -140,7 +140,7 @@ static struct slab_magazine no_magazine = { .top = INT_MAX };
 _Thread_local struct slab_magazine *slab_magazine
 	__attribute__((tls_model("initial-exec"))) = &no_magazine;
 
-/* ---- slabs ------------------------------------------------------------------------------ */
+/* ---- slabs ------------------------------------------------------------------------------- */
 
 static struct slab **list_of(const struct slab *slab)
 {
@@ -302,7 +302,7 @@ static struct mt_node *take_block(void)
 	return block;
 }
 
-/* ---- magazines: with the depot's lock ------------------------------------------------------- */
+/* ---- magazines: with the depot's lock ---------------------------------------------------- */
 
 static void set_content(struct slab_magazine *m, int top, int bottom)
 {
@@ -370,7 +370,7 @@ static bool other_threads_fence(void)
 #ifdef SLAB_ORDERED
 	return true;
 #else
-	/* The registration costs something once; whether it lasts over a fork need not concern us. */
+	/* Registering again costs next to nothing, so a fork need not concern us. */
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) &&
 	    !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0))
 		return true;
@@ -409,7 +409,7 @@ static void empty_magazines(void)
 	for (m = depot.magazines; m; m = m->next)
 		take_content(m, fence);
 }
-/* ---- magazines: without it ------------------------------------------------------------------ */
+/* ---- magazines: without it --------------------------------------------------------------- */
 
 static void lock_depot(void)
 {
@@ -544,7 +544,7 @@ void slab_detach(void)
 
 	if (!m->limit)
 		return;
-	pthread_setspecific(depot.thread_exit, NULL); /* cannot fail: there is room for it already */
+	pthread_setspecific(depot.thread_exit, NULL); /* cannot fail: it has been set before */
 	thread_exits(m);
 }
 

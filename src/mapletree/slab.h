@@ -101,8 +101,8 @@ struct mt_node *slab_alloc_refill(void);
 void slab_free_full(struct mt_node *block);
 
 /*
- * slab_claim - claim the @count uppermost blocks: bottom goes down, to the value returned. If that is
- * below *@top then, they are not the caller's.
+ * slab_claim - claim the @count uppermost blocks: bottom goes down, to the value returned. If that
+ * is below *@top then, they are not the caller's.
  */
 static inline int slab_claim(struct slab_magazine *m, int count, int *top)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_retire.c - memory that waits for readers: it is counted, and a limit keeps writers that may wait
- * from adding to it.
+ * test_retire.c - memory that waits for readers: it is counted, and a limit keeps writers that may
+ * wait from adding to it.
  */
 #include "fixture.h"
 

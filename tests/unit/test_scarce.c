@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_scarce.c - what a process may lack but nodes: keys of threads, threads, address space. Each case
- * runs in a child of its own, where nothing of the library has been used yet.
+ * test_scarce.c - what a process may lack but nodes: keys of threads, threads, address space. Each
+ * case runs in a child of its own, where nothing of the library has been used yet.
  */
 #include "fixture.h"
 
@@ -45,7 +45,7 @@ static void run_in_child(void (*function)(void))
 			 WTERMSIG(status), WEXITSTATUS(status) - 1);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------- */
+/* ---- keys -------------------------------------------------------------------------------- */
 
 static void take_all_keys(void)
 {
@@ -94,7 +94,7 @@ static void no_key_is_taken_from_others(void **state)
 
 #ifdef RESOURCES_RUN_OUT
 
-/* ---- threads and address space ------------------------------------------------------------------ */
+/* ---- threads and address space ----------------------------------------------------------- */
 
 static bool no_threads;
 
@@ -281,7 +281,7 @@ static void a_forked_child_needs_no_thread_to_destroy(void **state)
 	run_in_child(destroy_copy);
 }
 
-/* ---- readers ---------------------------------------------------------------------------------- */
+/* ---- readers ----------------------------------------------------------------------------- */
 
 static struct maple_tree shared = MTREE_INIT(shared, MT_FLAGS_USE_RCU);
 static pthread_barrier_t barrier;

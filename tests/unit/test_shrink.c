@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_shrink.c - mt_cache_shrink() takes what all threads have cached: idle ones, ones at work, and
- * ones that a fork has left behind.
+ * test_shrink.c - mt_cache_shrink() takes what all threads have cached: idle ones, ones at work,
+ * and ones that a fork has left behind.
  */
 #include "fixture.h"
 
@@ -17,7 +17,7 @@
 
 static bool stop;
 
-/* ---- at work ---------------------------------------------------------------------------------- */
+/* ---- at work ----------------------------------------------------------------------------- */
 
 #define WORKERS 3
 #define HELD	300
@@ -126,7 +126,7 @@ static void shrinking_takes_no_block_that_is_in_use(void **state)
 
 #ifdef MEMORY_COMES_BACK
 
-/* ---- idle ------------------------------------------------------------------------------------- */
+/* ---- idle -------------------------------------------------------------------------------- */
 
 #define IDLE  8
 #define MANY  80000ul
