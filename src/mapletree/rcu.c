@@ -39,6 +39,9 @@ static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
 static _Thread_local bool registered __attribute__((tls_model("initial-exec")));
 
+/* Implies registered, and WORKER_RUNS. */
+_Thread_local bool rcu_prepared __attribute__((tls_model("initial-exec")));
+
 /* Callbacks that could not be deferred, linked through next.next. */
 static struct rcu_head *waiting;
 
@@ -110,9 +113,10 @@ static bool have_worker(void)
 	return runs;
 }
 
-bool rcu_prepare(const struct mt_rcu *flavour)
+bool rcu_prepare_thread(void)
 {
-	return flavour || (register_thread() && have_worker());
+	rcu_prepared = register_thread() && have_worker();
+	return rcu_prepared;
 }
 
 static void wait_for_resources(struct rcu_head *head, void (*func)(struct rcu_head *head))
@@ -194,6 +198,5 @@ void mt_after_fork_child(void)
 	else
 		worker = WORKER_LOST;
 	pthread_mutex_unlock(&starting);
-	if (worker == WORKER_LOST)
-		have_worker();
+	rcu_prepared = worker == WORKER_LOST && have_worker() && registered;
 }

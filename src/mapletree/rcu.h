@@ -47,11 +47,20 @@ static inline void read_leave(struct read_section section)
 		section.flavour->read_unlock();
 }
 
+/* Whether this thread has succeeded in rcu_prepare_thread(). */
+extern _Thread_local bool rcu_prepared
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+bool rcu_prepare_thread(void);
+
 /*
  * rcu_prepare - get what a later rcu_defer() of this thread needs. False: there is not enough
  * memory for it, or no thread can be started.
  */
-bool rcu_prepare(const struct mt_rcu *flavour);
+static inline bool rcu_prepare(const struct mt_rcu *flavour)
+{
+	return rcu_prepared || flavour || rcu_prepare_thread();
+}
 
 /*
  * rcu_defer - call @func with @head after a grace period of the tree's flavour. Cannot fail: if
