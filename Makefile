@@ -7,6 +7,7 @@
 #   make exhaustive | fault   all of the suites of which "make check" runs slices
 #   make torture DURATION= SEED=   readers beside writers for so many seconds, on large and on
 #                             small nodes; torture-asan, torture-tsan: under a sanitizer
+#   make shrink-tsan          threads at work while their caches are emptied, under ThreadSanitizer
 #   make torture-space DURATION= SEED=  threads that fault beside threads that map, protect, move and
 #                             fork, in address spaces; torture-space-asan, -tsan: the same
 #   make programs             real programs under vmscope, a table of what was checked
@@ -63,7 +64,7 @@ TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 20
 FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .PHONY: fuzz fuzz-afl model-check check-arch programs programs-large cost coverage mutate valgrind builds proofs
-.PHONY: all check debug asan clang conformance model exhaustive fault torture torture-asan torture-tsan torture-space torture-space-asan torture-space-tsan install tidy clean
+.PHONY: all check debug asan clang conformance model exhaustive fault torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan install tidy clean
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -109,6 +110,10 @@ torture-asan: $(ASAN)/build.ninja
 
 torture-tsan: $(TSAN)/build.ninja
 	$(call run_torture,$(TSAN),$(FIXED_PLACES))
+
+shrink-tsan: $(TSAN)/build.ninja
+	$(NINJA) -C $(TSAN) tests/unit/test_shrink
+	$(FIXED_PLACES) $(TSAN)/tests/unit/test_shrink
 
 define run_torture
 	$(NINJA) -C $(1) tests/torture/torture tests/torture/torture-small

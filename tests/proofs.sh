@@ -65,6 +65,7 @@ proof model-check spin 's/^[0-9]+ passed.*/&/p' $make model-check SCENARIO=PIVOT
 proof torture meson "$torture" $make torture DURATION=5
 proof torture-asan meson "$torture" $make torture-asan DURATION=5
 proof torture-tsan clang "$torture" $make torture-tsan DURATION=5
+proof shrink-tsan clang 's/^.*PASSED.* ([0-9]+ test).*/\1/p' $make shrink-tsan
 proof torture-space meson "$faults" $make torture-space DURATION=5
 proof torture-space-asan meson "$faults" $make torture-space-asan DURATION=5
 proof torture-space-tsan clang "$faults" $make torture-space-tsan DURATION=5

@@ -224,8 +224,9 @@ static inline void mt_init(struct maple_tree *mt)
 }
 
 /*
- * mt_set_allocator - take @mt's nodes from @alloc (NULL: the default) from now on.
- * Lock held. Returns 0, or -EBUSY if the tree holds nodes already.
+ * mt_set_allocator - take @mt's nodes from @alloc (NULL: the default) from now on. Nodes that an
+ * empty tree had still go to the allocator of then. Lock held. Returns 0, or -EBUSY if the tree
+ * holds nodes.
  */
 MT_PUBLIC int mt_set_allocator(struct maple_tree *mt, const struct mt_allocator *alloc);
 
@@ -246,6 +247,17 @@ MT_PUBLIC int mt_set_rcu_flavour(struct maple_tree *mt, const struct mt_rcu *fla
 MT_PUBLIC void mt_before_fork(void);
 MT_PUBLIC void mt_after_fork_parent(void);
 MT_PUBLIC void mt_after_fork_child(void);
+
+/*
+ * mt_thread_register - let the calling thread have now what it would else get when it needs it:
+ * its place among liburcu-bp's readers, and its cache of free nodes. Lookups of a thread that has
+ * neither registered nor read before end the process if there is no memory for that place. Any
+ * number of times. Returns 0 or -ENOMEM. Not inside a read-side section.
+ * mt_thread_unregister - give the thread's cache back now, not when it ends. liburcu-bp keeps its
+ * place until then. The thread may go on to use trees.
+ */
+MT_PUBLIC int mt_thread_register(void);
+MT_PUBLIC void mt_thread_unregister(void);
 
 /* Does nothing: there is no global state to set up. Kept for ported code. */
 MT_PUBLIC void maple_tree_init(void);
@@ -273,8 +285,10 @@ static inline bool mt_external_lock(const struct maple_tree *mt)
 /*
  * mt_set_in_rcu, mt_clear_in_rcu - switch a live tree into or out of RCU mode. Take the lock
  * (an external one is held by the caller). Leave RCU mode only when no reader is left.
+ * mt_set_in_rcu() returns 0, or -ENOMEM: the thread that frees nodes cannot be started, and the
+ * mode is what it was. In a tree that began in RCU mode the first store that needs it fails so.
  */
-MT_PUBLIC void mt_set_in_rcu(struct maple_tree *mt);
+MT_PUBLIC int mt_set_in_rcu(struct maple_tree *mt);
 MT_PUBLIC void mt_clear_in_rcu(struct maple_tree *mt);
 
 /* Nothing to do here; kept for ported code. MT_FLAGS_LOCK_EXTERN says who locks. */
@@ -743,8 +757,31 @@ MT_PUBLIC void mt_validate(struct maple_tree *mt);
 MT_PUBLIC void mt_dump(const struct maple_tree *mt, enum mt_dump_format format);
 MT_PUBLIC void mas_dump(const struct ma_state *mas);
 
-/* mt_cache_shrink - give cached memory back to the system. Any context but a signal handler. */
+/*
+ * mt_cache_shrink - give cached memory, of all threads, back to the system. Any context but a
+ * signal handler.
+ */
 MT_PUBLIC void mt_cache_shrink(void);
+
+/*
+ * mt_retired_bytes - the memory of nodes, of all trees in RCU mode, that have been replaced and
+ * wait until no reader is left that may see them. Not counted are the up to 28 nodes that each
+ * such tree keeps until it hands them over together. Any context.
+ */
+MT_PUBLIC unsigned long mt_retired_bytes(void);
+
+/*
+ * mt_set_retire_limit - let writers wait for readers while more than @bytes are retired, in all
+ * trees together (0, the default: never). mtree_store() and the other calls that take the lock do
+ * so before they take it, if their gfp may wait; other writers call mt_wait_retired(). Then no
+ * such call may be made where a reader waits for the caller: with a lock held for which a thread
+ * inside a read-side section may wait, or inside a section of another flavour than liburcu-bp.
+ * mt_wait_retired - wait until no more than the limit is retired. Does not wait inside a read-side
+ * section of liburcu-bp, in a thread that runs RCU callbacks, or where memory is so short that
+ * nothing can be freed. No lock of a tree held.
+ */
+MT_PUBLIC void mt_set_retire_limit(unsigned long bytes);
+MT_PUBLIC void mt_wait_retired(struct maple_tree *mt);
 
 /*
  * struct mt_level_statistics - the nodes of one level: how many, and how many of their slots are in

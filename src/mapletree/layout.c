@@ -453,6 +453,7 @@ static void write_value(const struct mt_layout *l, struct maple_tree *mt, struct
 	publish_root(mt, l->value, 0);
 	if (root_is_node(root))
 		retire_subtree(mt, root, reserve);
+	retire_hand_over(mt); /* an empty tree waits for nothing */
 }
 
 void layout_write(const struct mt_layout *l, struct maple_tree *mt, struct pool_list *reserve)

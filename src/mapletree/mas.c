@@ -46,7 +46,7 @@ int mas_preallocate(struct ma_state *mas, void *entry, gfp_t gfp)
 	blocks = write_blocks(mas->tree, &mas->index, &mas->last, entry);
 	reserve = take_reserve(mas);
 	enough = reserve.count >= blocks ||
-		 (may_allocate(gfp) && pool_grow(mas->tree->ma_alloc, &reserve, blocks));
+		 (may_allocate(gfp) && retire_reserve(mas->tree, &reserve, blocks));
 	if (!enough) {
 		pool_release(mas->tree->ma_alloc, &reserve);
 		mas->reserve_wanted = blocks;
@@ -110,7 +110,7 @@ bool mas_nomem(struct ma_state *mas, gfp_t gfp)
 	reserve = take_reserve(mas);
 	if (unlock)
 		mtree_unlock(mas->tree);
-	grown = pool_grow(mas->tree->ma_alloc, &reserve, mas->reserve_wanted);
+	grown = retire_reserve(mas->tree, &reserve, mas->reserve_wanted);
 	if (unlock)
 		mtree_lock(mas->tree);
 	keep_reserve(mas, &reserve);
@@ -154,7 +154,7 @@ int mas_expected_entries(struct ma_state *mas, unsigned long count)
 	unsigned long nodes = nodes_expected(mas->tree, count);
 
 	if (nodes > UINT_MAX ||
-	    !pool_grow(mas->tree->ma_alloc, &reserve, (unsigned int)nodes)) {
+	    !retire_reserve(mas->tree, &reserve, (unsigned int)nodes)) {
 		keep_reserve(mas, &reserve);
 		return fail(mas, -ENOMEM);
 	}
@@ -195,7 +195,7 @@ int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned long more)
 	bool enough = stores <= UINT_MAX / each;
 
 	if (enough && reserve.count < stores * each)
-		enough = pool_grow(mas->tree->ma_alloc, &reserve, (unsigned int)(stores * each));
+		enough = retire_reserve(mas->tree, &reserve, (unsigned int)(stores * each));
 	keep_reserve(mas, &reserve);
 	return enough ? 0 : fail(mas, -ENOMEM);
 }

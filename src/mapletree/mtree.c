@@ -36,37 +36,55 @@ void mt_init_flags(struct maple_tree *mt, unsigned int flags)
 	finger_forget(mt);
 }
 
+/* What was retired before goes to the allocator, after a grace period of the flavour, of then. */
 int mt_set_allocator(struct maple_tree *mt, const struct mt_allocator *alloc)
 {
-	if (root_is_node(mt->ma_root) || mt->ma_retired)
+	if (root_is_node(mt->ma_root))
 		return -EBUSY;
+	retire_hand_over(mt);
 	mt->ma_alloc = alloc;
 	return 0;
 }
 
 int mt_set_rcu_flavour(struct maple_tree *mt, const struct mt_rcu *flavour)
 {
-	if (root_is_node(mt->ma_root) || mt->ma_retired)
+	if (root_is_node(mt->ma_root))
 		return -EBUSY;
+	retire_hand_over(mt);
 	mt->ma_rcu = flavour;
 	return 0;
 }
 
 static void change_flags(struct maple_tree *mt, unsigned int set, unsigned int clear)
 {
-	lock(mt);
 	__atomic_store_n(&mt->ma_flags, (mt->ma_flags & ~clear) | set, __ATOMIC_RELEASE);
-	unlock(mt);
 }
 
-void mt_set_in_rcu(struct maple_tree *mt)
+int mt_set_in_rcu(struct maple_tree *mt)
 {
+	if (!rcu_prepare(mt->ma_rcu))
+		return -ENOMEM;
+	lock(mt);
 	change_flags(mt, MT_FLAGS_USE_RCU, 0);
+	unlock(mt);
+	return 0;
 }
 
 void mt_clear_in_rcu(struct maple_tree *mt)
 {
+	lock(mt);
 	change_flags(mt, 0, MT_FLAGS_USE_RCU);
+	retire_hand_over(mt); /* nothing is added to it any more */
+	unlock(mt);
+}
+
+/* Before a write that may wait. */
+static void lock_to_write(struct maple_tree *mt, gfp_t gfp)
+{
+	if (__builtin_expect(retire_limited(), 0) && gfp & __GFP_DIRECT_RECLAIM &&
+	    !mt_external_lock(mt))
+		mt_wait_retired(mt);
+	lock(mt);
 }
 
 static void *hide_zero(void *entry)
@@ -82,7 +100,7 @@ int mtree_store_range(struct maple_tree *mt, unsigned long first, unsigned long 
 
 	if (first > last || entry_reserved(entry))
 		return -EINVAL;
-	lock(mt);
+	lock_to_write(mt, gfp);
 	error = mas_store_gfp(&mas, entry, gfp);
 	unlock(mt);
 	return error;
@@ -114,7 +132,7 @@ int mtree_insert_range(struct maple_tree *mt, unsigned long first, unsigned long
 
 	if (first > last || entry_reserved(entry))
 		return -EINVAL;
-	lock(mt);
+	lock_to_write(mt, gfp);
 	if (is_free(mt, first, last))
 		error = mas_store_gfp(&mas, entry, gfp);
 	unlock(mt);
@@ -131,7 +149,7 @@ void *mtree_erase(struct maple_tree *mt, unsigned long index)
 	MA_STATE(mas, mt, index, index);
 	void *entry;
 
-	lock(mt);
+	lock_to_write(mt, GFP_KERNEL);
 	entry = mas_erase(&mas);
 	unlock(mt);
 	return hide_zero(entry);
@@ -144,7 +162,7 @@ int mtree_alloc_area(struct maple_tree *mt, struct mt_area *area, void *entry, g
 
 	if (entry_reserved(entry) || xa_is_zero(entry))
 		return -EINVAL;
-	lock(mt);
+	lock_to_write(mt, gfp);
 	error = mas_find_area(&mas, area);
 	if (!error)
 		error = mas_store_gfp(&mas, entry, gfp);
@@ -201,7 +219,7 @@ int mtree_fill_gap(struct maple_tree *mt, unsigned long index, void *entry,
 
 	if (!entry || entry_reserved(entry))
 		return -EINVAL;
-	lock(mt);
+	lock_to_write(mt, gfp);
 	if (!mas_walk(&mas))
 		error = mas_store_gfp(&mas, entry, gfp);
 	unlock(mt);
@@ -219,7 +237,7 @@ int mtree_alloc_cyclic(struct maple_tree *mt, unsigned long *startp, void *entry
 	MA_STATE(mas, mt, 0, 0);
 	int result;
 
-	lock(mt);
+	lock_to_write(mt, gfp);
 	result = mas_alloc_cyclic(&mas, startp, entry, range_lo, range_hi, next, gfp);
 	unlock(mt);
 	return result;

@@ -4,6 +4,8 @@
  */
 #include "pool.h"
 
+#include "rcu.h"
+
 /* The node is filled soon, and in RCU mode comes back from its grace period cold. */
 static void fetch(struct mt_node *node)
 {
@@ -41,5 +43,6 @@ void pool_release(const struct mt_allocator *alloc, struct pool_list *list)
 
 void mt_cache_shrink(void)
 {
+	rcu_retry();
 	slab_shrink();
 }

@@ -1,34 +1,159 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rcu.c - the writer's side of userspace RCU, and what has to happen around a fork.
+ *
+ * liburcu ends the process where it finds no memory for a thread's registration, or cannot start
+ * the thread that runs callbacks. Both happen inside calls that cannot fail. So rcu_prepare() makes
+ * them happen earlier, where a store can still be refused, and right after it has got, and given
+ * back, as much as liburcu is going to ask for: address space for the registry, memory of the C
+ * library, a thread with its stack. What is left is a window: another process or thread may take
+ * just that in the few microseconds in between, once in the life of a process or thread.
  */
 #include "rcu.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 
-/* liburcu starts its callback thread when it is first needed, with the signal mask of whoever needs
- * it. The process's signals are not that thread's business. */
-static void start_callback_thread(void)
+#include "slab.h"
+
+/*
+ * liburcu-bp keeps 128 bytes a thread in pieces, each twice as large as the one before. With this
+ * much there is room for the next piece up to 16,000 threads.
+ */
+#define REGISTRY_BYTES (1u << 20)
+
+/* Larger than what liburcu, or pthread_setspecific(), asks the C library for. */
+#define HEAP_BYTES 4096
+
+/* What is there of the thread that runs liburcu's callbacks. */
+enum worker {
+	WORKER_NONE,
+	WORKER_LOST, /* in a fork: the child has not been able to start it again */
+	WORKER_RUNS,
+};
+
+static enum worker worker; /* stored under starting, with release */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+
+static _Thread_local bool registered __attribute__((tls_model("initial-exec")));
+
+/* Implies registered, and WORKER_RUNS. */
+_Thread_local bool rcu_prepared __attribute__((tls_model("initial-exec")));
+
+/* Callbacks that could not be deferred, linked through next.next. */
+static struct rcu_head *waiting;
+
+/* What liburcu needs to register a thread: to be had now. */
+static bool memory_is_there(void)
+{
+	void *map = mmap(NULL, REGISTRY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+	void *heap = malloc(HEAP_BYTES);
+
+	__asm__("" : "+r"(heap)); /* or the compiler would leave out both calls */
+	free(heap);
+	if (map != MAP_FAILED)
+		munmap(map, REGISTRY_BYTES);
+	return heap && map != MAP_FAILED;
+}
+
+/* liburcu asks for memory only for a thread that it does not know yet. */
+static bool register_thread(void)
+{
+	if (registered)
+		return true;
+	if (!memory_is_there())
+		return false;
+	urcu_bp_register_thread();
+	registered = true;
+	return true;
+}
+
+/* Leaves its stack and its place in the registry to the next thread. */
+static void *stand_in(void *unused)
+{
+	(void)unused;
+	return register_thread() ? &worker : NULL;
+}
+
+/* All signals are blocked, also in the threads: the process's signals are not their business. */
+static bool start_worker(void)
+{
+	pthread_t thread;
+	void *done;
+
+	if (pthread_create(&thread, NULL, stand_in, NULL))
+		return false;
+	pthread_join(thread, &done);
+	if (!done || !memory_is_there())
+		return false;
+	if (worker == WORKER_LOST)
+		urcu_bp_call_rcu_after_fork_child();
+	else
+		urcu_bp_get_default_call_rcu_data();
+	__atomic_store_n(&worker, WORKER_RUNS, __ATOMIC_RELEASE);
+	return true;
+}
+
+static bool have_worker(void)
 {
 	sigset_t all, before;
+	bool runs;
 
+	if (__atomic_load_n(&worker, __ATOMIC_ACQUIRE) == WORKER_RUNS)
+		return true;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	urcu_bp_get_default_call_rcu_data();
+	pthread_mutex_lock(&starting);
+	runs = worker == WORKER_RUNS || start_worker();
+	pthread_mutex_unlock(&starting);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return runs;
+}
+
+bool rcu_prepare_thread(void)
+{
+	rcu_prepared = register_thread() && have_worker();
+	return rcu_prepared;
+}
+
+static void wait_for_resources(struct rcu_head *head, void (*func)(struct rcu_head *head))
+{
+	struct rcu_head *next = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
+
+	head->func = func;
+	do
+		head->next.next = (struct cds_wfcq_node *)(void *)next;
+	while (!__atomic_compare_exchange_n(&waiting, &next, head, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED));
+}
+
+bool rcu_retry(void)
+{
+	struct rcu_head *head, *next;
+
+	if (!__atomic_load_n(&waiting, __ATOMIC_RELAXED))
+		return true;
+	if (!rcu_prepare(NULL))
+		return false;
+	for (head = __atomic_exchange_n(&waiting, NULL, __ATOMIC_ACQUIRE); head; head = next) {
+		next = (struct rcu_head *)(void *)head->next.next;
+		urcu_bp_call_rcu(head, head->func);
+	}
+	return true;
 }
 
 void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
 	       void (*func)(struct rcu_head *head))
 {
-	static pthread_once_t started = PTHREAD_ONCE_INIT;
-
-	if (flavour) {
+	if (flavour)
 		flavour->call(head, func);
-		return;
-	}
-	pthread_once(&started, start_callback_thread);
-	urcu_bp_call_rcu(head, func);
+	else if (rcu_prepare(NULL) && rcu_retry())
+		urcu_bp_call_rcu(head, func);
+	else
+		wait_for_resources(head, func);
 }
 
 void rcu_wait(const struct mt_rcu *flavour)
@@ -39,9 +164,20 @@ void rcu_wait(const struct mt_rcu *flavour)
 		urcu_bp_synchronize_rcu();
 }
 
+int mt_thread_register(void)
+{
+	return slab_attach() && register_thread() ? 0 : -ENOMEM;
+}
+
+void mt_thread_unregister(void)
+{
+	slab_detach();
+}
+
 /* The thread that runs callbacks stops first, as liburcu asks; it starts again last. */
 void mt_before_fork(void)
 {
+	pthread_mutex_lock(&starting);
 	urcu_bp_call_rcu_before_fork();
 	urcu_bp_before_fork();
 }
@@ -50,10 +186,17 @@ void mt_after_fork_parent(void)
 {
 	urcu_bp_after_fork_parent();
 	urcu_bp_call_rcu_after_fork_parent();
+	pthread_mutex_unlock(&starting);
 }
 
+/* If the child cannot have the thread now, the first store that needs it is refused. */
 void mt_after_fork_child(void)
 {
 	urcu_bp_after_fork_child();
-	urcu_bp_call_rcu_after_fork_child();
+	if (worker == WORKER_NONE)
+		urcu_bp_call_rcu_after_fork_child(); /* the user's own callbacks, if any */
+	else
+		worker = WORKER_LOST;
+	pthread_mutex_unlock(&starting);
+	rcu_prepared = worker == WORKER_LOST && have_worker() && registered;
 }

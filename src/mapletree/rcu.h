@@ -47,9 +47,30 @@ static inline void read_leave(struct read_section section)
 		section.flavour->read_unlock();
 }
 
-/* rcu_defer - call @func with @head after a grace period of the tree's flavour. */
+/* Whether this thread has succeeded in rcu_prepare_thread(). */
+extern _Thread_local bool rcu_prepared
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+bool rcu_prepare_thread(void);
+
+/*
+ * rcu_prepare - get what a later rcu_defer() of this thread needs. False: there is not enough
+ * memory for it, or no thread can be started.
+ */
+static inline bool rcu_prepare(const struct mt_rcu *flavour)
+{
+	return rcu_prepared || flavour || rcu_prepare_thread();
+}
+
+/*
+ * rcu_defer - call @func with @head after a grace period of the tree's flavour. Cannot fail: if
+ * rcu_prepare() does, @head waits until it succeeds in some thread's next call.
+ */
 void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
 	       void (*func)(struct rcu_head *head));
+
+/* rcu_retry - defer what could not be deferred before. False: something still waits. */
+bool rcu_retry(void);
 
 /* rcu_wait - wait for a grace period; not inside a read-side section. */
 void rcu_wait(const struct mt_rcu *flavour);

@@ -4,21 +4,33 @@
  */
 #include "retire.h"
 
+#include <time.h>
+
 #include "rcu.h"
 
 /*
  * A batch takes the place of a node. Each word is a plain node (freed alone) or a tagged one
- * (freed with all below it). count <= BATCH_WORDS; a batch on a tree is never full.
+ * (freed with all below it). count <= BATCH_WORDS; a batch on a tree is never full. @nodes: how
+ * many nodes it frees, itself included.
  */
 #define BATCH_WORDS \
-	((NODE_BYTES - sizeof(struct rcu_head) - sizeof(void *) - sizeof(long)) / sizeof(long))
+	((NODE_BYTES - sizeof(struct rcu_head) - sizeof(void *) - 2 * sizeof(int)) / sizeof(long))
 
 struct mt_retire_batch {
 	struct rcu_head rcu;
 	const struct mt_allocator *alloc;
-	unsigned long count;
+	unsigned int count;
+	unsigned int nodes;
 	uintptr_t word[BATCH_WORDS];
 };
+
+/* Nodes in batches that were handed over and are not freed yet. */
+static unsigned long nodes_waiting;
+
+unsigned long retire_limit;
+
+/* This thread has run callbacks: if it waited for them it might wait for ever. */
+static _Thread_local bool frees_batches __attribute__((tls_model("initial-exec")));
 
 static_assert(sizeof(struct mt_retire_batch) <= NODE_BYTES, "a batch fits a block of the pool");
 
@@ -34,6 +46,22 @@ void retire_free_subtree(const struct mt_allocator *alloc, struct maple_enode *e
 	pool_free(alloc, node);
 }
 
+/* Looks at inner nodes only: a leaf says in the pointer to it that it is one. */
+static unsigned int count_subtree(struct maple_enode *enode)
+{
+	struct mt_node *node = enode_node(enode);
+	enum node_kind kind = enode_kind(enode);
+	unsigned int i, count = 1;
+
+	if (kind == KIND_LEAF)
+		return 1;
+	if (enode_kind(slot_child(node, kind, 0)) == KIND_LEAF)
+		return count + node_end(node, kind) + 1;
+	for (i = 0; i <= node_end(node, kind); i++)
+		count += count_subtree(slot_child(node, kind, i));
+	return count;
+}
+
 static void free_word(const struct mt_allocator *alloc, uintptr_t word)
 {
 	if (root_is_node((void *)word))
@@ -46,11 +74,14 @@ static void free_batch(struct rcu_head *head)
 {
 	struct mt_retire_batch *batch = caa_container_of(head, struct mt_retire_batch, rcu);
 	const struct mt_allocator *alloc = batch->alloc;
-	unsigned long i;
+	unsigned int i, nodes = batch->nodes;
 
+	assert(batch->count <= BATCH_WORDS && nodes > batch->count);
+	frees_batches = true;
 	for (i = 0; i < batch->count; i++)
 		free_word(alloc, batch->word[i]);
 	pool_free(alloc, batch);
+	__atomic_sub_fetch(&nodes_waiting, nodes, __ATOMIC_RELAXED);
 }
 
 void retire_hand_over(struct maple_tree *mt)
@@ -58,13 +89,22 @@ void retire_hand_over(struct maple_tree *mt)
 	struct mt_retire_batch *batch = mt->ma_retired;
 
 	mt->ma_retired = NULL;
-	if (batch)
-		rcu_defer(mt->ma_rcu, &batch->rcu, free_batch);
+	if (!batch)
+		return;
+	__atomic_add_fetch(&nodes_waiting, batch->nodes, __ATOMIC_RELAXED);
+	rcu_defer(mt->ma_rcu, &batch->rcu, free_batch);
+}
+
+bool retire_reserve(const struct maple_tree *mt, struct pool_list *reserve, unsigned int count)
+{
+	if (mt_in_rcu(mt) && !rcu_prepare(mt->ma_rcu))
+		return false;
+	return pool_grow(mt->ma_alloc, reserve, count);
 }
 
 unsigned int retire_batches_needed(const struct maple_tree *mt, unsigned int count)
 {
-	unsigned int room = mt->ma_retired ? (unsigned int)(BATCH_WORDS - mt->ma_retired->count) : 0;
+	unsigned int room = mt->ma_retired ? (unsigned int)BATCH_WORDS - mt->ma_retired->count : 0;
 
 	if (count <= room)
 		return 0;
@@ -83,9 +123,12 @@ static void retire_word(struct maple_tree *mt, uintptr_t word, struct pool_list 
 		batch = (struct mt_retire_batch *)pool_take(reserve);
 		batch->alloc = mt->ma_alloc;
 		batch->count = 0;
+		batch->nodes = 1;
 		mt->ma_retired = batch;
 	}
+	assert(batch->count < BATCH_WORDS && batch->alloc == mt->ma_alloc);
 	batch->word[batch->count++] = word;
+	batch->nodes += root_is_node((void *)word) ? count_subtree((struct maple_enode *)word) : 1;
 	if (batch->count == BATCH_WORDS)
 		retire_hand_over(mt);
 }
@@ -102,23 +145,52 @@ void retire_subtree(struct maple_tree *mt, struct maple_enode *enode, struct poo
 
 void retire_whole(struct maple_tree *mt, struct maple_enode *root)
 {
+	struct pool_list one = { NULL, 0 };
+
 	if (!mt_in_rcu(mt)) {
 		if (root)
 			retire_free_subtree(mt->ma_alloc, root);
-		retire_hand_over(mt);
-		return;
-	}
-	if (root && !mt->ma_retired) {
-		struct pool_list one = { NULL, 0 };
-
-		if (!pool_grow(mt->ma_alloc, &one, 1)) {
-			rcu_wait(mt->ma_rcu);
-			retire_free_subtree(mt->ma_alloc, root);
-			return;
-		}
-		retire_word(mt, (uintptr_t)root, &one);
+	} else if (root && (!rcu_prepare(mt->ma_rcu) ||
+			    (!mt->ma_retired && !pool_grow(mt->ma_alloc, &one, 1)))) {
+		rcu_wait(mt->ma_rcu);
+		retire_free_subtree(mt->ma_alloc, root);
 	} else if (root) {
-		retire_word(mt, (uintptr_t)root, NULL);
+		retire_word(mt, (uintptr_t)root, &one);
 	}
 	retire_hand_over(mt);
+}
+
+/* ---- how much waits, and a limit of it ------------------------------------------------------- */
+
+unsigned long mt_retired_bytes(void)
+{
+	return __atomic_load_n(&nodes_waiting, __ATOMIC_RELAXED) * NODE_BYTES;
+}
+
+void mt_set_retire_limit(unsigned long bytes)
+{
+	unsigned long nodes = bytes / NODE_BYTES;
+
+	__atomic_store_n(&retire_limit, bytes && !nodes ? 1 : nodes, __ATOMIC_RELAXED);
+}
+
+static bool above_limit(void)
+{
+	unsigned long limit = __atomic_load_n(&retire_limit, __ATOMIC_RELAXED);
+
+	return limit && __atomic_load_n(&nodes_waiting, __ATOMIC_RELAXED) > limit;
+}
+
+/* Behind a grace period it only takes the other thread's time until batches are freed. */
+void mt_wait_retired(struct maple_tree *mt)
+{
+	const struct timespec moment = { 0, 1000000 };
+
+	while (above_limit()) {
+		if (frees_batches || urcu_bp_read_ongoing() || !rcu_retry())
+			return;
+		rcu_wait(mt->ma_rcu);
+		if (above_limit())
+			nanosleep(&moment, NULL);
+	}
 }

@@ -5,7 +5,8 @@
  * A thread takes blocks from, and puts them into, its own magazine without a lock; an empty one is
  * refilled, a full one half emptied, under the lock of the depot that holds the slabs (after
  * Bonwick and Adams, "Magazines and Vmem", 2001). Blocks freed by the thread that runs RCU
- * callbacks so find their way back to the writers.
+ * callbacks so find their way back to the writers. A thread that can have no magazine (no memory
+ * for it, or no key that tells when the thread ends) exchanges each block with the depot by itself.
  *
  * Which blocks are free is said by addresses in the magazines and by bits in the slabs: a free
  * block is not touched, so neither a free nor an allocation waits for memory.
@@ -13,6 +14,38 @@
  * The first slabs come from the C library one by one: a small process pays for little more than it
  * uses. Above 8 MiB they come as regions of 2 MiB, on huge pages where the system has them: that
  * is where pages of 4 KiB begin to be too many for the processor's tables.
+ *
+ * slab_shrink() empties the magazines of all threads, idle ones too, and the owners pay nothing for
+ * it as long as nobody shrinks. It is the way a thief takes work from the queue of a running thread
+ * (Frigo, Leiserson and Randall, "The implementation of the Cilk-5 multithreaded language", 1998,
+ * the THE protocol), with the owner's fence moved to the thief's side. The owner takes from the
+ * upper end of block[top .. bottom - 1], the thief from the lower one:
+ *
+ * owner, to take block c = bottom - 1   thief, with the depot's lock
+ * O1  bottom = c                        T1  taken = bottom; top = taken
+ * O2  if top > c, back out:             T2  membarrier(): of every thread, the accesses before
+ *     the lock decides                      some point are done, those behind it are not begun
+ * O3  use block[c]                      T3  b = bottom (acquire); the blocks from the old top
+ *                                           up to the lesser of b and taken are the thief's
+ *                                       T4  top = that limit, or the old top if b is below it
+ *
+ * O1 and O2 stay in that order in the program (a compiler's barrier); the processor may exchange
+ * them. No block is taken twice: let c lie below taken. If the point of T2 lies behind O1, T3 sees
+ * bottom at c or a later store to it. If it lies before O1, then before O2 too, which sees top as
+ * T1 set it, or T4: either is above c, or the thief took nothing from c upwards. If O1 lies before
+ * the point and O2 behind it both see each other and both leave block c alone: the owner backs out
+ * under the lock, which it gets when the thief has finished, and looks again.
+ * A later store that T3 sees may be that of slab_free(), bottom = c + 1, which put another block at
+ * c: it is a release store and T3 an acquire load, so that is the block that the thief reads.
+ * slab_free() needs nothing more: it writes at bottom, and the thief reads below it. The owner uses
+ * the places below top again only after it has set top back to 0, under the lock.
+ * Where membarrier() is not to be had, on kernels before 4.3 or in a sandbox that refuses it,
+ * slab_shrink() empties the caller's magazine only. With SLAB_ORDERED, O1, O2, T1 and T3 are
+ * sequentially consistent instead: one of O2 and T3 comes last of the four, and sees the other's.
+ *
+ * A fork leaves the child the magazines of threads that it does not have. What lies between top and
+ * bottom is free whatever such a thread was doing, but for what it was about to put there
+ * or had just claimed, which is lost; the child takes the rest back at once.
  */
 #include "slab.h"
 
@@ -22,10 +55,24 @@ void slab_shrink(void)
 {
 }
 
+bool slab_attach(void)
+{
+	return true;
+}
+
+void slab_detach(void)
+{
+}
+
 #else
 
 #include <string.h>
 #include <sys/mman.h>
+#ifndef SLAB_ORDERED
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #define SLAB_BYTES        65536u
 #define SLAB_BLOCKS       (SLAB_BYTES / NODE_BYTES - 1) /* the first block's place is the head */
@@ -64,11 +111,19 @@ struct slab {
 
 static_assert(sizeof(struct slab) <= NODE_BYTES, "the head takes one block");
 
-/* @made: region with room for further slabs, or NULL; @slabs, @empty: how many there are. */
+/*
+ * @fork_safe: the handlers of fork are registered, so that a child does not find the lock taken.
+ * @has_key: thread_exit is a key of ours. Both are settled by once.
+ * @magazines: of all threads, linked both ways.
+ * @making: region with room for further slabs, or NULL; @slabs, @empty: how many there are.
+ */
 static struct depot {
 	pthread_mutex_t lock;
 	pthread_once_t once;
 	pthread_key_t thread_exit;
+	bool fork_safe;
+	bool has_key;
+	struct slab_magazine *magazines;
 	struct slab *partial;
 	struct slab *all_free;
 	struct region *making;
@@ -76,13 +131,16 @@ static struct depot {
 	unsigned int empty;
 } depot = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
 
-/* The magazine of threads that have none. */
-static struct slab_magazine no_magazine;
+/*
+ * The magazine of threads that have none. No claim of a block succeeds here and none is put here,
+ * whatever bottom is: each claim lowers it and then sets it back.
+ */
+static struct slab_magazine no_magazine = { .top = INT_MAX };
 
 _Thread_local struct slab_magazine *slab_magazine
 	__attribute__((tls_model("initial-exec"))) = &no_magazine;
 
-/* ---- slabs ------------------------------------------------------------------------------ */
+/* ---- slabs ------------------------------------------------------------------------------- */
 
 static struct slab **list_of(const struct slab *slab)
 {
@@ -235,43 +293,123 @@ static void put_block(struct mt_node *block)
 		drop_region(slab->region);
 }
 
-/* ---- magazines -------------------------------------------------------------------------- */
+static struct mt_node *take_block(void)
+{
+	struct mt_node *block = NULL;
+
+	if (depot.partial || depot.all_free || add_slab())
+		take_blocks(depot.partial ? depot.partial : depot.all_free, &block + 1, 1);
+	return block;
+}
+
+/* ---- magazines: with the depot's lock ---------------------------------------------------- */
+
+static void set_content(struct slab_magazine *m, int top, int bottom)
+{
+	assert(0 <= top && top <= bottom && bottom <= m->limit);
+	__atomic_store_n(&m->bottom, bottom, __ATOMIC_RELEASE);
+	__atomic_store_n(&m->top, top, __ATOMIC_RELAXED);
+}
 
 /* Fills the empty magazine so that it hands out blocks by rising address. */
 static void refill(struct slab_magazine *m)
 {
 	unsigned int room = MAGAZINE_EXCHANGE;
 
-	pthread_mutex_lock(&depot.lock);
 	while (room && (depot.partial || depot.all_free || add_slab()))
 		room -= take_blocks(depot.partial ? depot.partial : depot.all_free,
 				    &m->block[room], room);
-	pthread_mutex_unlock(&depot.lock);
-	m->count = MAGAZINE_EXCHANGE - room;
 	if (room)
-		memmove(m->block, &m->block[room], m->count * sizeof(m->block[0]));
+		memmove(m->block, &m->block[room],
+			(MAGAZINE_EXCHANGE - room) * sizeof(m->block[0]));
+	set_content(m, 0, (int)(MAGAZINE_EXCHANGE - room));
 }
 
-/* Gives the blocks back that have lain there longest. */
-static void empty_down_to(struct slab_magazine *m, unsigned int count)
+/* Gives blocks back, those first that have lain there longest, until there are only @count. */
+static void empty_down_to(struct slab_magazine *m, int count)
 {
-	unsigned int i, gone = m->count - count;
+	int i, kept = m->bottom - count;
 
-	pthread_mutex_lock(&depot.lock);
-	for (i = 0; i < gone; i++)
+	assert(m->top <= m->bottom);
+	if (kept < m->top)
+		kept = m->top;
+	for (i = m->top; i < kept; i++)
 		put_block(m->block[i]);
-	pthread_mutex_unlock(&depot.lock);
-	memmove(m->block, &m->block[gone], count * sizeof(m->block[0]));
-	m->count = count;
+	count = m->bottom - kept;
+	memmove(m->block, &m->block[kept], (size_t)count * sizeof(m->block[0]));
+	set_content(m, 0, count);
 }
 
-/* Destructors of other keys that run later may still allocate: they get a new magazine. */
-static void thread_exits(void *magazine)
+static void link_magazine(struct slab_magazine *m)
 {
-	slab_magazine = &no_magazine;
-	empty_down_to(magazine, 0);
-	free(magazine);
+	m->prev = NULL;
+	m->next = depot.magazines;
+	if (m->next)
+		m->next->prev = m;
+	depot.magazines = m;
 }
+
+/* Of a thread that is not going to use it any more. */
+static void drop_magazine(struct slab_magazine *m)
+{
+	if (m->bottom < m->top) /* the thread was lost in a fork when it claimed a block */
+		m->bottom = m->top;
+	empty_down_to(m, 0);
+	if (m->prev)
+		m->prev->next = m->next;
+	else
+		depot.magazines = m->next;
+	if (m->next)
+		m->next->prev = m->prev;
+	free(m);
+}
+
+/* T2: whether it was possible. */
+static bool other_threads_fence(void)
+{
+#ifdef SLAB_ORDERED
+	return true;
+#else
+	/* Registering again costs next to nothing, so a fork need not concern us. */
+	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) &&
+	    !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0))
+		return true;
+	return !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0);
+#endif
+}
+
+/* T3 and T4. If the others made no @fence, only the caller's own blocks can be taken. */
+static void take_content(struct slab_magazine *m, bool fence)
+{
+	int i, end = __atomic_load_n(&m->bottom, SLAB_LOOK);
+
+	if (end > m->taken)
+		end = m->taken;
+	if (end < m->taken_from || !(fence || m == slab_magazine))
+		end = m->taken_from;
+	for (i = m->taken_from; i < end; i++)
+		put_block(m->block[i]);
+	__atomic_store_n(&m->top, end, __ATOMIC_RELAXED);
+}
+
+/* What lies in the magazines of all threads goes back to the slabs. */
+static void empty_magazines(void)
+{
+	struct slab_magazine *m;
+	bool fence;
+
+	for (m = depot.magazines; m; m = m->next) {
+		m->taken_from = m->top;
+		m->taken = __atomic_load_n(&m->bottom, __ATOMIC_RELAXED);
+		if (m->taken < m->taken_from) /* its owner is about to back out */
+			m->taken = m->taken_from;
+		__atomic_store_n(&m->top, m->taken, SLAB_CLAIM);
+	}
+	fence = other_threads_fence();
+	for (m = depot.magazines; m; m = m->next)
+		take_content(m, fence);
+}
+/* ---- magazines: without it --------------------------------------------------------------- */
 
 static void lock_depot(void)
 {
@@ -283,41 +421,95 @@ static void unlock_depot(void)
 	pthread_mutex_unlock(&depot.lock);
 }
 
-/* A fork in another thread must not leave the child with the depot locked. */
+/* Destructors of other keys that run later may still allocate: they get a new magazine. */
+static void thread_exits(void *magazine)
+{
+	slab_magazine = &no_magazine;
+	lock_depot();
+	drop_magazine(magazine);
+	unlock_depot();
+}
+
+/* The child has one thread, the one that forked. */
+static void go_on_in_child(void)
+{
+	struct slab_magazine *m, *next;
+
+	for (m = depot.magazines; m; m = next) {
+		next = m->next;
+		if (m != slab_magazine)
+			drop_magazine(m);
+	}
+	unlock_depot();
+}
+
 static void set_up(void)
 {
-	pthread_key_create(&depot.thread_exit, thread_exits);
-	pthread_atfork(lock_depot, unlock_depot, unlock_depot);
+	depot.fork_safe = !pthread_atfork(lock_depot, unlock_depot, go_on_in_child);
+	depot.has_key = !pthread_key_create(&depot.thread_exit, thread_exits);
 }
 
 /* A magazine for the calling thread, or NULL. */
 static struct slab_magazine *new_magazine(void)
 {
-	struct slab_magazine *m = malloc(sizeof(*m));
+	struct slab_magazine *m;
 
 	pthread_once(&depot.once, set_up);
+	if (!depot.has_key || !depot.fork_safe)
+		return NULL;
+	m = malloc(sizeof(*m));
 	if (!m)
 		return NULL;
 	if (pthread_setspecific(depot.thread_exit, m)) {
 		free(m);
 		return NULL;
 	}
-	m->count = 0;
 	m->limit = MAGAZINE_BLOCKS;
+	set_content(m, 0, 0);
+	lock_depot();
+	link_magazine(m);
+	unlock_depot();
 	slab_magazine = m;
 	return m;
+}
+
+/* A single block for a thread without a magazine. */
+static struct mt_node *alloc_alone(void)
+{
+	struct mt_node *block;
+
+	if (!depot.fork_safe)
+		return NULL;
+	lock_depot();
+	block = take_block();
+	unlock_depot();
+	return block;
 }
 
 struct mt_node *slab_alloc_refill(void)
 {
 	struct slab_magazine *m = slab_magazine;
+	struct mt_node *block = NULL;
 
-	if (!m->limit)
+	if (m->limit) { /* back out */
+		lock_depot();
+		__atomic_store_n(&m->bottom, m->bottom + 1, __ATOMIC_RELEASE);
+	} else {
+		__atomic_store_n(&m->bottom, 0, __ATOMIC_RELAXED);
 		m = new_magazine();
-	if (!m)
-		return NULL;
-	refill(m);
-	return m->count ? m->block[--m->count] : NULL;
+		if (!m)
+			return alloc_alone();
+		lock_depot();
+	}
+	if (m->bottom == m->top)
+		refill(m);
+	assert(m->top <= m->bottom);
+	if (m->bottom > m->top) {
+		__atomic_store_n(&m->bottom, m->bottom - 1, __ATOMIC_RELEASE);
+		block = m->block[m->bottom];
+	}
+	unlock_depot();
+	return block;
 }
 
 void slab_free_full(struct mt_node *block)
@@ -326,24 +518,42 @@ void slab_free_full(struct mt_node *block)
 
 	if (!m->limit)
 		m = new_magazine();
-	if (!m) { /* no memory for one: this block goes back by itself */
-		lock_depot();
+	lock_depot();
+	if (m) {
+		if (m->bottom == m->limit)
+			empty_down_to(m, MAGAZINE_BLOCKS - MAGAZINE_EXCHANGE);
+		m->block[m->bottom] = block;
+		__atomic_store_n(&m->bottom, m->bottom + 1, __ATOMIC_RELEASE);
+	} else {
 		put_block(block);
-		unlock_depot();
-		return;
 	}
-	if (m->count == m->limit)
-		empty_down_to(m, MAGAZINE_BLOCKS - MAGAZINE_EXCHANGE);
-	m->block[m->count++] = block;
+	unlock_depot();
+}
+
+bool slab_attach(void)
+{
+	if (slab_magazine->limit || new_magazine())
+		return true;
+	/* Without a key the thread never gets one, and needs none. */
+	return depot.fork_safe && !depot.has_key;
+}
+
+void slab_detach(void)
+{
+	struct slab_magazine *m = slab_magazine;
+
+	if (!m->limit)
+		return;
+	pthread_setspecific(depot.thread_exit, NULL); /* cannot fail: it has been set before */
+	thread_exits(m);
 }
 
 void slab_shrink(void)
 {
 	struct slab *slab, *next;
 
-	if (slab_magazine->limit)
-		empty_down_to(slab_magazine, 0);
 	lock_depot();
+	empty_magazines();
 	for (slab = depot.all_free; slab; slab = next) {
 		struct region *region = slab->region;
 

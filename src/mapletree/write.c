@@ -149,7 +149,7 @@ static bool reserve_for(struct ma_state *mas, struct pool_list *reserve, unsigne
 {
 	*reserve = take_reserve(mas);
 	if (reserve->count >= blocks ||
-	    (may && pool_grow(mas->tree->ma_alloc, reserve, blocks)))
+	    (may && retire_reserve(mas->tree, reserve, blocks)))
 		return true;
 	keep_reserve(mas, reserve);
 	mas->reserve_wanted = blocks;

@@ -4,6 +4,7 @@
  * every entry is replaced in place by the copy's own area; those that a child does not inherit are
  * erased.
  */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -230,12 +231,17 @@ static void inherit(struct vmspace *child, const struct vmspace *parent)
 	child->next_file_id = parent->next_file_id;
 }
 
+/* This thread has switched the child's tree into RCU mode before, so it can again. */
 static void set_rcu(struct maple_tree *tree, bool rcu)
 {
+	int err = 0;
+
 	if (rcu)
-		mt_set_in_rcu(tree);
+		err = mt_set_in_rcu(tree);
 	else
 		mt_clear_in_rcu(tree);
+	assert(!err);
+	(void)err;
 }
 
 static long duplicate(struct vmspace *parent, struct vmspace *child, bool exact)

@@ -281,8 +281,7 @@ static int make_shareable(struct vmspace *space)
 	if (!err)
 		err = sync_create(space);
 	space->vmas.typed = true;
-	mt_set_in_rcu(&space->tree);
-	return err;
+	return err ? err : mt_set_in_rcu(&space->tree);
 }
 
 int vmspace_create(struct vmspace **out, const struct vmspace_config *config)

@@ -215,6 +215,28 @@ static void a_tree_remembers_where_it_was_written(void **state)
 	assert_true(finger->min > finger->max);
 }
 
+static void threads_register_and_retired_memory_is_limited(void **state)
+{
+	struct maple_tree mt = MTREE_INIT(mt, 0);
+	unsigned long i;
+
+	(void)state;
+	assert_int_equal(mt_thread_register(), 0);
+	assert_int_equal(mt_set_in_rcu(&mt), 0);
+	fill(&mt, 1000);
+	mt_set_retire_limit(1);
+	for (i = 0; i < 1000; i++)
+		assert_ptr_equal(mtree_erase(&mt, 3 * i + 1), xa_mk_value(i));
+	mt_wait_retired(&mt);
+	assert_int_equal(mt_retired_bytes(), 0);
+	mt_set_retire_limit(0);
+	mtree_destroy(&mt);
+	mt_thread_unregister();
+	fill(&mt, 10);
+	mtree_destroy(&mt);
+	urcu_bp_barrier();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +247,7 @@ int main(void)
 		cmocka_unit_test(reserved_stores_need_no_memory),
 		cmocka_unit_test(a_tree_is_measured),
 		cmocka_unit_test(a_tree_remembers_where_it_was_written),
+		cmocka_unit_test(threads_register_and_retired_memory_is_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ static void trees_are_initialised(void **state)
 	mt_init(mt);
 	mt_on_stack(stack_tree);
 	assert_int_equal(mt->ma_flags, 0);
-	mt_set_in_rcu(mt);
+	assert_int_equal(mt_set_in_rcu(mt), 0);
 	assert_true(mt_in_rcu(mt));
 	mt_clear_in_rcu(mt);
 	assert_false(mt_in_rcu(mt));

@@ -51,7 +51,7 @@ def all_suites(torture_seconds):
     """Cheapest first."""
     unit = ['store', 'find', 'gaps', 'gap_search', 'seam', 'lookup', 'cursor', 'write', 'dup', 'rcu', 'check',
             'debug', 'fill', 'work']
-    waiting = ['lock', 'memory']
+    waiting = ['lock', 'memory', 'scarce', 'retire']
     files = lambda folder, names: [f'{folder}/{n}.c' for n in names.split()]
     fault = files('fault', 'main calls whole trees heap')
     model = files('model', 'main draw calls session compare oracle reading')

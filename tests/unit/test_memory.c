@@ -349,6 +349,35 @@ static void the_default_allocator_runs_out(void **state)
 }
 #endif
 
+/* In RCU mode, too; and it may go on with another allocator. */
+static void an_emptied_tree_keeps_no_memory(void **state)
+{
+	static const unsigned int modes[] = { 0, MT_FLAGS_USE_RCU, MT_FLAGS_ALLOC_RANGE,
+					      MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE };
+	static const unsigned long counts[] = { 1, 2, 5, 20, 500 };
+	struct maple_tree mt;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(modes); i++) {
+		for (size_t j = 0; j < LENGTH(counts); j++) {
+			build(&mt, modes[i], counts[j]);
+			for (unsigned long k = 0; k < counts[j]; k++)
+				assert_non_null(mtree_erase(&mt, 4 * k + 4));
+			assert_true(mtree_empty(&mt));
+			rcu_barrier();
+			assert_int_equal(memory.blocks, 0);
+			build(&mt, modes[i], counts[j]);
+			assert_int_equal(mtree_store_range(&mt, 0, ULONG_MAX, NULL, GFP_KERNEL), 0);
+			assert_int_equal(mt_set_allocator(&mt, NULL), 0);
+			assert_int_equal(mtree_store(&mt, 5, E('a'), GFP_KERNEL), 0);
+			assert_int_equal(mt_set_allocator(&mt, &allocator), -EBUSY);
+			end(&mt);
+			rcu_barrier();
+			assert_int_equal(memory.blocks, 0);
+		}
+	}
+}
+
 /* The kinds of write that change a leaf where it is: see publish_kind in plan.h. */
 static void some_writes_take_no_memory(void **state)
 {
@@ -554,6 +583,7 @@ int main(void)
 		cmocka_unit_test_setup(nomem_says_whether_to_repeat, set_up),
 		cmocka_unit_test_setup(nomem_leaves_an_external_lock_alone, set_up),
 		cmocka_unit_test_setup(more_is_expected_than_memory_holds, set_up),
+		cmocka_unit_test_setup(an_emptied_tree_keeps_no_memory, set_up),
 		cmocka_unit_test_setup(some_writes_take_no_memory, set_up),
 		cmocka_unit_test_setup(taking_and_giving_back_a_place_settles, set_up),
 #ifdef MEMORY_RUNS_OUT

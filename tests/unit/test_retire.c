@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_retire.c - memory that waits for readers: it is counted, and a limit keeps writers that may
+ * wait from adding to it.
+ */
+#include "fixture.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <urcu/urcu-bp.h>
+
+#define ENTRIES 20000ul
+#define LIMIT	(1ul << 20)
+/* Beyond the limit: what a tree keeps until it hands it over, a write of each thread. */
+#define SLACK	65536ul
+
+static struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE);
+
+/* A reader that stays in its section until it is told to leave. */
+static pthread_barrier_t inside;
+static bool leave;
+static pthread_t reader;
+
+static void *stay_inside(void *unused)
+{
+	urcu_bp_read_lock();
+	pthread_barrier_wait(&inside);
+	while (!__atomic_load_n(&leave, __ATOMIC_RELAXED))
+		usleep(1000);
+	urcu_bp_read_unlock();
+	return unused;
+}
+
+static void begin_reading(void)
+{
+	leave = false;
+	assert_int_equal(pthread_barrier_init(&inside, NULL, 2), 0);
+	assert_int_equal(pthread_create(&reader, NULL, stay_inside, NULL), 0);
+	pthread_barrier_wait(&inside);
+}
+
+static void end_reading(void)
+{
+	__atomic_store_n(&leave, true, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(reader, NULL), 0);
+}
+
+static void set_up_tree(void)
+{
+	fill(&mt, 0, 2, 4, ENTRIES);
+	urcu_bp_barrier();
+	assert_int_equal(mt_retired_bytes(), 0);
+}
+
+static void end_tree(void)
+{
+	mt_set_retire_limit(0);
+	mtree_destroy(&mt);
+	urcu_bp_barrier();
+	assert_int_equal(mt_retired_bytes(), 0);
+}
+
+/* An entry becomes two, or two become one, which copies the leaf. */
+static int write_one(unsigned long i, gfp_t gfp)
+{
+	unsigned long first = 4 * (i * 7919 % ENTRIES);
+	bool whole = i / ENTRIES % 2;
+
+	return mtree_store_range(&mt, first, first + whole, xa_mk_value(i), gfp);
+}
+
+static void what_waits_for_readers_is_counted(void **state)
+{
+	struct mt_statistics stats;
+	unsigned long i, one;
+
+	(void)state;
+	set_up_tree();
+	begin_reading();
+	for (i = 0; i < 4 * ENTRIES; i++)
+		assert_int_equal(write_one(i, GFP_KERNEL), 0);
+	one = mt_retired_bytes();
+	assert_true(one > 500000);
+	mtree_lock(&mt);
+	mt_get_statistics(&mt, &stats);
+	mtree_unlock(&mt);
+	/* Subtrees are counted with all nodes below them. */
+	assert_int_equal(mtree_store_range(&mt, 10, 70000, NULL, GFP_KERNEL), 0);
+	assert_true(mt_retired_bytes() > one + stats.bytes / 5 * 4);
+	mtree_destroy(&mt);
+	assert_true(mt_retired_bytes() >= one + stats.bytes);
+	assert_true(mt_retired_bytes() < one + stats.bytes + SLACK);
+	end_reading();
+	end_tree();
+}
+
+/* Writes on and on; a limit and a reader keep it waiting. */
+static unsigned long written;
+static bool stop;
+
+static void *write_on(void *unused)
+{
+	for (unsigned long i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
+		if (write_one(i, GFP_KERNEL))
+			abort();
+		__atomic_add_fetch(&written, 1, __ATOMIC_RELAXED);
+	}
+	return unused;
+}
+
+/* Until nothing has been written for a fifth of a second. */
+static void await_standstill(void)
+{
+	unsigned long before;
+
+	do {
+		before = __atomic_load_n(&written, __ATOMIC_RELAXED);
+		usleep(200000);
+	} while (!before || before != __atomic_load_n(&written, __ATOMIC_RELAXED) ||
+		 mt_retired_bytes() <= LIMIT);
+}
+
+static void a_limit_makes_writers_wait_for_a_reader(void **state)
+{
+	pthread_t writers[2];
+	unsigned long before;
+
+	(void)state;
+	set_up_tree();
+	stop = false;
+	written = 0;
+	begin_reading();
+	mt_set_retire_limit(LIMIT);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&writers[i], NULL, write_on, NULL), 0);
+	await_standstill();
+	assert_true(mt_retired_bytes() < LIMIT + SLACK);
+	/* Neither the lock nor other readers are kept. */
+	assert_non_null(mtree_load(&mt, 0));
+	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), 0);
+	mtree_unlock(&mt);
+	before = __atomic_load_n(&written, __ATOMIC_RELAXED);
+	end_reading();
+	while (__atomic_load_n(&written, __ATOMIC_RELAXED) < before + ENTRIES) {
+		assert_true(mt_retired_bytes() < LIMIT + SLACK);
+		usleep(1000);
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_join(writers[i], NULL), 0);
+	end_tree();
+}
+
+/* Each of these would never come back. */
+static void who_may_not_wait_does_not(void **state)
+{
+	MA_STATE(mas, &mt, 0, 0);
+	unsigned long i;
+
+	(void)state;
+	set_up_tree();
+	begin_reading();
+	for (i = 0; mt_retired_bytes() < 2 * LIMIT; i++)
+		assert_int_equal(write_one(i, GFP_KERNEL), 0);
+	mt_set_retire_limit(LIMIT);
+	/* In place: takes no memory. */
+	assert_int_equal(mtree_store_range(&mt, 0, 0, E('a'), GFP_NOWAIT), 0);
+	mas_lock(&mas); /* a reader may wait for the lock */
+	for (i = 0; i < 1000; i++) {
+		mas_set(&mas, 4 * i);
+		assert_int_equal(mas_store_gfp(&mas, E('b'), GFP_KERNEL), 0);
+	}
+	mas_unlock(&mas);
+	urcu_bp_read_lock(); /* it would wait for itself */
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(write_one(i, GFP_KERNEL), 0);
+	mt_wait_retired(&mt);
+	urcu_bp_read_unlock();
+	mtree_destroy(&mt);
+	end_reading();
+	mt_wait_retired(&mt);
+	assert_true(mt_retired_bytes() <= LIMIT);
+	end_tree();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_waits_for_readers_is_counted),
+		cmocka_unit_test(a_limit_makes_writers_wait_for_a_reader),
+		cmocka_unit_test(who_may_not_wait_does_not),
+	};
+
+	return cmocka_run_group_tests_name("retire", tests, NULL, NULL);
+}

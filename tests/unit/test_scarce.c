@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_scarce.c - what a process may lack but nodes: keys of threads, threads, address space. Each
+ * case runs in a child of its own, where nothing of the library has been used yet.
+ */
+#include "fixture.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <urcu-bp.h>
+
+#include "slab.h"
+
+/* Sanitizers, and valgrind, for which SLAB_SANITIZED is defined, do not go on without memory. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(SLAB_SANITIZED) && \
+	!defined(SLAB_ORDERED)
+#define RESOURCES_RUN_OUT
+#endif
+
+/* In a child: ends it with the line that was not as expected. */
+#define EXPECT(condition) \
+	do { \
+		if (!(condition)) \
+			_exit(__LINE__ % 200 + 1); \
+	} while (0)
+
+static void run_in_child(void (*function)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		function();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (status)
+		fail_msg("the child ended with status %#x (signal %d, line %d mod 200)", status,
+			 WTERMSIG(status), WEXITSTATUS(status) - 1);
+}
+
+/* ---- keys -------------------------------------------------------------------------------- */
+
+static void take_all_keys(void)
+{
+	pthread_key_t key;
+
+	while (!pthread_key_create(&key, NULL))
+		EXPECT(!pthread_setspecific(key, "theirs"));
+}
+
+static void *use_tree(void *tree)
+{
+	struct maple_tree *mt = tree;
+
+	for (unsigned long i = 0; i < 1000; i++)
+		EXPECT(!mtree_store(mt, 2 * i, xa_mk_value(i), GFP_KERNEL));
+	return NULL;
+}
+
+static void store_without_keys(void)
+{
+	DEFINE_MTREE(mt);
+	pthread_t thread;
+	void *first;
+
+	take_all_keys();
+	first = pthread_getspecific(0); /* somebody's: a failed call leaves 0 for a key */
+	use_tree(&mt);
+	EXPECT(pthread_getspecific(0) == first);
+	EXPECT(!pthread_create(&thread, NULL, use_tree, &mt));
+	EXPECT(!pthread_join(thread, NULL));
+	EXPECT(!mt_thread_register());
+	for (unsigned long i = 0; i < 1000; i++)
+		EXPECT(mtree_load(&mt, 2 * i) == xa_mk_value(i));
+	mtree_lock(&mt);
+	EXPECT(mt_check(&mt, NULL));
+	mtree_unlock(&mt);
+	mtree_destroy(&mt);
+	mt_cache_shrink();
+}
+
+static void no_key_is_taken_from_others(void **state)
+{
+	(void)state;
+	run_in_child(store_without_keys);
+}
+
+#ifdef RESOURCES_RUN_OUT
+
+/* ---- threads and address space ----------------------------------------------------------- */
+
+static bool no_threads;
+
+/* In front of the C library's, for liburcu as well. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
+		   void *arg)
+{
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+	*(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+	return no_threads ? EAGAIN : create(thread, attr, function, arg);
+}
+
+static struct rlimit before;
+
+/* Nothing more can be mapped, and no thread started, until give_back(). */
+static void take_address_space(void)
+{
+	struct rlimit none;
+
+	EXPECT(!getrlimit(RLIMIT_AS, &before));
+	none = (struct rlimit){ 0, before.rlim_max };
+	EXPECT(!setrlimit(RLIMIT_AS, &none));
+}
+
+static void give_back(void)
+{
+	EXPECT(!setrlimit(RLIMIT_AS, &before));
+}
+
+/* Enough for the nodes of a small tree, so that they are not what is missing. */
+static void keep_nodes_ready(void)
+{
+	DEFINE_MTREE(mt);
+
+	fill(&mt, 0, 2, 3, 4000);
+	mtree_destroy(&mt);
+}
+
+static void expect_range(struct maple_tree *mt, unsigned long count)
+{
+	for (unsigned long i = 0; i < count; i++)
+		EXPECT(mtree_load(mt, i) == xa_mk_value(i));
+	EXPECT(!mtree_load(mt, count));
+	mtree_lock(mt);
+	EXPECT(mt_check(mt, NULL));
+	mtree_unlock(mt);
+}
+
+/* Stores until memory is retired many times; in between memory is missing. */
+static void store_with_rcu(void)
+{
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU);
+	unsigned long count = 0;
+
+	keep_nodes_ready();
+	take_address_space();
+	EXPECT(mtree_store(&mt, 0, xa_mk_value(0), GFP_KERNEL) == 0); /* needs no node */
+	count++;
+	while (count < 1000 && !mtree_store(&mt, count, xa_mk_value(count), GFP_KERNEL))
+		count++;
+	give_back();
+	EXPECT(count == 1); /* the first one that needs a thread to free nodes is refused */
+	expect_range(&mt, count);
+	for (; count < 1000; count++)
+		EXPECT(!mtree_store(&mt, count, xa_mk_value(count), GFP_KERNEL));
+	expect_range(&mt, count);
+	take_address_space(); /* now it is there */
+	for (; count < 2000; count++)
+		EXPECT(!mtree_store(&mt, count, xa_mk_value(count), GFP_KERNEL));
+	expect_range(&mt, count);
+	mtree_destroy(&mt);
+	give_back();
+	urcu_bp_barrier();
+}
+
+static void a_store_in_rcu_mode_is_refused_where_no_thread_can_be_started(void **state)
+{
+	(void)state;
+	if (getenv("EMULATED")) /* qemu-user does not keep to limits */
+		skip();
+	run_in_child(store_with_rcu);
+}
+
+/* The same with all memory there is. */
+static void store_without_threads(void)
+{
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE);
+	MA_STATE(mas, &mt, 7, 7);
+	unsigned long start;
+
+	no_threads = true;
+	EXPECT(mtree_store(&mt, 5, E('a'), GFP_KERNEL) == -ENOMEM);
+	EXPECT(mtree_alloc_range(&mt, &start, E('a'), 1, 5, 9, GFP_KERNEL) == -ENOMEM);
+	mas_lock(&mas);
+	EXPECT(mas_preallocate(&mas, E('a'), GFP_KERNEL) == -ENOMEM);
+	mas_reset(&mas);
+	EXPECT(mas_expected_entries(&mas, 10) == -ENOMEM);
+	mas_reset(&mas);
+	EXPECT(mas_reserve(&mas, 10, 10) == -ENOMEM);
+	mas_destroy(&mas);
+	EXPECT(mtree_empty(&mt) && mt_check(&mt, NULL));
+	no_threads = false;
+	mas_reset(&mas);
+	EXPECT(mas_preallocate(&mas, E('a'), GFP_KERNEL) == 0);
+	no_threads = true;
+	mas_store_prealloc(&mas, E('a'));
+	mas_unlock(&mas);
+	for (unsigned long i = 0; i < 1000; i++)
+		EXPECT(!mtree_store(&mt, i, xa_mk_value(i), GFP_KERNEL));
+	expect_range(&mt, 1000);
+	mtree_destroy(&mt);
+	urcu_bp_barrier();
+	EXPECT(mt_retired_bytes() == 0);
+}
+
+static void a_store_in_rcu_mode_is_refused_where_there_are_too_many_threads(void **state)
+{
+	(void)state;
+	run_in_child(store_without_threads);
+}
+
+static void switch_mode(void)
+{
+	DEFINE_MTREE(mt);
+
+	keep_nodes_ready();
+	take_address_space();
+	EXPECT(mt_set_in_rcu(&mt) == -ENOMEM);
+	EXPECT(!mt_in_rcu(&mt));
+	give_back();
+	EXPECT(mt_set_in_rcu(&mt) == 0);
+	EXPECT(mt_in_rcu(&mt));
+	take_address_space();
+	EXPECT(mt_set_in_rcu(&mt) == 0);
+	fill(&mt, 0, 2, 3, 1000);
+	mtree_destroy(&mt);
+	give_back();
+	urcu_bp_barrier();
+}
+
+static void rcu_mode_is_refused_where_no_thread_can_be_started(void **state)
+{
+	(void)state;
+	if (getenv("EMULATED"))
+		skip();
+	run_in_child(switch_mode);
+}
+
+static void destroy_copy(void)
+{
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU);
+	struct maple_tree old = MTREE_INIT(old, MT_FLAGS_USE_RCU);
+	int status;
+	pid_t pid;
+
+	fill(&old, 0, 2, 3, 1000);
+	mtree_lock(&old);
+	mt_before_fork();
+	pid = fork();
+	if (pid) {
+		EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid);
+		mt_after_fork_parent();
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 255);
+	}
+	take_address_space();
+	mt_after_fork_child();
+	mtree_unlock(&old);
+	mtree_destroy(&old);
+	EXPECT(mtree_store(&mt, 0, xa_mk_value(1), GFP_KERNEL) == 0);
+	EXPECT(mtree_store(&mt, 5, xa_mk_value(1), GFP_KERNEL) == -ENOMEM);
+	give_back();
+	EXPECT(mtree_store(&mt, 5, xa_mk_value(1), GFP_KERNEL) == 0);
+	mtree_destroy(&mt);
+	urcu_bp_barrier();
+	EXPECT(mt_retired_bytes() == 0);
+}
+
+static void a_forked_child_needs_no_thread_to_destroy(void **state)
+{
+	(void)state;
+	if (getenv("EMULATED"))
+		skip();
+	run_in_child(destroy_copy);
+}
+
+/* ---- readers ----------------------------------------------------------------------------- */
+
+static struct maple_tree shared = MTREE_INIT(shared, MT_FLAGS_USE_RCU);
+static pthread_barrier_t barrier;
+
+static void *read_registered(void *unused)
+{
+	EXPECT(!mt_thread_register());
+	EXPECT(!mt_thread_register()); /* twice is once */
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	EXPECT(mtree_load(&shared, 1) == xa_mk_value(0));
+	EXPECT(!mtree_store(&shared, 1, xa_mk_value(0), GFP_KERNEL));
+	mt_thread_unregister();
+	return unused;
+}
+
+static void *read_refused(void *unused)
+{
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	EXPECT(mt_thread_register() == -ENOMEM);
+	return unused;
+}
+
+/* As many threads as liburcu's first pages have no room for. */
+#define READERS 70
+
+static void read_without_memory(void)
+{
+	pthread_t threads[READERS + 1];
+
+	EXPECT(!pthread_barrier_init(&barrier, NULL, READERS + 2));
+	fill(&shared, 0, 2, 3, 1000);
+	for (int i = 0; i < READERS; i++)
+		EXPECT(!pthread_create(&threads[i], NULL, read_registered, NULL));
+	EXPECT(!pthread_create(&threads[READERS], NULL, read_refused, NULL));
+	pthread_barrier_wait(&barrier);
+	take_address_space();
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i <= READERS; i++)
+		EXPECT(!pthread_join(threads[i], NULL));
+	give_back();
+	mtree_destroy(&shared);
+}
+
+static void a_registered_thread_reads_without_memory(void **state)
+{
+	(void)state;
+	if (getenv("EMULATED"))
+		skip();
+	run_in_child(read_without_memory);
+}
+
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_key_is_taken_from_others),
+#ifdef RESOURCES_RUN_OUT
+		cmocka_unit_test(a_store_in_rcu_mode_is_refused_where_no_thread_can_be_started),
+		cmocka_unit_test(a_store_in_rcu_mode_is_refused_where_there_are_too_many_threads),
+		cmocka_unit_test(rcu_mode_is_refused_where_no_thread_can_be_started),
+		cmocka_unit_test(a_forked_child_needs_no_thread_to_destroy),
+		cmocka_unit_test(a_registered_thread_reads_without_memory),
+#endif
+	};
+
+	return cmocka_run_group_tests_name("scarce", tests, NULL, NULL);
+}
