@@ -196,10 +196,10 @@ static ALWAYS_INLINE struct measure measure_gaps(const struct mt_leaf_plan *p)
 	if (p->publish == PUBLISH_PIVOT) {
 		unsigned long was = p->leaf->pivot[i], now = p->left ? p->first - 1 : p->last;
 
-		/* A gap behind an entry that keeps its place is leaf_short.h's. */
-		assert(slot[i + 1]);
 		if (!slot[i])
 			return (struct measure){ was - below, now - below };
+		if (!slot[i + 1]) /* but for copies, that is leaf_short.h's */
+			return (struct measure){ p->top - was, p->top - now };
 		return (struct measure){ 0, 0 };
 	}
 	if (!slot[i] && p->left)

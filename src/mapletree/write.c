@@ -13,6 +13,7 @@
 #include "leaf_short.h"
 #include "publish.h"
 #include "retire.h"
+#include "retry.h"
 
 static void plan_nodes(struct mt_write *w, unsigned long first, unsigned long last, void *entry)
 {
@@ -45,11 +46,14 @@ static __attribute__((noinline)) bool plan_leaves(struct mt_write *w)
 	return true;
 }
 
-/* The rest of a plan: w->leaf and w->verdict are known. */
+/*
+ * The rest of a plan: w->leaf and w->verdict are known. Beside readers a leaf that could change in place
+ * may have to be copied when it comes to it: see retry.h.
+ */
 static void plan_rest(struct mt_write *w, unsigned long first, unsigned long last, void *entry)
 {
 	w->blocks = 0;
-	if (w->verdict == LEAF_COPY)
+	if (w->verdict == LEAF_COPY || (w->verdict == LEAF_IN_PLACE && mt_in_rcu(w->mt)))
 		w->blocks = 1 + retire_batches_needed(w->mt, 1);
 	else if (w->verdict == LEAF_NOT_ALONE ||
 		 (w->verdict != LEAF_IN_PLACE && !plan_leaves(w)))
@@ -161,7 +165,8 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	unsigned int offset = mas->offset, end;
 	struct pen pen;
 
-	if (!entry || !mas->node || mas->gap_written || !leaf_unchanged(leaf, mas->version))
+	if (!entry || !mas->node || mas->gap_written || !leaf_unchanged(leaf, mas->version) ||
+	    !leaf_may_change(mas->tree, leaf))
 		return false;
 	if (slot_first(leaf, offset, mas->min) != mas->index ||
 	    slot_last(leaf, KIND_LEAF, offset, mas->max) != mas->last || !leaf->wide.slot[offset])
@@ -216,6 +221,33 @@ static inline int store_at(struct ma_state *mas, unsigned long step, void *entry
 	return 0;
 }
 
+/*
+ * A store where @step leads, but no leaf is to change in place now. If there is no memory for a copy
+ * it does so all the same: a store that needs no memory does not fail because readers are slow. But
+ * it does not take a version that the leaf has had.
+ */
+static __attribute__((noinline)) int store_in_copy(struct ma_state *mas, unsigned long step,
+							 void *entry, bool may, void **old)
+{
+	struct maple_tree *mt = mas->tree;
+	struct mt_leaf_plan p;
+	enum leaf_verdict verdict = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
+	int error;
+
+	if (old)
+		*old = p.leaf->wide.slot[step_offset(step)];
+	if (verdict != LEAF_IN_PLACE)
+		return store_by_stages(mas, &p, verdict, entry, may, old);
+	if (p.publish != PUBLISH_NOTHING) {
+		error = store_by_stages(mas, &p, LEAF_COPY, entry, may, old);
+		if (!error || !leaf_version_lasts(mt, p.leaf))
+			return error;
+	}
+	leaf_write(mt, &p);
+	stand_in_way(mas, p.leaf, plan_at(&p), p.new_end, entry);
+	return 0;
+}
+
 int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 {
 	struct maple_tree *mt = mas->tree;
@@ -234,6 +266,8 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 		return store_by_stages(mas, &none, LEAF_NOT_ALONE, entry, may, old);
 	}
 	held = step_node(step)->wide.slot[step_offset(step)];
+	if (!leaf_may_change(mt, step_node(step)))
+		return store_in_copy(mas, step, entry, may, old);
 	if (!leaf_short(mt, step, mas->index, mas->last, entry, &end))
 		return store_at(mas, step, entry, may, old);
 	if (old)
