@@ -6,7 +6,7 @@
  * visible during the try. So a writer that changes one leaf over and over could keep a reader in it
  * for as long as it goes on. Hence the reader says so after RETRY_QUICK failed tries: it adds itself
  * to mt->ma_retrying, and goes on. As long as that is not zero writers change no leaf in place: a
- * copy takes the place of the leaf (leaf_may_change()), and the leaf itself, retired, is never
+ * copy takes the place of the leaf (readers_retry()), and the leaf itself, retired, is never
  * written again. Nobody waits: a reader that is preempted, or dead, only makes writers copy.
  *
  * What can still fail, once the addition has reached memory, are tries that meet
@@ -61,13 +61,13 @@ static inline bool leaf_version_lasts(const struct maple_tree *mt, const struct 
 }
 
 /*
- * leaf_may_change - whether a writer may change a leaf where it is. To be asked before each such
- * change; if not so, a copy takes the place of the leaf, whose version begins at 0. Lock held.
+ * readers_retry - whether no leaf of the tree is to change in place. To be asked once before each change;
+ * if so, or if the leaf's version does not last, a copy takes the place of the leaf, with the version
+ * 0. Lock held.
  */
-static inline bool leaf_may_change(const struct maple_tree *mt, const struct mt_node *leaf)
+static inline bool readers_retry(const struct maple_tree *mt)
 {
-	return LIKELY(!__atomic_load_n(&mt->ma_retrying, __ATOMIC_RELAXED)) &&
-	       LIKELY(leaf_version_lasts(mt, leaf));
+	return UNLIKELY(__atomic_load_n(&mt->ma_retrying, __ATOMIC_RELAXED));
 }
 
 #endif

@@ -166,7 +166,7 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	struct pen pen;
 
 	if (!entry || !mas->node || mas->gap_written || !leaf_unchanged(leaf, mas->version) ||
-	    !leaf_may_change(mas->tree, leaf))
+	    !leaf_version_lasts(mas->tree, leaf))
 		return false;
 	if (slot_first(leaf, offset, mas->min) != mas->index ||
 	    slot_last(leaf, KIND_LEAF, offset, mas->max) != mas->last || !leaf->wide.slot[offset])
@@ -221,19 +221,34 @@ static inline int store_at(struct ma_state *mas, unsigned long step, void *entry
 	return 0;
 }
 
+/* A store to a tree that has no node. */
+static __attribute__((noinline)) int store_without_node(struct ma_state *mas, void *entry, bool may, void **old)
+{
+	const struct mt_leaf_plan none = { 0 };
+
+	return store_by_stages(mas, &none, LEAF_NOT_ALONE, entry, may, old);
+}
+
 /*
- * A store where @step leads, but no leaf is to change in place now. If there is no memory for a copy
+ * A store when no leaf is to change in place, or not the one concerned. If there is no memory for a copy
  * it does so all the same: a store that needs no memory does not fail because readers are slow. But
  * it does not take a version that the leaf has had.
  */
-static __attribute__((noinline)) int store_in_copy(struct ma_state *mas, unsigned long step,
-							 void *entry, bool may, void **old)
+static __attribute__((noinline, cold)) int store_in_copy(struct ma_state *mas, void *entry, bool may,
+						   void **old)
 {
 	struct maple_tree *mt = mas->tree;
 	struct mt_leaf_plan p;
-	enum leaf_verdict verdict = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
+	enum leaf_verdict verdict;
+	unsigned long step;
 	int error;
 
+	if (mas->index > mas->last)
+		return fail(mas, -EINVAL);
+	step = way_to(mt, mas->index);
+	if (!step)
+		return store_without_node(mas, entry, may, old);
+	verdict = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
 	if (old)
 		*old = p.leaf->wide.slot[step_offset(step)];
 	if (verdict != LEAF_IN_PLACE)
@@ -255,19 +270,18 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	unsigned int end;
 	void *held;
 
+	if (readers_retry(mt))
+		return store_in_copy(mas, entry, may, old);
 	if (mas->status == ma_active && replace_here(mas, entry, old))
 		return 0;
 	if (mas->index > mas->last)
 		return fail(mas, -EINVAL);
 	step = way_to(mt, mas->index);
-	if (!step) { /* the tree has no node */
-		const struct mt_leaf_plan none = { 0 };
-
-		return store_by_stages(mas, &none, LEAF_NOT_ALONE, entry, may, old);
-	}
+	if (!step)
+		return store_without_node(mas, entry, may, old);
+	if (!leaf_version_lasts(mt, step_node(step)))
+		return store_in_copy(mas, entry, may, old);
 	held = step_node(step)->wide.slot[step_offset(step)];
-	if (!leaf_may_change(mt, step_node(step)))
-		return store_in_copy(mas, step, entry, may, old);
 	if (!leaf_short(mt, step, mas->index, mas->last, entry, &end))
 		return store_at(mas, step, entry, may, old);
 	if (old)
