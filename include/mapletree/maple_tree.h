@@ -277,7 +277,8 @@ static inline bool mt_external_lock(const struct maple_tree *mt)
 
 /*
  * mt_set_in_rcu, mt_clear_in_rcu - switch a live tree into or out of RCU mode. Take the lock
- * (an external one is held by the caller). Leave RCU mode only when no reader is left.
+ * (an external one is held by the caller). Leave RCU mode only when no reader is left; readers that
+ * ended amid a read, or in the parent before a fork, are forgotten then.
  */
 MT_PUBLIC void mt_set_in_rcu(struct maple_tree *mt);
 MT_PUBLIC void mt_clear_in_rcu(struct maple_tree *mt);
@@ -672,7 +673,8 @@ MT_PUBLIC void *mas_store(struct ma_state *mas, void *entry);
 MT_PUBLIC int mas_store_gfp(struct ma_state *mas, void *entry, gfp_t gfp);
 
 /*
- * mas_preallocate - reserve what storing @entry over [index, last] needs. Returns 0, -ENOMEM or
+ * mas_preallocate - reserve what storing @entry over [index, last] needs, in RCU mode at least what
+ * copying a leaf takes. Returns 0, -ENOMEM or
  * -EINVAL as above (nothing reserved). Follow it with mas_store_prealloc() or mas_destroy(), the tree unchanged
  * in between. Lock held.
  * mas_store_prealloc - that store; cannot fail. Gives back what was not used.

@@ -20,8 +20,12 @@
  *
  *	RETRY_QUICK + 2 * IN_PLACE_WORDS_MAX + S + 1
  *
- * tries, and RETRY_QUICK + 2 + S / 2 beside a writer that stores single words. A full barrier in
- * each write would take S out of it, but costs writers more than all else of a short write.
+ * tries, and a lookup beside a writer that stores single words RETRY_QUICK + 2 + S / 2. A full barrier in
+ * each write would take S out of it, and is as much as a third of a short one; a write that takes
+ * the tree's own lock has it on most processors.
+ *
+ * The exception: a writer that finds no memory for a copy changes the leaf in place, for a write that
+ * needs no memory does not fail because readers are slow. Stores after mas_preallocate() always find it.
  */
 #ifndef MT_RETRY_H
 #define MT_RETRY_H

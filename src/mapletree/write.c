@@ -46,6 +46,11 @@ static __attribute__((noinline)) bool plan_leaves(struct mt_write *w)
 	return true;
 }
 
+static unsigned int blocks_of_copy(const struct maple_tree *mt)
+{
+	return 1 + retire_batches_needed(mt, 1);
+}
+
 /*
  * The rest of a plan: w->leaf and w->verdict are known. Beside readers a leaf that could change in place
  * may have to be copied when it comes to it: see retry.h.
@@ -54,7 +59,7 @@ static void plan_rest(struct mt_write *w, unsigned long first, unsigned long las
 {
 	w->blocks = 0;
 	if (w->verdict == LEAF_COPY || (w->verdict == LEAF_IN_PLACE && mt_in_rcu(w->mt)))
-		w->blocks = 1 + retire_batches_needed(w->mt, 1);
+		w->blocks = blocks_of_copy(w->mt);
 	else if (w->verdict == LEAF_NOT_ALONE ||
 		 (w->verdict != LEAF_IN_PLACE && !plan_leaves(w)))
 		plan_nodes(w, first, last, entry);
@@ -229,6 +234,17 @@ static __attribute__((noinline)) int store_without_node(struct ma_state *mas, vo
 	return store_by_stages(mas, &none, LEAF_NOT_ALONE, entry, may, old);
 }
 
+/* Takes the blocks of a copy from the allocator: the reserve may be for what later stores take. */
+static bool get_copy(struct ma_state *mas)
+{
+	struct pool_list reserve = take_reserve(mas);
+	bool got = pool_grow(mas->tree->ma_alloc, &reserve,
+			     reserve.count + blocks_of_copy(mas->tree));
+
+	keep_reserve(mas, &reserve);
+	return got;
+}
+
 /*
  * A store when no leaf is to change in place, or not the one concerned. If there is no memory for a copy
  * it does so all the same: a store that needs no memory does not fail because readers are slow. But
@@ -254,9 +270,13 @@ static __attribute__((noinline, cold)) int store_in_copy(struct ma_state *mas, v
 	if (verdict != LEAF_IN_PLACE)
 		return store_by_stages(mas, &p, verdict, entry, may, old);
 	if (p.publish != PUBLISH_NOTHING) {
-		error = store_by_stages(mas, &p, LEAF_COPY, entry, may, old);
-		if (!error || !leaf_version_lasts(mt, p.leaf))
-			return error;
+		bool must = !leaf_version_lasts(mt, p.leaf);
+
+		if (!may || get_copy(mas) || must) {
+			error = store_by_stages(mas, &p, LEAF_COPY, entry, false, old);
+			if (!error || must)
+				return error;
+		}
 	}
 	leaf_write(mt, &p);
 	stand_in_way(mas, p.leaf, plan_at(&p), p.new_end, entry);

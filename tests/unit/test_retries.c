@@ -424,6 +424,29 @@ static void a_store_without_memory_changes_in_place(void **state)
 	assert_true(mt_check(&race.mt, NULL));
 }
 
+/* Copies take nothing from a reserve that is for the nodes a bulk load makes. */
+static void a_bulk_load_has_memory_to_the_end(void **state)
+{
+	MA_STATE(mas, &race.mt, 0, 0);
+	int i;
+
+	(void)state;
+	make_tree(&race.mt, 0, 0);
+	mtree_lock(&race.mt);
+	assert_int_equal(mas_expected_entries(&mas, 600), 0);
+	race.mt.ma_retrying = 1;
+	for (i = 0; i < 600; i++) {
+		arena_closed = i > 300;
+		mas_set(&mas, 4ul * (unsigned int)i);
+		mas_store(&mas, value(i));
+		assert_true(mas_is_active(&mas));
+	}
+	arena_closed = false;
+	mtree_unlock(&race.mt);
+	for (i = 0; i < 600; i++)
+		assert_ptr_equal(mtree_load(&race.mt, 4ul * (unsigned int)i), value(i));
+}
+
 /* Of a reader that will never say so: it was in another process, or its thread is gone. */
 static void leaving_the_mode_forgets_readers(void **state)
 {
@@ -541,6 +564,7 @@ int main(void)
 		cmocka_unit_test(copies_are_what_changes_in_place_make),
 		cmocka_unit_test(preallocated_stores_have_memory_for_a_copy),
 		cmocka_unit_test(a_store_without_memory_changes_in_place),
+		cmocka_unit_test(a_bulk_load_has_memory_to_the_end),
 		cmocka_unit_test(leaving_the_mode_forgets_readers),
 		cmocka_unit_test(changes_store_no_more_words_than_said),
 		cmocka_unit_test(versions_do_not_come_again),
