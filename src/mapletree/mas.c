@@ -134,8 +134,7 @@ bool mas_nomem(struct ma_state *mas, gfp_t gfp)
  * slots at most. A store that splits takes at most one more node than it keeps per level, given
  * back only afterwards; in RCU mode it is not given back, so each split of a node takes three: the
  * two, and a copy of the node above, if that is not split itself. What it replaces is put into
- * batches: each split may begin one, since copies made for slow readers fill them in between.
- * Stores that do not split take nothing. As if inner nodes were left half full.
+ * batches. Stores that do not split take nothing. As if inner nodes were left half full.
  */
 static unsigned long nodes_expected(const struct maple_tree *mt, unsigned long count)
 {
@@ -155,7 +154,7 @@ static unsigned long nodes_expected(const struct maple_tree *mt, unsigned long c
 	splits = nodes;
 	nodes = 2 * nodes + 3 * MAPLE_HEIGHT_MAX;
 	if (mt_in_rcu(mt))
-		nodes += 2 * splits + 1;
+		nodes += splits + splits / 8 + 1;
 	return nodes;
 }
 
