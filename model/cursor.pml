@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor.pml - what a cursor keeps between its steps: its leaf with a version, the node above it, and, of
- * a for-each loop, the content of a leaf.
+ * cursor.pml - what a cursor keeps between its steps: its leaf with a version, the node above it,
+ * and, of a for-each loop, the content of a leaf.
  *
- * A leaf that a copy takes the place of is marked dead before the copy is published. A step from a dead
- * leaf, or to one, walks from the root instead; so a step never shows what is older than anything the
- * thread has seen before it.
+ * A leaf that a copy takes the place of is marked dead before the copy is published. A step from a
+ * dead leaf, or to one, walks from the root instead; so a step never shows what is older than
+ * anything the thread has seen before it.
  */
 
 #ifdef FAULT_TAKE_DEAD
@@ -45,7 +45,9 @@ inline take_up()
 	}
 }
 
-/* The leaf in slot `slot` of the node above, if that says that it ends (begins) where `bound` says. */
+/*
+ * The leaf in slot `slot` of the node above, if that says that it ends (begins) where `bound` says.
+ */
 inline leaf_beside(slot, bound_slot, bound)
 {
 	stay = false;
@@ -95,7 +97,9 @@ inline step_before()
 	fi
 }
 
-/* To the range behind (before) the one the cursor stands on, at `index`: as walk_up(), walk_down(). */
+/*
+ * To the range behind (before) the one the cursor stands on, at `index`: as walk_up(), walk_down().
+ */
 inline step(up)
 {
 	if

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * retries.pml - how often a reader tries to read a leaf beside a writer that never stops: see retry.h.
+ * retries.pml - how often a reader tries to read a leaf beside a writer that never stops: see
+ * retry.h.
  *
- * Memory is that of x86, total store order: the writer's stores wait in a queue of BUFFER entries and come
- * to memory one after the other, at any time; its loads do not wait for them. The readers' additions go
- * to memory at once. Any memory with a finite number of stores under way behaves so in what matters
- * here.
+ * Memory is that of x86, total store order: the writer's stores wait in a queue of BUFFER entries
+ * and come to memory one after the other, at any time; its loads do not wait for them. The readers'
+ * additions go to memory at once. Any memory with a finite number of stores under way behaves so in
+ * what matters here.
  *
- * A try fails if the version was raised in memory between its two loads, which is what `raised` says; so the
- * versions themselves are not kept, and the writer writes for ever in few states. It changes WORDS words
- * at a time: the version and the word, each a store. A leaf no reader is in may become a new one: that is
- * what grace periods are for, which publish.pml is about.
+ * A try fails if the version was raised in memory between its two loads, which is what `raised`
+ * says; so the versions themselves are not kept, and the writer writes for ever in few states. It
+ * changes WORDS words at a time: the version and the word, each a store. A leaf no reader is in may
+ * become a new one: that is what grace periods are for, which publish.pml is about.
  *
  * With one fault: -DFAULT_... (see run.sh).
  */
@@ -23,7 +24,9 @@
 #define READERS 2
 #define LEAVES  4
 
-/* Every failed try after the addition has met a raise: of the change in progress, or one under way. */
+/*
+ * Every failed try after the addition has met a raise: of the change in progress, or one under way.
+ */
 #ifdef FAULT_TIGHTER
 #define BOUND (QUICK + WORDS + BUFFER / 2)
 #else

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Checks the Promela models of publishing and retiring, and of readers that retry: every scenario must hold,
-# and with each fault put in the model must notice it. Usage: run.sh [DIRECTORY FOR WHAT IS BUILT [SCENARIO]]
+# Checks the Promela models of publishing and retiring, and of readers that retry: every scenario must
+# hold, and with each fault put in the model must notice it.
+# Usage: run.sh [DIRECTORY FOR WHAT IS BUILT [SCENARIO]]
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

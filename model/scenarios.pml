@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scenarios.pml - the writer: one scenario per kind of write. What begins a write notes the state that
- * the tree will be in; entries are 1 .. 7.
+ * scenarios.pml - the writer: one scenario per kind of write. What begins a write notes the state
+ * that the tree will be in; entries are 1 .. 7.
  */
 
 
@@ -156,7 +156,10 @@ inline write_pivot()
 	move_boundary(3, 1, 3)
 }
 
-/* PUBLISH_FILL and PUBLISH_CLEAR at the end of a leaf: an entry comes into the gap that ends a leaf, goes, another comes. */
+/*
+ * PUBLISH_FILL and PUBLISH_CLEAR at the end of a leaf: an entry comes into the gap that ends a
+ * leaf, goes, another comes.
+ */
 inline write_tail()
 {
 	state(1, 0, 5, 0, 0);
@@ -206,8 +209,9 @@ inline store_word(version, end, cell, value)
 }
 
 /*
- * PUBLISH_FILL, PUBLISH_CLEAR: an entry comes into a gap in the middle of a leaf, the slots behind it
- * moving up; goes, and they move down again. On the way slots cover nothing: their pivot is the one before.
+ * PUBLISH_FILL, PUBLISH_CLEAR: an entry comes into a gap in the middle of a leaf, the slots behind
+ * it moving up; goes, and they move down again. On the way slots cover nothing: their pivot is the
+ * one before.
  */
 inline write_shift()
 {
@@ -359,8 +363,8 @@ inline splice(s0, p0, s1, end)
 }
 
 /*
- * Without RCU mode leaves change in place in any order, and what goes is freed at once. The mode is set
- * before the first reader comes, and left when the last one is gone.
+ * Without RCU mode leaves change in place in any order, and what goes is freed at once. The mode is
+ * set before the first reader comes, and left when the last one is gone.
  */
 inline write_modes()
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * retry.c - what a reader does whose try to read a leaf has failed. Not inlined: no hot path comes here.
+ * retry.c - what a reader does whose try to read a leaf has failed. Not inlined: no hot path comes
+ * here.
  */
 #include "retry.h"
 

@@ -52,8 +52,8 @@ static unsigned int blocks_of_copy(const struct maple_tree *mt)
 }
 
 /*
- * The rest of a plan: w->leaf and w->verdict are known. Beside readers a leaf that could change in place
- * may have to be copied when it comes to it: see retry.h.
+ * The rest of a plan: w->leaf and w->verdict are known. Beside readers a leaf that could change in
+ * place may have to be copied when it comes to it: see retry.h.
  */
 static void plan_rest(struct mt_write *w, unsigned long first, unsigned long last, void *entry)
 {
@@ -227,7 +227,8 @@ static inline int store_at(struct ma_state *mas, unsigned long step, void *entry
 }
 
 /* A store to a tree that has no node. */
-static __attribute__((noinline)) int store_without_node(struct ma_state *mas, void *entry, bool may, void **old)
+static __attribute__((noinline)) int store_without_node(struct ma_state *mas, void *entry,
+							bool may, void **old)
 {
 	const struct mt_leaf_plan none = { 0 };
 
@@ -246,12 +247,12 @@ static bool get_copy(struct ma_state *mas)
 }
 
 /*
- * A store when no leaf is to change in place, or not the one concerned. If there is no memory for a copy
- * it does so all the same: a store that needs no memory does not fail because readers are slow. But
- * it does not take a version that the leaf has had.
+ * A store when no leaf is to change in place, or not the one concerned. If there is no memory for a
+ * copy it does so all the same: a store that needs no memory does not fail because readers are
+ * slow. But it does not take a version that the leaf has had.
  */
-static __attribute__((noinline, cold)) int store_in_copy(struct ma_state *mas, void *entry, bool may,
-						   void **old)
+static __attribute__((noinline, cold)) int store_in_copy(struct ma_state *mas, void *entry,
+							 bool may, void **old)
 {
 	struct maple_tree *mt = mas->tree;
 	struct mt_leaf_plan p;

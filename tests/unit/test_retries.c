@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_retries.c - how often a reader tries to read a leaf beside a writer that never stops: no more
- * than retry.h says. What writers do meanwhile, and that versions of leaves do not come again.
+ * test_retries.c - how often a reader tries to read a leaf beside a writer that never stops: no
+ * more than retry.h says. What writers do meanwhile, and that versions of leaves do not come again.
  *
  * Reader and writer run in one thread, the writer on a stack of its own, with the library compiled
  * behind looks.h: before loads of the reader the writer goes on by some stores. At the end both run
@@ -457,7 +457,7 @@ static void leaving_the_mode_forgets_readers(void **state)
 	assert_int_equal(race.mt.ma_retrying, 0);
 }
 
-/* ---- versions and words ----------------------------------------------------------------------- */
+/* ---- versions and words ---------------------------------------------------------------------- */
 
 static unsigned long version_of(const struct mt_node *leaf)
 {
@@ -525,7 +525,7 @@ static void versions_do_not_come_again(void **state)
 #endif
 }
 
-/* ---- two threads ------------------------------------------------------------------------------ */
+/* ---- two threads ----------------------------------------------------------------------------- */
 
 static void *hammer_on(void *arg)
 {
