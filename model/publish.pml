@@ -13,6 +13,8 @@
  * The tree: indexes 0 .. 4, nodes of four slots, the words and their order of access as in
  * src/mapletree: walk.h, walk.c (readers), publish.c, retire.c (the writer).
  *
+ * What a cursor keeps between its steps is in cursor.pml.
+ *
  * Built for one scenario at a time: -DSCENARIO=..., and, to show that the model notices, with
  * one fault: -DFAULT_... (see run.sh).
  */
@@ -28,6 +30,13 @@
 #define REUSE   9
 #define SHIFT   10
 #define CUT     11
+#define DEATH   12
+#define BESIDE  13
+#define MODE    14
+
+#if defined(BATCH) || SCENARIO == DEATH || SCENARIO == BESIDE
+#define CURSOR
+#endif
 
 #define INDEXES 5
 #define MAX     4
@@ -38,6 +47,9 @@
 #define STATES  6
 
 #define META   3
+#define END    3    /* of a meta word: the last slot in use; version * 4 above it; DEAD */
+#define DEAD   128
+#define NONE   99
 #define POISON 255
 #define LEAF(node)     (32 + 2 * (node))
 #define INNER(node)    (33 + 2 * (node))
@@ -82,6 +94,10 @@ byte waiting = 0;               /* nodes for the next one */
 byte grace_floor = 0;           /* stores before the last grace period began */
 bool retired[NODES];
 bool freed[NODES];
+
+bool rcu = true;                /* the tree's mode */
+bool readers_left;              /* no reader is there any more */
+byte settled = 0;               /* the state when the reader was told that it may read */
 
 /* ---- what should be seen ------------------------------------------------------------------- */
 
@@ -147,10 +163,24 @@ inline retire(node)
 #ifdef FAULT_NO_GRACE
 		freed[node] = true
 #else
-		retired[node] = true;
-		waiting++
+		if
+		:: rcu ->
+			retired[node] = true;
+			waiting++
+		:: else -> freed[node] = true
+		fi
 #endif
 	}
+}
+
+/* Marks a leaf that is going to be replaced; its version does not matter any more. */
+inline kill(node, version, end)
+{
+#ifndef FAULT_NO_DEAD
+	put(CELL(node, META), (version) * 4 + (end) + DEAD, false)
+#else
+	skip
+#endif
 }
 
 /* Before the readers exist: content without a log. */

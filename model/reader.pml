@@ -107,10 +107,16 @@ inline descend()
 {
 	min = 0;
 	max = MAX;
+#ifdef CURSOR
+	above = NONE;
+#endif
 	get(0, ACQUIRE);
 	do
 	:: IS_NODE(word) && !IS_LEAF(word) ->
 		node = NODE_OF(word);
+#ifdef CURSOR
+		above = node;
+#endif
 		search();
 		if
 		:: offset > 0 ->
@@ -297,6 +303,12 @@ inline iterate()
 	   :: else
 	   fi
 	od;
+	check_met()
+}
+
+/* What stands in every state was met. */
+inline check_met()
+{
 	skip;
 	d_step {
 		for (k : 0 .. INDEXES - 1) {
@@ -389,6 +401,10 @@ inline leave()
 	}
 }
 
+#ifdef CURSOR
+#include "cursor.pml"
+#endif
+
 proctype reader()
 {
 	byte seen[CELLS];       /* the last store read, per cell */
@@ -398,10 +414,32 @@ proctype reader()
 	byte index, node, offset, min, max, first, last, entry, version, child, root;
 	byte met, beyond;
 	bool leaf, good, stay;
+#ifdef CURSOR
+	byte above;             /* the node above the cursor's leaf, or NONE */
+	byte at_above, at_node, at_offset, at_version, at_min, at_max, at_first, at_last;
+	bool at_leaf;
+	byte ends[4], slots[4], held[INDEXES];
+#endif
+#if SCENARIO == MODE
+	d_step {
+		for (k : 0 .. INDEXES - 1) {
+			oldest[k] = settled
+		}
+		k = 0
+	}
+#endif
 
 	enter();
 #if SCENARIO == GAPS
 	find_gap();
+#elif defined(BATCH)
+	loop();
+#elif SCENARIO == DEATH
+	look_and_step(0, 1);
+#elif SCENARIO == BESIDE && defined(UPWARD)
+	look_and_step(1, 2);
+#elif SCENARIO == BESIDE
+	look_and_step(2, 1);
 #elif defined(ITERATE)
 	iterate();
 #else
@@ -413,4 +451,8 @@ proctype reader()
 	load();
 #endif
 	leave()
+#if SCENARIO == MODE
+	;
+	readers_left = true
+#endif
 }

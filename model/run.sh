@@ -1,6 +1,7 @@
 #!/bin/sh
-# Checks the Promela model of publishing and retiring: every scenario must hold, and with each
-# fault put in the model must notice it. Usage: run.sh [DIRECTORY FOR WHAT IS BUILT [SCENARIO]]
+# Checks the Promela models of publishing and retiring, and of readers that retry: every scenario must
+# hold, and with each fault put in the model must notice it.
+# Usage: run.sh [DIRECTORY FOR WHAT IS BUILT [SCENARIO]]
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,7 +27,7 @@ verify()
 	shift 2
 	case $name in "$only"*) ;; *) return ;; esac
 	rm -f pan* _spin_nvr.tmp
-	spin -a "$@" "$here/publish.pml" >spin.log 2>&1 || {
+	spin -a "$@" "$here/$model" >spin.log 2>&1 || {
 		cat spin.log
 		exit 1
 	}
@@ -41,14 +42,22 @@ verify()
 	else
 		failed=$((failed + 1))
 		verdict=FAILED
-		[ "$expected" = 0 ] && spin -t "$@" -p "$here/publish.pml" >"$name.trail.txt" 2>&1 || true
+		[ "$expected" = 0 ] && spin -t "$@" -p "$here/$model" >"$name.trail.txt" 2>&1 || true
 	fi
 	echo "$verdict  $name: $states states${why:+; noticed: $why}"
 }
 
+model=publish.pml
 for scenario in VALUE GROW ROOT SLOT SUBTREE PIVOT TAIL SHIFT CUT GAPS REUSE; do
 	verify 0 "$scenario" -DSCENARIO=$scenario
 	[ $scenario = GAPS ] || verify 0 "$scenario, iteration" -DSCENARIO=$scenario -DITERATE
+done
+for scenario in DEATH BESIDE MODE; do
+	verify 0 "$scenario" -DSCENARIO=$scenario
+done
+verify 0 "BESIDE, upwards" -DSCENARIO=BESIDE -DUPWARD
+for scenario in TAIL SHIFT CUT DEATH BESIDE; do
+	verify 0 "$scenario, loop" -DSCENARIO=$scenario -DBATCH
 done
 while read -r fault scenario more; do
 	# shellcheck disable=SC2086 # more: words
@@ -91,6 +100,36 @@ NO_FENCE CUT
 MOVE_BEFORE_FILL CUT
 CLOSE_BEFORE_MOVE CUT
 TRUST_GAP GAPS
+NO_DEAD DEATH
+DEAD_LATE DEATH
+TAKE_DEAD DEATH
+NO_DEAD BESIDE
+DEAD_LATE BESIDE
+TAKE_DEAD BESIDE
+NO_DEAD BESIDE -DUPWARD
+DEAD_LATE BESIDE -DUPWARD
+TAKE_DEAD BESIDE -DUPWARD
+NO_BATCH_VERSION SHIFT -DBATCH
+NO_BATCH_VERSION CUT -DBATCH
+NO_FOLLOW SHIFT -DBATCH
+NO_FOLLOW CUT -DBATCH
+VISIT_EMPTY SHIFT -DBATCH
+VISIT_EMPTY CUT -DBATCH
+NO_FENCE CUT -DBATCH
+SET_LATE MODE
+CLEAR_EARLY MODE
+END
+model=retries.pml
+verify 0 RETRIES
+while read -r fault; do
+	verify 1 "RETRIES with $fault" "-DFAULT_$fault"
+done <<'END'
+NO_COUNTER
+NEVER_ASK
+WRITE_OLD
+FLAG
+LEAVE_EARLY
+TIGHTER
 END
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

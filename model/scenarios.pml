@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scenarios.pml - the writer: one scenario per kind of write. What begins a write notes the state that
- * the tree will be in; entries are 1 .. 7.
+ * scenarios.pml - the writer: one scenario per kind of write. What begins a write notes the state
+ * that the tree will be in; entries are 1 .. 7.
  */
 
-#define FIRST_READER 2
 
 inline begin()
 {
@@ -37,7 +36,7 @@ inline begin()
 	begin_leaf(0, 0, 3, 1, 0, 2, 2);
 	start[0] = LEAF(0);
 	content[0] = 1; content[4] = 2;
-#elif SCENARIO == CUT
+#elif SCENARIO == CUT || SCENARIO == MODE
 	begin_leaf(0, 2, MAX, 1, 2, 0, 1);
 	start[0] = LEAF(0);
 	content[0] = 1; content[1] = 1; content[2] = 1; content[3] = 2; content[4] = 2;
@@ -157,7 +156,10 @@ inline write_pivot()
 	move_boundary(3, 1, 3)
 }
 
-/* PUBLISH_FILL and PUBLISH_CLEAR at the end of a leaf: an entry comes into the gap that ends a leaf, goes, another comes. */
+/*
+ * PUBLISH_FILL and PUBLISH_CLEAR at the end of a leaf: an entry comes into the gap that ends a
+ * leaf, goes, another comes.
+ */
 inline write_tail()
 {
 	state(1, 0, 5, 0, 0);
@@ -207,8 +209,9 @@ inline store_word(version, end, cell, value)
 }
 
 /*
- * PUBLISH_FILL, PUBLISH_CLEAR: an entry comes into a gap in the middle of a leaf, the slots behind it
- * moving up; goes, and they move down again. On the way slots cover nothing: their pivot is the one before.
+ * PUBLISH_FILL, PUBLISH_CLEAR: an entry comes into a gap in the middle of a leaf, the slots behind
+ * it moving up; goes, and they move down again. On the way slots cover nothing: their pivot is the
+ * one before.
  */
 inline write_shift()
 {
@@ -302,11 +305,105 @@ inline write_reuse()
 	retire(3)
 }
 
+/* One leaf after the other is replaced by a copy, under a node that stays. */
+inline write_death()
+{
+	state(1, 5, 3, 4, 4);
+	fill_leaf(3, 0, MAX, 1, 5, 0, 1);
+#ifdef FAULT_DEAD_LATE
+	put(SLT(2, 0), LEAF(3), PUBLISH);
+	kill(0, 0, 1);
+#else
+	kill(0, 0, 1);
+	put(SLT(2, 0), LEAF(3), PUBLISH);
+#endif
+	retire(0);
+	state(1, 5, 6, 4, 4);
+	fill_leaf(4, 2, MAX, 6, 4, 0, 1);
+	kill(1, 0, 1);
+	put(SLT(2, 1), LEAF(4), PUBLISH);
+	retire(1)
+}
+
+/* A leaf is replaced together with the node above it, which may be the one a cursor remembers. */
+inline replace_above(old_leaf, old_above, above_leaf, below_leaf, new_above)
+{
+#ifdef FAULT_DEAD_LATE
+	fill_inner(new_above, 1, LEAF(below_leaf), LEAF(above_leaf));
+	put(0, INNER(new_above), PUBLISH);
+	kill(old_leaf, 0, 1);
+#else
+	fill_inner(new_above, 1, LEAF(below_leaf), LEAF(above_leaf));
+	kill(old_leaf, 0, 1);
+	put(0, INNER(new_above), PUBLISH);
+#endif
+	atomic {
+		retire(old_leaf);
+		retire(old_above)
+	}
+}
+
+inline write_beside()
+{
+	state(1, 2, 6, 4, 4);
+	fill_leaf(3, 2, MAX, 6, 4, 0, 1);
+	replace_above(1, 2, 3, 0, 4);
+	state(1, 5, 6, 4, 4);
+	fill_leaf(5, 0, MAX, 1, 5, 0, 1);
+	replace_above(0, 4, 3, 5, 6)
+}
+
+/* Without readers, word by word in any order, without versions. */
+inline splice(s0, p0, s1, end)
+{
+	put(CELL(0, META), end, false);
+	put(SLT(0, 0), s0, false);
+	put(PIV(0, 0), p0, false);
+	put(SLT(0, 1), s1, false)
+}
+
+/*
+ * Without RCU mode leaves change in place in any order, and what goes is freed at once. The mode is
+ * set before the first reader comes, and left when the last one is gone.
+ */
+inline write_modes()
+{
+	rcu = false;
+#ifdef FAULT_SET_LATE
+	run reader();
+#endif
+	state(5, 5, 6, 6, 6);
+	splice(5, 1, 6, 1);
+	atomic {
+		rcu = true;
+		settled = states - 1;
+		grace_floor = stores
+	}
+#ifndef FAULT_SET_LATE
+	run reader();
+#endif
+	state(5, 5, 2, 2, 2);
+	fill_leaf(4, 1, MAX, 5, 2, 0, 1);
+	kill(0, 0, 1);
+	put(0, LEAF(4), PUBLISH);
+	retire(0);
+#ifndef FAULT_CLEAR_EARLY
+	readers_left;
+#endif
+	rcu = false;
+	state(1, 1, 3, 3, 3);
+	fill_leaf(5, 1, MAX, 1, 3, 0, 1);
+	put(0, LEAF(5), PUBLISH);
+	retire(4)
+}
+
 active proctype writer()
 {
 	atomic {
 		begin();
+#if SCENARIO != MODE
 		run reader()
+#endif
 	}
 #if SCENARIO == VALUE
 	write_values()
@@ -328,6 +425,12 @@ active proctype writer()
 	write_cut()
 #elif SCENARIO == GAPS
 	write_gaps()
+#elif SCENARIO == DEATH
+	write_death()
+#elif SCENARIO == BESIDE
+	write_beside()
+#elif SCENARIO == MODE
+	write_modes()
 #else
 	write_reuse()
 #endif

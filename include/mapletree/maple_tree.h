@@ -192,6 +192,8 @@ struct mt_finger {
  * @ma_retired: nodes that wait to be handed to a grace period; lock held.
  * @ma_lock:    covers every change.
  * @ma_finger:  the last write's way down; lock held.
+ * @ma_retrying: how many readers have tried so often to read a leaf that changes in place that now
+ *              copies take the place of leaves; changed by these readers, atomically.
  */
 struct maple_tree {
 	void *ma_root;
@@ -202,6 +204,7 @@ struct maple_tree {
 	struct mt_retire_batch *ma_retired;
 	pthread_mutex_t ma_lock;
 	struct mt_finger ma_finger;
+	unsigned int ma_retrying;
 };
 
 /*
@@ -209,7 +212,7 @@ struct maple_tree {
  * @flags; the same with a lock of the user's; a definition without flags. No memory is taken.
  */
 #define MTREE_INIT(name, flags) \
-	{ NULL, (flags), NULL, NULL, { 0 }, NULL, PTHREAD_MUTEX_INITIALIZER, { 1, 0, 0, { 0 } } }
+	{ NULL, (flags), NULL, NULL, { 0 }, NULL, PTHREAD_MUTEX_INITIALIZER, { 1, 0, 0, { 0 } }, 0 }
 /* The lock is only named, never used: changing the tree under it is the user's duty. */
 #define MTREE_INIT_EXT(name, flags, lock) MTREE_INIT(name, (flags) | MT_FLAGS_LOCK_EXTERN)
 #define DEFINE_MTREE(name) struct maple_tree name = MTREE_INIT(name, 0)
@@ -284,8 +287,8 @@ static inline bool mt_external_lock(const struct maple_tree *mt)
 
 /*
  * mt_set_in_rcu, mt_clear_in_rcu - switch a live tree into or out of RCU mode. Take the lock
- * (an external one is held by the caller). Leave RCU mode only when no reader is left.
- * mt_set_in_rcu() returns 0, or -ENOMEM: the thread that frees nodes cannot be started, and the
+ * (an external one is held by the caller). Leave RCU mode only when no reader is left; readers that
+ * ended amid a read, or in the parent before a fork, are forgotten then. mt_set_in_rcu() returns 0, or -ENOMEM: the thread that frees nodes cannot be started, and the
  * mode is what it was. In a tree that began in RCU mode the first store that needs it fails so.
  */
 MT_PUBLIC int mt_set_in_rcu(struct maple_tree *mt);
@@ -681,7 +684,8 @@ MT_PUBLIC void *mas_store(struct ma_state *mas, void *entry);
 MT_PUBLIC int mas_store_gfp(struct ma_state *mas, void *entry, gfp_t gfp);
 
 /*
- * mas_preallocate - reserve what storing @entry over [index, last] needs. Returns 0, -ENOMEM or
+ * mas_preallocate - reserve what storing @entry over [index, last] needs, in RCU mode at least what
+ * copying a leaf takes. Returns 0, -ENOMEM or
  * -EINVAL as above (nothing reserved). Follow it with mas_store_prealloc() or mas_destroy(), the tree unchanged
  * in between. Lock held.
  * mas_store_prealloc - that store; cannot fail. Gives back what was not used.

@@ -45,10 +45,10 @@ struct mt_place_found {
  * gap_find_lowest, gap_find_highest - the same for areas that may lie anywhere.
  * Lock or read side; beside a writer the answer may be a moment old.
  */
-struct mt_place_found gap_find(const struct maple_tree *mt, const struct mt_area *want);
-struct mt_place_found gap_find_lowest(const struct maple_tree *mt, unsigned long min,
+struct mt_place_found gap_find(struct maple_tree *mt, const struct mt_area *want);
+struct mt_place_found gap_find_lowest(struct maple_tree *mt, unsigned long min,
 				      unsigned long max, unsigned long size);
-struct mt_place_found gap_find_highest(const struct maple_tree *mt, unsigned long min,
+struct mt_place_found gap_find_highest(struct maple_tree *mt, unsigned long min,
 				       unsigned long max, unsigned long size);
 
 #endif

@@ -6,13 +6,14 @@
  */
 #include "gap.h"
 #include "gap_node.h"
+#include "retry.h"
 #include "variants.h"
 
 #ifdef MT_ISA
-struct mt_place_found VARIANT(gap_find)(const struct maple_tree *mt, const struct mt_area *want);
-struct mt_place_found VARIANT(gap_find_lowest)(const struct maple_tree *mt, unsigned long min,
+struct mt_place_found VARIANT(gap_find)(struct maple_tree *mt, const struct mt_area *want);
+struct mt_place_found VARIANT(gap_find_lowest)(struct maple_tree *mt, unsigned long min,
 					       unsigned long max, unsigned long size);
-struct mt_place_found VARIANT(gap_find_highest)(const struct maple_tree *mt, unsigned long min,
+struct mt_place_found VARIANT(gap_find_highest)(struct maple_tree *mt, unsigned long min,
 						unsigned long max, unsigned long size);
 #endif
 
@@ -124,14 +125,20 @@ static ALWAYS_INLINE enum look place_in_leaf(const struct mt_area *want, struct 
 }
 
 /* The same, as often as it takes. */
-static ALWAYS_INLINE enum look look_at_leaf(const struct mt_area *want, struct manner how,
-					    const struct way *way, unsigned long *start)
+static ALWAYS_INLINE enum look look_at_leaf(struct maple_tree *mt, const struct mt_area *want,
+					    struct manner how, const struct way *way,
+					    unsigned long *start)
 {
-	enum look look;
+	enum look look = place_in_leaf(want, how, way, start);
+	unsigned int failed = 0;
 
-	do
+	if (!how.whole)
+		return look;
+	while (UNLIKELY(look == LOOK_AGAIN)) {
+		failed = retry(mt, failed);
 		look = place_in_leaf(want, how, way, start);
-	while (how.whole && look == LOOK_AGAIN);
+	}
+	retry_end(mt, failed);
 	return look;
 }
 
@@ -206,8 +213,9 @@ static ALWAYS_INLINE struct level level_at(const struct mt_area *want, enum mt_f
 }
 
 /* The leaves below one node are looked at one after the other; inner nodes wait on the stack. */
-static ALWAYS_INLINE enum look search(const struct maple_enode *root, const struct mt_area *want,
-				      struct manner how, unsigned long *start)
+static ALWAYS_INLINE enum look search(struct maple_tree *mt, const struct maple_enode *root,
+				      const struct mt_area *want, struct manner how,
+				      unsigned long *start)
 {
 	struct level stack[MAPLE_HEIGHT_MAX];
 	struct level *top = stack;
@@ -216,7 +224,7 @@ static ALWAYS_INLINE enum look search(const struct maple_enode *root, const stru
 	enum look look;
 
 	if (how.whole && enode_kind(root) == KIND_LEAF)
-		return look_at_leaf(want, how, &way, start);
+		return look_at_leaf(mt, want, how, &way, start);
 	at = level_at(want, how.fit, &way);
 	for (;;) {
 		unsigned int i;
@@ -232,7 +240,7 @@ static ALWAYS_INLINE enum look search(const struct maple_enode *root, const stru
 		if (is_behind(&way, want, how.fit)) {
 			at.slots = 0;
 		} else if (enode_kind(way.child) == KIND_LEAF) {
-			look = look_at_leaf(want, how, &way, start);
+			look = look_at_leaf(mt, want, how, &way, start);
 			if (look != LOOK_NOTHING)
 				return look;
 		} else {
@@ -245,7 +253,7 @@ static ALWAYS_INLINE enum look search(const struct maple_enode *root, const stru
 	}
 }
 
-struct mt_place_found VARIANT(gap_find)(const struct maple_tree *mt, const struct mt_area *want)
+struct mt_place_found VARIANT(gap_find)(struct maple_tree *mt, const struct mt_area *want)
 {
 	const void *root = root_load(mt);
 	struct mt_place_found place = { 0, 0 };
@@ -254,17 +262,17 @@ struct mt_place_found VARIANT(gap_find)(const struct maple_tree *mt, const struc
 		place.found = fits(want, (struct manner){ want->fit, true },
 				   root && !want->min ? 1 : want->min, want->max, &place.start);
 	else if (want->fit == MT_FIT_LOWEST)
-		place.found = search(root, want, (struct manner){ MT_FIT_LOWEST, true },
+		place.found = search(mt, root, want, (struct manner){ MT_FIT_LOWEST, true },
 				     &place.start) == LOOK_FOUND;
 	else
-		place.found = search(root, want, (struct manner){ MT_FIT_HIGHEST, true },
+		place.found = search(mt, root, want, (struct manner){ MT_FIT_HIGHEST, true },
 				     &place.start) == LOOK_FOUND;
 	return place;
 }
 
 /* Apart: only here what is wanted need be in memory. */
 static __attribute__((noinline, cold)) struct mt_place_found
-start_again(const struct maple_tree *mt, unsigned long min, unsigned long max, unsigned long size,
+start_again(struct maple_tree *mt, unsigned long min, unsigned long max, unsigned long size,
 	    enum mt_fit fit)
 {
 	struct mt_area want = { .min = min, .max = max, .size = size, .fit = fit };
@@ -272,7 +280,7 @@ start_again(const struct maple_tree *mt, unsigned long min, unsigned long max, u
 	return VARIANT(gap_find)(mt, &want);
 }
 
-static ALWAYS_INLINE struct mt_place_found find_quickly(const struct maple_tree *mt,
+static ALWAYS_INLINE struct mt_place_found find_quickly(struct maple_tree *mt,
 							unsigned long min, unsigned long max,
 							unsigned long size, enum mt_fit fit)
 {
@@ -283,20 +291,20 @@ static ALWAYS_INLINE struct mt_place_found find_quickly(const struct maple_tree 
 	enum look look = LOOK_AGAIN;
 
 	if (LIKELY(enode_is_gaps(root)))
-		look = search(root, &want, how, &place.start);
+		look = search(mt, root, &want, how, &place.start);
 	if (UNLIKELY(look == LOOK_AGAIN))
 		return start_again(mt, min, max, size, fit);
 	place.found = look == LOOK_FOUND;
 	return place;
 }
 
-struct mt_place_found VARIANT(gap_find_lowest)(const struct maple_tree *mt, unsigned long min,
+struct mt_place_found VARIANT(gap_find_lowest)(struct maple_tree *mt, unsigned long min,
 					       unsigned long max, unsigned long size)
 {
 	return find_quickly(mt, min, max, size, MT_FIT_LOWEST);
 }
 
-struct mt_place_found VARIANT(gap_find_highest)(const struct maple_tree *mt, unsigned long min,
+struct mt_place_found VARIANT(gap_find_highest)(struct maple_tree *mt, unsigned long min,
 						unsigned long max, unsigned long size)
 {
 	return find_quickly(mt, min, max, size, MT_FIT_HIGHEST);

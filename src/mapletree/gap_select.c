@@ -6,17 +6,17 @@
 #include "variants.h"
 
 VARIANTS(struct mt_place_found, gap_find,
-	 (const struct maple_tree *mt, const struct mt_area *want))
+	 (struct maple_tree *mt, const struct mt_area *want))
 VARIANTS(struct mt_place_found, gap_find_lowest,
-	 (const struct maple_tree *mt, unsigned long min, unsigned long max, unsigned long size))
+	 (struct maple_tree *mt, unsigned long min, unsigned long max, unsigned long size))
 VARIANTS(struct mt_place_found, gap_find_highest,
-	 (const struct maple_tree *mt, unsigned long min, unsigned long max, unsigned long size))
+	 (struct maple_tree *mt, unsigned long min, unsigned long max, unsigned long size))
 
-struct mt_place_found gap_find(const struct maple_tree *mt, const struct mt_area *want)
+struct mt_place_found gap_find(struct maple_tree *mt, const struct mt_area *want)
 	__attribute__((ifunc("select_gap_find")));
-struct mt_place_found gap_find_lowest(const struct maple_tree *mt, unsigned long min,
+struct mt_place_found gap_find_lowest(struct maple_tree *mt, unsigned long min,
 				      unsigned long max, unsigned long size)
 	__attribute__((ifunc("select_gap_find_lowest")));
-struct mt_place_found gap_find_highest(const struct maple_tree *mt, unsigned long min,
+struct mt_place_found gap_find_highest(struct maple_tree *mt, unsigned long min,
 				       unsigned long max, unsigned long size)
 	__attribute__((ifunc("select_gap_find_highest")));

@@ -30,10 +30,10 @@ static ALWAYS_INLINE struct gap_change measure_gaps(const struct mt_leaf_plan *p
 	if (p->kind == WRITE_PIVOT) {
 		unsigned long was = p->leaf->pivot[i], now = p->left ? p->first - 1 : p->last;
 
-		/* A gap behind an entry that keeps its place is leaf_short.h's. */
-		assert(slot[i + 1]);
 		if (!slot[i])
 			return (struct gap_change){ was - below, now - below };
+		if (!slot[i + 1]) /* mostly leaf_short.h's */
+			return (struct gap_change){ p->top - was, p->top - now };
 		return (struct gap_change){ 0, 0 };
 	}
 	if (!slot[i] && p->left)

@@ -26,16 +26,17 @@ unsigned long VARIANT(leaf_find)(unsigned long step, unsigned long index);
 /* ---- a lookup --------------------------------------------------------------------------- */
 
 /* From an inner node of a tree whose inner nodes are all of one kind. */
-static inline void *load_below(struct maple_enode *enode, enum node_kind kind, unsigned long index)
+static inline void *load_below(struct maple_tree *mt, struct maple_enode *enode,
+			       enum node_kind kind, unsigned long index)
 {
 	do {
 		enode = search_child(enode, kind, index);
 		node_prefetch_slots(enode);
 	} while (enode_kind(enode) != KIND_LEAF);
-	return search_entry(enode, index);
+	return search_entry(mt, enode, index);
 }
 
-static inline void *load(const struct maple_tree *mt, unsigned long index)
+static inline void *load(struct maple_tree *mt, unsigned long index)
 {
 	struct maple_enode *root = root_load(mt);
 
@@ -43,11 +44,11 @@ static inline void *load(const struct maple_tree *mt, unsigned long index)
 		return search_rootless(root, index);
 	switch (enode_kind(root)) {
 	case KIND_LEAF:
-		return search_entry(root, index);
+		return search_entry(mt, root, index);
 	case KIND_INNER:
-		return load_below(root, KIND_INNER, index);
+		return load_below(mt, root, KIND_INNER, index);
 	default:
-		return load_below(root, KIND_GAPS, index);
+		return load_below(mt, root, KIND_GAPS, index);
 	}
 }
 
@@ -109,16 +110,36 @@ static inline void remember_parent(struct ma_state *mas, const struct spot *spot
 						  enode_kind(mas->parent));
 }
 
+/* The range of the cursor's leaf that holds @index. False: the leaf changed meanwhile. */
+static inline bool try_range(struct ma_state *mas, unsigned long index, void **entry)
+{
+	struct mt_node *leaf = enode_node(mas->node);
+
+	mas->version = leaf_version(leaf);
+	return walk_read_range(mas, node_search(leaf, KIND_LEAF, index), entry) &&
+	       mas->index <= index && index <= mas->last;
+}
+
+/* The same, when the first try has failed. */
+static __attribute__((noinline, cold)) void *retry_range(struct ma_state *mas, unsigned long index)
+{
+	unsigned int failed = 0;
+	void *entry;
+
+	do
+		failed = retry(mas->tree, failed);
+	while (!try_range(mas, index, &entry));
+	retry_end(mas->tree, failed);
+	return entry;
+}
+
 /* Puts the cursor on the range of its leaf that holds @index, which the leaf covers. */
 static void *stand_in_leaf(struct ma_state *mas, unsigned long index)
 {
-	struct mt_node *leaf = enode_node(mas->node);
 	void *entry;
 
-	do {
-		mas->version = leaf_version(leaf);
-	} while (!walk_read_range(mas, node_search(leaf, KIND_LEAF, index), &entry) ||
-		 index < mas->index || index > mas->last);
+	if (UNLIKELY(!try_range(mas, index, &entry)))
+		entry = retry_range(mas, index);
 	mas->end = (unsigned char)(mas->version & META_END_MASK);
 	mas->gap_written = false;
 	return entry;

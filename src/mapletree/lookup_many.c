@@ -35,7 +35,7 @@ static inline void step_down(struct maple_enode **at, enum node_kind kind,
 }
 
 /* @count > 0. */
-static inline void load_group(const struct maple_tree *mt, const unsigned long *keys,
+static inline void load_group(struct maple_tree *mt, const unsigned long *keys,
 			      void **entries, size_t count)
 {
 	struct maple_enode *root = root_load(mt), *at[GROUP];
@@ -56,7 +56,7 @@ static inline void load_group(const struct maple_tree *mt, const unsigned long *
 			step_down(at, KIND_GAPS, keys, count);
 	}
 	for (i = 0; i < count; i++)
-		entries[i] = search_entry(at[i], keys[i]);
+		entries[i] = search_entry(mt, at[i], keys[i]);
 }
 
 void VARIANT(lookup_load_many)(struct maple_tree *mt, const unsigned long *keys, void **entries,

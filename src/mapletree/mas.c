@@ -56,11 +56,14 @@ int mas_preallocate(struct ma_state *mas, void *entry, gfp_t gfp)
 	return 0;
 }
 
-/* What was reserved for another store, or in another mode of the tree, may be too little: the store
- * is not lost for that, but may allocate. */
+/* What was reserved for another store, or in another mode of the tree, may be too little: then the
+ * store may allocate, rather than be lost. */
 void mas_store_prealloc(struct ma_state *mas, void *entry)
 {
-	write_store(mas, entry, true, NULL);
+	if (write_store(mas, entry, false, NULL) == -ENOMEM) {
+		mas_reset(mas);
+		write_store(mas, entry, true, NULL);
+	}
 	mas_destroy(mas);
 }
 

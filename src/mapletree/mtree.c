@@ -32,6 +32,7 @@ void mt_init_flags(struct maple_tree *mt, unsigned int flags)
 	mt->ma_alloc = NULL;
 	mt->ma_rcu = NULL;
 	mt->ma_retired = NULL;
+	mt->ma_retrying = 0;
 	mt->ma_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	finger_forget(mt);
 }
@@ -70,10 +71,12 @@ int mt_set_in_rcu(struct maple_tree *mt)
 	return 0;
 }
 
+/* No reader is left: one that has gone without a word, in another process maybe, is forgotten. */
 void mt_clear_in_rcu(struct maple_tree *mt)
 {
 	lock(mt);
 	change_flags(mt, 0, MT_FLAGS_USE_RCU);
+	__atomic_store_n(&mt->ma_retrying, 0, __ATOMIC_RELAXED);
 	retire_hand_over(mt); /* nothing is added to it any more */
 	unlock(mt);
 }

@@ -62,8 +62,15 @@
 enum node_kind { KIND_LEAF, KIND_INNER, KIND_GAPS };
 
 /* The meta word: the last slot in use in its low byte, the version above it. */
-#define META_END_MASK    0xfful
-#define META_VERSION_ONE 0x100ul
+#define META_END_MASK      0xfful
+#define META_VERSION_SHIFT 8
+#define META_VERSION_ONE   (1ul << META_VERSION_SHIFT)
+#ifdef MT_TEST_VERSION_BITS /* short versions: tests reach the last one with few writes */
+#define META_VERSION_BITS MT_TEST_VERSION_BITS
+#else
+#define META_VERSION_BITS (CHAR_BIT * (int)sizeof(long) - META_VERSION_SHIFT)
+#endif
+#define META_VERSION_MAX (~0ul >> (CHAR_BIT * sizeof(long) - META_VERSION_BITS))
 
 struct node_wide {
 	unsigned long pivot[WIDE_PIVOTS];

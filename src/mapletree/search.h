@@ -14,6 +14,7 @@
 #define MT_SEARCH_H
 
 #include "node.h"
+#include "retry.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define SEARCH_SANITIZED 1 /* a vector load looks like a race to it */
@@ -156,17 +157,38 @@ static inline struct maple_enode *search_child(struct maple_enode *enode, enum n
 	return slot_child(node, kind, node_search(node, kind, index));
 }
 
-/* search_entry - the entry at @index of a leaf, as the normal API shows it. */
-static inline void *search_entry(struct maple_enode *enode, unsigned long index)
+/* The entry at @index of a leaf. False: the leaf changed meanwhile. */
+static ALWAYS_INLINE bool try_entry(struct mt_node *leaf, unsigned long index, void **entry)
 {
-	struct mt_node *leaf = node_of(enode, KIND_LEAF);
-	unsigned long version;
+	unsigned long version = leaf_version(leaf);
+
+	*entry = slot_load(leaf, KIND_LEAF, node_search(leaf, KIND_LEAF, index));
+	return leaf_unchanged(leaf, version);
+}
+
+/* The same, when the first try has failed. */
+static __attribute__((noinline, cold, unused)) void *
+retry_entry(struct maple_tree *mt, struct mt_node *leaf, unsigned long index)
+{
+	unsigned int failed = 0;
 	void *entry;
 
-	do {
-		version = leaf_version(leaf);
-		entry = slot_load(leaf, KIND_LEAF, node_search(leaf, KIND_LEAF, index));
-	} while (__builtin_expect(!leaf_unchanged(leaf, version), 0));
+	do
+		failed = retry(mt, failed);
+	while (!try_entry(leaf, index, &entry));
+	retry_end(mt, failed);
+	return entry;
+}
+
+/* search_entry - the entry at @index of a leaf of @mt, as the normal API shows it. */
+static inline void *search_entry(struct maple_tree *mt, struct maple_enode *enode,
+				 unsigned long index)
+{
+	struct mt_node *leaf = node_of(enode, KIND_LEAF);
+	void *entry;
+
+	if (UNLIKELY(!try_entry(leaf, index, &entry)))
+		entry = retry_entry(mt, leaf, index);
 	return xa_is_zero(entry) ? NULL : entry;
 }
 

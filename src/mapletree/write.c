@@ -11,6 +11,7 @@
 #include "leaf_short.h"
 #include "leaf_write.h"
 #include "retire.h"
+#include "retry.h"
 
 /* ---- debug builds: what is quick must come to the same as a layout ------------------------------ */
 
@@ -89,6 +90,15 @@ static bool tree_is_sound(struct maple_tree *mt)
 
 /* ---- what a write takes ----------------------------------------------------------------------- */
 
+static unsigned int blocks_of_copy(const struct maple_tree *mt)
+{
+	return 1 + retire_batches_needed(mt, 1);
+}
+
+/*
+ * Beside readers a leaf that could change in place may have to be copied when it comes to it: see
+ * retry.h.
+ */
 unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned long *last,
 			  void *entry)
 {
@@ -102,7 +112,7 @@ unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned 
 	if (kind < WRITE_LAYOUT) {
 		*first = p.first;
 		*last = p.last;
-		return kind == WRITE_COPY ? 1 + retire_batches_needed(mt, 1) : 0;
+		return kind == WRITE_COPY || mt_in_rcu(mt) ? blocks_of_copy(mt) : 0;
 	}
 	if (kind == WRITE_LAYOUT)
 		layout_plan(&l, mt, &p);
@@ -188,7 +198,7 @@ static int store_by_copy(struct ma_state *mas, const struct mt_leaf_plan *p, boo
 	struct maple_tree *mt = mas->tree;
 	struct pool_list reserve;
 
-	if (!reserve_for(mas, &reserve, 1 + retire_batches_needed(mt, 1), may))
+	if (!reserve_for(mas, &reserve, blocks_of_copy(mt), may))
 		return fail(mas, -ENOMEM);
 	leaf_copy(mt, p, pool_take(&reserve));
 	assert(is_met(expected, mt));
@@ -242,7 +252,8 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	unsigned int offset = mas->offset, end;
 	struct leaf_writer writer;
 
-	if (!entry || !mas->node || mas->gap_written || !leaf_unchanged(leaf, mas->version))
+	if (!entry || !mas->node || mas->gap_written || !leaf_unchanged(leaf, mas->version) ||
+	    !leaf_version_lasts(mas->tree, leaf))
 		return false;
 	if (slot_first(leaf, offset, mas->min) != mas->index ||
 	    slot_last(leaf, KIND_LEAF, offset, mas->max) != mas->last || !leaf->wide.slot[offset])
@@ -259,6 +270,49 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	return true;
 }
 
+/* Takes the blocks of a copy from the allocator: the reserve may be for what later stores take. */
+static bool get_copy(struct ma_state *mas)
+{
+	struct pool_list reserve = take_reserve(mas);
+	bool got = retire_reserve(mas->tree, &reserve, reserve.count + blocks_of_copy(mas->tree));
+
+	keep_reserve(mas, &reserve);
+	return got;
+}
+
+/*
+ * A store where no leaf is to change in place, or not the one that @step leads to. If there is no
+ * memory for a copy it does so all the same: a store that needs no memory does not fail because
+ * readers are slow. But it does not take a version that the leaf has had.
+ */
+static __attribute__((noinline, cold)) int store_in_copy(struct ma_state *mas, unsigned long step,
+							 void *entry, bool may)
+{
+	struct maple_tree *mt = mas->tree;
+	struct expected expected;
+	struct mt_leaf_plan p;
+	enum write_kind kind = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
+	bool must = !leaf_version_lasts(mt, p.leaf);
+	int error;
+
+	expect(&expected, mt, mas, entry, step);
+	if (kind >= WRITE_COPY)
+		return store_by_new_nodes(mas, kind, &p, entry, step, may, &expected);
+	if (kind != WRITE_NOTHING && (!may || get_copy(mas) || must)) {
+		p.kind = WRITE_COPY;
+		error = store_by_copy(mas, &p, false, &expected);
+		if (!error || must)
+			return error;
+		p.kind = kind;
+	}
+	leaf_write(mt, &p);
+	assert(is_met(&expected, mt));
+	mas->index = p.first;
+	mas->last = p.last;
+	stand_at_finger(mas, p.new_end);
+	return 0;
+}
+
 int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 {
 	struct maple_tree *mt = mas->tree;
@@ -266,7 +320,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	unsigned long step;
 	unsigned int end;
 
-	if (mas->status == ma_active && replace_here(mas, entry, old))
+	if (mas->status == ma_active && !readers_retry(mt) && replace_here(mas, entry, old))
 		return 0;
 	if (mas->index > mas->last)
 		return fail(mas, -EINVAL);
@@ -277,6 +331,8 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 			    : mas->index ? NULL : mt->ma_root;
 	if (!step)
 		return store_by_layout(mas, WRITE_SPAN, NULL, entry, step, may);
+	if (readers_retry(mt) || !leaf_version_lasts(mt, step_node(step)))
+		return store_in_copy(mas, step, entry, may);
 	expect(&expected, mt, mas, entry, step);
 	if (!leaf_short(mt, step, mas->index, mas->last, entry, &end))
 		return store_at(mas, step, entry, may, &expected);

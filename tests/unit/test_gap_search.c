@@ -15,9 +15,9 @@
 #include "gap.h"
 #include "variants.h"
 
-typedef struct mt_place_found find_function(const struct maple_tree *mt,
+typedef struct mt_place_found find_function(struct maple_tree *mt,
 					    const struct mt_area *want);
-typedef struct mt_place_found find_anywhere(const struct maple_tree *mt, unsigned long min,
+typedef struct mt_place_found find_anywhere(struct maple_tree *mt, unsigned long min,
 					    unsigned long max, unsigned long size);
 
 #ifdef ISA_VARIANTS
@@ -110,7 +110,7 @@ static void compare_place(struct mt_place_found place, const char *name, bool fo
 		 want->fit == MT_FIT_LOWEST ? "lowest" : "highest", place.start, expected);
 }
 
-static void compare_search(const struct maple_tree *mt, const struct mt_area *want)
+static void compare_search(struct maple_tree *mt, const struct mt_area *want)
 {
 	unsigned long expected = 0;
 	bool found = place_in_list(want, &expected);
@@ -179,7 +179,7 @@ static struct mt_area draw_area(unsigned long base, unsigned long length)
 	return area;
 }
 
-static void compare_searches(const struct maple_tree *mt, unsigned long base,
+static void compare_searches(struct maple_tree *mt, unsigned long base,
 			     unsigned long length)
 {
 	for (int i = 0; i < 300; i++) {
