@@ -5,7 +5,10 @@
  * Beside readers a leaf changes word by word. Before each word its version is raised, so a reader
  * that found the same version before and after saw the leaf either before or after one single word,
  * never a mixture of several; and each word by itself leads from one meaningful leaf to another. A
- * reader that has to look again does so because a writer got on: it never waits for one.
+ * reader that has to look again does so because a writer got on: it never waits for one. After the last
+ * word the version is raised once more: a cursor that keeps what it read, to be good as long as
+ * the version stays, may have read before the word that its version announced. Until then META_WRITING
+ * says that nothing is to be kept.
  *
  * What a word may do, so that this is so:
  *   - A slot that covers nothing (its pivot is the one before it, or, past the end, both are the
@@ -31,7 +34,14 @@ struct pen {
 
 static inline struct pen pen_begin(struct mt_node *leaf, unsigned int end)
 {
-	return (struct pen){ leaf, (leaf->wide.meta & ~META_END_MASK) | end };
+	return (struct pen){ leaf, (leaf->wide.meta & ~META_END_MASK) | META_WRITING | end };
+}
+
+/* After the last word: from here on what is read under this version stays what it is. */
+static inline void pen_end(struct pen *pen)
+{
+	pen->meta += META_VERSION_ONE - META_WRITING;
+	__atomic_store_n(&pen->leaf->wide.meta, pen->meta, __ATOMIC_RELEASE);
 }
 
 static inline void raise_version(struct pen *pen)
@@ -109,6 +119,7 @@ static inline void fill(const struct mt_leaf_plan *p)
 	if (both)
 		put_pivot(&pen, p->low + 1, p->last);
 	put_slot(&pen, plan_at(p), p->entry);
+	pen_end(&pen);
 }
 
 /* An entry of @low .. @high goes, and the gaps beside it, the rest of these, become one. */
@@ -126,6 +137,7 @@ static __attribute__((noinline)) void clear(struct mt_node *leaf, unsigned int l
 		put_pivot(&pen, i, last);
 	for (i = high; i > low; i--)
 		close_slot(&pen, i, end - (high - i));
+	pen_end(&pen);
 }
 
 /* An entry loses one end to the new range, whose slot is ready when the boundary moves. */
@@ -136,6 +148,7 @@ static inline void cut(const struct mt_leaf_plan *p)
 	open_slot(&pen, plan_at(p), p->end);
 	put_slot(&pen, plan_at(p), p->entry);
 	put_pivot(&pen, p->low, p->left ? p->first - 1 : p->last);
+	pen_end(&pen);
 }
 
 /* An entry takes over all of the range beside it. */
@@ -146,6 +159,7 @@ static inline void absorb(const struct mt_leaf_plan *p)
 
 	put_pivot(&pen, p->low, up ? pivot_of(p->leaf, p->high) : p->below);
 	close_slot(&pen, up ? p->high : p->low, p->end);
+	pen_end(&pen);
 }
 
 /* All at once; nobody may be reading. */
@@ -193,9 +207,11 @@ static inline void inplace_write(const struct mt_leaf_plan *p)
 	if (p->publish == PUBLISH_PIVOT) {
 		pen = pen_begin(p->leaf, p->end);
 		put_pivot(&pen, p->low, p->left ? p->first - 1 : p->last);
+		pen_end(&pen);
 	} else if (p->publish == PUBLISH_SLOT) {
 		pen = pen_begin(p->leaf, p->end);
 		put_slot(&pen, p->low, p->entry);
+		pen_end(&pen);
 	} else if (p->publish == PUBLISH_CLEAR) {
 		clear(p->leaf, p->low, p->high, p->end);
 	} else if (p->publish != PUBLISH_NOTHING) {

@@ -23,11 +23,20 @@ static bool on_leaf(const struct ma_state *mas)
 			     mas->status == ma_underflow);
 }
 
-/* After a write of NULL the cursor stands on the whole gap, wider maybe than what was written. */
+/*
+ * After a write of NULL the cursor stands on the whole gap, wider maybe than what was written. But it
+ * goes on from index and last if an entry was stored there since, or they were set by hand.
+ */
 static void settle(struct ma_state *mas)
 {
-	if (mas->gap_written && on_leaf(mas))
-		walk_here(mas);
+	unsigned long first = mas->index, last = mas->last;
+
+	if (mas->gap_written && on_leaf(mas)) {
+		bool entry = walk_here(mas);
+
+		mas->index = entry || first < mas->index ? first : mas->index;
+		mas->last = entry || last > mas->last ? last : mas->last;
+	}
 	mas->gap_written = false;
 }
 
@@ -125,7 +134,7 @@ static QUICK void *take_up(struct ma_state *mas, struct mt_node *leaf, size_t of
 
 		last = pivot < last ? pivot : last;
 	}
-	if (UNLIKELY(last <= below) || UNLIKELY(!leaf_unchanged(leaf, mas->version)))
+	if (UNLIKELY(last <= below) || UNLIKELY(!watch_held(mas)))
 		return NULL;
 	mas->offset = (unsigned char)offset;
 	mas->index = below + 1;
@@ -141,7 +150,7 @@ static QUICK void *next_in_leaf(struct ma_state *mas, unsigned long max)
 	void *entry;
 
 	if (UNLIKELY(below >= max) || UNLIKELY(below >= mas->max) ||
-	    UNLIKELY(offset >= WIDE_SLOTS - 1) || UNLIKELY(pivot_load(leaf, offset) != below))
+	    UNLIKELY(!watch_holds(mas)) || UNLIKELY(offset >= WIDE_SLOTS - 1) || UNLIKELY(pivot_load(leaf, offset) != below))
 		return NULL;
 	entry = slot_load(leaf, KIND_LEAF, offset + 1);
 	if (LIKELY(entry))
@@ -167,7 +176,7 @@ static QUICK void *prev_in_leaf(struct ma_state *mas, unsigned long min)
 	void *entry;
 
 	if (UNLIKELY(mas->index <= min) || UNLIKELY(mas->index <= mas->min) ||
-	    UNLIKELY(offset == 0) || UNLIKELY(pivot_load(leaf, --offset) != last))
+	    UNLIKELY(!watch_holds(mas)) || UNLIKELY(offset == 0) || UNLIKELY(pivot_load(leaf, --offset) != last))
 		return NULL;
 	entry = slot_load(leaf, KIND_LEAF, offset);
 	if (!entry) {
@@ -181,7 +190,7 @@ static QUICK void *prev_in_leaf(struct ma_state *mas, unsigned long min)
 			return NULL;
 	}
 	first = slot_first(leaf, offset, mas->min);
-	if (UNLIKELY(first > last) || UNLIKELY(!leaf_unchanged(leaf, mas->version)))
+	if (UNLIKELY(first > last) || UNLIKELY(!watch_held(mas)))
 		return NULL;
 	mas->offset = (unsigned char)offset;
 	mas->index = first;

@@ -11,6 +11,7 @@
 #define MT_LEAF_H
 
 #include "build.h"
+#include "dead.h"
 #include "gap.h"
 #include "inplace.h"
 #include "path.h"
@@ -319,6 +320,8 @@ static inline void leaf_copy(struct maple_tree *mt, const struct mt_leaf_plan *p
 	place->max = way->max;
 	place->offset = (unsigned char)plan_at(p);
 	place->end = (unsigned char)p->new_end;
+	if (mt_in_rcu(mt))
+		dead_mark(p->leaf);
 	if (way->height == 1) {
 		publish_root(mt, enode, 1);
 		return;

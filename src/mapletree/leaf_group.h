@@ -411,6 +411,8 @@ static inline void group_write(struct maple_tree *mt, const struct mt_leaf_plan 
 		find_gaps(leaf, g, above, came);
 	}
 	replace_children(parent, kind, g, leaf);
+	for (i = 0; i < g->old && mt_in_rcu(mt); i++)
+		dead_mark(old[i]);
 	publish_inner(mt, 1, parent);
 	lead_way(mt, g, parent, leaf, own, place);
 	if (tree_tracks_gaps(mt))

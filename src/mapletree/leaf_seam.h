@@ -236,6 +236,10 @@ static inline void seam_write(struct maple_tree *mt, const struct mt_leaf_plan *
 		node->gaps.gap[at] = gap;
 	put_beside(node, kind, beside, renew_beside(mt, p, s, reserve, lead), came);
 	node->pivot[right ? at : beside] = right ? s->first - 1 : s->last;
+	if (mt_in_rcu(mt)) {
+		dead_mark(p->leaf);
+		dead_mark(step_node(s->beside[0]));
+	}
 	publish_inner(mt, level, node);
 	if (kind == KIND_GAPS)
 		update_gaps_above(mt, level, node, came);

@@ -52,6 +52,7 @@ static ALWAYS_INLINE bool fill_tail(struct maple_tree *mt, struct mt_node *leaf,
 		put_pivot(&pen, *end, first - 1);
 	put_pivot(&pen, at, last);
 	put_slot(&pen, at, entry);
+	pen_end(&pen);
 	*end = at + 1;
 	return short_done(mt, leaf, at, way->max - min + 1,
 			  before > behind ? before : behind);
@@ -85,6 +86,7 @@ static ALWAYS_INLINE bool leaf_short(struct maple_tree *mt, unsigned long step,
 		if (last == was) {
 			pen = pen_begin(leaf, *end);
 			put_slot(&pen, at, entry);
+			pen_end(&pen);
 			mt->ma_way.step[0] = step;
 			return true;
 		}
@@ -105,6 +107,7 @@ static ALWAYS_INLINE bool leaf_short(struct maple_tree *mt, unsigned long step,
 	}
 	pen = pen_begin(leaf, *end);
 	put_pivot(&pen, at, now);
+	pen_end(&pen);
 	return short_done(mt, leaf, at + !entry, top - was, top - now);
 }
 

@@ -2,16 +2,54 @@
 /*
  * walk.h - move a cursor.
  *
- * Lock or read side. A cursor remembers the version of its leaf and walks again when the leaf has
- * changed under it. When it leaves a leaf it goes to the next one by the node above them, which
- * it remembers too, or else walks again from the root. So each leaf it sees is a consistent state
- * of that part of the tree, never older than the beginning of its read-side section: the node
- * above was reached inside the section, and so was live in it, with what then hung below it.
+ * Lock or read side. A cursor remembers which word to watch and what it held, and walks again from
+ * the root when it differs:
+ *
+ *   inside a read-side section of a tree in RCU mode    the meta word of its leaf
+ *   else, so with the lock held or without writers      the stamp of the tree, ma_writes
+ *
+ * In a section the leaf cannot be freed; its meta word changes when the leaf is changed, before its
+ * first word and after its last (inplace.h), and when it leaves the tree (dead.h). Without a section any change of the tree may have freed the leaf, so
+ * nothing but the stamp is looked at before it was compared; and nobody changes the tree while the
+ * cursor looks. So with both what a step has read is in the tree at that step.
+ *
+ * When the cursor leaves a leaf it goes to the one beside it by the node above them, which it
+ * remembers too, unless that leaf is marked as dead; else it walks from the root.
  */
 #ifndef MT_WALK_H
 #define MT_WALK_H
 
 #include "search.h"
+
+/*
+ * watch_holds, watch_held - before and after a look at the cursor's leaf: whether what the cursor
+ * knows of it still holds.
+ */
+static inline bool watch_holds(const struct ma_state *mas)
+{
+	return __atomic_load_n(mas->watch, __ATOMIC_ACQUIRE) == mas->version;
+}
+
+static inline bool watch_held(const struct ma_state *mas)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(mas->watch, __ATOMIC_RELAXED) == mas->version;
+}
+
+/* watch_tree - watch the tree's stamp. Lock held, or nobody writes. */
+static inline void watch_tree(struct ma_state *mas)
+{
+	mas->watch = &mas->tree->ma_writes;
+	mas->version = __atomic_load_n(mas->watch, __ATOMIC_ACQUIRE);
+}
+
+/* watch_leaf - watch @leaf as it was at @version; an unsettled one differs from that at once. */
+static inline void watch_leaf(struct ma_state *mas, const struct mt_node *leaf,
+			      unsigned long version)
+{
+	mas->watch = &leaf->wide.meta;
+	mas->version = version & ~META_UNSETTLED;
+}
 
 /*
  * walk_to - put the cursor on the range that holds @index: index and last become its bounds,
@@ -21,18 +59,20 @@ void *walk_to(struct ma_state *mas, unsigned long index);
 
 /*
  * walk_read_range - read the range at @offset of the cursor's leaf: index, last, *@entry. False if
- * the leaf is not what the cursor's version says, or has no such range any more (a slot that is
- * being moved in or out may be empty for a moment).
+ * the leaf is not what the cursor knows, or has no such range any more (a slot that is being moved
+ * in or out may be empty for a moment).
  */
 static inline bool walk_read_range(struct ma_state *mas, unsigned int offset, void **entry)
 {
 	struct mt_node *leaf = enode_node(mas->node);
-	unsigned long below = offset ? pivot_load(leaf, offset - 1) : mas->min - 1;
-	unsigned long last = slot_last(leaf, KIND_LEAF, offset, mas->max);
+	unsigned long below, last;
 
+	if (!watch_holds(mas))
+		return false;
+	below = offset ? pivot_load(leaf, offset - 1) : mas->min - 1;
+	last = slot_last(leaf, KIND_LEAF, offset, mas->max);
 	*entry = slot_load(leaf, KIND_LEAF, offset);
-	if (!leaf_unchanged(leaf, mas->version) || (offset && below >= mas->max) ||
-	    below + 1 > last)
+	if (!watch_held(mas) || (offset && below >= mas->max) || below + 1 > last)
 		return false;
 	mas->offset = (unsigned char)offset;
 	mas->index = below + 1;
@@ -52,13 +92,15 @@ static inline void walk_prefetch(const struct ma_state *mas, unsigned int offset
 					 offset));
 }
 
-/* Of what is set when a cursor comes to a leaf: what is the same for all ways. */
+/* Of what is set when a cursor comes to the leaf beside its own: what is the same both ways. */
 static inline void walk_stand(struct ma_state *mas, struct maple_enode *leaf, unsigned long version)
 {
 	mas->node = leaf;
-	mas->version = version;
+	if (mas->watch != &mas->tree->ma_writes)
+		watch_leaf(mas, node_of(leaf, KIND_LEAF), version);
 	mas->end = (unsigned char)(version & META_END_MASK);
 	mas->status = ma_active;
+	mas->batch = NULL;
 }
 
 /* A leaf beside the cursor's, not yet its leaf: what it covers, and its slot in the node above. */
@@ -69,7 +111,10 @@ struct beside {
 	unsigned int offset;
 };
 
-/* walk_leaf_above - the leaf behind the cursor's. False: the node above does not know it. */
+/*
+ * walk_leaf_above - the leaf behind the cursor's, which is as the cursor knows it. False: it is not,
+ * or the node above does not know that leaf.
+ */
 static inline bool walk_leaf_above(const struct ma_state *mas, struct beside *leaf)
 {
 	struct mt_node *parent = enode_node(mas->parent);
@@ -78,7 +123,7 @@ static inline bool walk_leaf_above(const struct ma_state *mas, struct beside *le
 
 	leaf->offset = offset;
 	leaf->min = mas->max + 1;
-	if (!mas->parent || offset > mas->parent_end ||
+	if (!mas->parent || !watch_holds(mas) || offset > mas->parent_end ||
 	    slot_first(parent, offset, mas->parent_min) != leaf->min)
 		return false;
 	walk_prefetch(mas, offset + LEAVES_AHEAD);
@@ -100,7 +145,8 @@ static inline void walk_enter(struct ma_state *mas, const struct beside *leaf,
 /*
  * walk_next_leaf, walk_prev_leaf - from the last (first) range of the cursor's leaf to the first
  * (last) one of the leaf beside it, whose *@entry may be NULL. False, and nothing has changed, if
- * the node above does not know that leaf or the leaf is changing: walk from the root.
+ * the cursor's leaf has changed, the node above does not know that leaf, or the leaf is changing or
+ * dead: walk from the root.
  */
 static inline bool walk_next_leaf(struct ma_state *mas, void **entry)
 {
@@ -112,6 +158,8 @@ static inline bool walk_next_leaf(struct ma_state *mas, void **entry)
 		return false;
 	leaf = node_of(next.enode, KIND_LEAF);
 	version = leaf_version(leaf);
+	if (UNLIKELY(version & META_DEAD))
+		return false;
 	*entry = slot_load(leaf, KIND_LEAF, 0);
 	last = slot_last(leaf, KIND_LEAF, 0, next.max);
 	if (last < next.min || !leaf_unchanged(leaf, version))
@@ -134,7 +182,7 @@ static inline bool walk_prev_leaf(struct ma_state *mas, void **entry)
 	struct mt_node *leaf;
 	unsigned int end;
 
-	if (!mas->parent || offset > mas->parent_end ||
+	if (!mas->parent || !watch_holds(mas) || offset > mas->parent_end ||
 	    slot_last(parent, kind, offset, mas->parent_max) != max)
 		return false;
 	walk_prefetch(mas, offset - LEAVES_AHEAD);
@@ -142,6 +190,8 @@ static inline bool walk_prev_leaf(struct ma_state *mas, void **entry)
 	min = slot_first(parent, offset, mas->parent_min);
 	leaf = node_of(enode, KIND_LEAF);
 	version = leaf_version(leaf);
+	if (UNLIKELY(version & META_DEAD))
+		return false;
 	end = (unsigned int)(version & META_END_MASK);
 	*entry = slot_load(leaf, KIND_LEAF, end);
 	below = end ? pivot_load(leaf, end - 1) : min - 1;

@@ -7,12 +7,14 @@
 #include <errno.h>
 
 #include "cursor.h"
+#include "dead.h"
 #include "leaf.h"
 #include "leaf_group.h"
 #include "leaf_seam.h"
 #include "leaf_short.h"
 #include "publish.h"
 #include "retire.h"
+#include "walk.h"
 
 static void plan_nodes(struct mt_write *w, unsigned long first, unsigned long last, void *entry)
 {
@@ -83,6 +85,7 @@ static void commit_nodes(struct mt_write *w, struct pool_list *reserve, struct m
 	place->node = NULL;
 	way_forget(w->mt);
 	built = build_levels(&w->plan, w->mt, reserve, &buffer, place);
+	dead_mark_replaced(w->mt, &w->plan, &w->path);
 	publish_write(w->mt, &w->plan, &w->path, built, reserve, place);
 	retire_replaced(w->mt, &w->plan, &w->path, reserve);
 }
@@ -118,7 +121,7 @@ static void stand_at(struct ma_state *mas, const struct mt_place *place, const v
 	mas->max = place->max;
 	mas->offset = place->offset;
 	mas->end = place->end;
-	mas->version = leaf_version(place->node);
+	watch_tree(mas);
 	mas->status = ma_active;
 }
 
@@ -153,7 +156,8 @@ static __attribute__((noinline)) int store_by_stages(struct ma_state *mas,
 
 /*
  * The cursor stands on the very range that is stored to, and an entry takes the place of an entry:
- * no way down, no gap and no pivot changes. False: it is not so.
+ * no way down, no gap and no pivot changes. False: it is not so; nor may a leaf be trusted that the
+ * cursor found in a read-side section, for who held the lock then may have replaced it.
  */
 static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *entry, void **old)
 {
@@ -161,7 +165,8 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	unsigned int offset = mas->offset, end;
 	struct pen pen;
 
-	if (!entry || !mas->node || mas->gap_written || !leaf_unchanged(leaf, mas->version))
+	if (!entry || !mas->node || mas->gap_written || mas->watch != &mas->tree->ma_writes ||
+	    !watch_holds(mas))
 		return false;
 	if (slot_first(leaf, offset, mas->min) != mas->index ||
 	    slot_last(leaf, KIND_LEAF, offset, mas->max) != mas->last || !leaf->wide.slot[offset])
@@ -171,9 +176,11 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 		return false;
 	if (old)
 		*old = leaf->wide.slot[offset];
+	tree_changes(mas->tree);
 	pen = pen_begin(leaf, end);
 	put_slot(&pen, offset, entry);
-	mas->version = pen.meta;
+	pen_end(&pen);
+	watch_tree(mas);
 	mas->batch = NULL;
 	return true;
 }
@@ -189,7 +196,7 @@ static ALWAYS_INLINE void stand_in_way(struct ma_state *mas, struct mt_node *lea
 	mas->batch = NULL;
 	mas->min = way->min;
 	mas->max = way->max;
-	mas->version = leaf_version(leaf);
+	watch_tree(mas);
 	mas->offset = (unsigned char)offset;
 	mas->end = (unsigned char)end;
 	mas->status = ma_active;
@@ -227,6 +234,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 		return 0;
 	if (mas->index > mas->last)
 		return fail(mas, -EINVAL);
+	tree_changes(mt);
 	step = way_to(mt, mas->index);
 	if (!step) { /* the tree has no node */
 		const struct mt_leaf_plan none = { 0 };
