@@ -106,9 +106,10 @@ torture-tsan: $(TSAN)/build.ninja
 	$(call run_torture,$(TSAN),$(FIXED_PLACES))
 
 define run_torture
-	$(NINJA) -C $(1) tests/torture/torture tests/torture/torture-small
+	$(NINJA) -C $(1) tests/torture/torture tests/torture/torture-small tests/torture/torture-loops
 	$(2) $(1)/tests/torture/torture --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
 	$(2) $(1)/tests/torture/torture-small --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
+	$(2) $(1)/tests/torture/torture-loops --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
 endef
 
 torture-space: $(DEBUG)/build.ninja
