@@ -186,7 +186,8 @@ static void *step_down(struct ma_state *mas, unsigned long min, bool gaps)
  * The common case of going up: the next entry is in the same leaf, at most one gap further, and
  * below the limit. NULL: it is not, or the leaf has changed, and the cursor is where it was. Each
  * word of the leaf is read once under one version, so all are of one state of it; that it follows
- * on what the cursor has seen is what the comparison with last is for.
+ * on what the cursor has seen is what the comparison with last is for. The last range of a leaf has
+ * no pivot, but the maximum in its place, and so is not followed by any here.
  */
 static QUICK void *take_up(struct ma_state *mas, struct mt_node *leaf, size_t offset,
 			   unsigned long below, void *entry)
@@ -213,8 +214,8 @@ static QUICK void *next_in_leaf(struct ma_state *mas, unsigned long max)
 	unsigned long below = mas->last;
 	void *entry;
 
-	if (UNLIKELY(below >= max) || UNLIKELY(below >= mas->max) ||
-	    UNLIKELY(!watch_holds(mas)) || UNLIKELY(offset >= WIDE_SLOTS - 1) || UNLIKELY(pivot_load(leaf, offset) != below))
+	if (UNLIKELY(below >= max) || UNLIKELY(!watch_holds(mas)) ||
+	    UNLIKELY(offset >= WIDE_SLOTS - 1) || UNLIKELY(pivot_load(leaf, offset) != below))
 		return NULL;
 	entry = slot_load(leaf, KIND_LEAF, offset + 1);
 	if (LIKELY(entry))
@@ -222,7 +223,7 @@ static QUICK void *next_in_leaf(struct ma_state *mas, unsigned long max)
 	if (UNLIKELY(offset >= WIDE_SLOTS - 2))
 		return NULL;
 	below = pivot_load(leaf, offset + 1);
-	if (UNLIKELY(below >= max) || UNLIKELY(below >= mas->max))
+	if (UNLIKELY(below >= max))
 		return NULL;
 	entry = slot_load(leaf, KIND_LEAF, offset + 2);
 	if (UNLIKELY(!entry))
@@ -239,15 +240,15 @@ static QUICK void *prev_in_leaf(struct ma_state *mas, unsigned long min)
 	unsigned long first;
 	void *entry;
 
-	if (UNLIKELY(mas->index <= min) || UNLIKELY(mas->index <= mas->min) ||
-	    UNLIKELY(!watch_holds(mas)) || UNLIKELY(offset == 0) || UNLIKELY(pivot_load(leaf, --offset) != last))
+	if (UNLIKELY(mas->index <= min) || UNLIKELY(!watch_holds(mas)) ||
+	    UNLIKELY(offset == 0) || UNLIKELY(pivot_load(leaf, --offset) != last))
 		return NULL;
 	entry = slot_load(leaf, KIND_LEAF, offset);
 	if (!entry) {
 		if (UNLIKELY(offset == 0))
 			return NULL;
 		last = pivot_load(leaf, --offset);
-		if (UNLIKELY(last < min) || UNLIKELY(last < mas->min))
+		if (UNLIKELY(last < min))
 			return NULL;
 		entry = slot_load(leaf, KIND_LEAF, offset);
 		if (UNLIKELY(!entry))
