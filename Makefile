@@ -116,9 +116,10 @@ shrink-tsan: $(TSAN)/build.ninja
 	$(FIXED_PLACES) $(TSAN)/tests/unit/test_shrink
 
 define run_torture
-	$(NINJA) -C $(1) tests/torture/torture tests/torture/torture-small
+	$(NINJA) -C $(1) tests/torture/torture tests/torture/torture-small tests/torture/torture-loops
 	$(2) $(1)/tests/torture/torture --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
 	$(2) $(1)/tests/torture/torture-small --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
+	$(2) $(1)/tests/torture/torture-loops --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
 endef
 
 torture-space: $(DEBUG)/build.ninja

@@ -2,9 +2,9 @@
 /*
  * readers.c - readers that stay in a read-side section while the tree changes under them.
  *
- * A reader's steps fall between writes here, so what it may see is known: each range it returns stood
- * so in one of the states since its section began; from entry to entry it goes one way; and an
- * entry that stood there in all these states is not passed over.
+ * A reader's steps fall between writes here, so what it may see is known: each range it returns stands
+ * so in the tree at that moment; from entry to entry it goes one way; and an entry that stood there
+ * in all states since the section began is not passed over.
  */
 #include "world.h"
 
@@ -60,15 +60,11 @@ static bool same(const struct oracle_range *a, const struct oracle_range *b)
 	return a->first == b->first && a->last == b->last && a->entry == b->entry;
 }
 
-static bool stood(const struct reader *reader, const struct oracle_range *range)
+static bool stands(const struct reader *reader, const struct oracle_range *range)
 {
-	for (unsigned int i = 0; i < reader->states; i++) {
-		const struct oracle *state = &reader->state[i];
+	const struct oracle *now = &reader->state[reader->states - 1];
 
-		if (same(&state->ranges[oracle_at(state, range->first)], range))
-			return true;
-	}
-	return false;
+	return same(&now->ranges[oracle_at(now, range->first)], range);
 }
 
 static bool stood_always(const struct reader *reader, const struct oracle_range *range)
@@ -113,9 +109,9 @@ static void expect_one_way(struct world *world, const struct reader *reader,
 
 static void saw_range(struct world *world, struct reader *reader, const struct oracle_range *range)
 {
-	if (!stood(reader, range))
-		fail(world, "the reader saw 0x%lx-0x%lx:%p, which never stood there", range->first,
-		     range->last, range->entry);
+	if (!stands(reader, range))
+		fail(world, "the reader saw 0x%lx-0x%lx:%p, which does not stand there",
+		     range->first, range->last, range->entry);
 	expect_one_way(world, reader, range);
 	if (reader->moved && reader->up)
 		expect_nothing_passed(world, reader, reader->last, range->first);
@@ -137,11 +133,13 @@ void op_reader_step(struct world *world, struct tree *tree)
 	if (!reader->states)
 		return;
 	record(world, tree, "reader steps", gaps, 0, 0, NULL);
+	world_reader_steps = true;
 	if (reader->up)
 		range.entry = gaps ? mas_next_range(&reader->mas, ULONG_MAX) :
 				     mas_find(&reader->mas, ULONG_MAX);
 	else
 		range.entry = gaps ? mas_prev_range(&reader->mas, 0) : mas_find_rev(&reader->mas, 0);
+	world_reader_steps = false;
 	range.first = reader->mas.index;
 	range.last = reader->mas.last;
 	if (range.entry || (gaps && mas_is_active(&reader->mas))) {

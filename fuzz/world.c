@@ -11,6 +11,7 @@
 #include <urcu/urcu-bp.h>
 
 bool world_print_calls;
+bool world_reader_steps;
 
 /* ---- grace periods: a flavour of RCU for one thread ----------------------------------------- */
 
@@ -51,7 +52,12 @@ static void read_side(void)
 {
 }
 
-static const struct mt_rcu flavour = { call, synchronize, read_side, read_side };
+static int reading(void)
+{
+	return world_reader_steps;
+}
+
+static const struct mt_rcu flavour = { call, synchronize, read_side, read_side, reading };
 
 void world_pass_grace(struct world *world)
 {

@@ -75,6 +75,9 @@ struct world {
 /* world_print_calls - print each call before it is made. */
 extern bool world_print_calls;
 
+/* world_reader_steps - the call under way is one that a reader makes, in its section. */
+extern bool world_reader_steps;
+
 void world_open(struct world *world, const uint8_t *bytes, size_t size);
 
 /* world_close - end everything, and check that all memory came back. */

@@ -151,19 +151,23 @@ struct rcu_head;
  *	static const struct mt_rcu memb = MT_RCU_FLAVOUR(memb);
  *
  * @call: call_rcu(); @synchronize: synchronize_rcu(); @read_lock, @read_unlock: used by the calls
- * that take the read side themselves. Must outlive the tree.
+ * that take the read side themselves; @read_ongoing: whether the calling thread is inside a
+ * read-side section. NULL: not known, and each step of a cursor goes down from the root. Must
+ * outlive the tree.
  */
 struct mt_rcu {
 	void (*call)(struct rcu_head *head, void (*func)(struct rcu_head *head));
 	void (*synchronize)(void);
 	void (*read_lock)(void);
 	void (*read_unlock)(void);
+	int (*read_ongoing)(void);
 };
 
 /* MT_RCU_FLAVOUR - initialises a struct mt_rcu: bp, memb, mb, qsbr of <urcu/urcu-@flavour.h>. */
 #define MT_RCU_FLAVOUR(flavour) \
 	{ urcu_##flavour##_call_rcu, urcu_##flavour##_synchronize_rcu, \
-	  urcu_##flavour##_read_lock, urcu_##flavour##_read_unlock }
+	  urcu_##flavour##_read_lock, urcu_##flavour##_read_unlock, \
+	  urcu_##flavour##_read_ongoing }
 
 struct mt_retire_batch;
 
@@ -191,6 +195,7 @@ struct mt_finger {
  * @ma_apart:   what readers read, above it, shares no cache line with what writers write, below.
  * @ma_retired: nodes that wait to be handed to a grace period; lock held.
  * @ma_lock:    covers every change.
+ * @ma_writes:  raised before every change; written under the lock. Cursors compare it.
  * @ma_finger:  the last write's way down; lock held.
  * @ma_retrying: how many readers have tried so often to read a leaf that changes in place that now
  *              copies take the place of leaves; changed by these readers, atomically.
@@ -203,6 +208,7 @@ struct maple_tree {
 	char ma_apart[64];
 	struct mt_retire_batch *ma_retired;
 	pthread_mutex_t ma_lock;
+	unsigned long ma_writes;
 	struct mt_finger ma_finger;
 	unsigned int ma_retrying;
 };
@@ -212,7 +218,7 @@ struct maple_tree {
  * @flags; the same with a lock of the user's; a definition without flags. No memory is taken.
  */
 #define MTREE_INIT(name, flags) \
-	{ NULL, (flags), NULL, NULL, { 0 }, NULL, PTHREAD_MUTEX_INITIALIZER, { 1, 0, 0, { 0 } }, 0 }
+	{ NULL, (flags), NULL, NULL, { 0 }, NULL, PTHREAD_MUTEX_INITIALIZER, 0, { 1, 0, 0, { 0 } }, 0 }
 /* The lock is only named, never used: changing the tree under it is the user's duty. */
 #define MTREE_INIT_EXT(name, flags, lock) MTREE_INIT(name, (flags) | MT_FLAGS_LOCK_EXTERN)
 #define DEFINE_MTREE(name) struct maple_tree name = MTREE_INIT(name, 0)
@@ -476,7 +482,11 @@ struct mt_node;
  * @tree:    the tree.
  * @node:    the tagged leaf while active, MA_ERROR(err) after an error.
  * @min, @max: what @node covers: min <= index <= last <= max while active.
- * @version: of @node when the cursor read it: in RCU mode it may change meanwhile.
+ * @watch:   while on a leaf: a word that every change which concerns the cursor changes: a word of
+ *           @node inside a read-side section of a tree in RCU mode, else the tree's @ma_writes.
+ *           @node is not touched before it was compared.
+ * @version: *@watch when the cursor read @node. If it differs, the next step goes down from the
+ *           root, to where index and last tell.
  * @reserve: nodes kept for a store that must not fail, linked; mas_destroy() gives them back.
  * @reserve_count: how many; @reserve_wanted: how many the last failed store would have needed.
  * @status:  where the cursor stands. May be set by hand to ma_start.
@@ -486,7 +496,8 @@ struct mt_node;
  * @parent_min, @parent_max: what it covers; @parent_end: its last slot in use.
  * @parent_offset: the slot of @node in it or, if it is the next (previous) one already, the slot
  *           before (behind) the one to go to; modulo 256.
- * @batch:   of the loop that last read ahead for the cursor; NULL after a store. Only compared.
+ * @batch:   of the loop that last read @node ahead for the cursor; NULL since the cursor came to
+ *           @node by itself, or stored. Only compared.
  */
 struct ma_state {
 	unsigned long index;
@@ -495,6 +506,7 @@ struct ma_state {
 	struct maple_enode *node;
 	unsigned long min;
 	unsigned long max;
+	const unsigned long *watch;
 	unsigned long version;
 	struct mt_node *reserve;
 	unsigned int reserve_count;
@@ -517,8 +529,8 @@ struct ma_state {
 /* MA_STATE - define a cursor @name of @mt at [@first, @lst], not yet walked. Holds no memory. */
 #define MA_STATE(name, mt, first, lst) \
 	struct ma_state name = { (unsigned long)(first), (unsigned long)(lst), (mt), NULL, 0, \
-				 ULONG_MAX, 0, NULL, 0, 0, ma_start, 0, 0, false, 0, 0, NULL, 0, \
-				 ULONG_MAX, NULL }
+				 ULONG_MAX, NULL, 0, NULL, 0, 0, ma_start, 0, 0, false, 0, 0, NULL, \
+				 0, ULONG_MAX, NULL }
 
 /* mas_lock and so on - the lock of the cursor's tree. */
 #define mas_lock(mas)                      mtree_lock((mas)->tree)
@@ -551,6 +563,7 @@ static inline void mas_reset(struct ma_state *mas)
 {
 	mas->status = ma_start;
 	mas->node = NULL;
+	mas->batch = NULL;
 }
 
 /* __mas_set_range - set the range wanted and stay at the node: it must lie in index .. max. */
@@ -610,7 +623,8 @@ MT_PUBLIC void *mas_prev_range(struct ma_state *mas, unsigned long min);
 
 /*
  * mas_batch_find, mas_batch_next - private to mas_for_each(): mas_find(), from a leaf that was read
- * at once. Each step is what mas_find() would do, if only the cursor changes the tree.
+ * at once. Each step is what mas_find() would do: what was read counts as long as the cursor is on
+ * that leaf, where the last step left it, and nothing was written that concerns it.
  * @batch: in words, what a leaf held: slot i has the entry [MAS_BATCH_ENTRY + i], over the indexes
  *         [MAS_BATCH_LAST + i - 1] + 1 .. [MAS_BATCH_LAST + i]. And [MAS_BATCH_REST]: how
  *         many steps are made one by one, since the body stores. Aligned to 64 bytes.
@@ -645,6 +659,7 @@ static inline void *mas_batch_next(unsigned long *batch, unsigned long step[2],
 
 	if (__builtin_expect(!left || mas->batch != batch || mas->status != ma_active ||
 			     mas->last != step[1] ||
+			     __atomic_load_n(mas->watch, __ATOMIC_ACQUIRE) != mas->version ||
 			     (max != ULONG_MAX && last[(long)__builtin_ctzl(left) - 1] >= max), 0)) {
 		left = mas_batch_find(batch, left, step[1], mas, max);
 		if (!left)
@@ -661,9 +676,12 @@ static inline void *mas_batch_next(unsigned long *batch, unsigned long step[2],
 
 /*
  * mas_for_each, mas_for_each_rev - all entries from index up to @max (down to @min), zero entries
- * too. The body may store and erase through the cursor, and mas_pause() it. @mas and @max are
- * evaluated again for each step. mas_for_each() reads a leaf at once: in a read-side section up
- * to a leaf's entries come from the same moment. Lock or read side.
+ * too. Each step is a mas_find() (mas_find_rev()): it goes on from where the cursor stands then, and
+ * what it returns is in the tree at that moment. So the body may store and erase, through the
+ * cursor or by any other call, here or in another thread, and move the cursor: what was erased
+ * before the loop came to it is not returned. If it leaves the lock or the read side, it calls
+ * mas_pause() (or mas_reset() and so on) before. @mas and @max are evaluated again for each step.
+ * Lock or read side.
  */
 #define mas_for_each(mas, entry, max) MAS_FOR_EACH_(mas, entry, max, __COUNTER__)
 #define MAS_FOR_EACH_(mas, entry, max, number) MAS_FOR_EACH__(mas, entry, max, number)

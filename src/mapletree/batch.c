@@ -135,12 +135,15 @@ static inline unsigned long read_next_leaf(unsigned long *batch, struct ma_state
 	WORK(BATCH_READ);
 	leaf = node_of(next.enode, KIND_LEAF);
 	version = leaf_version(leaf);
+	if (UNLIKELY(version & META_UNSETTLED))
+		return 0;
 	left = read_leaf(batch, leaf, next.min, next.max);
 	if (UNLIKELY(!left) || UNLIKELY(!leaf_unchanged(leaf, version)))
 		return 0;
 	if (UNLIKELY(next.max > max) && batch[MAS_BATCH_LAST + next_slot(left) - 1] >= max)
 		return 0;
 	walk_enter(mas, &next, version);
+	mas->batch = batch;
 	if (UNLIKELY(walk_up_is_due(mas)))
 		walk_ahead_up(mas, NULL);
 	return left;
@@ -149,11 +152,12 @@ static inline unsigned long read_next_leaf(unsigned long *batch, struct ma_state
 /* What is left in the leaf, from the cursor on: the rest only if it is what the cursor has seen. */
 static unsigned long read_this_leaf(unsigned long *batch, struct ma_state *mas)
 {
-	struct mt_node *leaf = node_of(mas->node, KIND_LEAF);
-	unsigned long left = read_leaf(batch, leaf, mas->min, mas->max);
+	unsigned long left = 0;
 
 	WORK(BATCH_READ);
-	return leaf_unchanged(leaf, mas->version) && (left >> mas->offset & 1) &&
+	if (watch_holds(mas))
+		left = read_leaf(batch, node_of(mas->node, KIND_LEAF), mas->min, mas->max);
+	return left && watch_held(mas) && (left >> mas->offset & 1) &&
 			       batch[MAS_BATCH_LAST + mas->offset - 1] == mas->index - 1 &&
 			       batch[MAS_BATCH_LAST + mas->offset] == mas->last
 		       ? left & ~0ul << mas->offset

@@ -19,6 +19,7 @@ int __mt_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp)
 		if (!root)
 			return -ENOMEM;
 	}
+	tree_changes(new_tree);
 	publish_root(new_tree, root, mt_height(mt));
 	return 0;
 }

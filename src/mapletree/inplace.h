@@ -5,7 +5,10 @@
  * Beside readers a leaf changes word by word. Before each word its version is raised, so a reader
  * that found the same version before and after saw the leaf either before or after one single word,
  * never a mixture of several; and each word by itself leads from one meaningful leaf to another. A
- * reader that has to look again does so because a writer got on: it never waits for one.
+ * reader that has to look again does so because a writer got on: it never waits for one. After the
+ * last word the version is raised once more: a cursor that keeps what it read, to be good as long as
+ * the version stays, may have read before the word that its version announced. Until then
+ * META_WRITING says that nothing is to be kept.
  *
  * What a word may do, so that this is so:
  *   - A slot that covers nothing (its pivot is the one before it, or, past the end, both are the
@@ -32,7 +35,14 @@ struct leaf_writer {
 static inline struct leaf_writer leaf_writer_begin(struct mt_node *leaf, unsigned int end)
 {
 	WORK(WRITE_IN_PLACE);
-	return (struct leaf_writer){ leaf, (leaf->wide.meta & ~META_END_MASK) | end };
+	return (struct leaf_writer){ leaf, (leaf->wide.meta & ~META_END_MASK) | META_WRITING | end };
+}
+
+/* After the last word: from here on what is read under this version stays what it is. */
+static inline void leaf_writer_end(struct leaf_writer *writer)
+{
+	writer->meta += META_VERSION_ONE - META_WRITING;
+	__atomic_store_n(&writer->leaf->wide.meta, writer->meta, __ATOMIC_RELEASE);
 }
 
 static inline void raise_version(struct leaf_writer *writer)
@@ -105,6 +115,7 @@ static inline void fill(const struct mt_leaf_plan *p)
 	if (both)
 		put_pivot(&writer, p->low + 1, p->last);
 	put_slot(&writer, plan_at(p), p->entry);
+	leaf_writer_end(&writer);
 }
 
 /* An entry of @low .. @high goes, and the gaps beside it, the rest of these, become one. */
@@ -122,6 +133,7 @@ static __attribute__((noinline)) void clear(struct mt_node *leaf, unsigned int l
 		put_pivot(&writer, i, last);
 	for (i = high; i > low; i--)
 		close_slot(&writer, i, end - (high - i));
+	leaf_writer_end(&writer);
 }
 
 /* An entry loses one end to the new range, whose slot is ready when the boundary moves. */
@@ -132,6 +144,7 @@ static inline void cut(const struct mt_leaf_plan *p)
 	open_slot(&writer, plan_at(p), p->end);
 	put_slot(&writer, plan_at(p), p->entry);
 	put_pivot(&writer, p->low, p->left ? p->first - 1 : p->last);
+	leaf_writer_end(&writer);
 }
 
 /* An entry takes over all of the range beside it. */
@@ -142,6 +155,7 @@ static inline void absorb(const struct mt_leaf_plan *p)
 
 	put_pivot(&writer, p->low, up ? pivot_of(p->leaf, p->high) : p->below);
 	close_slot(&writer, up ? p->high : p->low, p->end);
+	leaf_writer_end(&writer);
 }
 
 /* All at once; nobody may be reading. */
@@ -187,9 +201,11 @@ static inline void inplace_write(const struct mt_leaf_plan *p)
 	if (p->kind == WRITE_PIVOT) {
 		writer = leaf_writer_begin(p->leaf, p->end);
 		put_pivot(&writer, p->low, p->left ? p->first - 1 : p->last);
+		leaf_writer_end(&writer);
 	} else if (p->kind == WRITE_SLOT) {
 		writer = leaf_writer_begin(p->leaf, p->end);
 		put_slot(&writer, p->low, p->entry);
+		leaf_writer_end(&writer);
 	} else if (p->kind == WRITE_CLEAR) {
 		clear(p->leaf, p->low, p->high, p->end);
 	} else if (p->kind == WRITE_SPLICE) {

@@ -6,10 +6,60 @@
  * holds last + 1 now, going down to the one that holds index - 1: whatever a writer did meanwhile,
  * nothing is skipped and nothing shown twice. Steps inside a leaf are a short cut to the same.
  *
+ * Where a call begins depends on the status that the cursor comes with:
+ *
+ *   status       next   find   prev   find_rev
+ *   start        pass   show   pass   show
+ *   pause        pass   show*  pass   show*    * from last + 1 or index - 1 on
+ *   active       step   step   step   step
+ *   root         step   step   step   step     it stands on the lone entry at 0
+ *   none         pass   show   step   step
+ *   overflow     step   show   show   step
+ *   underflow    show   show   step   step
+ *   error        stop   stop   stop   stop
+ *
+ *   step   the cursor stands on a range: the one beside it
+ *   show   the range that holds index, if that is an entry; else the one beside it
+ *   pass   the one beside the range that holds index
+ *   stop   nothing is read
+ *
+ * An overflow or underflow that came before any walk has left no range to step from: as from start.
+ * "Beside" is above for next and find, below for prev and find_rev; gaps count for the _range
+ * forms alone.
+ *
  * A tree without nodes has two ranges, the lone entry at 0 (ma_root) and the gap above it
  * (ma_none), or just one gap.
  */
 #include "walk.h"
+
+enum call { CALL_NEXT, CALL_FIND, CALL_PREV, CALL_FIND_REV };
+enum begin { BEGIN_STEP, BEGIN_SHOW, BEGIN_PASS, BEGIN_STOP };
+
+#define STEP BEGIN_STEP
+#define SHOW BEGIN_SHOW
+#define PASS BEGIN_PASS
+#define STOP BEGIN_STOP
+
+static const unsigned char begins[][4] = {
+	[ma_start] = { PASS, SHOW, PASS, SHOW },
+	[ma_pause] = { PASS, SHOW, PASS, SHOW },
+	[ma_active] = { STEP, STEP, STEP, STEP },
+	[ma_root] = { STEP, STEP, STEP, STEP },
+	[ma_none] = { PASS, SHOW, STEP, STEP },
+	[ma_overflow] = { STEP, SHOW, SHOW, STEP },
+	[ma_underflow] = { SHOW, SHOW, STEP, STEP },
+	[ma_error] = { STOP, STOP, STOP, STOP },
+};
+
+static inline bool goes_up(enum call call)
+{
+	return call == CALL_NEXT || call == CALL_FIND;
+}
+
+static inline bool is_find(enum call call)
+{
+	return call == CALL_FIND || call == CALL_FIND_REV;
+}
 
 static bool rootless(const struct ma_state *mas)
 {
@@ -23,12 +73,14 @@ static bool on_leaf(const struct ma_state *mas)
 			     mas->status == ma_underflow);
 }
 
-/* After a write of NULL the cursor stands on the whole gap, wider maybe than what was written. */
-static void settle(struct ma_state *mas)
+static enum begin begin_of(const struct ma_state *mas, enum call call)
 {
-	if (mas->gap_written && on_leaf(mas))
-		walk_here(mas);
-	mas->gap_written = false;
+	enum maple_status status = mas->status;
+	enum begin begin = begins[status][call];
+
+	if (begin == STEP && !mas->node && (status == ma_overflow || status == ma_underflow))
+		begin = begins[ma_start][call];
+	return begin;
 }
 
 static void *end_at(struct ma_state *mas, enum maple_status status)
@@ -37,51 +89,72 @@ static void *end_at(struct ma_state *mas, enum maple_status status)
 	return NULL;
 }
 
-/* ---- trees without nodes ---------------------------------------------------------------- */
-
-/* Upwards nothing is left behind index 0. */
-static void *rootless_above(struct ma_state *mas)
+/*
+ * After a write of NULL the cursor stands on the whole gap, wider maybe than what was written. But it
+ * goes on from index and last if an entry was stored there since, or they were set by hand.
+ */
+static void settle(struct ma_state *mas)
 {
-	if (root_load(mas->tree)) {
-		mas->index = 1;
-		mas->last = ULONG_MAX;
+	unsigned long first = mas->index, last = mas->last;
+
+	if (mas->gap_written && on_leaf(mas)) {
+		bool entry = walk_here(mas);
+
+		mas->index = entry || first < mas->index ? first : mas->index;
+		mas->last = entry || last > mas->last ? last : mas->last;
 	}
-	mas->node = NULL;
-	return end_at(mas, ma_none);
+	mas->gap_written = false;
 }
 
-/* Downwards, from above 0: the lone entry, unless the limit is above it. */
+/* ---- trees without nodes ---------------------------------------------------------------- */
+
+/* Where a cursor ends: in the gap above the lone entry, or on the entry; in an empty tree, where it is. */
+static void *end_rootless(struct ma_state *mas, bool above, enum maple_status status)
+{
+	mas->node = NULL;
+	if (root_load(mas->tree)) {
+		mas->index = above;
+		mas->last = above ? ULONG_MAX : 0;
+	}
+	return end_at(mas, status);
+}
+
+/* From index down to the lone entry, unless the limit is above it. */
 static void *rootless_at_0(struct ma_state *mas, unsigned long min)
 {
 	mas->node = NULL;
-	if (root_load(mas->tree) && min > 0) {
-		mas->index = 1;
-		mas->last = ULONG_MAX;
-		return end_at(mas, ma_underflow);
-	}
+	if (root_load(mas->tree) && min > 0)
+		return end_rootless(mas, true, ma_underflow);
 	return walk_to(mas, 0);
 }
 
-/* Downwards, from 0: nothing is left. */
-static void *rootless_below(struct ma_state *mas)
+static void *read_rootless(struct ma_state *mas, unsigned long limit, enum call call, bool gaps,
+			   enum begin begin)
 {
-	mas->node = NULL;
-	if (root_load(mas->tree))
-		mas->index = mas->last = 0;
-	return end_at(mas, ma_none);
+	if (mas->index == 0 && begin == SHOW)
+		return walk_to(mas, 0);
+	if (goes_up(call))
+		return end_rootless(mas, true, ma_none);
+	if (mas->index == 0)
+		return end_rootless(mas, false, ma_none);
+	if (call == CALL_PREV && gaps && on_leaf(mas)) /* the gap above 0 comes first */
+		return walk_to(mas, mas->index - 1);
+	return rootless_at_0(mas, limit);
 }
 
 /* ---- steps ------------------------------------------------------------------------------ */
 
-/* Steps to the next entry, or range if @gaps, unless the limit is reached before. */
-static void *step_up(struct ma_state *mas, unsigned long max, bool gaps,
-		     enum maple_status at_end)
+/*
+ * Steps to the next entry, or range if @gaps, unless the limit is reached before: mas_find() alone
+ * does not say that in the status.
+ */
+static void *step_up(struct ma_state *mas, unsigned long max, bool gaps, enum call call)
 {
 	void *entry;
 
 	do {
 		if (mas->last >= max)
-			return end_at(mas, at_end);
+			return end_at(mas, call == CALL_FIND && !gaps ? ma_active : ma_overflow);
 		entry = walk_up(mas);
 		if (!mas->node)
 			return entry;
@@ -113,7 +186,8 @@ static void *step_down(struct ma_state *mas, unsigned long min, bool gaps)
  * The common case of going up: the next entry is in the same leaf, at most one gap further, and
  * below the limit. NULL: it is not, or the leaf has changed, and the cursor is where it was. Each
  * word of the leaf is read once under one version, so all are of one state of it; that it follows
- * on what the cursor has seen is what the comparison with last is for.
+ * on what the cursor has seen is what the comparison with last is for. The last range of a leaf has
+ * no pivot, but the maximum in its place, and so is not followed by any here.
  */
 static QUICK void *take_up(struct ma_state *mas, struct mt_node *leaf, size_t offset,
 			   unsigned long below, void *entry)
@@ -125,7 +199,7 @@ static QUICK void *take_up(struct ma_state *mas, struct mt_node *leaf, size_t of
 
 		last = pivot < last ? pivot : last;
 	}
-	if (UNLIKELY(last <= below) || UNLIKELY(!leaf_unchanged(leaf, mas->version)))
+	if (UNLIKELY(last <= below) || UNLIKELY(!watch_held(mas)))
 		return NULL;
 	mas->offset = (unsigned char)offset;
 	mas->index = below + 1;
@@ -140,7 +214,7 @@ static QUICK void *next_in_leaf(struct ma_state *mas, unsigned long max)
 	unsigned long below = mas->last;
 	void *entry;
 
-	if (UNLIKELY(below >= max) || UNLIKELY(below >= mas->max) ||
+	if (UNLIKELY(below >= max) || UNLIKELY(!watch_holds(mas)) ||
 	    UNLIKELY(offset >= WIDE_SLOTS - 1) || UNLIKELY(pivot_load(leaf, offset) != below))
 		return NULL;
 	entry = slot_load(leaf, KIND_LEAF, offset + 1);
@@ -149,7 +223,7 @@ static QUICK void *next_in_leaf(struct ma_state *mas, unsigned long max)
 	if (UNLIKELY(offset >= WIDE_SLOTS - 2))
 		return NULL;
 	below = pivot_load(leaf, offset + 1);
-	if (UNLIKELY(below >= max) || UNLIKELY(below >= mas->max))
+	if (UNLIKELY(below >= max))
 		return NULL;
 	entry = slot_load(leaf, KIND_LEAF, offset + 2);
 	if (UNLIKELY(!entry))
@@ -166,7 +240,7 @@ static QUICK void *prev_in_leaf(struct ma_state *mas, unsigned long min)
 	unsigned long first;
 	void *entry;
 
-	if (UNLIKELY(mas->index <= min) || UNLIKELY(mas->index <= mas->min) ||
+	if (UNLIKELY(mas->index <= min) || UNLIKELY(!watch_holds(mas)) ||
 	    UNLIKELY(offset == 0) || UNLIKELY(pivot_load(leaf, --offset) != last))
 		return NULL;
 	entry = slot_load(leaf, KIND_LEAF, offset);
@@ -174,14 +248,14 @@ static QUICK void *prev_in_leaf(struct ma_state *mas, unsigned long min)
 		if (UNLIKELY(offset == 0))
 			return NULL;
 		last = pivot_load(leaf, --offset);
-		if (UNLIKELY(last < min) || UNLIKELY(last < mas->min))
+		if (UNLIKELY(last < min))
 			return NULL;
 		entry = slot_load(leaf, KIND_LEAF, offset);
 		if (UNLIKELY(!entry))
 			return NULL;
 	}
 	first = slot_first(leaf, offset, mas->min);
-	if (UNLIKELY(first > last) || UNLIKELY(!leaf_unchanged(leaf, mas->version)))
+	if (UNLIKELY(first > last) || UNLIKELY(!watch_held(mas)))
 		return NULL;
 	mas->offset = (unsigned char)offset;
 	mas->index = first;
@@ -223,225 +297,140 @@ void *mas_walk(struct ma_state *mas)
 
 void mas_pause(struct ma_state *mas)
 {
+	mas_reset(mas);
 	mas->status = ma_pause;
-	mas->node = NULL;
 }
 
-static void *next(struct ma_state *mas, unsigned long max, bool gaps)
+/* Whether the limit leaves nothing to read: next and prev say so in the status, find after a pause. */
+static bool is_beyond(struct ma_state *mas, unsigned long limit, enum call call, enum begin begin)
 {
-	enum maple_status was = mas->status;
-	bool stands = on_leaf(mas) || was == ma_root;
+	bool up = goes_up(call);
+
+	if (!is_find(call) || mas->status == ma_pause) {
+		if (up ? mas->last < limit : mas->index > limit)
+			return false;
+		end_at(mas, up ? ma_overflow : ma_underflow);
+		return true;
+	}
+	if (!up)
+		return mas->index < limit;
+	if (begin == STEP) /* from a lone entry to where the tree ends no limit counts */
+		return mas->last >= limit && !(mas->status == ma_root && rootless(mas));
+	return mas->status == ma_start ? mas->index > limit : mas->index >= limit;
+}
+
+/* find after a pause: the cursor looks for what comes behind the range it stood on. */
+static void move_on(struct ma_state *mas, bool up)
+{
+	if (up)
+		mas->index = ++mas->last;
+	else
+		mas->last = --mas->index;
+}
+
+static APART void *read(struct ma_state *mas, unsigned long limit, enum call call, bool gaps)
+{
+	enum begin begin = begin_of(mas, call);
+	bool over = mas->status == ma_overflow;
 	void *entry;
 
-	if (was == ma_error)
+	if (begin == STOP)
 		return NULL;
 	settle(mas);
-	if (mas->last >= max)
-		return end_at(mas, ma_overflow);
+	if (is_beyond(mas, limit, call, begin))
+		return NULL;
+	if (mas->status == ma_pause && is_find(call))
+		move_on(mas, goes_up(call));
 	if (rootless(mas))
-		return was == ma_underflow && mas->index == 0 ? walk_to(mas, 0)
-							      : rootless_above(mas);
-	if (!stands || was == ma_underflow) {
-		entry = stands ? walk_here(mas) : walk_to(mas, mas->index);
-		if (!mas->node)
-			return rootless_above(mas);
-		if (was == ma_underflow && entry)
+		return read_rootless(mas, limit, call, gaps, begin);
+	if (begin != STEP) {
+		entry = on_leaf(mas) ? walk_here(mas) : walk_to(mas, mas->index);
+		if (entry && begin == SHOW)
 			return entry;
+		if (!mas->node)
+			return read_rootless(mas, limit, call, gaps, PASS);
+		if (call == CALL_FIND_REV && mas->index < limit)
+			return NULL;
+		if (call == CALL_FIND && over && mas->last >= limit)
+			return end_at(mas, ma_overflow);
 	}
 	mas->status = ma_active;
-	return step_up(mas, max, gaps, ma_overflow);
+	return goes_up(call) ? step_up(mas, limit, gaps, call) : step_down(mas, limit, gaps);
 }
 
-static void *prev(struct ma_state *mas, unsigned long min, bool gaps)
-{
-	enum maple_status was = mas->status;
-	bool stands = on_leaf(mas) || was == ma_none;
-	void *entry;
-
-	if (was == ma_error)
-		return NULL;
-	settle(mas);
-	if (mas->index <= min)
-		return end_at(mas, ma_underflow);
-	if (rootless(mas)) /* since the cursor stood on a leaf: the gap above 0 comes first */
-		return gaps && on_leaf(mas) ? walk_to(mas, mas->index - 1) : rootless_at_0(mas, min);
-	if (!stands || was == ma_overflow) {
-		entry = stands ? walk_here(mas) : walk_to(mas, mas->index);
-		if (!mas->node)
-			return rootless_at_0(mas, min);
-		if (was == ma_overflow && entry)
-			return entry;
-	}
-	mas->status = ma_active;
-	return step_down(mas, min, gaps);
-}
-
-static APART void *next_beyond(struct ma_state *mas, unsigned long max)
+/* What is not in the cursor's leaf, upwards or downwards, mostly in the leaf beside it. */
+static APART void *read_above(struct ma_state *mas, unsigned long max, enum call call)
 {
 	void *entry;
 
 	if (UNLIKELY(!to_next_leaf(mas, max, &entry)))
-		return next(mas, max, false);
+		return read(mas, max, call, false);
 	if (UNLIKELY(!entry))
-		return step_up(mas, max, false, ma_overflow);
+		return step_up(mas, max, false, call);
 	return UNLIKELY(walk_up_is_due(mas)) ? walk_ahead_up(mas, entry) : entry;
+}
+
+static APART void *read_below(struct ma_state *mas, unsigned long min, enum call call)
+{
+	void *entry;
+
+	if (UNLIKELY(!to_prev_leaf(mas, min, &entry)))
+		return read(mas, min, call, false);
+	if (UNLIKELY(!entry))
+		return step_down(mas, min, false);
+	return UNLIKELY(walk_down_is_due(mas)) ? walk_ahead_down(mas, entry) : entry;
+}
+
+static QUICK void *read_up(struct ma_state *mas, unsigned long max, enum call call)
+{
+	void *entry = mas->status == ma_active ? next_in_leaf(mas, max) : NULL;
+
+	return LIKELY(entry) ? entry : read_above(mas, max, call);
+}
+
+static QUICK void *read_down(struct ma_state *mas, unsigned long min, enum call call)
+{
+	void *entry = mas->status == ma_active ? prev_in_leaf(mas, min) : NULL;
+
+	return LIKELY(entry) ? entry : read_below(mas, min, call);
 }
 
 void *mas_next(struct ma_state *mas, unsigned long max)
 {
-	void *entry = mas->status == ma_active ? next_in_leaf(mas, max) : NULL;
-
-	return LIKELY(entry) ? entry : next_beyond(mas, max);
-}
-
-void *mas_next_range(struct ma_state *mas, unsigned long max)
-{
-	return next(mas, max, true);
-}
-
-static APART void *prev_beyond(struct ma_state *mas, unsigned long min)
-{
-	void *entry;
-
-	if (UNLIKELY(!to_prev_leaf(mas, min, &entry)))
-		return prev(mas, min, false);
-	if (UNLIKELY(!entry))
-		return step_down(mas, min, false);
-	return UNLIKELY(walk_down_is_due(mas)) ? walk_ahead_down(mas, entry) : entry;
-}
-
-void *mas_prev(struct ma_state *mas, unsigned long min)
-{
-	void *entry = mas->status == ma_active ? prev_in_leaf(mas, min) : NULL;
-
-	return LIKELY(entry) ? entry : prev_beyond(mas, min);
-}
-
-void *mas_prev_range(struct ma_state *mas, unsigned long min)
-{
-	return prev(mas, min, true);
-}
-
-/* A find upwards in a tree without nodes; @stands: on a range already seen. */
-static void *find_rootless(struct ma_state *mas, bool stands)
-{
-	return stands || mas->index > 0 ? rootless_above(mas) : walk_to(mas, 0);
-}
-
-static void *find(struct ma_state *mas, unsigned long max, bool gaps)
-{
-	enum maple_status was = mas->status;
-	bool stands = (on_leaf(mas) && was != ma_underflow) || was == ma_root ||
-		      (was == ma_none && mas->last > 0);
-	void *entry;
-
-	if (was == ma_error)
-		return NULL;
-	settle(mas);
-	if (was == ma_pause) {
-		if (mas->last >= max)
-			return end_at(mas, ma_overflow);
-		mas->index = ++mas->last;
-	}
-	if (was == ma_root && rootless(mas))
-		return rootless_above(mas);
-	if (stands ? mas->last >= max
-		   : was == ma_underflow || was == ma_none ? mas->index >= max : mas->index > max)
-		return NULL;
-	if (rootless(mas))
-		return find_rootless(mas, stands);
-	if (!stands) {
-		entry = walk_to(mas, mas->index);
-		if (entry)
-			return entry;
-		if (!mas->node)
-			return rootless_above(mas);
-	}
-	mas->status = ma_active;
-	return step_up(mas, max, gaps, gaps ? ma_overflow : ma_active);
-}
-
-static APART void *find_beyond(struct ma_state *mas, unsigned long max)
-{
-	void *entry;
-
-	if (UNLIKELY(!to_next_leaf(mas, max, &entry)))
-		return find(mas, max, false);
-	if (UNLIKELY(!entry))
-		return step_up(mas, max, false, ma_active);
-	return UNLIKELY(walk_up_is_due(mas)) ? walk_ahead_up(mas, entry) : entry;
+	return read_up(mas, max, CALL_NEXT);
 }
 
 void *mas_find(struct ma_state *mas, unsigned long max)
 {
-	void *entry = mas->status == ma_active ? next_in_leaf(mas, max) : NULL;
-
-	return LIKELY(entry) ? entry : find_beyond(mas, max);
+	return read_up(mas, max, CALL_FIND);
 }
 
-void *mas_find_range(struct ma_state *mas, unsigned long max)
+void *mas_prev(struct ma_state *mas, unsigned long min)
 {
-	return find(mas, max, true);
-}
-
-/* A find downwards in a tree without nodes. */
-static void *find_rev_rootless(struct ma_state *mas, bool stands, unsigned long min)
-{
-	if (mas->index > 0)
-		return rootless_at_0(mas, min);
-	return stands ? rootless_below(mas) : walk_to(mas, 0);
-}
-
-static void *find_rev(struct ma_state *mas, unsigned long min, bool gaps)
-{
-	enum maple_status was = mas->status;
-	bool stands = on_leaf(mas) || was == ma_root || was == ma_none;
-	void *entry;
-
-	if (was == ma_error)
-		return NULL;
-	settle(mas);
-	if (was == ma_pause) {
-		if (mas->index <= min)
-			return end_at(mas, ma_underflow);
-		mas->last = --mas->index;
-	}
-	if (mas->index < min)
-		return NULL;
-	if (rootless(mas))
-		return find_rev_rootless(mas, stands, min);
-	if (!stands) {
-		entry = walk_to(mas, mas->index);
-		if (entry)
-			return entry;
-		if (!mas->node)
-			return rootless_at_0(mas, min);
-		if (mas->index < min)
-			return NULL;
-	}
-	mas->status = ma_active;
-	return step_down(mas, min, gaps);
-}
-
-static APART void *find_rev_beyond(struct ma_state *mas, unsigned long min)
-{
-	void *entry;
-
-	if (UNLIKELY(!to_prev_leaf(mas, min, &entry)))
-		return find_rev(mas, min, false);
-	if (UNLIKELY(!entry))
-		return step_down(mas, min, false);
-	return UNLIKELY(walk_down_is_due(mas)) ? walk_ahead_down(mas, entry) : entry;
+	return read_down(mas, min, CALL_PREV);
 }
 
 void *mas_find_rev(struct ma_state *mas, unsigned long min)
 {
-	void *entry = mas->status == ma_active ? prev_in_leaf(mas, min) : NULL;
+	return read_down(mas, min, CALL_FIND_REV);
+}
 
-	return LIKELY(entry) ? entry : find_rev_beyond(mas, min);
+void *mas_next_range(struct ma_state *mas, unsigned long max)
+{
+	return read(mas, max, CALL_NEXT, true);
+}
+
+void *mas_find_range(struct ma_state *mas, unsigned long max)
+{
+	return read(mas, max, CALL_FIND, true);
+}
+
+void *mas_prev_range(struct ma_state *mas, unsigned long min)
+{
+	return read(mas, min, CALL_PREV, true);
 }
 
 void *mas_find_range_rev(struct ma_state *mas, unsigned long min)
 {
-	return find_rev(mas, min, true);
+	return read(mas, min, CALL_FIND_REV, true);
 }

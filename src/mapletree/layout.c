@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "dead.h"
 #include "gap.h"
 #include "publish.h"
 #include "retire.h"
@@ -214,8 +215,9 @@ static void note_node(struct layout_run *run, unsigned int level, enum node_kind
 	}
 }
 
-/* Gives up the children between both ways at @level. */
-static void retire_dropped(struct layout_run *run, unsigned int level)
+/* Calls @give_up for each child between both ways at @level. */
+static void each_dropped(struct layout_run *run, unsigned int level,
+			 void (*give_up)(struct layout_run *run, struct maple_enode *child))
 {
 	enum node_kind kind = inner_kind(run->mt);
 	unsigned long left = run->l->left->step[level], right = run->l->right->step[level];
@@ -225,11 +227,22 @@ static void retire_dropped(struct layout_run *run, unsigned int level)
 		return;
 	if (step_node(left) != step_node(right)) {
 		for (i = 0; i < end; i++)
-			retire_subtree(run->mt, slot_child(step_node(right), kind, i), run->reserve);
+			give_up(run, slot_child(step_node(right), kind, i));
 		end = node_end(step_node(left), kind) + 1;
 	}
 	for (i = step_offset(left) + 1; i < end; i++)
-		retire_subtree(run->mt, slot_child(step_node(left), kind, i), run->reserve);
+		give_up(run, slot_child(step_node(left), kind, i));
+}
+
+static void retire_child(struct layout_run *run, struct maple_enode *child)
+{
+	retire_subtree(run->mt, child, run->reserve);
+}
+
+static void mark_child(struct layout_run *run, struct maple_enode *child)
+{
+	(void)run;
+	dead_mark_below(child);
 }
 
 /*
@@ -357,7 +370,7 @@ static void lay_out_level(struct layout_run *run, unsigned int level)
 	if (s->side == SIBLING_LEFT)
 		run->own += node_end(s->sibling, kind) + 1;
 	if (!run->rcu && run->l->drops)
-		retire_dropped(run, level);
+		each_dropped(run, level, retire_child);
 	if (keep_their_own(s, kind))
 		lay_out_each(run, level, kind);
 	else
@@ -366,6 +379,19 @@ static void lay_out_level(struct layout_run *run, unsigned int level)
 }
 
 /* ---- make it visible, and clear up ------------------------------------------------------------ */
+
+/* Before the store: marks the leaves that leave the tree. */
+static void mark_dead(struct layout_run *run)
+{
+	const struct mt_layout_level *s = &run->l->level[0];
+	struct mt_node *old[LAYOUT_NODES];
+	unsigned int level, count = old_nodes(run->l, s, old);
+
+	while (count)
+		dead_mark(old[--count]);
+	for (level = 1; run->l->drops && level < run->l->left->height; level++)
+		each_dropped(run, level, mark_child);
+}
 
 /* Stores the root word, with a node above those laid out if they are several. */
 static void publish_top(struct layout_run *run)
@@ -397,13 +423,13 @@ static void retire_replaced(struct layout_run *run)
 
 	for (; level < l->levels; level++) {
 		if (run->l->drops)
-			retire_dropped(run, level);
+			each_dropped(run, level, retire_child);
 		count = old_nodes(l, &l->level[level], old);
 		for (i = 0; i < count; i++)
 			retire_node(run->mt, old[i], run->reserve);
 	}
 	for (; l->kind == WRITE_ROOT && level < l->left->height; level++) {
-		retire_dropped(run, level);
+		each_dropped(run, level, retire_child);
 		if (step_node(l->right->step[level]) != step_node(l->left->step[level]))
 			retire_node(run->mt, step_node(l->right->step[level]), run->reserve);
 		retire_node(run->mt, step_node(l->left->step[level]), run->reserve);
@@ -450,6 +476,8 @@ static void write_value(const struct mt_layout *l, struct maple_tree *mt, struct
 {
 	struct maple_enode *root = mt->ma_root;
 
+	if (root_is_node(root) && mt_in_rcu(mt))
+		dead_mark_below(root);
 	publish_root(mt, l->value, 0);
 	if (root_is_node(root))
 		retire_subtree(mt, root, reserve);
@@ -479,6 +507,8 @@ void layout_write(const struct mt_layout *l, struct maple_tree *mt, struct pool_
 	run.rcu = mt_in_rcu(mt);
 	for (level = 0; level < l->levels; level++)
 		lay_out_level(&run, level);
+	if (run.rcu)
+		mark_dead(&run);
 	if (l->kind == WRITE_ROOT)
 		publish_top(&run);
 	else if (l->kind == WRITE_CHILD)

@@ -52,6 +52,7 @@ static ALWAYS_INLINE bool fill_tail(struct maple_tree *mt, struct mt_node *leaf,
 		put_pivot(&writer, *end, first - 1);
 	put_pivot(&writer, at, last);
 	put_slot(&writer, at, entry);
+	leaf_writer_end(&writer);
 	*end = at + 1;
 	return short_done(mt, leaf, at, finger->max - min + 1,
 			  before > behind ? before : behind);
@@ -85,6 +86,7 @@ static ALWAYS_INLINE bool leaf_short(struct maple_tree *mt, unsigned long step,
 		if (last == was) {
 			writer = leaf_writer_begin(leaf, *end);
 			put_slot(&writer, at, entry);
+			leaf_writer_end(&writer);
 			mt->ma_finger.step[0] = step;
 			return true;
 		}
@@ -105,6 +107,7 @@ static ALWAYS_INLINE bool leaf_short(struct maple_tree *mt, unsigned long step,
 	}
 	writer = leaf_writer_begin(leaf, *end);
 	put_pivot(&writer, at, now);
+	leaf_writer_end(&writer);
 	return short_done(mt, leaf, at + !entry, top - was, top - now);
 }
 

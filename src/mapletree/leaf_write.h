@@ -9,6 +9,7 @@
 #ifndef MT_LEAF_WRITE_H
 #define MT_LEAF_WRITE_H
 
+#include "dead.h"
 #include "gap.h"
 #include "inplace.h"
 #include "publish.h"
@@ -104,6 +105,8 @@ static inline void leaf_copy(struct maple_tree *mt, const struct mt_leaf_plan *p
 	splice(&copy);
 	assert(node_is_valid(fresh, KIND_LEAF));
 	finger->step[0] = step_make(fresh, plan_at(p));
+	if (mt_in_rcu(mt))
+		dead_mark(p->leaf);
 	publish_leaf(mt, fresh);
 	if (tree_tracks_gaps(mt) && finger->height > 1)
 		update_gaps(mt, fresh, m);

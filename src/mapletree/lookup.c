@@ -115,8 +115,9 @@ static inline bool try_range(struct ma_state *mas, unsigned long index, void **e
 {
 	struct mt_node *leaf = enode_node(mas->node);
 
+	mas->watch = &leaf->wide.meta;
 	mas->version = leaf_version(leaf);
-	return walk_read_range(mas, node_search(leaf, KIND_LEAF, index), entry) &&
+	return walk_look(mas, node_search(leaf, KIND_LEAF, index), entry) &&
 	       mas->index <= index && index <= mas->last;
 }
 
@@ -133,7 +134,32 @@ static __attribute__((noinline, cold)) void *retry_range(struct ma_state *mas, u
 	return entry;
 }
 
-/* Puts the cursor on the range of its leaf that holds @index, which the leaf covers. */
+/* Never holds. */
+static inline void watch_nothing(struct ma_state *mas)
+{
+	static const unsigned long changed = 1;
+
+	mas->watch = &changed;
+	mas->version = 0;
+}
+
+/* What the cursor, which has just read @leaf at its version, watches from now on. See walk.h. */
+static inline void watch_from_here(struct ma_state *mas, const struct mt_node *leaf)
+{
+	if (!mt_in_rcu(mas->tree))
+		watch_tree(mas);
+	else if (UNLIKELY(!read_ongoing_known(mas->tree)))
+		watch_nothing(mas);
+	else if (read_ongoing(mas->tree))
+		watch_leaf(mas, leaf, mas->version);
+	else
+		watch_tree(mas);
+}
+
+/*
+ * Puts the cursor on the range of its leaf that holds @index, which the leaf covers. A leaf that is
+ * dead by now was in the tree when it was reached, so it is good for this step, not for the next.
+ */
 static void *stand_in_leaf(struct ma_state *mas, unsigned long index)
 {
 	void *entry;
@@ -142,6 +168,8 @@ static void *stand_in_leaf(struct ma_state *mas, unsigned long index)
 		entry = retry_range(mas, index);
 	mas->end = (unsigned char)(mas->version & META_END_MASK);
 	mas->gap_written = false;
+	mas->batch = NULL;
+	watch_from_here(mas, enode_node(mas->node));
 	return entry;
 }
 
@@ -149,6 +177,7 @@ static void *walk_rootless(struct ma_state *mas, void *entry, unsigned long inde
 {
 	mas->node = NULL;
 	mas->parent = NULL;
+	mas->batch = NULL;
 	mas->gap_written = false;
 	if (entry && index == 0) {
 		mas->status = ma_root;

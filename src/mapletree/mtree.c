@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "dead.h"
 #include "rcu.h"
 #include "retire.h"
 #include "publish.h"
@@ -32,6 +33,7 @@ void mt_init_flags(struct maple_tree *mt, unsigned int flags)
 	mt->ma_alloc = NULL;
 	mt->ma_rcu = NULL;
 	mt->ma_retired = NULL;
+	mt->ma_writes = 0;
 	mt->ma_retrying = 0;
 	mt->ma_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	finger_forget(mt);
@@ -250,6 +252,9 @@ void __mt_destroy(struct maple_tree *mt)
 {
 	struct maple_enode *root = root_is_node(mt->ma_root) ? mt->ma_root : NULL;
 
+	tree_changes(mt);
+	if (root && mt_in_rcu(mt))
+		dead_mark_below(root);
 	publish_root(mt, NULL, 0);
 	retire_whole(mt, root);
 }

@@ -19,8 +19,8 @@
  *
  * In RCU mode a published inner node changes only in whole slots and gaps. A published leaf may
  * change in place too, one word after the other, so that every single store leads from a leaf that
- * means something to one that does (see inplace.c). Before each such store the version of the leaf
- * is raised, and readers that find it changed look again.
+ * means something to one that does (see inplace.h). Before each such store the version of the leaf
+ * is raised, and after the last one; readers that find it changed look again.
  */
 #ifndef MT_NODE_H
 #define MT_NODE_H
@@ -61,9 +61,14 @@
 
 enum node_kind { KIND_LEAF, KIND_INNER, KIND_GAPS };
 
-/* The meta word: the last slot in use in its low byte, the version above it. */
-#define META_END_MASK      0xfful
-#define META_VERSION_SHIFT 8
+/*
+ * The meta word: the last slot in use in the lowest bits; whether the leaf is about to leave the
+ * tree, or has left it (dead.h); whether its words are being changed (inplace.h); the version.
+ */
+#define META_END_MASK      0x7ful
+#define META_DEAD          0x80ul
+#define META_WRITING       0x100ul
+#define META_VERSION_SHIFT 9
 #define META_VERSION_ONE   (1ul << META_VERSION_SHIFT)
 #ifdef MT_TEST_VERSION_BITS /* short versions: tests reach the last one with few writes */
 #define META_VERSION_BITS MT_TEST_VERSION_BITS
@@ -71,6 +76,9 @@ enum node_kind { KIND_LEAF, KIND_INNER, KIND_GAPS };
 #define META_VERSION_BITS (CHAR_BIT * (int)sizeof(long) - META_VERSION_SHIFT)
 #endif
 #define META_VERSION_MAX (~0ul >> (CHAR_BIT * sizeof(long) - META_VERSION_BITS))
+
+/* What was read of a leaf with one of these holds for that moment only. */
+#define META_UNSETTLED (META_DEAD | META_WRITING)
 
 struct node_wide {
 	unsigned long pivot[WIDE_PIVOTS];
@@ -280,6 +288,15 @@ static inline unsigned long slot_last(const struct mt_node *node, enum node_kind
 static inline unsigned int tree_flags(const struct maple_tree *mt)
 {
 	return __atomic_load_n(&mt->ma_flags, __ATOMIC_RELAXED);
+}
+
+/*
+ * tree_changes - a change of @mt begins. Raised before its first store, and all stores that readers
+ * see are release stores: whoever sees one of them finds that the stamp has changed. Lock held.
+ */
+static inline void tree_changes(struct maple_tree *mt)
+{
+	__atomic_store_n(&mt->ma_writes, mt->ma_writes + 1, __ATOMIC_RELAXED);
 }
 
 static inline bool tree_tracks_gaps(const struct maple_tree *mt)

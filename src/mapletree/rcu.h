@@ -47,6 +47,19 @@ static inline void read_leave(struct read_section section)
 		section.flavour->read_unlock();
 }
 
+/* read_ongoing_known - whether @mt's flavour can tell; read_ongoing - whether the thread is inside a
+ * read-side section of it. */
+static inline bool read_ongoing_known(const struct maple_tree *mt)
+{
+	return !mt->ma_rcu || mt->ma_rcu->read_ongoing;
+}
+
+static inline bool read_ongoing(const struct maple_tree *mt)
+{
+	return __builtin_expect(!mt->ma_rcu, 1) ? urcu_bp_read_ongoing()
+						: mt->ma_rcu->read_ongoing();
+}
+
 /* Whether this thread has succeeded in rcu_prepare_thread(). */
 extern _Thread_local bool rcu_prepared
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));

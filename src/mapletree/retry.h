@@ -8,20 +8,21 @@
  * for as long as it goes on. Hence the reader says so after RETRY_QUICK failed tries: it adds
  * itself to mt->ma_retrying, and goes on. As long as that is not zero writers change no leaf in
  * place: a copy takes the place of the leaf (readers_retry()), and the leaf itself, retired, is
- * never written again. Nobody waits: a reader that is preempted, or dead, only makes writers copy.
+ * never written again but for its mark (dead.h). Nobody waits: a reader that is preempted, or dead, only makes writers copy.
  *
  * What can still fail, once the addition has reached memory, are tries that meet
  *   - the stores of the change that is in progress: the writer asked before. A change stores at
- *     most IN_PLACE_WORDS_MAX words, and the version before each;
+ *     most IN_PLACE_WORDS_MAX words, the version before each, and once more at the end; then the
+ *     mark of a leaf that is replaced;
  *   - stores of earlier changes that are still on their way to memory, since a processor may load
  *     ma_retrying before these. They are as many as its store buffer holds, some dozens. (C11 knows
  *     no such number: it only says that stores become visible "in a reasonable amount of time".)
  * Each of these stores fails one try at most. So with S for the entries of a store buffer a look at
  * a leaf takes at most
  *
- *	RETRY_QUICK + 2 * IN_PLACE_WORDS_MAX + S + 1
+ *	RETRY_QUICK + 2 * IN_PLACE_WORDS_MAX + S + 3
  *
- * tries, and a lookup beside a writer that stores single words RETRY_QUICK + 2 + S / 2. A full
+ * tries, and a lookup beside a writer that stores single words RETRY_QUICK + 5 + S / 2. A full
  * barrier in each write would take S out of it, and is as much as a third of a short one; a write
  * that takes the tree's own lock has it on most processors.
  *
@@ -64,7 +65,7 @@ static inline void retry_end(struct maple_tree *mt, unsigned int failed)
 static inline bool leaf_version_lasts(const struct maple_tree *mt, const struct mt_node *leaf)
 {
 	return META_VERSION_BITS > 48 || !mt_in_rcu(mt) ||
-	       leaf->wide.meta >> META_VERSION_SHIFT <= META_VERSION_MAX - IN_PLACE_WORDS_MAX;
+	       leaf->wide.meta >> META_VERSION_SHIFT <= META_VERSION_MAX - IN_PLACE_WORDS_MAX - 1;
 }
 
 /*

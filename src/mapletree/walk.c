@@ -13,7 +13,8 @@ void *walk_here(struct ma_state *mas)
 	unsigned long here = mas->index;
 	void *entry;
 
-	return walk_read_range(mas, mas->offset, &entry) ? entry : walk_to(mas, here);
+	return walk_read_range(mas, mas->offset, &entry) && mas->index <= here && here <= mas->last ?
+	       entry : walk_to(mas, here);
 }
 
 /*

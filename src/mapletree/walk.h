@@ -2,16 +2,17 @@
 /*
  * walk.h - move a cursor.
  *
- * Lock or read side. A cursor remembers the version of its leaf and walks again when the leaf has
- * changed under it. When it leaves a leaf it goes to the next one by the node above them, which
- * it remembers too, or else walks again from the root. So each leaf it sees is a consistent state
- * of that part of the tree, never older than the beginning of its read-side section: the node
- * above was reached inside the section, and so was live in it, with what then hung below it.
+ * Lock or read side. A step looks only at a leaf that is what the cursor knows of it (watch.h), and
+ * walks again from the root where that does not hold.
+ *
+ * When the cursor leaves a leaf it goes to the one beside it by the node above them, which it
+ * remembers too, unless that leaf is marked as dead; else it walks from the root.
  */
 #ifndef MT_WALK_H
 #define MT_WALK_H
 
 #include "search.h"
+#include "watch.h"
 
 /*
  * walk_to - put the cursor on the range that holds @index: index and last become its bounds,
@@ -20,25 +21,30 @@
 void *walk_to(struct ma_state *mas, unsigned long index);
 
 /*
- * walk_read_range - read the range at @offset of the cursor's leaf: index, last, *@entry. False if
- * the leaf is not what the cursor's version says, or has no such range any more (a slot that is
- * being moved in or out may be empty for a moment).
+ * walk_look - read the range at @offset of the cursor's leaf: index, last, *@entry. False if the leaf
+ * is not what the cursor knows, or has no such range any more (a slot that is being moved in or out
+ * may be empty for a moment). Only if it was what the cursor knows a moment ago: see watch.h.
+ * walk_read_range - the same, whenever that was.
  */
-static inline bool walk_read_range(struct ma_state *mas, unsigned int offset, void **entry)
+static inline bool walk_look(struct ma_state *mas, unsigned int offset, void **entry)
 {
 	struct mt_node *leaf = enode_node(mas->node);
 	unsigned long below = offset ? pivot_load(leaf, offset - 1) : mas->min - 1;
 	unsigned long last = slot_last(leaf, KIND_LEAF, offset, mas->max);
 
 	*entry = slot_load(leaf, KIND_LEAF, offset);
-	if (!leaf_unchanged(leaf, mas->version) || (offset && below >= mas->max) ||
-	    below + 1 > last)
+	if (!watch_held(mas) || (offset && below >= mas->max) || below + 1 > last)
 		return false;
 	mas->offset = (unsigned char)offset;
 	mas->index = below + 1;
 	mas->last = last;
 	mas->status = ma_active;
 	return true;
+}
+
+static inline bool walk_read_range(struct ma_state *mas, unsigned int offset, void **entry)
+{
+	return watch_holds(mas) && walk_look(mas, offset, entry);
 }
 
 /* A cursor that goes from leaf to leaf asks for as many of them in advance. */
@@ -52,13 +58,15 @@ static inline void walk_prefetch(const struct ma_state *mas, unsigned int offset
 					 offset));
 }
 
-/* Of what is set when a cursor comes to a leaf: what is the same for all ways. */
+/* Of what is set when a cursor comes to the leaf beside its own: what is the same both ways. */
 static inline void walk_stand(struct ma_state *mas, struct maple_enode *leaf, unsigned long version)
 {
 	mas->node = leaf;
-	mas->version = version;
+	if (mas->watch != &mas->tree->ma_writes)
+		watch_leaf(mas, node_of(leaf, KIND_LEAF), version);
 	mas->end = (unsigned char)(version & META_END_MASK);
 	mas->status = ma_active;
+	mas->batch = NULL;
 }
 
 /* A leaf beside the cursor's, not yet its leaf: what it covers, and its slot in the node above. */
@@ -69,7 +77,10 @@ struct beside {
 	unsigned int offset;
 };
 
-/* walk_leaf_above - the leaf behind the cursor's. False: the node above does not know it. */
+/*
+ * walk_leaf_above - the leaf behind the cursor's, which is as the cursor knows it. False: it is not,
+ * or the node above does not know that leaf.
+ */
 static inline bool walk_leaf_above(const struct ma_state *mas, struct beside *leaf)
 {
 	struct mt_node *parent = enode_node(mas->parent);
@@ -78,7 +89,7 @@ static inline bool walk_leaf_above(const struct ma_state *mas, struct beside *le
 
 	leaf->offset = offset;
 	leaf->min = mas->max + 1;
-	if (!mas->parent || offset > mas->parent_end ||
+	if (!mas->parent || !watch_holds(mas) || offset > mas->parent_end ||
 	    slot_first(parent, offset, mas->parent_min) != leaf->min)
 		return false;
 	walk_prefetch(mas, offset + LEAVES_AHEAD);
@@ -100,7 +111,8 @@ static inline void walk_enter(struct ma_state *mas, const struct beside *leaf,
 /*
  * walk_next_leaf, walk_prev_leaf - from the last (first) range of the cursor's leaf to the first
  * (last) one of the leaf beside it, whose *@entry may be NULL. False, and nothing has changed, if
- * the node above does not know that leaf or the leaf is changing: walk from the root.
+ * the cursor's leaf has changed, the node above does not know that leaf, or the leaf is changing or
+ * dead: walk from the root.
  */
 static inline bool walk_next_leaf(struct ma_state *mas, void **entry)
 {
@@ -112,6 +124,8 @@ static inline bool walk_next_leaf(struct ma_state *mas, void **entry)
 		return false;
 	leaf = node_of(next.enode, KIND_LEAF);
 	version = leaf_version(leaf);
+	if (UNLIKELY(version & META_DEAD))
+		return false;
 	*entry = slot_load(leaf, KIND_LEAF, 0);
 	last = slot_last(leaf, KIND_LEAF, 0, next.max);
 	if (last < next.min || !leaf_unchanged(leaf, version))
@@ -135,7 +149,7 @@ static inline bool walk_prev_leaf(struct ma_state *mas, void **entry)
 	struct mt_node *leaf;
 	unsigned int end;
 
-	if (!mas->parent || offset > mas->parent_end ||
+	if (!mas->parent || !watch_holds(mas) || offset > mas->parent_end ||
 	    slot_last(parent, kind, offset, mas->parent_max) != max)
 		return false;
 	walk_prefetch(mas, offset - LEAVES_AHEAD);
@@ -143,6 +157,8 @@ static inline bool walk_prev_leaf(struct ma_state *mas, void **entry)
 	min = slot_first(parent, offset, mas->parent_min);
 	leaf = node_of(enode, KIND_LEAF);
 	version = leaf_version(leaf);
+	if (UNLIKELY(version & META_DEAD))
+		return false;
 	end = (unsigned int)(version & META_END_MASK);
 	*entry = slot_load(leaf, KIND_LEAF, end);
 	below = end ? pivot_load(leaf, end - 1) : min - 1;

@@ -12,6 +12,7 @@
 #include "leaf_write.h"
 #include "retire.h"
 #include "retry.h"
+#include "watch.h"
 
 /* ---- debug builds: what is quick must come to the same as a layout ------------------------------ */
 
@@ -136,7 +137,7 @@ static ALWAYS_INLINE void stand_at_finger(struct ma_state *mas, unsigned int end
 	mas->batch = NULL;
 	mas->min = finger->min;
 	mas->max = finger->max;
-	mas->version = leaf_version(leaf);
+	watch_tree(mas);
 	mas->offset = (unsigned char)step_offset(finger->step[0]);
 	mas->end = (unsigned char)end;
 	mas->status = ma_active;
@@ -244,7 +245,8 @@ static inline int store_at(struct ma_state *mas, unsigned long step, void *entry
 
 /*
  * The cursor stands on the very range that is stored to, and an entry takes the place of an entry:
- * no way down, no gap and no pivot changes. False: it is not so.
+ * no way down, no gap and no pivot changes. False: it is not so; nor may a leaf be trusted that the
+ * cursor found in a read-side section, for who held the lock then may have replaced it.
  */
 static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *entry, void **old)
 {
@@ -252,8 +254,8 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	unsigned int offset = mas->offset, end;
 	struct leaf_writer writer;
 
-	if (!entry || !mas->node || mas->gap_written || !leaf_unchanged(leaf, mas->version) ||
-	    !leaf_version_lasts(mas->tree, leaf))
+	if (!entry || !mas->node || mas->gap_written || mas->watch != &mas->tree->ma_writes ||
+	    !watch_holds(mas) || !leaf_version_lasts(mas->tree, leaf))
 		return false;
 	if (slot_first(leaf, offset, mas->min) != mas->index ||
 	    slot_last(leaf, KIND_LEAF, offset, mas->max) != mas->last || !leaf->wide.slot[offset])
@@ -263,9 +265,11 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 		return false;
 	if (old)
 		*old = leaf->wide.slot[offset];
+	tree_changes(mas->tree);
 	writer = leaf_writer_begin(leaf, end);
 	put_slot(&writer, offset, entry);
-	mas->version = writer.meta;
+	leaf_writer_end(&writer);
+	watch_tree(mas);
 	mas->batch = NULL;
 	return true;
 }
@@ -325,6 +329,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	if (mas->index > mas->last)
 		return fail(mas, -EINVAL);
 	mas->gap_written = false;
+	tree_changes(mt);
 	step = finger_to(mt, mas->index);
 	if (old)
 		*old = step ? step_node(step)->wide.slot[step_offset(step)]

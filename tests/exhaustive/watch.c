@@ -2,6 +2,8 @@
 /*
  * watch.c - a reader that looks at the tree between any two stores of a write.
  */
+#include <urcu/urcu-bp.h>
+
 #include "watch.h"
 
 /* What one cursor is to find: entry and range, or NULL. */
@@ -11,8 +13,16 @@ struct found {
 	unsigned long last;
 };
 
+/* A mas_for_each() that can be copied: in the body of a step. */
+struct loop {
+	unsigned long batch[MAS_BATCH_WORDS] __attribute__((aligned(64)));
+	unsigned long step[2];
+	struct ma_state mas;
+};
+
 /*
- * @cursor: one on each range of @before. @after_seen: the write has become visible.
+ * @cursor: one on each range of @before; @loop: one in the body at each entry. All in one read-side
+ * section. @after_seen: the write has become visible.
  */
 static struct {
 	struct maple_tree *mt; /* NULL: nobody watches */
@@ -20,6 +30,7 @@ static struct {
 	const struct listing *before;
 	const struct listing *after;
 	struct ma_state cursor[POINTS_MAX];
+	struct loop loop[POINTS_MAX];
 	bool after_seen;
 	const char *wrong;
 } watch;
@@ -214,31 +225,35 @@ static bool shows(const struct listing *l)
 	return true;
 }
 
-/* The range next to the cursor's, in the direction of @step. */
+/* The tree as readers see it now. */
+static const struct listing *present(void)
+{
+	return watch.after_seen ? watch.after : watch.before;
+}
+
+/* The entry next to range @i of before, upwards or downwards, as the tree is now. */
+static struct found next_to(unsigned int i, int step)
+{
+	unsigned int first = (unsigned int)range_first(watch.before, i), unused;
+	unsigned int last = watch.before->range[i].last;
+
+	if (step > 0 ? last + 1 == watch.points : first == 0)
+		return (struct found){ NULL, 0, 0 };
+	return entry_from(present(), listing_at(present(), step > 0 ? last + 1 : first - 1, &unused),
+			  step);
+}
+
+/* Where the cursor steps to is what is next to its range at that moment. */
 static bool steps(unsigned int i, int step)
 {
 	struct ma_state mas = watch.cursor[i];
-	const struct listing *now = watch.after, *was = watch.before;
-	unsigned int unused, first, last;
-	struct found got, want;
 	void *entry = step > 0 ? mas_next(&mas, ULONG_MAX) : mas_prev(&mas, 0);
+	struct found got = cursor_found(&mas, entry), want = next_to(i, step);
 
-	got = cursor_found(&mas, entry);
-	want = entry_from(was, i + (unsigned int)step, step);
-	if (same(&want, &got))
-		return true;
-	first = (unsigned int)range_first(was, i);
-	last = was->range[i].last;
-	want = entry_from(now, listing_at(now, first, &unused) + (unsigned int)step, step);
-	if (same(&want, &got))
-		return true;
-	if (step > 0 ? last + 1 == watch.points : first == 0)
-		return false;
-	want = entry_from(now, listing_at(now, step > 0 ? last + 1 : first - 1, &unused), step);
 	return same(&want, &got);
 }
 
-/* The range, entry or gap, next to the cursor's: of then or of now. */
+/* The same for ranges, entries or gaps. */
 static bool steps_range(unsigned int i, int step)
 {
 	struct ma_state mas = watch.cursor[i];
@@ -252,7 +267,34 @@ static bool steps_range(unsigned int i, int step)
 	if (!mas.node) /* of a tree without nodes it tells its end instead */
 		return true;
 	got = cursor_found(&mas, entry);
-	return is_range(watch.before, next, &got) || is_range(watch.after, next, &got);
+	return is_range(present(), next, &got);
+}
+
+static void *loop_next(struct loop *loop)
+{
+	return mas_batch_next(loop->batch, loop->step, &loop->mas, ULONG_MAX);
+}
+
+static void loop_copy(struct loop *to, const struct loop *from)
+{
+	*to = *from;
+	if (from->mas.batch == from->batch)
+		to->mas.batch = to->batch;
+}
+
+/* And for a loop; from a lone entry at 0 it has nowhere to go, even if something is there by now. */
+static bool loops(unsigned int i)
+{
+	struct found got, want = next_to(i, 1);
+	struct loop loop;
+	void *entry;
+
+	if (!watch.before->range[i].entry || !watch.loop[i].mas.node)
+		return true;
+	loop_copy(&loop, &watch.loop[i]);
+	entry = loop_next(&loop);
+	got = cursor_found(&loop.mas, entry);
+	return same(&want, &got);
 }
 
 static void look(void)
@@ -267,14 +309,29 @@ static void look(void)
 				      : "a reader could see half of a write";
 	watch.after_seen |= after;
 	for (i = 0; i < watch.before->ranges && !watch.wrong; i++)
-		if (!steps(i, 1) || !steps(i, -1) || !steps_range(i, 1) || !steps_range(i, -1))
-			watch.wrong = "a reader's cursor steps to what is next to it at no time";
+		if (!steps(i, 1) || !steps(i, -1) || !steps_range(i, 1) || !steps_range(i, -1) ||
+		    !loops(i))
+			watch.wrong = "a reader's cursor steps to what is not next to it then";
 }
 
 void watch_store(void)
 {
 	if (watch.mt && !watch.wrong)
 		look();
+}
+
+/* A loop in its body at each entry of @l. */
+static void begin_loops(struct maple_tree *mt, const struct listing *l)
+{
+	struct loop loop;
+	unsigned int i;
+
+	mas_init(&loop.mas, mt, 0);
+	loop.step[0] = mas_batch_begin(loop.batch, &loop.mas);
+	loop.step[1] = 0;
+	for (i = 0; i < l->ranges; i++)
+		if (l->range[i].entry && loop_next(&loop))
+			loop_copy(&watch.loop[i], &loop);
 }
 
 void watch_begin(struct maple_tree *mt, unsigned int points, const struct listing *before,
@@ -287,6 +344,8 @@ void watch_begin(struct maple_tree *mt, unsigned int points, const struct listin
 	watch.after = after;
 	watch.after_seen = false;
 	watch.wrong = NULL;
+	urcu_bp_read_lock();
+	begin_loops(mt, before);
 	for (i = 0; i < before->ranges; i++) {
 		mas_init(&watch.cursor[i], mt, range_first(before, i));
 		mas_walk(&watch.cursor[i]);
@@ -300,5 +359,6 @@ const char *watch_end(void)
 	if (!watch.wrong && !shows(watch.after))
 		watch.wrong = "a reader does not see the write that is done";
 	watch.mt = NULL;
+	urcu_bp_read_unlock();
 	return watch.wrong;
 }

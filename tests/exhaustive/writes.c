@@ -98,9 +98,39 @@ static unsigned int changed_gaps(const struct mt_node *now, const struct mt_node
 	return changed;
 }
 
+/* Whether @enode hangs below @root, or is it. */
+static bool hangs_below(struct maple_enode *root, const struct maple_enode *enode)
+{
+	struct mt_node *node = enode_node(root);
+	enum node_kind kind = enode_kind(root);
+	unsigned int i;
+
+	if (root == enode || kind == KIND_LEAF)
+		return root == enode;
+	for (i = 0; i <= node_end(node, kind); i++)
+		if (hangs_below(slot_child(node, kind, i), enode))
+			return true;
+	return false;
+}
+
+static bool in_tree(const struct maple_tree *mt, const struct maple_enode *enode)
+{
+	return root_is_node(mt->ma_root) && hangs_below(mt->ma_root, enode);
+}
+
+/* Whether a leaf is what it was, but for the mark that it has left the tree. */
+static bool same_but_dead(const struct mt_node *now, const struct mt_node *was)
+{
+	struct mt_node marked = *was;
+
+	marked.wide.meta |= META_DEAD;
+	return memcmp(now, &marked, sizeof(marked)) == 0;
+}
+
 /*
  * In RCU mode a write changes one word, the root or a slot, or one leaf, of what there was: all
- * else stays for the readers of the past. (What they see of the leaf meanwhile: watch.h.)
+ * else stays for the readers of the past. (What they see of the leaf meanwhile: watch.h.) But a leaf
+ * that leaves the tree is marked.
  */
 static const char *check_past(struct past *past, const struct maple_tree *mt)
 {
@@ -114,7 +144,12 @@ static const char *check_past(struct past *past, const struct maple_tree *mt)
 		unsigned int slots = changed_slots(now, was, kind);
 
 		if (kind == KIND_LEAF) {
-			changed += words != 0;
+			bool left = !in_tree(mt, past->node[i].enode);
+
+			if (left != !!(now->wide.meta & META_DEAD))
+				return left ? "a leaf that has left the tree is not marked"
+					    : "a leaf of the tree is marked as dead";
+			changed += words && !(left && same_but_dead(now, was));
 			continue;
 		}
 		if (words != slots + changed_gaps(now, was, kind))

@@ -9,6 +9,8 @@
  * under a reader is still reported.
  */
 #include <sanitizer/tsan_interface.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <unistd.h>
 #include <urcu/urcu-bp.h>
 
@@ -25,7 +27,7 @@ void __wrap_urcu_bp_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head
 static char sections_left; /* its address stands for the order of sections and callbacks */
 static unsigned long queued, done; /* callbacks; atomic */
 static _Thread_local unsigned int depth;
-static void (*callback)(struct rcu_head *);
+static void (*callback[2])(struct rcu_head *); /* atomic */
 
 void __wrap_urcu_bp_read_lock(void)
 {
@@ -54,19 +56,35 @@ void __wrap_urcu_bp_barrier(void)
 		usleep(1000);
 }
 
-static void run_callback(struct rcu_head *head)
+static void run_callback(unsigned int which, struct rcu_head *head)
 {
 	__tsan_acquire(&sections_left);
 	__tsan_acquire(head);
-	__atomic_load_n(&callback, __ATOMIC_RELAXED)(head);
+	__atomic_load_n(&callback[which], __ATOMIC_RELAXED)(head);
 	__atomic_fetch_add(&done, 1, __ATOMIC_ACQ_REL);
 }
 
-/* The library has one callback function. */
+static void run_first(struct rcu_head *head)
+{
+	run_callback(0, head);
+}
+
+static void run_second(struct rcu_head *head)
+{
+	run_callback(1, head);
+}
+
+/* The library has one callback function, a test maybe one of its own. */
 void __wrap_urcu_bp_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *))
 {
-	__atomic_store_n(&callback, func, __ATOMIC_RELAXED);
+	void (*first)(struct rcu_head *) = NULL;
+	bool second = !__atomic_compare_exchange_n(&callback[0], &first, func, false,
+						   __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+		      first != func;
+
+	if (second)
+		__atomic_store_n(&callback[1], func, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&queued, 1, __ATOMIC_ACQ_REL);
 	__tsan_release(head);
-	__real_urcu_bp_call_rcu(head, run_callback);
+	__real_urcu_bp_call_rcu(head, second ? run_second : run_first);
 }

@@ -150,6 +150,17 @@ static void gaps_are_joined(void **state)
 	expect_sound();
 }
 
+static void no_leaf_of_the_tree_is_dead(void **state)
+{
+	struct mt_node *leaf = leaf_at(1);
+
+	(void)state;
+	leaf->wide.meta |= META_DEAD;
+	expect_broken("marked as dead");
+	leaf->wide.meta &= ~META_DEAD;
+	expect_sound();
+}
+
 static void expect_bad_child(void *child, const char *why)
 {
 	void *saved = root->gaps.slot[1];
@@ -272,6 +283,7 @@ int main(void)
 		CHECK_TEST(pivots_ascend_inside_the_bounds),
 		CHECK_TEST(what_is_unused_is_cleared),
 		CHECK_TEST(gaps_are_joined),
+		CHECK_TEST(no_leaf_of_the_tree_is_dead),
 		CHECK_TEST(children_are_nodes_of_the_level),
 		CHECK_TEST(gaps_are_the_widest_below),
 		CHECK_TEST(a_full_leaf_has_no_gap),

@@ -214,6 +214,63 @@ static void for_each_sees_zero_entries(void **state)
 	assert_int_equal(count, 0);
 }
 
+/* As in Linux 6.12 and 7.3. */
+static void find_after_an_overflow_on_an_entry_returns_it_again(void **state)
+{
+	MA_STATE(mas, &mt, 0x20, 0x20);
+
+	(void)state;
+	assert_ptr_equal(mas_walk(&mas), E('b'));
+	assert_null(mas_next(&mas, 0x2f));
+	expect_place(&mas, 0x20, 0x2f, ma_overflow);
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('b'));
+	expect_place(&mas, 0x20, 0x2f, ma_active);
+	assert_null(mas_next_range(&mas, 0x2f));
+	assert_ptr_equal(mas_find_range(&mas, 0x24), E('b'));
+	assert_null(mas_next(&mas, 0x2f));
+	assert_null(mas_find(&mas, 0x20)); /* as from a start behind it */
+	expect_place(&mas, 0x20, 0x2f, ma_overflow);
+	assert_null(mas_find(&mas, 0x20));
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('b'));
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('c'));
+}
+
+/* On a gap there is nothing to return again. */
+static void find_after_an_overflow_on_a_gap_goes_on(void **state)
+{
+	MA_STATE(mas, &mt, 0x20, 0x20);
+
+	(void)state;
+	assert_null(mas_next(&mas, 0x3f));
+	expect_place(&mas, 0x30, 0x3f, ma_overflow);
+	assert_null(mas_find(&mas, 0x3f));
+	expect_place(&mas, 0x30, 0x3f, ma_overflow);
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('c'));
+}
+
+static void a_cursor_on_a_gap_is_active(void **state)
+{
+	static void *(*const reads[])(struct ma_state *, unsigned long) = {
+		mas_find, mas_find_range, mas_find_rev, mas_find_range_rev,
+	};
+	MA_STATE(mas, &mt, 0x33, 0x33);
+
+	(void)state;
+	assert_null(mas_walk(&mas));
+	assert_true(mas_is_active(&mas));
+	mas_set(&mas, 0x55);
+	assert_null(mas_find(&mas, ULONG_MAX));
+	expect_place(&mas, 0x51, ULONG_MAX, ma_active);
+	assert_true(mas_is_active(&mas));
+	for (size_t i = 0; i < LENGTH(reads); i++) { /* a limit met by a step says so instead */
+		mas_set(&mas, i < 2 ? 0x20 : 0x40);
+		assert_ptr_equal(reads[i](&mas, i < 2 ? 0x3f : 0x30), i < 2 ? E('b') : E('c'));
+		assert_null(reads[i](&mas, i < 2 ? 0x3f : 0x30));
+		assert_int_equal(mas_is_active(&mas), i != 2);
+		expect_place(&mas, 0x30, 0x3f, i == 2 ? ma_underflow : ma_active);
+	}
+}
+
 static void an_empty_tree(void **state)
 {
 	struct maple_tree empty;
@@ -359,6 +416,11 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_paused_cursor_forgets_its_node, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(find_after_an_overflow_on_an_entry_returns_it_again,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(find_after_an_overflow_on_a_gap_goes_on, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_cursor_on_a_gap_is_active, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(for_each_sees_zero_entries, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_empty_tree, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_lone_entry_at_zero, set_up, tear_down),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_for_each.c - mas_for_each() reads leaves ahead of its body; whatever the body does with the
- * cursor, each step is the one that mas_find() makes. Two trees of the same content go through
- * the same, one by the loop, the other step by step.
+ * cursor and by other calls, each step is the one that mas_find() makes, and what a new cursor
+ * finds behind the last range. Two trees of the same content go through the same, one by the
+ * loop, the other step by step.
  *
  * Arguments: the seed and the number of loops.
  */
@@ -10,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <urcu-bp.h>
 
 #include "../model/random.h"
 
@@ -55,12 +57,42 @@ static void step_both(void *(*step)(struct ma_state *, unsigned long), unsigned 
 	assert_ptr_equal(step(&mas[0], limit), step(&mas[1], limit));
 }
 
+/* What a body may do by other calls, to what comes next or elsewhere. */
+static void change_both(unsigned long last)
+{
+	unsigned long at = below(4) ? last + below(30) : below(TOP), to = at + below(30);
+	unsigned int kind = (unsigned int)below(4);
+	void *entry = some_entry();
+
+	for (int i = 0; i < 2; i++) {
+		MA_STATE(other, &trees[i], at, at);
+
+		switch (kind) {
+		case 0:
+			mtree_erase(&trees[i], at);
+			break;
+		case 1:
+			mtree_store_range(&trees[i], at, to, entry, GFP_KERNEL);
+			break;
+		case 2:
+			mtree_store_range(&trees[i], at, to, NULL, GFP_KERNEL);
+			break;
+		default:
+			mtree_lock(&trees[i]);
+			mas_find(&other, ULONG_MAX);
+			mas_store(&other, entry);
+			mtree_unlock(&trees[i]);
+			break;
+		}
+	}
+}
+
 /* What a body may do to a cursor on an entry. *@limit: the loop's, from now on. */
 static void disturb(unsigned long *limit)
 {
 	unsigned long first = mas[0].index, last = mas[0].last, by = below(60);
 
-	switch (below(16)) {
+	switch (below(20)) {
 	case 0: /* the very range */
 		store_both(first, last, some_entry());
 		break;
@@ -111,18 +143,42 @@ static void disturb(unsigned long *limit)
 		mas_set(&mas[1], first);
 		step_both(mas_find, ULONG_MAX);
 		break;
+	case 14: /* there and back */
+		step_both(mas_prev, 0);
+		step_both(mas_next, ULONG_MAX);
+		break;
+	case 15:
+		assert_null(mas_next(&mas[0], last));
+		assert_null(mas_next(&mas[1], last));
+		step_both(mas_prev, 0);
+		break;
+	case 16:
+	case 17:
+	case 18:
+		change_both(last);
+		break;
 	default:
 		break;
 	}
+}
+
+/* What a new cursor finds behind the range that the loop's stands on. */
+static void *find_behind(unsigned long limit)
+{
+	MA_STATE(fresh, &trees[0], mas[0].last + 1, mas[0].last + 1);
+
+	return mas[0].last >= limit ? NULL : mas_find(&fresh, limit);
 }
 
 /* One loop, with another one inside now and then; left by break at times. */
 static void loop(unsigned int depth, unsigned int calm)
 {
 	unsigned long limit = below(4) ? ULONG_MAX : below(TOP);
-	void *entry;
+	void *entry, *behind = NULL;
+	bool known = false;
 
 	mas_for_each(&mas[0], entry, limit) {
+		assert_true(!known || entry == behind);
 		assert_ptr_equal(mas_find(&mas[1], limit), entry);
 		expect_same_place();
 		if (!below(calm)) {
@@ -133,7 +189,10 @@ static void loop(unsigned int depth, unsigned int calm)
 			loop(depth - 1, calm);
 		if (!below(60))
 			return;
+		known = mas[0].status == ma_active;
+		behind = known ? find_behind(limit) : NULL;
 	}
+	assert_null(behind);
 	assert_null(mas_find(&mas[1], limit));
 	expect_same_place();
 }
@@ -162,12 +221,17 @@ static void fill_both(void)
 
 static void a_loop_is_what_its_steps_are(void **state)
 {
+	bool section;
+
 	(void)state;
 	for (unsigned long i = 0; i < loops; i++) {
 		random_seed(&random_numbers, seed + i);
 		fill_both();
 		for (int t = 0; t < 2; t++)
 			mas_init(&mas[t], &trees[t], 0);
+		section = mt_in_rcu(&trees[0]) && below(2);
+		if (section)
+			urcu_bp_read_lock();
 		for (int rounds = 0; rounds < 3; rounds++) {
 			loop(2, 1 + (unsigned int)below(30));
 			if (mas[0].status == ma_active && below(2))
@@ -175,6 +239,8 @@ static void a_loop_is_what_its_steps_are(void **state)
 			mas_set(&mas[0], below(2) ? 0 : mas[1].last / 2);
 			mas_set(&mas[1], mas[0].index);
 		}
+		if (section)
+			urcu_bp_read_unlock();
 		end(&trees[0]);
 		end(&trees[1]);
 	}

@@ -130,8 +130,14 @@ static void nothing(void)
 {
 }
 
-static const struct mt_rcu racing = { never_call, nothing, nothing, nothing };
-static const struct mt_rcu alone = { call_now, nothing, nothing, nothing };
+/* All reads are made as in one section that has begun before the race. */
+static int always(void)
+{
+	return 1;
+}
+
+static const struct mt_rcu racing = { never_call, nothing, nothing, nothing, always };
+static const struct mt_rcu alone = { call_now, nothing, nothing, nothing, always };
 
 /* ---- the race ------------------------------------------------------------------------------ */
 
@@ -180,6 +186,7 @@ static struct {
 	bool armed;
 	bool met; /* load number @load was made */
 	bool done;
+	bool done_before; /* when the reader's step began */
 } race;
 
 /*
@@ -308,10 +315,18 @@ static bool stands(const struct ma_state *mas, const void *entry, unsigned long 
 				 stands_in(&race.new, mas, entry, index));
 }
 
+/* What a step gives was in the tree while it was made. */
+static void begin_step(void)
+{
+	race.done_before = race.done;
+}
+
 static bool is_next(const struct ma_state *mas, const void *entry, unsigned long index, int step)
 {
-	return is_whole(mas) && (same(entry_from(&race.old, index, step), mas, entry) ||
-				 same(entry_from(&race.new, index, step), mas, entry));
+	if (!is_whole(mas))
+		return false;
+	return (!race.done_before && same(entry_from(&race.old, index, step), mas, entry)) ||
+	       same(entry_from(&race.new, index, step), mas, entry);
 }
 
 static const char *load(unsigned long index)
@@ -356,6 +371,7 @@ static const char *up(unsigned long index, step_call step, bool walks)
 	if (walks)
 		index = mas.last + 1;
 	while (index || !walks) {
+		begin_step();
 		entry = step(&mas, ULONG_MAX);
 		if (!is_next(&mas, entry, index, 1))
 			return "an iteration upwards skips an entry or makes one up";
@@ -376,6 +392,7 @@ static const char *down(unsigned long index, step_call step, bool walks)
 	if (walks)
 		index = mas.index - 1;
 	while (index < ULONG_MAX || !walks) {
+		begin_step();
 		entry = step(&mas, 0);
 		if (!is_next(&mas, entry, index, -1))
 			return "an iteration downwards skips an entry or makes one up";
@@ -397,10 +414,12 @@ static const char *each(unsigned long index)
 	MA_STATE(mas, &race.mt, index, index);
 	void *entry;
 
+	begin_step();
 	mas_for_each(&mas, entry, ULONG_MAX) {
 		if (!is_next(&mas, entry, index, 1))
 			return "a loop upwards skips an entry or makes one up";
 		index = mas.last + 1;
+		begin_step();
 	}
 	return !index || is_next(&mas, NULL, index, 1) ? NULL : "a loop upwards misses an entry";
 }

@@ -41,7 +41,14 @@ static void count_synchronize(void)
 	seen.waited++;
 }
 
-static const struct mt_rcu counting = { count_call, count_synchronize, count_lock, count_unlock };
+static int count_ongoing(void)
+{
+	return seen.nested;
+}
+
+static const struct mt_rcu counting = {
+	count_call, count_synchronize, count_lock, count_unlock, count_ongoing,
+};
 
 static long blocks, blocks_max;
 

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_step.c - what a step of a cursor promises when the tree was changed since the last one, by
+ * the body of a loop or beside it: what it returns is in the tree at that moment, and it goes on
+ * behind where the cursor stands.
+ */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <urcu-bp.h>
+
+#define TENS 8
+
+/* How a tree is kept: in RCU mode the loops run inside a read-side section, else under the lock. */
+static const unsigned int kinds[] = {
+	MT_FLAGS_USE_RCU,
+	MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE,
+	0,
+	MT_FLAGS_ALLOC_RANGE,
+};
+
+static struct maple_tree mt;
+
+/* Indexes 0, 10, 20 ...; many: in several leaves. */
+static void begin(unsigned int flags, unsigned long many)
+{
+	mt_init_flags(&mt, flags);
+	for (unsigned long i = 0; i < many; i++)
+		assert_int_equal(mtree_store(&mt, 10 * i, xa_mk_value(10 * i), GFP_KERNEL), 0);
+}
+
+static void enter(void)
+{
+	if (mt_in_rcu(&mt))
+		urcu_bp_read_lock();
+	else
+		mtree_lock(&mt);
+}
+
+static void leave(void)
+{
+	if (mt_in_rcu(&mt))
+		urcu_bp_read_unlock();
+	else
+		mtree_unlock(&mt);
+}
+
+/* The change is another call's, made at once: what it replaces is freed when it returns. */
+static void erase_outside(unsigned long index)
+{
+	assert_non_null(mtree_erase(&mt, index));
+	if (mt_in_rcu(&mt))
+		urcu_bp_synchronize_rcu();
+}
+
+/* ---- the place is given up and taken again ---------------------------------------------- */
+
+enum rest { BY_PAUSE, BY_RESET, BY_SET };
+
+static void rest(struct ma_state *mas, enum rest how)
+{
+	if (how == BY_PAUSE)
+		mas_pause(mas);
+	else if (how == BY_RESET)
+		mas_reset(mas);
+	else
+		mas_set(mas, mas->last);
+}
+
+/* At 0 and 30 the body leaves, the entry behind is erased, and the body walks again. */
+static void loop_with_rests(unsigned int flags, enum rest how, unsigned long many)
+{
+	MA_STATE(mas, &mt, 0, 0);
+	unsigned long expected = 0;
+	void *entry;
+
+	begin(flags, many);
+	enter();
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		assert_int_equal(mas.index, expected);
+		assert_ptr_equal(entry, xa_mk_value(expected));
+		expected += 10;
+		if (mas.index % 30 == 0 && expected < 10 * many) {
+			rest(&mas, how);
+			leave();
+			erase_outside(mas.index + 10);
+			enter();
+			assert_ptr_equal(mas_walk(&mas), entry);
+			expected += 10;
+		}
+	}
+	leave();
+	assert_int_equal(expected, 10 * many);
+	end(&mt);
+}
+
+static void a_loop_that_rests_and_walks_again_gives_out_nothing_erased(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++) {
+		for (int how = BY_PAUSE; how <= BY_SET; how++) {
+			loop_with_rests(kinds[k], how, TENS);
+			loop_with_rests(kinds[k], how, 300);
+		}
+	}
+}
+
+/* ---- the body moves the cursor ------------------------------------------------------------ */
+
+/* Walks, or steps back and forth, at every entry: the loop goes on behind where the cursor stands. */
+static void loop_with_steps(unsigned int flags, bool walks)
+{
+	MA_STATE(mas, &mt, 0, 0);
+	unsigned long expected = 0;
+	void *entry;
+
+	begin(flags, 300);
+	enter();
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		assert_int_equal(mas.index, expected);
+		assert_ptr_equal(entry, xa_mk_value(expected));
+		if (walks) {
+			assert_ptr_equal(mas_walk(&mas), entry);
+		} else if (expected) {
+			assert_ptr_equal(mas_prev(&mas, 0), xa_mk_value(expected - 10));
+			assert_ptr_equal(mas_next(&mas, ULONG_MAX), entry);
+		}
+		expected += 10;
+	}
+	leave();
+	assert_int_equal(expected, 3000);
+	end(&mt);
+}
+
+static void a_body_that_walks_or_steps_back_and_forth(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++) {
+		loop_with_steps(kinds[k], true);
+		loop_with_steps(kinds[k], false);
+	}
+}
+
+/* The body walks where a writer has just been: there the entries have other slots. */
+static void loop_with_walks_beside_writes(unsigned int flags)
+{
+	MA_STATE(mas, &mt, 0, 0);
+	unsigned long visits = 0, last = 0;
+	void *entry;
+
+	begin(flags, 300);
+	enter();
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		assert_true(!visits || mas.index > last);
+		assert_true(mas.index - last <= 10);
+		last = mas.index;
+		visits++;
+		if (visits % 7)
+			continue;
+		if (!mt_in_rcu(&mt))
+			mtree_unlock(&mt);
+		assert_int_equal(mtree_store(&mt, last < 5 ? 1 : last - 5, E('x'), GFP_KERNEL), 0);
+		assert_int_equal(mtree_store(&mt, last + 5, E('y'), GFP_KERNEL), 0);
+		if (!mt_in_rcu(&mt))
+			mtree_lock(&mt);
+		assert_ptr_equal(mas_walk(&mas), entry);
+	}
+	leave();
+	assert_int_equal(last / 10, 299);
+	end(&mt);
+}
+
+static void a_body_that_walks_where_something_was_written(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++)
+		loop_with_walks_beside_writes(kinds[k]);
+}
+
+/* The same offset in another state of the leaf is another entry. */
+static void a_step_back_from_an_overflow_after_a_walk_in_a_loop(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++) {
+		MA_STATE(mas, &mt, 0, 0);
+		void *entry;
+
+		begin(kinds[k], TENS);
+		enter();
+		mas_for_each(&mas, entry, 20) {
+			if (mas.index != 10)
+				continue;
+			if (!mt_in_rcu(&mt))
+				mtree_unlock(&mt);
+			assert_int_equal(mtree_store(&mt, 5, E('x'), GFP_KERNEL), 0);
+			if (!mt_in_rcu(&mt))
+				mtree_lock(&mt);
+			assert_ptr_equal(mas_walk(&mas), xa_mk_value(10));
+		}
+		expect_place(&mas, 20, 20, ma_active);
+		assert_null(mas_next(&mas, 20));
+		assert_ptr_equal(mas_prev(&mas, 0), xa_mk_value(20));
+		assert_ptr_equal(mas_prev(&mas, 0), xa_mk_value(10));
+		assert_ptr_equal(mas_prev(&mas, 0), E('x'));
+		leave();
+		end(&mt);
+	}
+}
+
+/* ---- other calls change what comes next ------------------------------------------------------ */
+
+enum by { BY_ERASE, BY_STORE, BY_CURSOR };
+
+static void change(unsigned long index, enum by by)
+{
+	MA_STATE(other, &mt, index, index);
+
+	if (by == BY_CURSOR) {
+		if (mt_in_rcu(&mt))
+			mtree_lock(&mt);
+		assert_non_null(mas_erase(&other));
+		if (mt_in_rcu(&mt))
+			mtree_unlock(&mt);
+		return;
+	}
+	if (!mt_in_rcu(&mt))
+		mtree_unlock(&mt);
+	if (by == BY_ERASE)
+		assert_ptr_equal(mtree_erase(&mt, index), xa_mk_value(index));
+	else
+		assert_int_equal(mtree_store(&mt, index, E('n'), GFP_KERNEL), 0);
+	if (!mt_in_rcu(&mt))
+		mtree_lock(&mt);
+}
+
+/* As a list of indexes; a lower-case n for one whose entry was replaced before it was reached. */
+static void visit(unsigned int flags, enum by by, unsigned long at, bool find, char *text)
+{
+	MA_STATE(mas, &mt, 0, 0);
+	void *entry;
+
+	begin(flags, TENS);
+	enter();
+	text[0] = 0;
+#define VISIT                                                                           \
+	do {                                                                            \
+		sprintf(text + strlen(text), " %lu%s", mas.index,                       \
+			entry == E('n') ? "n" : "");                                    \
+		if (mas.index % at == 0 && mas.index + 10 < 10 * TENS)                  \
+			change(mas.index + 10, by);                                     \
+	} while (0)
+	if (find)
+		while ((entry = mas_find(&mas, ULONG_MAX)))
+			VISIT;
+	else
+		mas_for_each(&mas, entry, ULONG_MAX)
+			VISIT;
+	leave();
+	end(&mt);
+}
+
+static void a_body_that_changes_what_comes_next_never_gets_the_old_entry(void **state)
+{
+	char text[200];
+
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++) {
+		for (int find = 0; find < 2; find++) {
+			visit(kinds[k], BY_ERASE, 30, find, text);
+			assert_string_equal(text, " 0 20 30 50 60");
+			visit(kinds[k], BY_CURSOR, 30, find, text);
+			assert_string_equal(text, " 0 20 30 50 60");
+			visit(kinds[k], BY_STORE, 30, find, text);
+			assert_string_equal(text, " 0 10n 20 30 40n 50 60 70n");
+			visit(kinds[k], BY_STORE, 10, find, text);
+			assert_string_equal(text, " 0 10n 20n 30n 40n 50n 60n 70n");
+		}
+	}
+}
+
+/* The leaf itself goes, with the one above it: no step may look into what was freed. */
+static void a_step_from_a_leaf_that_other_calls_have_dropped(void **state)
+{
+	static void *(*const up[])(struct ma_state *, unsigned long) = {
+		mas_next, mas_find, mas_next_range, mas_find_range,
+	};
+	static void *(*const down[])(struct ma_state *, unsigned long) = {
+		mas_prev, mas_find_rev, mas_prev_range, mas_find_range_rev,
+	};
+
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++) {
+		for (size_t i = 0; i < 2 * LENGTH(up); i++) {
+			MA_STATE(mas, &mt, 15000, 15000);
+			void *entry;
+
+			begin(kinds[k], 3000);
+			mtree_lock(&mt);
+			assert_ptr_equal(mas_walk(&mas), xa_mk_value(15000));
+			mtree_unlock(&mt);
+			assert_int_equal(mtree_store_range(&mt, 11, 29989, NULL, GFP_KERNEL), 0);
+			if (mt_in_rcu(&mt))
+				urcu_bp_barrier();
+			mt_cache_shrink();
+			mtree_lock(&mt);
+			if (i < LENGTH(up)) {
+				while (!(entry = up[i](&mas, ULONG_MAX)))
+					;
+				assert_ptr_equal(entry, xa_mk_value(29990));
+			} else {
+				while (!(entry = down[i - LENGTH(up)](&mas, 0)))
+					;
+				assert_ptr_equal(entry, xa_mk_value(10));
+			}
+			mtree_unlock(&mt);
+			end(&mt);
+		}
+	}
+}
+
+static void a_step_in_a_tree_that_was_destroyed_finds_nothing(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++) {
+		MA_STATE(mas, &mt, 0, 0);
+		unsigned long visits = 0;
+		void *entry;
+
+		begin(kinds[k], 300);
+		enter();
+		mas_for_each(&mas, entry, ULONG_MAX) {
+			if (++visits != 20)
+				continue;
+			if (!mt_in_rcu(&mt))
+				mtree_unlock(&mt);
+			mtree_destroy(&mt);
+			if (!mt_in_rcu(&mt))
+				mtree_lock(&mt);
+		}
+		leave();
+		assert_int_equal(visits, 20);
+		end(&mt);
+	}
+}
+
+/* ---- stores through a cursor that others have overtaken --------------------------------------- */
+
+/* Found, then locked and stored through; in between a store replaced the leaf, or changed it. */
+static void store_after(unsigned int flags, unsigned long first, unsigned long last)
+{
+	MA_STATE(mas, &mt, 70, 70);
+
+	begin(flags, 100);
+	for (unsigned long i = 0; i < 100; i++)
+		assert_int_equal(mtree_store_range(&mt, 10 * i, 10 * i + 6, xa_mk_value(i),
+						   GFP_KERNEL), 0);
+	enter();
+	assert_ptr_equal(mas_find(&mas, ULONG_MAX), xa_mk_value(7));
+	if (!mt_in_rcu(&mt))
+		mtree_unlock(&mt);
+	assert_int_equal(mtree_store_range(&mt, first, last, E('x'), GFP_KERNEL), 0);
+	mtree_lock(&mt);
+	assert_int_equal(mas_store_gfp(&mas, E('n'), GFP_KERNEL), 0);
+	mtree_unlock(&mt);
+	if (mt_in_rcu(&mt))
+		urcu_bp_read_unlock();
+	assert_ptr_equal(mtree_load(&mt, 70), E('n'));
+	assert_ptr_equal(mtree_load(&mt, 76), E('n'));
+	assert_ptr_equal(mtree_load(&mt, 77), first <= 77 && 77 <= last ? E('x') : NULL);
+	assert_ptr_equal(mtree_load(&mt, first), first < 70 || first > 76 ? E('x') : E('n'));
+	end(&mt);
+}
+
+static void a_store_through_a_cursor_whose_leaf_was_replaced_is_not_lost(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++) {
+		store_after(kinds[k], 82, 84);	 /* the middle of an entry: the leaf is copied */
+		store_after(kinds[k], 78, 78);	 /* into a gap: in place */
+		store_after(kinds[k], 62, 77);	 /* over the very range */
+		store_after(kinds[k], 75, 400);	 /* over leaves */
+		store_after(kinds[k], 20, 74);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_loop_that_rests_and_walks_again_gives_out_nothing_erased),
+		cmocka_unit_test(a_body_that_walks_or_steps_back_and_forth),
+		cmocka_unit_test(a_body_that_walks_where_something_was_written),
+		cmocka_unit_test(a_step_back_from_an_overflow_after_a_walk_in_a_loop),
+		cmocka_unit_test(a_body_that_changes_what_comes_next_never_gets_the_old_entry),
+		cmocka_unit_test(a_step_from_a_leaf_that_other_calls_have_dropped),
+		cmocka_unit_test(a_step_in_a_tree_that_was_destroyed_finds_nothing),
+		cmocka_unit_test(a_store_through_a_cursor_whose_leaf_was_replaced_is_not_lost),
+	};
+
+	return cmocka_run_group_tests_name("step", tests, NULL, NULL);
+}
