@@ -111,7 +111,7 @@ long fault_call(struct vmspace *space, struct vmspace_request *req)
 		if (!vma || !(vma->flags & VMA_GROWSDOWN) || fault_grow_down(space, vma, addr))
 			return -EFAULT;
 	}
-	if (!fault_permitted(vma, req->fault.access))
+	if (!vma_permits(vma, req->fault.access))
 		return -EACCES;
 	if (fault_needs_anon(space, vma, addr, req->fault.access))
 		host_give_anon_vma(space, vma);

@@ -10,16 +10,6 @@ long fault_may_grow_down(struct vmspace *space, const struct vma *vma, unsigned 
 /* Let it, if it may. 0 or -errno. (An anon_vma it gets in most cases, as in Linux.) */
 long fault_grow_down(struct vmspace *space, struct vma *vma, unsigned long addr);
 
-/* Does the area permit the access (VMSPACE_ACCESS_*)? */
-static inline bool fault_permitted(const struct vma *vma, unsigned int access)
-{
-	if (access & VMSPACE_ACCESS_WRITE)
-		return vma->flags & VMA_WRITE;
-	if (access & VMSPACE_ACCESS_EXEC)
-		return vma->flags & VMA_EXEC;
-	return vma->flags & VMA_ACCESS_FLAGS;
-}
-
 /* May a first read somewhere in an anonymous area give it a huge page, and so an anon_vma? */
 bool fault_huge_somewhere(const struct vmspace *space, const struct vma *vma);
 

@@ -68,15 +68,6 @@ void pages_destroy(struct pages *pages)
 	free(pages);
 }
 
-static bool permitted(const struct vma *vma, unsigned int access)
-{
-	if ((access & VMSPACE_ACCESS_WRITE) && !(vma->flags & VMA_WRITE))
-		return false;
-	if ((access & VMSPACE_ACCESS_EXEC) && !(vma->flags & VMA_EXEC))
-		return false;
-	return vma->flags & VMA_ACCESS_FLAGS;
-}
-
 static bool is_shared(const struct vma *vma)
 {
 	return vma->flags & (VMA_SHARED | VMA_MAYSHARE);
@@ -359,7 +350,7 @@ static enum vmspace_fault_result resolve(struct pages *pages, const struct vma *
 	bool again = false;
 
 	assert(vma->start <= addr && addr < vma->end && vma->end - 1 <= pages->last);
-	if (!permitted(vma, access))
+	if (!vma_permits(vma, access))
 		return VMSPACE_FAULT_ACCERR;
 	f.leaf = stock ? table_make(pages, addr, 0) : table_find(pages, addr, 0);
 	if (!f.leaf) {

@@ -94,7 +94,7 @@ static enum vmspace_fault_result touch_fast(struct vmspace *space, const struct 
 
 	if (!vma)
 		return UNDECIDED;
-	if (!fault_permitted(vma, t->access))
+	if (!vma_permits(vma, t->access))
 		result = VMSPACE_FAULT_ACCERR;
 	else if (lacks_anon_vma(space, vma, t))
 		result = UNDECIDED;
@@ -118,7 +118,7 @@ static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 
 	if (space_reserve(space, SPACE_STEPS, SPACE_STEPS))
 		return VMSPACE_FAULT_NOMEM;
-	if (fault_may_grow_down(space, vma, addr) || !fault_permitted(vma, t->access))
+	if (fault_may_grow_down(space, vma, addr) || !vma_permits(vma, t->access))
 		return fault_grow_down(space, vma, addr) ? VMSPACE_FAULT_MAPERR
 							 : VMSPACE_FAULT_ACCERR;
 	vma_fill(&grown, vma);
@@ -145,7 +145,7 @@ static enum vmspace_fault_result touch_slow(struct vmspace *space, struct vma *v
 			return VMSPACE_FAULT_MAPERR;
 		return grow(space, vma, t);
 	}
-	if (!fault_permitted(vma, t->access))
+	if (!vma_permits(vma, t->access))
 		return VMSPACE_FAULT_ACCERR;
 	result = resolve(space, vma, t);
 	if (result == VMSPACE_FAULT_OK && lacks_anon_vma(space, vma, t))
@@ -164,7 +164,7 @@ static enum vmspace_fault_result touch_locked(struct vmspace *space, const struc
 
 	sync_enter(space);
 	vma = find_at(space, t->addr);
-	if (vma && fault_permitted(vma, t->access) && !lacks_anon_vma(space, vma, t) &&
+	if (vma && vma_permits(vma, t->access) && !lacks_anon_vma(space, vma, t) &&
 	    sync_read_lock(space, vma)) {
 		sync_leave(space);
 		result = resolve(space, vma, t);

@@ -140,6 +140,18 @@ struct vma *vma_new(struct vma_store *store, const struct vma *like);
 /* Drop the references an area holds, and the area. */
 void vma_free(struct vma_store *store, struct vma *vma);
 bool vma_is_anon(const struct vma *vma);
+/*
+ * Does the area's protection allow the access (VMSPACE_ACCESS_*, one or several)? As on x86, what
+ * may be accessed at all may be read.
+ */
+static inline bool vma_permits(const struct vma *vma, unsigned int access)
+{
+	if ((access & VMSPACE_ACCESS_WRITE) && !(vma->flags & VMA_WRITE))
+		return false;
+	if ((access & VMSPACE_ACCESS_EXEC) && !(vma->flags & VMA_EXEC))
+		return false;
+	return vma->flags & VMA_ACCESS_FLAGS;
+}
 bool vma_may_have_anon_vma(const struct vma *vma);
 /*
  * Does a private area with these flags take pages of its own? Those that are written to, and those

@@ -371,13 +371,60 @@ static void without_memory(void **state)
 	vmspace_destroy(plain);
 }
 
+#define WRITE_AND_EXEC (VMSPACE_ACCESS_WRITE | VMSPACE_ACCESS_EXEC)
+
+/*
+ * An access that asks for several rights needs all of them: to write was once enough, where a space
+ * without memory was asked.
+ */
+static void write_and_exec_need_both_rights(void **state)
+{
+	struct vmspace_config config = *vmspace_config(space);
+	const struct vmspace_mmap area = { .addr = AT, .length = PAGE, .prot = PROT_READ | PROT_WRITE,
+					   .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED };
+	struct vmspace_request req = { .op = VMSPACE_MMAP, .mmap = area };
+	struct vmspace *plain;
+
+	(void)state;
+	config.memory = NULL;
+	assert_int_equal(vmspace_create(&plain, &config), 0);
+	vmspace_call(plain, &req);
+	assert_int_equal(vmspace_touch(plain, AT, WRITE_AND_EXEC, NULL), VMSPACE_FAULT_ACCERR);
+	req = (struct vmspace_request){ .op = VMSPACE_FAULT, .fault = { AT, WRITE_AND_EXEC } };
+	assert_int_equal(vmspace_call(plain, &req), -EACCES);
+	req = (struct vmspace_request){ .op = VMSPACE_MMAP, .mmap = area };
+	req.mmap.prot |= PROT_EXEC;
+	vmspace_call(plain, &req);
+	assert_int_equal(vmspace_touch(plain, AT, WRITE_AND_EXEC, NULL), VMSPACE_FAULT_OK);
+	vmspace_destroy(plain);
+
+	map(0, 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+	assert_int_equal(touch(0, WRITE_AND_EXEC), VMSPACE_FAULT_ACCERR);
+}
+
+/* As in Linux a stack grows to where it is touched, whether or not the access is allowed then. */
+static void a_stack_grows_for_a_forbidden_access(void **state)
+{
+	struct vma_info info;
+
+	(void)state;
+	map(8, 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN);
+	assert_int_equal(touch(7, VMSPACE_ACCESS_EXEC), VMSPACE_FAULT_ACCERR);
+	assert_true(vmspace_lookup(space, AT + 8 * PAGE, &info));
+	assert_int_equal(info.start, AT + 7 * PAGE);
+	assert_int_equal(touch(6, WRITE_AND_EXEC), VMSPACE_FAULT_ACCERR);
+	assert_true(vmspace_lookup(space, AT + 8 * PAGE, &info));
+	assert_int_equal(info.start, AT + 6 * PAGE);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(results), TEST(requests), TEST(who_locks), TEST(area_locks),
-		TEST(turns_begin_anew), TEST(gone_areas), TEST(used_once), TEST(anew), TEST(tables_go_beside_faults),
-		TEST(without_memory),
+		TEST(turns_begin_anew), TEST(gone_areas), TEST(used_once), TEST(anew),
+		TEST(tables_go_beside_faults), TEST(without_memory),
+		TEST(write_and_exec_need_both_rights), TEST(a_stack_grows_for_a_forbidden_access),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
