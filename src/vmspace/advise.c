@@ -4,11 +4,13 @@
 #include <limits.h>
 #include <sys/mman.h>
 
+#include "anon_vma.h"
 #include "edit.h"
 #include "find.h"
-#include "host.h"
 #include "ops.h"
+#include "outcome.h"
 #include "pages.h"
+#include "store.h"
 #include "sync.h"
 #include "touch.h"
 
@@ -134,7 +136,7 @@ static long check_pages(struct vmspace *space, struct vma *vma, int advice)
 			return -EINVAL;
 		/* Kernels that mark the area itself need an anon_vma for anonymous memory only. */
 		if (!vma->backing || !space->config.guard_flag)
-			host_give_anon_vma(space, vma);
+			anon_vma_prepare(space, vma);
 		return 0;
 	case MADV_GUARD_REMOVE:
 		return vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB) ? -EINVAL : 0;
@@ -176,7 +178,7 @@ static long advise_pages(struct edit_span *span, int advice)
 		if (space->config.guard_flag)
 			span->vma->flags |= VMA_MAYBE_GUARD;
 		if (space->pages && pages_guard(space->pages, span->from, span->to))
-			return space_no_memory(space);
+			return outcome_no_memory(space);
 		return 0;
 	case MADV_GUARD_REMOVE:
 		sync_write_lock(space, span->vma);
@@ -224,12 +226,12 @@ static long advise_part(struct edit_span *span, void *arg)
 {
 	struct vmspace *space = span->space;
 	struct vma *vma = span->vma;
-	struct edit_want want = edit_same(vma);
+	struct edit_attrs want = edit_attrs_of(vma);
 	int advice = *(int *)arg;
 	long err;
 
 	if (sealed_against(vma, advice))
-		return space_fail(space, -EPERM, "the area is sealed");
+		return outcome_fail(space, -EPERM, "the area is sealed");
 	if (!changes_flags(advice))
 		return advise_pages(span, advice);
 	err = new_flags(vma, advice, &want.flags);
@@ -258,7 +260,7 @@ static bool makes_tables(int advice)
 }
 
 /* Put by the page tables and frames that advice on [start, end) will need. */
-static long stock_pages(struct vmspace *space, unsigned long start, unsigned long end, int advice)
+static long reserve_pages(struct vmspace *space, unsigned long start, unsigned long end, int advice)
 {
 	unsigned int access = advice == MADV_POPULATE_WRITE ? VMSPACE_ACCESS_WRITE
 							    : VMSPACE_ACCESS_READ;
@@ -268,18 +270,18 @@ static long stock_pages(struct vmspace *space, unsigned long start, unsigned lon
 
 	if (!space->pages || end <= start || !space_aligned(space, start))
 		return 0;
-	space->put_by = space->stocked = true;
+	store_reserve_pages(space);
 	edit_span_init(&span, space, start, end);
 	while (!err && edit_next(&span)) {
 		if (guard)
-			err = pages_stock_tables(space->pages, span.from, span.to);
+			err = pages_reserve_tables(space->pages, span.from, span.to);
 		else if (span.hole || !may_populate(span.vma, advice))
 			break;
 		else
-			err = touch_stock(space, span.vma, span.vma->flags, span.from, span.to,
+			err = touch_reserve(space, span.vma, span.vma->flags, span.from, span.to,
 					  access, 0, false);
 	}
-	return err < 0 ? space_no_memory(space) : 0;
+	return err < 0 ? outcome_no_memory(space) : 0;
 }
 
 static long populate(struct vmspace *space, unsigned long start, unsigned long end, int advice)
@@ -296,7 +298,7 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 			return -EINVAL;
 		/* Where it failed is the pages' business: a host that has them is asked later. */
 		if (write && !(space->config.host.has_anon && space->host_error))
-			host_give_anon_vma(space, vma);
+			anon_vma_prepare(space, vma);
 		err = touch_range(space, vma, start, vma->end < end ? vma->end : end,
 				  write ? VMSPACE_ACCESS_WRITE : VMSPACE_ACCESS_READ);
 		if (err)
@@ -321,12 +323,11 @@ static long reserve_all(struct vmspace *space, const struct vmspace_process_madv
 		if (changes_flags(m->advice))
 			edit_count(space, start, end, ADVISED, &stores, &areas);
 		if (makes_tables(m->advice))
-			err = stock_pages(space, start, end, m->advice);
+			err = reserve_pages(space, start, end, m->advice);
 	}
 	if (err || !stores)
 		return err;
-	space->whole = true;
-	return space_reserve(space, stores, areas);
+	return store_reserve_call(space, stores, areas);
 }
 
 /* One madvise(), whose arguments are checked here. */
@@ -345,14 +346,14 @@ static long advise(struct vmspace *space, unsigned long start, unsigned long byt
 		return space->host_error;
 	/* Where it stops, and why, is for the pages to say. */
 	if (advice == MADV_COLLAPSE && space->host_error)
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	if (advice == MADV_POPULATE_READ || advice == MADV_POPULATE_WRITE)
 		result = populate(space, start, start + length, advice);
 	else
 		result = edit_each(space, start, start + length, ADVISED, advise_part, &advice);
 	/* Errors of the pages or the file (EIO, EBUSY ...) leave the areas alone. */
 	if (!result && space->host_error && !changes_flags(advice))
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	return result;
 }
 
@@ -362,7 +363,7 @@ long advise_call(struct vmspace *space, struct vmspace_request *req)
 	long err = 0;
 
 	if (makes_tables(m->advice))
-		err = stock_pages(space, m->addr, m->addr + space_ceil(space, m->length),
+		err = reserve_pages(space, m->addr, m->addr + space_ceil(space, m->length),
 				  m->advice);
 	return err ? err : advise(space, m->addr, m->length, m->advice);
 }

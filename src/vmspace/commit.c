@@ -3,7 +3,7 @@
  * commit.c - commit accounting: the three modes of vm.overcommit_memory.
  *
  * Source: Documentation/mm/overcommit-accounting.rst and Documentation/admin-guide/sysctl/vm.rst of
- * Linux 6.12. Areas with VMA_ACCOUNT are charged (space_account()). Mode 0 refuses what is larger
+ * Linux 6.12. Areas with VMA_ACCOUNT are charged (account_pages()). Mode 0 refuses what is larger
  * than all memory and swap by itself; mode 1 nothing; mode 2 keeps the sum of all that is committed
  * below a limit, of which a reserve is kept from processes without privilege, and another from
  * large ones.
@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "commit.h"
+#include "outcome.h"
 
 void commit_charge(struct vmspace *space, unsigned long pages, int sign)
 {
@@ -76,12 +77,12 @@ static long check(struct vmspace *space, unsigned long pages, unsigned long larg
 	if (c->overcommit == 0) {
 		if (largest <= c->ram_pages + c->swap_pages)
 			return 0;
-		return space_limit(space, -ENOMEM, "larger than all memory and swap (overcommit 0)");
+		return outcome_limit(space, -ENOMEM, "larger than all memory and swap (overcommit 0)");
 	}
 	/* A host has counted what others have committed; we have not. */
 	if (space->host_succeeded || commit_total(space) + pages < limit_of_process(space))
 		return 0;
-	return space_limit(space, -ENOMEM, "the limit of committed memory is reached (overcommit 2)");
+	return outcome_limit(space, -ENOMEM, "the limit of committed memory is reached (overcommit 2)");
 }
 
 long commit_check(struct vmspace *space, unsigned long pages)
@@ -97,7 +98,7 @@ long commit_check_fork(struct vmspace *space)
 	const struct vma *vma;
 
 	/* Nearly always all of it passes, and need not be looked at one by one. */
-	if (refuses_nothing(c) || (!c->overcommit && space_pages(space, space->largest) <=
+	if (refuses_nothing(c) || (!c->overcommit && space_pages(space, space->largest_area) <=
 						    c->ram_pages + c->swap_pages))
 		return 0;
 	mas_for_each(&mas, vma, ULONG_MAX) {

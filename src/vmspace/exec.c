@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "create.h"
 #include "edit.h"
 #include "find.h"
 #include "merge.h"
@@ -26,7 +27,10 @@ static bool valid(const struct vmspace *space, const struct vmspace_area *areas,
 	for (size_t i = 0; i < count; i++) {
 		if (areas[i].start >= areas[i].end || areas[i].start < end ||
 		    !space_aligned(space, areas[i].start) || !space_aligned(space, areas[i].end) ||
-		    areas[i].pkey > VMA_PKEY_MAX)
+		    areas[i].pkey > VMA_PKEY_MAX ||
+		    (areas[i].flags & VMA_LOCK_FLAGS) == VMA_LOCKONFAULT)
+			return false;
+		if (!is_gate(space, &areas[i]) && areas[i].end > space->config.task_size)
 			return false;
 		end = areas[i].end;
 	}
@@ -182,7 +186,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	guess_base(fresh);
 	/* The old areas go, the new ones come; the handle and its history stay. */
 	peak = space->areas_peak;
-	space_clear(space);
+	create_clear(space);
 	sync_adopt(space, fresh);
 	space->tree = fresh->tree;
 	space->vmas = fresh->vmas;
@@ -200,7 +204,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	space->exec_vm = fresh->exec_vm;
 	/* The pool was charged while the areas were taken over. */
 	space->committed_vm = fresh->committed_vm;
-	space->largest = fresh->largest;
+	space->largest_area = fresh->largest_area;
 	fresh->committed_vm = 0;
 	space->next_anon_id = fresh->next_anon_id;
 	space->next_file_id = fresh->next_file_id;

@@ -10,6 +10,9 @@ long fault_may_grow_down(struct vmspace *space, const struct vma *vma, unsigned 
 /* Let it, if it may. 0 or -errno. (An anon_vma it gets in most cases, as in Linux.) */
 long fault_grow_down(struct vmspace *space, struct vma *vma, unsigned long addr);
 
+/* A VMSPACE_FAULT request in a space without memory. */
+long fault_call(struct vmspace *space, struct vmspace_request *req);
+
 /* May a first read somewhere in an anonymous area give it a huge page, and so an anon_vma? */
 bool fault_huge_somewhere(const struct vmspace *space, const struct vma *vma);
 

@@ -7,11 +7,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "account.h"
 #include "commit.h"
 #include "find.h"
-#include "host.h"
 #include "ops.h"
-#include "pages.h"
+#include "outcome.h"
 #include "sync.h"
 
 /* Areas whose memory is asked for before they are copied. */
@@ -62,7 +62,7 @@ static struct anon_name *copy_name(struct copier *copier, struct anon_name *old)
 }
 
 /* The pointers to copies are only good during one fork. */
-static void forget_copies(struct copier *copier)
+static void clear_copy_links(struct copier *copier)
 {
 	struct backing *backing;
 	struct anon_name *name;
@@ -146,8 +146,8 @@ static int replace_area(struct copier *copier, struct ma_state *mas, const struc
 		vma_free(&child->vmas, vma);
 		return -ENOMEM;
 	}
-	space_account(child, vma->flags, space_pages(child, vma->end - vma->start), 1);
-	space_count_area(child, vma, 1);
+	account_pages(child, vma->flags, space_pages(child, vma->end - vma->start), 1);
+	account_area(child, vma, 1);
 	return 0;
 }
 
@@ -208,7 +208,7 @@ static int erase_skipped(struct copier *copier)
 }
 
 /* Free the child's areas, all below `from`, and the tree, which still holds some of the parent's. */
-static void give_up(struct copier *copier, unsigned long from)
+static void undo_copy(struct copier *copier, unsigned long from)
 {
 	MA_STATE(mas, &copier->child->tree, 0, 0);
 	struct vma *vma;
@@ -225,7 +225,7 @@ static void inherit(struct vmspace *child, const struct vmspace *parent)
 	child->image = parent->image;
 	child->mmap_base = parent->mmap_base;
 	child->base_guessed = parent->base_guessed;
-	child->largest = parent->largest;
+	child->largest_area = parent->largest_area;
 	child->next_anon_id = parent->next_anon_id;
 	child->next_file_id = parent->next_file_id;
 }
@@ -255,11 +255,11 @@ static long duplicate(struct vmspace *parent, struct vmspace *child, bool exact)
 	if (err)
 		return -ENOMEM;
 	err = copy_areas(&copier, &stopped);
-	forget_copies(&copier);
+	clear_copy_links(&copier);
 	if (!err)
 		err = erase_skipped(&copier);
 	if (err)
-		give_up(&copier, stopped);
+		undo_copy(&copier, stopped);
 	set_rcu(&child->tree, child->sync);
 	if (child->sync)
 		sync_unlock_areas(child);
@@ -274,7 +274,7 @@ long fork_call(struct vmspace *space, struct vmspace_request *req)
 
 	req->fork.child = NULL;
 	if (space->host_error)
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	err = commit_check_fork(space);
 	if (err)
 		return err;
@@ -283,13 +283,13 @@ long fork_call(struct vmspace *space, struct vmspace_request *req)
 	if (req->fork.child_memory)
 		config.memory = req->fork.child_memory;
 	else if (config.memory && config.memory->map)
-		return space_fail(space, -EINVAL, "fork needs child_memory: the parent's has a map()");
+		return outcome_fail(space, -EINVAL, "fork needs child_memory: the parent's has a map()");
 	if (vmspace_create(&child, &config))
-		return space_no_memory(space);
+		return outcome_no_memory(space);
 	inherit(child, space);
 	if (duplicate(space, child, false)) {
 		vmspace_destroy(child);
-		return space_no_memory(space);
+		return outcome_no_memory(space);
 	}
 	req->fork.child = child;
 	return req->host.valid ? req->host.result : 0;
@@ -324,7 +324,7 @@ static int make_clone(struct vmspace **out, const struct vmspace *space)
 	copy->locked_leak = space->locked_leak;
 	copy->pinned_vm = space->pinned_vm;
 	copy->default_flags = space->default_flags;
-	copy->era = space->era;
+	copy->request_seq = space->request_seq;
 	memcpy(copy->requests, space->requests, sizeof(copy->requests));
 	copy->areas_peak = space->areas_peak;
 	copy->merges = space->merges;

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "account.h"
+#include "anon_vma.h"
 #include "edit.h"
 #include "find.h"
-#include "host.h"
 #include "ops.h"
+#include "outcome.h"
 #include "touch.h"
 
 /* Areas that Linux leaves alone when it is asked to lock them. */
@@ -41,7 +43,7 @@ static unsigned int populate_access(const struct vma *vma)
 /* Areas whose pages are not made present. */
 #define NOT_POPULATED (VMA_LOCKONFAULT | VMA_SPECIAL_FLAGS)
 
-long lock_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
+long lock_reserve(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
 		unsigned long end, unsigned long by, bool fresh)
 {
 	struct vma then = { .flags = as };
@@ -50,7 +52,7 @@ long lock_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned
 		return 0;
 	if (!(as & VMA_ACCESS_FLAGS))
 		return 1;
-	return touch_stock(space, vma, as, start, end, populate_access(&then), by, fresh);
+	return touch_reserve(space, vma, as, start, end, populate_access(&then), by, fresh);
 }
 
 static long populate(struct vmspace *space, unsigned long start, unsigned long end, bool failed)
@@ -69,7 +71,7 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 		if (!(vma->flags & VMA_ACCESS_FLAGS))
 			return -ENOMEM;
 		if (populate_writes(space, vma, failed))
-			host_give_anon_vma(space, vma);
+			anon_vma_prepare(space, vma);
 		if (!(vma->flags & VMA_SPECIAL_FLAGS)) {
 			err = touch_range(space, vma, start, vma->end < end ? vma->end : end,
 					  populate_access(vma));
@@ -90,7 +92,7 @@ long lock_populate(struct vmspace *space, unsigned long start, unsigned long end
 static long set_part(struct edit_span *span, vma_flags_t lock)
 {
 	const struct vma *vma = span->vma;
-	struct edit_want want = edit_same(vma);
+	struct edit_attrs want = edit_attrs_of(vma);
 
 	want.flags = (want.flags & ~VMA_LOCK_FLAGS) | lock;
 	if (want.flags == vma->flags || never_locked(vma))
@@ -147,7 +149,7 @@ static long check_limit(struct vmspace *space, unsigned long start, unsigned lon
 	pages -= locked_pages(space, start, start + length);
 	if (space->locked_vm + pages <= space_pages(space, c->rlimit_memlock))
 		return 0;
-	return space_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
+	return outcome_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
 }
 
 static bool may_lock_at_all(const struct vmspace *space)
@@ -167,7 +169,7 @@ static vma_flags_t locked_flags(const struct vma *vma, vma_flags_t lock)
 }
 
 /* Put by what making the pages present will need, which stops at the first that cannot be. */
-static long stock_range(struct vmspace *space, unsigned long start, unsigned long end,
+static long reserve_range(struct vmspace *space, unsigned long start, unsigned long end,
 			vma_flags_t lock)
 {
 	struct edit_span span;
@@ -177,7 +179,7 @@ static long stock_range(struct vmspace *space, unsigned long start, unsigned lon
 		return 0;
 	edit_span_init(&span, space, start, end);
 	while (!err && edit_next(&span) && !span.hole)
-		err = lock_stock(space, span.vma, locked_flags(span.vma, lock), span.from, span.to,
+		err = lock_reserve(space, span.vma, locked_flags(span.vma, lock), span.from, span.to,
 				 0, false);
 	return err < 0 ? err : 0;
 }
@@ -193,13 +195,13 @@ long lock_call(struct vmspace *space, struct vmspace_request *req)
 	if (req->mlock.mlock2 && req->mlock.flags)
 		lock |= VMA_LOCKONFAULT;
 	if (!may_lock_at_all(space))
-		err = space_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
+		err = outcome_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
 	if (err)
 		return err;
 	round_range(space, &start, &length);
 	err = check_limit(space, start, length);
 	if (!err)
-		err = stock_range(space, start, start + length, lock);
+		err = reserve_range(space, start, start + length, lock);
 	if (!err)
 		err = set_range(space, start, start + length, lock);
 	if (err)
@@ -207,9 +209,9 @@ long lock_call(struct vmspace *space, struct vmspace_request *req)
 	/* With MLOCK_ONFAULT too: areas that cannot be locked have no VMA_LOCKONFAULT now. */
 	err = populate(space, start, start + length, space->host_error);
 	if (err == -EFAULT)
-		err = space_fail(space, -ENOMEM, "a page cannot be made present: a guard, or the end of a file");
+		err = outcome_fail(space, -ENOMEM, "a page cannot be made present: a guard, or the end of a file");
 	if (space->host_error == -ENOMEM || space->host_error == -EAGAIN)
-		return space_fail(space, space->host_error, "the host could not make pages present");
+		return outcome_fail(space, space->host_error, "the host could not make pages present");
 	return err;
 }
 
@@ -235,7 +237,7 @@ static long set_all(struct vmspace *space, vma_flags_t lock)
 }
 
 /* What populate_all() will need once all is locked. */
-static long stock_all(struct vmspace *space, vma_flags_t lock)
+static long reserve_all_pages(struct vmspace *space, vma_flags_t lock)
 {
 	struct edit_span span;
 	long err = 0;
@@ -244,7 +246,7 @@ static long stock_all(struct vmspace *space, vma_flags_t lock)
 		return 0;
 	edit_span_init(&span, space, 0, ULONG_MAX);
 	while (err >= 0 && edit_next(&span))
-		err = lock_stock(space, span.vma, locked_flags(span.vma, lock), span.from, span.to,
+		err = lock_reserve(space, span.vma, locked_flags(span.vma, lock), span.from, span.to,
 				 0, false);
 	return err < 0 ? err : 0;
 }
@@ -268,15 +270,15 @@ long lock_all_call(struct vmspace *space, struct vmspace_request *req)
 	if (!flags || (flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) || flags == MCL_ONFAULT)
 		return -EINVAL;
 	if (!may_lock_at_all(space))
-		err = space_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
+		err = outcome_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
 	else if ((flags & MCL_CURRENT) && !c->lock_privileged &&
 		 c->rlimit_memlock != VMSPACE_NO_LIMIT &&
 		 space->total_vm > space_pages(space, c->rlimit_memlock))
-		err = space_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
+		err = outcome_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
 	if (err)
 		return err;
 	if (flags & MCL_CURRENT) {
-		err = stock_all(space, lock);
+		err = reserve_all_pages(space, lock);
 		if (!err)
 			err = set_all(space, lock);
 	}

@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "account.h"
 #include "commit.h"
 #include "edit.h"
 #include "find.h"
 #include "host.h"
 #include "ops.h"
+#include "outcome.h"
+#include "store.h"
 
 #ifndef MAP_DROPPABLE
 #define MAP_DROPPABLE 0x08
@@ -36,6 +39,20 @@ bool map_accountable(vma_flags_t flags)
 	if (flags & VMA_HUGETLB)
 		return false;
 	return (flags & (VMA_NORESERVE | VMA_SHARED | VMA_WRITE)) == VMA_WRITE;
+}
+
+uint64_t map_new_file_id(struct vmspace *space)
+{
+	static uint64_t next_shared = (uint64_t)3 << 62; /* no file_id that a space counts up to */
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* 32-bit hosts have no such atomics */
+	uint64_t id;
+
+	if (!space->pages)
+		return space->next_file_id++;
+	pthread_mutex_lock(&lock);
+	id = next_shared++;
+	pthread_mutex_unlock(&lock);
+	return id;
 }
 
 static vma_flags_t call_flags(const struct vmspace *space, const struct vmspace_mmap *m, int prot)
@@ -172,7 +189,7 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mmap *m,
 	    space_pages(space, m->offset))
 		return -EOVERFLOW;
 	if (space->areas > space->config.max_map_count)
-		return space_limit(space, -ENOMEM, "more areas than max_map_count");
+		return outcome_limit(space, -ENOMEM, "more areas than max_map_count");
 	return 0;
 }
 
@@ -205,9 +222,9 @@ static long check_lock(struct vmspace *space, const struct vmspace_mmap *m, vma_
 	long err = 0;
 
 	if ((m->flags & MAP_LOCKED) && !c->lock_privileged && !c->rlimit_memlock)
-		err = space_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
-	if (!err && !space_may_lock(space, flags, space_pages(space, length)))
-		err = space_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached");
+		err = outcome_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
+	if (!err && !account_may_lock(space, flags, space_pages(space, length)))
+		err = outcome_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached");
 	return err;
 }
 
@@ -227,9 +244,9 @@ static long check_size(struct vmspace *space, const struct map_plan *plan, unsig
 
 	if (c->rlimit_as != VMSPACE_NO_LIMIT &&
 	    space->total_vm + more > space_pages(space, c->rlimit_as))
-		return space_limit(space, -ENOMEM, "RLIMIT_AS reached");
-	if (!space_may_hold_data(space, plan->flags, more)) {
-		long err = space_limit(space, -ENOMEM, "RLIMIT_DATA reached");
+		return outcome_limit(space, -ENOMEM, "RLIMIT_AS reached");
+	if (!account_may_hold_data(space, plan->flags, more)) {
+		long err = outcome_limit(space, -ENOMEM, "RLIMIT_DATA reached");
 
 		if (err)
 			return err;
@@ -245,7 +262,7 @@ static bool map_populates(const struct map_plan *plan)
 }
 
 /* Frames and page tables for the pages that the new area will have from the start. */
-static long stock_pages(struct vmspace *space, const struct map_plan *plan)
+static long reserve_pages(struct vmspace *space, const struct map_plan *plan)
 {
 	struct vma proto = { .start = plan->at, .end = plan->at + plan->length,
 			     .flags = plan->flags, .pgoff = plan->pgoff,
@@ -254,7 +271,7 @@ static long stock_pages(struct vmspace *space, const struct map_plan *plan)
 
 	if (!map_populates(plan))
 		return 0;
-	err = lock_stock(space, &proto, plan->flags, proto.start, proto.end, 0, true);
+	err = lock_reserve(space, &proto, plan->flags, proto.start, proto.end, 0, true);
 	return err < 0 ? err : 0;
 }
 
@@ -271,12 +288,11 @@ static long make_room(struct vmspace *space, struct map_plan *plan)
 		gone = unmap_count(space, plan->at, end, &freed, &areas);
 	err = check_size(space, plan, gone, freed);
 	if (!err && space->pages)
-		err = stock_pages(space, plan);
+		err = reserve_pages(space, plan);
 	if (err || free)
 		return err;
 	/* What is unmapped, then the new area. */
-	space->whole = true;
-	err = space_reserve(space, 2 + areas / 64, 2);
+	err = store_reserve_call(space, 2 + areas / 64, 2);
 	if (err)
 		return err;
 	err = unmap_range(space, plan->at, plan->length);
@@ -378,14 +394,14 @@ static long map_backed(struct vmspace *space, const struct vmspace_mmap *m, stru
 	}
 	if (m->flags & MAP_ANONYMOUS) {
 		plan->pgoff = 0;
-		own->file_id = space_new_file_id(space);
+		own->file_id = map_new_file_id(space);
 		plan->new_shared = own->kind == VMA_BACKING_SHMEM;
 	} else {
 		plan->pgoff = space_pages(space, m->offset);
 	}
 	plan->backing = backing_new(own);
 	if (!plan->backing)
-		return space_no_memory(space);
+		return outcome_no_memory(space);
 	at = map_region(space, plan);
 	backing_put(plan->backing);
 	return at;
@@ -414,7 +430,7 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	plan.at = (unsigned long)followed;
 	if (space->host_error &&
 	    !(space->host_error == -EPERM && seal_covers(space, plan.at, plan.at + plan.length)))
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	/* Linux decides about merging while the new area still counts as locked. */
 	plan.alone = (plan.flags & VMA_DROPPABLE) && (space->default_flags & VMA_LOCKED);
 	plan.populate = (m->flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
@@ -437,5 +453,5 @@ void map_gather(struct vmspace *space, const struct vmspace_mmap *m)
 		return;
 	at = place(space, m, length, backing_of(m, &own), &hole);
 	if (at > 0)
-		host_learn(space, (unsigned long)at, (unsigned long)at + length);
+		host_query_anon(space, (unsigned long)at, (unsigned long)at + length);
 }

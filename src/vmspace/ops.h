@@ -35,7 +35,6 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req);
 long uffd_register_call(struct vmspace *space, struct vmspace_request *req);
 long uffd_unregister_call(struct vmspace *space, struct vmspace_request *req);
 long uffd_release_call(struct vmspace *space, struct vmspace_request *req);
-long fault_call(struct vmspace *space, struct vmspace_request *req);
 long fork_call(struct vmspace *space, struct vmspace_request *req);
 
 /* Shared between them. */
@@ -45,6 +44,11 @@ vma_flags_t protect_flags(int prot);
 bool protect_allowed(vma_flags_t flags);
 /* Does a private mapping with these flags count as committed memory? */
 bool map_accountable(vma_flags_t flags);
+/*
+ * A file_id for a mapping that is a file of its own. Where pages are kept it is unique among all
+ * spaces: after a fork, memory that parent and child map anew is not shared.
+ */
+uint64_t map_new_file_id(struct vmspace *space);
 /* Is any area in [start, end) sealed? */
 bool seal_covers(const struct vmspace *space, unsigned long start, unsigned long end);
 /*
@@ -63,9 +67,9 @@ unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsi
 long lock_populate(struct vmspace *space, unsigned long start, unsigned long end);
 /*
  * Before a call changes anything: put by what lock_populate() of [start, end) in vma will need, if the
- * area has the flags `as` then; the rest as touch_stock(). 0, -ENOMEM, or 1.
+ * area has the flags `as` then; the rest as touch_reserve(). 0, -ENOMEM, or 1.
  */
-long lock_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
+long lock_reserve(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
 		unsigned long end, unsigned long by, bool fresh);
 /*
  * After a move to `at`: what the area there is registered with stays behind, unless its userfaultfd

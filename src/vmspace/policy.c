@@ -10,6 +10,7 @@
 
 #include "edit.h"
 #include "ops.h"
+#include "outcome.h"
 
 /* <linux/mempolicy.h>, which may be older than the kernel. */
 enum { MODE_DEFAULT, MODE_PREFERRED, MODE_BIND, MODE_INTERLEAVE, MODE_LOCAL, MODE_PREFERRED_MANY,
@@ -20,25 +21,6 @@ enum { MODE_DEFAULT, MODE_PREFERRED, MODE_BIND, MODE_INTERLEAVE, MODE_LOCAL, MOD
 #define MODE_FLAGS (MODE_STATIC_NODES | MODE_RELATIVE_NODES | MODE_NUMA_BALANCING)
 #define MOVE_STRICT 1u
 #define MOVE_FLAGS 7u /* MPOL_MF_STRICT, MPOL_MF_MOVE, MPOL_MF_MOVE_ALL */
-
-struct policy *policy_get(struct policy *policy)
-{
-	if (policy)
-		__atomic_add_fetch(&policy->refs, 1, __ATOMIC_RELAXED);
-	return policy;
-}
-
-void policy_put(struct policy *policy)
-{
-	if (policy && !__atomic_sub_fetch(&policy->refs, 1, __ATOMIC_ACQ_REL))
-		free(policy);
-}
-
-bool policy_same(const struct policy *a, const struct policy *b)
-{
-	return a == b || (a && b && a->mode == b->mode && a->nodes == b->nodes &&
-			  a->asked == b->asked && a->home_node == b->home_node);
-}
 
 static struct policy *new_policy(const struct policy *like)
 {
@@ -107,7 +89,7 @@ static long plan_policy(const struct vmspace *space, int mode, uint64_t asked, s
 static long bind_part(struct edit_span *span, void *arg)
 {
 	struct policy *policy = arg;
-	struct edit_want want = edit_same(span->vma);
+	struct edit_attrs want = edit_attrs_of(span->vma);
 
 	if (policy_same(span->vma->policy, policy))
 		return 0;
@@ -142,13 +124,13 @@ long bind_call(struct vmspace *space, struct vmspace_request *req)
 	if (!mode_valid(m->mode) || (m->flags & ~MOVE_FLAGS))
 		return -EINVAL;
 	if (space->host_error == -EPERM)
-		return space_fail(space, -EPERM, "MPOL_MF_MOVE_ALL takes a privilege");
+		return outcome_fail(space, -EPERM, "MPOL_MF_MOVE_ALL takes a privilege");
 	if (!space_aligned(space, m->addr) || end < m->addr)
 		return -EINVAL;
 	if (end == m->addr)
 		return 0;
 	if (space->host_error == -EIO && (m->flags & (MOVE_FLAGS & ~MOVE_STRICT)) == 0)
-		return space_fail(space, -EIO, "a page lies on another node");
+		return outcome_fail(space, -EIO, "a page lies on another node");
 	err = plan_policy(space, m->mode, m->nodes, &plan);
 	if (err)
 		return err;
@@ -157,7 +139,7 @@ long bind_call(struct vmspace *space, struct vmspace_request *req)
 	if (plan.mode != MODE_DEFAULT) {
 		policy = new_policy(&plan);
 		if (!policy)
-			return space_no_memory(space);
+			return outcome_no_memory(space);
 	}
 	err = edit_each(space, m->addr, end, 0, bind_part, policy);
 	policy_put(policy);
@@ -194,7 +176,7 @@ static long plan_home(const struct policy *old, int node, struct policy *plan)
 
 static long home_part(struct edit_span *span, void *arg)
 {
-	struct edit_want want = edit_same(span->vma);
+	struct edit_attrs want = edit_attrs_of(span->vma);
 	struct homing *homing = arg;
 	struct policy plan;
 	long found = plan_home(span->vma->policy, homing->node, &plan);
@@ -229,7 +211,7 @@ static long make_homes(struct vmspace *space, unsigned long start, unsigned long
 		most += span.vma->policy != NULL;
 	homing->made = most ? calloc(most, sizeof(*homing->made)) : NULL;
 	if (most && !homing->made)
-		return space_no_memory(space);
+		return outcome_no_memory(space);
 	edit_span_init(&span, space, start, end);
 	while (edit_next(&span)) {
 		long found = plan_home(span.vma->policy, homing->node, &plan);
@@ -240,7 +222,7 @@ static long make_homes(struct vmspace *space, unsigned long start, unsigned long
 			continue;
 		homing->made[homing->count] = new_policy(&plan);
 		if (!homing->made[homing->count])
-			return space_no_memory(space);
+			return outcome_no_memory(space);
 		homing->count++;
 	}
 	return 0;

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "account.h"
 #include "commit.h"
 #include "edit.h"
 #include "ops.h"
+#include "outcome.h"
 
 #ifndef PROT_SEM
 #define PROT_SEM 0x8
@@ -47,7 +49,7 @@ struct change {
 
 /* The flags that a part of vma gets; or the error that stops the request there. */
 static long new_flags(struct vmspace *space, const struct vma *vma, const struct change *c,
-		      struct edit_want *want)
+		      struct edit_attrs *want)
 {
 	int prot = c->prot;
 
@@ -59,17 +61,17 @@ static long new_flags(struct vmspace *space, const struct vma *vma, const struct
 	if (!protect_allowed(want->flags))
 		return -EACCES;
 	if (vma->flags & VMA_SEALED)
-		return space_fail(space, -EPERM, "the area is sealed");
+		return outcome_fail(space, -EPERM, "the area is sealed");
 	return 0;
 }
 
 static long check_data_limit(struct vmspace *space, const struct vma *vma, vma_flags_t flags,
 			     unsigned long pages)
 {
-	if (!space_is_data(flags) || space_is_data(vma->flags) ||
-	    space_may_expand(space, flags, pages) || !space_may_expand(space, vma->flags, pages))
+	if (!account_is_data(flags) || account_is_data(vma->flags) ||
+	    account_may_expand(space, flags, pages) || !account_may_expand(space, vma->flags, pages))
 		return 0;
-	return space_limit(space, -ENOMEM, "RLIMIT_DATA reached");
+	return outcome_limit(space, -ENOMEM, "RLIMIT_DATA reached");
 }
 
 /* Did the host stop at this area, for a reason of its own? */
@@ -87,7 +89,7 @@ static long protect_part(struct edit_span *span, const struct change *c)
 {
 	struct vmspace *space = span->space;
 	const struct vma *vma = span->vma;
-	struct edit_want want = edit_same(vma);
+	struct edit_attrs want = edit_attrs_of(vma);
 	bool was_unwritable_locked;
 	long err = new_flags(space, vma, c, &want);
 
@@ -98,7 +100,7 @@ static long protect_part(struct edit_span *span, const struct change *c)
 		return err;
 	want.flags = with_account(vma, want.flags);
 	if (refused(space, vma, want.flags, c))
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	if (want.flags & ~vma->flags & VMA_ACCOUNT)
 		err = commit_check(space, space_pages(space, span->to - span->from));
 	if (err)
@@ -118,7 +120,7 @@ static long foresee(struct vmspace *space, const struct change *c)
 
 	edit_span_init(&span, space, c->start, c->end);
 	while (edit_next(&span) && !span.hole) {
-		struct edit_want want = edit_same(span.vma);
+		struct edit_attrs want = edit_attrs_of(span.vma);
 
 		err = new_flags(space, span.vma, c, &want);
 		if (err)
@@ -143,7 +145,7 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mprotect
 	if (c->pkey != -1 && (c->pkey < 0 || c->pkey > 15 || !space->config.pkeys))
 		return -EINVAL;
 	if (space->host_error == -EINVAL && c->pkey > 0)
-		return space_fail(space, -EINVAL, "the key is not allocated");
+		return outcome_fail(space, -EINVAL, "the key is not allocated");
 	return 0;
 }
 
@@ -163,7 +165,7 @@ static long check_first(struct edit_span *span, const struct vmspace_mprotect *a
 }
 
 /* Pages of locked areas that become writable are made present; what that will need. */
-static long stock_pages(struct vmspace *space, const struct change *c)
+static long reserve_pages(struct vmspace *space, const struct change *c)
 {
 	struct edit_span span;
 	long err = 0;
@@ -172,13 +174,13 @@ static long stock_pages(struct vmspace *space, const struct change *c)
 		return 0;
 	edit_span_init(&span, space, c->start, c->end);
 	while (err >= 0 && edit_next(&span) && !span.hole) {
-		struct edit_want want = edit_same(span.vma);
+		struct edit_attrs want = edit_attrs_of(span.vma);
 
 		if ((want.flags & (VMA_WRITE | VMA_SHARED | VMA_LOCKED)) != VMA_LOCKED)
 			continue;
 		if (new_flags(space, span.vma, c, &want))
 			break;
-		err = lock_stock(space, span.vma, want.flags, span.from, span.to, 0, false);
+		err = lock_reserve(space, span.vma, want.flags, span.from, span.to, 0, false);
 	}
 	return err < 0 ? err : 0;
 }
@@ -201,7 +203,7 @@ long protect_call(struct vmspace *space, struct vmspace_request *req)
 		return err;
 	span.changes = VMA_ACCESS_FLAGS | VMA_ACCOUNT;
 	c.foreseen = space->host_error && foresee(space, &c) == space->host_error;
-	err = stock_pages(space, &c);
+	err = reserve_pages(space, &c);
 	if (err)
 		return err;
 	space->out->why = NULL;

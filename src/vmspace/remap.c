@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "account.h"
 #include "commit.h"
 #include "edit.h"
 #include "find.h"
 #include "host.h"
 #include "ops.h"
-#include "pages.h"
+#include "outcome.h"
+#include "store.h"
 #include "sync.h"
 
 #ifndef MREMAP_DONTUNMAP
@@ -47,7 +49,7 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mremap *
 	if (m->addr + m->old_length > m->new_addr && m->new_addr + m->new_length > m->addr)
 		return -EINVAL;
 	if (space->areas + 2 >= c->max_map_count - 3)
-		return space_fail(space, -ENOMEM, "too near to max_map_count");
+		return outcome_fail(space, -ENOMEM, "too near to max_map_count");
 	return 0;
 }
 
@@ -74,10 +76,10 @@ static long check_area(struct vmspace *space, const struct vma *vma, const struc
 	if (vma->flags & (VMA_DONTEXPAND | VMA_PFNMAP))
 		return -EFAULT;
 	grow_pages = space_pages(space, m->new_length - m->old_length);
-	if (!space_may_lock(space, vma->flags, grow_pages))
-		err = space_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached");
-	if (!err && !space_may_expand(space, vma->flags, grow_pages))
-		err = space_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached");
+	if (!account_may_lock(space, vma->flags, grow_pages))
+		err = outcome_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached");
+	if (!err && !account_may_expand(space, vma->flags, grow_pages))
+		err = outcome_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached");
 	return err;
 }
 
@@ -147,8 +149,7 @@ static long reserve_moves(struct vmspace *space, const struct vma *vma, const st
 		gone = count_areas(space, m->addr, m->addr + m->old_length);
 	if (m->flags & MREMAP_FIXED)
 		gone += count_areas(space, m->new_addr, m->new_addr + m->new_length);
-	space->whole = true;
-	return space_reserve(space, 3 * moves + 3 + gone / 64, moves + 4);
+	return store_reserve_call(space, 3 * moves + 3 + gone / 64, moves + 4);
 }
 
 /* There is no move after all: where the page tables were made, nothing is mapped. */
@@ -176,7 +177,7 @@ static long prepare(struct vmspace *space, struct vma *vma, struct move *m, unsi
 	sync_write_lock(space, vma);
 	m->prepared = at;
 	if (pages_prepare_move(space->pages, m->addr, at, moved_length(m)))
-		return space_no_memory(space);
+		return outcome_no_memory(space);
 	return 0;
 }
 
@@ -193,7 +194,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	long err;
 
 	if (space->areas >= space->config.max_map_count - 3)
-		return space_fail(space, -ENOMEM, "too near to max_map_count");
+		return outcome_fail(space, -ENOMEM, "too near to max_map_count");
 	err = prepare(space, vma, m, at);
 	if (err)
 		return err;
@@ -212,7 +213,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	if (m->prepared)
 		pages_move(space->pages, m->addr, at, moved_length(m));
 	m->prepared = 0;
-	space_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
+	outcome_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
 	uffd_moved(space, at);
 	if (m->flags & MREMAP_DONTUNMAP)
 		leave_source(space, m);
@@ -259,7 +260,7 @@ static long follow(struct vmspace *space, const struct move *m, long at)
 	if (m->host <= 0 || m->host == at)
 		return at;
 	if ((unsigned long)m->host == m->addr)
-		return space_fail(space, -ENOMEM, "the host grew it over another area");
+		return outcome_fail(space, -ENOMEM, "the host grew it over another area");
 	if (space->base_guessed && m->host > at &&
 	    (unsigned long)m->host + m->new_length > space->mmap_base) {
 		space->mmap_base = (unsigned long)m->host + m->new_length;
@@ -287,18 +288,18 @@ static long clear_target(struct vmspace *space, struct move *m)
 	err = prepare(space, vma, m, m->new_addr);
 	if (err)
 		return err;
-	pages_keep_tables(true);
+	pages_cache_tables(true);
 	err = unmap_range(space, m->new_addr, m->new_length);
 	if (!err) {
 		unprepare(space, m);
 		err = prepare(space, vma, m, m->new_addr);
 	}
-	pages_keep_tables(false);
+	pages_cache_tables(false);
 	return err;
 }
 
 /* The pages of a locked area that grows on its way to `at`, and those that it has not had. */
-static long stock_pages(struct vmspace *space, struct vma *vma, const struct move *m,
+static long reserve_pages(struct vmspace *space, struct vma *vma, const struct move *m,
 			unsigned long at)
 {
 	unsigned long old_end = m->addr + m->old_length, by = at - m->addr;
@@ -308,9 +309,9 @@ static long stock_pages(struct vmspace *space, struct vma *vma, const struct mov
 	    m->new_length <= m->old_length || old_end > vma->end)
 		return 0;
 	if (by)
-		err = lock_stock(space, vma, vma->flags, m->addr, old_end, by, false);
+		err = lock_reserve(space, vma, vma->flags, m->addr, old_end, by, false);
 	if (!err)
-		err = lock_stock(space, vma, vma->flags, old_end, m->addr + m->new_length, by, true);
+		err = lock_reserve(space, vma, vma->flags, old_end, m->addr + m->new_length, by, true);
 	return err < 0 ? err : 0;
 }
 
@@ -322,7 +323,7 @@ static long to_given(struct vmspace *space, struct move *m)
 	if (space->pages && m->new_length > m->old_length)
 		vma = find_at(space, m->addr);
 	if (vma)
-		err = stock_pages(space, vma, m, m->new_addr);
+		err = reserve_pages(space, vma, m, m->new_addr);
 	if (err)
 		return err;
 	if (m->flags & MREMAP_FIXED) {
@@ -340,8 +341,8 @@ static long to_given(struct vmspace *space, struct move *m)
 	if (!vma || m->old_length > vma->end - m->addr)
 		return -EFAULT;
 	if ((m->flags & MREMAP_DONTUNMAP) &&
-	    !space_may_expand(space, vma->flags, space_pages(space, m->old_length)) &&
-	    space_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached"))
+	    !account_may_expand(space, vma->flags, space_pages(space, m->old_length)) &&
+	    outcome_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached"))
 		return -ENOMEM;
 	err = check_commit(space, vma, m);
 	if (err)
@@ -379,7 +380,7 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 	if (err)
 		return err;
 	if (can_grow_in_place(space, vma, m)) {
-		err = stock_pages(space, vma, m, m->addr);
+		err = reserve_pages(space, vma, m, m->addr);
 		if (err)
 			return err;
 		err = edit_grow_up(space, vma, m->addr + m->new_length, true);
@@ -388,13 +389,13 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 		return err ? err : (long)m->addr;
 	}
 	if (!(m->flags & MREMAP_MAYMOVE))
-		return space_fail(space, -ENOMEM, "cannot grow in place");
+		return outcome_fail(space, -ENOMEM, "cannot grow in place");
 	at = place(space, vma, m);
 	if (at < 0)
 		return at;
 	err = reserve_moves(space, vma, m, 1);
 	if (!err)
-		err = stock_pages(space, vma, m, m->host > 0 ? (unsigned long)m->host
+		err = reserve_pages(space, vma, m, m->host > 0 ? (unsigned long)m->host
 							     : (unsigned long)at);
 	if (err)
 		return err;
@@ -425,9 +426,9 @@ static long move_many(struct vmspace *space, const struct move *all)
 	if (result)
 		return result;
 	if (space->pages) {
-		space->put_by = space->stocked = true;
-		if (pages_stock_move(space->pages, at, all->new_addr, all->old_length))
-			return space_no_memory(space);
+		store_reserve_pages(space);
+		if (pages_reserve_move(space->pages, at, all->new_addr, all->old_length))
+			return outcome_no_memory(space);
 	}
 	while (at < end && (vma = find_first(space, at)) && vma->start < end) {
 		struct move one = *all;
@@ -440,7 +441,7 @@ static long move_many(struct vmspace *space, const struct move *all)
 		if (!may_be_one_of_many(vma))
 			return -EFAULT;
 		if (vma->flags & VMA_SEALED)
-			return space_fail(space, -EPERM, "the area is sealed");
+			return outcome_fail(space, -EPERM, "the area is sealed");
 		result = check_area(space, vma, &one);
 		if (!result)
 			result = move_to_given(space, &one);
@@ -486,12 +487,12 @@ void remap_gather(struct vmspace *space, const struct vmspace_mremap *args)
 	const struct vma *vma = find_at(space, m.addr);
 	long at;
 
-	host_learn(space, m.addr, m.addr + reach < m.addr ? ULONG_MAX : m.addr + reach);
+	host_query_anon(space, m.addr, m.addr + reach < m.addr ? ULONG_MAX : m.addr + reach);
 	if (!vma || !(m.flags & MREMAP_MAYMOVE) || !m.new_length)
 		return;
 	at = m.flags & MREMAP_FIXED ? (long)m.new_addr : place(space, vma, &m);
 	if (at > 0)
-		host_learn(space, (unsigned long)at,
+		host_query_anon(space, (unsigned long)at,
 			   (unsigned long)at + m.new_length < (unsigned long)at ?
 				   ULONG_MAX : (unsigned long)at + m.new_length);
 }
@@ -517,13 +518,13 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 		return -EFAULT;
 	many = moves_many(vma, &m);
 	if (!many && (vma->flags & VMA_SEALED))
-		return space_fail(space, -EPERM, "the area is sealed");
+		return outcome_fail(space, -EPERM, "the area is sealed");
 	if (!many)
 		err = check_area(space, vma, &m);
 	if (err)
 		return err;
 	if (space->host_error && !expected_error(space, vma, &m))
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	if (many)
 		return move_many(space, &m);
 	if (m.to_given) {

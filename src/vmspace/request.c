@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* request.c - gather, complete, abort: dispatches requests and keeps their outcome. */
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "find.h"
+#include "account.h"
+#include "check.h"
+#include "fault.h"
 #include "host.h"
 #include "ops.h"
+#include "outcome.h"
+#include "store.h"
 #include "sync.h"
 #include "touch.h"
 
@@ -61,7 +68,7 @@ static void learn(struct vmspace *space, unsigned long start, unsigned long leng
 	if (length && end <= start)
 		end = ULONG_MAX;
 	host_grow_stacks(space, start, end);
-	host_learn(space, start, end);
+	host_query_anon(space, start, end);
 }
 
 static void gather_brk(struct vmspace *space, unsigned long wanted)
@@ -152,7 +159,7 @@ static void gather_locked(struct vmspace *space, const struct vmspace_request *r
 {
 	sync_enter(space);
 	gather(space, req);
-	space_end_call(space);
+	store_end_call(space);
 	sync_leave(space);
 }
 
@@ -206,6 +213,25 @@ static bool is_possible(const struct vmspace *space, const struct vmspace_reques
 	}
 }
 
+/*
+ * With MT_DEBUG=2 all invariants of the space are checked after each request, in O(areas). Without,
+ * the compiler removes this.
+ */
+static void debug_check(const struct vmspace *space, const struct vmspace_request *req)
+{
+#if defined(MT_DEBUG) && MT_DEBUG >= 2
+	const char *reason;
+
+	if (check_space(space, &reason))
+		return;
+	fprintf(stderr, "vmspace: after %s: %s\n", ops[req->op].name, reason);
+	abort();
+#else
+	(void)space;
+	(void)req;
+#endif
+}
+
 static void complete(struct vmspace *space, struct vmspace_request *req)
 {
 	struct vmspace_outcome *out = &req->out;
@@ -214,7 +240,7 @@ static void complete(struct vmspace *space, struct vmspace_request *req)
 	space->host_error = req->host.valid && is_error(req->host.result) ? req->host.result : 0;
 	space->host_succeeded = req->host.valid && !space->host_error;
 	if (space->host_succeeded && !is_possible(space, req))
-		out->result = space_fail(space, -EINVAL, "no kernel places a mapping there");
+		out->result = outcome_fail(space, -EINVAL, "no kernel places a mapping there");
 	else
 		out->result = ops[req->op].call(space, req);
 	if (req->host.valid && out->result != req->host.result) {
@@ -222,12 +248,14 @@ static void complete(struct vmspace *space, struct vmspace_request *req)
 		if (!out->why)
 			out->why = "the host's result is not the predicted one";
 	}
-	space_end_call(space);
+	store_end_call(space);
 	space->out = NULL;
 	space->host_succeeded = false;
 	space->host_error = 0;
-	space->era++;
+	space->request_seq++;
 	space->requests[req->op]++;
+	assert(!space->reserve.active && account_valid(space));
+	debug_check(space, req);
 }
 
 /* In a space that other threads use, too. */
@@ -240,7 +268,7 @@ static __attribute__((noinline)) void complete_shared(struct vmspace *space,
 	}
 	sync_enter(space);
 	space->out = &req->out;
-	if (!space_reserve(space, SPACE_STEPS, SPACE_STEPS))
+	if (!store_reserve(space, STORE_STEPS, STORE_STEPS))
 		complete(space, req);
 	else
 		req->out.result = -ENOMEM;

@@ -6,8 +6,9 @@
 
 #include "edit.h"
 #include "find.h"
-#include "host.h"
 #include "ops.h"
+#include "outcome.h"
+#include "store.h"
 
 static void attach_flags(const struct vmspace *space, const struct vmspace_shmat *s,
 			 struct map_plan *plan)
@@ -58,9 +59,9 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 	long at, err;
 
 	if (!plan.length)
-		return space_fail(space, -EINVAL, "a segment has a size");
+		return outcome_fail(space, -EINVAL, "a segment has a size");
 	own.kind = VMA_BACKING_SYSV;
-	own.file_id = space_new_file_id(space);
+	own.file_id = map_new_file_id(space);
 	attach_flags(space, s, &plan);
 	plan.flags |= space->default_flags;
 	at = attach_place(space, s, &own, &plan);
@@ -69,7 +70,7 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 	plan.at = (unsigned long)at;
 	if (space->host_error &&
 	    !(space->host_error == -EPERM && seal_covers(space, plan.at, plan.at + plan.length)))
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	if (space->host_succeeded && req->host.result != at) {
 		plan.at = (unsigned long)req->host.result;
 		if (space->base_guessed && plan.at + plan.length > space->mmap_base) {
@@ -80,7 +81,7 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 	}
 	plan.backing = backing_new(&own);
 	if (!plan.backing)
-		return space_no_memory(space);
+		return outcome_no_memory(space);
 	err = map_region(space, &plan);
 	backing_put(plan.backing);
 	return err < 0 ? err : at;
@@ -121,8 +122,7 @@ long shm_detach_call(struct vmspace *space, struct vmspace_request *req)
 
 	if (!space_aligned(space, addr))
 		return -EINVAL;
-	space->whole = true;
-	if (space_reserve(space, count_parts(space, addr), 0))
+	if (store_reserve_call(space, count_parts(space, addr), 0))
 		return -ENOMEM;
 	while ((vma = find_first(space, at))) {
 		unsigned long start = vma->start, end = vma->end;
@@ -167,7 +167,7 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 			return -EINVAL;
 	}
 	if (space->host_error)
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	plan.populate = !(r->flags & MAP_NONBLOCK);
 	plan.backing = backing_get(vma->backing);
 	at = map_region(space, &plan);

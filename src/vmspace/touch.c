@@ -9,15 +9,16 @@
 #include <errno.h>
 #include <urcu/urcu-bp.h>
 
+#include "anon_vma.h"
 #include "fault.h"
 #include "find.h"
-#include "host.h"
-#include "pages.h"
+#include "outcome.h"
+#include "store.h"
 #include "sync.h"
 #include "touch.h"
 
 /* Not a result: the slow path has to decide. */
-#define UNDECIDED ((enum vmspace_fault_result)-1)
+#define NEEDS_SPACE_LOCK ((enum vmspace_fault_result)-1)
 
 /* The area that holds addr, locked for reading; NULL: the slow path has to see why not. */
 static struct vma *lock_area(struct vmspace *space, unsigned long addr)
@@ -73,14 +74,14 @@ static enum vmspace_fault_result resolve(struct vmspace *space, const struct vma
 						       t->page);
 
 	if (result == VMSPACE_FAULT_OK) {
-		space_fault_event(space, t->page);
+		outcome_fault_event(space, t->page);
 		use_page(space, vma, t);
 	}
 	return result;
 }
 
 /* Must the area, which permits the access, get an anon_vma for it? */
-static bool lacks_anon_vma(const struct vmspace *space, const struct vma *vma,
+static bool needs_anon_vma(const struct vmspace *space, const struct vma *vma,
 			   const struct touch *t)
 {
 	return !vma->anon_id && vma_may_have_anon_vma(vma) &&
@@ -93,11 +94,11 @@ static enum vmspace_fault_result touch_fast(struct vmspace *space, const struct 
 	enum vmspace_fault_result result;
 
 	if (!vma)
-		return UNDECIDED;
+		return NEEDS_SPACE_LOCK;
 	if (!vma_permits(vma, t->access))
 		result = VMSPACE_FAULT_ACCERR;
-	else if (lacks_anon_vma(space, vma, t))
-		result = UNDECIDED;
+	else if (needs_anon_vma(space, vma, t))
+		result = NEEDS_SPACE_LOCK;
 	else
 		result = resolve(space, vma, t);
 	sync_read_unlock(space, vma);
@@ -116,7 +117,7 @@ static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 	const struct vma *below;
 	struct vma grown;
 
-	if (space_reserve(space, SPACE_STEPS, SPACE_STEPS))
+	if (store_reserve(space, STORE_STEPS, STORE_STEPS))
 		return VMSPACE_FAULT_NOMEM;
 	if (fault_may_grow_down(space, vma, addr) || !vma_permits(vma, t->access))
 		return fault_grow_down(space, vma, addr) ? VMSPACE_FAULT_MAPERR
@@ -148,8 +149,8 @@ static enum vmspace_fault_result touch_slow(struct vmspace *space, struct vma *v
 	if (!vma_permits(vma, t->access))
 		return VMSPACE_FAULT_ACCERR;
 	result = resolve(space, vma, t);
-	if (result == VMSPACE_FAULT_OK && lacks_anon_vma(space, vma, t))
-		host_give_anon_vma(space, vma);
+	if (result == VMSPACE_FAULT_OK && needs_anon_vma(space, vma, t))
+		anon_vma_prepare(space, vma);
 	return result;
 }
 
@@ -164,7 +165,7 @@ static enum vmspace_fault_result touch_locked(struct vmspace *space, const struc
 
 	sync_enter(space);
 	vma = find_at(space, t->addr);
-	if (vma && vma_permits(vma, t->access) && !lacks_anon_vma(space, vma, t) &&
+	if (vma && vma_permits(vma, t->access) && !needs_anon_vma(space, vma, t) &&
 	    sync_read_lock(space, vma)) {
 		sync_leave(space);
 		result = resolve(space, vma, t);
@@ -207,7 +208,7 @@ static enum vmspace_fault_result touch(struct vmspace *space, const struct touch
 	shard = sync_my_shard(space);
 	__atomic_fetch_add(&shard->faults, 1, __ATOMIC_RELAXED);
 	result = touch_fast(space, t);
-	if (result != UNDECIDED)
+	if (result != NEEDS_SPACE_LOCK)
 		return result;
 	__atomic_fetch_add(&shard->faults_locked, 1, __ATOMIC_RELAXED);
 	return touch_locked(space, t);
@@ -257,7 +258,7 @@ long touch_call(struct vmspace *space, struct vmspace_request *req)
 	}
 }
 
-int touch_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
+int touch_reserve(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
 		unsigned long end, unsigned int access, unsigned long by, bool fresh)
 {
 	struct vma then;
@@ -267,9 +268,9 @@ int touch_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned
 		sync_write_lock(space, vma);
 	vma_fill(&then, vma);
 	then.flags = as;
-	space->put_by = space->stocked = true;
-	err = pages_stock(space->pages, &then, start, end, access & VMSPACE_ACCESS_WRITE, by, fresh);
-	return err < 0 ? (int)space_no_memory(space) : err;
+	store_reserve_pages(space);
+	err = pages_reserve(space->pages, &then, start, end, access & VMSPACE_ACCESS_WRITE, by, fresh);
+	return err < 0 ? (int)outcome_no_memory(space) : err;
 }
 
 long touch_range(struct vmspace *space, const struct vma *vma, unsigned long start,
@@ -282,7 +283,7 @@ long touch_range(struct vmspace *space, const struct vma *vma, unsigned long sta
 	for (unsigned long addr = start; addr < end; addr += space->config.page_size) {
 		switch (pages_populate(space->pages, vma, addr, access, &page)) {
 		case VMSPACE_FAULT_OK:
-			space_fault_event(space, &page);
+			outcome_fault_event(space, &page);
 			break;
 		case VMSPACE_FAULT_NOMEM:
 			return -ENOMEM;

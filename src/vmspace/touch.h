@@ -12,9 +12,9 @@ long touch_call(struct vmspace *space, struct vmspace_request *req);
  * Before a call changes anything: put by what touch_range() of [start, end) in vma will need, if the
  * area has the flags `as` then, and lies `by` bytes further (modulo the word). `fresh`: what it holds
  * now goes, or vma is not there yet. 0, or -ENOMEM; or 1: touch_range() will stop on the way. In a
- * space with memory; the space's lock held. space_end_call() gives back what is left.
+ * space with memory; the space's lock held. store_end_call() gives back what is left.
  */
-int touch_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
+int touch_reserve(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
 		unsigned long end, unsigned int access, unsigned long by, bool fresh);
 
 /*

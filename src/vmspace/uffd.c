@@ -5,6 +5,7 @@
 
 #include "edit.h"
 #include "ops.h"
+#include "outcome.h"
 #include "sync.h"
 
 #ifndef UFFD_FEATURE_WP_ASYNC
@@ -127,7 +128,7 @@ static long check_areas(struct vmspace *space, const struct vmspace_uffd *args, 
 
 static long register_part(struct edit_span *span, const struct vmspace_uffd *args)
 {
-	struct edit_want want = edit_same(span->vma);
+	struct edit_attrs want = edit_attrs_of(span->vma);
 	vma_flags_t modes = mode_flags(args->mode);
 
 	if (span->vma->uffd == args->context && (want.flags & modes) == modes)
@@ -143,7 +144,7 @@ static long register_part(struct edit_span *span, const struct vmspace_uffd *arg
 
 static long unregister_part(struct edit_span *span)
 {
-	struct edit_want want = edit_same(span->vma);
+	struct edit_attrs want = edit_attrs_of(span->vma);
 
 	if (!(want.flags & VMA_UFFD_FLAGS))
 		return 0;
@@ -164,7 +165,7 @@ static long change_areas(struct vmspace *space, const struct vmspace_uffd *args,
 	if (err)
 		return err;
 	if (space->host_error)
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	edit_span_init(&span, space, args->addr, args->addr + args->length);
 	span.changes = VMA_UFFD_FLAGS;
 	while (!err && edit_next(&span))
@@ -211,5 +212,5 @@ void uffd_moved(struct vmspace *space, unsigned long at)
 	vma->flags &= ~VMA_UFFD_FLAGS;
 	vma->uffd = 0;
 	vma->uffd_forks = false;
-	space_event(space, VMSPACE_EVENT_CHANGE, vma->start, vma->end, 0);
+	outcome_event(space, VMSPACE_EVENT_CHANGE, vma->start, vma->end, 0);
 }

@@ -197,7 +197,7 @@ static void see(struct sight *sight)
 	mas_for_each(&mas, vma, ULONG_MAX) {
 		assert_in_range(sight->areas, 0, 2 * AREAS + 399);
 		vma_fill(&sight->area[sight->areas], vma);
-		sight->area[sight->areas++].next_gone = NULL;
+		sight->area[sight->areas++].list_next = NULL;
 		sight->refs += (vma->name ? vma->name->refs : 0) +
 			       (vma->backing ? vma->backing->refs : 0) +
 			       (vma->policy ? vma->policy->refs : 0);
@@ -235,7 +235,7 @@ static void see(struct sight *sight)
 static void same_sight(const char *what, long n)
 {
 	for (unsigned long i = 0; i < before.areas && i < after.areas; i++)
-		if (memcmp(&before.area[i], &after.area[i], offsetof(struct vma, next_gone)))
+		if (memcmp(&before.area[i], &after.area[i], offsetof(struct vma, list_next)))
 			fail_msg("%s, allocation %ld%s: area %lu, %lx-%lx, is %lx-%lx", what, n,
 				 scarce.for_good ? " and on" : "", i, before.area[i].start,
 				 before.area[i].end, after.area[i].start, after.area[i].end);

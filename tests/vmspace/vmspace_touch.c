@@ -198,7 +198,7 @@ static void area_locks(void **state)
 }
 
 /* When turns begin anew, an area locked long ago does not look locked once its turn comes again. */
-static void turns_begin_anew(void **state)
+static void sequence_wraps_around(void **state)
 {
 	struct sync *sync = space->sync;
 	unsigned long turn;
@@ -207,16 +207,16 @@ static void turns_begin_anew(void **state)
 	(void)state;
 	map(0, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS);
 	vma = mtree_load(&space->tree, AT);
-	turn = vma->lock >> SYNC_TURN_SHIFT;
+	turn = vma->lock >> SYNC_SEQ_SHIFT;
 	assert_int_not_equal(turn, 0);
-	sync->turn = SYNC_TURN_MASK;
+	sync->seq = SYNC_SEQ_MASK;
 	for (unsigned long i = 0; i <= turn + 1; i++) {
 		assert_false(sync_write_locked(space, vma));
 		assert_true(sync_read_lock(space, vma));
 		sync_read_unlock(space, vma);
 		map(8 + i, 1, PROT_READ, MAP_SHARED);
 	}
-	assert_true(sync->turn > turn && sync->turn < SYNC_TURN_MASK);
+	assert_true(sync->seq > turn && sync->seq < SYNC_SEQ_MASK);
 }
 
 /* An area that is gone is locked by nobody, also when its memory is used for another. */
@@ -422,7 +422,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(results), TEST(requests), TEST(who_locks), TEST(area_locks),
-		TEST(turns_begin_anew), TEST(gone_areas), TEST(used_once), TEST(anew),
+		TEST(sequence_wraps_around), TEST(gone_areas), TEST(used_once), TEST(anew),
 		TEST(tables_go_beside_faults), TEST(without_memory),
 		TEST(write_and_exec_need_both_rights), TEST(a_stack_grows_for_a_forbidden_access),
 	};
