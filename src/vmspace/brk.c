@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* brk.c - the program break: one anonymous area (or more, once the program cut it) that grows. */
+/* brk.c - the program break: an anonymous area that grows and shrinks at its end. */
 #include <errno.h>
 
 #include "account.h"

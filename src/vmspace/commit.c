@@ -8,6 +8,7 @@
  * below a limit, of which a reserve is kept from processes without privilege, and another from
  * large ones.
  */
+#include <assert.h>
 #include <errno.h>
 
 #include "commit.h"
@@ -17,6 +18,7 @@ void commit_charge(struct vmspace *space, unsigned long pages, int sign)
 {
 	unsigned long delta = sign < 0 ? -pages : pages;
 
+	assert(sign > 0 || pages <= space->committed_vm);
 	space->committed_vm += delta;
 	if (space->config.commit_pool)
 		__atomic_add_fetch(space->config.commit_pool, delta, __ATOMIC_RELAXED);
@@ -48,7 +50,7 @@ unsigned long commit_limit(const struct vmspace *space)
 	       c->swap_pages;
 }
 
-/* The limit less what is kept for the administrator, and for getting rid of a large process. */
+/* The limit less the reserves for the administrator, and for recovering from a large process. */
 static unsigned long limit_of_process(const struct vmspace *space)
 {
 	const struct vmspace_config *c = &space->config;
@@ -67,7 +69,7 @@ static bool refuses_nothing(const struct vmspace_config *c)
 	return !c->ram_pages || c->overcommit == 1;
 }
 
-/* Whether the space may be charged for `pages`, one request of which has `largest` pages. */
+/* May the space be charged for `pages` in all, `largest` of them in one request? 0 or -ENOMEM. */
 static long check(struct vmspace *space, unsigned long pages, unsigned long largest)
 {
 	const struct vmspace_config *c = &space->config;
@@ -77,12 +79,14 @@ static long check(struct vmspace *space, unsigned long pages, unsigned long larg
 	if (c->overcommit == 0) {
 		if (largest <= c->ram_pages + c->swap_pages)
 			return 0;
-		return outcome_limit(space, -ENOMEM, "larger than all memory and swap (overcommit 0)");
+		return outcome_limit(space, -ENOMEM,
+				     "larger than all memory and swap (overcommit 0)");
 	}
 	/* A host has counted what others have committed; we have not. */
 	if (space->host_succeeded || commit_total(space) + pages < limit_of_process(space))
 		return 0;
-	return outcome_limit(space, -ENOMEM, "the limit of committed memory is reached (overcommit 2)");
+	return outcome_limit(space, -ENOMEM,
+			     "the limit of committed memory is reached (overcommit 2)");
 }
 
 long commit_check(struct vmspace *space, unsigned long pages)
@@ -97,7 +101,7 @@ long commit_check_fork(struct vmspace *space)
 	unsigned long sum = 0, largest = 0;
 	const struct vma *vma;
 
-	/* Nearly always all of it passes, and need not be looked at one by one. */
+	/* Usually none can be refused, and the areas need not be examined one by one. */
 	if (refuses_nothing(c) || (!c->overcommit && space_pages(space, space->largest_area) <=
 						    c->ram_pages + c->swap_pages))
 		return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fault.c - page faults: access checks, first anonymous pages, stacks that grow. */
+/* fault.c - rules of page faults: first anonymous pages, stack growth. */
+#include <assert.h>
 #include <errno.h>
 
 #include "account.h"
@@ -11,7 +12,7 @@
 #include "outcome.h"
 #include "sync.h"
 
-/* Nothing that Linux keeps free below a stack may be in the way. */
+/* Nothing may be mapped there, nor too near below (stack_guard_gap). */
 static long check_place(struct vmspace *space, const struct vma *vma, unsigned long to)
 {
 	const struct vmspace_config *c = &space->config;
@@ -56,6 +57,7 @@ long fault_grow_down(struct vmspace *space, struct vma *vma, unsigned long addr)
 	unsigned long to = space_floor(space, addr);
 	long err;
 
+	assert(vma->flags & VMA_GROWSDOWN);
 	if (to >= vma->start)
 		return 0;
 	err = check_place(space, vma, to);
@@ -66,7 +68,7 @@ long fault_grow_down(struct vmspace *space, struct vma *vma, unsigned long addr)
 	return err ? err : edit_grow_down(space, vma, to);
 }
 
-/* Would the kernel answer a fault at addr with a transparent huge page? */
+/* Would the kernel map a transparent huge page on a fault at addr? */
 static bool huge_possible(const struct vmspace *space, const struct vma *vma, unsigned long addr)
 {
 	bool always = space->config.thp == VMSPACE_THP_ALWAYS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* protect.c - mprotect and pkey_mprotect: area by area, stopping at the first that refuses. */
+/* protect.c - mprotect and pkey_mprotect: area by area, up to the first error. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -26,7 +26,7 @@ bool protect_allowed(vma_flags_t flags)
 		 (flags & VMA_EXEC && !(flags & VMA_MAYEXEC)));
 }
 
-/* Commit accounting follows the protection, unless pages already exist. */
+/* Private areas are charged when they become writable, until they are read-only without pages. */
 static vma_flags_t with_account(const struct vma *vma, vma_flags_t flags)
 {
 	if (flags & VMA_WRITE) {
@@ -44,10 +44,10 @@ static vma_flags_t with_account(const struct vma *vma, vma_flags_t flags)
 struct change {
 	unsigned long start, end;
 	int prot, pkey;
-	bool foreseen;               /* the host's error is one that the areas explain */
+	bool foreseen;               /* libvmspace predicts the host's error */
 };
 
-/* The flags that a part of vma gets; or the error that stops the request there. */
+/* The attributes that a part of vma gets; or the error that ends the request there. */
 static long new_flags(struct vmspace *space, const struct vma *vma, const struct change *c,
 		      struct edit_attrs *want)
 {
@@ -69,12 +69,13 @@ static long check_data_limit(struct vmspace *space, const struct vma *vma, vma_f
 			     unsigned long pages)
 {
 	if (!account_is_data(flags) || account_is_data(vma->flags) ||
-	    account_may_expand(space, flags, pages) || !account_may_expand(space, vma->flags, pages))
+	    account_may_expand(space, flags, pages) ||
+	    !account_may_expand(space, vma->flags, pages))
 		return 0;
 	return outcome_limit(space, -ENOMEM, "RLIMIT_DATA reached");
 }
 
-/* Did the host stop at this area, for a reason of its own? */
+/* Did the host stop at this area, for a reason that is not predicted? */
 static bool refused(struct vmspace *space, const struct vma *vma, vma_flags_t flags,
 		    const struct change *c)
 {
@@ -112,7 +113,7 @@ static long protect_part(struct edit_span *span, const struct change *c)
 	return err;
 }
 
-/* The error that the areas as they are lead to. */
+/* The error predicted from the present areas. */
 static long foresee(struct vmspace *space, const struct change *c)
 {
 	struct edit_span span;
@@ -149,7 +150,7 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mprotect
 	return 0;
 }
 
-/* The span's first area, which the call needs: the range may begin earlier, in a stack. */
+/* Check the first area; with PROT_GROWSDOWN the range is extended to its start. */
 static long check_first(struct edit_span *span, const struct vmspace_mprotect *args,
 			struct change *c)
 {
@@ -164,7 +165,7 @@ static long check_first(struct edit_span *span, const struct vmspace_mprotect *a
 	return args->prot & PROT_GROWSUP ? -EINVAL : 0;
 }
 
-/* Pages of locked areas that become writable are made present; what that will need. */
+/* Locked areas that become writable are populated: reserve for that. */
 static long reserve_pages(struct vmspace *space, const struct change *c)
 {
 	struct edit_span span;

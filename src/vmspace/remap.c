@@ -23,8 +23,8 @@ struct move {
 	unsigned long addr, old_length, new_length, new_addr;
 	int flags;
 	bool to_given;               /* MREMAP_FIXED or MREMAP_DONTUNMAP */
-	long host;                   /* where the host put it; 0: not told */
-	unsigned long prepared;      /* where page tables were made for the pages; 0: nowhere yet */
+	long host;                   /* where the host moved it; 0: not known */
+	unsigned long prepared;      /* where page tables were created for the move; 0: nowhere */
 };
 
 static long check_arguments(struct vmspace *space, const struct vmspace_mremap *args,
@@ -83,7 +83,7 @@ static long check_area(struct vmspace *space, const struct vma *vma, const struc
 	return err;
 }
 
-/* A move that leaves its source is charged for all of the copy, any other for the growth. */
+/* A move that keeps its source is charged for the whole target, any other for the growth. */
 static long check_commit(struct vmspace *space, const struct vma *vma, const struct move *m)
 {
 	unsigned long more = m->flags & MREMAP_DONTUNMAP ? m->new_length
@@ -93,8 +93,8 @@ static long check_commit(struct vmspace *space, const struct vma *vma, const str
 }
 
 /*
- * MREMAP_DONTUNMAP: the source stays, unlocked and without pages. Linux goes on counting it as
- * locked, though (see struct vmspace).
+ * MREMAP_DONTUNMAP: the source stays, unlocked and without pages. Linux does not subtract it from
+ * locked_vm, though (locked_leak).
  */
 static void leave_source(struct vmspace *space, const struct move *m)
 {
@@ -119,13 +119,13 @@ static int remove_source(struct vmspace *space, const struct move *m)
 			   m->addr + m->old_length);
 }
 
-/* Bytes whose pages go along. */
+/* How many bytes of pages are moved. */
 static unsigned long moved_length(const struct move *m)
 {
 	return m->old_length < m->new_length ? m->old_length : m->new_length;
 }
 
-/* So many areas [start, end) reaches into; or, where it is small, could. */
+/* The number of areas that overlap [start, end); for small ranges, an upper bound. */
 static unsigned long count_areas(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	unsigned long committed, areas = space_pages(space, end - start);
@@ -136,9 +136,9 @@ static unsigned long count_areas(struct vmspace *space, unsigned long start, uns
 }
 
 /*
- * Put by all that moves of `moves` areas take: each unmaps its target, puts the copy there and takes
- * the source away; before that, what is over of the source goes. Of a target or a source that is
- * unmapped at once there may be many areas.
+ * Reserve for moving `moves` areas: each move unmaps the target, inserts the copy and removes the
+ * source; before the first, the excess of the source is unmapped. A target or source that is
+ * unmapped by one store may consist of many areas.
  */
 static long reserve_moves(struct vmspace *space, const struct vma *vma, const struct move *m,
 			  unsigned long moves)
@@ -152,7 +152,7 @@ static long reserve_moves(struct vmspace *space, const struct vma *vma, const st
 	return store_reserve_call(space, 3 * moves + 3 + gone / 64, moves + 4);
 }
 
-/* There is no move after all: where the page tables were made, nothing is mapped. */
+/* The move failed: free the page tables created for it, as nothing is mapped there. */
 static void unprepare(struct vmspace *space, struct move *m)
 {
 	const struct vma *below, *above;
@@ -168,7 +168,7 @@ static void unprepare(struct vmspace *space, struct move *m)
 	m->prepared = 0;
 }
 
-/* Lock the source, and make the page tables for its pages at `at`, so that the move cannot fail. */
+/* Lock the source, and create the page tables at `at`, so that moving the pages cannot fail. */
 static long prepare(struct vmspace *space, struct vma *vma, struct move *m, unsigned long at)
 {
 	if (!space->pages || m->prepared == at || !moved_length(m))
@@ -182,8 +182,8 @@ static long prepare(struct vmspace *space, struct vma *vma, struct move *m, unsi
 }
 
 /*
- * Copy the area's part to `at`, then take the source away. Returns at or -errno. (Of the steps
- * after prepare() none fails for want of memory: see reserve_moves().)
+ * Copy the area's part to `at`, then remove the source. Returns at or -errno. (After prepare() no
+ * step can run out of memory: see reserve_moves().)
  */
 static long move_area(struct vmspace *space, struct vma *vma, struct move *m, unsigned long at)
 {
@@ -252,7 +252,7 @@ static long place(struct vmspace *space, const struct vma *vma, const struct mov
 	return find_place(space, &want, &hole);
 }
 
-/* The place chosen by libvmspace, unless the host chose another; then that is made free. */
+/* The address chosen by libvmspace; or else the host's, where this unmaps what is in the way. */
 static long follow(struct vmspace *space, const struct move *m, long at)
 {
 	long err;
@@ -274,8 +274,9 @@ static long follow(struct vmspace *space, const struct move *m, long at)
 }
 
 /*
- * MREMAP_FIXED unmaps what is in the way. Page tables are made before that, while the call can still
- * fail and leave all as it was; they go with what is unmapped, and are made once more of the same.
+ * MREMAP_FIXED unmaps what is in the way. Page tables are created before, while the call can still
+ * fail without having changed anything. Unmapping frees them into the thread's cache, and from there
+ * they are created again.
  */
 static long clear_target(struct vmspace *space, struct move *m)
 {
@@ -298,20 +299,21 @@ static long clear_target(struct vmspace *space, struct move *m)
 	return err;
 }
 
-/* The pages of a locked area that grows on its way to `at`, and those that it has not had. */
+/* Reserve pages for a locked area that grows as it moves to `at`: its present ones, and new ones. */
 static long reserve_pages(struct vmspace *space, struct vma *vma, const struct move *m,
 			unsigned long at)
 {
-	unsigned long old_end = m->addr + m->old_length, by = at - m->addr;
+	unsigned long old_end = m->addr + m->old_length, delta = at - m->addr;
+	unsigned long new_end = m->addr + m->new_length;
 	long err = 0;
 
 	if (!space->pages || (vma->flags & VMA_LOCK_FLAGS) != VMA_LOCKED ||
 	    m->new_length <= m->old_length || old_end > vma->end)
 		return 0;
-	if (by)
-		err = lock_reserve(space, vma, vma->flags, m->addr, old_end, by, false);
+	if (delta)
+		err = lock_reserve(space, vma, vma->flags, m->addr, old_end, delta, false);
 	if (!err)
-		err = lock_reserve(space, vma, vma->flags, old_end, m->addr + m->new_length, by, true);
+		err = lock_reserve(space, vma, vma->flags, old_end, new_end, delta, true);
 	return err < 0 ? err : 0;
 }
 
@@ -403,7 +405,7 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 	return at < 0 ? at : move_to(space, vma, m, (unsigned long)at);
 }
 
-/* An area whose file places its mappings itself is only moved alone, as is one of a userfaultfd. */
+/* Areas of a userfaultfd, or whose file places its mappings itself, are only moved alone. */
 static bool may_be_one_of_many(const struct vma *vma)
 {
 	if (vma->flags & VMA_UFFD_FLAGS)
@@ -413,9 +415,9 @@ static bool may_be_one_of_many(const struct vma *vma)
 }
 
 /*
- * MREMAP_FIXED with equal lengths moves all areas of the range; holes stay holes. Linux asks of
- * each area first whether it may be one of many, then whether it is sealed, then whether what is in
- * its way may go.
+ * MREMAP_FIXED with equal lengths moves all areas of the range; holes stay holes. For each area Linux
+ * checks first whether it may be moved together with others, then whether it is sealed, then whether
+ * what is in its way may be unmapped.
  */
 static long move_many(struct vmspace *space, const struct move *all)
 {
@@ -457,7 +459,7 @@ static bool moves_many(const struct vma *vma, const struct move *m)
 	       m->old_length > vma->end - m->addr;
 }
 
-/* The host's error is one that libvmspace meets, too, on its way: it stops at the same place. */
+/* Will libvmspace run into the host's error as well, and stop at the same place? */
 static bool expected_error(const struct vmspace *space, const struct vma *vma,
 			   const struct move *m)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* request.c - gather, complete, abort: dispatches requests and keeps their outcome. */
+/* request.c - gathers, completes and aborts requests. */
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>
@@ -60,8 +60,8 @@ const char *vmspace_op_name(enum vmspace_op op)
 	return known(op) ? ops[op].name : "unknown";
 }
 
-/* In whole pages, as calls that take any address or length do: what begins behind is a neighbour. */
-static void learn(struct vmspace *space, unsigned long start, unsigned long length)
+/* Rounded up to pages, as most calls do: an area that begins right after is a neighbour. */
+static void query_host(struct vmspace *space, unsigned long start, unsigned long length)
 {
 	unsigned long end = space_ceil(space, start + length);
 
@@ -76,9 +76,9 @@ static void gather_brk(struct vmspace *space, unsigned long wanted)
 	unsigned long now = space_ceil(space, space->image.brk), to = space_ceil(space, wanted);
 
 	if (to < now)
-		learn(space, to, now - to);
+		query_host(space, to, now - to);
 	else
-		learn(space, now, to - now);
+		query_host(space, now, to - now);
 }
 
 static void gather(struct vmspace *space, const struct vmspace_request *req)
@@ -88,61 +88,61 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 		map_gather(space, &req->mmap);
 		break;
 	case VMSPACE_MUNMAP:
-		learn(space, req->munmap.addr, req->munmap.length);
+		query_host(space, req->munmap.addr, req->munmap.length);
 		break;
 	case VMSPACE_MPROTECT:
-		learn(space, req->mprotect.addr, req->mprotect.length);
+		query_host(space, req->mprotect.addr, req->mprotect.length);
 		break;
 	case VMSPACE_MREMAP:
-		learn(space, req->mremap.addr, req->mremap.old_length);
+		query_host(space, req->mremap.addr, req->mremap.old_length);
 		if (req->mremap.new_addr)
-			learn(space, req->mremap.new_addr, req->mremap.new_length);
+			query_host(space, req->mremap.new_addr, req->mremap.new_length);
 		remap_gather(space, &req->mremap);
 		break;
 	case VMSPACE_BRK:
 		gather_brk(space, req->brk.brk);
 		break;
 	case VMSPACE_MADVISE:
-		learn(space, req->madvise.addr, req->madvise.length);
+		query_host(space, req->madvise.addr, req->madvise.length);
 		break;
 	case VMSPACE_MLOCK:
 	case VMSPACE_MUNLOCK:
-		learn(space, req->mlock.addr, req->mlock.length);
+		query_host(space, req->mlock.addr, req->mlock.length);
 		break;
 	case VMSPACE_SET_ANON_NAME:
-		learn(space, req->set_anon_name.addr, req->set_anon_name.length);
+		query_host(space, req->set_anon_name.addr, req->set_anon_name.length);
 		break;
 	case VMSPACE_MSEAL:
-		learn(space, req->mseal.addr, req->mseal.length);
+		query_host(space, req->mseal.addr, req->mseal.length);
 		break;
 	case VMSPACE_REMAP_FILE_PAGES:
-		learn(space, req->remap_file_pages.addr, req->remap_file_pages.size);
+		query_host(space, req->remap_file_pages.addr, req->remap_file_pages.size);
 		break;
 	case VMSPACE_MBIND:
-		learn(space, req->mbind.addr, req->mbind.length);
+		query_host(space, req->mbind.addr, req->mbind.length);
 		break;
 	case VMSPACE_SET_HOME_NODE:
-		learn(space, req->home_node.addr, req->home_node.length);
+		query_host(space, req->home_node.addr, req->home_node.length);
 		break;
 	case VMSPACE_PROCESS_MADVISE:
 		for (size_t i = 0; i < req->process_madvise.count; i++)
-			learn(space, req->process_madvise.ranges[i].addr,
+			query_host(space, req->process_madvise.ranges[i].addr,
 			      req->process_madvise.ranges[i].length);
 		break;
 	case VMSPACE_UFFD_REGISTER:
 	case VMSPACE_UFFD_UNREGISTER:
-		learn(space, req->uffd.addr, req->uffd.length);
+		query_host(space, req->uffd.addr, req->uffd.length);
 		break;
 	case VMSPACE_MLOCKALL:
 	case VMSPACE_MUNLOCKALL:
 	case VMSPACE_FORK:
 	case VMSPACE_UFFD_RELEASE:
-		learn(space, 0, ULONG_MAX);
+		query_host(space, 0, ULONG_MAX);
 		break;
 	case VMSPACE_SHMAT:
 		/* SHM_REMAP cuts what is there; segments merge with nothing. */
 		if (req->shmat.addr)
-			learn(space, space_floor(space, req->shmat.addr), req->shmat.size);
+			query_host(space, space_floor(space, req->shmat.addr), req->shmat.size);
 		break;
 	case VMSPACE_FAULT:
 	case VMSPACE_SHMDT:
@@ -154,8 +154,7 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 }
 
 /* Out of line: most spaces have no host to ask. */
-__attribute__((noinline))
-static void gather_locked(struct vmspace *space, const struct vmspace_request *req)
+static __attribute__((noinline)) void gather_locked(struct vmspace *space, const struct vmspace_request *req)
 {
 	sync_enter(space);
 	gather(space, req);
@@ -192,7 +191,7 @@ static bool is_inside(const struct vmspace *space, long addr, unsigned long leng
 	       (unsigned long)addr <= size - length;
 }
 
-/* Could any kernel have answered so? A host that tells nonsense must not harm the areas. */
+/* Can a kernel have returned this? A host's impossible result must not corrupt the areas. */
 static bool is_possible(const struct vmspace *space, const struct vmspace_request *req)
 {
 	const struct vmspace_mremap *m = &req->mremap;
@@ -214,23 +213,29 @@ static bool is_possible(const struct vmspace *space, const struct vmspace_reques
 }
 
 /*
- * With MT_DEBUG=2 all invariants of the space are checked after each request, in O(areas). Without,
- * the compiler removes this.
+ * With MT_DEBUG=2 all invariants of the space, and of a child that was forked, are checked after each
+ * request, in O(areas). Only faults in a space with pages are not followed by a check: they run
+ * concurrently with calls, and the check would wait for those.
  */
+#if defined(MT_DEBUG) && MT_DEBUG >= 2
 static void debug_check(const struct vmspace *space, const struct vmspace_request *req)
 {
-#if defined(MT_DEBUG) && MT_DEBUG >= 2
-	const char *reason;
+	const char *reason = NULL;
 
-	if (check_space(space, &reason))
+	if (check_space(space, &reason) &&
+	    (req->op != VMSPACE_FORK || !req->fork.child ||
+	     vmspace_check(req->fork.child, &reason)))
 		return;
 	fprintf(stderr, "vmspace: after %s: %s\n", ops[req->op].name, reason);
 	abort();
+}
 #else
+static void debug_check(const struct vmspace *space, const struct vmspace_request *req)
+{
 	(void)space;
 	(void)req;
-#endif
 }
+#endif
 
 static void complete(struct vmspace *space, struct vmspace_request *req)
 {
@@ -258,7 +263,7 @@ static void complete(struct vmspace *space, struct vmspace_request *req)
 	debug_check(space, req);
 }
 
-/* In a space that other threads use, too. */
+/* In a space that several threads use. */
 static __attribute__((noinline)) void complete_shared(struct vmspace *space,
 						      struct vmspace_request *req)
 {

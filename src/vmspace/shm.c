@@ -87,7 +87,7 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 	return err < 0 ? err : at;
 }
 
-/* Is vma a piece of the attachment at addr? backing NULL: of any there. */
+/* Does vma belong to the attachment at addr, of this backing (NULL: of any)? */
 static bool is_part_of(const struct vma *vma, const struct backing *backing, unsigned long addr,
 		       unsigned long page_size)
 {
@@ -96,7 +96,7 @@ static bool is_part_of(const struct vma *vma, const struct backing *backing, uns
 	       vma->start - addr == vma->pgoff * page_size;
 }
 
-/* So many parts of the attachment at addr are left; each is unmapped by itself. */
+/* How many areas of the attachment at addr are left; each is unmapped separately. */
 static unsigned long count_parts(struct vmspace *space, unsigned long addr)
 {
 	const struct backing *backing = NULL;
@@ -112,7 +112,7 @@ static unsigned long count_parts(struct vmspace *space, unsigned long addr)
 	return count;
 }
 
-/* Detaches all that is left of the attachment that began at addr. */
+/* Detach what is left of the attachment at addr. */
 long shm_detach_call(struct vmspace *space, struct vmspace_request *req)
 {
 	unsigned long addr = req->shmdt.addr, at = addr, page = space->config.page_size;
@@ -133,14 +133,14 @@ long shm_detach_call(struct vmspace *space, struct vmspace_request *req)
 		if (!backing)
 			backing = backing_get(vma->backing);
 		found = true;
-		/* Linux says nothing when a sealed part stays. */
+		/* Linux reports no error when a sealed part stays. */
 		unmap_range(space, start, end - start);
 	}
 	backing_put(backing);
 	return found ? 0 : -EINVAL;
 }
 
-/* remap_file_pages is emulated by Linux: a shared mapping over the same place, another offset. */
+/* Linux emulates remap_file_pages by a new shared mapping at the same place. */
 long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_remap_file_pages *r = &req->remap_file_pages;
@@ -155,7 +155,7 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 	vma = find_at(space, start);
 	if (!vma || !(vma->flags & VMA_SHARED) || !vma->backing)
 		return -EINVAL;
-	/* A new mapping: only access rights and the lock are taken over. */
+	/* It is a new mapping, which keeps only access rights and the lock. */
 	plan.flags = (vma->flags & (VMA_ACCESS_FLAGS | VMA_LOCKED)) | space->default_flags |
 		     VMA_SHARED | VMA_MAYSHARE | VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC;
 	if ((plan.flags & VMA_READ) && space->config.read_implies_exec)

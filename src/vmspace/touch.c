@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * touch.c - page faults in a space with memory, by any thread at any time.
+ * touch.c - page faults in a space with pages, by any thread at any time.
  *
- * The fast path takes the lock of the one area that holds the address, for reading. The slow one
- * takes the space's lock: where there is no area, where it is being changed, must grow, or needs
- * its anon_vma.
+ * The fast path read-locks the one area that covers the address. The slow path takes the space's
+ * lock: if there is no area, or it is being changed, has to grow, or needs an anon_vma.
  */
+#include <assert.h>
 #include <errno.h>
 #include <urcu/urcu-bp.h>
 
@@ -17,10 +17,10 @@
 #include "sync.h"
 #include "touch.h"
 
-/* Not a result: the slow path has to decide. */
+/* Not a result: retry with the space's lock. */
 #define NEEDS_SPACE_LOCK ((enum vmspace_fault_result)-1)
 
-/* The area that holds addr, locked for reading; NULL: the slow path has to see why not. */
+/* Read-lock the area that covers addr. NULL: take the slow path. */
 static struct vma *lock_area(struct vmspace *space, unsigned long addr)
 {
 	struct vma *vma;
@@ -30,7 +30,7 @@ static struct vma *lock_area(struct vmspace *space, unsigned long addr)
 	if (vma && !sync_read_lock(space, vma))
 		vma = NULL;
 	urcu_bp_read_unlock();
-	/* It may have been cut, moved, or made anew elsewhere since it was found. */
+	/* It may have been split or moved, or its memory reused, since it was found. */
 	if (vma && (addr < vma->start || addr >= vma->end)) {
 		sync_read_unlock(space, vma);
 		vma = NULL;
@@ -38,19 +38,19 @@ static struct vma *lock_area(struct vmspace *space, unsigned long addr)
 	return vma;
 }
 
-/* What a thread wants of a page. */
+/* An access by a thread. */
 struct touch {
 	unsigned long addr;
 	unsigned int access;
 	struct vmspace_page *page;
 	void (*use)(void *ctx, const struct vmspace_page *page); /* or NULL */
 	void *ctx;
-	struct vmspace_outcome *out; /* of a request, or NULL: events of areas go there, too */
+	struct vmspace_outcome *out; /* of a request, for events of areas; or NULL */
 };
 
 /*
- * A page that may be written stays while the area is locked; another one may be exchanged by a
- * write of another thread, so it is held.
+ * Call t->use. A writable page stays while the area is locked; any other may be replaced when another
+ * thread writes to it, so its frame is referenced meanwhile.
  */
 static void use_page(struct vmspace *space, const struct vma *vma, const struct touch *t)
 {
@@ -80,7 +80,7 @@ static enum vmspace_fault_result resolve(struct vmspace *space, const struct vma
 	return result;
 }
 
-/* Must the area, which permits the access, get an anon_vma for it? */
+/* Does this access, which is permitted, make the area need an anon_vma? */
 static bool needs_anon_vma(const struct vmspace *space, const struct vma *vma,
 			   const struct touch *t)
 {
@@ -105,10 +105,7 @@ static enum vmspace_fault_result touch_fast(struct vmspace *space, const struct 
 	return result;
 }
 
-/*
- * The stack above grows down to addr: first the page, for that is what may fail late; then the
- * area.
- */
+/* The stack above grows down to addr: first the page, as that may run out of memory, then the area. */
 static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 				      const struct touch *t)
 {
@@ -134,7 +131,7 @@ static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 	return result == VMSPACE_FAULT_OK ? VMSPACE_FAULT_NOMEM : result;
 }
 
-/* There is no area, or it must change. The space's lock. */
+/* There is no area, or it has to change. The space's lock is held. */
 static enum vmspace_fault_result touch_slow(struct vmspace *space, struct vma *vma,
 					    const struct touch *t)
 {
@@ -155,8 +152,8 @@ static enum vmspace_fault_result touch_slow(struct vmspace *space, struct vma *v
 }
 
 /*
- * Takes the space's lock; whoever holds it may read any area. Where this one stays as it is, the
- * fault goes on with its lock alone, and keeps nobody elsewhere waiting.
+ * The slow path. Under the space's lock any area may be read. If this one does not have to change,
+ * continue with its lock alone, so that nobody else has to wait.
  */
 static enum vmspace_fault_result touch_locked(struct vmspace *space, const struct touch *t)
 {
@@ -179,7 +176,7 @@ static enum vmspace_fault_result touch_locked(struct vmspace *space, const struc
 	return result;
 }
 
-/* In a space without memory: what a request says. */
+/* In a space without pages: as a request. */
 static enum vmspace_fault_result touch_alone(struct vmspace *space, unsigned long addr,
 					     unsigned int access)
 {
@@ -258,8 +255,8 @@ long touch_call(struct vmspace *space, struct vmspace_request *req)
 	}
 }
 
-int touch_reserve(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
-		unsigned long end, unsigned int access, unsigned long by, bool fresh)
+int touch_reserve(struct vmspace *space, struct vma *vma, vma_flags_t flags, unsigned long start,
+		  unsigned long end, unsigned int access, unsigned long delta, bool fresh)
 {
 	struct vma then;
 	int err;
@@ -267,9 +264,10 @@ int touch_reserve(struct vmspace *space, struct vma *vma, vma_flags_t as, unsign
 	if (!fresh)
 		sync_write_lock(space, vma);
 	vma_fill(&then, vma);
-	then.flags = as;
+	then.flags = flags;
 	store_reserve_pages(space);
-	err = pages_reserve(space->pages, &then, start, end, access & VMSPACE_ACCESS_WRITE, by, fresh);
+	err = pages_reserve(space->pages, &then, start, end, access & VMSPACE_ACCESS_WRITE, delta,
+			    fresh);
 	return err < 0 ? (int)outcome_no_memory(space) : err;
 }
 
@@ -278,6 +276,7 @@ long touch_range(struct vmspace *space, const struct vma *vma, unsigned long sta
 {
 	struct vmspace_page page = { 0 };
 
+	assert(vma->start <= start && start < end && end <= vma->end);
 	if (!space->pages)
 		return 0;
 	for (unsigned long addr = start; addr < end; addr += space->config.page_size) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* uffd.c - userfaultfd: UFFDIO_REGISTER, UFFDIO_UNREGISTER, and the end of a userfaultfd. */
+/* uffd.c - userfaultfd: UFFDIO_REGISTER, UFFDIO_UNREGISTER, and closing a userfaultfd. */
 #include <errno.h>
 #include <linux/userfaultfd.h>
 
@@ -39,7 +39,7 @@ static bool is_hugetlb(const struct vma *vma)
 	return vma->backing && vma->backing->is.kind == VMA_BACKING_HUGETLB;
 }
 
-/* Its pages are shared memory, as those of a memfd; a System V segment does not count. */
+/* Are its pages those of shared memory, like a memfd's? A System V segment does not count. */
 static bool is_shmem(const struct vma *vma)
 {
 	const struct vma_backing *is;
@@ -51,7 +51,7 @@ static bool is_shmem(const struct vma *vma)
 	       (is->kind == VMA_BACKING_FILE && is->flags & VMA_BACKING_TMPFS);
 }
 
-/* Private /dev/zero is anonymous memory by another name. */
+/* A private mapping of /dev/zero is anonymous memory. */
 static bool is_anon(const struct vma *vma)
 {
 	return !vma->backing || (vma->backing->is.kind == VMA_BACKING_FILE &&
@@ -59,7 +59,7 @@ static bool is_anon(const struct vma *vma)
 				 !(vma->flags & VMA_SHARED));
 }
 
-/* Does Linux give faults of such an area to a userfaultfd, in these modes? */
+/* Does Linux let such an area be registered in these modes? */
 static bool can_register(const struct vma *vma, vma_flags_t modes, const struct vmspace_uffd *args)
 {
 	bool pages_of_memory = is_hugetlb(vma) || is_shmem(vma);
@@ -78,14 +78,14 @@ static unsigned long huge_size(const struct vmspace *space, const struct vma *vm
 	return size ? size : space->config.pmd_size ? space->config.pmd_size : 1UL << 21;
 }
 
-/* Huge pages are registered whole. */
+/* Huge pages are registered as a whole. */
 static bool cuts_huge_page(const struct vmspace *space, const struct vma *vma, unsigned long at)
 {
 	return is_hugetlb(vma) && at > vma->start && at < vma->end &&
 	       at & (huge_size(space, vma) - 1);
 }
 
-/* Is it registered with another userfaultfd? Of an area that was taken over nobody knows. */
+/* Is it registered with another userfaultfd? (Not known of an area that was taken over.) */
 static bool is_taken(const struct vma *vma, const struct vmspace_uffd *args)
 {
 	return vma->uffd && vma->uffd != args->context;
@@ -106,7 +106,7 @@ static long check_part(const struct edit_span *span, const struct vmspace_uffd *
 	return 0;
 }
 
-/* Linux looks at all of the range before it changes any of it. */
+/* Linux checks the whole range before it changes any of it. */
 static long check_areas(struct vmspace *space, const struct vmspace_uffd *args, bool add)
 {
 	struct edit_span span;
