@@ -20,8 +20,9 @@
  * counters are pages. Arguments of requests are those of the system call, unchecked; constants are
  * those of <sys/mman.h>. Errors are negative errno values.
  *
- * Threads: different vmspaces (also parent and child of a fork) are independent. Calls on one vmspace
- * are serialised by the caller; or, in a space with memory (vmspace_config.memory), by a lock of its
+ * Threads: different vmspaces (also parent and child of a fork) are independent. Calls on one
+ * vmspace are serialised by the caller; or, in a space with memory (vmspace_config.memory), by a
+ * lock of its
  * own: then any thread may make any call, except that vmspace_exec(), vmspace_exit() and
  * vmspace_destroy() need the space for themselves, and vmspace_touch(), vmspace_lookup(),
  * vmspace_next() and vmspace_prev() do not even wait for calls that change other areas. No call
@@ -31,16 +32,17 @@
  *
  * Memory: if libvmspace itself runs out of memory, or the user's memory where a call makes pages
  * present itself (mlock, MAP_POPULATE, MADV_POPULATE_*, what grows locked), a call returns -ENOMEM
- * with req.out.out_of_memory set (brk: the break, as brk does), and has changed nothing: neither areas,
- * of however many it was about, nor pages, tables, limits or counters; no hook was told of anything.
- * For that, what a call may need is put by before its first change, and what it did not need is given
- * back when it ends. Calls of one area mostly need nothing put by. One that may join many areas takes,
- * for as long as it runs, some 4 to 7 KiB for each pair that could become one (and for each area that
- * one mremap moves, three times that).
+ * with req.out.out_of_memory set (brk: the break, as brk does), and has changed nothing: neither
+ * areas, of however many it was about, nor pages, tables, limits or counters; no hook was told of
+ * anything. For that, what a call may need is put by before its first change, and what it did not
+ * need is given back when it ends. Calls of one area mostly need nothing put by. One that may join
+ * many areas takes, for as long as it runs, some 4 to 7 KiB for each pair that could become one
+ * (and for each area that one mremap moves, three times that).
  *
  *  - Where Linux itself stops half-way (a hole, a seal, EACCES at the third area, max_map_count),
  *    so do these calls: that is a result, not lack of memory.
- *  - Pages that a call makes present lack nothing but, perhaps, a translation (memory->map() refused):
+ *  - Pages that a call makes present lack nothing but, perhaps, a translation (memory->map()
+ *  refused):
  *    the next access asks for that again.
  *  - A page that cannot be had is VMSPACE_FAULT_NOMEM for that access alone, see vmspace_touch().
  */
@@ -154,8 +156,8 @@ struct vma_backing {
 };
 
 /*
- * An area, for reading. Pointers are valid until the next call that changes the vmspace: beside other
- * threads that change it, look at the names with vmspace_show_area().
+ * An area, for reading. Pointers are valid until the next call that changes the vmspace: beside
+ * other threads that change it, look at the names with vmspace_show_area().
  */
 struct vma_info {
 	unsigned long start, end;    /* bytes; start < end; multiples of the page size */
@@ -186,9 +188,9 @@ enum vmspace_thp { VMSPACE_THP_NEVER, VMSPACE_THP_MADVISE, VMSPACE_THP_ALWAYS };
 struct vmspace_host {
 	void *ctx;
 	/*
-	 * Has the process an anonymous page (private, written; in memory or swapped; not the zero page,
-	 * not a page of the file, but the huge zero page) in [start, end)? The range lies in one private area.
-	 * NULL: only VMSPACE_FAULT requests make areas have anonymous pages.
+	 * Has the process an anonymous page (private, written; in memory or swapped; not the zero
+	 * page, not a page of the file, but the huge zero page) in [start, end)? The range lies in
+	 * one private area. NULL: only VMSPACE_FAULT requests make areas have anonymous pages.
 	 */
 	bool (*has_anon)(void *ctx, unsigned long start, unsigned long end);
 	/*
@@ -217,12 +219,13 @@ struct vmspace_config {
 	enum vmspace_thp thp;          /* /sys/kernel/mm/transparent_hugepage/enabled */
 	bool shmem_align_huge;         /* shared anonymous memory is placed aligned to huge pages */
 	/*
-	 * Commit accounting (Documentation/mm/overcommit-accounting.rst). Areas with VMA_ACCOUNT are
-	 * charged. ram_pages 0: not known, nothing is refused. What is committed by all is *commit_pool,
-	 * which spaces may share (also a child of fork does; all are charged there, atomically; two
-	 * threads that call at the same time may go past the limit together, by one call each); it
-	 * begins with what those hold that are no spaces, and must live longer than they. NULL: it is
-	 * committed_elsewhere, and what this space holds. A mirror's host decides about mode 2.
+	 * Commit accounting (Documentation/mm/overcommit-accounting.rst). Areas with VMA_ACCOUNT
+	 * are charged. ram_pages 0: not known, nothing is refused. What is committed by all is
+	 * *commit_pool, which spaces may share (also a child of fork does; all are charged there,
+	 * atomically; two threads that call at the same time may go past the limit together, by one
+	 * call each); it begins with what those hold that are no spaces, and must live longer than
+	 * they. NULL: it is committed_elsewhere, and what this space holds. A mirror's host decides
+	 * about mode 2.
 	 */
 	int overcommit;                /* vm.overcommit_memory: 0, 1, 2 */
 	unsigned long ram_pages;       /* MemTotal */
@@ -240,9 +243,10 @@ struct vmspace_config {
 	bool softdirty;                /* the kernel tracks soft-dirty pages: new areas get VmFlags sd */
 	bool guard_flag;               /* the kernel marks areas with guard regions (VmFlags gu) */
 	/*
-	 * madvise(MADV_DONTNEED), also _LOCKED, gives back the lowest page tables (2 MiB each) that lie
-	 * wholly in the range and in one area, and have become empty: CONFIG_PT_RECLAIM, x86-64 since
-	 * Linux 6.14. Matters to a space with memory.
+	 * madvise(MADV_DONTNEED), also _LOCKED, gives back the lowest page tables (2 MiB each) that
+	 * lie
+	 * wholly in the range and in one area, and have become empty: CONFIG_PT_RECLAIM, x86-64
+	 * since Linux 6.14. Matters to a space with memory.
 	 */
 	bool pt_reclaim;
 	bool pkeys;                    /* the CPU has memory protection keys */
@@ -280,8 +284,8 @@ VMSPACE_PUBLIC int vmspace_create(struct vmspace **out, const struct vmspace_con
  * vmspace_destroy(), and independent of `space`; strings and anon_ids are copied, but the host
  * callbacks and their ctx are the same ones; the copy keeps no pages and has no hooks. A request
  * gathered on `space` may be completed on either, or on both (each with its own copy of the
- * request); gathered again on the copy, it asks the host anew. Not to be called while another thread
- * uses `space`: it keeps notes there.
+ * request); gathered again on the copy, it asks the host anew. Not to be called while another
+ * thread uses `space`: it keeps notes there.
  * Returns 0, or -ENOMEM (*out is NULL; `space` is unchanged). O(areas).
  */
 VMSPACE_PUBLIC int vmspace_clone(struct vmspace **out, const struct vmspace *space);
@@ -334,7 +338,8 @@ struct vmspace_image {
  * they follow from the image (and if image->start_stack or start_brk is 0, from those names).
  * An area above task_size (vsyscall) sets image->vsyscall. If mmap_base is 0, it is guessed:
  * the end of the topmost mapping below the stack; placements seen later correct the guess upwards.
- * Returns 0, -EINVAL (overlap, bad order or alignment, a key above 31) or -ENOMEM; nothing has changed then.
+ * Returns 0, -EINVAL (overlap, bad order or alignment, a key above 31) or -ENOMEM; nothing has
+ * changed then.
  */
 VMSPACE_PUBLIC int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas,
 				size_t count, const struct vmspace_image *image);
@@ -442,8 +447,9 @@ struct vmspace_fork {            /* fork, clone without CLONE_VM */
 	struct vmspace *child;       /* out: the new space, the caller's; NULL on error */
 	const struct vmspace_host *child_host; /* host callbacks of the child; NULL: none */
 	/*
-	 * The child's; NULL: the parent's, which must have no map() then (-EINVAL), as that translates
-	 * addresses of the parent. It shares frames with the parent's: either may free what both used.
+	 * The child's; NULL: the parent's, which must have no map() then (-EINVAL), as that
+	 * translates addresses of the parent. It shares frames with the parent's: either may free
+	 * what both used.
 	 */
 	const struct vmspace_memory *child_memory;
 	const struct vmspace_hooks *child_hooks; /* NULL: none */
@@ -496,7 +502,8 @@ struct vma_explanation {
  * Why are the areas that hold `a` and `b`, in either order, not one? The first reason that Linux
  * meets. VMA_MERGED: they are one. VMA_NOT_TRIED: nothing keeps them apart; Linux did not try (or
  * the space belongs to a mirror that was attached, and does not know all). Asks no host.
- * Returns 0, or -ENOENT: there is no area at one of the addresses; text says at which. O(log areas).
+ * Returns 0, or -ENOENT: there is no area at one of the addresses; text says at which. O(log
+ * areas).
  */
 VMSPACE_PUBLIC int vmspace_explain(const struct vmspace *space, unsigned long a, unsigned long b,
 				   struct vma_explanation *out);
@@ -529,14 +536,14 @@ struct vmspace_event {
 struct vmspace_hooks {
 	void *ctx;
 	/*
-	 * Areas changed; *event is valid during the call. Called in the thread that makes the request,
-	 * with the space's lock held: one at a time, in order. The areas may be half-way: an event tells
-	 * of one step, the request may take more.
+	 * Areas changed; *event is valid during the call. Called in the thread that makes the
+	 * request, with the space's lock held: one at a time, in order. The areas may be half-way:
+	 * an event tells of one step, the request may take more.
 	 */
 	void (*event)(void *ctx, const struct vmspace_event *event);
 	/*
-	 * A page fault was resolved. Called in the thread that faults, with the lock of the area held:
-	 * by several at once, beside event() of other areas.
+	 * A page fault was resolved. Called in the thread that faults, with the lock of the area
+	 * held: by several at once, beside event() of other areas.
 	 */
 	void (*fault)(void *ctx, const struct vmspace_page *page);
 };
@@ -626,9 +633,9 @@ VMSPACE_PUBLIC int vmspace_identify(struct vmspace *space, unsigned long addr,
 				    const struct vma_backing *backing);
 
 /*
- * What a mirror that was attached to a live process learns when areas merge or do not: which of them
- * share an anon_vma (`anon_id`), have one without a page, or have one that a fork handed down, is
- * shown nowhere before. No call merges or splits areas, asks the host, needs memory or can fail;
+ * What a mirror that was attached to a live process learns when areas merge or do not: which of
+ * them share an anon_vma (`anon_id`), have one without a page, or have one that a fork handed down,
+ * is shown nowhere before. No call merges or splits areas, asks the host, needs memory or can fail;
  * the next request sees what was learnt.
  * join: two anon_vmas are the same one: every area that had anon_id `gone` has `keep` now. Ignored
  *   if either is 0 (no anon_vma), or if no area has `gone`. O(areas).
@@ -652,11 +659,11 @@ VMSPACE_PUBLIC void vmspace_inherit_anon(struct vmspace *space, unsigned long ad
  * tells of it; if the result is not VMSPACE_FAULT_OK, its contents are unspecified.
  *
  * In a space with memory any thread may call it at any time, beside any other call but
- * vmspace_exec(), vmspace_exit() and vmspace_destroy(). It takes the lock of the one area that holds
- * addr; the space's lock only where there is no area, where a call that changes that very area is
- * under way, where a stack must grow, and for the first anonymous page of an area. So it never waits
- * for calls that change other areas; see docs/concurrency.md. What *page says was so while the
- * area's lock was held: a call of another thread may have taken the page away since.
+ * vmspace_exec(), vmspace_exit() and vmspace_destroy(). It takes the lock of the one area that
+ * holds addr; the space's lock only where there is no area, where a call that changes that very
+ * area is under way, where a stack must grow, and for the first anonymous page of an area. So it
+ * never waits for calls that change other areas; see docs/concurrency.md. What *page says was so
+ * while the area's lock was held: a call of another thread may have taken the page away since.
  * access: VMSPACE_ACCESS_*. VMSPACE_FAULT_NOMEM: no memory; no area has changed, nor
  * what is in memory (a page that was present may have lost its translation, if map() refused it).
  * In a space without memory: as a VMSPACE_FAULT request; page->kind is VMSPACE_PAGE_NONE.
@@ -667,10 +674,10 @@ VMSPACE_PUBLIC enum vmspace_fault_result vmspace_touch(struct vmspace *space, un
 
 /*
  * The same, and the page is used while it is sure to be the one at `addr`: if the result is
- * VMSPACE_FAULT_OK, `use` was called once, in this thread, with the area's lock held, so that the page
- * is neither dropped, moved, protected nor copied for a fork meanwhile. (A page that `access` does
- * not let write may be replaced by a copy when another thread writes there, but its frame stays.)
- * `use` must not call back into a vmspace, and keeps those waiting that change the area.
+ * VMSPACE_FAULT_OK, `use` was called once, in this thread, with the area's lock held, so that the
+ * page is neither dropped, moved, protected nor copied for a fork meanwhile. (A page that `access`
+ * does not let write may be replaced by a copy when another thread writes there, but its frame
+ * stays.) `use` must not call back into a vmspace, and keeps those waiting that change the area.
  */
 VMSPACE_PUBLIC enum vmspace_fault_result
 vmspace_access(struct vmspace *space, unsigned long addr, unsigned int access,
@@ -705,7 +712,8 @@ VMSPACE_PUBLIC bool vmspace_exact(const struct vmspace *space, unsigned long sta
  *	while (vma_iter_find(&it, end, &info))       // each area that reaches into [start, end)
  *		...
  *
- * Lock context of a step, and of the sums and regions below: that of vmspace_lookup(). Beside threads
+ * Lock context of a step, and of the sums and regions below: that of vmspace_lookup(). Beside
+ * threads
  * that change areas a walk is no snapshot: each step is of its own moment.
  */
 struct vma_iterator {

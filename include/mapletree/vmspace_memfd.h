@@ -25,15 +25,19 @@ struct vmspace_memfd;
 struct vmspace_window;
 
 struct vmspace_memfd_config {
-	/* Bytes that frames may take at most. As many are reserved, not used, of the host's addresses. */
+	/*
+	 * Bytes that frames may take at most. As many are reserved, not used, of the host's
+	 * addresses.
+	 */
 	size_t limit;
 	void *ctx;
 	/*
-	 * Fill `page`, which is full of zeros, with page `index` of the file. Returns 0; -ENOMEM; any
-	 * other negative errno: there is no such page, SIGBUS. Called once for each page that is kept,
-	 * with an area's lock held; sometimes again by another thread, whose result is not used.
-	 * NULL: files have no pages. Not called for shared anonymous and System V memory: that begins
-	 * with zeros.
+	 * Fill `page`, which is full of zeros, with page `index` of the file. Returns 0; -ENOMEM;
+	 * any
+	 * other negative errno: there is no such page, SIGBUS. Called once for each page that is
+	 * kept, with an area's lock held; sometimes again by another thread, whose result is not
+	 * used. NULL: files have no pages. Not called for shared anonymous and System V memory:
+	 * that begins with zeros.
 	 */
 	int (*read_page)(void *ctx, const struct vma_backing *file, uint64_t index, void *page);
 };
@@ -50,8 +54,8 @@ VMSPACE_PUBLIC void vmspace_memfd_destroy(struct vmspace_memfd *memfd);
  * Pages of files and of shared memory are kept when they are mapped no longer, as the next mapping
  * must find what was written; until this says that the object is gone (closed and removed, or its
  * last area unmapped, if it is anonymous). Pages that are still mapped go when they no longer are.
- * What counts as one object: of shared anonymous memory what has one file_id; else what has the same
- * device and inode; without inode, the same name; without name, the same file_id.
+ * What counts as one object: of shared anonymous memory what has one file_id; else what has the
+ * same device and inode; without inode, the same name; without name, the same file_id.
  */
 VMSPACE_PUBLIC void vmspace_memfd_forget(struct vmspace_memfd *memfd,
 					 const struct vma_backing *backing);

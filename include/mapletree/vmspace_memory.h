@@ -37,31 +37,37 @@ struct vmspace_memory {
 	uint64_t (*alloc)(void *ctx);
 	/* A frame from alloc() that is mapped nowhere any more. */
 	void (*free)(void *ctx, uint64_t frame);
-	/* Copy a page from `from`, which others may read at the same time, to `to`, new from alloc(). */
+	/*
+	 * Copy a page from `from`, which others may read at the same time, to `to`, new from
+	 * alloc().
+	 */
 	void (*copy)(void *ctx, uint64_t to, uint64_t from);
 	/*
-	 * *frame becomes the frame of page `index` of what is mapped; the same one for the same page
-	 * each time, for it is what makes memory shared (between spaces, too). `backing` tells what is
-	 * mapped, also shared anonymous memory (whose file_id no other has in any space that keeps
-	 * pages); valid during the call. The frame stays the user's.
+	 * *frame becomes the frame of page `index` of what is mapped; the same one for the same
+	 * page each time, for it is what makes memory shared (between spaces, too). `backing` tells
+	 * what is mapped, also shared anonymous memory (whose file_id no other has in any space
+	 * that keeps pages); valid during the call. The frame stays the user's.
 	 * Returns 0; -ENOMEM; any other negative errno: there is no such page (the file ends before
 	 * it, or cannot be read), SIGBUS. NULL: all backed areas answer with SIGBUS.
 	 */
 	int (*file_page)(void *ctx, const struct vma_backing *backing, uint64_t index,
 			 uint64_t *frame);
-	/* Once for each file_page() that returned 0: that use of the frame is over. NULL: not wanted. */
+	/*
+	 * Once for each file_page() that returned 0: that use of the frame is over. NULL: not
+	 * wanted.
+	 */
 	void (*file_release)(void *ctx, uint64_t frame);
 	/*
-	 * The page at `addr` is `frame` now, and may be accessed as `access` (VMSPACE_ACCESS_*) says.
-	 * Replaces what was translated there; when it returns, no thread reaches a former frame through
-	 * this address any more. Calls for one address come one at a time and in order. Returns 0; or
-	 * -ENOMEM: then there is no translation at addr. NULL: not wanted.
+	 * The page at `addr` is `frame` now, and may be accessed as `access` (VMSPACE_ACCESS_*)
+	 * says. Replaces what was translated there; when it returns, no thread reaches a former
+	 * frame through this address any more. Calls for one address come one at a time and in
+	 * order. Returns 0; or -ENOMEM: then there is no translation at addr. NULL: not wanted.
 	 */
 	int (*map)(void *ctx, unsigned long addr, uint64_t frame, unsigned int access);
 	/*
-	 * No page of [start, end) is translated any more; when it returns, no thread reaches a frame
-	 * through it. (A TLB shootdown.) May be called for pages that are not translated. Cannot fail.
-	 * NULL: not wanted; only if map is NULL, too.
+	 * No page of [start, end) is translated any more; when it returns, no thread reaches a
+	 * frame through it. (A TLB shootdown.) May be called for pages that are not translated.
+	 * Cannot fail. NULL: not wanted; only if map is NULL, too.
 	 */
 	void (*unmap)(void *ctx, unsigned long start, unsigned long end);
 };

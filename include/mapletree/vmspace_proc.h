@@ -4,8 +4,8 @@
  * and the two compared.
  *
  * A process that runs changes while it is read: stop it first (SIGSTOP, ptrace) and let it go
- * afterwards. All calls work on threads (tid) as well. They need the permissions that /proc asks for
- * (ptrace(2), PTRACE_MODE_READ), and memory; they block in read() only, and keep nothing open.
+ * afterwards. All calls work on threads (tid) as well. They need the permissions that /proc asks
+ * for (ptrace(2), PTRACE_MODE_READ), and memory; they block in read() only, and keep nothing open.
  */
 #ifndef MAPLETREE_VMSPACE_PROC_H
 #define MAPLETREE_VMSPACE_PROC_H
@@ -17,7 +17,9 @@
 extern "C" {
 #endif
 
-/* ---- texts ------------------------------------------------------------------------------------ */
+/*
+ * ---- texts ------------------------------------------------------------------------------------
+ */
 
 /* One line of /proc/PID/maps, taken apart; the strings point into the text. */
 struct vmspace_line {
@@ -38,9 +40,9 @@ struct vmspace_line {
 VMSPACE_PUBLIC const char *vmspace_parse_line(const char *text, struct vmspace_line *line);
 
 /*
- * What lies under the area of that line: kind (told from the name, see proc_pid_maps(5)), device, inode,
- * and name, its escapes undone, which is put into buf, cut to size - 1 bytes (PATH_MAX + 16 are
- * enough). backing->name is buf, or NULL for anonymous memory and where there is no name.
+ * What lies under the area of that line: kind (told from the name, see proc_pid_maps(5)), device,
+ * inode, and name, its escapes undone, which is put into buf, cut to size - 1 bytes (PATH_MAX + 16
+ * are enough). backing->name is buf, or NULL for anonymous memory and where there is no name.
  */
 VMSPACE_PUBLIC void vmspace_line_backing(const struct vmspace_line *line,
 					 struct vma_backing *backing, char *buf, size_t size);
@@ -68,12 +70,15 @@ VMSPACE_PUBLIC int vmspace_parse_areas(const char *text, struct vmspace_area **a
 /* NULL is ignored. */
 VMSPACE_PUBLIC void vmspace_free_areas(struct vmspace_area *areas, size_t count);
 
-/* ---- processes -------------------------------------------------------------------------------- */
+/*
+ * ---- processes --------------------------------------------------------------------------------
+ */
 
 /*
  * The limits (getrlimit) and privileges (capabilities, personality) of process `pid`, into a config
  * that vmspace_config_init() has filled; what cannot be read counts as no limit, no privilege.
- * mmap_bottom_up follows from the personality (ADDR_COMPAT_LAYOUT) and RLIMIT_STACK (none), too; what
+ * mmap_bottom_up follows from the personality (ADDR_COMPAT_LAYOUT) and RLIMIT_STACK (none), too;
+ * what
  * a process changes of these later counts from its next exec on: keep the old value until then.
  */
 VMSPACE_PUBLIC void vmspace_config_read(struct vmspace_config *config, pid_t pid);
@@ -82,7 +87,8 @@ VMSPACE_PUBLIC void vmspace_config_read(struct vmspace_config *config, pid_t pid
  * What vmspace_exec() needs of process `pid`, from /proc/PID/{smaps,stat}. attach: it has run for a
  * while, and may have been copied by fork (then areas with anonymous pages may have had them before
  * that); false: it has just begun to run a program. *areas: see vmspace_parse_areas().
- * Returns 0 or a negative errno: -ESRCH (no such process, or one without memory), -EACCES, -ENOMEM ...
+ * Returns 0 or a negative errno: -ESRCH (no such process, or one without memory), -EACCES, -ENOMEM
+ * ...
  */
 VMSPACE_PUBLIC int vmspace_read_process(pid_t pid, bool attach, struct vmspace_area **areas,
 					size_t *count, struct vmspace_image *image);

@@ -296,7 +296,9 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 			return -ENOMEM;
 		if (!may_populate(vma, advice))
 			return -EINVAL;
-		/* It is not known at which page the host failed: it will be asked when it matters. */
+		/*
+		 * It is not known at which page the host failed: it will be asked when it matters.
+		 */
 		if (write && !(space->config.host.has_anon && space->host_error))
 			anon_vma_prepare(space, vma);
 		err = touch_range(space, vma, start, vma->end < end ? vma->end : end,

@@ -2,7 +2,7 @@
 /* brk.c - the program break: an anonymous area that grows and shrinks at its end. */
 #include <errno.h>
 
-#include "account.h"
+#include "accounting.h"
 #include "commit.h"
 #include "edit.h"
 #include "find.h"

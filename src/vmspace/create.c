@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "account.h"
+#include "accounting.h"
 #include "commit.h"
 #include "create.h"
 #include "sync.h"

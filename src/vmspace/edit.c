@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "account.h"
+#include "accounting.h"
 #include "edit.h"
 #include "merge.h"
 #include "outcome.h"
@@ -60,7 +60,8 @@ int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long a
 int edit_split(struct vmspace *space, struct vma *vma, unsigned long at)
 {
 	if (space->areas >= space->config.max_map_count)
-		return (int)outcome_fail(space, -ENOMEM, "max_map_count areas: no room for a split");
+		return (int)outcome_fail(space, -ENOMEM,
+					 "max_map_count areas: no room for a split");
 	return edit_split_unchecked(space, vma, at);
 }
 
@@ -112,7 +113,9 @@ static void report(struct vmspace *space, const struct vma *left, const struct v
 		outcome_merge_event(space, verdict, left->start, right->end, right->start, differ);
 }
 
-/* Can `middle` (not in the tree as it is here) merge with its left neighbour, its right, or both? */
+/*
+ * Can `middle` (not in the tree as it is here) merge with its left neighbour, its right, or both?
+ */
 static struct merge decide(struct vmspace *space, const struct vma *middle, struct vma *left,
 			  struct vma *right)
 {

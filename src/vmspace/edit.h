@@ -2,10 +2,10 @@
 /*
  * edit.h - the only functions that change which areas the tree holds.
  *
- * Each keeps tree, areas and counters consistent, merges as merge_verdict() says, and reports events.
- * Each first makes one store into the tree, the only step that may fail: after -ENOMEM the areas are
- * as they were. A call that makes several changes reserves for all of them before the first
- * (store_reserve()); edit_change() does that for the changes of its span.
+ * Each keeps tree, areas and counters consistent, merges as merge_verdict() says, and reports
+ * events. Each first makes one store into the tree, the only step that may fail: after -ENOMEM the
+ * areas are as they were. A call that makes several changes reserves for all of them before the
+ * first (store_reserve()); edit_change() does that for the changes of its span.
  */
 #ifndef VMSPACE_EDIT_H
 #define VMSPACE_EDIT_H
@@ -26,8 +26,8 @@ int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long a
  *	while (edit_next(&span))
  *		... [span.from, span.to) is the part of span.vma that lies in the range ...
  *
- * hole: there is an unmapped gap between this part and the previous one (or the start of the range);
- * after the last part, between it and the end.
+ * hole: there is an unmapped gap between this part and the previous one (or the start of the
+ * range); after the last part, between it and the end.
  */
 struct edit_span {
 	struct vmspace *space;
@@ -35,7 +35,7 @@ struct edit_span {
 	unsigned long from, to;      /* vma->start <= from < to <= vma->end */
 	bool hole;
 	unsigned long end;
-	vma_flags_t changes;         /* flags that the call may change; differences in others stay */
+	vma_flags_t changes;         /* flags that the call may change, and no others */
 	struct ma_state mas;         /* at vma; or not walked yet, at `to` */
 };
 
@@ -65,8 +65,8 @@ void edit_count(struct vmspace *space, unsigned long start, unsigned long end,
 		vma_flags_t changes, unsigned long *stores, unsigned long *areas);
 
 /*
- * Set the attributes of the span's present part, merging it with neighbours or splitting its area as
- * needed. 0 or -ENOMEM. span->vma may be freed; edit_next() continues after the part. The first
+ * Set the attributes of the span's present part, merging it with neighbours or splitting its area
+ * as needed. 0 or -ENOMEM. span->vma may be freed; edit_next() continues after the part. The first
  * change of a call reserves for all the rest of the span, if nobody has (reserve.covers_call).
  */
 int edit_change(struct edit_span *span, const struct edit_attrs *want);
@@ -92,8 +92,8 @@ int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start);
 
 /*
  * Call `part` for each part of an area in [start, end), until one returns an error; it changes no
- * flags but `changes`. Returns that error; else 0, or -ENOMEM if there was a hole: like Linux, which
- * reports holes only after it has processed all parts.
+ * flags but `changes`. Returns that error; else 0, or -ENOMEM if there was a hole: like Linux,
+ * which reports holes only after it has processed all parts.
  */
 long edit_each(struct vmspace *space, unsigned long start, unsigned long end,
 	       vma_flags_t changes, long (*part)(struct edit_span *span, void *arg), void *arg);

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "account.h"
+#include "accounting.h"
 #include "anon_vma.h"
 #include "commit.h"
 #include "edit.h"

@@ -42,8 +42,8 @@ struct find_place {
 };
 
 /*
- * The address that Linux chooses, or -errno. Changes nothing. *hole describes the place if that is a
- * by-product; else it is empty.
+ * The address that Linux chooses, or -errno. Changes nothing. *hole describes the place if that is
+ * a by-product; else it is empty.
  */
 long find_place(struct vmspace *space, const struct find_place *want, struct hole *hole);
 

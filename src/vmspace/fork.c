@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork.c - the child's address space, and exact copies (vmspace_clone()): the tree is duplicated node
- * by node, then every entry is replaced in place by an area of the copy; those that a child does not
- * inherit are erased.
+ * fork.c - the child's address space, and exact copies (vmspace_clone()): the tree is duplicated
+ * node by node, then every entry is replaced in place by an area of the copy; those that a child
+ * does not inherit are erased.
  */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#include "account.h"
+#include "accounting.h"
 #include "commit.h"
 #include "find.h"
 #include "ops.h"
@@ -166,10 +166,10 @@ static bool find_ahead(struct ma_state *mas, struct place *place)
 }
 
 /*
- * Replace the parent's areas, which the duplicated tree holds, by the child's. Replacing an entry in
- * place moves nothing, so the reading cursor, AHEAD areas before, stays valid; therefore areas that
- * are not inherited are erased only later. On failure the tree still holds areas of the parent from
- * *stopped on.
+ * Replace the parent's areas, which the duplicated tree holds, by the child's. Replacing an entry
+ * in place moves nothing, so the reading cursor, AHEAD areas before, stays valid; therefore areas
+ * that are not inherited are erased only later. On failure the tree still holds areas of the parent
+ * from *stopped on.
  */
 static int copy_areas(struct copier *copier, unsigned long *stopped)
 {

@@ -11,7 +11,9 @@
 #include <stdalign.h>
 #include <mapletree/vmspace.h>
 
-/* refs == page table entries + pages_lookup()s not yet released + faults in progress that use it. */
+/*
+ * refs == page table entries + pages_lookup()s not yet released + faults in progress that use it.
+ */
 struct frame {
 	alignas(8) uint64_t handle;  /* the user's; aligned, to keep low bits of pointers free */
 	unsigned int refs;
@@ -19,7 +21,9 @@ struct frame {
 					FILE, SHMEM: from file_page() */
 };
 
-/* A frame with one reference; it owns the handle. NULL: no memory, and the handle was given back. */
+/*
+ * A frame with one reference; it owns the handle. NULL: no memory, and the handle was given back.
+ */
 struct frame *frame_new(const struct vmspace_memory *memory, uint64_t handle,
 			enum vmspace_page_kind kind);
 /* Add a reference; there is another one that is not dropped meanwhile. */

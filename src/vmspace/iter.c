@@ -4,8 +4,8 @@
  * dumps.
  *
  * All but the dump use vmspace_next() and vmspace_prev(): an iterator keeps only addresses, and so
- * stays valid whatever happens to the areas between two steps, as no position in the tree would. The
- * dump holds the space's lock and walks the tree.
+ * stays valid whatever happens to the areas between two steps, as no position in the tree would.
+ * The dump holds the space's lock and walks the tree.
  */
 #include <string.h>
 

@@ -107,8 +107,8 @@ static int read_stat(pid_t pid, unsigned long fields[STAT_FIELDS])
 }
 
 /*
- * Was the process forked, without an exec since? Stacks begin at random addresses: then its parent's
- * begins at the same. 0 or -ENOMEM; a parent that may not be examined counts as different.
+ * Was the process forked, without an exec since? Stacks begin at random addresses: then its
+ * parent's begins at the same. 0 or -ENOMEM; a parent that may not be examined counts as different.
  */
 static int is_fork_copy(const unsigned long fields[STAT_FIELDS], bool *copy)
 {

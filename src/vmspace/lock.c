@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "account.h"
+#include "accounting.h"
 #include "anon_vma.h"
 #include "edit.h"
 #include "find.h"
@@ -20,8 +20,8 @@ static bool never_locked(const struct vma *vma)
 
 /*
  * Does populating the area give it an anonymous page? A guard may be in the way, in this area or in
- * an earlier one, at which the call failed (`failed`). A mirror does not know where guards are; then
- * the host is asked when it matters.
+ * an earlier one, at which the call failed (`failed`). A mirror does not know where guards are;
+ * then the host is asked when it matters.
  */
 static bool populate_writes(const struct vmspace *space, const struct vma *vma, bool failed)
 {

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "account.h"
+#include "accounting.h"
 #include "commit.h"
 #include "edit.h"
 #include "find.h"
@@ -438,7 +438,9 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	plan.populate = (m->flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
 	/* It cannot be locked, but is populated all the same, even with MCL_ONFAULT. */
 	plan.populate |= plan.no_merge;
-	/* Only after merging was tried does the area get the lower file, which its neighbours have. */
+	/*
+	 * Only after merging was tried does the area get the lower file, which its neighbours have.
+	 */
 	plan.no_merge |= backing && (backing->flags & VMA_BACKING_MAP_ALONE);
 	err = map_backed(space, m, &plan, &own, backing != NULL);
 	return err < 0 || space->out->base_learned || space->out->placed_at_random ? err : at;

@@ -2,8 +2,8 @@
 /*
  * memfd.h - frames that are pages of a memfd, those of files included.
  *
- * Frame n is the page of the memfd at (n - 1) * page_size. The whole memfd is mapped at `view`, where
- * the library itself reads and writes frames.
+ * Frame n is the page of the memfd at (n - 1) * page_size. The whole memfd is mapped at `view`,
+ * where the library itself reads and writes frames.
  */
 #ifndef VMSPACE_MEMFD_H
 #define VMSPACE_MEMFD_H

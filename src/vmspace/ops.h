@@ -2,8 +2,8 @@
 /*
  * ops.h - one function per request, which does what the system call does to the areas.
  *
- * Each checks its arguments in Linux's order, changes the areas through edit.h, and returns what the
- * system call returns. request.c calls them, with space->out set.
+ * Each checks its arguments in Linux's order, changes the areas through edit.h, and returns what
+ * the system call returns. request.c calls them, with space->out set.
  */
 #ifndef VMSPACE_OPS_H
 #define VMSPACE_OPS_H
@@ -53,7 +53,8 @@ uint64_t map_new_file_id(struct vmspace *space);
 /* Is any area in [start, end) sealed? */
 bool seal_covers(const struct vmspace *space, unsigned long start, unsigned long end);
 /*
- * munmap() with its checks, for calls that unmap something as one of their steps. unmap_areas() does
+ * munmap() with its checks, for calls that unmap something as one of their steps. unmap_areas()
+ * does
  * not check the arguments: start < end, both page aligned and inside the address space.
  */
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end);

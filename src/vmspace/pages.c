@@ -3,12 +3,12 @@
  * pages.c - page faults, populating pages in advance, lookups and counts.
  *
  * A fault looks at the entry with the table locked. It drops that lock for what takes time (frames
- * from the user, copies), takes it again, and installs the page only if the entry is still the one it
- * saw; otherwise it frees what it allocated and starts again. So two faults at one page end with one
- * frame.
+ * from the user, copies), takes it again, and installs the page only if the entry is still the one
+ * it saw; otherwise it frees what it allocated and starts again. So two faults at one page end with
+ * one frame.
  *
- * A page is replaced in this order: the new entry; the new translation, which ends the old one; then
- * the old frame's reference is dropped.
+ * A page is replaced in this order: the new entry; the new translation, which ends the old one;
+ * then the old frame's reference is dropped.
  */
 #include <assert.h>
 #include <errno.h>
@@ -231,8 +231,8 @@ static bool must_copy(const struct fault *f)
 }
 
 /*
- * Read the entry. If it serves the access, as it is or made writable, that becomes f->next; otherwise
- * f->next is 0, and a frame that has to be copied is referenced. The table is locked.
+ * Read the entry. If it serves the access, as it is or made writable, that becomes f->next;
+ * otherwise f->next is 0, and a frame that has to be copied is referenced. The table is locked.
  */
 static void look(struct fault *f)
 {
@@ -289,7 +289,8 @@ static enum vmspace_fault_result commit(struct fault *f, struct vmspace_page *pa
 	describe(f->pages, f->vma, f->next, page);
 	page->addr = f->addr;
 	page->source = f->source;
-	if (memory->map && memory->map(memory->ctx, f->addr, page->frame, page->access) && !f->reserve) {
+	if (memory->map && memory->map(memory->ctx, f->addr, page->frame, page->access) &&
+	    !f->reserve) {
 		change_entry(f, f->next, f->seen);
 		return VMSPACE_FAULT_NOMEM;
 	}
@@ -333,7 +334,8 @@ static enum vmspace_fault_result replace(struct fault *f, struct vmspace_page *p
  * There is no table yet. It is installed when nothing can run out of memory any more, so that a
  * failed fault leaves no empty table behind.
  */
-static enum vmspace_fault_result install_first(struct fault *f, struct vmspace_page *page, bool *again)
+static enum vmspace_fault_result install_first(struct fault *f, struct vmspace_page *page,
+					       bool *again)
 {
 	unsigned long done_to[TABLE_LEVELS] = { 0 };
 	enum vmspace_fault_result result = VMSPACE_FAULT_NOMEM;

@@ -2,9 +2,9 @@
 /*
  * pages.h - a space's page table in software: which frame is mapped at which address.
  *
- * A radix tree like the hardware's: tables of page_size / 8 entries, and as many levels as task_size
- * needs (4 for 48 bits of address, 5 for 57). An entry of the lowest level is empty, a frame, the
- * zero page, or a guard marker.
+ * A radix tree like the hardware's: tables of page_size / 8 entries, and as many levels as
+ * task_size needs (4 for 48 bits of address, 5 for 57). An entry of the lowest level is empty, a
+ * frame, the zero page, or a guard marker.
  *
  * Locking, where "the area" is the one that covers the addresses:
  *
@@ -12,14 +12,14 @@
  *	pages_release
  *	pages_zap, pages_protect, pages_guard,	the area's lock for writing: no fault is in progress
  *	pages_unguard				there, but elsewhere
- *	pages_unmap, pages_prepare_move,	the same, and the space's lock: no area may appear, grow
- *	pages_move, pages_copy,			or disappear meanwhile
+ *	pages_unmap, pages_prepare_move,	the same, and the space's lock: no area may
+ *	pages_move, pages_copy,			appear, grow or disappear meanwhile
  *	pages_reclaim, pages_reserve*,
  *	pages_populate, pages_end_reserve
  *	the others				nobody else uses the space
  *
- * Tables are installed by compare-and-swap. They are removed only when no area overlaps them, or (by
- * pages_reclaim) if the one area that covers all of such a table is write-locked.
+ * Tables are installed by compare-and-swap. They are removed only when no area overlaps them, or
+ * (by pages_reclaim) if the one area that covers all of such a table is write-locked.
  */
 #ifndef VMSPACE_PAGES_H
 #define VMSPACE_PAGES_H
@@ -42,9 +42,9 @@ void pages_destroy(struct pages *pages);
 
 /*
  * Handle a fault at addr, which lies in vma: make the page present as the area's flags demand, and
- * translate it (memory->map). *page is filled if the result is VMSPACE_FAULT_OK. It holds as long as
- * the area is locked, though another thread's fault may replace a page that is not writable. Before a
- * write to private memory the caller makes sure that vma has an anon_vma.
+ * translate it (memory->map). *page is filled if the result is VMSPACE_FAULT_OK. It holds as long
+ * as the area is locked, though another thread's fault may replace a page that is not writable.
+ * Before a write to private memory the caller makes sure that vma has an anon_vma.
  */
 enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma,
 				      unsigned long addr, unsigned int access,
@@ -52,18 +52,18 @@ enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma
 /*
  * The page at addr in vma as it is now, without a fault; kind NONE if there is none. A page that is
  * not writable may be replaced by another thread's fault while the area is only read-locked;
- * therefore the frame is referenced, and keeps its content, until pages_release() of the return value
- * (which may be NULL). That must come before the area is unlocked.
+ * therefore the frame is referenced, and keeps its content, until pages_release() of the return
+ * value (which may be NULL). That must come before the area is unlocked.
  */
 struct frame *pages_lookup(struct pages *pages, const struct vma *vma, unsigned long addr,
 			   struct vmspace_page *page);
 void pages_release(struct pages *pages, struct frame *frame);
 
 /*
- * Reserve what pages_populate() of all pages of [start, end) will need, so that it cannot fail: page
- * tables and frames. The range lies in vma, or if `fresh` in what vma will grow by; the pages will be
- * populated `delta` bytes higher (modulo the word). fresh: nothing is mapped there by then. Otherwise
- * what is mapped now stays until then, and vma is write-locked.
+ * Reserve what pages_populate() of all pages of [start, end) will need, so that it cannot fail:
+ * page tables and frames. The range lies in vma, or if `fresh` in what vma will grow by; the pages
+ * will be populated `delta` bytes higher (modulo the word). fresh: nothing is mapped there by then.
+ * Otherwise what is mapped now stays until then, and vma is write-locked.
  * 0; -ENOMEM; or 1: reserved up to a page that cannot be had (a guard, the end of the file), where
  * pages_populate() is going to stop. pages_end_reserve() must follow, by the same thread.
  */
@@ -74,7 +74,9 @@ int pages_reserve_tables(struct pages *pages, unsigned long start, unsigned long
 /* Reserve the tables that moving [from, from + length) to `to` needs. 0 or -ENOMEM. */
 int pages_reserve_move(struct pages *pages, unsigned long from, unsigned long to,
 		       unsigned long length);
-/* As pages_fault(), from the reserve; if the page cannot be translated, the next access will try. */
+/*
+ * As pages_fault(), from the reserve; if the page cannot be translated, the next access will try.
+ */
 enum vmspace_fault_result pages_populate(struct pages *pages, const struct vma *vma,
 					 unsigned long addr, unsigned int access,
 					 struct vmspace_page *page);
@@ -84,14 +86,14 @@ void pages_end_reserve(struct pages *pages);
 /* Drop the pages of [start, end), but not guard markers (MADV_DONTNEED, MADV_FREE). */
 void pages_zap(struct pages *pages, unsigned long start, unsigned long end);
 /*
- * Free the lowest tables that lie wholly in [start, end), a part of one area, and are empty, of guard
- * markers too. Higher ones stay, as in Linux.
+ * Free the lowest tables that lie wholly in [start, end), a part of one area, and are empty, of
+ * guard markers too. Higher ones stay, as in Linux.
  */
 void pages_reclaim(struct pages *pages, unsigned long start, unsigned long end);
 /*
  * Drop all that is mapped in [start, end), then free the tables, level by level, that lie wholly in
- * [floor, ceiling): the end of the area below (0: there is none) and the start of the area above (0:
- * there is none). Areas in [start, end) itself do not count.
+ * [floor, ceiling): the end of the area below (0: there is none) and the start of the area above
+ * (0: there is none). Areas in [start, end) itself do not count.
  */
 void pages_unmap(struct pages *pages, unsigned long start, unsigned long end,
 		 unsigned long floor, unsigned long ceiling);
@@ -99,8 +101,8 @@ void pages_unmap(struct pages *pages, unsigned long start, unsigned long end,
 void pages_protect(struct pages *pages, unsigned long start, unsigned long end, vma_flags_t from,
 		   vma_flags_t to);
 /*
- * Replace what is mapped in [start, end) by guard markers. 0; or -ENOMEM: only a part has them. Cannot
- * fail after pages_reserve_tables().
+ * Replace what is mapped in [start, end) by guard markers. 0; or -ENOMEM: only a part has them.
+ * Cannot fail after pages_reserve_tables().
  */
 int pages_guard(struct pages *pages, unsigned long start, unsigned long end);
 /* Remove the guard markers of [start, end); pages stay. */
@@ -109,8 +111,8 @@ void pages_unguard(struct pages *pages, unsigned long start, unsigned long end);
 /*
  * Move what is mapped in [from, from + length) to [to, to + length), which is empty and does not
  * overlap. pages_prepare_move() first creates the tables needed: 0 or -ENOMEM. After that the move
- * cannot fail, provided that no page is added in between. A caller that gives up after preparing, or
- * whose preparing failed, frees those tables with pages_unmap() of the target. The tables of the
+ * cannot fail, provided that no page is added in between. A caller that gives up after preparing,
+ * or whose preparing failed, frees those tables with pages_unmap() of the target. The tables of the
  * source are freed by pages_unmap() of the source.
  */
 int pages_prepare_move(struct pages *pages, unsigned long from, unsigned long to,
@@ -121,9 +123,9 @@ void pages_cache_tables(bool on);
 
 /*
  * fork: copy to the child what is mapped in `vma`, an area of the parent; private frames are shared
- * until written (copy on write). As in Linux, areas that the child can fill by faults are not copied
- * (those without anon_vma and guards). Not for areas that are not inherited, or wiped. 0; or -ENOMEM:
- * a part is copied, which pages_destroy() of the child undoes.
+ * until written (copy on write). As in Linux, areas that the child can fill by faults are not
+ * copied (those without anon_vma and guards). Not for areas that are not inherited, or wiped. 0; or
+ * -ENOMEM: a part is copied, which pages_destroy() of the child undoes.
  * The parent's space lock is held and the area write-locked; nobody else uses the child.
  */
 int pages_copy(struct pages *child, struct pages *parent, const struct vma *vma);

@@ -198,7 +198,8 @@ static void move_entries(const struct move *move, const struct leaf_part *part)
 	struct pages *pages = move->pages;
 
 	for (unsigned int i = 0; i < part->count; i++) {
-		unsigned long to = part->addr + move->delta + ((unsigned long)i << pages->page_shift);
+		unsigned long offset = (unsigned long)i << pages->page_shift;
+		unsigned long to = part->addr + move->delta + offset;
 		uintptr_t entry = part->entry[i], *target;
 
 		if (!entry)

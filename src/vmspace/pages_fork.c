@@ -7,8 +7,8 @@
 #include "table.h"
 
 /*
- * As in Linux, pages are copied only for areas with an anon_vma, or with what a fault cannot restore:
- * guard markers, and pages that a driver has mapped.
+ * As in Linux, pages are copied only for areas with an anon_vma, or with what a fault cannot
+ * restore: guard markers, and pages that a driver has mapped.
  */
 static bool needs_copy(const struct vma *vma)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policy.c - mbind and set_mempolicy_home_node: memory policies, which prevent merges where they differ.
+ * policy.c - mbind and set_mempolicy_home_node: memory policies, which prevent merges where they
+ * differ.
  *
  * Source of the rules: mbind(2), set_mempolicy_home_node(2), Documentation/admin-guide/mm/
  * numa_memory_policy.rst, and what the running kernel answers.

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "account.h"
+#include "accounting.h"
 #include "commit.h"
 #include "edit.h"
 #include "ops.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "account.h"
+#include "accounting.h"
 #include "commit.h"
 #include "edit.h"
 #include "find.h"
@@ -275,8 +275,8 @@ static long follow(struct vmspace *space, const struct move *m, long at)
 
 /*
  * MREMAP_FIXED unmaps what is in the way. Page tables are created before, while the call can still
- * fail without having changed anything. Unmapping frees them into the thread's cache, and from there
- * they are created again.
+ * fail without having changed anything. Unmapping frees them into the thread's cache, and from
+ * there they are created again.
  */
 static long clear_target(struct vmspace *space, struct move *m)
 {
@@ -299,7 +299,9 @@ static long clear_target(struct vmspace *space, struct move *m)
 	return err;
 }
 
-/* Reserve pages for a locked area that grows as it moves to `at`: its present ones, and new ones. */
+/*
+ * Reserve pages for a locked area that grows as it moves to `at`: its present ones, and new ones.
+ */
 static long reserve_pages(struct vmspace *space, struct vma *vma, const struct move *m,
 			unsigned long at)
 {
@@ -415,9 +417,9 @@ static bool may_be_one_of_many(const struct vma *vma)
 }
 
 /*
- * MREMAP_FIXED with equal lengths moves all areas of the range; holes stay holes. For each area Linux
- * checks first whether it may be moved together with others, then whether it is sealed, then whether
- * what is in its way may be unmapped.
+ * MREMAP_FIXED with equal lengths moves all areas of the range; holes stay holes. For each area
+ * Linux checks first whether it may be moved together with others, then whether it is sealed, then
+ * whether what is in its way may be unmapped.
  */
 static long move_many(struct vmspace *space, const struct move *all)
 {
@@ -475,8 +477,8 @@ static bool expected_error(const struct vmspace *space, const struct vma *vma,
 }
 
 /*
- * What its decisions need to know of: the source and what it may grow up to, and where it is moved to,
- * given or found.
+ * What its decisions need to know of: the source and what it may grow up to, and where it is moved
+ * to, given or found.
  */
 void remap_gather(struct vmspace *space, const struct vmspace_mremap *args)
 {

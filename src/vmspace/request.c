@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "account.h"
-#include "check.h"
+#include "accounting.h"
+#include "space_check.h"
 #include "fault.h"
 #include "host.h"
 #include "ops.h"
@@ -154,7 +154,8 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 }
 
 /* Out of line: most spaces have no host to ask. */
-static __attribute__((noinline)) void gather_locked(struct vmspace *space, const struct vmspace_request *req)
+static __attribute__((noinline)) void gather_locked(struct vmspace *space,
+						    const struct vmspace_request *req)
 {
 	sync_enter(space);
 	gather(space, req);
@@ -213,16 +214,16 @@ static bool is_possible(const struct vmspace *space, const struct vmspace_reques
 }
 
 /*
- * With MT_DEBUG=2 all invariants of the space, and of a child that was forked, are checked after each
- * request, in O(areas). Only faults in a space with pages are not followed by a check: they run
- * concurrently with calls, and the check would wait for those.
+ * With MT_DEBUG=2 all invariants of the space, and of a child that was forked, are checked after
+ * each request, in O(areas). Only faults in a space with pages are not followed by a check: they
+ * run concurrently with calls, and the check would wait for those.
  */
 #if defined(MT_DEBUG) && MT_DEBUG >= 2
 static void debug_check(const struct vmspace *space, const struct vmspace_request *req)
 {
 	const char *reason = NULL;
 
-	if (check_space(space, &reason) &&
+	if (space_check(space, &reason) &&
 	    (req->op != VMSPACE_FORK || !req->fork.child ||
 	     vmspace_check(req->fork.child, &reason)))
 		return;

@@ -45,8 +45,8 @@ void reserve_clear(struct reserve *reserve);
 int reserve_prepare(struct reserve *reserve, struct vma_store *vmas, unsigned long stores,
 		    unsigned long areas);
 /*
- * Store vma (NULL: nothing) at [start, end) of the tree. 0, or -ENOMEM: nothing has changed, and the
- * store was not a guaranteed one.
+ * Store vma (NULL: nothing) at [start, end) of the tree. 0, or -ENOMEM: nothing has changed, and
+ * the store was not a guaranteed one.
  */
 int reserve_store(struct reserve *reserve, struct maple_tree *tree, unsigned long start,
 		  unsigned long end, struct vma *vma);

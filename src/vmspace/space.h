@@ -18,7 +18,7 @@ struct sync;
  * Invariants: for every area v, tree[v.start .. v.end - 1] == v, and the tree holds nothing else.
  *   areas == number of entries of the tree;  grow_areas == those with VMA_GROWSDOWN.
  *   total_vm == sum of all pages;  locked_vm == locked_leak + sum of pages with VMA_LOCKED;
- *   data_vm, stack_vm, exec_vm and committed_vm likewise, by kind (account.c).
+ *   data_vm, stack_vm, exec_vm and committed_vm likewise, by kind (accounting.c).
  *   No area is larger than largest_area.   start_brk <= brk.
  *   *config.commit_pool is the sum of committed_vm of all spaces that share it, and what users of
  *   it outside of any space have added.
@@ -44,7 +44,7 @@ struct vmspace {
 	unsigned long committed_vm;   /* pages of areas with VMA_ACCOUNT */
 	unsigned long largest_area;   /* bytes; never lowered while there are areas */
 	unsigned long pinned_vm;      /* pages pinned by drivers: vmspace_pin() */
-	unsigned long locked_leak;    /* pages that MREMAP_DONTUNMAP unlocked; Linux counts them on */
+	unsigned long locked_leak;    /* unlocked by MREMAP_DONTUNMAP, but still counted by Linux */
 	unsigned long grow_areas;     /* areas with VMA_GROWSDOWN */
 	uint64_t next_anon_id;
 	uint64_t next_file_id;        /* for mappings that are a file of their own */
@@ -53,7 +53,7 @@ struct vmspace {
 	unsigned long merges, splits, host_questions;
 	struct vmspace_outcome *out;  /* of the request being completed, or NULL */
 	bool host_succeeded;          /* the host says that the request succeeded */
-	long host_error;              /* ... or the error it says the request failed with; 0: none */
+	long host_error;              /* ... or the error that it failed with; 0: neither */
 };
 
 static inline unsigned long space_pages(const struct vmspace *space, unsigned long bytes)

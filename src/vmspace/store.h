@@ -6,9 +6,9 @@
 #include "space.h"
 
 /*
- * Store vma (NULL: nothing) into the tree at [start, end). 0, or -ENOMEM: nothing has changed. Cannot
- * fail where vma replaces one entry that stands at exactly [start, end). In a space that several
- * threads use, the area comes into the tree write-locked.
+ * Store vma (NULL: nothing) into the tree at [start, end). 0, or -ENOMEM: nothing has changed.
+ * Cannot fail where vma replaces one entry that stands at exactly [start, end). In a space that
+ * several threads use, the area comes into the tree write-locked.
  */
 int store_area(struct vmspace *space, unsigned long start, unsigned long end, struct vma *vma);
 

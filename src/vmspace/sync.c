@@ -2,7 +2,8 @@
 /*
  * sync.c - the locks of a space that several threads use.
  *
- * A write-locked area carries the space's sequence number, so that the end of the call unlocks all of
+ * A write-locked area carries the space's sequence number, so that the end of the call unlocks all
+ * of
  * them with one store: this is how Linux's per-VMA locks work (Documentation/mm/process_addrs.rst).
  */
 #include <assert.h>
@@ -187,9 +188,9 @@ void sync_attach_slow(struct vmspace *space, struct vma *vma)
 	if (!(__atomic_load_n(&vma->lock, __ATOMIC_RELAXED) & SYNC_DETACHED))
 		return;
 	/*
-	 * Nobody changes the lock of a detached area. A reader that still holds a pointer to what the
-	 * area was before cannot lock it until the sequence number changes, and then the release of
-	 * that store lets it see what the area is now.
+	 * Nobody changes the lock of a detached area. A reader that still holds a pointer to what
+	 * the area was before cannot lock it until the sequence number changes, and then the
+	 * release of that store lets it see what the area is now.
 	 */
 	__atomic_store_n(&vma->lock, locked_word(sync), __ATOMIC_RELEASE);
 	sync->locked = true;

@@ -13,8 +13,8 @@
  *   SYNC_DETACHED: it is in no tree, and cannot be locked.
  *   SYNC_WAITER: a writer sleeps until the readers have left.
  *
- * When a call that locked areas ends, it increments the space's sequence number: that unlocks all of
- * them at once, as in Linux's per-VMA locks.
+ * When a call that locked areas ends, it increments the space's sequence number: that unlocks all
+ * of them at once, as in Linux's per-VMA locks.
  */
 #ifndef VMSPACE_SYNC_H
 #define VMSPACE_SYNC_H
@@ -24,7 +24,7 @@
 #include "fairlock.h"
 #include "space.h"
 
-#define SYNC_READERS   0xffful           /* the most readers of an area; others take the slow path */
+#define SYNC_READERS   0xffful /* the most readers of an area; others take the slow path */
 #define SYNC_DETACHED  VMA_LOCK_DETACHED
 #define SYNC_WAITER    0x2000ul
 #define SYNC_SEQ_SHIFT 14
@@ -47,7 +47,7 @@ struct sync {
 	const struct vmspace_hooks *hooks; /* space->config.hooks */
 	_Alignas(SYNC_LINE) struct fairlock lock; /* the space's lock */
 	bool locked;                 /* areas are write-locked with this `seq`; under `lock` */
-	pthread_mutex_t drain;       /* a writer that waits for readers, and the reader that wakes it */
+	pthread_mutex_t drain;       /* between a writer that waits and the last reader */
 	pthread_cond_t drained;
 	struct sync_shard shard[SYNC_SHARDS];
 };
@@ -66,8 +66,8 @@ static inline const struct vmspace_hooks *sync_hooks(const struct vmspace *space
 }
 
 /*
- * Take and release the space's lock; releasing it also unlocks all areas. The space is const because
- * readers take the lock, too, where they have to.
+ * Take and release the space's lock; releasing it also unlocks all areas. The space is const
+ * because readers take the lock, too, where they have to.
  */
 void sync_enter_slow(const struct vmspace *space);
 void sync_leave_slow(const struct vmspace *space);

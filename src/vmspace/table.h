@@ -132,8 +132,8 @@ struct leaf_part {
 bool table_next_leaf(const struct pages *pages, struct leaf_part *part, unsigned long end);
 
 /*
- * Free the tables that overlap [start, end) and lie wholly in [floor, ceiling); ceiling 0 is the end
- * of all addresses. Their entries of level 0 must be empty.
+ * Free the tables that overlap [start, end) and lie wholly in [floor, ceiling); ceiling 0 is the
+ * end of all addresses. Their entries of level 0 must be empty.
  */
 void table_free_range(struct pages *pages, unsigned long start, unsigned long end,
 		      unsigned long floor, unsigned long ceiling);

@@ -49,8 +49,8 @@ struct touch {
 };
 
 /*
- * Call t->use. A writable page stays while the area is locked; any other may be replaced when another
- * thread writes to it, so its frame is referenced meanwhile.
+ * Call t->use. A writable page stays while the area is locked; any other may be replaced when
+ * another thread writes to it, so its frame is referenced meanwhile.
  */
 static void use_page(struct vmspace *space, const struct vma *vma, const struct touch *t)
 {
@@ -105,7 +105,9 @@ static enum vmspace_fault_result touch_fast(struct vmspace *space, const struct 
 	return result;
 }
 
-/* The stack above grows down to addr: first the page, as that may run out of memory, then the area. */
+/*
+ * The stack above grows down to addr: first the page, as that may run out of memory, then the area.
+ */
 static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 				      const struct touch *t)
 {

@@ -9,8 +9,9 @@
 long touch_call(struct vmspace *space, struct vmspace_request *req);
 
 /*
- * Before a call changes anything: reserve what touch_range() of [start, end) in vma is going to need
- * once the area has the flags `flags`; the pages will be `delta` bytes higher (modulo the word).
+ * Before a call changes anything: reserve what touch_range() of [start, end) in vma is going to
+ * need once the area has the flags `flags`; the pages will be `delta` bytes higher (modulo the
+ * word).
  * fresh: what is mapped there now will be unmapped, or vma does not exist yet.
  * 0; -ENOMEM; or 1: touch_range() will stop half-way. In a space with pages, under its lock.
  * store_end_call() frees what is left.
@@ -20,8 +21,8 @@ int touch_reserve(struct vmspace *space, struct vma *vma, vma_flags_t flags, uns
 
 /*
  * Populate [start, end), which lies in vma, for `access`: mlock, MAP_POPULATE, MADV_POPULATE_*. The
- * space's lock is held. 0, or the error of the first page that cannot be populated: -ENOMEM, -EFAULT
- * (a guard, or beyond the end of the file). Does nothing in a space without pages.
+ * space's lock is held. 0, or the error of the first page that cannot be populated: -ENOMEM,
+ * -EFAULT (a guard, or beyond the end of the file). Does nothing in a space without pages.
  */
 long touch_range(struct vmspace *space, const struct vma *vma, unsigned long start,
 		 unsigned long end, unsigned int access);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* vma_new.c - new areas with the references they hold, and spare ones for when there is no memory. */
+/*
+ * vma_new.c - new areas with the references they hold, and spare ones for when there is no memory.
+ */
 #include <assert.h>
 
 #include "vma_store.h"

@@ -3,7 +3,8 @@
  * vma_store.c - allocates a space's areas from blocks, which grow with the space and are freed when
  * it is emptied.
  *
- * Large spaces use extents of 2 MiB, on huge pages where the system has them. Freed extents are kept
+ * Large spaces use extents of 2 MiB, on huge pages where the system has them. Freed extents are
+ * kept
  * for the next fork, up to as many as are in use: the kernel would have to clear fresh ones, which
  * costs as much as copying the areas.
  *

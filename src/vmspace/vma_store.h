@@ -8,8 +8,8 @@
 #include "vma.h"
 
 /*
- * Allocator of the areas of one space: blocks that are filled from their start, so that areas made in
- * succession are adjacent in memory. Used by one thread at a time. All zero: empty.
+ * Allocator of the areas of one space: blocks that are filled from their start, so that areas made
+ * in succession are adjacent in memory. Used by one thread at a time. All zero: empty.
  *
  * Invariants: first_unused <= block_end, both in the newest block.   spares == length of `spare`.
  */
@@ -21,8 +21,8 @@ struct vma_store {
 	size_t expected;             /* allocations announced; the next blocks are sized for them */
 	struct vma *spare;           /* reserved for when there is no memory; see reserve.h */
 	unsigned long spares;        /* their number */
-	bool typesafe;               /* lockless readers may look at `lock` of freed areas: slots hold
-					nothing but areas until the store is cleared */
+	bool typesafe;               /* lockless readers may look at `lock` of a freed area: slots
+					hold nothing but areas until the store is cleared */
 };
 
 /*

@@ -2,8 +2,8 @@
 /*
  * window.c - maps a space's pages into the process: guest address a is at base + (a - start).
  *
- * Pages without a translation are mapped inaccessible. The window is never unmapped while it exists,
- * so no other mapping of the process can be placed in it.
+ * Pages without a translation are mapped inaccessible. The window is never unmapped while it
+ * exists, so no other mapping of the process can be placed in it.
  */
 #include <errno.h>
 #include <stdlib.h>

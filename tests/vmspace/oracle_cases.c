@@ -385,7 +385,8 @@ static void refused_unmap_leaves_a_cut(void **state)
 
 static long bind_to(unsigned long addr, unsigned long pages, int mode, uint64_t nodes)
 {
-	new_req(VMSPACE_MBIND)->mbind = (struct vmspace_mbind){ addr, pages * PAGE, mode, nodes, 0 };
+	new_req(VMSPACE_MBIND)->mbind =
+		(struct vmspace_mbind){ addr, pages * PAGE, mode, nodes, 0 };
 	return both(&pair);
 }
 
@@ -494,7 +495,9 @@ static void process_madvise_counts(void **state)
 	assert_int_equal(advise_ranges(two, 2, 77), -EINVAL);
 }
 
-/* Found by vmscope check: what an area grows up to, or lands beside, is to be asked about as well. */
+/*
+ * Found by vmscope check: what an area grows up to, or lands beside, is to be asked about as well.
+ */
 static void grown_area_meets_a_touched_one(void **state)
 {
 	(void)state;
@@ -510,7 +513,10 @@ static void grown_area_meets_a_touched_one(void **state)
 	remap(AT(20), 1, 2, MREMAP_MAYMOVE, 0);
 }
 
-/* Found by vmscope check: the parts of an area that a segment replaces keep its anon_vma, page or not. */
+/*
+ * Found by vmscope check: the parts of an area that a segment replaces keep its anon_vma, page or
+ * not.
+ */
 static void segment_cuts_a_touched_area(void **state)
 {
 	(void)state;
@@ -526,7 +532,10 @@ static void segment_cuts_a_touched_area(void **state)
 	shmctl(pair.shm_id, IPC_RMID, NULL);
 }
 
-/* Found by vmscope check: a guard in a file is no anonymous page, though it looks like a swapped one. */
+/*
+ * Found by vmscope check: a guard in a file is no anonymous page, though it looks like a swapped
+ * one.
+ */
 static void guard_in_a_file_is_no_page(void **state)
 {
 	(void)state;
@@ -579,8 +588,8 @@ static void populating_stops_at_a_guard(void **state)
 	assert_int_equal(areas(), 2);
 }
 
-static void remap_in(struct pair *p, unsigned long from, unsigned long pages, unsigned long new_pages,
-		     int flags, unsigned long to)
+static void remap_in(struct pair *p, unsigned long from, unsigned long pages,
+		     unsigned long new_pages, int flags, unsigned long to)
 {
 	new_req(VMSPACE_MREMAP)->mremap = (struct vmspace_mremap){
 		from, pages * PAGE, new_pages * PAGE, flags, to };
@@ -642,7 +651,9 @@ static void inherited_one_moves_to_another(void **state)
 	pair_end(&child);
 }
 
-/* Found by vmscope check: a hole may be made in what could be made writable, whether it is or not. */
+/*
+ * Found by vmscope check: a hole may be made in what could be made writable, whether it is or not.
+ */
 static void holes_in_what_may_be_written(void **state)
 {
 	(void)state;
@@ -659,7 +670,9 @@ static void holes_in_what_may_be_written(void **state)
 	assert_int_equal(advise(AT(0), 5, MADV_REMOVE), -EINVAL);
 }
 
-/* The huge zero page, a first read's, comes with an anon_vma, also where nothing was ever writable. */
+/*
+ * The huge zero page, a first read's, comes with an anon_vma, also where nothing was ever writable.
+ */
 static void huge_zero_page_has_an_anon_vma(void **state)
 {
 	(void)state;
@@ -695,10 +708,12 @@ static void droppable_is_made_present(void **state)
 {
 	(void)state;
 	map(AT(0), 2, RW, DROPPABLE | MAP_ANONYMOUS | MAP_FIXED);
-	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ AT(0), 2 * PAGE, MLOCK_ONFAULT, true };
+	new_req(VMSPACE_MLOCK)->mlock =
+		(struct vmspace_mlock){ AT(0), 2 * PAGE, MLOCK_ONFAULT, true };
 	assert_int_equal(both(&pair), 0);
 	protect(AT(0), 2, PROT_NONE);
-	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ AT(0), 2 * PAGE, MLOCK_ONFAULT, true };
+	new_req(VMSPACE_MLOCK)->mlock =
+		(struct vmspace_mlock){ AT(0), 2 * PAGE, MLOCK_ONFAULT, true };
 	assert_int_equal(both(&pair), -ENOMEM);
 	map(AT(8), 2, RW, DROPPABLE | MAP_ANONYMOUS | MAP_FIXED);
 	new_req(VMSPACE_MLOCKALL)->mlockall.flags = MCL_CURRENT | MCL_ONFAULT;
@@ -794,10 +809,13 @@ int main(void)
 		CASE(break_moves), CASE(locks_split), CASE(sealed_stays), CASE(fork_by_advice),
 		CASE(shared_segments),
 		CASE(large_ones_are_aligned), CASE(refused_unmap_leaves_a_cut),
-		MIRRORED(refused_unmap_leaves_a_cut), CASE(droppable_is_made_present), CASE(policies_keep_apart),
+		MIRRORED(refused_unmap_leaves_a_cut), CASE(droppable_is_made_present),
+		CASE(policies_keep_apart),
 		CASE(home_nodes_keep_apart), CASE(walks_end_at_holes), CASE(process_madvise_counts),
-		MIRRORED(guard_in_a_file_is_no_page), MIRRORED(segment_cuts_a_touched_area), MIRRORED(grown_area_meets_a_touched_one),
-		CASE(pages_of_two_mappings), CASE(holes_in_what_may_be_written), CASE(inherited_one_grows_to_another),
+		MIRRORED(guard_in_a_file_is_no_page), MIRRORED(segment_cuts_a_touched_area),
+		MIRRORED(grown_area_meets_a_touched_one),
+		CASE(pages_of_two_mappings), CASE(holes_in_what_may_be_written),
+		CASE(inherited_one_grows_to_another),
 		MIRRORED(inherited_one_grows_to_another), CASE(inherited_one_moves_to_another),
 		CASE(segment_grows_to_its_rest),
 		MIRRORED(lock_stops_at_a_guard),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_nomem_many.c - fails allocations, one or all from one on, of calls over hundreds of areas of
- * mixed kinds, in spaces with pages and without: the call succeeds whole, or the space is exactly what
+ * vmspace_nomem_many.c - fails allocations, one or all from one on, of calls over hundreds of areas
+ * of
+ * mixed kinds, in spaces with pages and without: the call succeeds whole, or the space is exactly
+ * what
  * it was: areas, pages, tables, counters, references, and what hooks were told. Nothing is left.
  *
  * argv: a seed, and how many failures to try of each call (0: all).
@@ -157,7 +159,8 @@ static void build(enum kind kind)
 		r.mmap.flags = MAP_FIXED | MAP_PRIVATE | (file ? 0 : MAP_ANONYMOUS);
 		if (file)
 			r.mmap.backing = (struct vma_backing){ .kind = VMA_BACKING_FILE,
-							       .name = "/file", .inode = 1 + n % 2 };
+							       .name = "/file",
+							       .inode = 1 + n % 2 };
 		must(r);
 		vary(n, kind);
 	}
@@ -166,7 +169,8 @@ static void build(enum kind kind)
 	if (kind == PINNED)
 		must(REQUEST(VMSPACE_MLOCKALL, mlockall, MCL_FUTURE));
 	for (unsigned long n = 0; with_pages && kind != UNTOUCHED && n < AREAS * EACH; n += 5)
-		vmspace_touch(space, at(n), n % 2 ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_WRITE, NULL);
+		vmspace_touch(space, at(n), n % 2 ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_WRITE,
+			      NULL);
 }
 
 /* All there is of a space. */
@@ -243,10 +247,10 @@ static void same_sight(const char *what, long n)
 		if (memcmp(&before.page[i], &after.page[i], sizeof(before.page[i])))
 			fail_msg("%s, allocation %ld: page %lu is another one", what, n, i);
 	if (memcmp(&before, &after, sizeof(before)))
-		fail_msg("%s, allocation %ld: %lu areas and %lu references, now %lu and %lu; tables of "
-			 "%lu and %lu bytes; %lu and %lu events; or a counter", what, n, before.areas,
-			 before.refs, after.areas, after.refs, before.count.all_table_bytes,
-			 after.count.all_table_bytes, before.told, after.told);
+		fail_msg("%s, allocation %ld: %lu areas and %lu references, now %lu and %lu; "
+			 "tables of %lu and %lu bytes; %lu and %lu events; or a counter", what, n,
+			 before.areas, before.refs, after.areas, after.refs,
+			 before.count.all_table_bytes, after.count.all_table_bytes, before.told, after.told);
 }
 
 static void destroy(void)
@@ -277,7 +281,8 @@ static bool try_one(const char *what, enum kind kind, const struct vmspace_reque
 	met = !scarce.countdown || (scarce.for_good && scarce.countdown == 1);
 	scarce.countdown = 0;
 	if (!vmspace_check(space, &reason))
-		fail_msg("%s, allocation %ld%s: %s", what, n, scarce.for_good ? " and on" : "", reason);
+		fail_msg("%s, allocation %ld%s: %s", what, n, scarce.for_good ? " and on" : "",
+			 reason);
 	if (!n && r.out.out_of_memory)
 		fail_msg("%s: out of memory without a failure", what);
 	if (r.out.out_of_memory) {

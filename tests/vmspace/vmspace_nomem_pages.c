@@ -266,8 +266,9 @@ static void advising(void **state)
 }
 
 /*
- * Pages of files are reserved range by range, and populated once each. After a page that came twice,
- * a lower one that was reserved later was not found, and allocated anew with the call half done.
+ * Pages of files are reserved range by range, and populated once each. After a page that came
+ * twice, a lower one that was reserved later was not found, and allocated anew with the call half
+ * done.
  */
 static void populating_ranges_that_overlap(void **state)
 {
@@ -364,7 +365,10 @@ static void ten_thousand(void **state)
 	}
 	assert_true(created > 5000);
 	assert_int_equal(scarce.frames, 0);
-	/* The children's nodes come from slabs, of which each thread may keep some for its magazine. */
+	/*
+	 * The children's nodes come from slabs, of which each thread may keep some for its
+	 * magazine.
+	 */
 	left -= __atomic_load_n(&scarce.blocks, __ATOMIC_RELAXED);
 	assert_in_range(left < 0 ? -left : left, 0, 4);
 }

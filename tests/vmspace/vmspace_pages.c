@@ -297,7 +297,8 @@ static void tables_go_level_by_level(void **state)
  */
 static void reclaim_takes_empty_tables_in_the_range(void **state)
 {
-	unsigned long covers = PAGE * (PAGE / 8), border = guest_window(1) + WINDOW_PAGES / 2 * PAGE;
+	unsigned long covers = PAGE * (PAGE / 8),
+		      border = guest_window(1) + WINDOW_PAGES / 2 * PAGE;
 	struct vma vma = world_anon(border - covers, 2 * covers / PAGE + 64); /* two, and a part */
 	unsigned long first = vma.start, all;
 	struct vmspace_page page;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_touch.c - page faults of a space with memory: results, which of them take the space's lock,
- * what ends and begins a space anew, and faults beside calls that give page tables back.
+ * vmspace_touch.c - page faults of a space with memory: results, which of them take the space's
+ * lock, what ends and begins a space anew, and faults beside calls that give page tables back.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -122,7 +122,8 @@ static void results(void **state)
 	assert_int_equal(touch(8, VMSPACE_ACCESS_WRITE), VMSPACE_FAULT_ACCERR);
 	assert_int_equal(touch(9, VMSPACE_ACCESS_READ), VMSPACE_FAULT_OK);
 	assert_int_equal(touch(10, VMSPACE_ACCESS_READ), VMSPACE_FAULT_BUS);
-	assert_int_equal(vmspace_touch(space, AT + 7, VMSPACE_ACCESS_WRITE, &page), VMSPACE_FAULT_OK);
+	assert_int_equal(vmspace_touch(space, AT + 7, VMSPACE_ACCESS_WRITE, &page),
+			 VMSPACE_FAULT_OK);
 	assert_int_equal(page.addr, AT);
 	assert_int_equal(page.kind, VMSPACE_PAGE_ANON);
 	assert_true(page.frame && page.access & VMSPACE_ACCESS_WRITE);
@@ -365,7 +366,8 @@ static void without_memory(void **state)
 	vmspace_call(plain, &req);
 	assert_int_equal(vmspace_touch(plain, AT, VMSPACE_ACCESS_READ, &page), VMSPACE_FAULT_OK);
 	assert_int_equal(page.kind, VMSPACE_PAGE_NONE);
-	assert_int_equal(vmspace_touch(plain, AT, VMSPACE_ACCESS_WRITE, NULL), VMSPACE_FAULT_ACCERR);
+	assert_int_equal(vmspace_touch(plain, AT, VMSPACE_ACCESS_WRITE, NULL),
+			 VMSPACE_FAULT_ACCERR);
 	assert_int_equal(vmspace_touch(plain, AT + PAGE, VMSPACE_ACCESS_READ, NULL),
 			 VMSPACE_FAULT_MAPERR);
 	vmspace_destroy(plain);
@@ -380,8 +382,10 @@ static void without_memory(void **state)
 static void write_and_exec_need_both_rights(void **state)
 {
 	struct vmspace_config config = *vmspace_config(space);
-	const struct vmspace_mmap area = { .addr = AT, .length = PAGE, .prot = PROT_READ | PROT_WRITE,
-					   .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED };
+	const struct vmspace_mmap area = {.addr = AT,
+					  .length = PAGE,
+					  .prot = PROT_READ | PROT_WRITE,
+					  .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED};
 	struct vmspace_request req = { .op = VMSPACE_MMAP, .mmap = area };
 	struct vmspace *plain;
 

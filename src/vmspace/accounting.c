@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* account.c - counters of pages and areas by kind, as in /proc/PID/status, and resource limits. */
+/* accounting.c - counters of pages and areas by kind, as in /proc/PID/status, and resource limits. */
 #include <assert.h>
 
-#include "account.h"
+#include "accounting.h"
 #include "commit.h"
 
 static bool is_exec(vma_flags_t flags)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* account.h - the counters of a space that are sums over its areas, and the limits on them. */
-#ifndef VMSPACE_ACCOUNT_H
-#define VMSPACE_ACCOUNT_H
+/* accounting.h - the counters of a space that are sums over its areas, and the limits on them. */
+#ifndef VMSPACE_ACCOUNTING_H
+#define VMSPACE_ACCOUNTING_H
 
 #include "space.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* check.c - checks every invariant of a space, and says which one is violated. */
-#include "account.h"
-#include "check.h"
-#include "check.h"
+/* space_check.c - checks every invariant of a space, and says which one is violated. */
+#include "accounting.h"
+#include "space_check.h"
+#include "space_check.h"
 #include "pages.h"
 #include "sync.h"
 
@@ -100,7 +100,7 @@ static bool check_reserve(const struct vmspace *space, const char **reason)
 	return true;
 }
 
-bool check_space(const struct vmspace *space, const char **reason)
+bool space_check(const struct vmspace *space, const char **reason)
 {
 	if (space->pages) /* faults in progress end, and none begins */
 		sync_write_lock_all((struct vmspace *)space);
@@ -113,7 +113,7 @@ bool vmspace_check(const struct vmspace *space, const char **reason)
 	bool good;
 
 	sync_enter(space);
-	good = check_space(space, reason);
+	good = space_check(space, reason);
 	sync_leave(space);
 	return good;
 }
