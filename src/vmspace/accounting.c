@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* accounting.c - counters of pages and areas by kind, as in /proc/PID/status, and resource limits. */
+/* accounting.c - counters of pages and areas by kind, as in /proc/PID/status; limits. */
 #include <assert.h>
 
 #include "accounting.h"

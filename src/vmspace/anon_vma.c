@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* anon_vma.c - gives areas their anon_vma, and takes what a mirror finds out about them later. */
+/* anon_vma.c - gives areas an anon_vma, and lets attached mirrors correct it later. */
 #include <assert.h>
 
 #include "anon_vma.h"
@@ -27,13 +27,14 @@ void anon_vma_prepare(struct vmspace *space, struct vma *vma)
 		return;
 	}
 	vma->anon_id = space->next_anon_id++;
+	assert(vma_is_valid(vma, space->config.page_size));
 }
 
 void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone)
 {
 	struct vma *vma;
 
-	/* 0 is not the name of one: areas without would get one, or lose theirs. */
+	/* 0 is no anon_vma: areas without one must not get one, nor the others lose theirs. */
 	if (!keep || !gone)
 		return;
 	sync_enter(space);

@@ -470,7 +470,7 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 			unsigned long start, unsigned long end)
 {
 	struct vma *low = first->start < start ? first : NULL, *high = NULL;
-	struct vma *gone = NULL, **tail = &gone, *vma;
+	struct vma *removed = NULL, **tail = &removed, *vma;
 	unsigned long count = 0;
 
 	assert(start < end && first->start < end && start < first->end);
@@ -506,8 +506,8 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 		unmapped(space, low, start, low->end);
 		low->end = start;
 	}
-	while ((vma = gone)) {
-		gone = vma->list_next;
+	while ((vma = removed)) {
+		removed = vma->list_next;
 		unmapped(space, vma, vma->start, vma->end);
 		free_area(space, vma);
 	}

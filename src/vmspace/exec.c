@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c - takes over the areas that a process has after exec, or at attach. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
+#include "accounting.h"
 #include "create.h"
 #include "edit.h"
 #include "find.h"
@@ -80,6 +82,7 @@ static void give_anon(struct vmspace *space, struct vma *vma, const struct vmspa
 	}
 	vma->anon_id = space->next_anon_id++;
 	vma->anon_shared = area->fork_child;
+	assert(vma_is_valid(vma, space->config.page_size));
 }
 
 static int add_area(struct vmspace *space, const struct vmspace_area *area)
@@ -206,6 +209,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	space->committed_vm = fresh->committed_vm;
 	space->largest_area = fresh->largest_area;
 	fresh->committed_vm = 0;
+	assert(account_valid(space));
 	space->next_anon_id = fresh->next_anon_id;
 	space->next_file_id = fresh->next_file_id;
 	mt_init_flags(&fresh->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);

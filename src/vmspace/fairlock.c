@@ -27,7 +27,7 @@ void fairlock_destroy(struct fairlock *lock)
 }
 
 /* Queue up, and wait until the lock is free and this thread is the first. */
-static void wait_for_turn(struct fairlock *lock)
+static void queue_up(struct fairlock *lock)
 {
 	struct fair_waiter self = { .wake = PTHREAD_COND_INITIALIZER };
 
@@ -47,7 +47,7 @@ void fairlock_lock(struct fairlock *lock)
 {
 	pthread_mutex_lock(&lock->inner);
 	if (lock->held || (lock->first && lock->passed >= FAIR_PASSES))
-		wait_for_turn(lock);
+		queue_up(lock);
 	else if (lock->first)
 		lock->passed++;
 	lock->held = true;

@@ -237,11 +237,11 @@ static unsigned long shared_charge(struct vmspace *space, const struct map_plan 
 								  : 0;
 }
 
-/* `gone` pages will be unmapped to make room; `freed` of them are committed. */
-static long check_size(struct vmspace *space, const struct map_plan *plan, unsigned long gone,
+/* `unmapped` pages will be unmapped to make room; `freed` of them are committed. */
+static long check_size(struct vmspace *space, const struct map_plan *plan, unsigned long unmapped,
 		       unsigned long freed)
 {
-	unsigned long pages = space_pages(space, plan->length), more = pages - gone;
+	unsigned long pages = space_pages(space, plan->length), more = pages - unmapped;
 	const struct vmspace_config *c = &space->config;
 
 	if (c->rlimit_as != VMSPACE_NO_LIMIT &&
@@ -282,13 +282,13 @@ static long make_room(struct vmspace *space, struct map_plan *plan)
 {
 	unsigned long end = plan->at + plan->length;
 	bool free = plan->hole.start == plan->at && plan->hole.end == end;
-	unsigned long gone = 0, freed = 0, areas = 0;
+	unsigned long unmapped = 0, freed = 0, areas = 0;
 	long err;
 
 	free = free || find_hole(space, plan->at, end, &plan->hole);
 	if (!free)
-		gone = unmap_count(space, plan->at, end, &freed, &areas);
-	err = check_size(space, plan, gone, freed);
+		unmapped = unmap_count(space, plan->at, end, &freed, &areas);
+	err = check_size(space, plan, unmapped, freed);
 	if (!err && space->pages)
 		err = reserve_pages(space, plan);
 	if (err || free)

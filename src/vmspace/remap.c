@@ -100,6 +100,7 @@ static void leave_source(struct vmspace *space, const struct move *m)
 {
 	struct vma *vma = find_at(space, m->addr);
 
+	assert(vma);
 	sync_write_lock(space, vma);
 	if (vma->flags & VMA_LOCKED)
 		space->locked_leak += space_pages(space, vma->end - vma->start);
@@ -109,6 +110,7 @@ static void leave_source(struct vmspace *space, const struct move *m)
 		vma->anon_shared = false;
 		vma->may_have_anon = vma_takes_anon(vma->flags);
 	}
+	assert(vma_is_valid(vma, space->config.page_size));
 }
 
 static int remove_source(struct vmspace *space, const struct move *m)
@@ -143,13 +145,13 @@ static unsigned long count_areas(struct vmspace *space, unsigned long start, uns
 static long reserve_moves(struct vmspace *space, const struct vma *vma, const struct move *m,
 			  unsigned long moves)
 {
-	unsigned long gone = 1;
+	unsigned long removed = 1;
 
 	if (m->old_length > vma->end - m->addr)
-		gone = count_areas(space, m->addr, m->addr + m->old_length);
+		removed = count_areas(space, m->addr, m->addr + m->old_length);
 	if (m->flags & MREMAP_FIXED)
-		gone += count_areas(space, m->new_addr, m->new_addr + m->new_length);
-	return store_reserve_call(space, 3 * moves + 3 + gone / 64, moves + 4);
+		removed += count_areas(space, m->new_addr, m->new_addr + m->new_length);
+	return store_reserve_call(space, 3 * moves + 3 + removed / 64, moves + 4);
 }
 
 /* The move failed: free the page tables created for it, as nothing is mapped there. */

@@ -71,7 +71,7 @@ static bool check_areas(const struct vmspace *space, const char **reason)
 		return fail(reason, why);
 	mas_for_each(&mas, vma, ULONG_MAX) {
 		if (mas.index != vma->start || mas.last != vma->end - 1)
-			return fail(reason, "an area is not where the tree has it");
+			return fail(reason, "the tree holds an area at another range than its own");
 		if (!check_area(space, vma, reason))
 			return false;
 		add(&sums, space, vma);

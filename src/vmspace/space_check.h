@@ -5,7 +5,7 @@
 
 #include "space.h"
 
-/* vmspace_check() for those who hold the space's lock. */
+/* vmspace_check() for callers that hold the space's lock. */
 bool space_check(const struct vmspace *space, const char **reason);
 
 #endif

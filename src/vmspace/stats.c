@@ -34,7 +34,7 @@ int vmspace_unpin(struct vmspace *space, unsigned long pages)
 	return err;
 }
 
-/* Pages of the program's text, as VmExe has it. */
+/* Pages of the program's text, as VmExe counts them. */
 static unsigned long text_pages(const struct vmspace *space)
 {
 	const struct vmspace_image *i = &space->image;

@@ -162,6 +162,7 @@ void sync_write_lock_slow(struct vmspace *space, struct vma *vma)
 	sync->locked = true;
 	if (word & SYNC_READERS)
 		wait_for_readers(sync, vma);
+	assert(sync_write_locked(space, vma) && !readers(vma));
 }
 
 void sync_write_lock_all(struct vmspace *space)
@@ -194,6 +195,7 @@ void sync_attach_slow(struct vmspace *space, struct vma *vma)
 	 */
 	__atomic_store_n(&vma->lock, locked_word(sync), __ATOMIC_RELEASE);
 	sync->locked = true;
+	assert(sync_write_locked(space, vma));
 }
 
 bool sync_read_lock(const struct vmspace *space, struct vma *vma)

@@ -39,8 +39,8 @@ static bool sealed_above(struct ma_state mas, unsigned long end)
 }
 
 /*
- * A sealed area further up refuses the call only after the area at `start` was cut; Linux leaves
- * the cut, too.
+ * If an area further up is sealed, the call fails only after the area at `start` was split; as in
+ * Linux, the split stays.
  */
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end)
 {
