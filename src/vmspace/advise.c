@@ -279,7 +279,7 @@ static long reserve_pages(struct vmspace *space, unsigned long start, unsigned l
 			break;
 		else
 			err = touch_reserve(space, span.vma, span.vma->flags, span.from, span.to,
-					  access, 0, false);
+					    access, 0, false);
 	}
 	return err < 0 ? outcome_no_memory(space) : 0;
 }
@@ -366,7 +366,7 @@ long advise_call(struct vmspace *space, struct vmspace_request *req)
 
 	if (makes_tables(m->advice))
 		err = reserve_pages(space, m->addr, m->addr + space_ceil(space, m->length),
-				  m->advice);
+				    m->advice);
 	return err ? err : advise(space, m->addr, m->length, m->advice);
 }
 

@@ -179,7 +179,7 @@ static int extend(struct vmspace *space, struct vma *keep, unsigned long start, 
  * `old`.
  */
 static int do_merge(struct vmspace *space, const struct merge *merge, const struct vma *middle,
-		 struct vma *old)
+		    struct vma *old)
 {
 	struct vma *keep = merge->left ? merge->left : merge->right;
 	unsigned long start = merge->left ? merge->left->start : middle->start;

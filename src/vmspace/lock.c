@@ -170,7 +170,7 @@ static vma_flags_t locked_flags(const struct vma *vma, vma_flags_t lock)
 
 /* Reserve for populating the range, as far as that will get. */
 static long reserve_range(struct vmspace *space, unsigned long start, unsigned long end,
-			vma_flags_t lock)
+			  vma_flags_t lock)
 {
 	struct edit_span span;
 	long err = 0;

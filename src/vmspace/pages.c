@@ -430,7 +430,7 @@ static int reserve_page(const struct fault *f, unsigned long to)
 }
 
 int pages_reserve(struct pages *pages, const struct vma *vma, unsigned long start,
-		unsigned long end, bool write, unsigned long delta, bool fresh)
+		  unsigned long end, bool write, unsigned long delta, bool fresh)
 {
 	unsigned long page = table_mask(pages, 0) + 1;
 	struct fault f = { .pages = pages, .vma = vma, .addr = start, .write = write };
@@ -493,16 +493,16 @@ int pages_reserve_tables(struct pages *pages, unsigned long start, unsigned long
 }
 
 int pages_reserve_move(struct pages *pages, unsigned long from, unsigned long to,
-		     unsigned long length)
+		       unsigned long length)
 {
 	struct leaf_part part = { .next = from };
 	int err = 0;
 
 	while (!err && table_next_leaf(pages, &part, from + length)) {
 		unsigned long first = part.addr - from + to;
+		unsigned long bytes = (unsigned long)part.count << pages->page_shift;
 
-		err = pages_reserve_tables(pages, first,
-					 first + ((unsigned long)part.count << pages->page_shift));
+		err = pages_reserve_tables(pages, first, first + bytes);
 	}
 	return err;
 }

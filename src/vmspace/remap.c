@@ -305,7 +305,7 @@ static long clear_target(struct vmspace *space, struct move *m)
  * Reserve pages for a locked area that grows as it moves to `at`: its present ones, and new ones.
  */
 static long reserve_pages(struct vmspace *space, struct vma *vma, const struct move *m,
-			unsigned long at)
+			  unsigned long at)
 {
 	unsigned long old_end = m->addr + m->old_length, delta = at - m->addr;
 	unsigned long new_end = m->addr + m->new_length;
@@ -499,8 +499,8 @@ void remap_gather(struct vmspace *space, const struct vmspace_mremap *args)
 	at = m.flags & MREMAP_FIXED ? (long)m.new_addr : place(space, vma, &m);
 	if (at > 0)
 		host_query_anon(space, (unsigned long)at,
-			   (unsigned long)at + m.new_length < (unsigned long)at ?
-				   ULONG_MAX : (unsigned long)at + m.new_length);
+				(unsigned long)at + m.new_length < (unsigned long)at ?
+					ULONG_MAX : (unsigned long)at + m.new_length);
 }
 
 long remap_call(struct vmspace *space, struct vmspace_request *req)

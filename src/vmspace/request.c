@@ -127,7 +127,7 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 	case VMSPACE_PROCESS_MADVISE:
 		for (size_t i = 0; i < req->process_madvise.count; i++)
 			query_host(space, req->process_madvise.ranges[i].addr,
-			      req->process_madvise.ranges[i].length);
+				   req->process_madvise.ranges[i].length);
 		break;
 	case VMSPACE_UFFD_REGISTER:
 	case VMSPACE_UFFD_UNREGISTER:

@@ -10,7 +10,10 @@
 
 static void count(unsigned long *counter, int sign)
 {
-	__atomic_fetch_add(counter, sign < 0 ? -1UL : 1UL, __ATOMIC_RELAXED);
+	unsigned long before = __atomic_fetch_add(counter, sign < 0 ? -1UL : 1UL, __ATOMIC_RELAXED);
+
+	assert(sign > 0 || before);
+	(void)before;
 }
 
 void table_count_entry(struct pages *pages, uintptr_t entry, int sign)
@@ -161,7 +164,7 @@ static bool cache_add(const struct pages *pages)
 }
 
 int table_cache_fill(struct pages *pages, unsigned long start, unsigned long end,
-		 unsigned long *done_to)
+		     unsigned long *done_to)
 {
 	assert(cache.depth && start < end);
 	for (unsigned int level = 0; level < pages->levels; level++) {
