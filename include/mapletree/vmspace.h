@@ -139,8 +139,7 @@ struct vmspace_config {
 	bool guard_flag;               /* the kernel marks areas with guard regions (VmFlags gu) */
 	/*
 	 * madvise(MADV_DONTNEED), also _LOCKED, frees lowest-level page tables (2 MiB each) that
-	 * lie
-	 * wholly in the range and in one area and have become empty: CONFIG_PT_RECLAIM, x86-64
+	 * lie wholly in the range and in one area and have become empty: CONFIG_PT_RECLAIM, x86-64
 	 * since Linux 6.14. For spaces with memory.
 	 */
 	bool pt_reclaim;
@@ -317,9 +316,8 @@ struct vmspace_process_madvise { /* of the process itself; result: bytes advised
 /*
  * userfaultfd: ioctl(UFFDIO_REGISTER), ioctl(UFFDIO_UNREGISTER), and RELEASE: the last descriptor
  * of a userfaultfd is closed, and none of its areas is registered any more. Result: 0 or -errno.
- * Faults
- * are not passed to the user: pages of registered areas are populated as though the handler always
- * provided them at once.
+ * Faults are not passed to the user: pages of registered areas are populated as though the handler
+ * always provided them at once.
  *
  * `context` is a number chosen by the caller that identifies a userfaultfd while it exists. A moved
  * area stays registered only with UFFD_FEATURE_EVENT_REMAP; a child of fork inherits the
@@ -531,9 +529,8 @@ VMSPACE_PUBLIC int vmspace_identify(struct vmspace *space, unsigned long addr,
  * (`anon_id`), have one without having pages, or inherited theirs through fork, but find out when
  * areas merge or do not. These calls correct the anon_vmas. They neither merge nor split areas, do
  * not ask the host, allocate nothing and cannot fail; they take effect with the next request.
- * join: two anon_vmas are the same: areas with anon_id `gone` now have `keep`. Ignored if either is
- * 0
- *   (no anon_vma), or if no area has `gone`. O(areas).
+ * join: two anon_vmas are the same: areas with anon_id `gone` now have `keep`. Ignored if either
+ *   is 0 (no anon_vma), or if no area has `gone`. O(areas).
  * part: the area that contains `addr`, and no other, has an anon_vma of its own: it gets a new
  *   anon_id, even if it had none (so it once had pages). Ignored if there is no area, or one that
  *   cannot have an anon_vma (shared, huge pages, special). O(log areas).
@@ -607,8 +604,7 @@ VMSPACE_PUBLIC bool vmspace_exact(const struct vmspace *space, unsigned long sta
  *		...
  *
  * Locking of a step, and of the sums and regions below: as vmspace_lookup(). If other threads
- * change
- * areas meanwhile, an iteration is no snapshot: each step sees its own moment.
+ * change areas meanwhile, an iteration is no snapshot: each step sees its own moment.
  */
 struct vma_iterator {
 	const struct vmspace *space; /* private, as are the others */
@@ -617,14 +613,12 @@ struct vma_iterator {
 
 /*
  * init: start at `addr`: the next area is the one that contains addr, or the first above; the
- * previous
- *   one is the last that begins below addr.
+ *   previous one is the last that begins below addr.
  * next, prev: the area after (before) the present one. At the end they return false and do not
- * touch
- *   *info; the other direction then begins with the last (first) area again.
- * find: next, if that area begins below `end`; else false, and the iterator is at `end`, from where
- * a
- *   further range can be searched. find_rev: prev, if that area ends above `start`; likewise.
+ *   touch *info; the other direction then begins with the last (first) area again.
+ * find: next, if that area begins below `end`; else false, and the iterator is at `end`, from
+ *   where a further range can be searched. find_rev: prev, if that area ends above `start`;
+ *   likewise.
  */
 VMSPACE_PUBLIC void vma_iter_init(struct vma_iterator *it, const struct vmspace *space,
 				  unsigned long addr);

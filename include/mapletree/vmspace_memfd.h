@@ -3,10 +3,10 @@
  * vmspace_memfd.h - guest memory in a memfd, mapped into the process.
  *
  * An implementation of `struct vmspace_memory` for emulators and the like that run guests in their
- * own
- * process: frames are pages of a memfd, and every translation is a mapping of its frame, so that a
- * thread accesses guest memory by a load or store at vmspace_window_host(window, address). Pages
- * without a translation are inaccessible: SIGSEGV, whose handler makes the page fault and returns.
+ * own process: frames are pages of a memfd, and every translation is a mapping of its frame, so
+ * that a thread accesses guest memory by a load or store at vmspace_window_host(window, address).
+ * Pages without a translation are inaccessible: SIGSEGV, whose handler makes the page fault and
+ * returns.
  *
  * One struct vmspace_memfd holds the frames of a space and its relatives by fork (or of several
  * spaces that share memory); each space has one struct vmspace_window. The guest's pages must be as
@@ -31,9 +31,8 @@ struct vmspace_memfd_config {
 	void *ctx;
 	/*
 	 * Fill `page`, which is full of zeros, with page `index` of the file. Returns 0; -ENOMEM;
-	 * any
-	 * other negative errno: there is no such page, SIGBUS. Called once for each page that is
-	 * kept, with an area's lock held; sometimes again by another thread, whose result is not
+	 * any other negative errno: there is no such page, SIGBUS. Called once for each page that
+	 * is kept, with an area's lock held; sometimes again by another thread, whose result is not
 	 * used. NULL: files have no pages. Not called for shared anonymous and System V memory,
 	 * which begins with zeros.
 	 */

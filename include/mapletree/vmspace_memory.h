@@ -53,10 +53,9 @@ struct vmspace_memory {
 	void (*file_release)(void *ctx, uint64_t frame);
 	/*
 	 * Translate `addr` to `frame`, for accesses of the kind `access` (VMSPACE_ACCESS_*).
-	 * Replaces
-	 * the previous translation: on return no thread may reach another frame through this
-	 * address. Calls for one address come one at a time and in order. Returns 0; or -ENOMEM:
-	 * there is no translation at addr then. May be NULL.
+	 * Replaces the previous translation: on return no thread may reach another frame through
+	 * this address. Calls for one address come one at a time and in order. Returns 0; or
+	 * -ENOMEM: there is no translation at addr then. May be NULL.
 	 */
 	int (*map)(void *ctx, unsigned long addr, uint64_t frame, unsigned int access);
 	/*

@@ -173,8 +173,7 @@ static unsigned long own_tables(void)
 
 /*
  * Map two page tables' worth, with a page in each, and see how many tables MADV_DONTNEED frees.
- * Other
- * threads create and free tables meanwhile, so only a clear answer counts: both, or none.
+ * Other threads create and free tables meanwhile, so only a clear answer counts: both, or none.
  */
 static void probe_pt_reclaim(struct vmspace_config *config)
 {

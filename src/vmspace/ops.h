@@ -54,8 +54,7 @@ uint64_t map_new_file_id(struct vmspace *space);
 bool seal_covers(const struct vmspace *space, unsigned long start, unsigned long end);
 /*
  * munmap() with its checks, for calls that unmap something as one of their steps. unmap_areas()
- * does
- * not check the arguments: start < end, both page aligned and inside the address space.
+ * does not check the arguments: start < end, both page aligned and inside the address space.
  */
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end);
 long unmap_range(struct vmspace *space, unsigned long start, unsigned long length);

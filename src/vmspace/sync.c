@@ -3,8 +3,8 @@
  * sync.c - the locks of a space that several threads use.
  *
  * A write-locked area carries the space's sequence number, so that the end of the call unlocks all
- * of
- * them with one store: this is how Linux's per-VMA locks work (Documentation/mm/process_addrs.rst).
+ * of them with one store: this is how Linux's per-VMA locks work
+ * (Documentation/mm/process_addrs.rst).
  */
 #include <assert.h>
 #include <errno.h>

@@ -4,9 +4,8 @@
  * it is emptied.
  *
  * Large spaces use extents of 2 MiB, on huge pages where the system has them. Freed extents are
- * kept
- * for the next fork, up to as many as are in use: the kernel would have to clear fresh ones, which
- * costs as much as copying the areas.
+ * kept for the next fork, up to as many as are in use: the kernel would have to clear fresh ones,
+ * which costs as much as copying the areas.
  *
  * Under AddressSanitizer every area is a separate malloc(), so that misuse is detected.
  */

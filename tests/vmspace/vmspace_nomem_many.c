@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vmspace_nomem_many.c - fails allocations, one or all from one on, of calls over hundreds of areas
- * of
- * mixed kinds, in spaces with pages and without: the call succeeds whole, or the space is exactly
- * what
- * it was: areas, pages, tables, counters, references, and what hooks were told. Nothing is left.
+ * of mixed kinds, in spaces with pages and without: the call succeeds whole, or the space is
+ * exactly what it was: areas, pages, tables, counters, references, and what hooks were told.
+ * Nothing is left.
  *
  * argv: a seed, and how many failures to try of each call (0: all).
  */
