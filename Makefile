@@ -8,28 +8,34 @@
 #   make torture DURATION= SEED=   readers beside writers for so many seconds, on large and on
 #                             small nodes; torture-asan, torture-tsan: under a sanitizer
 #   make shrink-tsan          threads at work while their caches are emptied, under ThreadSanitizer
-#   make torture-space DURATION= SEED=  threads that fault beside threads that map, protect, move and
-#                             fork, in address spaces; torture-space-asan, -tsan: the same
+#   make torture-space DURATION= SEED=  threads that fault beside threads that map, protect, move
+#                             and fork, in address spaces; torture-space-asan, -tsan: the same
 #   make programs             real programs under vmscope, a table of what was checked
-#   make programs-large       the same for a browser, a database, Java, a parallel build and Python's own
-#                             tests, some minutes each; LARGE="browser build": only these; installs them
+#   make programs-large       the same for a browser, a database, Java, a parallel build and
+#                             Python's own tests, some minutes each; installs what they need;
+#                             LARGE="browser build": only these
 #   make cost                 what following a call costs, beside strace
 #   make fuzz DURATION=       libFuzzer on trees, address spaces and logs (60 or 10m or 1h in all)
 #   make fuzz-afl DURATION=   the same with AFL++
 #   make model-check          the Promela model of publishing and retiring, with spin
 #   make valgrind             the suites under memcheck; SUITES="unit model": only these
-#   make builds               gcc and clang, -O0 -O2 -O3, without and with LTO: no warning, tests pass
+#   make builds               gcc and clang, -O0 -O2 -O3, without and with LTO: no warning, and
+#                             tests pass
 #   make proofs               a short slice of every proof that "make check" does not run
 #   make coverage             which branches of the tree's core the suites reach
 #   make mutate COUNT= SEED=  break the core, one thing at a time: do the suites notice?
 #   make check-arch ARCHS=    the suites on other architectures under qemu-user
 #   make asan | clang         the suites under ASan + UBSan | built with clang
+#   make check-debug2         unit and vmspace suites with MT_DEBUG=2: invariants after every write
 #   make bench | bench-full   against the peers: quick (minutes) | all sizes and modes
 #   make counts BASE=         instructions an operation, counted by callgrind; BASE=counts.tsv: beside
 #                             those of before; SHOW=append/plain/1000: the functions of one cell
 #   make install PREFIX= DESTDIR=
 #   make tidy                 clang-tidy over all C files
 #   make clean
+#
+# A warning is an error in every build directory but build/release, which is what users install:
+# their compilers may know warnings that ours do not. WERROR=true or WERROR=false sets it for all.
 
 BUILD ?= build
 MESON ?= meson
@@ -55,7 +61,10 @@ COUNTS  := $(BUILD)/counts
 TSAN    := $(BUILD)/tsan
 FUZZ    := $(BUILD)/fuzzers
 MEMCHECK := $(BUILD)/valgrind
+DEBUG2  := $(BUILD)/debug2
 
+SETUP         := $(MESON) setup -Dwerror=$(or $(WERROR),true)
+SETUP_RELEASE := $(MESON) setup --buildtype=release -Dtests=false -Dwerror=$(or $(WERROR),false)
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 # The suites' limits of time only end what hangs: a busy machine must not reach them.
 TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 20
@@ -63,8 +72,11 @@ TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 20
 # ThreadSanitizer of clang 14 does not know the places of kernels that randomise more than 28 bits.
 FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: fuzz fuzz-afl model-check check-arch programs programs-large cost coverage mutate valgrind builds proofs
-.PHONY: all check debug asan clang conformance model exhaustive fault torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan install tidy clean
+.PHONY: all check check-debug2 debug asan clang conformance model exhaustive fault
+.PHONY: install tidy clean
+.PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
+.PHONY: fuzz fuzz-afl model-check check-arch programs programs-large cost coverage mutate valgrind
+.PHONY: builds proofs
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -82,6 +94,10 @@ asan: $(ASAN)/build.ninja
 clang: $(CLANG)/build.ninja
 	$(NINJA) -C $(CLANG)
 	$(TEST) -C $(CLANG)
+
+check-debug2: $(DEBUG2)/build.ninja
+	$(NINJA) -C $(DEBUG2)
+	$(TEST) -C $(DEBUG2) --suite unit --suite vmspace
 
 conformance: $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) tests/conformance/conformance
@@ -151,7 +167,8 @@ model-check:
 
 valgrind: $(MEMCHECK)/build.ninja
 	$(NINJA) -C $(MEMCHECK)
-	$(TEST) -C $(MEMCHECK) --setup=valgrind --timeout-multiplier 100 $(SUITES:%=--suite %) --no-suite oracle --no-suite faults
+	$(TEST) -C $(MEMCHECK) --setup=valgrind --timeout-multiplier 100 $(SUITES:%=--suite %) \
+		--no-suite oracle --no-suite faults
 
 builds:
 	tests/builds/check.sh -b $(BUILD) $(BUILDS)
@@ -199,7 +216,7 @@ bench bench-full: bench-build
 bench-build:
 	bench/install-peers
 	test -f $(BENCH)/build.ninja || \
-		$(MESON) setup $(BENCH) --buildtype=release -Dtests=false -Dtools=false -Dbench=true
+		$(SETUP) $(BENCH) --buildtype=release -Dtests=false -Dtools=false -Dbench=true
 	$(NINJA) -C $(BENCH)
 
 tidy: $(CLANG)/build.ninja
@@ -209,27 +226,31 @@ clean:
 	rm -rf $(BUILD)
 
 $(RELEASE)/build.ninja:
-	$(MESON) setup $(RELEASE) --buildtype=release -Dtests=false
+	$(SETUP_RELEASE) $(RELEASE)
 
 $(DEBUG)/build.ninja:
-	$(MESON) setup $(DEBUG)
+	$(SETUP) $(DEBUG)
+
+# Every write to a tree and every call on an address space is followed by a check of all invariants.
+$(DEBUG2)/build.ninja:
+	$(SETUP) $(DEBUG2) -Dc_args=-DMT_DEBUG=2 -Dfuzzers=disabled
 
 $(ASAN)/build.ninja:
-	$(MESON) setup $(ASAN) $(SANITIZE)
+	$(SETUP) $(ASAN) $(SANITIZE)
 
 $(CLANG)/build.ninja:
-	CC=clang $(MESON) setup $(CLANG)
+	CC=clang $(SETUP) $(CLANG)
 
 $(FUZZ)/build.ninja:
-	$(MESON) setup $(FUZZ) -Dfuzzers=enabled
+	$(SETUP) $(FUZZ) -Dfuzzers=enabled
 
 # Each node is a block of the C library's, so that memcheck knows it.
 $(MEMCHECK)/build.ninja:
-	$(MESON) setup $(MEMCHECK) -Dc_args=-DSLAB_SANITIZED -Dtools=false -Dfuzzers=disabled
+	$(SETUP) $(MEMCHECK) -Dc_args=-DSLAB_SANITIZED -Dtools=false -Dfuzzers=disabled
 
 # Built like a release; of the tests only the program that is counted is made.
 $(COUNTS)/build.ninja:
-	$(MESON) setup $(COUNTS) --buildtype=release -Dtools=false -Dfuzzers=disabled
+	$(SETUP) $(COUNTS) --buildtype=release -Dtools=false -Dfuzzers=disabled
 
 $(TSAN)/build.ninja:
-	CC=clang $(MESON) setup $(TSAN) -Db_sanitize=thread -Db_lundef=false
+	CC=clang $(SETUP) $(TSAN) -Db_sanitize=thread -Db_lundef=false

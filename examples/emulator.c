@@ -26,7 +26,7 @@
 #define THREADS    4
 #define FRAME_SIZE 2048
 
-/* ---- the machine: eight registers, register 7 the stack pointer; no program would want more ---- */
+/* ---- the machine: eight registers, of which register 7 is the stack pointer ---- */
 
 enum op { SET, ADD, ADDI, LOAD, STORE, BLT, CALL, RET, EXIT };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loader.c - searching for free indexes with a cursor: a program loader takes its layout over in bulk
- * mode, places modules as high as they fit below a limit, and looks at what lies around them.
+ * loader.c - searching for free indexes with a cursor: a program loader takes its layout over in
+ * bulk mode, places modules as high as they fit below a limit, and looks at what lies around them.
  */
 #include <stdio.h>
 

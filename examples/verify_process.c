@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verify_process.c - takes the address space of a running process over, compares the two, and follows
- * a call that the process makes.
+ * verify_process.c - takes the address space of a running process over, compares the two, and
+ * follows a call that the process makes.
  *
- * Without arguments it watches a child of its own; with a process number it compares that one (which
- * it stops for a moment) and says what differs.
+ * Without arguments it watches a child of its own; with a process number it compares that one
+ * (which it stops for a moment) and says what differs.
  */
 #include <mapletree/vmspace_proc.h>
 

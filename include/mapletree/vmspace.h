@@ -9,40 +9,40 @@
  *
  * Two kinds of users:
  *
- *  - an emulator or sandbox decides by itself: it fills in a request and calls vmspace_call().
- *    It tells page faults with VMSPACE_FAULT requests.
+ *  - an emulator or sandbox decides by itself: it fills in a request and calls vmspace_call(). It
+ *    reports page faults with VMSPACE_FAULT requests or vmspace_touch().
  *  - a mirror follows a real process: it calls vmspace_gather() when the process has entered the
- *    system call (nothing has changed yet), and after it returned vmspace_complete() with the
- *    result that the kernel gave in req.host (or vmspace_abort() when the call never happened).
- *    Page faults are invisible to a mirror; gather asks `struct vmspace_host` for what it needs.
+ *    system call (nothing has changed yet), and after its return vmspace_complete() with the
+ *    kernel's result in req.host (or vmspace_abort() if the call never happened). A mirror does not
+ *    see page faults; gather asks `struct vmspace_host` for what it needs to know.
  *
  * Conventions: addresses and lengths are bytes; areas are half-open [start, end) and page aligned;
  * counters are pages. Arguments of requests are those of the system call, unchecked; constants are
  * those of <sys/mman.h>. Errors are negative errno values.
  *
- * Threads: different vmspaces (also parent and child of a fork) are independent. Calls on one vmspace
- * are serialised by the caller; or, in a space with memory (vmspace_config.memory), by a lock of its
- * own: then any thread may make any call, except that vmspace_exec(), vmspace_exit() and
- * vmspace_destroy() need the space for themselves, and vmspace_touch(), vmspace_lookup(),
+ * Threads: different vmspaces (also parent and child of a fork) are independent. Calls on one
+ * vmspace are serialised by the caller; or, in a space with memory (vmspace_config.memory), by the
+ * space's own lock: then any thread may make any call, except that vmspace_exec(), vmspace_exit()
+ * and vmspace_destroy() need exclusive use of the space. vmspace_touch(), vmspace_lookup(),
  * vmspace_next() and vmspace_prev() do not even wait for calls that change other areas. No call
- * starts threads of its own, uses signals or global state (a space with memory uses liburcu-bp).
- * Several requests may be gathered at the same time; each complete applies to the areas as they
- * are then, so completes must be made in the order in which the kernel performed the calls.
+ * starts threads, uses signals or global state (a space with memory uses liburcu-bp). Several
+ * requests may be gathered at the same time; each complete applies to the areas as they are then,
+ * so requests must be completed in the order in which the kernel performed the calls.
  *
- * Memory: if libvmspace itself runs out of memory, or the user's memory where a call makes pages
- * present itself (mlock, MAP_POPULATE, MADV_POPULATE_*, what grows locked), a call returns -ENOMEM
- * with req.out.out_of_memory set (brk: the break, as brk does), and has changed nothing: neither areas,
- * of however many it was about, nor pages, tables, limits or counters; no hook was told of anything.
- * For that, what a call may need is put by before its first change, and what it did not need is given
- * back when it ends. Calls of one area mostly need nothing put by. One that may join many areas takes,
- * for as long as it runs, some 4 to 7 KiB for each pair that could become one (and for each area that
- * one mremap moves, three times that).
+ * Out of memory: if libvmspace runs out of memory, or the user's memory does where a call populates
+ * pages (mlock, MAP_POPULATE, MADV_POPULATE_*, locked areas that grow), the call returns -ENOMEM
+ * with req.out.out_of_memory set (brk: the old break, as brk does) and has changed nothing: neither
+ * areas, however many it was about, nor pages, page tables, limits or counters; no hook was called.
+ * To that end a call reserves what it may need before its first change, and frees the rest when it
+ * ends. Calls about one area rarely have to reserve anything. A call that may merge many areas
+ * reserves 4 to 7 KiB for each pair that could be merged, and three times that for each area that
+ * one mremap moves.
  *
  *  - Where Linux itself stops half-way (a hole, a seal, EACCES at the third area, max_map_count),
- *    so do these calls: that is a result, not lack of memory.
- *  - Pages that a call makes present lack nothing but, perhaps, a translation (memory->map() refused):
- *    the next access asks for that again.
- *  - A page that cannot be had is VMSPACE_FAULT_NOMEM for that access alone, see vmspace_touch().
+ *  so
+ *    do these calls: that is a result, not lack of memory.
+ *  - Populated pages may lack a translation (if memory->map() failed); the next access asks for it.
+ *  - A page fault that runs out of memory fails with VMSPACE_FAULT_NOMEM, see vmspace_touch().
  */
 #ifndef MAPLETREE_VMSPACE_H
 #define MAPLETREE_VMSPACE_H
@@ -51,6 +51,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mapletree/vmspace_area.h>
 #include <mapletree/vmspace_memory.h>
 
 #ifdef __cplusplus
@@ -67,111 +68,6 @@ extern "C" {
 
 struct vmspace; /* one address space; opaque */
 
-/* ---- areas ------------------------------------------------------------------------------- */
-
-/*
- * Flags of an area. In comments: the two letters that stand for it in VmFlags of /proc/PID/smaps.
- */
-typedef uint64_t vma_flags_t;
-#define VMA_READ        ((vma_flags_t)1 << 0)  /* rd */
-#define VMA_WRITE       ((vma_flags_t)1 << 1)  /* wr */
-#define VMA_EXEC        ((vma_flags_t)1 << 2)  /* ex */
-#define VMA_SHARED      ((vma_flags_t)1 << 3)  /* sh (s in maps: MAYSHARE) */
-#define VMA_MAYREAD     ((vma_flags_t)1 << 4)  /* mr */
-#define VMA_MAYWRITE    ((vma_flags_t)1 << 5)  /* mw */
-#define VMA_MAYEXEC     ((vma_flags_t)1 << 6)  /* me */
-#define VMA_MAYSHARE    ((vma_flags_t)1 << 7)  /* ms */
-#define VMA_GROWSDOWN   ((vma_flags_t)1 << 8)  /* gd */
-#define VMA_PFNMAP      ((vma_flags_t)1 << 9)  /* pf */
-#define VMA_LOCKED      ((vma_flags_t)1 << 10) /* lo */
-#define VMA_IO          ((vma_flags_t)1 << 11) /* io */
-#define VMA_SEQ_READ    ((vma_flags_t)1 << 12) /* sr */
-#define VMA_RAND_READ   ((vma_flags_t)1 << 13) /* rr */
-#define VMA_DONTCOPY    ((vma_flags_t)1 << 14) /* dc */
-#define VMA_DONTEXPAND  ((vma_flags_t)1 << 15) /* de */
-#define VMA_LOCKONFAULT ((vma_flags_t)1 << 16) /* lf */
-#define VMA_ACCOUNT     ((vma_flags_t)1 << 17) /* ac */
-#define VMA_NORESERVE   ((vma_flags_t)1 << 18) /* nr */
-#define VMA_HUGETLB     ((vma_flags_t)1 << 19) /* ht */
-#define VMA_SYNC        ((vma_flags_t)1 << 20) /* sf */
-#define VMA_ARCH_1      ((vma_flags_t)1 << 21) /* ar */
-#define VMA_WIPEONFORK  ((vma_flags_t)1 << 22) /* wf */
-#define VMA_DONTDUMP    ((vma_flags_t)1 << 23) /* dd */
-#define VMA_SOFTDIRTY   ((vma_flags_t)1 << 24) /* sd */
-#define VMA_MIXEDMAP    ((vma_flags_t)1 << 25) /* mm */
-#define VMA_HUGEPAGE    ((vma_flags_t)1 << 26) /* hg */
-#define VMA_NOHUGEPAGE  ((vma_flags_t)1 << 27) /* nh */
-#define VMA_MERGEABLE   ((vma_flags_t)1 << 28) /* mg */
-#define VMA_UFFD_MISSING ((vma_flags_t)1 << 29) /* um */
-#define VMA_UFFD_WP     ((vma_flags_t)1 << 30) /* uw */
-#define VMA_UFFD_MINOR  ((vma_flags_t)1 << 31) /* ui */
-#define VMA_SHADOW_STACK ((vma_flags_t)1 << 32) /* ss */
-#define VMA_SEALED      ((vma_flags_t)1 << 33) /* sl */
-#define VMA_DROPPABLE   ((vma_flags_t)1 << 34) /* dp */
-
-#define VMA_MAYBE_GUARD ((vma_flags_t)1 << 35) /* gu: MADV_GUARD_INSTALL was used in it */
-
-#define VMA_ACCESS_FLAGS (VMA_READ | VMA_WRITE | VMA_EXEC)
-
-/* What lies under an area. */
-enum vma_backing_kind {
-	VMA_BACKING_ANON,    /* private anonymous memory: no file */
-	VMA_BACKING_FILE,    /* a file, also a memfd or a device */
-	VMA_BACKING_SHMEM,   /* shared anonymous memory: "/dev/zero (deleted)" */
-	VMA_BACKING_SYSV,    /* System V shared memory: "/SYSV00000000 (deleted)" */
-	VMA_BACKING_HUGETLB, /* huge pages: MAP_HUGETLB, or a file on hugetlbfs */
-	VMA_BACKING_SPECIAL, /* made by the kernel: [vdso], [vvar], [uprobes] ... */
-};
-
-/* Properties of a backing that only the outside world knows; they guide placement and checks. */
-#define VMA_BACKING_ALIGN_HUGE  1u  /* its file system aligns large mappings to huge pages */
-#define VMA_BACKING_NO_WRITE    2u  /* not opened for writing: shared mappings are read-only */
-#define VMA_BACKING_NO_EXEC     4u  /* on a mount without exec */
-#define VMA_BACKING_NO_READ     8u  /* opened without reading: mmap fails with EACCES */
-#define VMA_BACKING_SEAL_WRITE  16u /* memfd sealed against writing, now and in future */
-#define VMA_BACKING_NO_MMAP     32u /* the file cannot be mapped: mmap fails with ENODEV */
-#define VMA_BACKING_NO_MERGE    64u /* areas of it never merge (device memory and the like) */
-#define VMA_BACKING_DAX        128u /* its storage is mapped itself, without a page cache */
-#define VMA_BACKING_EXECUTABLE 256u /* the file's mode lets somebody execute it: for core dumps */
-#define VMA_BACKING_MOVE_ALONE 512u /* /dev/zero: an mremap of several areas stops there with EFAULT */
-#define VMA_BACKING_TMPFS     1024u /* its pages are shared memory: a memfd, a file on tmpfs */
-#define VMA_BACKING_MAP_ALONE 2048u /* on overlayfs: what mmap maps merges with no neighbour at first */
-
-/*
- * Identity and name of what is mapped, as the kernel shows it. Strings are copied by every call
- * that takes a backing. Two file areas can only merge if their `file_id` are equal; Linux compares
- * the open file (one open() call, whatever was dup()ed from it), not the inode. With file_id 0,
- * (dev_major, dev_minor, inode, name) stands for the open file.
- */
-struct vma_backing {
-	enum vma_backing_kind kind;
-	unsigned int flags;          /* VMA_BACKING_* properties */
-	unsigned int dev_major, dev_minor;
-	uint64_t inode;
-	uint64_t file_id;            /* which open file; 0: see above */
-	const char *name;            /* path (unescaped), "[vdso]" ...; NULL: none */
-	unsigned long huge_size;     /* HUGETLB: bytes of a page; 0: the default huge page */
-};
-
-/*
- * An area, for reading. Pointers are valid until the next call that changes the vmspace: beside other
- * threads that change it, look at the names with vmspace_show_area().
- */
-struct vma_info {
-	unsigned long start, end;    /* bytes; start < end; multiples of the page size */
-	vma_flags_t flags;
-	uint64_t offset;             /* bytes, as /proc/PID/maps shows it: 0 for anonymous areas */
-	uint64_t page_offset;        /* pages; of anonymous areas too, where it decides merging */
-	struct vma_backing backing;
-	const char *anon_name;       /* given by PR_SET_VMA_ANON_NAME, or NULL */
-	unsigned int pkey;           /* memory protection key, 0 for none */
-	int policy;                  /* mode and flags of its memory policy (mbind), 0: none of its own */
-	uint64_t policy_nodes;       /* ... and the nodes in effect */
-	uint64_t anon_id;            /* which anon_vma, 0: none (no anonymous page so far) */
-	bool anon_shared;            /* its anon_vma came through fork: no merge with one without */
-	unsigned int uffd;           /* context of the userfaultfd it is registered with, 0: none or unknown */
-};
-
 /* ---- creating and ending ------------------------------------------------------------------- */
 
 enum vmspace_thp { VMSPACE_THP_NEVER, VMSPACE_THP_MADVISE, VMSPACE_THP_ALWAYS };
@@ -179,16 +75,17 @@ enum vmspace_thp { VMSPACE_THP_NEVER, VMSPACE_THP_MADVISE, VMSPACE_THP_ALWAYS };
 #define VMSPACE_NO_LIMIT (~0UL)
 
 /*
- * The host: what libvmspace cannot see by itself when it mirrors a live process. All members may
- * be NULL. They are called by vmspace_gather() and vmspace_refresh() only, and must not call back
- * into the same vmspace. They are asked only if a decision depends on the answer.
+ * The host: answers what libvmspace cannot know when it mirrors a live process. All members may be
+ * NULL. They are called by vmspace_gather() and vmspace_refresh() only, if a decision depends on
+ * the answer, and must not call back into the same vmspace.
  */
 struct vmspace_host {
 	void *ctx;
 	/*
-	 * Has the process an anonymous page (private, written; in memory or swapped; not the zero page,
-	 * not a page of the file, but the huge zero page) in [start, end)? The range lies in one private area.
-	 * NULL: only VMSPACE_FAULT requests make areas have anonymous pages.
+	 * Does the process have an anonymous page in [start, end), a range in one private area?
+	 * That is a private page that was written, in memory or swapped out; not the zero page (but
+	 * the huge zero page), nor a page of the file. NULL: areas get anonymous pages by
+	 * VMSPACE_FAULT requests alone.
 	 */
 	bool (*has_anon)(void *ctx, unsigned long start, unsigned long end);
 	/*
@@ -204,12 +101,12 @@ struct vmspace_host {
  */
 struct vmspace_config {
 	unsigned long page_size;       /* bytes, power of two */
-	unsigned long task_size;       /* first address above user space, without mmap's 47-bit default */
-	unsigned long map_window;      /* mmap without a hint above it stays below this address */
-	unsigned long mmap_base;       /* placement begins below it, or above it if bottom_up; 0: unknown, learn it */
-	unsigned long mmap_base_legacy; /* bottom-up placement begins here, if mmap_base is 0 (TASK_UNMAPPED_BASE) */
+	unsigned long task_size;       /* first address above user space */
+	unsigned long map_window;      /* mmap places below, unless a hint is above (47 bits) */
+	unsigned long mmap_base;       /* mmap places below (bottom-up: above); 0: not known */
+	unsigned long mmap_base_legacy; /* for bottom-up if that is 0 (TASK_UNMAPPED_BASE) */
 	bool mmap_bottom_up;           /* legacy layout: place from below */
-	unsigned long mmap_min_addr;   /* vm.mmap_min_addr: below it mapping takes a privilege */
+	unsigned long mmap_min_addr;   /* vm.mmap_min_addr: mapping below takes a privilege */
 	unsigned long hint_min_addr;   /* hints below are raised to it; stacks do not grow below */
 	unsigned long stack_guard_gap; /* pages kept free below growsdown areas */
 	unsigned long max_map_count;   /* areas (vm.max_map_count) */
@@ -217,54 +114,55 @@ struct vmspace_config {
 	enum vmspace_thp thp;          /* /sys/kernel/mm/transparent_hugepage/enabled */
 	bool shmem_align_huge;         /* shared anonymous memory is placed aligned to huge pages */
 	/*
-	 * Commit accounting (Documentation/mm/overcommit-accounting.rst). Areas with VMA_ACCOUNT are
-	 * charged. ram_pages 0: not known, nothing is refused. What is committed by all is *commit_pool,
-	 * which spaces may share (also a child of fork does; all are charged there, atomically; two
-	 * threads that call at the same time may go past the limit together, by one call each); it
-	 * begins with what those hold that are no spaces, and must live longer than they. NULL: it is
-	 * committed_elsewhere, and what this space holds. A mirror's host decides about mode 2.
+	 * Commit accounting (Documentation/mm/overcommit-accounting.rst). Areas with VMA_ACCOUNT
+	 * are charged. ram_pages 0: the size of memory is not known, and nothing is refused.
+	 * commit_pool: the pages committed by all spaces that share it, children of fork included.
+	 * The user sets it to what is committed outside of spaces; it must outlive them. Spaces
+	 * charge it atomically, but two threads that make calls at the same time may exceed the
+	 * limit by one call each. NULL: the sum is committed_elsewhere, and what this space has
+	 * committed. In mode 2 a mirror follows its host.
 	 */
 	int overcommit;                /* vm.overcommit_memory: 0, 1, 2 */
 	unsigned long ram_pages;       /* MemTotal */
 	unsigned long swap_pages;      /* SwapTotal */
-	unsigned long huge_pages;      /* of ram_pages, those in pools of huge pages (Hugetlb) */
+	unsigned long huge_pages;      /* those of ram_pages in hugetlb pools (Hugetlb) */
 	unsigned int overcommit_ratio; /* percent of the memory (vm.overcommit_ratio) */
-	unsigned long overcommit_kbytes; /* not 0: so much instead (vm.overcommit_kbytes) */
-	unsigned long admin_reserve_kbytes; /* kept from processes that are not admin */
-	unsigned long user_reserve_kbytes; /* 1/32 of a process, and at most that, is kept from it */
+	unsigned long overcommit_kbytes; /* vm.overcommit_kbytes: not 0: instead of the ratio */
+	unsigned long admin_reserve_kbytes; /* reserved for processes with `admin` */
+	unsigned long user_reserve_kbytes; /* reserved: 1/32 of the process, at most this */
 	bool admin;                    /* CAP_SYS_ADMIN */
 	unsigned long committed_elsewhere; /* pages that others have committed */
 	unsigned long *commit_pool;    /* pages; or NULL */
-	uint64_t memory_nodes;         /* bit n: node n has memory that may be used; 0: no NUMA calls */
-	bool anon_names;               /* the kernel knows PR_SET_VMA_ANON_NAME */
-	bool softdirty;                /* the kernel tracks soft-dirty pages: new areas get VmFlags sd */
+	uint64_t memory_nodes;         /* bit n: memory of node n is usable; 0: no NUMA calls */
+	bool anon_names;               /* the kernel supports PR_SET_VMA_ANON_NAME */
+	bool softdirty;                /* the kernel has soft-dirty tracking: VmFlags sd */
 	bool guard_flag;               /* the kernel marks areas with guard regions (VmFlags gu) */
 	/*
-	 * madvise(MADV_DONTNEED), also _LOCKED, gives back the lowest page tables (2 MiB each) that lie
-	 * wholly in the range and in one area, and have become empty: CONFIG_PT_RECLAIM, x86-64 since
-	 * Linux 6.14. Matters to a space with memory.
+	 * madvise(MADV_DONTNEED), also _LOCKED, frees lowest-level page tables (2 MiB each) that
+	 * lie wholly in the range and in one area and have become empty: CONFIG_PT_RECLAIM, x86-64
+	 * since Linux 6.14. For spaces with memory.
 	 */
 	bool pt_reclaim;
 	bool pkeys;                    /* the CPU has memory protection keys */
-	bool ksm;                      /* the kernel knows MADV_MERGEABLE */
-	bool mseal;                    /* the kernel knows mseal() */
+	bool ksm;                      /* the kernel supports MADV_MERGEABLE */
+	bool mseal;                    /* the kernel supports mseal() */
 	bool read_implies_exec;        /* personality READ_IMPLIES_EXEC */
 	bool low_privileged;           /* CAP_SYS_RAWIO: mmap_min_addr does not apply */
 	bool lock_privileged;          /* CAP_IPC_LOCK: RLIMIT_MEMLOCK does not apply */
 	unsigned long rlimit_as;       /* bytes; VMSPACE_NO_LIMIT */
-	unsigned long rlimit_data;     /* 0: rlimit_data_max counts, but for brk (as in Linux) */
+	unsigned long rlimit_data;     /* 0: rlimit_data_max applies instead, except to brk */
 	unsigned long rlimit_data_max; /* the hard limit */
 	unsigned long rlimit_stack;
 	unsigned long rlimit_memlock;
 	struct vmspace_host host;
-	const struct vmspace_memory *memory; /* stays the user's; NULL: no pages are kept */
-	const struct vmspace_hooks *hooks;   /* stays the user's; NULL: none */
+	const struct vmspace_memory *memory; /* the user's; NULL: no pages are kept */
+	const struct vmspace_hooks *hooks;   /* the user's; NULL: none */
 };
 
 /*
  * Fill `config` with the values of the running kernel and calling process (/proc/sys/vm,
- * /sys/kernel/mm, getrlimit, and a few pages mapped for a moment to see what the kernel does);
- * what cannot be read gets Linux's default. mmap_base is 0.
+ * /sys/kernel/mm, getrlimit, and a few short-lived mappings to see what the kernel does); what
+ * cannot be read gets Linux's default. mmap_base is 0.
  */
 VMSPACE_PUBLIC void vmspace_config_init(struct vmspace_config *config);
 
@@ -276,13 +174,12 @@ VMSPACE_PUBLIC int vmspace_create(struct vmspace **out, const struct vmspace_con
 
 /*
  * An exact copy of a space, to try a request on: areas, break, counters, configuration, and what
- * was learned so far. Not a fork: every area stays what it is. *out is the caller's, ended by
- * vmspace_destroy(), and independent of `space`; strings and anon_ids are copied, but the host
- * callbacks and their ctx are the same ones; the copy keeps no pages and has no hooks. A request
- * gathered on `space` may be completed on either, or on both (each with its own copy of the
- * request); gathered again on the copy, it asks the host anew. Not to be called while another thread
- * uses `space`: it keeps notes there.
- * Returns 0, or -ENOMEM (*out is NULL; `space` is unchanged). O(areas).
+ * was learned from the host. Not a fork: every area stays what it is. *out is independent of
+ * `space`; the caller ends it with vmspace_destroy(). Strings and anon_ids are copied, but the host
+ * callbacks and their ctx are the same; the copy has no pages and no hooks. A request gathered on
+ * `space` may be completed on either, or on both (each with its own copy of the request); gathered
+ * again on the copy, it asks the host again. No other thread may use `space` meanwhile, as it is
+ * temporarily modified. Returns 0, or -ENOMEM (*out is NULL; `space` is unchanged). O(areas).
  */
 VMSPACE_PUBLIC int vmspace_clone(struct vmspace **out, const struct vmspace *space);
 
@@ -299,9 +196,9 @@ VMSPACE_PUBLIC const struct vmspace_config *vmspace_config(const struct vmspace 
 VMSPACE_PUBLIC int vmspace_configure(struct vmspace *space, const struct vmspace_config *config);
 
 /*
- * A driver pins `pages` of the space (for device access: RDMA, io_uring ...), or lets them go.
- * No memory call does. They are counted apart from locked pages, against RLIMIT_MEMLOCK, and are
- * not inherited by fork. Returns 0; pin: -ENOMEM (the limit); unpin: -EINVAL (not so many pinned).
+ * A driver pins `pages` of the space (for device access: RDMA, io_uring ...), or unpins them; no
+ * request does. They count against RLIMIT_MEMLOCK, but not as locked pages, and are not inherited
+ * by fork. Returns 0; pin: -ENOMEM (the limit); unpin: -EINVAL (not so many pinned).
  */
 VMSPACE_PUBLIC int vmspace_pin(struct vmspace *space, unsigned long pages);
 VMSPACE_PUBLIC int vmspace_unpin(struct vmspace *space, unsigned long pages);
@@ -315,26 +212,27 @@ struct vmspace_area {
 	const char *anon_name;       /* without "[anon:" "]"; NULL */
 	unsigned int pkey;
 	bool has_anon;               /* has anonymous pages */
-	bool fork_child;             /* may have been copied by fork since its first page (attach) */
+	bool fork_child;             /* attach: fork may have copied it since its first page */
 };
 
-/* What the process itself is; from /proc/PID/stat. Zero where unknown. */
+/* Properties of the process, from /proc/PID/stat. Zero where unknown. */
 struct vmspace_image {
 	unsigned long start_code, end_code, start_data, end_data;
 	unsigned long start_brk, brk; /* brk 0: taken from the area named [heap], else start_brk */
 	unsigned long start_stack;
-	bool mlock_future, mlock_onfault; /* state of mlockall(MCL_FUTURE / MCL_ONFAULT), for attach */
-	bool vsyscall;               /* show the [vsyscall] line at the end */
+	bool mlock_future, mlock_onfault; /* attach: mlockall(MCL_FUTURE, MCL_ONFAULT) */
+	bool vsyscall;               /* the [vsyscall] line is shown at the end */
 	bool vsyscall_read;          /* that page is readable ("r-xp") */
 };
 
 /*
- * exec, or attaching to a live process: throw away all areas and take over `count` areas in
- * ascending order. Areas named [heap] or [stack] are anonymous; give the names or not, as you like:
- * they follow from the image (and if image->start_stack or start_brk is 0, from those names).
- * An area above task_size (vsyscall) sets image->vsyscall. If mmap_base is 0, it is guessed:
- * the end of the topmost mapping below the stack; placements seen later correct the guess upwards.
- * Returns 0, -EINVAL (overlap, bad order or alignment, a key above 31) or -ENOMEM; nothing has changed then.
+ * exec, or attaching to a live process: drop all areas, and take over `count` areas in ascending
+ * order. Areas named [heap] or [stack] are anonymous; the names are optional: they follow from the
+ * image (and if image->start_stack or start_brk is 0, that follows from the name). An area above
+ * task_size (vsyscall) sets image->vsyscall. If mmap_base is 0, it is guessed: the end of the
+ * topmost mapping below the stack; placements seen later correct the guess upwards.
+ * Returns 0; or, with nothing changed, -ENOMEM or -EINVAL: areas overlap, are not in order or not
+ * page aligned, reach across task_size, have a key above 31, or are locked on fault but not locked.
  */
 VMSPACE_PUBLIC int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas,
 				size_t count, const struct vmspace_image *image);
@@ -383,7 +281,7 @@ struct vmspace_shmat {           /* result: the address */
 	unsigned long addr;
 	int flags;                   /* SHM_RDONLY, SHM_RND, SHM_REMAP, SHM_EXEC */
 	unsigned long size;          /* bytes of the segment (shm_segsz) */
-	struct vma_backing backing;  /* dev, inode, name "/SYSV%08x (deleted)"; file_id is made unique */
+	struct vma_backing backing;  /* dev, inode, name "/SYSV%08x (deleted)"; file_id ignored */
 };
 struct vmspace_shmdt { unsigned long addr; };
 struct vmspace_remap_file_pages {
@@ -408,7 +306,7 @@ struct vmspace_home_node {       /* set_mempolicy_home_node */
 	unsigned long addr, length, node, flags;
 };
 struct vmspace_range { unsigned long addr, length; };
-struct vmspace_process_madvise { /* of the space's own process; result: bytes advised, or the error */
+struct vmspace_process_madvise { /* of the process itself; result: bytes advised, or -errno */
 	const struct vmspace_range *ranges; /* the caller's, until complete returns */
 	size_t count;
 	int advice;
@@ -416,15 +314,15 @@ struct vmspace_process_madvise { /* of the space's own process; result: bytes ad
 };
 
 /*
- * Registration with userfaultfd: ioctl(UFFDIO_REGISTER), ioctl(UFFDIO_UNREGISTER), and the end of a
- * userfaultfd (its last descriptor is closed: all of its areas are as if they had never been
- * registered). Result: 0 or -errno. Who is to handle a fault then is the user's business: pages of
- * registered areas are touched and made present as though the handler always gave them at once.
+ * userfaultfd: ioctl(UFFDIO_REGISTER), ioctl(UFFDIO_UNREGISTER), and RELEASE: the last descriptor
+ * of a userfaultfd is closed, and none of its areas is registered any more. Result: 0 or -errno.
+ * Faults are not passed to the user: pages of registered areas are populated as though the handler
+ * always provided them at once.
  *
- * `context` is a number of the caller's choice for the userfaultfd: the same for the same one, and
- * another for each of those alive. A moved area keeps its registration only with
- * UFFD_FEATURE_EVENT_REMAP, that of a fork's child only with UFFD_FEATURE_EVENT_FORK; there the
- * context stands for the new userfaultfd that the event brings.
+ * `context` is a number chosen by the caller that identifies a userfaultfd while it exists. A moved
+ * area stays registered only with UFFD_FEATURE_EVENT_REMAP; a child of fork inherits the
+ * registration only with UFFD_FEATURE_EVENT_FORK, and in the child the context stands for the new
+ * userfaultfd that the event carries.
  */
 #define VMSPACE_UFFD_CONTEXT_MAX 65535u
 struct vmspace_uffd {
@@ -442,29 +340,30 @@ struct vmspace_fork {            /* fork, clone without CLONE_VM */
 	struct vmspace *child;       /* out: the new space, the caller's; NULL on error */
 	const struct vmspace_host *child_host; /* host callbacks of the child; NULL: none */
 	/*
-	 * The child's; NULL: the parent's, which must have no map() then (-EINVAL), as that translates
-	 * addresses of the parent. It shares frames with the parent's: either may free what both used.
+	 * The child's memory. NULL: the parent's, which must not have map() then (-EINVAL), as that
+	 * is about addresses of the parent. Parent and child share frames: either memory's free()
+	 * may be called for them.
 	 */
 	const struct vmspace_memory *child_memory;
 	const struct vmspace_hooks *child_hooks; /* NULL: none */
 };
 
 /*
- * What the host says about the real call, for mirrors. Without `valid`, libvmspace decides alone.
+ * The host's result of the real call, for mirrors. Without `valid`, libvmspace decides alone.
  *
- * With it, complete follows the host: if `result` is an error that libvmspace does not predict
- * (a file system refused, a limit of the host), the effects that such a failure leaves are
- * applied; a mapping is placed where the host placed it. out.result stays what libvmspace would
- * have answered, so that out.differs tells a wrong prediction.
+ * With it, complete follows the host: if `result` is an error that libvmspace does not predict (a
+ * file system refused, a limit of the host), it applies the effects that such a failure leaves; it
+ * places a mapping where the host did. out.result is nevertheless what libvmspace predicts, so that
+ * out.differs reports a wrong prediction.
  */
 struct vmspace_host_result {
 	bool valid;
 	long result;                 /* of the raw system call: value or -errno */
 };
 
-/* Why two neighbours did or did not become one area. */
+/* Why two neighbours were merged or not. */
 enum vma_verdict {
-	VMA_MERGE_NONE = 0,          /* no question: no neighbour */
+	VMA_MERGE_NONE = 0,          /* there is no neighbour */
 	VMA_MERGED,                  /* merged */
 	VMA_NOT_ADJACENT,            /* a hole between them */
 	VMA_DIFFERENT_FLAGS,         /* protection or flags differ: see flags_differ of the event */
@@ -477,26 +376,27 @@ enum vma_verdict {
 	VMA_DIFFERENT_PKEY,          /* protection keys differ */
 	VMA_SPECIAL,                 /* one is special (device memory, vdso, huge pages ...) */
 	VMA_DIFFERENT_POLICY,        /* memory policies (mbind) differ */
-	VMA_NOT_TRIED,               /* Linux does not try here (brk and stack growth look one way) */
+	VMA_NOT_TRIED,               /* Linux does not try (brk, stack growth: one side only) */
 	VMA_VERDICT_COUNT,
 };
 
 /* A sentence for each, e.g. "different anon_vma". Never NULL; static. */
 VMSPACE_PUBLIC const char *vma_verdict_text(enum vma_verdict verdict);
 
-/* Why two areas are not one; see vmspace_explain(). */
+/* Why two areas are not merged; see vmspace_explain(). */
 struct vma_explanation {
 	enum vma_verdict verdict;
-	vma_flags_t differ;          /* VMA_DIFFERENT_FLAGS, VMA_DIFFERENT_UFFD: in what they differ */
+	vma_flags_t differ;          /* VMA_DIFFERENT_FLAGS, _UFFD: flags in which they differ */
 	unsigned long low, high;     /* where the two areas begin; equal if they are one */
 	char text[320];              /* a sentence with the particulars; cut if it is longer */
 };
 
 /*
- * Why are the areas that hold `a` and `b`, in either order, not one? The first reason that Linux
- * meets. VMA_MERGED: they are one. VMA_NOT_TRIED: nothing keeps them apart; Linux did not try (or
- * the space belongs to a mirror that was attached, and does not know all). Asks no host.
- * Returns 0, or -ENOENT: there is no area at one of the addresses; text says at which. O(log areas).
+ * Why are the areas that contain `a` and `b`, in either order, not merged? Gives the first reason
+ * in Linux's order. VMA_MERGED: they are the same area. VMA_NOT_TRIED: they could be merged, but
+ * Linux did not try (or the space is an attached mirror, which does not know everything). Does not
+ * ask the host. Returns 0, or -ENOENT: there is no area at one of the addresses; text says at
+ * which. O(log areas).
  */
 VMSPACE_PUBLIC int vmspace_explain(const struct vmspace *space, unsigned long a, unsigned long b,
 				   struct vma_explanation *out);
@@ -504,9 +404,9 @@ VMSPACE_PUBLIC int vmspace_explain(const struct vmspace *space, unsigned long a,
 enum vmspace_event_kind {
 	VMSPACE_EVENT_MAP,           /* [start, end) newly mapped */
 	VMSPACE_EVENT_UNMAP,         /* [start, end) unmapped */
-	VMSPACE_EVENT_SPLIT,         /* the area [start, end) was cut at `at` */
+	VMSPACE_EVENT_SPLIT,         /* the area [start, end) was split at `at` */
 	VMSPACE_EVENT_MERGE,         /* neighbours became the area [start, end), joined at `at` */
-	VMSPACE_EVENT_NO_MERGE,      /* neighbours that meet at `at` stayed two: verdict tells why */
+	VMSPACE_EVENT_NO_MERGE,      /* neighbours meeting at `at` were not merged: see verdict */
 	VMSPACE_EVENT_CHANGE,        /* [start, end) got new flags, name ... */
 	VMSPACE_EVENT_MOVE,          /* `at` moved to [start, end) */
 	VMSPACE_EVENT_GROW,          /* the area is now [start, end) */
@@ -522,21 +422,20 @@ struct vmspace_event {
 #define VMSPACE_EVENT_MAX 24
 
 /*
- * What a user wants to hear of as it happens: every event, also those that a request's outcome has
- * no room for. Members may be NULL. None may call back into a vmspace. The table must stay as it is
- * as long as the space has it.
+ * Callbacks for every event, including those that a request's outcome has no room for. Members may
+ * be NULL. None may call back into a vmspace. The table must not change while a space uses it.
  */
 struct vmspace_hooks {
 	void *ctx;
 	/*
-	 * Areas changed; *event is valid during the call. Called in the thread that makes the request,
-	 * with the space's lock held: one at a time, in order. The areas may be half-way: an event tells
-	 * of one step, the request may take more.
+	 * Areas changed; *event is valid during the call. Called in the thread that makes the
+	 * request, with the space's lock held: one at a time, in order. An event is one step of a
+	 * request, after which more may follow.
 	 */
 	void (*event)(void *ctx, const struct vmspace_event *event);
 	/*
-	 * A page fault was resolved. Called in the thread that faults, with the lock of the area held:
-	 * by several at once, beside event() of other areas.
+	 * A page fault was resolved. Called in the faulting thread with the area's lock held; by
+	 * several threads at once, and concurrently with event() for other areas.
 	 */
 	void (*fault)(void *ctx, const struct vmspace_page *page);
 };
@@ -545,10 +444,10 @@ struct vmspace_hooks {
 struct vmspace_outcome {
 	long result;                 /* what Linux returns, as libvmspace computes it */
 	bool differs;                /* host said something else: req.host.result */
-	bool base_learned;           /* the host's placement taught a higher mmap_base; not a difference */
-	bool placed_at_random;       /* Linux chooses this address at random (MAP_32BIT): followed */
+	bool base_learned;           /* the host's placement showed mmap_base to be higher */
+	bool placed_at_random;       /* Linux chooses such addresses at random (MAP_32BIT) */
 	bool out_of_memory;          /* libvmspace has no memory: nothing has changed */
-	const char *why;             /* a sentence on an error or a difference; static; NULL if none */
+	const char *why;             /* explains an error or a difference; static; NULL: none */
 	unsigned int event_count;    /* entries in events[] */
 	unsigned int events_lost;    /* further ones that did not fit */
 	struct vmspace_event events[VMSPACE_EVENT_MAX];
@@ -577,7 +476,7 @@ struct vmspace_request {
 		struct vmspace_mbind mbind;
 		struct vmspace_home_node home_node;
 		struct vmspace_process_madvise process_madvise;
-		struct vmspace_uffd uffd;            /* UFFD_REGISTER, UFFD_UNREGISTER, UFFD_RELEASE */
+		struct vmspace_uffd uffd;            /* UFFD_* */
 	};
 	struct vmspace_host_result host;     /* to be set before complete */
 	struct vmspace_outcome out;          /* set by complete */
@@ -585,8 +484,8 @@ struct vmspace_request {
 };
 
 /*
- * Gather: before the call happens, learn from the host what the call's decisions will need and
- * what the call would make unknowable. Changes no area except that stacks are grown as the host
+ * Gather: before the call happens, ask the host for what the call's decisions will depend on, and
+ * for what cannot be found out after it. Changes no area except that stacks are grown as the host
  * reports. Returns 0, or -EINVAL for an unknown op.
  */
 VMSPACE_PUBLIC int vmspace_gather(struct vmspace *space, struct vmspace_request *req);
@@ -626,18 +525,17 @@ VMSPACE_PUBLIC int vmspace_identify(struct vmspace *space, unsigned long addr,
 				    const struct vma_backing *backing);
 
 /*
- * What a mirror that was attached to a live process learns when areas merge or do not: which of them
- * share an anon_vma (`anon_id`), have one without a page, or have one that a fork handed down, is
- * shown nowhere before. No call merges or splits areas, asks the host, needs memory or can fail;
- * the next request sees what was learnt.
- * join: two anon_vmas are the same one: every area that had anon_id `gone` has `keep` now. Ignored
- *   if either is 0 (no anon_vma), or if no area has `gone`. O(areas).
- * part: the area that holds `addr`, and it alone, has an anon_vma of its own after all: an anon_id
- *   that no area has had; one without an anon_vma (anon_id 0) gets one: it had pages once. Ignored
- *   if there is no area, or one that cannot have an anon_vma (shared, huge pages, special).
- *   O(log areas).
- * inherit: the anon_vma of the area that holds `addr`, for all areas that have it, came through
- *   fork (`inherited`: such an area does not merge with one that has none), or did not. Ignored if
+ * For mirrors attached to a live process, which cannot see at once which areas share an anon_vma
+ * (`anon_id`), have one without having pages, or inherited theirs through fork, but find out when
+ * areas merge or do not. These calls correct the anon_vmas. They neither merge nor split areas, do
+ * not ask the host, allocate nothing and cannot fail; they take effect with the next request.
+ * join: two anon_vmas are the same: areas with anon_id `gone` now have `keep`. Ignored if either
+ *   is 0 (no anon_vma), or if no area has `gone`. O(areas).
+ * part: the area that contains `addr`, and no other, has an anon_vma of its own: it gets a new
+ *   anon_id, even if it had none (so it once had pages). Ignored if there is no area, or one that
+ *   cannot have an anon_vma (shared, huge pages, special). O(log areas).
+ * inherit: the anon_vma of the area that contains `addr`, for all areas that have it, was inherited
+ *   through fork (`inherited`: they do not merge with areas that have none), or was not. Ignored if
  *   there is no area, or one without an anon_vma. O(areas).
  */
 VMSPACE_PUBLIC void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone);
@@ -647,18 +545,18 @@ VMSPACE_PUBLIC void vmspace_inherit_anon(struct vmspace *space, unsigned long ad
 /* ---- faults --------------------------------------------------------------------------------- */
 
 /*
- * A thread touches the page at `addr` (any byte of it): what the processor's page fault does. In a
- * space with memory the page is made present as the area's protection says, and *page (may be NULL)
- * tells of it; if the result is not VMSPACE_FAULT_OK, its contents are unspecified.
+ * A thread accesses the page at `addr` (any byte of it): do what a page fault does. In a space with
+ * memory the page is made present as the area's protection allows, and *page (may be NULL)
+ * describes it; if the result is not VMSPACE_FAULT_OK, its contents are unspecified.
  *
- * In a space with memory any thread may call it at any time, beside any other call but
- * vmspace_exec(), vmspace_exit() and vmspace_destroy(). It takes the lock of the one area that holds
- * addr; the space's lock only where there is no area, where a call that changes that very area is
- * under way, where a stack must grow, and for the first anonymous page of an area. So it never waits
- * for calls that change other areas; see docs/concurrency.md. What *page says was so while the
- * area's lock was held: a call of another thread may have taken the page away since.
- * access: VMSPACE_ACCESS_*. VMSPACE_FAULT_NOMEM: no memory; no area has changed, nor
- * what is in memory (a page that was present may have lost its translation, if map() refused it).
+ * In a space with memory any thread may call it at any time, concurrently with any other call but
+ * vmspace_exec(), vmspace_exit() and vmspace_destroy(). It takes the lock of the one area that
+ * contains addr. It takes the space's lock only if there is no area, a call is changing that very
+ * area, a stack has to grow, or it is the first anonymous page of the area; so it never waits for
+ * calls that change other areas (docs/concurrency.md). *page was true while the area's lock was
+ * held: another thread's call may have unmapped the page since.
+ * access: VMSPACE_ACCESS_*. VMSPACE_FAULT_NOMEM: out of memory; areas and the contents of memory
+ * have not changed (a page that was present may have lost its translation, if map() failed).
  * In a space without memory: as a VMSPACE_FAULT request; page->kind is VMSPACE_PAGE_NONE.
  */
 VMSPACE_PUBLIC enum vmspace_fault_result vmspace_touch(struct vmspace *space, unsigned long addr,
@@ -666,11 +564,11 @@ VMSPACE_PUBLIC enum vmspace_fault_result vmspace_touch(struct vmspace *space, un
 						       struct vmspace_page *page);
 
 /*
- * The same, and the page is used while it is sure to be the one at `addr`: if the result is
- * VMSPACE_FAULT_OK, `use` was called once, in this thread, with the area's lock held, so that the page
- * is neither dropped, moved, protected nor copied for a fork meanwhile. (A page that `access` does
- * not let write may be replaced by a copy when another thread writes there, but its frame stays.)
- * `use` must not call back into a vmspace, and keeps those waiting that change the area.
+ * The same, and use the page while it is certain to be the one at `addr`: if the result is
+ * VMSPACE_FAULT_OK, `use` was called once, in this thread, with the area's lock held, so that the
+ * page was not dropped, moved, protected or copied for a fork meanwhile. (Unless `access` includes
+ * writing, a write by another thread may replace the page by a copy, but the frame stays valid.)
+ * `use` must not call back into a vmspace; threads that want to change the area wait for it.
  */
 VMSPACE_PUBLIC enum vmspace_fault_result
 vmspace_access(struct vmspace *space, unsigned long addr, unsigned int access,
@@ -678,7 +576,7 @@ vmspace_access(struct vmspace *space, unsigned long addr, unsigned int access,
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* The area that holds addr. Returns false (and fills nothing) if there is none. */
+/* The area that contains addr. Returns false (and does not touch *info) if there is none. */
 VMSPACE_PUBLIC bool vmspace_lookup(const struct vmspace *space, unsigned long addr,
 				   struct vma_info *info);
 /* The first area that ends above addr: iterate with addr = 0, then info->end. */
@@ -688,38 +586,39 @@ VMSPACE_PUBLIC bool vmspace_next(const struct vmspace *space, unsigned long addr
 VMSPACE_PUBLIC bool vmspace_prev(const struct vmspace *space, unsigned long addr,
 				 struct vma_info *info);
 
-/* The first area that reaches into [start, end); the area that is exactly [start, end). */
+/* The first area that overlaps [start, end); the area that is exactly [start, end). */
 VMSPACE_PUBLIC bool vmspace_intersection(const struct vmspace *space, unsigned long start,
 					 unsigned long end, struct vma_info *info);
 VMSPACE_PUBLIC bool vmspace_exact(const struct vmspace *space, unsigned long start,
 				  unsigned long end, struct vma_info *info);
 
 /*
- * A walk over the areas, in either direction. It keeps addresses and no pointer: it needs no end,
- * may be copied, and stays good when areas change between two steps. It then goes on from the
- * address that it had come to. A step costs O(log areas).
+ * An iterator over the areas, in either direction. It consists of addresses: it needs no cleanup,
+ * may be copied, and stays valid when areas change between two steps, continuing from the address
+ * that it had reached. A step takes O(log areas).
  *
  *	struct vma_iterator it;
  *
  *	vma_iter_init(&it, space, start);
- *	while (vma_iter_find(&it, end, &info))       // each area that reaches into [start, end)
+ *	while (vma_iter_find(&it, end, &info))       // each area that overlaps [start, end)
  *		...
  *
- * Lock context of a step, and of the sums and regions below: that of vmspace_lookup(). Beside threads
- * that change areas a walk is no snapshot: each step is of its own moment.
+ * Locking of a step, and of the sums and regions below: as vmspace_lookup(). If other threads
+ * change areas meanwhile, an iteration is no snapshot: each step sees its own moment.
  */
 struct vma_iterator {
 	const struct vmspace *space; /* private, as are the others */
-	unsigned long start, end;    /* of the area it stands on; equal: it stands between areas */
+	unsigned long start, end;    /* of the present area; equal: between areas */
 };
 
 /*
- * init: stand at `addr`: the next area is the one that holds addr, or the first above; the previous
- *   one is the last that begins below addr.
- * next, prev: the area after (before) the one that the iterator stands on. At the end they return
- *   false, fill nothing, and the other direction begins with the last (first) area again.
- * find: next, if that area begins below `end`; else false, and the iterator stands at `end`: a
- *   further range is found from there. find_rev: prev, if that area ends above `start`; likewise.
+ * init: start at `addr`: the next area is the one that contains addr, or the first above; the
+ *   previous one is the last that begins below addr.
+ * next, prev: the area after (before) the present one. At the end they return false and do not
+ *   touch *info; the other direction then begins with the last (first) area again.
+ * find: next, if that area begins below `end`; else false, and the iterator is at `end`, from
+ *   where a further range can be searched. find_rev: prev, if that area ends above `start`;
+ *   likewise.
  */
 VMSPACE_PUBLIC void vma_iter_init(struct vma_iterator *it, const struct vmspace *space,
 				  unsigned long addr);
@@ -740,9 +639,9 @@ VMSPACE_PUBLIC unsigned long vmspace_count_pages(const struct vmspace *space, un
 struct vmspace_region { unsigned long start, end; }; /* bytes, half-open */
 
 /*
- * The regions that a monitor of memory accesses samples: all that is mapped, without the two widest
- * gaps; so they are three, mostly the heap, the mappings, the stack. (Linux's DAMON:
- * Documentation/mm/damon/design.rst.) Ascending; where there are fewer gaps, fewer.
+ * The regions that a monitor of memory accesses samples: everything between the first and the last
+ * area without the two widest gaps; so there are three, usually heap, mappings and stack. (Linux's
+ * DAMON: Documentation/mm/damon/design.rst.) Ascending; where there are fewer gaps, fewer.
  * Returns how many: 0 to 3.
  */
 VMSPACE_PUBLIC unsigned int vmspace_three_regions(const struct vmspace *space,
@@ -796,7 +695,8 @@ VMSPACE_PUBLIC long vmspace_place(struct vmspace *space, unsigned long addr, uns
  * for a line.
  */
 VMSPACE_PUBLIC int vmspace_show_lines(const struct vmspace *space,
-				      int (*emit)(void *ctx, const char *line, size_t length), void *ctx);
+				      int (*emit)(void *ctx, const char *line, size_t length),
+				      void *ctx);
 
 /*
  * The same into a buffer, always NUL-terminated if size > 0. Returns the length of the whole

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_memory.h - what a user provides for a vmspace to have pages, and what a page fault tells.
+ * vmspace_memory.h - memory that a user provides for a vmspace with pages; results of page faults.
  *
  * Part of vmspace.h, which includes it.
  */
@@ -16,52 +16,51 @@ extern "C" {
 struct vma_backing;
 
 /*
- * Memory of the user's that stands behind the areas: what libvmspace needs to keep a page table.
- * A space without one (vmspace_config.memory is NULL) keeps no pages and pays nothing for them.
+ * The user's memory behind the areas, from which libvmspace builds a page table. A space without
+ * one (vmspace_config.memory is NULL) keeps no pages, and that costs it nothing.
  *
- * A *frame* is a page's worth of the user's memory, named by a number of the user's choice that is
- * not 0. libvmspace counts in how many places a frame is mapped, in a space and its relatives by
- * fork, and gives it back when the last one is gone. A *translation* is what lets the guest reach a
- * frame at an address; like an entry of a TLB it may be dropped at any time: the next access faults
- * and gets it again.
+ * A *frame* is a page's worth of the user's memory, named by a number chosen by the user that is
+ * not 0. libvmspace counts how often a frame is mapped, in a space and its relatives by fork, and
+ * gives it back after the last unmapping. A *translation* lets the guest access a frame at an
+ * address. Like a TLB entry it may be dropped at any time: the next access faults, and it is made
+ * again.
  *
- * Context: every function is called with the lock of the area held that it is about (for map() and
- * unmap(): `start` and `addr` lie in it), by any thread that makes a call on the space; by several
- * at once for different pages, and alloc(), free(), copy(), file_page() and file_release() also for
- * the same. None may call back into a vmspace. The table itself must stay as it is as long as any
- * space has it. ctx is passed to each.
+ * Locking: every function is called with the lock held of the area it is about (for map() and
+ * unmap(): the area that contains `addr` or `start`), by any thread that makes a call on the space;
+ * by several at once for different pages, and alloc(), free(), copy(), file_page() and
+ * file_release() also for the same. None may call back into a vmspace. The table must not change
+ * while a space uses it. ctx is passed to each function.
  */
 struct vmspace_memory {
 	void *ctx;
-	/* A frame full of zeros, which is libvmspace's until free(). 0: no memory left. */
+	/* A frame full of zeros; it belongs to libvmspace until free(). 0: out of memory. */
 	uint64_t (*alloc)(void *ctx);
-	/* A frame from alloc() that is mapped nowhere any more. */
+	/* A frame from alloc() is no longer mapped anywhere. */
 	void (*free)(void *ctx, uint64_t frame);
-	/* Copy a page from `from`, which others may read at the same time, to `to`, new from alloc(). */
+	/* Copy a page from `from`, which may be read concurrently, to `to`, new from alloc(). */
 	void (*copy)(void *ctx, uint64_t to, uint64_t from);
 	/*
-	 * *frame becomes the frame of page `index` of what is mapped; the same one for the same page
-	 * each time, for it is what makes memory shared (between spaces, too). `backing` tells what is
-	 * mapped, also shared anonymous memory (whose file_id no other has in any space that keeps
-	 * pages); valid during the call. The frame stays the user's.
+	 * Set *frame to the frame of page `index` of what is mapped: always the same frame for the
+	 * same page, as that is what makes memory shared (between spaces, too). `backing`, valid
+	 * during the call, tells what is mapped; shared anonymous memory has a file_id that is
+	 * unique among all spaces with pages. The frame stays the user's.
 	 * Returns 0; -ENOMEM; any other negative errno: there is no such page (the file ends before
-	 * it, or cannot be read), SIGBUS. NULL: all backed areas answer with SIGBUS.
+	 * it, or cannot be read), SIGBUS. NULL: accesses to areas with a backing end in SIGBUS.
 	 */
 	int (*file_page)(void *ctx, const struct vma_backing *backing, uint64_t index,
 			 uint64_t *frame);
-	/* Once for each file_page() that returned 0: that use of the frame is over. NULL: not wanted. */
+	/* Called once for each file_page() that returned 0, when that use ends. May be NULL. */
 	void (*file_release)(void *ctx, uint64_t frame);
 	/*
-	 * The page at `addr` is `frame` now, and may be accessed as `access` (VMSPACE_ACCESS_*) says.
-	 * Replaces what was translated there; when it returns, no thread reaches a former frame through
-	 * this address any more. Calls for one address come one at a time and in order. Returns 0; or
-	 * -ENOMEM: then there is no translation at addr. NULL: not wanted.
+	 * Translate `addr` to `frame`, for accesses of the kind `access` (VMSPACE_ACCESS_*).
+	 * Replaces the previous translation: on return no thread may reach another frame through
+	 * this address. Calls for one address come one at a time and in order. Returns 0; or
+	 * -ENOMEM: there is no translation at addr then. May be NULL.
 	 */
 	int (*map)(void *ctx, unsigned long addr, uint64_t frame, unsigned int access);
 	/*
-	 * No page of [start, end) is translated any more; when it returns, no thread reaches a frame
-	 * through it. (A TLB shootdown.) May be called for pages that are not translated. Cannot fail.
-	 * NULL: not wanted; only if map is NULL, too.
+	 * Drop all translations of [start, end): on return no thread may reach a frame through them
+	 * (a TLB shootdown). There may be none. Cannot fail. May be NULL if map is.
 	 */
 	void (*unmap)(void *ctx, unsigned long start, unsigned long end);
 };
@@ -72,36 +71,36 @@ struct vmspace_memory {
 
 enum vmspace_page_kind {
 	VMSPACE_PAGE_NONE,           /* no page there */
-	VMSPACE_PAGE_ZERO,           /* anonymous, read but never written: a frame of zeros for all */
-	VMSPACE_PAGE_ANON,           /* private to the space, or shared with relatives until written */
+	VMSPACE_PAGE_ZERO,           /* anonymous, never written: the one frame of zeros */
+	VMSPACE_PAGE_ANON,           /* private, or shared with relatives until written */
 	VMSPACE_PAGE_FILE,           /* a page of a file */
 	VMSPACE_PAGE_SHMEM,          /* a page of shared anonymous or System V memory */
-	VMSPACE_PAGE_GUARD,          /* MADV_GUARD_INSTALL: no page, every access is refused */
+	VMSPACE_PAGE_GUARD,          /* MADV_GUARD_INSTALL: no page, every access fails */
 };
 
-/* How a fault came by its page. */
+/* Where a fault got its page from. */
 enum vmspace_page_source {
-	VMSPACE_PAGE_PRESENT,        /* it was there, with that access: translated again */
+	VMSPACE_PAGE_PRESENT,        /* it was present, and only translated again */
 	VMSPACE_PAGE_NEW,            /* there was none */
-	VMSPACE_PAGE_COPIED,         /* written while shared, or while of a file or zero: copied */
-	VMSPACE_PAGE_REUSED,         /* shared once, written when no longer: made writable */
+	VMSPACE_PAGE_COPIED,         /* copy on write: it was shared, of a file, or zero */
+	VMSPACE_PAGE_REUSED,         /* once shared, but no longer: made writable */
 };
 
 struct vmspace_page {
 	unsigned long addr;          /* of the page */
 	uint64_t frame;              /* 0: NONE, GUARD */
-	unsigned int access;         /* VMSPACE_ACCESS_* that need no further fault */
+	unsigned int access;         /* VMSPACE_ACCESS_* that do not fault */
 	enum vmspace_page_kind kind;
 	enum vmspace_page_source source;
 };
 
-/* What a page fault ends with. */
+/* The result of a page fault. */
 enum vmspace_fault_result {
 	VMSPACE_FAULT_OK,            /* the access may be repeated */
 	VMSPACE_FAULT_MAPERR,        /* SIGSEGV, SEGV_MAPERR: no area, or a guard page */
 	VMSPACE_FAULT_ACCERR,        /* SIGSEGV, SEGV_ACCERR: the area forbids it */
 	VMSPACE_FAULT_BUS,           /* SIGBUS, BUS_ADRERR: beyond the end of what is mapped */
-	VMSPACE_FAULT_NOMEM,         /* no memory: of the user's, or for the page table */
+	VMSPACE_FAULT_NOMEM,         /* out of memory: the user's, or for the page table */
 };
 
 #ifdef __cplusplus

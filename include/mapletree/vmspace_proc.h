@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_proc.h - a live process: what /proc/PID says of its address space, a vmspace made of it,
- * and the two compared.
+ * vmspace_proc.h - live processes: parse /proc/PID, create a vmspace from a process, compare the
+ * two.
  *
- * A process that runs changes while it is read: stop it first (SIGSTOP, ptrace) and let it go
- * afterwards. All calls work on threads (tid) as well. They need the permissions that /proc asks for
- * (ptrace(2), PTRACE_MODE_READ), and memory; they block in read() only, and keep nothing open.
+ * A running process changes while it is read: stop it first (SIGSTOP, ptrace). All calls work on
+ * threads (tid) as well. They need the permissions that /proc asks for (ptrace(2),
+ * PTRACE_MODE_READ), and memory; they block in read() only, and keep nothing open.
  */
 #ifndef MAPLETREE_VMSPACE_PROC_H
 #define MAPLETREE_VMSPACE_PROC_H
@@ -17,9 +17,9 @@
 extern "C" {
 #endif
 
-/* ---- texts ------------------------------------------------------------------------------------ */
+/* ---- texts ---------------------------------------------------------------------------------- */
 
-/* One line of /proc/PID/maps, taken apart; the strings point into the text. */
+/* One line of /proc/PID/maps, parsed; the strings point into the text. */
 struct vmspace_line {
 	unsigned long start, end;
 	char perms[5];
@@ -32,15 +32,15 @@ struct vmspace_line {
 };
 
 /*
- * Take apart the line at `text`, which a newline or NUL ends. Returns the text after it, or NULL if
+ * Parse the line at `text`, which a newline or NUL ends. Returns the text after it, or NULL if
  * this is no such line (also: the end of the text); *line is unspecified then.
  */
 VMSPACE_PUBLIC const char *vmspace_parse_line(const char *text, struct vmspace_line *line);
 
 /*
- * What lies under the area of that line: kind (told from the name, see proc_pid_maps(5)), device, inode,
- * and name, its escapes undone, which is put into buf, cut to size - 1 bytes (PATH_MAX + 16 are
- * enough). backing->name is buf, or NULL for anonymous memory and where there is no name.
+ * The backing of that line's area: kind (derived from the name, see proc_pid_maps(5)), device,
+ * inode, and name, its escapes undone, which is put into buf, cut to size - 1 bytes (PATH_MAX + 16
+ * are enough). backing->name is buf, or NULL for anonymous memory and where there is no name.
  */
 VMSPACE_PUBLIC void vmspace_line_backing(const struct vmspace_line *line,
 					 struct vma_backing *backing, char *buf, size_t size);
@@ -54,11 +54,11 @@ struct vmspace_entry {
 	bool has_anon;               /* anonymous pages, in memory or swapped */
 };
 
-/* Take apart the entry at `text`, of smaps or of maps. Returns like vmspace_parse_line(). */
+/* Parse the entry at `text`, of smaps or of maps. Returns like vmspace_parse_line(). */
 VMSPACE_PUBLIC const char *vmspace_parse_entry(const char *text, struct vmspace_entry *entry);
 
 /*
- * All areas of the text of smaps, or of maps, which does not tell all: then flags follow from the
+ * All areas of the text of smaps; or of maps, which says less: then flags are derived from the
  * permissions, and no area has anonymous pages. *areas is the caller's, freed by
  * vmspace_free_areas(). *line (may be NULL): the number of the last line read.
  * Returns 0; -EINVAL: line *line is of neither, or there is none at all; -ENOMEM.
@@ -68,13 +68,14 @@ VMSPACE_PUBLIC int vmspace_parse_areas(const char *text, struct vmspace_area **a
 /* NULL is ignored. */
 VMSPACE_PUBLIC void vmspace_free_areas(struct vmspace_area *areas, size_t count);
 
-/* ---- processes -------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------ */
 
 /*
- * The limits (getrlimit) and privileges (capabilities, personality) of process `pid`, into a config
- * that vmspace_config_init() has filled; what cannot be read counts as no limit, no privilege.
- * mmap_bottom_up follows from the personality (ADDR_COMPAT_LAYOUT) and RLIMIT_STACK (none), too; what
- * a process changes of these later counts from its next exec on: keep the old value until then.
+ * Read the limits (getrlimit) and privileges (capabilities, personality) of process `pid` into a
+ * config that vmspace_config_init() has filled; what cannot be read counts as no limit, no
+ * privilege. mmap_bottom_up follows from the personality (ADDR_COMPAT_LAYOUT) and RLIMIT_STACK
+ * (none). Changes of these two take effect with the next exec of the process: keep the old value
+ * until then.
  */
 VMSPACE_PUBLIC void vmspace_config_read(struct vmspace_config *config, pid_t pid);
 
@@ -82,21 +83,21 @@ VMSPACE_PUBLIC void vmspace_config_read(struct vmspace_config *config, pid_t pid
  * What vmspace_exec() needs of process `pid`, from /proc/PID/{smaps,stat}. attach: it has run for a
  * while, and may have been copied by fork (then areas with anonymous pages may have had them before
  * that); false: it has just begun to run a program. *areas: see vmspace_parse_areas().
- * Returns 0 or a negative errno: -ESRCH (no such process, or one without memory), -EACCES, -ENOMEM ...
+ * Returns 0, or -ESRCH (no such process, or one without memory), -EACCES, -ENOMEM ...
  */
 VMSPACE_PUBLIC int vmspace_read_process(pid_t pid, bool attach, struct vmspace_area **areas,
 					size_t *count, struct vmspace_image *image);
 
 /*
- * A new space that is what process `pid` is now: areas, break, counters, limits, privileges. What
- * no file of /proc tells (which areas share an anon_vma, the exact break, whether mlockall() holds
+ * A new space equal to what process `pid` is now: areas, break, counters, limits, privileges. What
+ * /proc does not tell (which areas share an anon_vma, the exact break, whether mlockall() holds
  * for the future) is guessed as vmspace_exec() says. *out is the caller's, ended by
  * vmspace_destroy(); it asks no host: vmspace_configure() may give it one.
  * Returns 0, or a negative errno (as vmspace_read_process()); *out is NULL then.
  */
 VMSPACE_PUBLIC int vmspace_load(struct vmspace **out, pid_t pid);
 
-/* What is to be compared: bits. */
+/* What to compare; bits. */
 #define VMSPACE_VERIFY_MAPS     1u  /* each line of /proc/PID/maps */
 #define VMSPACE_VERIFY_FLAGS    2u  /* VmFlags of /proc/PID/smaps, but for soft-dirty marks */
 #define VMSPACE_VERIFY_COUNTERS 4u  /* VmSize, VmLck, VmPin, VmData, VmStk, VmExe, VmLib */
@@ -110,7 +111,7 @@ struct vmspace_difference {
 };
 
 /*
- * Is the space what process `pid` is now, in all of `what`? Stacks that grew since are a difference
+ * Is the space equal to process `pid`, in all of `what`? Stacks that have grown are a difference
  * (vmspace_refresh() follows them). Changes nothing. `difference` may be NULL.
  * Returns 0 (equal), 1 (not), or a negative errno, as vmspace_read_process().
  */

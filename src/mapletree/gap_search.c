@@ -117,7 +117,7 @@ static ALWAYS_INLINE enum look place_in_leaf(const struct mt_area *want, struct 
 			return LOOK_AGAIN;
 	}
 	if (how.whole && look == LOOK_NOTHING && all) {
-		__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the second look comes behind the first */
+		read_barrier(); /* the second look comes behind the first */
 		if (leaf_with_room(leaf, way->min, way->max, want->size, clip_of(how.fit)) != all)
 			return LOOK_AGAIN;
 	}

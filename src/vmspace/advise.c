@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* advise.c - madvise: advice that changes flags of areas, and advice that drops or makes pages. */
+/* advise.c - madvise: advice that changes flags of areas, or drops or populates pages. */
 #include <errno.h>
 #include <limits.h>
 #include <sys/mman.h>
 
+#include "anon_vma.h"
 #include "edit.h"
 #include "find.h"
-#include "host.h"
 #include "ops.h"
+#include "outcome.h"
 #include "pages.h"
+#include "store.h"
 #include "sync.h"
 #include "touch.h"
 
@@ -56,7 +58,7 @@ static bool mergeable(const struct vma *vma)
 			       VMA_DROPPABLE));
 }
 
-/* The new flags; or an error. */
+/* Apply the advice to *flags. 0 or -errno. */
 static long new_flags(const struct vma *vma, int advice, vma_flags_t *flags)
 {
 	switch (advice) {
@@ -107,7 +109,7 @@ static long new_flags(const struct vma *vma, int advice, vma_flags_t *flags)
 	}
 }
 
-/* May the advice be given here? And anonymous pages that appear. Area flags stay. */
+/* Is the advice allowed here? Some gives the area an anon_vma; no flags change. */
 static long check_pages(struct vmspace *space, struct vma *vma, int advice)
 {
 	switch (advice) {
@@ -132,9 +134,9 @@ static long check_pages(struct vmspace *space, struct vma *vma, int advice)
 	case MADV_GUARD_INSTALL:
 		if (vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB | VMA_LOCKED))
 			return -EINVAL;
-		/* Kernels that mark the area itself need an anon_vma for anonymous memory only. */
+		/* Kernels with guard_flag need an anon_vma only for anonymous memory. */
 		if (!vma->backing || !space->config.guard_flag)
-			host_give_anon_vma(space, vma);
+			anon_vma_prepare(space, vma);
 		return 0;
 	case MADV_GUARD_REMOVE:
 		return vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB) ? -EINVAL : 0;
@@ -154,7 +156,7 @@ static void drop_pages(struct edit_span *span, bool reclaim)
 		pages_reclaim(pages, span->from, span->to);
 }
 
-/* What the advice does to the pages of a part. */
+/* Apply advice that is about pages to a part. */
 static long advise_pages(struct edit_span *span, int advice)
 {
 	struct vmspace *space = span->space;
@@ -176,7 +178,7 @@ static long advise_pages(struct edit_span *span, int advice)
 		if (space->config.guard_flag)
 			span->vma->flags |= VMA_MAYBE_GUARD;
 		if (space->pages && pages_guard(space->pages, span->from, span->to))
-			return space_no_memory(space);
+			return outcome_no_memory(space);
 		return 0;
 	case MADV_GUARD_REMOVE:
 		sync_write_lock(space, span->vma);
@@ -188,7 +190,7 @@ static long advise_pages(struct edit_span *span, int advice)
 	}
 }
 
-/* Advice that loses what is in the pages. */
+/* Advice that discards the content of pages. */
 static bool discards(int advice)
 {
 	switch (advice) {
@@ -200,7 +202,7 @@ static bool discards(int advice)
 	}
 }
 
-/* A sealed area keeps pages that could not be written anyway. */
+/* In a sealed area, anonymous pages that are not writable must not be discarded. */
 static bool sealed_against(const struct vma *vma, int advice)
 {
 	return (vma->flags & VMA_SEALED) && discards(advice) && !vma->backing &&
@@ -224,12 +226,12 @@ static long advise_part(struct edit_span *span, void *arg)
 {
 	struct vmspace *space = span->space;
 	struct vma *vma = span->vma;
-	struct edit_want want = edit_same(vma);
+	struct edit_attrs want = edit_attrs_of(vma);
 	int advice = *(int *)arg;
 	long err;
 
 	if (sealed_against(vma, advice))
-		return space_fail(space, -EPERM, "the area is sealed");
+		return outcome_fail(space, -EPERM, "the area is sealed");
 	if (!changes_flags(advice))
 		return advise_pages(span, advice);
 	err = new_flags(vma, advice, &want.flags);
@@ -239,26 +241,26 @@ static long advise_part(struct edit_span *span, void *arg)
 	return err == -ENOMEM && !space->out->out_of_memory ? -EAGAIN : err;
 }
 
-/* Flags that advice changes. */
+/* Flags that advice may change. */
 #define ADVISED (VMA_RAND_READ | VMA_SEQ_READ | VMA_DONTCOPY | VMA_WIPEONFORK | VMA_DONTDUMP | \
 		 VMA_MERGEABLE | VMA_HUGEPAGE | VMA_NOHUGEPAGE)
 
-/* May the area's pages be made present by this advice? */
+/* Can the area be populated by this advice? */
 static bool may_populate(const struct vma *vma, int advice)
 {
 	return !(vma->flags & (VMA_PFNMAP | VMA_IO)) &&
 	       (vma->flags & (advice == MADV_POPULATE_WRITE ? VMA_WRITE : VMA_READ));
 }
 
-/* Advice that makes page tables, and perhaps pages. */
+/* Advice that creates page tables, and perhaps pages. */
 static bool makes_tables(int advice)
 {
 	return advice == MADV_GUARD_INSTALL || advice == MADV_POPULATE_READ ||
 	       advice == MADV_POPULATE_WRITE;
 }
 
-/* Put by the page tables and frames that advice on [start, end) will need. */
-static long stock_pages(struct vmspace *space, unsigned long start, unsigned long end, int advice)
+/* Reserve the page tables and frames that advice on [start, end) is going to need. */
+static long reserve_pages(struct vmspace *space, unsigned long start, unsigned long end, int advice)
 {
 	unsigned int access = advice == MADV_POPULATE_WRITE ? VMSPACE_ACCESS_WRITE
 							    : VMSPACE_ACCESS_READ;
@@ -268,18 +270,18 @@ static long stock_pages(struct vmspace *space, unsigned long start, unsigned lon
 
 	if (!space->pages || end <= start || !space_aligned(space, start))
 		return 0;
-	space->put_by = space->stocked = true;
+	store_reserve_pages(space);
 	edit_span_init(&span, space, start, end);
 	while (!err && edit_next(&span)) {
 		if (guard)
-			err = pages_stock_tables(space->pages, span.from, span.to);
+			err = pages_reserve_tables(space->pages, span.from, span.to);
 		else if (span.hole || !may_populate(span.vma, advice))
 			break;
 		else
-			err = touch_stock(space, span.vma, span.vma->flags, span.from, span.to,
-					  access, 0, false);
+			err = touch_reserve(space, span.vma, span.vma->flags, span.from, span.to,
+					    access, 0, false);
 	}
-	return err < 0 ? space_no_memory(space) : 0;
+	return err < 0 ? outcome_no_memory(space) : 0;
 }
 
 static long populate(struct vmspace *space, unsigned long start, unsigned long end, int advice)
@@ -294,9 +296,11 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 			return -ENOMEM;
 		if (!may_populate(vma, advice))
 			return -EINVAL;
-		/* Where it failed is the pages' business: a host that has them is asked later. */
+		/*
+		 * It is not known at which page the host failed: it will be asked when it matters.
+		 */
 		if (write && !(space->config.host.has_anon && space->host_error))
-			host_give_anon_vma(space, vma);
+			anon_vma_prepare(space, vma);
 		err = touch_range(space, vma, start, vma->end < end ? vma->end : end,
 				  write ? VMSPACE_ACCESS_WRITE : VMSPACE_ACCESS_READ);
 		if (err)
@@ -306,7 +310,7 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 	return 0;
 }
 
-/* What all ranges may need is put by before the first. */
+/* Reserve for all ranges before the first is processed. */
 static long reserve_all(struct vmspace *space, const struct vmspace_process_madvise *m)
 {
 	unsigned long stores = 0, areas = 0;
@@ -321,15 +325,14 @@ static long reserve_all(struct vmspace *space, const struct vmspace_process_madv
 		if (changes_flags(m->advice))
 			edit_count(space, start, end, ADVISED, &stores, &areas);
 		if (makes_tables(m->advice))
-			err = stock_pages(space, start, end, m->advice);
+			err = reserve_pages(space, start, end, m->advice);
 	}
 	if (err || !stores)
 		return err;
-	space->whole = true;
-	return space_reserve(space, stores, areas);
+	return store_reserve_call(space, stores, areas);
 }
 
-/* One madvise(), whose arguments are checked here. */
+/* One madvise(), arguments not checked yet. */
 static long advise(struct vmspace *space, unsigned long start, unsigned long bytes, int advice)
 {
 	unsigned long length = space_ceil(space, bytes);
@@ -343,16 +346,16 @@ static long advise(struct vmspace *space, unsigned long start, unsigned long byt
 		return 0;
 	if (advice == MADV_HWPOISON || advice == MADV_SOFT_OFFLINE)
 		return space->host_error;
-	/* Where it stops, and why, is for the pages to say. */
+	/* Where it stops, and why, depends on pages that are not known. */
 	if (advice == MADV_COLLAPSE && space->host_error)
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	if (advice == MADV_POPULATE_READ || advice == MADV_POPULATE_WRITE)
 		result = populate(space, start, start + length, advice);
 	else
 		result = edit_each(space, start, start + length, ADVISED, advise_part, &advice);
-	/* Errors of the pages or the file (EIO, EBUSY ...) leave the areas alone. */
+	/* Errors about pages or the file (EIO, EBUSY ...) do not concern areas. */
 	if (!result && space->host_error && !changes_flags(advice))
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	return result;
 }
 
@@ -362,8 +365,8 @@ long advise_call(struct vmspace *space, struct vmspace_request *req)
 	long err = 0;
 
 	if (makes_tables(m->advice))
-		err = stock_pages(space, m->addr, m->addr + space_ceil(space, m->length),
-				  m->advice);
+		err = reserve_pages(space, m->addr, m->addr + space_ceil(space, m->length),
+				    m->advice);
 	return err ? err : advise(space, m->addr, m->length, m->advice);
 }
 
@@ -376,7 +379,7 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 
 	if (m->flags || m->count > RANGES_MAX)
 		return -EINVAL;
-	/* Ranges that reach out of the address space are refused before anything is done. */
+	/* Ranges beyond the address space are refused before anything is done. */
 	for (size_t i = 0; i < m->count; i++) {
 		if (m->ranges[i].length > LONG_MAX)
 			return -EINVAL;
@@ -389,7 +392,7 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 	if (err)
 		return err;
 	for (size_t i = 0; i < m->count; i++) {
-		/* Only the first one is looked at, if the others are not empty. */
+		/* Empty ranges are skipped; if all are empty, the first is processed. */
 		if (!m->ranges[i].length && (i || !total))
 			continue;
 		err = advise(space, m->ranges[i].addr, m->ranges[i].length, m->advice);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* brk.c - the program break: one anonymous area (or more, once the program cut it) that grows. */
+/* brk.c - the program break: an anonymous area that grows and shrinks at its end. */
 #include <errno.h>
 
+#include "accounting.h"
 #include "commit.h"
 #include "edit.h"
 #include "find.h"
 #include "ops.h"
+#include "outcome.h"
 
 static bool data_limit_allows(const struct vmspace *space, unsigned long brk)
 {
@@ -33,21 +35,21 @@ static long grow(struct vmspace *space, unsigned long from, unsigned long to)
 		return -ENOMEM;
 	if (!find_hole(space, from, to, &hole) ||
 	    (hole.next && find_guarded_start(space, hole.next) < to + guard))
-		return space_fail(space, -ENOMEM, "another area is in the way");
-	if (!space_may_lock(space, proto.flags, space_pages(space, to - from)))
-		return space_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached") ? -EAGAIN : 0;
-	if (!space_may_expand(space, proto.flags, space_pages(space, to - from))) {
-		err = space_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached");
+		return outcome_fail(space, -ENOMEM, "another area is in the way");
+	if (!account_may_lock(space, proto.flags, space_pages(space, to - from)))
+		return outcome_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached") ? -EAGAIN : 0;
+	if (!account_may_expand(space, proto.flags, space_pages(space, to - from))) {
+		err = outcome_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached");
 		if (err)
 			return err;
 	}
 	if (space->areas > space->config.max_map_count)
-		return space_fail(space, -ENOMEM, "more areas than max_map_count");
+		return outcome_fail(space, -ENOMEM, "more areas than max_map_count");
 	err = commit_check(space, space_pages(space, to - from));
 	if (err)
 		return err;
 	if ((proto.flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
-		err = lock_stock(space, &proto, proto.flags, from, to, 0, true);
+		err = lock_reserve(space, &proto, proto.flags, from, to, 0, true);
 	if (err < 0)
 		return err;
 	/* Linux looks no further down than start_brk: the program's bss is never grown. */
@@ -70,7 +72,7 @@ long brk_call(struct vmspace *space, struct vmspace_request *req)
 	if (wanted < image->start_brk || !data_limit_allows(space, wanted))
 		return (long)image->brk;
 	if (req->host.valid && (unsigned long)req->host.result != wanted) {
-		space_fail(space, 0, "refused by the host");
+		outcome_fail(space, 0, "refused by the host");
 		return (long)image->brk;
 	}
 	from = space_ceil(space, image->brk);

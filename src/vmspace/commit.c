@@ -3,19 +3,22 @@
  * commit.c - commit accounting: the three modes of vm.overcommit_memory.
  *
  * Source: Documentation/mm/overcommit-accounting.rst and Documentation/admin-guide/sysctl/vm.rst of
- * Linux 6.12. Areas with VMA_ACCOUNT are charged (space_account()). Mode 0 refuses what is larger
+ * Linux 6.12. Areas with VMA_ACCOUNT are charged (account_pages()). Mode 0 refuses what is larger
  * than all memory and swap by itself; mode 1 nothing; mode 2 keeps the sum of all that is committed
  * below a limit, of which a reserve is kept from processes without privilege, and another from
  * large ones.
  */
+#include <assert.h>
 #include <errno.h>
 
 #include "commit.h"
+#include "outcome.h"
 
 void commit_charge(struct vmspace *space, unsigned long pages, int sign)
 {
 	unsigned long delta = sign < 0 ? -pages : pages;
 
+	assert(sign > 0 || pages <= space->committed_vm);
 	space->committed_vm += delta;
 	if (space->config.commit_pool)
 		__atomic_add_fetch(space->config.commit_pool, delta, __ATOMIC_RELAXED);
@@ -47,7 +50,7 @@ unsigned long commit_limit(const struct vmspace *space)
 	       c->swap_pages;
 }
 
-/* The limit less what is kept for the administrator, and for getting rid of a large process. */
+/* The limit less the reserves for the administrator, and for recovering from a large process. */
 static unsigned long limit_of_process(const struct vmspace *space)
 {
 	const struct vmspace_config *c = &space->config;
@@ -66,7 +69,7 @@ static bool refuses_nothing(const struct vmspace_config *c)
 	return !c->ram_pages || c->overcommit == 1;
 }
 
-/* Whether the space may be charged for `pages`, one request of which has `largest` pages. */
+/* May the space be charged for `pages` in all, `largest` of them in one request? 0 or -ENOMEM. */
 static long check(struct vmspace *space, unsigned long pages, unsigned long largest)
 {
 	const struct vmspace_config *c = &space->config;
@@ -76,12 +79,14 @@ static long check(struct vmspace *space, unsigned long pages, unsigned long larg
 	if (c->overcommit == 0) {
 		if (largest <= c->ram_pages + c->swap_pages)
 			return 0;
-		return space_limit(space, -ENOMEM, "larger than all memory and swap (overcommit 0)");
+		return outcome_limit(space, -ENOMEM,
+				     "larger than all memory and swap (overcommit 0)");
 	}
 	/* A host has counted what others have committed; we have not. */
 	if (space->host_succeeded || commit_total(space) + pages < limit_of_process(space))
 		return 0;
-	return space_limit(space, -ENOMEM, "the limit of committed memory is reached (overcommit 2)");
+	return outcome_limit(space, -ENOMEM,
+			     "the limit of committed memory is reached (overcommit 2)");
 }
 
 long commit_check(struct vmspace *space, unsigned long pages)
@@ -96,8 +101,8 @@ long commit_check_fork(struct vmspace *space)
 	unsigned long sum = 0, largest = 0;
 	const struct vma *vma;
 
-	/* Nearly always all of it passes, and need not be looked at one by one. */
-	if (refuses_nothing(c) || (!c->overcommit && space_pages(space, space->largest) <=
+	/* Usually none can be refused, and the areas need not be examined one by one. */
+	if (refuses_nothing(c) || (!c->overcommit && space_pages(space, space->largest_area) <=
 						    c->ram_pages + c->swap_pages))
 		return 0;
 	mas_for_each(&mas, vma, ULONG_MAX) {

@@ -9,7 +9,7 @@
 void commit_charge(struct vmspace *space, unsigned long pages, int sign);
 
 /*
- * May `pages` more be committed at once? 0 or -ENOMEM, as space_limit() has it. Charges nothing.
+ * May `pages` more be committed at once? 0 or -ENOMEM; see outcome_limit(). Charges nothing.
  */
 long commit_check(struct vmspace *space, unsigned long pages);
 

@@ -95,7 +95,7 @@ static unsigned long meminfo(const char *text, const char *key)
 	return at ? strtoul(at + strlen(key), NULL, 10) : 0;
 }
 
-/* How much memory there is, and how much of it may be committed. */
+/* The size of memory and swap, and the settings of commit accounting. */
 static void read_commit(struct vmspace_config *config)
 {
 	unsigned long page_kb = config->page_size / 1024;
@@ -137,7 +137,7 @@ static vma_flags_t own_flags(const void *addr)
 	return flags;
 }
 
-/* What the kernel was built with shows in the flags of a page of our own. */
+/* Find out what the kernel was built with from the VmFlags of a page mapped for that. */
 static void probe_flags(struct vmspace_config *config)
 {
 	size_t page = config->page_size;
@@ -146,7 +146,7 @@ static void probe_flags(struct vmspace_config *config)
 
 	if (at == MAP_FAILED)
 		return;
-	/* Between two inaccessible pages it stays an area of its own. */
+	/* Inaccessible pages on both sides keep it an area of its own. */
 	if (!mprotect(at + page, page, PROT_READ | PROT_WRITE)) {
 		(void)madvise(at + page, page, ADVICE_GUARD_INSTALL);
 		flags = own_flags(at + page);
@@ -172,8 +172,8 @@ static unsigned long own_tables(void)
 }
 
 /*
- * Two tables of our own, a page in each, and what is left of them after MADV_DONTNEED. Other threads
- * make and drop tables meanwhile, so only a plain answer counts: both have gone, or none.
+ * Map two page tables' worth, with a page in each, and see how many tables MADV_DONTNEED frees.
+ * Other threads create and free tables meanwhile, so only a clear answer counts: both, or none.
  */
 static void probe_pt_reclaim(struct vmspace_config *config)
 {
@@ -185,7 +185,7 @@ static void probe_pt_reclaim(struct vmspace_config *config)
 		return;
 	first = at + (table - (unsigned long)at % table) % table;
 	(void)madvise(at, size, MADV_NOHUGEPAGE);
-	(void)munlock(at, size); /* after mlockall(MCL_FUTURE) nothing could be dropped */
+	(void)munlock(at, size); /* after mlockall(MCL_FUTURE) the pages would stay */
 	for (int tries = 0; tries < 4 && gone != 0 && gone != 2; tries++) {
 		unsigned long before;
 
@@ -200,7 +200,7 @@ static void probe_pt_reclaim(struct vmspace_config *config)
 	munmap(at, size);
 }
 
-/* The kernel may have been built with a higher bound than the one that sysctl shows. */
+/* The kernel may have been built with a higher limit than the one that sysctl shows. */
 static void probe_hint_min(struct vmspace_config *config)
 {
 	unsigned long lowest = config->mmap_min_addr > config->page_size ? config->mmap_min_addr
@@ -216,7 +216,7 @@ static void probe_hint_min(struct vmspace_config *config)
 	munmap(at, config->page_size);
 }
 
-/* Whether two mappings of that size in a row, a page between them, both come aligned to it. */
+/* Are two mappings of that size, one after the other and a page apart, both aligned to it? */
 static bool places_aligned(const struct vmspace_config *config, unsigned long size)
 {
 	size_t sizes[3] = { size, config->page_size, size };
@@ -233,7 +233,7 @@ static bool places_aligned(const struct vmspace_config *config, unsigned long si
 	return !crooked;
 }
 
-/* Without /sys (a bare chroot, say) the kernel is asked by trying. */
+/* Without /sys (in a bare chroot, say) find out by trying. */
 static void probe_without_sys(struct vmspace_config *config)
 {
 	unsigned long huge = config->page_size * (config->page_size / sizeof(void *));
@@ -256,7 +256,7 @@ static enum vmspace_thp read_thp(const char *text)
 	return strstr(text, "[madvise]") ? VMSPACE_THP_MADVISE : VMSPACE_THP_NEVER;
 }
 
-/* The nodes whose memory this process may use: none without the calls of NUMA. */
+/* The nodes whose memory this process may use; none if the kernel has no NUMA calls. */
 static uint64_t memory_nodes(void)
 {
 	enum { NODES = 1024, MEMS_ALLOWED = 4 /* MPOL_F_MEMS_ALLOWED */ };
@@ -293,7 +293,7 @@ void vmspace_config_init(struct vmspace_config *config)
 	snprintf(path, sizeof(path), "%sshmem_enabled", thp);
 	if (read_text(path, text, sizeof(text)))
 		config->shmem_align_huge = !strstr(text, "[never]") && !strstr(text, "[deny]");
-	/* Naming nothing succeeds if names are known. */
+	/* Naming an empty range succeeds if the kernel supports names. */
 	config->anon_names = !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, 0, 0, NULL);
 	config->ksm = !access("/sys/kernel/mm/ksm", F_OK);
 	if (access("/sys/kernel/mm", F_OK))

@@ -1,12 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* edit.c - splits, merges, inserts and removes areas; tree, areas and counters stay in step. */
+/* edit.c - splits, merges, inserts and removes areas; keeps tree, areas and counters consistent. */
 #include <assert.h>
 #include <errno.h>
 
+#include "accounting.h"
 #include "edit.h"
 #include "merge.h"
-#include "pages.h"
+#include "outcome.h"
+#include "store.h"
 #include "sync.h"
+
+/*
+ * For assertions after each change, O(log areas): vma is valid, the tree holds it over all of its
+ * range, and it may be changed (or nothing must be locked).
+ */
+static __attribute__((unused)) bool area_valid(struct vmspace *space, const struct vma *vma)
+{
+	MA_STATE(mas, &space->tree, vma->start, vma->start);
+
+	return vma_is_valid(vma, space->config.page_size) &&
+	       vma->end <= space->config.task_size &&
+	       vma->end - vma->start <= space->largest_area && mas_walk(&mas) == vma &&
+	       mas.index == vma->start && mas.last == vma->end - 1 &&
+	       sync_write_locked(space, vma);
+}
+
+/* ... and the counters, at the end of a change. */
+static __attribute__((unused)) bool change_valid(struct vmspace *space, const struct vma *vma)
+{
+	return (!vma || area_valid(space, vma)) && account_valid(space);
+}
 
 static uint64_t pages_between(const struct vmspace *space, unsigned long from, unsigned long to)
 {
@@ -17,25 +40,28 @@ int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long a
 {
 	struct vma *upper = vma_new(&space->vmas, vma);
 
+	assert(vma->start < at && at < vma->end);
 	if (!upper)
-		return (int)space_no_memory(space);
+		return (int)outcome_no_memory(space);
 	sync_write_lock(space, vma);
 	upper->start = at;
 	upper->pgoff += pages_between(space, vma->start, at);
-	if (space_store(space, at, vma->end, upper)) {
+	if (store_area(space, at, vma->end, upper)) {
 		vma_free(&space->vmas, upper);
 		return -ENOMEM;
 	}
-	space_event(space, VMSPACE_EVENT_SPLIT, vma->start, vma->end, at);
+	outcome_event(space, VMSPACE_EVENT_SPLIT, vma->start, vma->end, at);
 	vma->end = at;
-	space_count_area(space, upper, 1);
+	account_area(space, upper, 1);
+	assert(area_valid(space, vma) && change_valid(space, upper));
 	return 0;
 }
 
 int edit_split(struct vmspace *space, struct vma *vma, unsigned long at)
 {
 	if (space->areas >= space->config.max_map_count)
-		return (int)space_fail(space, -ENOMEM, "max_map_count areas: no room for a split");
+		return (int)outcome_fail(space, -ENOMEM,
+					 "max_map_count areas: no room for a split");
 	return edit_split_unchecked(space, vma, at);
 }
 
@@ -68,31 +94,33 @@ bool edit_next(struct edit_span *span)
 	return true;
 }
 
-struct edit_want edit_same(const struct vma *vma)
+struct edit_attrs edit_attrs_of(const struct vma *vma)
 {
-	return (struct edit_want){ .flags = vma->flags, .name = vma->name, .pkey = vma->pkey,
+	return (struct edit_attrs){ .flags = vma->flags, .name = vma->name, .pkey = vma->pkey,
 				   .policy = vma->policy,
 				   .uffd = { vma->uffd, vma->uffd_moves, vma->uffd_forks } };
 }
 
-/* Which neighbours take part in a merge, and what came of asking. */
-struct join {
-	struct vma *left, *right; /* NULL: not merged with */
+/* The neighbours that an area will be merged with. */
+struct merge {
+	struct vma *left, *right; /* NULL: not with that one */
 };
 
 static void report(struct vmspace *space, const struct vma *left, const struct vma *right,
 		   enum vma_verdict verdict, vma_flags_t differ)
 {
 	if (verdict != VMA_MERGED && verdict != VMA_MERGE_NONE)
-		space_merge_event(space, verdict, left->start, right->end, right->start, differ);
+		outcome_merge_event(space, verdict, left->start, right->end, right->start, differ);
 }
 
-/* May `middle` (not in the tree in this form) merge to its left, its right, or both? */
-static struct join decide(struct vmspace *space, const struct vma *middle, struct vma *left,
+/*
+ * Can `middle` (not in the tree as it is here) merge with its left neighbour, its right, or both?
+ */
+static struct merge decide(struct vmspace *space, const struct vma *middle, struct vma *left,
 			  struct vma *right)
 {
 	unsigned long page = space->config.page_size;
-	struct join join = { NULL, NULL };
+	struct merge merge = { NULL, NULL };
 	enum vma_verdict verdict;
 	vma_flags_t differ;
 
@@ -100,24 +128,24 @@ static struct join decide(struct vmspace *space, const struct vma *middle, struc
 		verdict = merge_verdict(left, middle, page, &differ);
 		report(space, left, middle, verdict, differ);
 		if (verdict == VMA_MERGED)
-			join.left = left;
+			merge.left = left;
 	}
 	if (right) {
 		verdict = merge_verdict(middle, right, page, &differ);
-		if (verdict == VMA_MERGED && join.left) {
+		if (verdict == VMA_MERGED && merge.left) {
 			verdict = merge_anon_verdict(left, right);
 			if (verdict == VMA_MERGED && backing_has_close(right->backing))
 				verdict = VMA_SPECIAL;
 		}
 		report(space, middle, right, verdict, differ);
 		if (verdict == VMA_MERGED)
-			join.right = right;
+			merge.right = right;
 	}
-	return join;
+	return merge;
 }
 
-/* The area that stays takes over the anon_vma, and what else is kept, of one that goes. */
-static void adopt(struct vma *keep, const struct vma *gone)
+/* `keep` absorbs `gone`: take over its anon_vma and sticky flags. */
+static void absorb(struct vma *keep, const struct vma *gone)
 {
 	keep->flags |= gone->flags & VMA_STICKY_FLAGS;
 	keep->may_have_anon |= gone->may_have_anon;
@@ -127,18 +155,18 @@ static void adopt(struct vma *keep, const struct vma *gone)
 	keep->anon_shared = gone->anon_shared;
 }
 
-static void drop(struct vmspace *space, struct vma *vma)
+static void free_area(struct vmspace *space, struct vma *vma)
 {
 	assert(sync_write_locked(space, vma));
-	space_count_area(space, vma, -1);
+	account_area(space, vma, -1);
 	vma_free(&space->vmas, vma);
 }
 
-/* `keep`, which is write-locked, covers [start, end) from now on. */
-static int take_over(struct vmspace *space, struct vma *keep, unsigned long start,
-		     unsigned long end)
+/* Extend `keep`, which is write-locked, to [start, end). */
+static int extend(struct vmspace *space, struct vma *keep, unsigned long start, unsigned long end)
 {
-	if (space_store(space, start, end, keep))
+	assert(start <= keep->start && keep->end <= end);
+	if (store_area(space, start, end, keep))
 		return -ENOMEM;
 	keep->pgoff -= pages_between(space, start, keep->start);
 	keep->start = start;
@@ -146,42 +174,48 @@ static int take_over(struct vmspace *space, struct vma *keep, unsigned long star
 	return 0;
 }
 
-/* Merge [middle->start, middle->end), which may be (part of) the area `old`, as `join` says. */
-static int merge(struct vmspace *space, const struct join *join, const struct vma *middle,
-		 struct vma *old)
+/*
+ * Merge [middle->start, middle->end) as `merge` says. That is free, or an end (or all) of the area
+ * `old`.
+ */
+static int do_merge(struct vmspace *space, const struct merge *merge, const struct vma *middle,
+		    struct vma *old)
 {
-	struct vma *keep = join->left ? join->left : join->right;
-	unsigned long start = join->left ? join->left->start : middle->start;
-	unsigned long end = join->right ? join->right->end : middle->end;
+	struct vma *keep = merge->left ? merge->left : merge->right;
+	unsigned long start = merge->left ? merge->left->start : middle->start;
+	unsigned long end = merge->right ? merge->right->end : middle->end;
 	int err;
 
 	sync_write_lock(space, keep);
-	if (join->left && join->right)
-		sync_write_lock(space, join->right);
+	if (merge->left && merge->right)
+		sync_write_lock(space, merge->right);
 	if (old)
 		sync_write_lock(space, old);
-	err = take_over(space, keep, start, end);
+	err = extend(space, keep, start, end);
 	if (err)
 		return err;
-	adopt(keep, middle);
-	if (join->left)
-		space_merge_event(space, VMA_MERGED, start, end, middle->start, 0);
-	if (join->right)
-		space_merge_event(space, VMA_MERGED, start, end, middle->end, 0);
-	if (join->left && join->right) {
-		adopt(keep, join->right);
-		drop(space, join->right);
+	absorb(keep, middle);
+	if (merge->left)
+		outcome_merge_event(space, VMA_MERGED, start, end, middle->start, 0);
+	if (merge->right)
+		outcome_merge_event(space, VMA_MERGED, start, end, middle->end, 0);
+	if (merge->left && merge->right) {
+		absorb(keep, merge->right);
+		free_area(space, merge->right);
 	}
-	if (!old)
+	if (!old) {
+		assert(area_valid(space, keep));
 		return 0;
+	}
 	if (old->start == middle->start && old->end == middle->end) {
-		drop(space, old);
+		free_area(space, old);
 	} else if (old->start == middle->start) {
 		old->pgoff += pages_between(space, old->start, middle->end);
 		old->start = middle->end;
 	} else {
 		old->end = middle->start;
 	}
+	assert(area_valid(space, keep));
 	return 0;
 }
 
@@ -192,7 +226,7 @@ static void set_uffd(struct vma *vma, const struct vma_uffd *uffd)
 	vma->uffd_forks = uffd->forks;
 }
 
-static void apply(struct vmspace *space, struct vma *vma, const struct edit_want *want)
+static void set_attrs(struct vmspace *space, struct vma *vma, const struct edit_attrs *want)
 {
 	struct anon_name *old = vma->name;
 	struct policy *old_policy = vma->policy;
@@ -211,7 +245,7 @@ static void apply(struct vmspace *space, struct vma *vma, const struct edit_want
 		vma->may_have_anon = true;
 }
 
-/* The areas that touch the span's one. */
+/* The areas adjacent to the span's present one. */
 static struct vma *left_of(const struct edit_span *span)
 {
 	struct ma_state mas = span->mas;
@@ -227,7 +261,7 @@ static struct vma *right_of(const struct edit_span *span)
 }
 
 /*
- * `what` (NULL: nothing) takes the place of [start, end) in the middle of vma, whose upper rest
+ * Replace [start, end), in the middle of vma, by `what` (NULL: nothing). The rest of vma above it
  * becomes an area of its own.
  */
 static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long start,
@@ -236,31 +270,34 @@ static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long 
 	struct vma *upper = vma_new(&space->vmas, vma);
 	int err;
 
+	assert(vma->start < start && start < end && end < vma->end);
 	if (!upper)
-		return (int)space_no_memory(space);
+		return (int)outcome_no_memory(space);
 	sync_write_lock(space, vma);
 	upper->start = end;
 	upper->pgoff += pages_between(space, vma->start, end);
-	if (space_store(space, start, end, what)) {
+	if (store_area(space, start, end, what)) {
 		vma_free(&space->vmas, upper);
 		return -ENOMEM;
 	}
-	err = space_store(space, end, vma->end, upper);
-	assert(!err); /* the rest of vma stood there, at exactly this range */
+	err = store_area(space, end, vma->end, upper);
+	assert(!err); /* it replaces the rest of vma, which has exactly this range */
 	(void)err;
-	space_event(space, VMSPACE_EVENT_SPLIT, vma->start, vma->end, start);
-	space_event(space, VMSPACE_EVENT_SPLIT, start, vma->end, end);
+	outcome_event(space, VMSPACE_EVENT_SPLIT, vma->start, vma->end, start);
+	outcome_event(space, VMSPACE_EVENT_SPLIT, start, vma->end, end);
 	vma->end = start;
-	space_count_area(space, upper, 1);
+	account_area(space, upper, 1);
+	assert(area_valid(space, vma) && area_valid(space, upper));
 	return 0;
 }
 
-static int cut_middle(const struct edit_span *span, struct vma **vma)
+/* Both splits with two stores, of which only the first can fail. */
+static int split_both_ends(const struct edit_span *span, struct vma **vma)
 {
 	struct vma *middle = vma_new(&span->space->vmas, *vma);
 
 	if (!middle)
-		return (int)space_no_memory(span->space);
+		return (int)outcome_no_memory(span->space);
 	middle->start = span->from;
 	middle->end = span->to;
 	middle->pgoff += pages_between(span->space, (*vma)->start, span->from);
@@ -268,23 +305,23 @@ static int cut_middle(const struct edit_span *span, struct vma **vma)
 		vma_free(&span->space->vmas, middle);
 		return -ENOMEM;
 	}
-	space_count_area(span->space, middle, 1);
+	account_area(span->space, middle, 1);
 	*vma = middle;
 	return 0;
 }
 
 /*
- * Cut the part out of its area. *vma becomes the area that it is then. Where max_map_count allows
- * one cut and not the other, the one stays, as in Linux.
+ * Split the area so that the span's part is an area of its own, *vma. If max_map_count allows only
+ * one of two splits, that one is made, as in Linux.
  */
-static int cut_out(const struct edit_span *span, struct vma **vma)
+static int isolate(const struct edit_span *span, struct vma **vma)
 {
 	struct vmspace *space = span->space;
 	bool low = span->from > (*vma)->start, high = span->to < (*vma)->end;
 	int err;
 
 	if (low && high && space->areas + 1 < space->config.max_map_count)
-		return cut_middle(span, vma);
+		return split_both_ends(span, vma);
 	if (low) {
 		err = edit_split(space, *vma, span->from);
 		if (err)
@@ -294,15 +331,15 @@ static int cut_out(const struct edit_span *span, struct vma **vma)
 	return high ? edit_split(space, *vma, span->to) : 0;
 }
 
-static int change_alone(struct edit_span *span, const struct edit_want *want)
+static int change_alone(struct edit_span *span, const struct edit_attrs *want)
 {
 	struct vma *vma = span->vma;
-	int err = cut_out(span, &vma);
+	int err = isolate(span, &vma);
 
 	if (err)
 		return err;
-	apply(span->space, vma, want);
-	space_event(span->space, VMSPACE_EVENT_CHANGE, span->from, span->to, 0);
+	set_attrs(span->space, vma, want);
+	outcome_event(span->space, VMSPACE_EVENT_CHANGE, span->from, span->to, 0);
 	return 0;
 }
 
@@ -313,34 +350,36 @@ void edit_count(struct vmspace *space, unsigned long start, unsigned long end,
 	MA_STATE(mas, &space->tree, from, from);
 	const struct vma *left = mas_find(&mas, end), *right;
 
-	/* A cut at either end; and wherever two may become one. */
+	/* A split at either end, and a merge wherever two areas may become one. */
 	*stores += 2;
 	*areas += 2;
 	for (; left && (right = mas_find(&mas, end)); left = right)
 		*stores += merge_conceivable(left, right, space->config.page_size, changes);
 }
 
+/* Out of line: most calls change one area. */
 static __attribute__((noinline)) int reserve_span(const struct edit_span *span)
 {
 	struct vmspace *space = span->space;
 	unsigned long stores = 0, areas = 0;
 
 	edit_count(space, span->from, span->end, span->changes, &stores, &areas);
-	space->whole = true;
-	return space_reserve(space, stores, areas);
+	return store_reserve_call(space, stores, areas);
 }
 
-int edit_change(struct edit_span *span, const struct edit_want *want)
+int edit_change(struct edit_span *span, const struct edit_attrs *want)
 {
 	struct vmspace *space = span->space;
 	struct vma *vma = span->vma, middle;
 	bool first = span->from == vma->start, last = span->to == vma->end;
 	unsigned long pages = pages_between(space, span->from, span->to);
 	vma_flags_t old_flags = vma->flags;
-	struct join join = { NULL, NULL };
+	struct merge merge = { NULL, NULL };
 	int err;
 
-	if (span->to < span->end && !space->whole && reserve_span(span))
+	assert(vma->start <= span->from && span->from < span->to && span->to <= vma->end);
+	assert(!((old_flags ^ want->flags) & ~span->changes));
+	if (span->to < span->end && !space->reserve.covers_call && reserve_span(span))
 		return -ENOMEM;
 	vma_fill(&middle, vma);
 	middle.start = span->from;
@@ -354,51 +393,55 @@ int edit_change(struct edit_span *span, const struct edit_want *want)
 	if (vma_takes_anon(middle.flags))
 		middle.may_have_anon = true;
 	if (!(first && last) || !backing_has_close(vma->backing))
-		join = decide(space, &middle, first ? left_of(span) : NULL,
+		merge = decide(space, &middle, first ? left_of(span) : NULL,
 			      last ? right_of(span) : NULL);
-	if (join.left || join.right)
-		err = merge(space, &join, &middle, vma);
+	if (merge.left || merge.right)
+		err = do_merge(space, &merge, &middle, vma);
 	else
 		err = change_alone(span, want);
-	/* Unless the area was changed as a whole, the tree was changed behind the cursor. */
-	if (join.left || join.right || !first || !last)
+	/* Unless the area was changed as a whole, the cursor is stale. */
+	if (merge.left || merge.right || !first || !last)
 		mas_set(&span->mas, span->to);
 	if (err)
 		return err;
-	space_account(space, old_flags, pages, -1);
-	space_account(space, want->flags, pages, 1);
+	account_pages(space, old_flags, pages, -1);
+	account_pages(space, want->flags, pages, 1);
 	if (space->pages && (old_flags ^ want->flags) & VMA_ACCESS_FLAGS)
 		pages_protect(space->pages, span->from, span->to, old_flags, want->flags);
+	assert(change_valid(space, find_at(space, span->from)));
 	return 0;
 }
 
 int edit_insert(struct vmspace *space, const struct vma *proto, const struct hole *hole,
 		struct vma **out)
 {
-	struct join join = { NULL, NULL };
+	struct merge merge = { NULL, NULL };
 	struct vma *vma;
 
+	assert(vma_is_valid(proto, space->config.page_size));
+	assert(!find_at(space, proto->start) && !find_at(space, proto->end - 1));
 	if (hole) {
 		assert(hole->start == proto->start && hole->end == proto->end);
 		vma = hole->next && hole->next->start == proto->end ? hole->next : NULL;
-		join = decide(space, proto, hole->left, vma);
+		merge = decide(space, proto, hole->left, vma);
 	}
-	if (join.left || join.right) {
-		vma = join.left ? join.left : join.right;
-		if (merge(space, &join, proto, NULL))
+	if (merge.left || merge.right) {
+		vma = merge.left ? merge.left : merge.right;
+		if (do_merge(space, &merge, proto, NULL))
 			return -ENOMEM;
 	} else {
 		vma = vma_new(&space->vmas, proto);
 		if (!vma)
-			return (int)space_no_memory(space);
-		if (space_store(space, vma->start, vma->end, vma)) {
+			return (int)outcome_no_memory(space);
+		if (store_area(space, vma->start, vma->end, vma)) {
 			vma_free(&space->vmas, vma);
 			return -ENOMEM;
 		}
-		space_count_area(space, vma, 1);
+		account_area(space, vma, 1);
 	}
-	space_account(space, proto->flags, pages_between(space, proto->start, proto->end), 1);
-	space_event(space, VMSPACE_EVENT_MAP, proto->start, proto->end, 0);
+	account_pages(space, proto->flags, pages_between(space, proto->start, proto->end), 1);
+	outcome_event(space, VMSPACE_EVENT_MAP, proto->start, proto->end, 0);
+	assert(change_valid(space, vma));
 	if (out)
 		*out = vma;
 	return 0;
@@ -407,11 +450,11 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 static void unmapped(struct vmspace *space, const struct vma *vma, unsigned long start,
 		     unsigned long end)
 {
-	space_account(space, vma->flags, pages_between(space, start, end), -1);
-	space_event(space, VMSPACE_EVENT_UNMAP, start, end, 0);
+	account_pages(space, vma->flags, pages_between(space, start, end), -1);
+	outcome_event(space, VMSPACE_EVENT_UNMAP, start, end, 0);
 }
 
-/* What was unmapped has no pages any more, nor tables that no neighbour needs. */
+/* Drop the pages of what was unmapped, and free the tables that no neighbour needs. */
 static void drop_pages(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	const struct vma *below, *above;
@@ -427,9 +470,10 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 			unsigned long start, unsigned long end)
 {
 	struct vma *low = first->start < start ? first : NULL, *high = NULL;
-	struct vma *gone = NULL, **tail = &gone, *vma;
+	struct vma *removed = NULL, **tail = &removed, *vma;
 	unsigned long count = 0;
 
+	assert(start < end && first->start < end && start < first->end);
 	if (low)
 		sync_write_lock(space, low);
 	if (low && low->end > end) {
@@ -446,26 +490,26 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 			break;
 		}
 		*tail = vma;
-		tail = &vma->next_gone;
+		tail = &vma->list_next;
 	}
 	*tail = NULL;
-	/* Alone in its call it may fail, as nothing was done before it. */
-	if (count > 64 && !space->whole)
-		space->promised = 0;
-	if (space_store(space, start, end, NULL))
+	/* If nothing was reserved for it, it is the call's first change, and may fail. */
+	if (count > 64 && !space->reserve.covers_call)
+		space->reserve.guaranteed = 0;
+	if (store_area(space, start, end, NULL))
 		return -ENOMEM;
 	if (low)
-		space_event(space, VMSPACE_EVENT_SPLIT, low->start, low->end, start);
+		outcome_event(space, VMSPACE_EVENT_SPLIT, low->start, low->end, start);
 	if (high)
-		space_event(space, VMSPACE_EVENT_SPLIT, high->start, high->end, end);
+		outcome_event(space, VMSPACE_EVENT_SPLIT, high->start, high->end, end);
 	if (low) {
 		unmapped(space, low, start, low->end);
 		low->end = start;
 	}
-	while ((vma = gone)) {
-		gone = vma->next_gone;
+	while ((vma = removed)) {
+		removed = vma->list_next;
 		unmapped(space, vma, vma->start, vma->end);
-		drop(space, vma);
+		free_area(space, vma);
 	}
 	if (high) {
 		unmapped(space, high, high->start, end);
@@ -480,19 +524,22 @@ int edit_remove(struct vmspace *space, struct ma_state *mas, struct vma *first,
 {
 	int err = remove_areas(space, mas, first, start, end);
 
-	if (!err)
-		drop_pages(space, start, end);
-	return err;
+	if (err)
+		return err;
+	drop_pages(space, start, end);
+	assert(!find_at(space, start) && !find_at(space, end - 1) && change_valid(space, NULL));
+	return 0;
 }
 
 int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool merge_right)
 {
 	struct vma middle, *right = merge_right ? find_at(space, end) : NULL;
-	struct join join = { vma, NULL };
+	struct merge merge = { vma, NULL };
 	unsigned long old_end = vma->end;
 	vma_flags_t flags = vma->flags, differ;
 	int err;
 
+	assert(end > old_end && !find_at(space, old_end));
 	vma_fill(&middle, vma);
 	middle.start = old_end;
 	middle.end = end;
@@ -500,7 +547,7 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 	if (right) {
 		enum vma_verdict verdict;
 
-		/* Linux does not look whether the growing one's own anon_vma was inherited. */
+		/* Linux does not check whether the growing area's own anon_vma was inherited. */
 		middle.anon_id = vma->anon_id;
 		middle.anon_shared = false;
 		verdict = merge_verdict(&middle, right, space->config.page_size, &differ);
@@ -508,19 +555,21 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 			verdict = VMA_SPECIAL;
 		report(space, &middle, right, verdict, differ);
 		if (verdict == VMA_MERGED)
-			join.right = right;
+			merge.right = right;
 	}
-	if (join.right) {
-		err = merge(space, &join, &middle, NULL);
+	if (merge.right) {
+		err = do_merge(space, &merge, &middle, NULL);
 	} else {
 		sync_write_lock(space, vma);
-		err = take_over(space, vma, vma->start, end);
+		err = extend(space, vma, vma->start, end);
 		if (!err)
-			space_event(space, VMSPACE_EVENT_GROW, vma->start, end, old_end);
+			outcome_event(space, VMSPACE_EVENT_GROW, vma->start, end, old_end);
 	}
-	if (!err)
-		space_account(space, flags, pages_between(space, old_end, end), 1);
-	return err;
+	if (err)
+		return err;
+	account_pages(space, flags, pages_between(space, old_end, end), 1);
+	assert(change_valid(space, vma));
+	return 0;
 }
 
 int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start)
@@ -528,12 +577,14 @@ int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start)
 	unsigned long old = vma->start;
 	int err;
 
+	assert(start < old && !find_at(space, start) && !find_at(space, old - 1));
 	sync_write_lock(space, vma);
-	err = take_over(space, vma, start, vma->end);
+	err = extend(space, vma, start, vma->end);
 	if (err)
 		return err;
-	space_account(space, vma->flags, pages_between(space, start, old), 1);
-	space_event(space, VMSPACE_EVENT_GROW, start, vma->end, old);
+	account_pages(space, vma->flags, pages_between(space, start, old), 1);
+	outcome_event(space, VMSPACE_EVENT_GROW, start, vma->end, old);
+	assert(change_valid(space, vma));
 	return 0;
 }
 

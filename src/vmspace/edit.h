@@ -2,30 +2,32 @@
 /*
  * edit.h - the only functions that change which areas the tree holds.
  *
- * Each keeps tree, areas and counters in step, merges by merge_verdict(), and reports events.
- * Each makes one store into the tree that may fail, before all else: on -ENOMEM the areas are as
- * they were. Who makes several changes in one call reserves for all of them before the first
- * (space_reserve()); edit_change() does so for those of its span.
+ * Each keeps tree, areas and counters consistent, merges as merge_verdict() says, and reports
+ * events. Each first makes one store into the tree, the only step that may fail: after -ENOMEM the
+ * areas are as they were. A call that makes several changes reserves for all of them before the
+ * first (store_reserve()); edit_change() does that for the changes of its span.
  */
 #ifndef VMSPACE_EDIT_H
 #define VMSPACE_EDIT_H
 
 #include "find.h"
 
-/* Cut vma at `at` (inside it): vma keeps the lower part. 0 or -ENOMEM (memory or max_map_count). */
+/* Split vma at `at` (inside it): vma keeps the lower part. 0 or -ENOMEM (memory, max_map_count). */
 int edit_split(struct vmspace *space, struct vma *vma, unsigned long at);
+/* The same for callers that have checked max_map_count, or need not. */
+int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long at);
 
 /*
- * The parts of areas that lie in a range, from one to the next while they are being changed:
+ * Iterates over the areas that overlap a range, while they are being changed:
  *
  *	struct edit_span span;
  *
  *	edit_span_init(&span, space, start, end);	start < end
  *	while (edit_next(&span))
- *		... [span.from, span.to) of span.vma ...
+ *		... [span.from, span.to) is the part of span.vma that lies in the range ...
  *
- * hole: nothing is mapped between this part and the one before (or the start of the range); after
- * the last part, between that and the end.
+ * hole: there is an unmapped gap between this part and the previous one (or the start of the
+ * range); after the last part, between it and the end.
  */
 struct edit_span {
 	struct vmspace *space;
@@ -33,16 +35,16 @@ struct edit_span {
 	unsigned long from, to;      /* vma->start <= from < to <= vma->end */
 	bool hole;
 	unsigned long end;
-	vma_flags_t changes;         /* flags that the call may change; others keep areas apart */
-	struct ma_state mas;         /* on vma; or not walked yet, at `to` */
+	vma_flags_t changes;         /* flags that the call may change, and no others */
+	struct ma_state mas;         /* at vma; or not walked yet, at `to` */
 };
 
 void edit_span_init(struct edit_span *span, struct vmspace *space, unsigned long start,
 		    unsigned long end);
 bool edit_next(struct edit_span *span);
 
-/* What edit_change() gives an area; everything else stays. */
-struct edit_want {
+/* The attributes of an area that edit_change() sets. */
+struct edit_attrs {
 	vma_flags_t flags;
 	struct anon_name *name;  /* borrowed */
 	unsigned int pkey;
@@ -52,50 +54,48 @@ struct edit_want {
 		bool moves, forks;
 	} uffd;
 };
-struct edit_want edit_same(const struct vma *vma);
+/* The present attributes of vma. */
+struct edit_attrs edit_attrs_of(const struct vma *vma);
 
 /*
- * What changes that edit_change() may make in [start, end) need at most: stores, and new areas.
- * Areas that differ in flags other than `changes` stay apart. Added to what is there.
+ * Add to *stores and *areas the most that edit_change() may need for [start, end). Neighbours that
+ * differ in flags other than `changes` will not merge.
  */
 void edit_count(struct vmspace *space, unsigned long start, unsigned long end,
 		vma_flags_t changes, unsigned long *stores, unsigned long *areas);
 
 /*
- * Give the span's present part other flags, merging with neighbours or splitting as needed. 0 or
- * -ENOMEM. span->vma may be gone afterwards; edit_next() goes on behind the part. The first change
- * of a call puts by what all the rest of the span may need, if nobody has (space->whole).
+ * Set the attributes of the span's present part, merging it with neighbours or splitting its area
+ * as needed. 0 or -ENOMEM. span->vma may be freed; edit_next() continues after the part. The first
+ * change of a call reserves for all the rest of the span, if nobody has (reserve.covers_call).
  */
-int edit_change(struct edit_span *span, const struct edit_want *want);
+int edit_change(struct edit_span *span, const struct edit_attrs *want);
 
 /*
- * Put a new area like *proto into a free place, or let neighbours grow over it. The neighbours are
- * those of `hole`, which describes the place; NULL: a separate area always. *out (may be NULL) gets
- * the area that covers it. 0 or -ENOMEM.
+ * Insert a new area like *proto into a hole, or extend neighbours over it. `hole` describes the
+ * place and its neighbours; NULL: do not merge. *out (may be NULL) is set to the area that covers
+ * it. 0 or -ENOMEM.
  */
 int edit_insert(struct vmspace *space, const struct vma *proto, const struct hole *hole,
 		struct vma **out);
 
 /*
- * Unmap what is in [start, end), cutting at the edges. *mas stands on `first`, the first area
- * there. 0 or -ENOMEM. No limit is checked.
+ * Unmap [start, end), splitting areas at the edges. *mas stands on `first`, the first area there. 0
+ * or -ENOMEM. Checks no limit.
  */
 int edit_remove(struct vmspace *space, struct ma_state *mas, struct vma *first,
 		unsigned long start, unsigned long end);
 
-/* Move an edge of vma into free space: up to `end`, or down to `start`. 0 or -ENOMEM. */
+/* Extend vma into the hole above it, up to `end`; or below it, down to `start`. 0 or -ENOMEM. */
 int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool merge_right);
 int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start);
 
 /*
- * Call `part` for each part of areas in [start, end), until one returns an error; of flags it changes
- * none but `changes`. Holes are passed
- * over; Linux then answers -ENOMEM at the end, though all parts were done. Returns 0 or the error.
+ * Call `part` for each part of an area in [start, end), until one returns an error; it changes no
+ * flags but `changes`. Returns that error; else 0, or -ENOMEM if there was a hole: like Linux,
+ * which reports holes only after it has processed all parts.
  */
 long edit_each(struct vmspace *space, unsigned long start, unsigned long end,
 	       vma_flags_t changes, long (*part)(struct edit_span *span, void *arg), void *arg);
-
-/* The same as edit_split() for callers that have checked max_map_count, or need not. */
-int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long at);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* exec.c - takes over the areas that the kernel made at exec, or that are there at attach. */
+/* exec.c - takes over the areas that a process has after exec, or at attach. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
+#include "accounting.h"
+#include "create.h"
 #include "edit.h"
 #include "find.h"
 #include "merge.h"
@@ -26,7 +29,10 @@ static bool valid(const struct vmspace *space, const struct vmspace_area *areas,
 	for (size_t i = 0; i < count; i++) {
 		if (areas[i].start >= areas[i].end || areas[i].start < end ||
 		    !space_aligned(space, areas[i].start) || !space_aligned(space, areas[i].end) ||
-		    areas[i].pkey > VMA_PKEY_MAX)
+		    areas[i].pkey > VMA_PKEY_MAX ||
+		    (areas[i].flags & VMA_LOCK_FLAGS) == VMA_LOCKONFAULT)
+			return false;
+		if (!is_gate(space, &areas[i]) && areas[i].end > space->config.task_size)
 			return false;
 		end = areas[i].end;
 	}
@@ -39,7 +45,7 @@ static uint64_t first_pgoff(const struct vmspace *space, const struct vmspace_ar
 	return anon ? space_pages(space, area->start) : area->offset / space->config.page_size;
 }
 
-/* Equal files that are next to each other share one backing object. */
+/* Adjacent areas of the same file share one backing. */
 static struct backing *make_backing(struct vmspace *space, const struct vmspace_area *area)
 {
 	struct vma *before = find_before(space, area->start);
@@ -76,9 +82,10 @@ static void give_anon(struct vmspace *space, struct vma *vma, const struct vmspa
 	}
 	vma->anon_id = space->next_anon_id++;
 	vma->anon_shared = area->fork_child;
+	assert(vma_is_valid(vma, space->config.page_size));
 }
 
-static int take_over(struct vmspace *space, const struct vmspace_area *area)
+static int add_area(struct vmspace *space, const struct vmspace_area *area)
 {
 	bool anon = area->backing.kind == VMA_BACKING_ANON || is_named(area, "[heap]") ||
 		    is_named(area, "[stack]");
@@ -107,7 +114,7 @@ static int take_over(struct vmspace *space, const struct vmspace_area *area)
 	return err;
 }
 
-/* What follows from the names [heap] and [stack]. */
+/* Fill in what follows from the names [heap] and [stack]. */
 static void complete_image(struct vmspace_image *image, const struct vmspace_area *areas,
 			   size_t count)
 {
@@ -142,7 +149,7 @@ static void guess_base(struct vmspace *space)
 		space->mmap_base = top ? top->end : 0;
 		return;
 	}
-	/* The kernel's own mappings of an exec come first, from a base that is moved at random. */
+	/* The first mappings at exec are the kernel's own, placed from a randomised base. */
 	first = find_first(space, space->config.mmap_base_legacy);
 	if (first && first->start - space->config.mmap_base_legacy <= LEGACY_RANDOM_MAX)
 		space->mmap_base = first->start;
@@ -169,7 +176,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 			fresh->image.vsyscall = true;
 			fresh->image.vsyscall_read = areas[i].flags & VMA_READ;
 		} else {
-			err = take_over(fresh, &areas[i]);
+			err = add_area(fresh, &areas[i]);
 		}
 	}
 	if (err) {
@@ -180,9 +187,9 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 		fresh->default_flags = VMA_LOCKED |
 				       (image->mlock_onfault ? VMA_LOCKONFAULT : 0);
 	guess_base(fresh);
-	/* The old areas go, the new ones come; the handle and its history stay. */
+	/* Exchange the areas; the handle and its statistics stay. */
 	peak = space->areas_peak;
-	space_clear(space);
+	create_clear(space);
 	sync_adopt(space, fresh);
 	space->tree = fresh->tree;
 	space->vmas = fresh->vmas;
@@ -198,10 +205,11 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	space->data_vm = fresh->data_vm;
 	space->stack_vm = fresh->stack_vm;
 	space->exec_vm = fresh->exec_vm;
-	/* The pool was charged while the areas were taken over. */
+	/* The pool was already charged when the areas were added. */
 	space->committed_vm = fresh->committed_vm;
-	space->largest = fresh->largest;
+	space->largest_area = fresh->largest_area;
 	fresh->committed_vm = 0;
+	assert(account_valid(space));
 	space->next_anon_id = fresh->next_anon_id;
 	space->next_file_id = fresh->next_file_id;
 	mt_init_flags(&fresh->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);

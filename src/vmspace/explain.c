@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* explain.c - why two areas are not one: the verdict of merge.c, with its reasons in words. */
+/* explain.c - explains why two areas were not merged: merge.c's verdict in words. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,8 @@ static const char *kind_text(const struct vma *vma)
 		[VMA_BACKING_ANON] = "no file", [VMA_BACKING_FILE] = "a file",
 		[VMA_BACKING_SHMEM] = "shared anonymous memory",
 		[VMA_BACKING_SYSV] = "System V shared memory",
-		[VMA_BACKING_HUGETLB] = "huge pages", [VMA_BACKING_SPECIAL] = "memory of the kernel's",
+		[VMA_BACKING_HUGETLB] = "huge pages",
+		[VMA_BACKING_SPECIAL] = "memory of the kernel's",
 	};
 
 	if (!vma->backing)
@@ -83,11 +84,12 @@ static void say_offset(const struct question *q)
 	unsigned long long end = q->low->pgoff + (q->low->end - q->low->start) / page;
 
 	if (q->low->backing)
-		SAY(q, "the lower ends at page %llu of the file, the upper begins at page %llu", end,
-		    (unsigned long long)q->high->pgoff);
+		SAY(q, "the lower ends at page %llu of the file, the upper begins at page %llu",
+		    end, (unsigned long long)q->high->pgoff);
 	else
-		SAY(q, "mremap() moved one of them: their pages are numbered from %#llx and %#llx on",
-		    (unsigned long long)q->low->pgoff * page, (unsigned long long)q->high->pgoff * page);
+		SAY(q, "mremap() moved one of them: their pages are numbered from %#llx and %#llx "
+		    "on", (unsigned long long)q->low->pgoff * page,
+		    (unsigned long long)q->high->pgoff * page);
 }
 
 static void say_name(const struct question *q)
@@ -147,8 +149,8 @@ static void say_why(const struct question *q)
 		    (unsigned int)q->high->pkey);
 		break;
 	case VMA_DIFFERENT_POLICY:
-		SAY(q, "mbind() gave them different memory policies (modes %#x and %#x, nodes %#llx and "
-		    "%#llx)", q->low->policy ? (unsigned int)q->low->policy->mode : 0,
+		SAY(q, "mbind() gave them different memory policies (modes %#x and %#x, nodes "
+		    "%#llx and %#llx)", q->low->policy ? (unsigned int)q->low->policy->mode : 0,
 		    q->high->policy ? (unsigned int)q->high->policy->mode : 0,
 		    q->low->policy ? (unsigned long long)q->low->policy->nodes : 0,
 		    q->high->policy ? (unsigned long long)q->high->policy->nodes : 0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* fairlock.c - a mutex that nobody waits for forever. */
+/* fairlock.c - a mutex without starvation. */
 #include <assert.h>
 #include <stddef.h>
 
 #include "fairlock.h"
 
-/* On the stack of the thread that waits. */
+/* On the stack of the waiting thread. */
 struct fair_waiter {
 	pthread_cond_t wake;
 	struct fair_waiter *next;
@@ -26,8 +26,8 @@ void fairlock_destroy(struct fairlock *lock)
 	pthread_mutex_destroy(&lock->inner);
 }
 
-/* Queue up, and wait until the lock is free and this thread the first. */
-static void wait_for_turn(struct fairlock *lock)
+/* Queue up, and wait until the lock is free and this thread is the first. */
+static void queue_up(struct fairlock *lock)
 {
 	struct fair_waiter self = { .wake = PTHREAD_COND_INITIALIZER };
 
@@ -47,7 +47,7 @@ void fairlock_lock(struct fairlock *lock)
 {
 	pthread_mutex_lock(&lock->inner);
 	if (lock->held || (lock->first && lock->passed >= FAIR_PASSES))
-		wait_for_turn(lock);
+		queue_up(lock);
 	else if (lock->first)
 		lock->passed++;
 	lock->held = true;

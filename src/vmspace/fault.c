@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* fault.c - page faults: access checks, first anonymous pages, stacks that grow. */
+/* fault.c - rules of page faults: first anonymous pages, stack growth. */
+#include <assert.h>
 #include <errno.h>
 
+#include "accounting.h"
+#include "anon_vma.h"
 #include "commit.h"
 #include "edit.h"
 #include "fault.h"
 #include "find.h"
-#include "host.h"
-#include "ops.h"
+#include "outcome.h"
 #include "sync.h"
 
-/* Nothing that Linux keeps free below a stack may be in the way. */
+/* Nothing may be mapped there, nor too near below (stack_guard_gap). */
 static long check_place(struct vmspace *space, const struct vma *vma, unsigned long to)
 {
 	const struct vmspace_config *c = &space->config;
@@ -21,7 +23,7 @@ static long check_place(struct vmspace *space, const struct vma *vma, unsigned l
 	if (below && (below->end > to ||
 		      (!(below->flags & VMA_GROWSDOWN) && (below->flags & VMA_ACCESS_FLAGS) &&
 		       to - below->end < c->stack_guard_gap * c->page_size)))
-		return space_fail(space, -ENOMEM, "another area is too near below the stack");
+		return outcome_fail(space, -ENOMEM, "another area is too near below the stack");
 	return 0;
 }
 
@@ -32,11 +34,11 @@ static long check_limits(struct vmspace *space, const struct vma *vma, unsigned 
 
 	if (pages > vma->pgoff)
 		return -ENOMEM;
-	if (!space_may_expand(space, vma->flags, pages) ||
-	    !space_may_lock(space, vma->flags, pages))
-		return space_fail(space, -ENOMEM, "a resource limit is reached");
+	if (!account_may_expand(space, vma->flags, pages) ||
+	    !account_may_lock(space, vma->flags, pages))
+		return outcome_fail(space, -ENOMEM, "a resource limit is reached");
 	if (rlimit != VMSPACE_NO_LIMIT && vma->end - to > rlimit)
-		return space_fail(space, -ENOMEM, "RLIMIT_STACK reached");
+		return outcome_fail(space, -ENOMEM, "RLIMIT_STACK reached");
 	if (commit_check(space, pages))
 		return -ENOMEM;
 	return 0;
@@ -55,17 +57,18 @@ long fault_grow_down(struct vmspace *space, struct vma *vma, unsigned long addr)
 	unsigned long to = space_floor(space, addr);
 	long err;
 
+	assert(vma->flags & VMA_GROWSDOWN);
 	if (to >= vma->start)
 		return 0;
 	err = check_place(space, vma, to);
 	if (err)
 		return err;
-	host_give_anon_vma(space, vma);
+	anon_vma_prepare(space, vma);
 	err = check_limits(space, vma, to);
 	return err ? err : edit_grow_down(space, vma, to);
 }
 
-/* Would the kernel answer a fault at addr with a transparent huge page? */
+/* Would the kernel map a transparent huge page on a fault at addr? */
 static bool huge_possible(const struct vmspace *space, const struct vma *vma, unsigned long addr)
 {
 	bool always = space->config.thp == VMSPACE_THP_ALWAYS;
@@ -111,9 +114,9 @@ long fault_call(struct vmspace *space, struct vmspace_request *req)
 		if (!vma || !(vma->flags & VMA_GROWSDOWN) || fault_grow_down(space, vma, addr))
 			return -EFAULT;
 	}
-	if (!fault_permitted(vma, req->fault.access))
+	if (!vma_permits(vma, req->fault.access))
 		return -EACCES;
 	if (fault_needs_anon(space, vma, addr, req->fault.access))
-		host_give_anon_vma(space, vma);
+		anon_vma_prepare(space, vma);
 	return 0;
 }

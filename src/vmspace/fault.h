@@ -5,25 +5,18 @@
 
 #include "space.h"
 
-/* May the growsdown area vma grow down to addr, as a page fault there makes it? 0 or -errno. */
+/* Would a page fault at addr grow the growsdown area vma down to there? 0 or -errno. */
 long fault_may_grow_down(struct vmspace *space, const struct vma *vma, unsigned long addr);
-/* Let it, if it may. 0 or -errno. (An anon_vma it gets in most cases, as in Linux.) */
+/* Grow it, if allowed. 0 or -errno. (As in Linux, it gets an anon_vma in most cases even then.) */
 long fault_grow_down(struct vmspace *space, struct vma *vma, unsigned long addr);
 
-/* Does the area permit the access (VMSPACE_ACCESS_*)? */
-static inline bool fault_permitted(const struct vma *vma, unsigned int access)
-{
-	if (access & VMSPACE_ACCESS_WRITE)
-		return vma->flags & VMA_WRITE;
-	if (access & VMSPACE_ACCESS_EXEC)
-		return vma->flags & VMA_EXEC;
-	return vma->flags & VMA_ACCESS_FLAGS;
-}
+/* A VMSPACE_FAULT request in a space without memory. */
+long fault_call(struct vmspace *space, struct vmspace_request *req);
 
-/* May a first read somewhere in an anonymous area give it a huge page, and so an anon_vma? */
+/* Can a first read anywhere in an anonymous area map a huge page, and so need an anon_vma? */
 bool fault_huge_somewhere(const struct vmspace *space, const struct vma *vma);
 
-/* Does the access give a private area an anonymous page? The area's lock, for reading. */
+/* Does the access map an anonymous page in a private area? The area is read-locked. */
 bool fault_needs_anon(const struct vmspace *space, const struct vma *vma, unsigned long addr,
 		      unsigned int access);
 

@@ -87,13 +87,13 @@ bool find_hole(const struct vmspace *space, unsigned long start, unsigned long e
 	return true;
 }
 
-/* Does the guard gap of the next area leave the place alone? */
+/* Is the hole clear of the next area's guard gap? */
 static bool unguarded(const struct vmspace *space, const struct hole *hole)
 {
 	return !hole->next || find_guarded_start(space, hole->next) >= hole->end;
 }
 
-/* The highest free [result, result + length) in [low, high), guard gaps kept; or -ENOMEM. */
+/* The highest free range of `length` in [low, high) that respects guard gaps; or -ENOMEM. */
 static long highest_gap(struct vmspace *space, unsigned long low, unsigned long high,
 			unsigned long length, struct hole *hole)
 {
@@ -110,7 +110,7 @@ static long highest_gap(struct vmspace *space, unsigned long low, unsigned long 
 	}
 }
 
-/* The lowest one. */
+/* The lowest such range. */
 static long lowest_gap(struct vmspace *space, unsigned long low, unsigned long high,
 		       unsigned long length, struct hole *hole)
 {
@@ -127,7 +127,7 @@ static long lowest_gap(struct vmspace *space, unsigned long low, unsigned long h
 	}
 }
 
-/* A hint is taken if its range is free, and the guard gap above it too. */
+/* A hint is used if its range is free and respects the guard gap above. */
 static bool hint_free(const struct vmspace *space, unsigned long addr, unsigned long length,
 		      struct hole *hole)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* find.h - which area is at an address, and where a new one is placed. */
+/* find.h - looks areas up by address, and chooses the place of a new one. */
 #ifndef VMSPACE_FIND_H
 #define VMSPACE_FIND_H
 
 #include "space.h"
 
-/* The area that holds addr; the first that ends above it; the last that begins below it. */
+/* The area that contains addr; the first that ends above addr; the last that begins below it. */
 struct vma *find_at(const struct vmspace *space, unsigned long addr);
 struct vma *find_first(const struct vmspace *space, unsigned long addr);
 struct vma *find_before(const struct vmspace *space, unsigned long addr);
 
-/* The neighbours that touch vma, or NULL. */
+/* The adjacent areas, or NULL. */
 struct vma *find_left(const struct vmspace *space, const struct vma *vma);
 struct vma *find_right(const struct vmspace *space, const struct vma *vma);
 
 /*
- * What surrounds a free place [start, end).
+ * An unmapped range [start, end) and its neighbours.
  * left: the area that ends at start, or NULL.
  * next: the first area above, or NULL.
  * Valid until the areas change. start == end: nothing is known.
@@ -25,11 +25,11 @@ struct hole {
 	struct vma *left, *next;
 };
 
-/* Look at [start, end), start < end, in one descent. False, and *hole unset: not free. */
+/* Fill *hole for [start, end), start < end, in one descent. False: something is mapped there. */
 bool find_hole(const struct vmspace *space, unsigned long start, unsigned long end,
 	       struct hole *hole);
 
-/* Where `vma` begins once the pages that Linux keeps free below it are counted. */
+/* Where `vma` begins, its guard gap included. */
 unsigned long find_guarded_start(const struct vmspace *space, const struct vma *vma);
 
 /* What a placement depends on. */
@@ -42,8 +42,8 @@ struct find_place {
 };
 
 /*
- * The address Linux chooses, or -errno. Changes nothing. *hole describes the place if that is
- * known already, else is empty.
+ * The address that Linux chooses, or -errno. Changes nothing. *hole describes the place if that is
+ * a by-product; else it is empty.
  */
 long find_place(struct vmspace *space, const struct find_place *want, struct hole *hole);
 

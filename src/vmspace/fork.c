@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork.c - the child's address space, and exact copies: the tree is duplicated node by node, then
- * every entry is replaced in place by the copy's own area; those that a child does not inherit are
- * erased.
+ * fork.c - the child's address space, and exact copies (vmspace_clone()): the tree is duplicated
+ * node by node, then every entry is replaced in place by an area of the copy; those that a child
+ * does not inherit are erased.
  */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
+#include "accounting.h"
 #include "commit.h"
 #include "find.h"
-#include "host.h"
 #include "ops.h"
-#include "pages.h"
+#include "outcome.h"
 #include "sync.h"
 
-/* Areas whose memory is asked for before they are copied. */
+/* How many areas are prefetched ahead of the copying. */
 #define AHEAD 64
 
-/* A copy under way. The objects of the parent that have a copy are listed: they point to it. */
+/* A copy in progress. Backings and names of the parent point to their copies, and are listed. */
 struct copier {
 	struct vmspace *child;
 	struct pages *pages; /* of the parent; NULL: they are not copied */
@@ -28,7 +28,7 @@ struct copier {
 	struct anon_name *names;
 };
 
-/* Where an area of the parent's stands in the child's tree. */
+/* An area of the parent in the child's tree. */
 struct place {
 	unsigned long first, last;
 	const struct vma *old;
@@ -62,8 +62,8 @@ static struct anon_name *copy_name(struct copier *copier, struct anon_name *old)
 	return old->copy;
 }
 
-/* The pointers to copies are only good during one fork. */
-static void forget_copies(struct copier *copier)
+/* The pointers to copies are valid only during one fork. */
+static void clear_copy_links(struct copier *copier)
 {
 	struct backing *backing;
 	struct anon_name *name;
@@ -114,13 +114,13 @@ static struct vma *copy_area(struct copier *copier, const struct vma *old)
 	return vma;
 }
 
-/* Whether the child does not inherit this area. Its own are never so. */
+/* Is this an area of the parent that the child does not inherit? Areas of the child never are. */
 static bool is_skipped(const struct copier *copier, const struct vma *vma)
 {
 	return !copier->exact && vma->flags & VMA_DONTCOPY;
 }
 
-/* What the area has in pages is in the child, too. */
+/* Copy the area's pages to the child. */
 static int copy_pages(struct copier *copier, const struct vma *old)
 {
 	if (old->flags & VMA_WIPEONFORK)
@@ -128,7 +128,7 @@ static int copy_pages(struct copier *copier, const struct vma *old)
 	return pages_copy(copier->child->pages, copier->pages, old);
 }
 
-/* Put the child's area in the place of the parent's, if it inherits it. */
+/* Replace the parent's area by the child's, if it is inherited. */
 static int replace_area(struct copier *copier, struct ma_state *mas, const struct place *place)
 {
 	struct vmspace *child = copier->child;
@@ -143,16 +143,17 @@ static int replace_area(struct copier *copier, struct ma_state *mas, const struc
 		return -ENOMEM;
 	sync_attach(child, vma);
 	mas_set_range(mas, place->first, place->last);
-	if ((copier->pages && copy_pages(copier, place->old)) || mas_store_gfp(mas, vma, GFP_KERNEL)) {
+	if ((copier->pages && copy_pages(copier, place->old)) ||
+	    mas_store_gfp(mas, vma, GFP_KERNEL)) {
 		vma_free(&child->vmas, vma);
 		return -ENOMEM;
 	}
-	space_account(child, vma->flags, space_pages(child, vma->end - vma->start), 1);
-	space_count_area(child, vma, 1);
+	account_pages(child, vma->flags, space_pages(child, vma->end - vma->start), 1);
+	account_area(child, vma, 1);
 	return 0;
 }
 
-/* The next area behind the cursor, its memory on its way. False: there is none. */
+/* Prefetch the next area after the cursor. False: there is none. */
 static bool find_ahead(struct ma_state *mas, struct place *place)
 {
 	place->old = mas_find(mas, ULONG_MAX);
@@ -165,9 +166,9 @@ static bool find_ahead(struct ma_state *mas, struct place *place)
 }
 
 /*
- * Replace the parent's areas, which the duplicated tree holds, by the child's. An entry that takes
- * the place of another moves nothing, so the reading cursor, which is AHEAD areas before, stays
- * good; those that are not inherited go at last. On failure the tree still holds areas of the parent
+ * Replace the parent's areas, which the duplicated tree holds, by the child's. Replacing an entry
+ * in place moves nothing, so the reading cursor, AHEAD areas before, stays valid; therefore areas
+ * that are not inherited are erased only later. On failure the tree still holds areas of the parent
  * from *stopped on.
  */
 static int copy_areas(struct copier *copier, unsigned long *stopped)
@@ -208,8 +209,8 @@ static int erase_skipped(struct copier *copier)
 	return 0;
 }
 
-/* Free the child's areas, all below `from`, and the tree, which still holds some of the parent's. */
-static void give_up(struct copier *copier, unsigned long from)
+/* Undo a copy that reached `from`: free the child's areas below, and the tree. */
+static void undo_copy(struct copier *copier, unsigned long from)
 {
 	MA_STATE(mas, &copier->child->tree, 0, 0);
 	struct vma *vma;
@@ -226,7 +227,7 @@ static void inherit(struct vmspace *child, const struct vmspace *parent)
 	child->image = parent->image;
 	child->mmap_base = parent->mmap_base;
 	child->base_guessed = parent->base_guessed;
-	child->largest = parent->largest;
+	child->largest_area = parent->largest_area;
 	child->next_anon_id = parent->next_anon_id;
 	child->next_file_id = parent->next_file_id;
 }
@@ -256,16 +257,17 @@ static long duplicate(struct vmspace *parent, struct vmspace *child, bool exact)
 	child->vmas.expected = parent->areas;
 	set_rcu(&child->tree, mt_in_rcu(&parent->tree));
 	err = __mt_dup(&parent->tree, &child->tree, GFP_KERNEL);
-	/* Nobody reads the child's tree yet. */
+	/* No thread reads the child's tree yet. */
 	mt_clear_in_rcu(&child->tree);
 	if (err)
 		return -ENOMEM;
 	err = copy_areas(&copier, &stopped);
-	forget_copies(&copier);
+	clear_copy_links(&copier);
 	if (!err)
 		err = erase_skipped(&copier);
 	if (err)
-		give_up(&copier, stopped);
+		undo_copy(&copier, stopped);
+	assert(err || (account_valid(child) && child->areas + copier.skipped <= parent->areas));
 	set_rcu(&child->tree, child->sync);
 	if (child->sync)
 		sync_unlock_areas(child);
@@ -280,7 +282,7 @@ long fork_call(struct vmspace *space, struct vmspace_request *req)
 
 	req->fork.child = NULL;
 	if (space->host_error)
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	err = commit_check_fork(space);
 	if (err)
 		return err;
@@ -289,13 +291,14 @@ long fork_call(struct vmspace *space, struct vmspace_request *req)
 	if (req->fork.child_memory)
 		config.memory = req->fork.child_memory;
 	else if (config.memory && config.memory->map)
-		return space_fail(space, -EINVAL, "fork needs child_memory: the parent's has a map()");
+		return outcome_fail(space, -EINVAL,
+				    "fork needs child_memory: the parent's has a map()");
 	if (vmspace_create(&child, &config))
-		return space_no_memory(space);
+		return outcome_no_memory(space);
 	inherit(child, space);
 	if (duplicate(space, child, false)) {
 		vmspace_destroy(child);
-		return space_no_memory(space);
+		return outcome_no_memory(space);
 	}
 	req->fork.child = child;
 	return req->host.valid ? req->host.result : 0;
@@ -310,7 +313,7 @@ static int make_clone(struct vmspace **out, const struct vmspace *space)
 	*out = NULL;
 	config.memory = NULL;
 	config.hooks = NULL;
-	/* A copy to try things on is charged to nobody. */
+	/* A copy to try requests on is not charged. */
 	if (config.commit_pool) {
 		config.committed_elsewhere = commit_total(space) - space->committed_vm;
 		config.commit_pool = NULL;
@@ -319,18 +322,18 @@ static int make_clone(struct vmspace **out, const struct vmspace *space)
 	if (err)
 		return err;
 	inherit(copy, space);
-	/* duplicate() keeps notes in the areas' backings and names while it works. */
+	/* duplicate() temporarily links backings and names to their copies. */
 	err = (int)duplicate((struct vmspace *)space, copy, true);
 	if (err) {
 		vmspace_destroy(copy);
 		return err;
 	}
-	/* Of the counters, only this one is more than a sum over the areas. */
+	/* Of the counters, only locked_vm is more than a sum over the areas. */
 	copy->locked_vm = space->locked_vm;
 	copy->locked_leak = space->locked_leak;
 	copy->pinned_vm = space->pinned_vm;
 	copy->default_flags = space->default_flags;
-	copy->era = space->era;
+	copy->request_seq = space->request_seq;
 	memcpy(copy->requests, space->requests, sizeof(copy->requests));
 	copy->areas_peak = space->areas_peak;
 	copy->merges = space->merges;

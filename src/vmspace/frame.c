@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frame.c - frames as objects: made, referenced, given back. */
+/* frame.c - reference counted frames. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -31,7 +31,10 @@ struct frame *frame_new(const struct vmspace_memory *memory, uint64_t handle,
 
 struct frame *frame_get(struct frame *frame)
 {
-	__atomic_fetch_add(&frame->refs, 1, __ATOMIC_RELAXED);
+	unsigned int before = __atomic_fetch_add(&frame->refs, 1, __ATOMIC_RELAXED);
+
+	assert(before);
+	(void)before;
 	return frame;
 }
 

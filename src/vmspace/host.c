@@ -1,38 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* host.c - asks the host about anonymous pages and stacks, and draws the conclusions. */
+/* host.c - asks the host about anonymous pages and stacks, and applies the answers. */
 #include <errno.h>
 
+#include "anon_vma.h"
 #include "fault.h"
 #include "find.h"
 #include "host.h"
 #include "merge.h"
+#include "store.h"
 #include "sync.h"
-
-void host_give_anon_vma(struct vmspace *space, struct vma *vma)
-{
-	unsigned long page = space->config.page_size;
-	const struct vma *right, *left;
-
-	if (vma->anon_id || !vma_may_have_anon_vma(vma))
-		return;
-	sync_write_lock(space, vma);
-	right = find_right(space, vma);
-	if (right && right->anon_id && !right->anon_shared &&
-	    merge_anon_compatible(vma, right, page)) {
-		vma->anon_id = right->anon_id;
-		return;
-	}
-	left = find_left(space, vma);
-	if (left && left->anon_id && !left->anon_shared && merge_anon_compatible(left, vma, page)) {
-		vma->anon_id = left->anon_id;
-		return;
-	}
-	vma->anon_id = space->next_anon_id++;
-}
 
 static bool worth_asking(const struct vmspace *space, const struct vma *vma)
 {
-	return !vma->anon_id && vma->asked != space->era && vma_may_have_anon_vma(vma) &&
+	return !vma->anon_id && vma->asked != space->request_seq && vma_may_have_anon_vma(vma) &&
 	       (vma->may_have_anon || fault_huge_somewhere(space, vma));
 }
 
@@ -44,9 +24,9 @@ static void ask(struct vmspace *space, struct vma *vma)
 		return;
 	space->host_questions++;
 	sync_write_lock(space, vma);
-	vma->asked = space->era;
+	vma->asked = space->request_seq;
 	if (host->has_anon(host->ctx, vma->start, vma->end))
-		host_give_anon_vma(space, vma);
+		anon_vma_prepare(space, vma);
 	else if (!vma_takes_anon(vma->flags))
 		vma->may_have_anon = false;
 }
@@ -57,7 +37,7 @@ static bool is_run(const struct vmspace *space, const struct vma *left, const st
 	       (worth_asking(space, left) || worth_asking(space, right));
 }
 
-void host_learn(struct vmspace *space, unsigned long start, unsigned long end)
+void host_query_anon(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	struct vma *first, *other, *vma;
 	unsigned long last_end;
@@ -88,7 +68,7 @@ int host_grow_stacks(struct vmspace *space, unsigned long start, unsigned long e
 
 	if (!host->stack_start || !left)
 		return 0;
-	if (space_reserve(space, left, 0))
+	if (store_reserve(space, left, 0))
 		return -ENOMEM;
 	vma = find_first(space, start ? start - 1 : 0);
 	for (; vma && left; vma = find_first(space, vma->end)) {
@@ -118,55 +98,7 @@ int vmspace_refresh(struct vmspace *space)
 
 	sync_enter(space);
 	grown = host_grow_stacks(space, 0, ULONG_MAX);
-	space_end_call(space);
+	store_end_call(space);
 	sync_leave(space);
 	return grown;
-}
-
-void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone)
-{
-	struct vma *vma;
-
-	/* 0 is not the name of one: areas without would get one, or lose theirs. */
-	if (!keep || !gone)
-		return;
-	sync_enter(space);
-	for (vma = find_first(space, 0); vma; vma = find_first(space, vma->end)) {
-		if (vma->anon_id != gone)
-			continue;
-		sync_write_lock(space, vma);
-		vma->anon_id = keep;
-	}
-	sync_leave(space);
-}
-
-void vmspace_part_anon(struct vmspace *space, unsigned long addr)
-{
-	struct vma *vma;
-
-	sync_enter(space);
-	vma = find_first(space, addr);
-	if (vma && vma->start <= addr && (vma->anon_id || vma_may_have_anon_vma(vma))) {
-		sync_write_lock(space, vma);
-		vma->anon_id = space->next_anon_id++;
-	}
-	sync_leave(space);
-}
-
-void vmspace_inherit_anon(struct vmspace *space, unsigned long addr, bool inherited)
-{
-	const struct vma *at;
-	uint64_t anon_id;
-	struct vma *vma;
-
-	sync_enter(space);
-	at = find_first(space, addr);
-	anon_id = at && at->start <= addr ? at->anon_id : 0;
-	for (vma = find_first(space, 0); vma && anon_id; vma = find_first(space, vma->end)) {
-		if (vma->anon_id != anon_id)
-			continue;
-		sync_write_lock(space, vma);
-		vma->anon_shared = inherited;
-	}
-	sync_leave(space);
 }

@@ -5,6 +5,7 @@
 
 #include "edit.h"
 #include "ops.h"
+#include "outcome.h"
 
 long sync_call(struct vmspace *space, struct vmspace_request *req)
 {
@@ -24,11 +25,11 @@ long sync_call(struct vmspace *space, struct vmspace_request *req)
 	while (edit_next(&span)) {
 		hole |= span.hole;
 		if ((m->flags & MS_INVALIDATE) && (span.vma->flags & VMA_LOCKED))
-			return space_fail(space, -EBUSY, "the area is locked");
+			return outcome_fail(space, -EBUSY, "the area is locked");
 		/* Writing failed: EIO, ENOSPC, EDQUOT. */
 		if (space->host_error && space->host_error != -ENOMEM &&
 		    (m->flags & MS_SYNC) && span.vma->backing && (span.vma->flags & VMA_SHARED))
-			return space_fail(space, space->host_error, "the file refused");
+			return outcome_fail(space, space->host_error, "the file refused");
 	}
 	return hole || span.hole ? -ENOMEM : 0;
 }
@@ -43,7 +44,7 @@ long incore_call(struct vmspace *space, struct vmspace_request *req)
 	if (!space_aligned(space, m->addr))
 		return -EINVAL;
 	if (m->length > space->config.task_size || m->addr > space->config.task_size - m->length)
-		return space_fail(space, -ENOMEM, "outside of the address space");
+		return outcome_fail(space, -ENOMEM, "outside of the address space");
 	if (!m->length)
 		return 0;
 	edit_span_init(&span, space, m->addr, end);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * iter.c - walks over the areas of a space: a cursor, ranges, sums, and what monitors and dumps
- * see.
+ * iter.c - iterates over the areas of a space: iterators, ranges, sums, regions to monitor, core
+ * dumps.
  *
- * All but the dump is made of vmspace_next() and vmspace_prev(): a cursor keeps addresses alone,
- * so it stays good whatever happens to the areas between two steps, which no place in the tree
- * does. The dump holds the space for all of its walk, and goes along the tree.
+ * All but the dump use vmspace_next() and vmspace_prev(): an iterator keeps only addresses, and so
+ * stays valid whatever happens to the areas between two steps, as no position in the tree would.
+ * The dump holds the space's lock and walks the tree.
  */
 #include <string.h>
 
@@ -103,7 +103,7 @@ unsigned long vmspace_count_pages(const struct vmspace *space, unsigned long sta
 	return pages;
 }
 
-/* Keep the two widest of the gaps seen, the wider one first; of equals the lower. */
+/* Keep the two widest gaps, the wider one first; of equal ones the lower. */
 static void take_gap(struct vmspace_region gaps[2], unsigned long start, unsigned long end)
 {
 	struct vmspace_region gap = { start, end };
@@ -147,13 +147,14 @@ unsigned int vmspace_three_regions(const struct vmspace *space, struct vmspace_r
 	return count;
 }
 
-/* The file has no name any more, or never had one: shared memory, a memfd. */
+/* The file has been unlinked, or never had a name: shared memory, a memfd. */
 static bool is_unlinked(const struct vma_backing *backing)
 {
 	static const char gone[] = " (deleted)";
 	size_t length = backing->name ? strlen(backing->name) : 0;
 
-	return length >= sizeof(gone) - 1 && !strcmp(backing->name + length - sizeof(gone) + 1, gone);
+	return length >= sizeof(gone) - 1 &&
+	       !strcmp(backing->name + length - sizeof(gone) + 1, gone);
 }
 
 static bool passes(unsigned int filter, unsigned int bit)
@@ -167,7 +168,8 @@ static bool dumps_kind(const struct vma_info *info, unsigned int filter)
 	bool shared = info->flags & VMA_SHARED;
 
 	if (info->backing.flags & VMA_BACKING_DAX)
-		return passes(filter, shared ? VMSPACE_FILTER_DAX_SHARED : VMSPACE_FILTER_DAX_PRIVATE);
+		return passes(filter, shared ? VMSPACE_FILTER_DAX_SHARED
+					     : VMSPACE_FILTER_DAX_PRIVATE);
 	if (info->flags & VMA_HUGETLB)
 		return passes(filter, shared ? VMSPACE_FILTER_HUGE_SHARED
 					     : VMSPACE_FILTER_HUGE_PRIVATE);
@@ -176,7 +178,8 @@ static bool dumps_kind(const struct vma_info *info, unsigned int filter)
 								  : VMSPACE_FILTER_FILE_SHARED);
 	if (info->anon_id && passes(filter, VMSPACE_FILTER_ANON_PRIVATE))
 		return true;
-	return info->backing.kind != VMA_BACKING_ANON && passes(filter, VMSPACE_FILTER_FILE_PRIVATE);
+	return info->backing.kind != VMA_BACKING_ANON &&
+	       passes(filter, VMSPACE_FILTER_FILE_PRIVATE);
 }
 
 static enum vmspace_dump_part dump_part(const struct vma_info *info, unsigned int filter)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* load.c - a space made of a live process, and the two compared. */
+/* load.c - creates a space from a live process, and compares the two. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static unsigned long read_limit(pid_t pid, int resource, unsigned long *hard)
 	return limit.rlim_cur == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit.rlim_cur;
 }
 
-/* What makes an exec choose the layout that places from below. */
+/* Does exec choose the bottom-up layout for this process? */
 static bool has_legacy_layout(pid_t pid, unsigned long persona)
 {
 	struct rlimit stack;
@@ -37,7 +37,7 @@ static bool has_legacy_layout(pid_t pid, unsigned long persona)
 	       (!prlimit(pid, RLIMIT_STACK, NULL, &stack) && stack.rlim_cur == RLIM_INFINITY);
 }
 
-/* Memory is the whole machine's: capabilities in a user namespace of a container do not count. */
+/* Limits on memory need capabilities in the initial user namespace, not in a container's. */
 static bool has_own_users(pid_t pid)
 {
 	char path[64], name[64];
@@ -51,7 +51,7 @@ static bool has_own_users(pid_t pid)
 	return strcmp(name, INITIAL_USER_NAMESPACE) != 0;
 }
 
-/* Returns 0 or -ENOMEM; what may not be read is none. */
+/* 0 or -ENOMEM. What may not be read counts as not there. */
 static int read_config(struct vmspace_config *config, pid_t pid)
 {
 	int status_err, persona_err;
@@ -87,7 +87,7 @@ void vmspace_config_read(struct vmspace_config *config, pid_t pid)
 enum { STAT_PPID = 4, STAT_START_CODE = 26, STAT_END_CODE, STAT_START_STACK,
        STAT_START_DATA = 45, STAT_END_DATA, STAT_START_BRK, STAT_FIELDS = 53 };
 
-/* Field 2, a name, may hold anything. */
+/* Field 2, the name, may contain anything. */
 static int read_stat(pid_t pid, unsigned long fields[STAT_FIELDS])
 {
 	int err;
@@ -99,7 +99,7 @@ static int read_stat(pid_t pid, unsigned long fields[STAT_FIELDS])
 		free(text);
 		return text ? -EINVAL : err;
 	}
-	at += 2; /* over the name, to field 3: the state, a letter */
+	at += 2; /* past the name, to field 3, the state */
 	for (int i = 4; i < STAT_FIELDS && (at = strchr(at, ' ')); i++)
 		fields[i] = strtoul(at, &at, 10);
 	free(text);
@@ -107,8 +107,8 @@ static int read_stat(pid_t pid, unsigned long fields[STAT_FIELDS])
 }
 
 /*
- * Stacks begin at random places: a parent with the same one was copied, and no exec came since.
- * Returns 0 or -ENOMEM; a parent that may not be looked at is no such one.
+ * Was the process forked, without an exec since? Stacks begin at random addresses: then its
+ * parent's begins at the same. 0 or -ENOMEM; a parent that may not be examined counts as different.
  */
 static int is_fork_copy(const unsigned long fields[STAT_FIELDS], bool *copy)
 {
@@ -123,7 +123,7 @@ static int is_fork_copy(const unsigned long fields[STAT_FIELDS], bool *copy)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Where the area named [heap] ends; 0: there is none. */
+/* The end of the area named [heap]; 0: there is none. */
 static unsigned long heap_end(const struct vmspace_area *areas, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -139,7 +139,7 @@ static int read_areas(pid_t pid, struct vmspace_area **areas, size_t *count)
 
 	if (!text)
 		return err;
-	/* Of kernel threads, and of processes that have ended, the file is empty. */
+	/* The file is empty for kernel threads and zombies. */
 	err = *text ? vmspace_parse_areas(text, areas, count, NULL) : -ESRCH;
 	free(text);
 	return err;
@@ -202,7 +202,7 @@ int vmspace_load(struct vmspace **out, pid_t pid)
 
 #define SAY(d, ...) ((void)snprintf((d)->text, sizeof((d)->text), __VA_ARGS__))
 
-/* The line of ours at *at that comes next, against that one of the kernel's. */
+/* Compare our next line with the kernel's at *at. */
 struct lines {
 	const char *at;              /* in the kernel's text */
 	struct vmspace_difference *difference;
@@ -256,7 +256,7 @@ static bool flags_equal(const struct vmspace *space, const struct vmspace_entry 
 	struct vma_info info;
 	char ours[256], theirs[256];
 
-	/* What is not there differs in maps; vsyscall lies outside of the address space. */
+	/* Missing areas are found by maps; vsyscall lies outside of the address space. */
 	if (!vmspace_lookup(space, entry->line.start, &info) ||
 	    !((info.flags ^ entry->flags) & ~VMA_SOFTDIRTY))
 		return true;

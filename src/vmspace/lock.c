@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* lock.c - mlock, mlock2, munlock, mlockall, munlockall, and making pages present. */
+/* lock.c - mlock, mlock2, munlock, mlockall, munlockall, and populating areas. */
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "accounting.h"
+#include "anon_vma.h"
 #include "edit.h"
 #include "find.h"
-#include "host.h"
 #include "ops.h"
+#include "outcome.h"
 #include "touch.h"
 
-/* Areas that Linux leaves alone when it is asked to lock them. */
+/* Areas that Linux silently does not lock. */
 static bool never_locked(const struct vma *vma)
 {
 	return (vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB | VMA_DROPPABLE)) ||
@@ -17,9 +19,9 @@ static bool never_locked(const struct vma *vma)
 }
 
 /*
- * Whether making the area's pages present gives it an anonymous page. A guard may be in the way,
- * in this area or in one before it, where the call then failed (@failed). Guards are a matter of
- * pages, which are not kept here: then a host is asked when it matters.
+ * Does populating the area give it an anonymous page? A guard may be in the way, in this area or in
+ * an earlier one, at which the call failed (`failed`). A mirror does not know where guards are;
+ * then the host is asked when it matters.
  */
 static bool populate_writes(const struct vmspace *space, const struct vma *vma, bool failed)
 {
@@ -30,7 +32,7 @@ static bool populate_writes(const struct vmspace *space, const struct vma *vma, 
 	       !((vma->flags & VMA_MAYBE_GUARD) || failed);
 }
 
-/* The access that makes pages of the area present. */
+/* The access that populates the area. */
 static unsigned int populate_access(const struct vma *vma)
 {
 	if ((vma->flags & (VMA_WRITE | VMA_SHARED)) == VMA_WRITE)
@@ -38,19 +40,19 @@ static unsigned int populate_access(const struct vma *vma)
 	return vma->flags & VMA_READ ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_EXEC;
 }
 
-/* Areas whose pages are not made present. */
+/* Areas with these flags are not populated. */
 #define NOT_POPULATED (VMA_LOCKONFAULT | VMA_SPECIAL_FLAGS)
 
-long lock_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
-		unsigned long end, unsigned long by, bool fresh)
+long lock_reserve(struct vmspace *space, struct vma *vma, vma_flags_t flags, unsigned long start,
+		  unsigned long end, unsigned long delta, bool fresh)
 {
-	struct vma then = { .flags = as };
+	struct vma then = { .flags = flags };
 
-	if (!space->pages || (as & NOT_POPULATED) || start == end)
+	if (!space->pages || (flags & NOT_POPULATED) || start == end)
 		return 0;
-	if (!(as & VMA_ACCESS_FLAGS))
+	if (!(flags & VMA_ACCESS_FLAGS))
 		return 1;
-	return touch_stock(space, vma, as, start, end, populate_access(&then), by, fresh);
+	return touch_reserve(space, vma, flags, start, end, populate_access(&then), delta, fresh);
 }
 
 static long populate(struct vmspace *space, unsigned long start, unsigned long end, bool failed)
@@ -69,7 +71,7 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 		if (!(vma->flags & VMA_ACCESS_FLAGS))
 			return -ENOMEM;
 		if (populate_writes(space, vma, failed))
-			host_give_anon_vma(space, vma);
+			anon_vma_prepare(space, vma);
 		if (!(vma->flags & VMA_SPECIAL_FLAGS)) {
 			err = touch_range(space, vma, start, vma->end < end ? vma->end : end,
 					  populate_access(vma));
@@ -81,7 +83,7 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 	return 0;
 }
 
-/* Callers do not fail if this does: what the host says of their call is about something else. */
+/* Callers ignore the result: the host's result of their call is not about populating. */
 long lock_populate(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	return populate(space, start, end, false);
@@ -90,7 +92,7 @@ long lock_populate(struct vmspace *space, unsigned long start, unsigned long end
 static long set_part(struct edit_span *span, vma_flags_t lock)
 {
 	const struct vma *vma = span->vma;
-	struct edit_want want = edit_same(vma);
+	struct edit_attrs want = edit_attrs_of(vma);
 
 	want.flags = (want.flags & ~VMA_LOCK_FLAGS) | lock;
 	if (want.flags == vma->flags || never_locked(vma))
@@ -147,7 +149,7 @@ static long check_limit(struct vmspace *space, unsigned long start, unsigned lon
 	pages -= locked_pages(space, start, start + length);
 	if (space->locked_vm + pages <= space_pages(space, c->rlimit_memlock))
 		return 0;
-	return space_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
+	return outcome_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
 }
 
 static bool may_lock_at_all(const struct vmspace *space)
@@ -166,9 +168,9 @@ static vma_flags_t locked_flags(const struct vma *vma, vma_flags_t lock)
 	return never_locked(vma) ? vma->flags : (vma->flags & ~VMA_LOCK_FLAGS) | lock;
 }
 
-/* Put by what making the pages present will need, which stops at the first that cannot be. */
-static long stock_range(struct vmspace *space, unsigned long start, unsigned long end,
-			vma_flags_t lock)
+/* Reserve for populating the range, as far as that will get. */
+static long reserve_range(struct vmspace *space, unsigned long start, unsigned long end,
+			  vma_flags_t lock)
 {
 	struct edit_span span;
 	long err = 0;
@@ -177,8 +179,8 @@ static long stock_range(struct vmspace *space, unsigned long start, unsigned lon
 		return 0;
 	edit_span_init(&span, space, start, end);
 	while (!err && edit_next(&span) && !span.hole)
-		err = lock_stock(space, span.vma, locked_flags(span.vma, lock), span.from, span.to,
-				 0, false);
+		err = lock_reserve(space, span.vma, locked_flags(span.vma, lock), span.from,
+				   span.to, 0, false);
 	return err < 0 ? err : 0;
 }
 
@@ -193,23 +195,25 @@ long lock_call(struct vmspace *space, struct vmspace_request *req)
 	if (req->mlock.mlock2 && req->mlock.flags)
 		lock |= VMA_LOCKONFAULT;
 	if (!may_lock_at_all(space))
-		err = space_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
+		err = outcome_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
 	if (err)
 		return err;
 	round_range(space, &start, &length);
 	err = check_limit(space, start, length);
 	if (!err)
-		err = stock_range(space, start, start + length, lock);
+		err = reserve_range(space, start, start + length, lock);
 	if (!err)
 		err = set_range(space, start, start + length, lock);
 	if (err)
 		return err;
-	/* With MLOCK_ONFAULT too: areas that cannot be locked have no VMA_LOCKONFAULT now. */
+	/* With MLOCK_ONFAULT, too: areas that cannot be locked do not have VMA_LOCKONFAULT. */
 	err = populate(space, start, start + length, space->host_error);
 	if (err == -EFAULT)
-		err = space_fail(space, -ENOMEM, "a page cannot be made present: a guard, or the end of a file");
+		err = outcome_fail(space, -ENOMEM, "a page cannot be made present: a guard, or the "
+						   "end of a file");
 	if (space->host_error == -ENOMEM || space->host_error == -EAGAIN)
-		return space_fail(space, space->host_error, "the host could not make pages present");
+		return outcome_fail(space, space->host_error,
+				    "the host could not make pages present");
 	return err;
 }
 
@@ -221,7 +225,7 @@ long unlock_call(struct vmspace *space, struct vmspace_request *req)
 	return set_range(space, start, start + length, 0);
 }
 
-/* Errors of single areas do not stop it. 0, or -ENOMEM: no memory, and nothing has changed. */
+/* Errors of single areas are ignored. 0, or -ENOMEM: no memory, and nothing has changed. */
 static long set_all(struct vmspace *space, vma_flags_t lock)
 {
 	struct edit_span span;
@@ -234,8 +238,8 @@ static long set_all(struct vmspace *space, vma_flags_t lock)
 	return 0;
 }
 
-/* What populate_all() will need once all is locked. */
-static long stock_all(struct vmspace *space, vma_flags_t lock)
+/* Reserve for populate_all(). */
+static long reserve_all_pages(struct vmspace *space, vma_flags_t lock)
 {
 	struct edit_span span;
 	long err = 0;
@@ -244,8 +248,8 @@ static long stock_all(struct vmspace *space, vma_flags_t lock)
 		return 0;
 	edit_span_init(&span, space, 0, ULONG_MAX);
 	while (err >= 0 && edit_next(&span))
-		err = lock_stock(space, span.vma, locked_flags(span.vma, lock), span.from, span.to,
-				 0, false);
+		err = lock_reserve(space, span.vma, locked_flags(span.vma, lock), span.from,
+				   span.to, 0, false);
 	return err < 0 ? err : 0;
 }
 
@@ -268,15 +272,15 @@ long lock_all_call(struct vmspace *space, struct vmspace_request *req)
 	if (!flags || (flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) || flags == MCL_ONFAULT)
 		return -EINVAL;
 	if (!may_lock_at_all(space))
-		err = space_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
+		err = outcome_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
 	else if ((flags & MCL_CURRENT) && !c->lock_privileged &&
 		 c->rlimit_memlock != VMSPACE_NO_LIMIT &&
 		 space->total_vm > space_pages(space, c->rlimit_memlock))
-		err = space_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
+		err = outcome_limit(space, -ENOMEM, "RLIMIT_MEMLOCK reached");
 	if (err)
 		return err;
 	if (flags & MCL_CURRENT) {
-		err = stock_all(space, lock);
+		err = reserve_all_pages(space, lock);
 		if (!err)
 			err = set_all(space, lock);
 	}

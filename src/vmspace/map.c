@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* map.c - mmap: checks, flags, place, and the new area. */
+/* map.c - mmap: arguments, flags, placement, and the new area. */
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
+#include "accounting.h"
 #include "commit.h"
 #include "edit.h"
 #include "find.h"
 #include "host.h"
 #include "ops.h"
+#include "outcome.h"
+#include "store.h"
 
 #ifndef MAP_DROPPABLE
 #define MAP_DROPPABLE 0x08
@@ -36,6 +40,21 @@ bool map_accountable(vma_flags_t flags)
 	if (flags & VMA_HUGETLB)
 		return false;
 	return (flags & (VMA_NORESERVE | VMA_SHARED | VMA_WRITE)) == VMA_WRITE;
+}
+
+uint64_t map_new_file_id(struct vmspace *space)
+{
+	static uint64_t next_shared = (uint64_t)3 << 62; /* above all ids of single spaces */
+	/* 32-bit machines may lack 64-bit atomics. */
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	uint64_t id;
+
+	if (!space->pages)
+		return space->next_file_id++;
+	pthread_mutex_lock(&lock);
+	id = next_shared++;
+	pthread_mutex_unlock(&lock);
+	return id;
 }
 
 static vma_flags_t call_flags(const struct vmspace *space, const struct vmspace_mmap *m, int prot)
@@ -126,7 +145,7 @@ static bool is_shared(const struct vmspace_mmap *m)
 	return kind == MAP_SHARED || kind == MAP_SHARED_VALIDATE;
 }
 
-/* MAP_HUGE_2MB and the like: the binary logarithm in the upper bits. 0: the default size. */
+/* The size encoded by MAP_HUGE_2MB and the like, as its log2 in the upper bits. 0: the default. */
 static unsigned long huge_size(int flags)
 {
 	unsigned int log = (unsigned int)flags >> 26;
@@ -134,7 +153,7 @@ static unsigned long huge_size(int flags)
 	return log ? 1UL << log : 0;
 }
 
-/* What the mapping is of, for placement and for the area: private anonymous memory has none. */
+/* The backing of the mapping. NULL: private anonymous memory. */
 static const struct vma_backing *backing_of(const struct vmspace_mmap *m, struct vma_backing *own)
 {
 	if ((m->flags & MAP_ANONYMOUS) && !(m->flags & MAP_HUGETLB) && !is_shared(m))
@@ -172,7 +191,7 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mmap *m,
 	    space_pages(space, m->offset))
 		return -EOVERFLOW;
 	if (space->areas > space->config.max_map_count)
-		return space_limit(space, -ENOMEM, "more areas than max_map_count");
+		return outcome_limit(space, -ENOMEM, "more areas than max_map_count");
 	return 0;
 }
 
@@ -185,7 +204,7 @@ static long place(struct vmspace *space, const struct vmspace_mmap *m, unsigned 
 
 	if (m->flags & MAP_ANONYMOUS)
 		want.offset = 0;
-	/* Overlayfs aligns nothing, the file system below may; of that are mapped areas. */
+	/* Overlayfs aligns nothing; the file system below it, which areas are shown to map, may. */
 	if (backing && backing->flags & VMA_BACKING_MAP_ALONE) {
 		overlaid = *backing;
 		overlaid.flags &= ~VMA_BACKING_ALIGN_HUGE;
@@ -205,31 +224,31 @@ static long check_lock(struct vmspace *space, const struct vmspace_mmap *m, vma_
 	long err = 0;
 
 	if ((m->flags & MAP_LOCKED) && !c->lock_privileged && !c->rlimit_memlock)
-		err = space_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
-	if (!err && !space_may_lock(space, flags, space_pages(space, length)))
-		err = space_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached");
+		err = outcome_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
+	if (!err && !account_may_lock(space, flags, space_pages(space, length)))
+		err = outcome_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached");
 	return err;
 }
 
-/* What a new object of shared memory is charged for, the areas that map it are not. */
+/* A new shared memory object is charged itself; the areas that map it are not. */
 static unsigned long shared_charge(struct vmspace *space, const struct map_plan *plan)
 {
 	return plan->new_shared && !(plan->flags & VMA_NORESERVE) ? space_pages(space, plan->length)
 								  : 0;
 }
 
-/* `gone` pages, `freed` of which were committed, are unmapped to make room. */
-static long check_size(struct vmspace *space, const struct map_plan *plan, unsigned long gone,
+/* `unmapped` pages will be unmapped to make room; `freed` of them are committed. */
+static long check_size(struct vmspace *space, const struct map_plan *plan, unsigned long unmapped,
 		       unsigned long freed)
 {
-	unsigned long pages = space_pages(space, plan->length), more = pages - gone;
+	unsigned long pages = space_pages(space, plan->length), more = pages - unmapped;
 	const struct vmspace_config *c = &space->config;
 
 	if (c->rlimit_as != VMSPACE_NO_LIMIT &&
 	    space->total_vm + more > space_pages(space, c->rlimit_as))
-		return space_limit(space, -ENOMEM, "RLIMIT_AS reached");
-	if (!space_may_hold_data(space, plan->flags, more)) {
-		long err = space_limit(space, -ENOMEM, "RLIMIT_DATA reached");
+		return outcome_limit(space, -ENOMEM, "RLIMIT_AS reached");
+	if (!account_may_hold_data(space, plan->flags, more)) {
+		long err = outcome_limit(space, -ENOMEM, "RLIMIT_DATA reached");
 
 		if (err)
 			return err;
@@ -244,8 +263,8 @@ static bool map_populates(const struct map_plan *plan)
 	return plan->populate || (plan->flags & VMA_LOCK_FLAGS) == VMA_LOCKED;
 }
 
-/* Frames and page tables for the pages that the new area will have from the start. */
-static long stock_pages(struct vmspace *space, const struct map_plan *plan)
+/* Reserve frames and page tables if the new area is populated at once. */
+static long reserve_pages(struct vmspace *space, const struct map_plan *plan)
 {
 	struct vma proto = { .start = plan->at, .end = plan->at + plan->length,
 			     .flags = plan->flags, .pgoff = plan->pgoff,
@@ -254,7 +273,7 @@ static long stock_pages(struct vmspace *space, const struct map_plan *plan)
 
 	if (!map_populates(plan))
 		return 0;
-	err = lock_stock(space, &proto, plan->flags, proto.start, proto.end, 0, true);
+	err = lock_reserve(space, &proto, plan->flags, proto.start, proto.end, 0, true);
 	return err < 0 ? err : 0;
 }
 
@@ -263,20 +282,19 @@ static long make_room(struct vmspace *space, struct map_plan *plan)
 {
 	unsigned long end = plan->at + plan->length;
 	bool free = plan->hole.start == plan->at && plan->hole.end == end;
-	unsigned long gone = 0, freed = 0, areas = 0;
+	unsigned long unmapped = 0, freed = 0, areas = 0;
 	long err;
 
 	free = free || find_hole(space, plan->at, end, &plan->hole);
 	if (!free)
-		gone = unmap_count(space, plan->at, end, &freed, &areas);
-	err = check_size(space, plan, gone, freed);
+		unmapped = unmap_count(space, plan->at, end, &freed, &areas);
+	err = check_size(space, plan, unmapped, freed);
 	if (!err && space->pages)
-		err = stock_pages(space, plan);
+		err = reserve_pages(space, plan);
 	if (err || free)
 		return err;
-	/* What is unmapped, then the new area. */
-	space->whole = true;
-	err = space_reserve(space, 2 + areas / 64, 2);
+	/* Stores to unmap what is in the way, and one for the new area. */
+	err = store_reserve_call(space, 2 + areas / 64, 2);
 	if (err)
 		return err;
 	err = unmap_range(space, plan->at, plan->length);
@@ -306,7 +324,7 @@ long map_region(struct vmspace *space, struct map_plan *plan)
 		plan->flags |= VMA_SOFTDIRTY;
 	proto.flags = plan->flags;
 	proto.may_have_anon = plan->flags & VMA_WRITE;
-	err = edit_insert(space, &proto, plan->alone ? NULL : &plan->hole, NULL);
+	err = edit_insert(space, &proto, plan->no_merge ? NULL : &plan->hole, NULL);
 	if (err)
 		return err;
 	if (map_populates(plan))
@@ -314,7 +332,7 @@ long map_region(struct vmspace *space, struct map_plan *plan)
 	return (long)plan->at;
 }
 
-/* Follow the host where it placed the mapping, and learn from it. */
+/* Place the mapping where the host did, and correct mmap_base by that. */
 static long follow_place(struct vmspace *space, const struct vmspace_request *req, long at,
 			 unsigned long length, struct hole *hole)
 {
@@ -322,7 +340,7 @@ static long follow_place(struct vmspace *space, const struct vmspace_request *re
 
 	if (!space->host_succeeded || host == (unsigned long)at)
 		return at;
-	/* Linux begins such a search at random: any free place below 2 GiB is as good. */
+	/* Linux starts this search at random: any free place below 2 GiB is possible. */
 	if ((req->mmap.flags & MAP_32BIT) && at > 0 && host >= 0x40000000UL &&
 	    host + length <= 0x80000000UL && find_hole(space, host, host + length, hole)) {
 		space->out->placed_at_random = true;
@@ -378,14 +396,14 @@ static long map_backed(struct vmspace *space, const struct vmspace_mmap *m, stru
 	}
 	if (m->flags & MAP_ANONYMOUS) {
 		plan->pgoff = 0;
-		own->file_id = space_new_file_id(space);
+		own->file_id = map_new_file_id(space);
 		plan->new_shared = own->kind == VMA_BACKING_SHMEM;
 	} else {
 		plan->pgoff = space_pages(space, m->offset);
 	}
 	plan->backing = backing_new(own);
 	if (!plan->backing)
-		return space_no_memory(space);
+		return outcome_no_memory(space);
 	at = map_region(space, plan);
 	backing_put(plan->backing);
 	return at;
@@ -414,14 +432,16 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	plan.at = (unsigned long)followed;
 	if (space->host_error &&
 	    !(space->host_error == -EPERM && seal_covers(space, plan.at, plan.at + plan.length)))
-		return space_fail(space, space->host_error, "refused by the host");
-	/* Linux decides about merging while the new area still counts as locked. */
-	plan.alone = (plan.flags & VMA_DROPPABLE) && (space->default_flags & VMA_LOCKED);
+		return outcome_fail(space, space->host_error, "refused by the host");
+	/* Linux checks for merges while the new area still counts as locked. */
+	plan.no_merge = (plan.flags & VMA_DROPPABLE) && (space->default_flags & VMA_LOCKED);
 	plan.populate = (m->flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
-	/* It cannot be locked, but is made present all the same, also with MCL_ONFAULT. */
-	plan.populate |= plan.alone;
-	/* Only once it is there the area has the file below, which the neighbours have. */
-	plan.alone |= backing && (backing->flags & VMA_BACKING_MAP_ALONE);
+	/* It cannot be locked, but is populated all the same, even with MCL_ONFAULT. */
+	plan.populate |= plan.no_merge;
+	/*
+	 * Only after merging was tried does the area get the lower file, which its neighbours have.
+	 */
+	plan.no_merge |= backing && (backing->flags & VMA_BACKING_MAP_ALONE);
 	err = map_backed(space, m, &plan, &own, backing != NULL);
 	return err < 0 || space->out->base_learned || space->out->placed_at_random ? err : at;
 }
@@ -437,5 +457,5 @@ void map_gather(struct vmspace *space, const struct vmspace_mmap *m)
 		return;
 	at = place(space, m, length, backing_of(m, &own), &hole);
 	if (at > 0)
-		host_learn(space, (unsigned long)at, (unsigned long)at + length);
+		host_query_anon(space, (unsigned long)at, (unsigned long)at + length);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memfd.c - frames in a memfd: given out full of zeros, taken back; pages of files. */
+/* memfd.c - allocates frames from a memfd, zeroed, and frees them; pages of files. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #define MFD_NOEXEC_SEAL 8U
 #endif
 
-#define ORPHAN 0x80000000u /* the file is gone: the page goes with its last mapping */
+#define ORPHAN 0x80000000u /* the file is gone: free the page with its last mapping */
 
 static void *reserve(size_t size)
 {
@@ -87,7 +87,7 @@ size_t vmspace_memfd_used(const struct vmspace_memfd *memfd)
 	return (size_t)__atomic_load_n(&memfd->used, __ATOMIC_RELAXED) << memfd->page_shift;
 }
 
-/* Memory for `pages` from page `first` of the memfd, beyond its end or in a hole of it. */
+/* Allocate memory for `pages` from page `first` of the memfd, beyond its end or in a hole. */
 static bool provide(struct vmspace_memfd *memfd, uint32_t first, uint32_t pages)
 {
 	int err;
@@ -99,7 +99,7 @@ static bool provide(struct vmspace_memfd *memfd, uint32_t first, uint32_t pages)
 	return !err;
 }
 
-/* The memfd grows by as much as it has, from 64 KiB to 2 MiB. */
+/* Double the memfd, growing by at least 64 KiB and at most 2 MiB. */
 static bool grow(struct vmspace_memfd *memfd)
 {
 	uint32_t most = (2u << 20) >> memfd->page_shift, least = (64u << 10) >> memfd->page_shift;
@@ -117,7 +117,7 @@ static bool grow(struct vmspace_memfd *memfd)
 	return true;
 }
 
-/* The lock is held. 0: no memory. */
+/* Allocate a frame. The lock is held. 0: no memory. */
 static uint32_t take_frame(struct vmspace_memfd *memfd)
 {
 	uint32_t frame = memfd->free;
@@ -136,7 +136,7 @@ static uint32_t take_frame(struct vmspace_memfd *memfd)
 	return frame;
 }
 
-/* The lock is held. The frame is full of zeros again, and its memory the system's. */
+/* Free a frame: it is zero again, and its memory returns to the system. The lock is held. */
 static void give_frame(struct vmspace_memfd *memfd, uint32_t frame)
 {
 	int err;
@@ -220,7 +220,7 @@ static void free_file(struct memfd_file *file)
 	free(file);
 }
 
-/* The lock is held. A page of the file that is kept, used once more; 0: it is not. */
+/* Take another reference of a page of the file; 0: it has none. The lock is held. */
 static uint32_t use_page(struct vmspace_memfd *memfd, const struct vma_backing *is,
 			 unsigned long index)
 {
@@ -238,7 +238,7 @@ static bool has_content(const struct vma_backing *backing)
 	return backing->kind != VMA_BACKING_SHMEM && backing->kind != VMA_BACKING_SYSV;
 }
 
-/* Another thread's page is taken if it was there first. */
+/* If another thread has added the page meanwhile, use that. */
 static int keep_page(struct vmspace_memfd *memfd, const struct vma_backing *backing,
 		     unsigned long index, uint32_t *frame)
 {

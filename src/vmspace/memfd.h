@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memfd.h - frames that are pages of one memfd, and the pages of files among them.
+ * memfd.h - frames that are pages of a memfd, those of files included.
  *
- * Frame n is the page of the memfd at (n - 1) * page_size. All of it is mapped once at `view`, where
- * the library itself reads and writes frames.
+ * Frame n is the page of the memfd at (n - 1) * page_size. The whole memfd is mapped at `view`,
+ * where the library itself reads and writes frames.
  */
 #ifndef VMSPACE_MEMFD_H
 #define VMSPACE_MEMFD_H
@@ -12,7 +12,7 @@
 #include <mapletree/maple_tree.h>
 #include <mapletree/vmspace_memfd.h>
 
-/* A file, or other object, that has pages here. */
+/* A file, or another object, with pages in the memfd. */
 struct memfd_file {
 	struct vma_backing is;       /* .name belongs to this object */
 	struct maple_tree pages;     /* index -> frame (a value entry); mapped or not */
@@ -20,13 +20,14 @@ struct memfd_file {
 };
 
 struct memfd_slot {
-	uint32_t uses;               /* a file's page: mappings of it, and ORPHAN */
-	uint32_t next_free;          /* free: the next frame that is, or 0 */
+	uint32_t uses;               /* of a file's page: its mappings, and ORPHAN */
+	uint32_t next_free;          /* of a free frame: the next free one, or 0 */
 };
 
 /*
- * frames <= capacity <= limit, all in pages: ever given out; in the memfd; at most.
- * used == frames - length of the free list.   lock covers all but what create sets.
+ * Invariants: frames (ever allocated) <= capacity (size of the memfd) <= limit, in pages.
+ *   used == frames - length of the free list.
+ * `lock` protects everything that is not constant.
  */
 struct vmspace_memfd {
 	struct vmspace_memfd_config config;
@@ -41,7 +42,7 @@ struct vmspace_memfd {
 	struct memfd_file *files;
 };
 
-/* What a window puts into its struct vmspace_memory; ctx is the memfd here. */
+/* Functions for a window's struct vmspace_memory; here ctx is the memfd. */
 uint64_t memfd_alloc(struct vmspace_memfd *memfd);
 void memfd_free(struct vmspace_memfd *memfd, uint64_t frame);
 int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backing, uint64_t index,

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "edit.h"
-#include "find.h"
 #include "ops.h"
+#include "outcome.h"
 
 #define NAME_SIZE_MAX 80 /* with the closing NUL */
 
@@ -29,7 +29,7 @@ static long check_name(const char *name)
 static long name_part(struct edit_span *span, void *arg)
 {
 	const struct vma *vma = span->vma;
-	struct edit_want want = edit_same(vma);
+	struct edit_attrs want = edit_attrs_of(vma);
 	struct anon_name *name = arg;
 
 	if (vma->backing && vma->backing->is.kind != VMA_BACKING_SHMEM)
@@ -62,7 +62,7 @@ long name_call(struct vmspace *space, struct vmspace_request *req)
 	if (args->name) {
 		name = anon_name_new(args->name);
 		if (!name)
-			return space_no_memory(space);
+			return outcome_no_memory(space);
 	}
 	err = edit_each(space, args->addr, args->addr + length, 0, name_part, name);
 	anon_name_put(name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops.h - one function per request: what the system call does to the areas.
+ * ops.h - one function per request, which does what the system call does to the areas.
  *
- * Each checks its arguments in the order in which Linux does, changes the areas through edit.h, and
- * returns what the system call returns. request.c calls them, with space->out set.
+ * Each checks its arguments in Linux's order, changes the areas through edit.h, and returns what
+ * the system call returns. request.c calls them, with space->out set.
  */
 #ifndef VMSPACE_OPS_H
 #define VMSPACE_OPS_H
@@ -35,56 +35,61 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req);
 long uffd_register_call(struct vmspace *space, struct vmspace_request *req);
 long uffd_unregister_call(struct vmspace *space, struct vmspace_request *req);
 long uffd_release_call(struct vmspace *space, struct vmspace_request *req);
-long fault_call(struct vmspace *space, struct vmspace_request *req);
 long fork_call(struct vmspace *space, struct vmspace_request *req);
 
-/* Shared between them. */
+/* ---- shared between the calls ---- */
 
-/* PROT_* as area flags; a protection as area flags must be allowed by the VMA_MAY* ones. */
+/* PROT_* as area flags. */
 vma_flags_t protect_flags(int prot);
+/* Do the VMA_MAY* flags allow the access flags? */
 bool protect_allowed(vma_flags_t flags);
 /* Does a private mapping with these flags count as committed memory? */
 bool map_accountable(vma_flags_t flags);
+/*
+ * A file_id for a mapping that is a file of its own. Where pages are kept it is unique among all
+ * spaces: after a fork, memory that parent and child map anew is not shared.
+ */
+uint64_t map_new_file_id(struct vmspace *space);
 /* Is any area in [start, end) sealed? */
 bool seal_covers(const struct vmspace *space, unsigned long start, unsigned long end);
 /*
- * munmap() with its checks, for calls that unmap on the way; of [start, end), start < end, both
- * page aligned and inside the address space: without the checks of the arguments.
+ * munmap() with its checks, for calls that unmap something as one of their steps. unmap_areas()
+ * does not check the arguments: start < end, both page aligned and inside the address space.
  */
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end);
 long unmap_range(struct vmspace *space, unsigned long start, unsigned long length);
 /*
- * Pages of [start, end) that are mapped; *committed: of those, the ones with VMA_ACCOUNT; *areas: of
- * how many areas.
+ * The number of mapped pages in [start, end). *committed: those of areas with VMA_ACCOUNT. *areas:
+ * the number of areas they belong to.
  */
 unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsigned long end,
 			  unsigned long *committed, unsigned long *areas);
-/* Pages are made present in [start, end) as mlock and MAP_POPULATE do. 0, or -ENOMEM at a hole. */
+/* Populate [start, end) as mlock and MAP_POPULATE do. 0, or -ENOMEM at a hole. */
 long lock_populate(struct vmspace *space, unsigned long start, unsigned long end);
 /*
- * Before a call changes anything: put by what lock_populate() of [start, end) in vma will need, if the
- * area has the flags `as` then; the rest as touch_stock(). 0, -ENOMEM, or 1.
+ * Before a call changes anything: reserve what lock_populate() of [start, end) in vma is going to
+ * need once the area has the flags `flags`. Other parameters and results as touch_reserve().
  */
-long lock_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
-		unsigned long end, unsigned long by, bool fresh);
+long lock_reserve(struct vmspace *space, struct vma *vma, vma_flags_t flags, unsigned long start,
+		  unsigned long end, unsigned long delta, bool fresh);
 /*
- * After a move to `at`: what the area there is registered with stays behind, unless its userfaultfd
- * wants to hear of moves. As in Linux, all of that area loses it, also what it merged with.
+ * After a move to `at`: the area there loses its userfaultfd registration, unless the userfaultfd
+ * asked for remap events. As in Linux, all of the area loses it, what it merged with included.
  */
 void uffd_moved(struct vmspace *space, unsigned long at);
-/* mmap's last part: put a mapping at `at`. Returns at or -errno. */
-struct map_plan;
-long map_region(struct vmspace *space, struct map_plan *plan);
-
+/* A mapping whose place has been decided. */
 struct map_plan {
 	unsigned long at, length;
 	vma_flags_t flags;
 	uint64_t pgoff;
 	struct backing *backing;     /* borrowed; NULL: anonymous */
-	struct hole hole;            /* what is known of the place; see find.h */
+	struct hole hole;            /* the place and its neighbours, if known; see find.h */
 	bool populate;
-	bool new_shared;             /* makes an object of shared memory, which is committed */
-	bool alone;                  /* merges with no neighbour */
+	bool new_shared;             /* creates a shared memory object, which is committed */
+	bool no_merge;               /* do not merge it with neighbours */
 };
+
+/* The last part of mmap: make the mapping. Returns plan->at or -errno. */
+long map_region(struct vmspace *space, struct map_plan *plan);
 
 #endif

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pages.c - faults: how a page comes to be present; what is there.
+ * pages.c - page faults, populating pages in advance, lookups and counts.
  *
- * A fault decides from the entry that it sees with the table locked. What takes time (frames from
- * the user, copies) it does without that lock, then locks again and goes on only if the entry is
- * still the one it saw; otherwise it gives back what it got, and looks again. Two faults of one
- * page so end with one frame.
+ * A fault looks at the entry with the table locked. It drops that lock for what takes time (frames
+ * from the user, copies), takes it again, and installs the page only if the entry is still the one
+ * it saw; otherwise it frees what it allocated and starts again. So two faults at one page end with
+ * one frame.
  *
- * The order in which a page is exchanged: the new entry; the new translation, which ends the old
- * one; then the old frame's reference is dropped.
+ * A page is replaced in this order: the new entry; the new translation, which ends the old one;
+ * then the old frame's reference is dropped.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "pages.h"
 #include "table.h"
 
 static unsigned int bits_of(unsigned long value)
@@ -68,21 +69,12 @@ void pages_destroy(struct pages *pages)
 	free(pages);
 }
 
-static bool permitted(const struct vma *vma, unsigned int access)
-{
-	if ((access & VMSPACE_ACCESS_WRITE) && !(vma->flags & VMA_WRITE))
-		return false;
-	if ((access & VMSPACE_ACCESS_EXEC) && !(vma->flags & VMA_EXEC))
-		return false;
-	return vma->flags & VMA_ACCESS_FLAGS;
-}
-
 static bool is_shared(const struct vma *vma)
 {
 	return vma->flags & (VMA_SHARED | VMA_MAYSHARE);
 }
 
-/* What the page of an entry in vma is, for whom it may concern. */
+/* Describe the page of an entry in vma. */
 static void describe(const struct pages *pages, const struct vma *vma, uintptr_t entry,
 		     struct vmspace_page *page)
 {
@@ -105,21 +97,21 @@ static void describe(const struct pages *pages, const struct vma *vma, uintptr_t
 		page->access |= VMSPACE_ACCESS_EXEC;
 }
 
-/* One fault, from one look at the entry to the next. */
+/* A fault in progress. */
 struct fault {
 	struct pages *pages;
 	const struct vma *vma;
 	unsigned long addr;          /* of the page */
 	bool write;
-	struct stock *stock;         /* to take from first; or NULL */
+	struct frame_reserve *reserve; /* frames are taken from it first; or NULL */
 	struct table *leaf;
 	uintptr_t *entry;
-	uintptr_t seen;              /* what the entry was; its frame is held if it is copied from */
-	uintptr_t next;              /* what the entry shall be; its frame is ours until it is */
+	uintptr_t seen;              /* the entry when it was read; referenced if to be copied */
+	uintptr_t next;              /* the entry to install; its reference is ours until then */
 	enum vmspace_page_source source;
 };
 
-/* The frame of zeros; made when first needed. NULL: no memory. */
+/* The frame of zeros, allocated when first needed. NULL: no memory. */
 static struct frame *zero_frame(struct pages *pages)
 {
 	uintptr_t found = entry_load(&pages->zero);
@@ -139,7 +131,7 @@ static struct frame *zero_frame(struct pages *pages)
 	return (struct frame *)found;
 }
 
-/* A frame for the page of what is mapped, from the user. */
+/* Ask the user for the page of the file, or other object, that is mapped. */
 static enum vmspace_fault_result ask_file(const struct fault *f, struct frame **out)
 {
 	const struct vmspace_memory *memory = f->pages->memory;
@@ -162,42 +154,42 @@ static enum vmspace_fault_result ask_file(const struct fault *f, struct frame **
 
 static enum vmspace_fault_result file_frame(const struct fault *f, struct frame **out)
 {
-	*out = f->stock ? stock_take_file(f->stock, f->addr) : NULL;
+	*out = f->reserve ? frame_reserve_take_file(f->reserve, f->addr) : NULL;
 	return *out ? VMSPACE_FAULT_OK : ask_file(f, out);
 }
 
-/* A frame of zeros from the user; NULL: no memory. */
-static struct frame *ask_own(const struct vmspace_memory *memory)
+/* A frame of zeros from the user. NULL: no memory. */
+static struct frame *alloc_frame(const struct vmspace_memory *memory)
 {
 	uint64_t handle = memory->alloc(memory->ctx);
 
 	return handle ? frame_new(memory, handle, VMSPACE_PAGE_ANON) : NULL;
 }
 
-/* A frame of the space's own, with the content of `from`; NULL: zeros. */
-static struct frame *own_frame(const struct fault *f, const struct frame *from)
+/* An anonymous frame with the content of `from`; zeros if that is NULL. */
+static struct frame *new_anon_frame(const struct fault *f, const struct frame *from)
 {
 	const struct vmspace_memory *memory = f->pages->memory;
-	struct frame *frame = f->stock ? stock_take_own(f->stock) : NULL;
+	struct frame *frame = f->reserve ? frame_reserve_take_anon(f->reserve) : NULL;
 
 	if (!frame)
-		frame = ask_own(memory);
+		frame = alloc_frame(memory);
 	if (frame && from)
 		memory->copy(memory->ctx, frame->handle, from->handle);
 	return frame;
 }
 
-/* The first write to a private page whose content is that of `from` (held; NULL: zeros). */
+/* Copy on write: a private page with the content of `from` (referenced), or zeros if NULL. */
 static enum vmspace_fault_result copy_page(struct fault *f, struct frame *from)
 {
-	struct frame *frame = own_frame(f, from);
+	struct frame *frame = new_anon_frame(f, from);
 
 	f->next = (uintptr_t)frame | ENTRY_WRITABLE;
 	f->source = VMSPACE_PAGE_COPIED;
 	return frame ? VMSPACE_FAULT_OK : VMSPACE_FAULT_NOMEM;
 }
 
-/* The first page of private anonymous memory. */
+/* Nothing is mapped yet, in private anonymous memory. */
 static enum vmspace_fault_result new_anon(struct fault *f)
 {
 	enum vmspace_fault_result result;
@@ -211,7 +203,7 @@ static enum vmspace_fault_result new_anon(struct fault *f)
 	return result;
 }
 
-/* The first page of what is mapped; a private one that is written is a copy of it from the start. */
+/* Nothing is mapped yet, in an area with a backing; a private write copies the page at once. */
 static enum vmspace_fault_result new_file(struct fault *f)
 {
 	struct frame *frame;
@@ -228,7 +220,7 @@ static enum vmspace_fault_result new_file(struct fault *f)
 	return VMSPACE_FAULT_OK;
 }
 
-/* Must the frame that was seen be copied before the access? */
+/* Does the access need a copy of the frame that was seen? */
 static bool must_copy(const struct fault *f)
 {
 	const struct frame *frame = entry_frame(f->seen);
@@ -239,8 +231,8 @@ static bool must_copy(const struct fault *f)
 }
 
 /*
- * Look at the entry; if it can be what the access needs without anything new, f->next says so.
- * Otherwise f->next is 0, and a frame that must be copied is held. The table is locked.
+ * Read the entry. If it serves the access, as it is or made writable, that becomes f->next;
+ * otherwise f->next is 0, and a frame that has to be copied is referenced. The table is locked.
  */
 static void look(struct fault *f)
 {
@@ -259,8 +251,8 @@ static void look(struct fault *f)
 	}
 }
 
-/* Get what f->next needs. The table is not locked. */
-static enum vmspace_fault_result obtain(struct fault *f)
+/* Allocate the page for f->next. The table is not locked. */
+static enum vmspace_fault_result allocate_page(struct fault *f)
 {
 	if (f->seen)
 		return copy_page(f, entry_frame(f->seen));
@@ -276,16 +268,29 @@ static void change_entry(const struct fault *f, uintptr_t from, uintptr_t to)
 	entry_store(f->entry, to);
 }
 
-/* The entry becomes f->next, and is translated; or stays what it was. The table is locked. */
+/* For assertions: does f->next serve the access, and is a page that becomes writable not shared? */
+static __attribute__((unused)) bool next_is_valid(const struct fault *f)
+{
+	const struct frame *frame = entry_frame(f->next);
+
+	if (!entry_present(f->next) || (f->write && !(f->next & ENTRY_WRITABLE)))
+		return false;
+	return f->next == f->seen || !(f->next & ENTRY_WRITABLE) ||
+	       frame->kind != VMSPACE_PAGE_ANON || frame_exclusive(frame);
+}
+
+/* Set the entry to f->next and translate it; if that fails, restore it. The table is locked. */
 static enum vmspace_fault_result commit(struct fault *f, struct vmspace_page *page)
 {
 	const struct vmspace_memory *memory = f->pages->memory;
 
+	assert(entry_load(f->entry) == f->seen && next_is_valid(f));
 	change_entry(f, f->seen, f->next);
 	describe(f->pages, f->vma, f->next, page);
 	page->addr = f->addr;
 	page->source = f->source;
-	if (memory->map && memory->map(memory->ctx, f->addr, page->frame, page->access) && !f->stock) {
+	if (memory->map && memory->map(memory->ctx, f->addr, page->frame, page->access) &&
+	    !f->reserve) {
 		change_entry(f, f->next, f->seen);
 		return VMSPACE_FAULT_NOMEM;
 	}
@@ -293,10 +298,10 @@ static enum vmspace_fault_result commit(struct fault *f, struct vmspace_page *pa
 }
 
 /*
- * f->next, which has just been obtained, comes in the place of what was seen, if that is still
- * there. The table is not locked.
+ * Replace what was seen by f->next, which has just been allocated, unless the entry has changed:
+ * then *again is set. The table is not locked.
  */
-static enum vmspace_fault_result exchange(struct fault *f, struct vmspace_page *page, bool *again)
+static enum vmspace_fault_result install(struct fault *f, struct vmspace_page *page, bool *again)
 {
 	const struct vmspace_memory *memory = f->pages->memory;
 	enum vmspace_fault_result result = VMSPACE_FAULT_OK;
@@ -306,52 +311,53 @@ static enum vmspace_fault_result exchange(struct fault *f, struct vmspace_page *
 	if (!*again)
 		result = commit(f, page);
 	pthread_mutex_unlock(&f->leaf->lock);
-	/* The entry's reference to the one that is not in it. */
+	/* Drop the reference of whichever of the two is not in the entry. */
 	frame_put(memory, entry_frame(*again || result ? f->next : f->seen));
 	return result;
 }
 
-/* The slow way: f->next has to be made of something new. The table is locked when it begins. */
+/* f->next has to be allocated first. The table is locked on entry, and not on return. */
 static enum vmspace_fault_result replace(struct fault *f, struct vmspace_page *page, bool *again)
 {
 	struct frame *held = entry_frame(f->seen);
 	enum vmspace_fault_result result;
 
 	pthread_mutex_unlock(&f->leaf->lock);
-	result = obtain(f);
+	result = allocate_page(f);
 	if (!result)
-		result = exchange(f, page, again);
+		result = install(f, page, again);
 	frame_put(f->pages->memory, held);
 	return result;
 }
 
 /*
- * There is no table yet: it comes when nothing can fail any more for lack of memory, so that a fault
- * leaves none behind for nothing.
+ * There is no table yet. It is installed when nothing can run out of memory any more, so that a
+ * failed fault leaves no empty table behind.
  */
-static enum vmspace_fault_result first_page(struct fault *f, struct vmspace_page *page, bool *again)
+static enum vmspace_fault_result install_first(struct fault *f, struct vmspace_page *page,
+					       bool *again)
 {
-	unsigned long counted[TABLE_LEVELS] = { 0 };
+	unsigned long done_to[TABLE_LEVELS] = { 0 };
 	enum vmspace_fault_result result = VMSPACE_FAULT_NOMEM;
 
-	table_keep();
-	if (!table_put_by(f->pages, f->addr, f->addr + 1, counted))
-		result = obtain(f);
+	table_cache_begin();
+	if (!table_cache_fill(f->pages, f->addr, f->addr + 1, done_to))
+		result = allocate_page(f);
 	if (result != VMSPACE_FAULT_NOMEM)
 		f->leaf = table_make(f->pages, f->addr, 0);
-	table_let_go();
+	table_cache_end();
 	if (result)
 		return result;
 	f->entry = table_entry(f->pages, f->leaf, f->addr, 0);
-	return exchange(f, page, again);
+	return install(f, page, again);
 }
 
 static enum vmspace_fault_result resolve(struct pages *pages, const struct vma *vma,
 					 unsigned long addr, unsigned int access,
-					 struct stock *stock, struct vmspace_page *page)
+					 struct frame_reserve *reserve, struct vmspace_page *page)
 {
 	struct fault f = {
-		.pages = pages, .vma = vma, .stock = stock,
+		.pages = pages, .vma = vma, .reserve = reserve,
 		.addr = addr & ~table_mask(pages, 0),
 		.write = access & VMSPACE_ACCESS_WRITE,
 	};
@@ -359,11 +365,11 @@ static enum vmspace_fault_result resolve(struct pages *pages, const struct vma *
 	bool again = false;
 
 	assert(vma->start <= addr && addr < vma->end && vma->end - 1 <= pages->last);
-	if (!permitted(vma, access))
+	if (!vma_permits(vma, access))
 		return VMSPACE_FAULT_ACCERR;
-	f.leaf = stock ? table_make(pages, addr, 0) : table_find(pages, addr, 0);
+	f.leaf = reserve ? table_make(pages, addr, 0) : table_find(pages, addr, 0);
 	if (!f.leaf) {
-		result = first_page(&f, page, &again);
+		result = install_first(&f, page, &again);
 		if (!again)
 			return result;
 	}
@@ -397,13 +403,13 @@ enum vmspace_fault_result pages_populate(struct pages *pages, const struct vma *
 					 unsigned long addr, unsigned int access,
 					 struct vmspace_page *page)
 {
-	return resolve(pages, vma, addr, access, &pages->stock, page);
+	return resolve(pages, vma, addr, access, &pages->reserve, page);
 }
 
-/* Put by what obtain() will ask for. 0, -ENOMEM, or 1: there is no such page. */
-static int put_by(const struct fault *f, unsigned long to)
+/* Reserve what allocate_page() will take for a page at `to`. 0, -ENOMEM, or 1: no such page. */
+static int reserve_page(const struct fault *f, unsigned long to)
 {
-	struct stock *stock = &f->pages->stock;
+	struct frame_reserve *reserve = &f->pages->reserve;
 	const struct vmspace_memory *memory = f->pages->memory;
 	enum vmspace_fault_result result;
 	struct frame *frame;
@@ -412,32 +418,33 @@ static int put_by(const struct fault *f, unsigned long to)
 		result = ask_file(f, &frame);
 		if (result)
 			return result == VMSPACE_FAULT_NOMEM ? -ENOMEM : 1;
-		if (!stock_add_file(stock, memory, to, frame))
+		if (!frame_reserve_add_file(reserve, memory, to, frame))
 			return -ENOMEM;
 		if (!f->write || is_shared(f->vma))
 			return 0;
 	} else if (!f->write) {
 		return zero_frame(f->pages) ? 0 : -ENOMEM;
 	}
-	frame = ask_own(memory);
-	return frame && stock_add_own(stock, memory, frame) ? 0 : -ENOMEM;
+	frame = alloc_frame(memory);
+	return frame && frame_reserve_add_anon(reserve, memory, frame) ? 0 : -ENOMEM;
 }
 
-int pages_stock(struct pages *pages, const struct vma *vma, unsigned long start,
-		unsigned long end, bool write, unsigned long by, bool fresh)
+int pages_reserve(struct pages *pages, const struct vma *vma, unsigned long start,
+		  unsigned long end, bool write, unsigned long delta, bool fresh)
 {
 	unsigned long page = table_mask(pages, 0) + 1;
 	struct fault f = { .pages = pages, .vma = vma, .addr = start, .write = write };
-	int err = pages_stock_tables(pages, start + by, end + by);
+	int err = pages_reserve_tables(pages, start + delta, end + delta);
 
+	assert(vma->start <= start && start < end && (fresh || end <= vma->end));
 	for (; !err && f.addr < end; f.addr += page) {
 		f.leaf = fresh ? NULL : table_find(pages, f.addr, 0);
 		f.seen = f.leaf ? entry_load(table_entry(pages, f.leaf, f.addr, 0)) : 0;
 		if (f.seen == ENTRY_GUARD)
 			return 1;
-		/* As look() decides. */
+		/* The same conditions as in look(). */
 		if (must_copy(&f) || !f.seen || (write && f.seen == ENTRY_ZERO))
-			err = put_by(&f, f.addr + by);
+			err = reserve_page(&f, f.addr + delta);
 	}
 	return err;
 }
@@ -468,46 +475,47 @@ void pages_release(struct pages *pages, struct frame *frame)
 	frame_put(pages->memory, frame);
 }
 
-static void begin_stock(struct pages *pages)
+static void begin_reserve(struct pages *pages)
 {
-	if (!pages->stocking)
-		table_keep();
-	pages->stocking = true;
+	if (!pages->reserving)
+		table_cache_begin();
+	pages->reserving = true;
 }
 
-int pages_stock_tables(struct pages *pages, unsigned long start, unsigned long end)
+int pages_reserve_tables(struct pages *pages, unsigned long start, unsigned long end)
 {
-	begin_stock(pages);
-	if (start < pages->stocked_from)
-		memset(pages->stocked_to, 0, sizeof(pages->stocked_to));
-	pages->stocked_from = start;
-	return table_put_by(pages, start, end, pages->stocked_to);
+	begin_reserve(pages);
+	if (start < pages->reserved_from)
+		memset(pages->reserved_to, 0, sizeof(pages->reserved_to));
+	pages->reserved_from = start;
+	assert(start < end && !(start & table_mask(pages, 0)));
+	return table_cache_fill(pages, start, end, pages->reserved_to);
 }
 
-int pages_stock_move(struct pages *pages, unsigned long from, unsigned long to,
-		     unsigned long length)
+int pages_reserve_move(struct pages *pages, unsigned long from, unsigned long to,
+		       unsigned long length)
 {
 	struct leaf_part part = { .next = from };
 	int err = 0;
 
 	while (!err && table_next_leaf(pages, &part, from + length)) {
 		unsigned long first = part.addr - from + to;
+		unsigned long bytes = (unsigned long)part.count << pages->page_shift;
 
-		err = pages_stock_tables(pages, first,
-					 first + ((unsigned long)part.count << pages->page_shift));
+		err = pages_reserve_tables(pages, first, first + bytes);
 	}
 	return err;
 }
 
-void pages_end_stock(struct pages *pages)
+void pages_end_reserve(struct pages *pages)
 {
-	if (!pages->stocking)
+	if (!pages->reserving)
 		return;
-	pages->stocking = false;
-	stock_clear(&pages->stock, pages->memory);
-	memset(pages->stocked_to, 0, sizeof(pages->stocked_to));
-	pages->stocked_from = 0;
-	table_let_go();
+	pages->reserving = false;
+	frame_reserve_clear(&pages->reserve, pages->memory);
+	memset(pages->reserved_to, 0, sizeof(pages->reserved_to));
+	pages->reserved_from = 0;
+	table_cache_end();
 }
 
 static unsigned long read_count(const unsigned long *counter)

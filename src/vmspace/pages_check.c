@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* pages_check.c - whether a page table is sound: counters, entries, frames. */
+/* pages_check.c - checks the invariants of a page table: counters, entries, frames. */
+#include "pages.h"
 #include "table.h"
 
-/* What there is, counted anew. */
+/* Pages and tables counted anew. */
 struct tally {
 	const struct pages *pages;
 	unsigned long kind[VMSPACE_PAGE_GUARD + 1];
 	unsigned long tables[TABLE_LEVELS];
-	const char *wrong; /* NULL: nothing so far */
+	const char *wrong; /* the first violation; NULL: none so far */
 };
 
 static void tally_page(struct tally *t, uintptr_t entry)

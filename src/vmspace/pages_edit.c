@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pages_edit.c - what calls do to pages: dropped, protected, guarded, moved.
+ * pages_edit.c - what calls do to pages: drop, protect, guard and move them.
  *
- * No fault is under way in the range, as its area is locked for writing; so what is no longer to be
- * reached loses its translation first, all at once, and then its entry, its frame last.
+ * No fault is in progress in the range, as its area is write-locked. What is no longer to be
+ * accessible first loses its translations, all at once, then its entries, and last its frames.
  */
 #include <assert.h>
 #include <errno.h>
 
+#include "pages.h"
 #include "table.h"
 
-/* Is there an entry in [start, end) that has all of `bits`, and with bits 0: a page? */
+/* Is there a page in [start, end) whose entry has all of `bits`? */
 static bool any_page(const struct pages *pages, unsigned long start, unsigned long end,
 		     uintptr_t bits)
 {
@@ -21,6 +22,14 @@ static bool any_page(const struct pages *pages, unsigned long start, unsigned lo
 			if (entry_present(part.entry[i]) && (part.entry[i] & bits) == bits)
 				return true;
 	return false;
+}
+
+/* For assertions: page aligned, not empty, and below the end of the address space. */
+static __attribute__((unused)) bool range_valid(const struct pages *pages,
+						unsigned long start, unsigned long end)
+{
+	return start < end && end - 1 <= (pages->last | table_mask(pages, 0)) &&
+	       !((start | end) & table_mask(pages, 0));
 }
 
 static void end_translations(const struct pages *pages, unsigned long start, unsigned long end)
@@ -42,6 +51,7 @@ static void drop(struct pages *pages, unsigned long start, unsigned long end, bo
 {
 	struct leaf_part part = { .next = start };
 
+	assert(range_valid(pages, start, end));
 	if (any_page(pages, start, end, 0))
 		end_translations(pages, start, end);
 	while (table_next_leaf(pages, &part, end))
@@ -73,7 +83,8 @@ void pages_protect(struct pages *pages, unsigned long start, unsigned long end, 
 	vma_flags_t lost = from & ~to & VMA_ACCESS_FLAGS;
 	struct leaf_part part = { .next = start };
 
-	/* Of pages that cannot be written now, no translation can be. */
+	assert(range_valid(pages, start, end));
+	/* If only writing is lost, pages that are not writable have no translation to end. */
 	if (!lost || !any_page(pages, start, end, lost == VMA_WRITE ? ENTRY_WRITABLE : 0))
 		return;
 	end_translations(pages, start, end);
@@ -83,6 +94,7 @@ void pages_protect(struct pages *pages, unsigned long start, unsigned long end, 
 		for (unsigned int i = 0; i < part.count; i++)
 			if (part.entry[i] & ENTRY_WRITABLE)
 				entry_store(&part.entry[i], part.entry[i] & ~ENTRY_WRITABLE);
+	assert(!any_page(pages, start, end, ENTRY_WRITABLE));
 }
 
 int pages_guard(struct pages *pages, unsigned long start, unsigned long end)
@@ -110,21 +122,22 @@ void pages_unguard(struct pages *pages, unsigned long start, unsigned long end)
 {
 	struct leaf_part part = { .next = start };
 
+	assert(range_valid(pages, start, end));
 	while (table_next_leaf(pages, &part, end))
 		for (unsigned int i = 0; i < part.count; i++)
 			if (part.entry[i] == ENTRY_GUARD)
 				drop_entry(pages, &part.entry[i]);
 }
 
-/* A move by `by` bytes (modulo the word), and where its source ends. */
+/* A move by `delta` bytes (modulo the word) of a source that ends at `end`. */
 struct move {
 	struct pages *pages;
-	unsigned long by, end;
+	unsigned long delta, end;
 };
 
 /*
- * The source's table that the part lies in goes to the target as a whole: nothing else is in it,
- * and it fits where it goes, where there is none.
+ * Can the table of the part be moved as a whole? If the source covers all of it, and the target has
+ * room for a table there and does not have one yet.
  */
 static bool whole_table(const struct move *move, const struct leaf_part *part)
 {
@@ -132,12 +145,12 @@ static bool whole_table(const struct move *move, const struct leaf_part *part)
 	unsigned long mask = table_mask(pages, 1);
 	struct table *above;
 
-	if (pages->levels == 1 || (part->addr & mask) || (move->by & mask))
+	if (pages->levels == 1 || (part->addr & mask) || (move->delta & mask))
 		return false;
 	if (part->count != (mask >> pages->page_shift) + 1)
 		return false;
-	above = table_find(pages, part->addr + move->by, 1);
-	return !above || !entry_load(table_entry(pages, above, part->addr + move->by, 1));
+	above = table_find(pages, part->addr + move->delta, 1);
+	return !above || !entry_load(table_entry(pages, above, part->addr + move->delta, 1));
 }
 
 int pages_prepare_move(struct pages *pages, unsigned long from, unsigned long to,
@@ -146,9 +159,10 @@ int pages_prepare_move(struct pages *pages, unsigned long from, unsigned long to
 	const struct move move = { pages, to - from, from + length };
 	struct leaf_part part = { .next = from };
 
-	assert(length && (to - from >= length) && (from - to >= length));
+	assert(range_valid(pages, from, from + length) && range_valid(pages, to, to + length));
+	assert(to - from >= length && from - to >= length); /* no overlap */
 	while (table_next_leaf(pages, &part, move.end)) {
-		unsigned long first = part.addr + move.by;
+		unsigned long first = part.addr + move.delta;
 		unsigned long last = first + ((unsigned long)part.count << pages->page_shift) - 1;
 
 		if (whole_table(&move, &part)) {
@@ -161,18 +175,18 @@ int pages_prepare_move(struct pages *pages, unsigned long from, unsigned long to
 	return 0;
 }
 
-void pages_keep_tables(bool on)
+void pages_cache_tables(bool on)
 {
 	if (on)
-		table_keep();
+		table_cache_begin();
 	else
-		table_let_go();
+		table_cache_end();
 }
 
-/* The table itself moves. */
+/* Move the table itself. */
 static void move_table(const struct move *move, const struct leaf_part *part)
 {
-	unsigned long addr = part->addr, to = addr + move->by;
+	unsigned long addr = part->addr, to = addr + move->delta;
 	struct pages *pages = move->pages;
 
 	entry_store(table_entry(pages, table_find(pages, addr, 1), addr, 1), 0);
@@ -184,7 +198,8 @@ static void move_entries(const struct move *move, const struct leaf_part *part)
 	struct pages *pages = move->pages;
 
 	for (unsigned int i = 0; i < part->count; i++) {
-		unsigned long to = part->addr + move->by + ((unsigned long)i << pages->page_shift);
+		unsigned long offset = (unsigned long)i << pages->page_shift;
+		unsigned long to = part->addr + move->delta + offset;
 		uintptr_t entry = part->entry[i], *target;
 
 		if (!entry)
@@ -201,6 +216,8 @@ void pages_move(struct pages *pages, unsigned long from, unsigned long to, unsig
 	const struct move move = { pages, to - from, from + length };
 	struct leaf_part part = { .next = from };
 
+	assert(range_valid(pages, from, from + length) && range_valid(pages, to, to + length));
+	assert(!any_page(pages, to, to + length, 0));
 	if (any_page(pages, from, move.end, 0))
 		end_translations(pages, from, move.end);
 	while (table_next_leaf(pages, &part, move.end)) {

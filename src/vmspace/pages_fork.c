@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* pages_fork.c - a child's pages: shared with the parent until one of them writes. */
+/* pages_fork.c - copies pages to a child: shared with the parent until one of them writes. */
 #include <assert.h>
 #include <errno.h>
 
+#include "pages.h"
 #include "table.h"
 
 /*
- * Linux copies pages only of areas with an anon_vma, or with what a fault could not bring back:
- * guard markers, pages that a driver has put there.
+ * As in Linux, pages are copied only for areas with an anon_vma, or with what a fault cannot
+ * restore: guard markers, and pages that a driver has mapped.
  */
 static bool needs_copy(const struct vma *vma)
 {
@@ -16,8 +17,8 @@ static bool needs_copy(const struct vma *vma)
 }
 
 /*
- * The child gets the page of the entry, nowhere writable without a fault. Returns whether the
- * parent could write it.
+ * Copy an entry to the child. A private page becomes read-only in both; returns whether it was
+ * writable in the parent.
  */
 static bool copy_entry(struct pages *child, struct pages *parent, uintptr_t *to, uintptr_t *from,
 		       bool private)
@@ -37,9 +38,9 @@ static bool copy_entry(struct pages *child, struct pages *parent, uintptr_t *to,
 	return writable;
 }
 
-/* The child's entries for the part; NULL: no memory. Nothing to copy needs no table. */
+/* Copy the entries of the part. An empty part needs no table. 0 or -ENOMEM. */
 static int copy_part(struct pages *child, struct pages *parent, const struct leaf_part *part,
-		     bool private, bool *protected)
+		     bool private, bool *write_protected)
 {
 	uintptr_t *to = NULL;
 
@@ -53,23 +54,24 @@ static int copy_part(struct pages *child, struct pages *parent, const struct lea
 				return -ENOMEM;
 			to = table_entry(child, leaf, part->addr, 0);
 		}
-		*protected |= copy_entry(child, parent, &to[i], &part->entry[i], private);
+		*write_protected |= copy_entry(child, parent, &to[i], &part->entry[i], private);
 	}
 	return 0;
 }
 
 int pages_copy(struct pages *child, struct pages *parent, const struct vma *vma)
 {
-	bool private = !(vma->flags & (VMA_SHARED | VMA_MAYSHARE)), protected = false;
+	bool private = !(vma->flags & (VMA_SHARED | VMA_MAYSHARE)), write_protected = false;
 	struct leaf_part part = { .next = vma->start };
 	int err = 0;
 
+	assert(child != parent && vma->start < vma->end);
 	assert(child->levels == parent->levels && child->page_shift == parent->page_shift);
 	if (!needs_copy(vma))
 		return 0;
 	while (!err && table_next_leaf(parent, &part, vma->end))
-		err = copy_part(child, parent, &part, private, &protected);
-	if (protected && parent->memory->unmap)
+		err = copy_part(child, parent, &part, private, &write_protected);
+	if (write_protected && parent->memory->unmap)
 		parent->memory->unmap(parent->memory->ctx, vma->start, vma->end);
 	return err;
 }

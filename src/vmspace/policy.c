@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policy.c - mbind and set_mempolicy_home_node: memory policies of areas, which keep them apart.
+ * policy.c - mbind and set_mempolicy_home_node: memory policies, which prevent merges where they
+ * differ.
  *
  * Source of the rules: mbind(2), set_mempolicy_home_node(2), Documentation/admin-guide/mm/
  * numa_memory_policy.rst, and what the running kernel answers.
@@ -10,6 +11,7 @@
 
 #include "edit.h"
 #include "ops.h"
+#include "outcome.h"
 
 /* <linux/mempolicy.h>, which may be older than the kernel. */
 enum { MODE_DEFAULT, MODE_PREFERRED, MODE_BIND, MODE_INTERLEAVE, MODE_LOCAL, MODE_PREFERRED_MANY,
@@ -20,25 +22,6 @@ enum { MODE_DEFAULT, MODE_PREFERRED, MODE_BIND, MODE_INTERLEAVE, MODE_LOCAL, MOD
 #define MODE_FLAGS (MODE_STATIC_NODES | MODE_RELATIVE_NODES | MODE_NUMA_BALANCING)
 #define MOVE_STRICT 1u
 #define MOVE_FLAGS 7u /* MPOL_MF_STRICT, MPOL_MF_MOVE, MPOL_MF_MOVE_ALL */
-
-struct policy *policy_get(struct policy *policy)
-{
-	if (policy)
-		__atomic_add_fetch(&policy->refs, 1, __ATOMIC_RELAXED);
-	return policy;
-}
-
-void policy_put(struct policy *policy)
-{
-	if (policy && !__atomic_sub_fetch(&policy->refs, 1, __ATOMIC_ACQ_REL))
-		free(policy);
-}
-
-bool policy_same(const struct policy *a, const struct policy *b)
-{
-	return a == b || (a && b && a->mode == b->mode && a->nodes == b->nodes &&
-			  a->asked == b->asked && a->home_node == b->home_node);
-}
 
 static struct policy *new_policy(const struct policy *like)
 {
@@ -82,7 +65,7 @@ static bool mode_valid(int mode)
 	return !(mode & MODE_NUMA_BALANCING) || kind == MODE_BIND || kind == MODE_PREFERRED_MANY;
 }
 
-/* What the area gets: 0 with it->mode == MODE_DEFAULT for none; or -EINVAL. */
+/* The policy that areas get; it->mode == MODE_DEFAULT: none. 0 or -EINVAL. */
 static long plan_policy(const struct vmspace *space, int mode, uint64_t asked, struct policy *it)
 {
 	int kind = mode & ~MODE_FLAGS;
@@ -107,7 +90,7 @@ static long plan_policy(const struct vmspace *space, int mode, uint64_t asked, s
 static long bind_part(struct edit_span *span, void *arg)
 {
 	struct policy *policy = arg;
-	struct edit_want want = edit_same(span->vma);
+	struct edit_attrs want = edit_attrs_of(span->vma);
 
 	if (policy_same(span->vma->policy, policy))
 		return 0;
@@ -115,7 +98,7 @@ static long bind_part(struct edit_span *span, void *arg)
 	return edit_change(span, &want);
 }
 
-/* Is something mapped in the range, and if `whole`, all of it? */
+/* Is anything mapped in the range; or with `whole`, all of it? */
 static bool is_mapped(struct vmspace *space, unsigned long start, unsigned long end, bool whole)
 {
 	struct edit_span span;
@@ -142,13 +125,13 @@ long bind_call(struct vmspace *space, struct vmspace_request *req)
 	if (!mode_valid(m->mode) || (m->flags & ~MOVE_FLAGS))
 		return -EINVAL;
 	if (space->host_error == -EPERM)
-		return space_fail(space, -EPERM, "MPOL_MF_MOVE_ALL takes a privilege");
+		return outcome_fail(space, -EPERM, "MPOL_MF_MOVE_ALL takes a privilege");
 	if (!space_aligned(space, m->addr) || end < m->addr)
 		return -EINVAL;
 	if (end == m->addr)
 		return 0;
 	if (space->host_error == -EIO && (m->flags & (MOVE_FLAGS & ~MOVE_STRICT)) == 0)
-		return space_fail(space, -EIO, "a page lies on another node");
+		return outcome_fail(space, -EIO, "a page lies on another node");
 	err = plan_policy(space, m->mode, m->nodes, &plan);
 	if (err)
 		return err;
@@ -157,26 +140,26 @@ long bind_call(struct vmspace *space, struct vmspace_request *req)
 	if (plan.mode != MODE_DEFAULT) {
 		policy = new_policy(&plan);
 		if (!policy)
-			return space_no_memory(space);
+			return outcome_no_memory(space);
 	}
 	err = edit_each(space, m->addr, end, 0, bind_part, policy);
 	policy_put(policy);
-	/* Holes are allowed where the policy is taken away. */
+	/* Holes are allowed when policies are removed. */
 	if (err == -ENOMEM && !policy && !space->out->out_of_memory)
 		err = 0;
 	return !err && space->host_error == -EIO ? -EIO : err;
 }
 
 /* A call of set_mempolicy_home_node(). */
-struct homing {
+struct home_change {
 	int node;
 	long result;
-	struct policy **made;        /* the policies that areas will get, in their order */
+	struct policy **made;        /* the new policies, in the order of the areas */
 	size_t count, used;
 };
 
 /*
- * The policy that an area gets in exchange for `old`: 1 and *plan. 0: it keeps what it has. Or
+ * The policy that replaces `old`: 1, and *plan is set. 0: the area keeps the one it has. Or
  * -EOPNOTSUPP.
  */
 static long plan_home(const struct policy *old, int node, struct policy *plan)
@@ -194,31 +177,31 @@ static long plan_home(const struct policy *old, int node, struct policy *plan)
 
 static long home_part(struct edit_span *span, void *arg)
 {
-	struct edit_want want = edit_same(span->vma);
-	struct homing *homing = arg;
+	struct edit_attrs want = edit_attrs_of(span->vma);
+	struct home_change *change = arg;
 	struct policy plan;
-	long found = plan_home(span->vma->policy, homing->node, &plan);
+	long found = plan_home(span->vma->policy, change->node, &plan);
 
 	if (found < 0)
 		return found;
 	if (span->vma->policy)
-		homing->result = 0;
+		change->result = 0;
 	if (!found)
 		return 0;
-	want.policy = homing->made[homing->used++];
+	want.policy = change->made[change->used++];
 	return edit_change(span, &want);
 }
 
-static void drop_homes(struct homing *homing)
+static void drop_homes(struct home_change *change)
 {
-	while (homing->count)
-		policy_put(homing->made[--homing->count]);
-	free(homing->made);
+	while (change->count)
+		policy_put(change->made[--change->count]);
+	free(change->made);
 }
 
-/* Make all the policies before any area gets one. */
+/* Allocate all policies before any area gets one. */
 static long make_homes(struct vmspace *space, unsigned long start, unsigned long end,
-		       struct homing *homing)
+		       struct home_change *change)
 {
 	struct edit_span span;
 	struct policy plan;
@@ -227,21 +210,21 @@ static long make_homes(struct vmspace *space, unsigned long start, unsigned long
 	edit_span_init(&span, space, start, end);
 	while (edit_next(&span))
 		most += span.vma->policy != NULL;
-	homing->made = most ? calloc(most, sizeof(*homing->made)) : NULL;
-	if (most && !homing->made)
-		return space_no_memory(space);
+	change->made = most ? calloc(most, sizeof(*change->made)) : NULL;
+	if (most && !change->made)
+		return outcome_no_memory(space);
 	edit_span_init(&span, space, start, end);
 	while (edit_next(&span)) {
-		long found = plan_home(span.vma->policy, homing->node, &plan);
+		long found = plan_home(span.vma->policy, change->node, &plan);
 
 		if (found < 0)
 			break;
 		if (!found)
 			continue;
-		homing->made[homing->count] = new_policy(&plan);
-		if (!homing->made[homing->count])
-			return space_no_memory(space);
-		homing->count++;
+		change->made[change->count] = new_policy(&plan);
+		if (!change->made[change->count])
+			return outcome_no_memory(space);
+		change->count++;
 	}
 	return 0;
 }
@@ -250,7 +233,7 @@ long home_node_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_home_node *h = &req->home_node;
 	unsigned long end = h->addr + space_ceil(space, h->length);
-	struct homing homing = { .node = (int)h->node, .result = -ENOENT };
+	struct home_change change = { .node = (int)h->node, .result = -ENOENT };
 	long err;
 
 	if (!space->config.memory_nodes)
@@ -260,11 +243,11 @@ long home_node_call(struct vmspace *space, struct vmspace_request *req)
 		return -EINVAL;
 	if (end == h->addr)
 		return 0;
-	err = make_homes(space, h->addr, end, &homing);
+	err = make_homes(space, h->addr, end, &change);
 	if (!err)
-		err = edit_each(space, h->addr, end, 0, home_part, &homing);
-	drop_homes(&homing);
+		err = edit_each(space, h->addr, end, 0, home_part, &change);
+	drop_homes(&change);
 	if (err == -ENOMEM && !space->out->out_of_memory)
-		err = 0; /* holes are passed over */
-	return err ? err : homing.result;
+		err = 0; /* holes are ignored */
+	return err ? err : change.result;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* proc.c - reads files of /proc/PID, and takes the texts of maps and smaps apart. */
+/* proc.c - reads files of /proc/PID, and parses maps and smaps. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -75,8 +75,8 @@ unsigned long proc_number(const char *text, const char *key, int base, unsigned 
 }
 
 /*
- * The number at *at, which `then` must follow; both are passed. sscanf() would look for the end of the
- * whole text before each line.
+ * Parse the number at *at, and the character `then` after it; *at moves past both. (sscanf() would
+ * search for the end of the whole text at each line.)
  */
 static bool take_number(const char **at, int base, char then, uint64_t *number)
 {
@@ -119,7 +119,7 @@ const char *vmspace_parse_line(const char *text, struct vmspace_line *line)
 	return text + line->length;
 }
 
-/* The kernel writes newlines in paths as \012 and leaves all else as it is. */
+/* The kernel writes newlines in paths as \012, and everything else as it is. */
 static void copy_name(char *to, size_t size, const char *from, size_t length)
 {
 	const char *end = from + length;
@@ -183,7 +183,7 @@ const char *vmspace_parse_entry(const char *text, struct vmspace_entry *entry)
 	entry->flags = 0;
 	entry->pkey = 0;
 	entry->has_anon = entry->has_flags = false;
-	/* Details begin with a capital letter, the next area with a hexadecimal digit. */
+	/* Lines of details begin with a capital letter, the next area with a hexadecimal digit. */
 	while (at && *at >= 'A' && *at <= 'Z' && strchrnul(at, ':') < strchrnul(at, '\n')) {
 		const char *end = strchrnul(at, '\n');
 
@@ -200,7 +200,7 @@ const char *vmspace_parse_entry(const char *text, struct vmspace_entry *entry)
 	return at;
 }
 
-/* What the permissions tell of the flags; the rest is as it is with most areas. */
+/* Flags from the permissions in maps; others as most areas have them. */
 static vma_flags_t flags_of_line(const struct vmspace_line *line)
 {
 	vma_flags_t flags = VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC;
@@ -230,7 +230,7 @@ static int given_name(const char *name, const char **given)
 	return *given ? 0 : -ENOMEM;
 }
 
-/* Heap and stack are anonymous, but where they are shows in their names alone. */
+/* Heap and stack are anonymous; their names alone tell which they are. */
 static const char *kept_name(const struct vma_backing *backing, const char *shown, bool is_named)
 {
 	if (backing->kind == VMA_BACKING_SHMEM && is_named)

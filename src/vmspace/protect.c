@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* protect.c - mprotect and pkey_mprotect: area by area, stopping at the first that refuses. */
+/* protect.c - mprotect and pkey_mprotect: area by area, up to the first error. */
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "accounting.h"
 #include "commit.h"
 #include "edit.h"
 #include "ops.h"
+#include "outcome.h"
 
 #ifndef PROT_SEM
 #define PROT_SEM 0x8
@@ -24,7 +26,7 @@ bool protect_allowed(vma_flags_t flags)
 		 (flags & VMA_EXEC && !(flags & VMA_MAYEXEC)));
 }
 
-/* Commit accounting follows the protection, unless pages already exist. */
+/* Private areas are charged when they become writable, until they are read-only without pages. */
 static vma_flags_t with_account(const struct vma *vma, vma_flags_t flags)
 {
 	if (flags & VMA_WRITE) {
@@ -42,12 +44,12 @@ static vma_flags_t with_account(const struct vma *vma, vma_flags_t flags)
 struct change {
 	unsigned long start, end;
 	int prot, pkey;
-	bool foreseen;               /* the host's error is one that the areas explain */
+	bool foreseen;               /* libvmspace predicts the host's error */
 };
 
-/* The flags that a part of vma gets; or the error that stops the request there. */
+/* The attributes that a part of vma gets; or the error that ends the request there. */
 static long new_flags(struct vmspace *space, const struct vma *vma, const struct change *c,
-		      struct edit_want *want)
+		      struct edit_attrs *want)
 {
 	int prot = c->prot;
 
@@ -59,20 +61,21 @@ static long new_flags(struct vmspace *space, const struct vma *vma, const struct
 	if (!protect_allowed(want->flags))
 		return -EACCES;
 	if (vma->flags & VMA_SEALED)
-		return space_fail(space, -EPERM, "the area is sealed");
+		return outcome_fail(space, -EPERM, "the area is sealed");
 	return 0;
 }
 
 static long check_data_limit(struct vmspace *space, const struct vma *vma, vma_flags_t flags,
 			     unsigned long pages)
 {
-	if (!space_is_data(flags) || space_is_data(vma->flags) ||
-	    space_may_expand(space, flags, pages) || !space_may_expand(space, vma->flags, pages))
+	if (!account_is_data(flags) || account_is_data(vma->flags) ||
+	    account_may_expand(space, flags, pages) ||
+	    !account_may_expand(space, vma->flags, pages))
 		return 0;
-	return space_limit(space, -ENOMEM, "RLIMIT_DATA reached");
+	return outcome_limit(space, -ENOMEM, "RLIMIT_DATA reached");
 }
 
-/* Did the host stop at this area, for a reason of its own? */
+/* Did the host stop at this area, for a reason that is not predicted? */
 static bool refused(struct vmspace *space, const struct vma *vma, vma_flags_t flags,
 		    const struct change *c)
 {
@@ -87,7 +90,7 @@ static long protect_part(struct edit_span *span, const struct change *c)
 {
 	struct vmspace *space = span->space;
 	const struct vma *vma = span->vma;
-	struct edit_want want = edit_same(vma);
+	struct edit_attrs want = edit_attrs_of(vma);
 	bool was_unwritable_locked;
 	long err = new_flags(space, vma, c, &want);
 
@@ -98,7 +101,7 @@ static long protect_part(struct edit_span *span, const struct change *c)
 		return err;
 	want.flags = with_account(vma, want.flags);
 	if (refused(space, vma, want.flags, c))
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	if (want.flags & ~vma->flags & VMA_ACCOUNT)
 		err = commit_check(space, space_pages(space, span->to - span->from));
 	if (err)
@@ -110,7 +113,7 @@ static long protect_part(struct edit_span *span, const struct change *c)
 	return err;
 }
 
-/* The error that the areas as they are lead to. */
+/* The error predicted from the present areas. */
 static long foresee(struct vmspace *space, const struct change *c)
 {
 	struct edit_span span;
@@ -118,7 +121,7 @@ static long foresee(struct vmspace *space, const struct change *c)
 
 	edit_span_init(&span, space, c->start, c->end);
 	while (edit_next(&span) && !span.hole) {
-		struct edit_want want = edit_same(span.vma);
+		struct edit_attrs want = edit_attrs_of(span.vma);
 
 		err = new_flags(space, span.vma, c, &want);
 		if (err)
@@ -143,11 +146,11 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mprotect
 	if (c->pkey != -1 && (c->pkey < 0 || c->pkey > 15 || !space->config.pkeys))
 		return -EINVAL;
 	if (space->host_error == -EINVAL && c->pkey > 0)
-		return space_fail(space, -EINVAL, "the key is not allocated");
+		return outcome_fail(space, -EINVAL, "the key is not allocated");
 	return 0;
 }
 
-/* The span's first area, which the call needs: the range may begin earlier, in a stack. */
+/* Check the first area; with PROT_GROWSDOWN the range is extended to its start. */
 static long check_first(struct edit_span *span, const struct vmspace_mprotect *args,
 			struct change *c)
 {
@@ -162,8 +165,8 @@ static long check_first(struct edit_span *span, const struct vmspace_mprotect *a
 	return args->prot & PROT_GROWSUP ? -EINVAL : 0;
 }
 
-/* Pages of locked areas that become writable are made present; what that will need. */
-static long stock_pages(struct vmspace *space, const struct change *c)
+/* Locked areas that become writable are populated: reserve for that. */
+static long reserve_pages(struct vmspace *space, const struct change *c)
 {
 	struct edit_span span;
 	long err = 0;
@@ -172,13 +175,13 @@ static long stock_pages(struct vmspace *space, const struct change *c)
 		return 0;
 	edit_span_init(&span, space, c->start, c->end);
 	while (err >= 0 && edit_next(&span) && !span.hole) {
-		struct edit_want want = edit_same(span.vma);
+		struct edit_attrs want = edit_attrs_of(span.vma);
 
 		if ((want.flags & (VMA_WRITE | VMA_SHARED | VMA_LOCKED)) != VMA_LOCKED)
 			continue;
 		if (new_flags(space, span.vma, c, &want))
 			break;
-		err = lock_stock(space, span.vma, want.flags, span.from, span.to, 0, false);
+		err = lock_reserve(space, span.vma, want.flags, span.from, span.to, 0, false);
 	}
 	return err < 0 ? err : 0;
 }
@@ -201,7 +204,7 @@ long protect_call(struct vmspace *space, struct vmspace_request *req)
 		return err;
 	span.changes = VMA_ACCESS_FLAGS | VMA_ACCOUNT;
 	c.foreseen = space->host_error && foresee(space, &c) == space->host_error;
-	err = stock_pages(space, &c);
+	err = reserve_pages(space, &c);
 	if (err)
 		return err;
 	space->out->why = NULL;

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "accounting.h"
 #include "commit.h"
 #include "edit.h"
 #include "find.h"
 #include "host.h"
 #include "ops.h"
-#include "pages.h"
+#include "outcome.h"
+#include "store.h"
 #include "sync.h"
 
 #ifndef MREMAP_DONTUNMAP
@@ -21,8 +23,8 @@ struct move {
 	unsigned long addr, old_length, new_length, new_addr;
 	int flags;
 	bool to_given;               /* MREMAP_FIXED or MREMAP_DONTUNMAP */
-	long host;                   /* where the host put it; 0: not told */
-	unsigned long prepared;      /* where page tables were made for the pages; 0: nowhere yet */
+	long host;                   /* where the host moved it; 0: not known */
+	unsigned long prepared;      /* where page tables were created for the move; 0: nowhere */
 };
 
 static long check_arguments(struct vmspace *space, const struct vmspace_mremap *args,
@@ -47,7 +49,7 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mremap *
 	if (m->addr + m->old_length > m->new_addr && m->new_addr + m->new_length > m->addr)
 		return -EINVAL;
 	if (space->areas + 2 >= c->max_map_count - 3)
-		return space_fail(space, -ENOMEM, "too near to max_map_count");
+		return outcome_fail(space, -ENOMEM, "too near to max_map_count");
 	return 0;
 }
 
@@ -74,14 +76,14 @@ static long check_area(struct vmspace *space, const struct vma *vma, const struc
 	if (vma->flags & (VMA_DONTEXPAND | VMA_PFNMAP))
 		return -EFAULT;
 	grow_pages = space_pages(space, m->new_length - m->old_length);
-	if (!space_may_lock(space, vma->flags, grow_pages))
-		err = space_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached");
-	if (!err && !space_may_expand(space, vma->flags, grow_pages))
-		err = space_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached");
+	if (!account_may_lock(space, vma->flags, grow_pages))
+		err = outcome_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached");
+	if (!err && !account_may_expand(space, vma->flags, grow_pages))
+		err = outcome_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached");
 	return err;
 }
 
-/* A move that leaves its source is charged for all of the copy, any other for the growth. */
+/* A move that keeps its source is charged for the whole target, any other for the growth. */
 static long check_commit(struct vmspace *space, const struct vma *vma, const struct move *m)
 {
 	unsigned long more = m->flags & MREMAP_DONTUNMAP ? m->new_length
@@ -91,13 +93,14 @@ static long check_commit(struct vmspace *space, const struct vma *vma, const str
 }
 
 /*
- * MREMAP_DONTUNMAP: the source stays, unlocked and without pages. Linux goes on counting it as
- * locked, though (see struct vmspace).
+ * MREMAP_DONTUNMAP: the source stays, unlocked and without pages. Linux does not subtract it from
+ * locked_vm, though (locked_leak).
  */
 static void leave_source(struct vmspace *space, const struct move *m)
 {
 	struct vma *vma = find_at(space, m->addr);
 
+	assert(vma);
 	sync_write_lock(space, vma);
 	if (vma->flags & VMA_LOCKED)
 		space->locked_leak += space_pages(space, vma->end - vma->start);
@@ -107,6 +110,7 @@ static void leave_source(struct vmspace *space, const struct move *m)
 		vma->anon_shared = false;
 		vma->may_have_anon = vma_takes_anon(vma->flags);
 	}
+	assert(vma_is_valid(vma, space->config.page_size));
 }
 
 static int remove_source(struct vmspace *space, const struct move *m)
@@ -117,13 +121,13 @@ static int remove_source(struct vmspace *space, const struct move *m)
 			   m->addr + m->old_length);
 }
 
-/* Bytes whose pages go along. */
+/* How many bytes of pages are moved. */
 static unsigned long moved_length(const struct move *m)
 {
 	return m->old_length < m->new_length ? m->old_length : m->new_length;
 }
 
-/* So many areas [start, end) reaches into; or, where it is small, could. */
+/* The number of areas that overlap [start, end); for small ranges, an upper bound. */
 static unsigned long count_areas(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	unsigned long committed, areas = space_pages(space, end - start);
@@ -134,24 +138,23 @@ static unsigned long count_areas(struct vmspace *space, unsigned long start, uns
 }
 
 /*
- * Put by all that moves of `moves` areas take: each unmaps its target, puts the copy there and takes
- * the source away; before that, what is over of the source goes. Of a target or a source that is
- * unmapped at once there may be many areas.
+ * Reserve for moving `moves` areas: each move unmaps the target, inserts the copy and removes the
+ * source; before the first, the excess of the source is unmapped. A target or source that is
+ * unmapped by one store may consist of many areas.
  */
 static long reserve_moves(struct vmspace *space, const struct vma *vma, const struct move *m,
 			  unsigned long moves)
 {
-	unsigned long gone = 1;
+	unsigned long removed = 1;
 
 	if (m->old_length > vma->end - m->addr)
-		gone = count_areas(space, m->addr, m->addr + m->old_length);
+		removed = count_areas(space, m->addr, m->addr + m->old_length);
 	if (m->flags & MREMAP_FIXED)
-		gone += count_areas(space, m->new_addr, m->new_addr + m->new_length);
-	space->whole = true;
-	return space_reserve(space, 3 * moves + 3 + gone / 64, moves + 4);
+		removed += count_areas(space, m->new_addr, m->new_addr + m->new_length);
+	return store_reserve_call(space, 3 * moves + 3 + removed / 64, moves + 4);
 }
 
-/* There is no move after all: where the page tables were made, nothing is mapped. */
+/* The move failed: free the page tables created for it, as nothing is mapped there. */
 static void unprepare(struct vmspace *space, struct move *m)
 {
 	const struct vma *below, *above;
@@ -167,7 +170,7 @@ static void unprepare(struct vmspace *space, struct move *m)
 	m->prepared = 0;
 }
 
-/* Lock the source, and make the page tables for its pages at `at`, so that the move cannot fail. */
+/* Lock the source, and create the page tables at `at`, so that moving the pages cannot fail. */
 static long prepare(struct vmspace *space, struct vma *vma, struct move *m, unsigned long at)
 {
 	if (!space->pages || m->prepared == at || !moved_length(m))
@@ -176,13 +179,13 @@ static long prepare(struct vmspace *space, struct vma *vma, struct move *m, unsi
 	sync_write_lock(space, vma);
 	m->prepared = at;
 	if (pages_prepare_move(space->pages, m->addr, at, moved_length(m)))
-		return space_no_memory(space);
+		return outcome_no_memory(space);
 	return 0;
 }
 
 /*
- * Copy the area's part to `at`, then take the source away. Returns at or -errno. (Of the steps
- * after prepare() none fails for want of memory: see reserve_moves().)
+ * Copy the area's part to `at`, then remove the source. Returns at or -errno. (After prepare() no
+ * step can run out of memory: see reserve_moves().)
  */
 static long move_area(struct vmspace *space, struct vma *vma, struct move *m, unsigned long at)
 {
@@ -193,7 +196,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	long err;
 
 	if (space->areas >= space->config.max_map_count - 3)
-		return space_fail(space, -ENOMEM, "too near to max_map_count");
+		return outcome_fail(space, -ENOMEM, "too near to max_map_count");
 	err = prepare(space, vma, m, at);
 	if (err)
 		return err;
@@ -212,7 +215,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	if (m->prepared)
 		pages_move(space->pages, m->addr, at, moved_length(m));
 	m->prepared = 0;
-	space_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
+	outcome_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
 	uffd_moved(space, at);
 	if (m->flags & MREMAP_DONTUNMAP)
 		leave_source(space, m);
@@ -251,7 +254,7 @@ static long place(struct vmspace *space, const struct vma *vma, const struct mov
 	return find_place(space, &want, &hole);
 }
 
-/* The place chosen by libvmspace, unless the host chose another; then that is made free. */
+/* The address chosen by libvmspace; or else the host's, where this unmaps what is in the way. */
 static long follow(struct vmspace *space, const struct move *m, long at)
 {
 	long err;
@@ -259,7 +262,7 @@ static long follow(struct vmspace *space, const struct move *m, long at)
 	if (m->host <= 0 || m->host == at)
 		return at;
 	if ((unsigned long)m->host == m->addr)
-		return space_fail(space, -ENOMEM, "the host grew it over another area");
+		return outcome_fail(space, -ENOMEM, "the host grew it over another area");
 	if (space->base_guessed && m->host > at &&
 	    (unsigned long)m->host + m->new_length > space->mmap_base) {
 		space->mmap_base = (unsigned long)m->host + m->new_length;
@@ -273,8 +276,9 @@ static long follow(struct vmspace *space, const struct move *m, long at)
 }
 
 /*
- * MREMAP_FIXED unmaps what is in the way. Page tables are made before that, while the call can still
- * fail and leave all as it was; they go with what is unmapped, and are made once more of the same.
+ * MREMAP_FIXED unmaps what is in the way. Page tables are created before, while the call can still
+ * fail without having changed anything. Unmapping frees them into the thread's cache, and from
+ * there they are created again.
  */
 static long clear_target(struct vmspace *space, struct move *m)
 {
@@ -287,30 +291,33 @@ static long clear_target(struct vmspace *space, struct move *m)
 	err = prepare(space, vma, m, m->new_addr);
 	if (err)
 		return err;
-	pages_keep_tables(true);
+	pages_cache_tables(true);
 	err = unmap_range(space, m->new_addr, m->new_length);
 	if (!err) {
 		unprepare(space, m);
 		err = prepare(space, vma, m, m->new_addr);
 	}
-	pages_keep_tables(false);
+	pages_cache_tables(false);
 	return err;
 }
 
-/* The pages of a locked area that grows on its way to `at`, and those that it has not had. */
-static long stock_pages(struct vmspace *space, struct vma *vma, const struct move *m,
-			unsigned long at)
+/*
+ * Reserve pages for a locked area that grows as it moves to `at`: its present ones, and new ones.
+ */
+static long reserve_pages(struct vmspace *space, struct vma *vma, const struct move *m,
+			  unsigned long at)
 {
-	unsigned long old_end = m->addr + m->old_length, by = at - m->addr;
+	unsigned long old_end = m->addr + m->old_length, delta = at - m->addr;
+	unsigned long new_end = m->addr + m->new_length;
 	long err = 0;
 
 	if (!space->pages || (vma->flags & VMA_LOCK_FLAGS) != VMA_LOCKED ||
 	    m->new_length <= m->old_length || old_end > vma->end)
 		return 0;
-	if (by)
-		err = lock_stock(space, vma, vma->flags, m->addr, old_end, by, false);
+	if (delta)
+		err = lock_reserve(space, vma, vma->flags, m->addr, old_end, delta, false);
 	if (!err)
-		err = lock_stock(space, vma, vma->flags, old_end, m->addr + m->new_length, by, true);
+		err = lock_reserve(space, vma, vma->flags, old_end, new_end, delta, true);
 	return err < 0 ? err : 0;
 }
 
@@ -322,7 +329,7 @@ static long to_given(struct vmspace *space, struct move *m)
 	if (space->pages && m->new_length > m->old_length)
 		vma = find_at(space, m->addr);
 	if (vma)
-		err = stock_pages(space, vma, m, m->new_addr);
+		err = reserve_pages(space, vma, m, m->new_addr);
 	if (err)
 		return err;
 	if (m->flags & MREMAP_FIXED) {
@@ -340,8 +347,8 @@ static long to_given(struct vmspace *space, struct move *m)
 	if (!vma || m->old_length > vma->end - m->addr)
 		return -EFAULT;
 	if ((m->flags & MREMAP_DONTUNMAP) &&
-	    !space_may_expand(space, vma->flags, space_pages(space, m->old_length)) &&
-	    space_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached"))
+	    !account_may_expand(space, vma->flags, space_pages(space, m->old_length)) &&
+	    outcome_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached"))
 		return -ENOMEM;
 	err = check_commit(space, vma, m);
 	if (err)
@@ -379,7 +386,7 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 	if (err)
 		return err;
 	if (can_grow_in_place(space, vma, m)) {
-		err = stock_pages(space, vma, m, m->addr);
+		err = reserve_pages(space, vma, m, m->addr);
 		if (err)
 			return err;
 		err = edit_grow_up(space, vma, m->addr + m->new_length, true);
@@ -388,13 +395,13 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 		return err ? err : (long)m->addr;
 	}
 	if (!(m->flags & MREMAP_MAYMOVE))
-		return space_fail(space, -ENOMEM, "cannot grow in place");
+		return outcome_fail(space, -ENOMEM, "cannot grow in place");
 	at = place(space, vma, m);
 	if (at < 0)
 		return at;
 	err = reserve_moves(space, vma, m, 1);
 	if (!err)
-		err = stock_pages(space, vma, m, m->host > 0 ? (unsigned long)m->host
+		err = reserve_pages(space, vma, m, m->host > 0 ? (unsigned long)m->host
 							     : (unsigned long)at);
 	if (err)
 		return err;
@@ -402,7 +409,7 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 	return at < 0 ? at : move_to(space, vma, m, (unsigned long)at);
 }
 
-/* An area whose file places its mappings itself is only moved alone, as is one of a userfaultfd. */
+/* Areas of a userfaultfd, or whose file places its mappings itself, are only moved alone. */
 static bool may_be_one_of_many(const struct vma *vma)
 {
 	if (vma->flags & VMA_UFFD_FLAGS)
@@ -412,9 +419,9 @@ static bool may_be_one_of_many(const struct vma *vma)
 }
 
 /*
- * MREMAP_FIXED with equal lengths moves all areas of the range; holes stay holes. Linux asks of
- * each area first whether it may be one of many, then whether it is sealed, then whether what is in
- * its way may go.
+ * MREMAP_FIXED with equal lengths moves all areas of the range; holes stay holes. For each area
+ * Linux checks first whether it may be moved together with others, then whether it is sealed, then
+ * whether what is in its way may be unmapped.
  */
 static long move_many(struct vmspace *space, const struct move *all)
 {
@@ -425,9 +432,9 @@ static long move_many(struct vmspace *space, const struct move *all)
 	if (result)
 		return result;
 	if (space->pages) {
-		space->put_by = space->stocked = true;
-		if (pages_stock_move(space->pages, at, all->new_addr, all->old_length))
-			return space_no_memory(space);
+		store_reserve_pages(space);
+		if (pages_reserve_move(space->pages, at, all->new_addr, all->old_length))
+			return outcome_no_memory(space);
 	}
 	while (at < end && (vma = find_first(space, at)) && vma->start < end) {
 		struct move one = *all;
@@ -440,7 +447,7 @@ static long move_many(struct vmspace *space, const struct move *all)
 		if (!may_be_one_of_many(vma))
 			return -EFAULT;
 		if (vma->flags & VMA_SEALED)
-			return space_fail(space, -EPERM, "the area is sealed");
+			return outcome_fail(space, -EPERM, "the area is sealed");
 		result = check_area(space, vma, &one);
 		if (!result)
 			result = move_to_given(space, &one);
@@ -456,7 +463,7 @@ static bool moves_many(const struct vma *vma, const struct move *m)
 	       m->old_length > vma->end - m->addr;
 }
 
-/* The host's error is one that libvmspace meets, too, on its way: it stops at the same place. */
+/* Will libvmspace run into the host's error as well, and stop at the same place? */
 static bool expected_error(const struct vmspace *space, const struct vma *vma,
 			   const struct move *m)
 {
@@ -472,8 +479,8 @@ static bool expected_error(const struct vmspace *space, const struct vma *vma,
 }
 
 /*
- * What its decisions need to know of: the source and what it may grow up to, and where it is moved to,
- * given or found.
+ * What its decisions need to know of: the source and what it may grow up to, and where it is moved
+ * to, given or found.
  */
 void remap_gather(struct vmspace *space, const struct vmspace_mremap *args)
 {
@@ -486,14 +493,14 @@ void remap_gather(struct vmspace *space, const struct vmspace_mremap *args)
 	const struct vma *vma = find_at(space, m.addr);
 	long at;
 
-	host_learn(space, m.addr, m.addr + reach < m.addr ? ULONG_MAX : m.addr + reach);
+	host_query_anon(space, m.addr, m.addr + reach < m.addr ? ULONG_MAX : m.addr + reach);
 	if (!vma || !(m.flags & MREMAP_MAYMOVE) || !m.new_length)
 		return;
 	at = m.flags & MREMAP_FIXED ? (long)m.new_addr : place(space, vma, &m);
 	if (at > 0)
-		host_learn(space, (unsigned long)at,
-			   (unsigned long)at + m.new_length < (unsigned long)at ?
-				   ULONG_MAX : (unsigned long)at + m.new_length);
+		host_query_anon(space, (unsigned long)at,
+				(unsigned long)at + m.new_length < (unsigned long)at ?
+					ULONG_MAX : (unsigned long)at + m.new_length);
 }
 
 long remap_call(struct vmspace *space, struct vmspace_request *req)
@@ -517,13 +524,13 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 		return -EFAULT;
 	many = moves_many(vma, &m);
 	if (!many && (vma->flags & VMA_SEALED))
-		return space_fail(space, -EPERM, "the area is sealed");
+		return outcome_fail(space, -EPERM, "the area is sealed");
 	if (!many)
 		err = check_area(space, vma, &m);
 	if (err)
 		return err;
 	if (space->host_error && !expected_error(space, vma, &m))
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	if (many)
 		return move_many(space, &m);
 	if (m.to_given) {

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* request.c - gather, complete, abort: dispatches requests and keeps their outcome. */
+/* request.c - gathers, completes and aborts requests. */
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "find.h"
+#include "accounting.h"
+#include "space_check.h"
+#include "fault.h"
 #include "host.h"
 #include "ops.h"
+#include "outcome.h"
+#include "store.h"
 #include "sync.h"
 #include "touch.h"
 
@@ -53,15 +60,15 @@ const char *vmspace_op_name(enum vmspace_op op)
 	return known(op) ? ops[op].name : "unknown";
 }
 
-/* In whole pages, as calls that take any address or length do: what begins behind is a neighbour. */
-static void learn(struct vmspace *space, unsigned long start, unsigned long length)
+/* Rounded up to pages, as most calls do: an area that begins right after is a neighbour. */
+static void query_host(struct vmspace *space, unsigned long start, unsigned long length)
 {
 	unsigned long end = space_ceil(space, start + length);
 
 	if (length && end <= start)
 		end = ULONG_MAX;
 	host_grow_stacks(space, start, end);
-	host_learn(space, start, end);
+	host_query_anon(space, start, end);
 }
 
 static void gather_brk(struct vmspace *space, unsigned long wanted)
@@ -69,9 +76,9 @@ static void gather_brk(struct vmspace *space, unsigned long wanted)
 	unsigned long now = space_ceil(space, space->image.brk), to = space_ceil(space, wanted);
 
 	if (to < now)
-		learn(space, to, now - to);
+		query_host(space, to, now - to);
 	else
-		learn(space, now, to - now);
+		query_host(space, now, to - now);
 }
 
 static void gather(struct vmspace *space, const struct vmspace_request *req)
@@ -81,61 +88,61 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 		map_gather(space, &req->mmap);
 		break;
 	case VMSPACE_MUNMAP:
-		learn(space, req->munmap.addr, req->munmap.length);
+		query_host(space, req->munmap.addr, req->munmap.length);
 		break;
 	case VMSPACE_MPROTECT:
-		learn(space, req->mprotect.addr, req->mprotect.length);
+		query_host(space, req->mprotect.addr, req->mprotect.length);
 		break;
 	case VMSPACE_MREMAP:
-		learn(space, req->mremap.addr, req->mremap.old_length);
+		query_host(space, req->mremap.addr, req->mremap.old_length);
 		if (req->mremap.new_addr)
-			learn(space, req->mremap.new_addr, req->mremap.new_length);
+			query_host(space, req->mremap.new_addr, req->mremap.new_length);
 		remap_gather(space, &req->mremap);
 		break;
 	case VMSPACE_BRK:
 		gather_brk(space, req->brk.brk);
 		break;
 	case VMSPACE_MADVISE:
-		learn(space, req->madvise.addr, req->madvise.length);
+		query_host(space, req->madvise.addr, req->madvise.length);
 		break;
 	case VMSPACE_MLOCK:
 	case VMSPACE_MUNLOCK:
-		learn(space, req->mlock.addr, req->mlock.length);
+		query_host(space, req->mlock.addr, req->mlock.length);
 		break;
 	case VMSPACE_SET_ANON_NAME:
-		learn(space, req->set_anon_name.addr, req->set_anon_name.length);
+		query_host(space, req->set_anon_name.addr, req->set_anon_name.length);
 		break;
 	case VMSPACE_MSEAL:
-		learn(space, req->mseal.addr, req->mseal.length);
+		query_host(space, req->mseal.addr, req->mseal.length);
 		break;
 	case VMSPACE_REMAP_FILE_PAGES:
-		learn(space, req->remap_file_pages.addr, req->remap_file_pages.size);
+		query_host(space, req->remap_file_pages.addr, req->remap_file_pages.size);
 		break;
 	case VMSPACE_MBIND:
-		learn(space, req->mbind.addr, req->mbind.length);
+		query_host(space, req->mbind.addr, req->mbind.length);
 		break;
 	case VMSPACE_SET_HOME_NODE:
-		learn(space, req->home_node.addr, req->home_node.length);
+		query_host(space, req->home_node.addr, req->home_node.length);
 		break;
 	case VMSPACE_PROCESS_MADVISE:
 		for (size_t i = 0; i < req->process_madvise.count; i++)
-			learn(space, req->process_madvise.ranges[i].addr,
-			      req->process_madvise.ranges[i].length);
+			query_host(space, req->process_madvise.ranges[i].addr,
+				   req->process_madvise.ranges[i].length);
 		break;
 	case VMSPACE_UFFD_REGISTER:
 	case VMSPACE_UFFD_UNREGISTER:
-		learn(space, req->uffd.addr, req->uffd.length);
+		query_host(space, req->uffd.addr, req->uffd.length);
 		break;
 	case VMSPACE_MLOCKALL:
 	case VMSPACE_MUNLOCKALL:
 	case VMSPACE_FORK:
 	case VMSPACE_UFFD_RELEASE:
-		learn(space, 0, ULONG_MAX);
+		query_host(space, 0, ULONG_MAX);
 		break;
 	case VMSPACE_SHMAT:
 		/* SHM_REMAP cuts what is there; segments merge with nothing. */
 		if (req->shmat.addr)
-			learn(space, space_floor(space, req->shmat.addr), req->shmat.size);
+			query_host(space, space_floor(space, req->shmat.addr), req->shmat.size);
 		break;
 	case VMSPACE_FAULT:
 	case VMSPACE_SHMDT:
@@ -147,12 +154,12 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 }
 
 /* Out of line: most spaces have no host to ask. */
-__attribute__((noinline))
-static void gather_locked(struct vmspace *space, const struct vmspace_request *req)
+static __attribute__((noinline)) void gather_locked(struct vmspace *space,
+						    const struct vmspace_request *req)
 {
 	sync_enter(space);
 	gather(space, req);
-	space_end_call(space);
+	store_end_call(space);
 	sync_leave(space);
 }
 
@@ -185,7 +192,7 @@ static bool is_inside(const struct vmspace *space, long addr, unsigned long leng
 	       (unsigned long)addr <= size - length;
 }
 
-/* Could any kernel have answered so? A host that tells nonsense must not harm the areas. */
+/* Can a kernel have returned this? A host's impossible result must not corrupt the areas. */
 static bool is_possible(const struct vmspace *space, const struct vmspace_request *req)
 {
 	const struct vmspace_mremap *m = &req->mremap;
@@ -206,6 +213,31 @@ static bool is_possible(const struct vmspace *space, const struct vmspace_reques
 	}
 }
 
+/*
+ * With MT_DEBUG=2 all invariants of the space, and of a child that was forked, are checked after
+ * each request, in O(areas). Only faults in a space with pages are not followed by a check: they
+ * run concurrently with calls, and the check would wait for those.
+ */
+#if defined(MT_DEBUG) && MT_DEBUG >= 2
+static void debug_check(const struct vmspace *space, const struct vmspace_request *req)
+{
+	const char *reason = NULL;
+
+	if (space_check(space, &reason) &&
+	    (req->op != VMSPACE_FORK || !req->fork.child ||
+	     vmspace_check(req->fork.child, &reason)))
+		return;
+	fprintf(stderr, "vmspace: after %s: %s\n", ops[req->op].name, reason);
+	abort();
+}
+#else
+static void debug_check(const struct vmspace *space, const struct vmspace_request *req)
+{
+	(void)space;
+	(void)req;
+}
+#endif
+
 static void complete(struct vmspace *space, struct vmspace_request *req)
 {
 	struct vmspace_outcome *out = &req->out;
@@ -214,7 +246,7 @@ static void complete(struct vmspace *space, struct vmspace_request *req)
 	space->host_error = req->host.valid && is_error(req->host.result) ? req->host.result : 0;
 	space->host_succeeded = req->host.valid && !space->host_error;
 	if (space->host_succeeded && !is_possible(space, req))
-		out->result = space_fail(space, -EINVAL, "no kernel places a mapping there");
+		out->result = outcome_fail(space, -EINVAL, "no kernel places a mapping there");
 	else
 		out->result = ops[req->op].call(space, req);
 	if (req->host.valid && out->result != req->host.result) {
@@ -222,15 +254,17 @@ static void complete(struct vmspace *space, struct vmspace_request *req)
 		if (!out->why)
 			out->why = "the host's result is not the predicted one";
 	}
-	space_end_call(space);
+	store_end_call(space);
 	space->out = NULL;
 	space->host_succeeded = false;
 	space->host_error = 0;
-	space->era++;
+	space->request_seq++;
 	space->requests[req->op]++;
+	assert(!space->reserve.active && account_valid(space));
+	debug_check(space, req);
 }
 
-/* In a space that other threads use, too. */
+/* In a space that several threads use. */
 static __attribute__((noinline)) void complete_shared(struct vmspace *space,
 						      struct vmspace_request *req)
 {
@@ -240,7 +274,7 @@ static __attribute__((noinline)) void complete_shared(struct vmspace *space,
 	}
 	sync_enter(space);
 	space->out = &req->out;
-	if (!space_reserve(space, SPACE_STEPS, SPACE_STEPS))
+	if (!store_reserve(space, STORE_STEPS, STORE_STEPS))
 		complete(space, req);
 	else
 		req->out.result = -ENOMEM;

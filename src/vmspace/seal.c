@@ -47,7 +47,7 @@ long seal_call(struct vmspace *space, struct vmspace_request *req)
 	edit_span_init(&span, space, start, end);
 	span.changes = VMA_SEALED;
 	while (edit_next(&span)) {
-		struct edit_want want = edit_same(span.vma);
+		struct edit_attrs want = edit_attrs_of(span.vma);
 		long err;
 
 		if (span.vma->flags & VMA_SEALED)

@@ -6,8 +6,9 @@
 
 #include "edit.h"
 #include "find.h"
-#include "host.h"
 #include "ops.h"
+#include "outcome.h"
+#include "store.h"
 
 static void attach_flags(const struct vmspace *space, const struct vmspace_shmat *s,
 			 struct map_plan *plan)
@@ -58,9 +59,9 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 	long at, err;
 
 	if (!plan.length)
-		return space_fail(space, -EINVAL, "a segment has a size");
+		return outcome_fail(space, -EINVAL, "a segment has a size");
 	own.kind = VMA_BACKING_SYSV;
-	own.file_id = space_new_file_id(space);
+	own.file_id = map_new_file_id(space);
 	attach_flags(space, s, &plan);
 	plan.flags |= space->default_flags;
 	at = attach_place(space, s, &own, &plan);
@@ -69,7 +70,7 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 	plan.at = (unsigned long)at;
 	if (space->host_error &&
 	    !(space->host_error == -EPERM && seal_covers(space, plan.at, plan.at + plan.length)))
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	if (space->host_succeeded && req->host.result != at) {
 		plan.at = (unsigned long)req->host.result;
 		if (space->base_guessed && plan.at + plan.length > space->mmap_base) {
@@ -80,13 +81,13 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 	}
 	plan.backing = backing_new(&own);
 	if (!plan.backing)
-		return space_no_memory(space);
+		return outcome_no_memory(space);
 	err = map_region(space, &plan);
 	backing_put(plan.backing);
 	return err < 0 ? err : at;
 }
 
-/* Is vma a piece of the attachment at addr? backing NULL: of any there. */
+/* Does vma belong to the attachment at addr, of this backing (NULL: of any)? */
 static bool is_part_of(const struct vma *vma, const struct backing *backing, unsigned long addr,
 		       unsigned long page_size)
 {
@@ -95,7 +96,7 @@ static bool is_part_of(const struct vma *vma, const struct backing *backing, uns
 	       vma->start - addr == vma->pgoff * page_size;
 }
 
-/* So many parts of the attachment at addr are left; each is unmapped by itself. */
+/* How many areas of the attachment at addr are left; each is unmapped separately. */
 static unsigned long count_parts(struct vmspace *space, unsigned long addr)
 {
 	const struct backing *backing = NULL;
@@ -111,7 +112,7 @@ static unsigned long count_parts(struct vmspace *space, unsigned long addr)
 	return count;
 }
 
-/* Detaches all that is left of the attachment that began at addr. */
+/* Detach what is left of the attachment at addr. */
 long shm_detach_call(struct vmspace *space, struct vmspace_request *req)
 {
 	unsigned long addr = req->shmdt.addr, at = addr, page = space->config.page_size;
@@ -121,8 +122,7 @@ long shm_detach_call(struct vmspace *space, struct vmspace_request *req)
 
 	if (!space_aligned(space, addr))
 		return -EINVAL;
-	space->whole = true;
-	if (space_reserve(space, count_parts(space, addr), 0))
+	if (store_reserve_call(space, count_parts(space, addr), 0))
 		return -ENOMEM;
 	while ((vma = find_first(space, at))) {
 		unsigned long start = vma->start, end = vma->end;
@@ -133,14 +133,14 @@ long shm_detach_call(struct vmspace *space, struct vmspace_request *req)
 		if (!backing)
 			backing = backing_get(vma->backing);
 		found = true;
-		/* Linux says nothing when a sealed part stays. */
+		/* Linux reports no error when a sealed part stays. */
 		unmap_range(space, start, end - start);
 	}
 	backing_put(backing);
 	return found ? 0 : -EINVAL;
 }
 
-/* remap_file_pages is emulated by Linux: a shared mapping over the same place, another offset. */
+/* Linux emulates remap_file_pages by a new shared mapping at the same place. */
 long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_remap_file_pages *r = &req->remap_file_pages;
@@ -155,7 +155,7 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 	vma = find_at(space, start);
 	if (!vma || !(vma->flags & VMA_SHARED) || !vma->backing)
 		return -EINVAL;
-	/* A new mapping: only access rights and the lock are taken over. */
+	/* It is a new mapping, which keeps only access rights and the lock. */
 	plan.flags = (vma->flags & (VMA_ACCESS_FLAGS | VMA_LOCKED)) | space->default_flags |
 		     VMA_SHARED | VMA_MAYSHARE | VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC;
 	if ((plan.flags & VMA_READ) && space->config.read_implies_exec)
@@ -167,7 +167,7 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 			return -EINVAL;
 	}
 	if (space->host_error)
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	plan.populate = !(r->flags & MAP_NONBLOCK);
 	plan.backing = backing_get(vma->backing);
 	at = map_region(space, &plan);

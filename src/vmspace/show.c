@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* show.c - areas as others see them: /proc/PID/maps, VmFlags, struct vma_info. */
+/* show.c - describes areas: the text of /proc/PID/maps, VmFlags, struct vma_info. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define NAME_COLUMN 73
 #define GATE_START 0xffffffffff600000ULL
 
-/* Text that is counted even where it does not fit, as snprintf does. */
+/* Output that is counted even if it does not fit, as with snprintf. */
 struct text {
 	char *buf;
 	size_t size, length;
@@ -40,7 +40,7 @@ static void finish(struct text *t)
 		t->buf[t->length < t->size ? t->length : t->size - 1] = '\0';
 }
 
-/* A newline in a path would end the line: it is shown as \012. */
+/* A newline in a path is shown as \012. */
 static void put_path(struct text *t, const char *path)
 {
 	for (; *path; path++) {
@@ -150,7 +150,7 @@ size_t vmspace_show(const struct vmspace *space, char *buf, size_t size)
 	return t.length;
 }
 
-/* One line into *buf, which grows as needed. Returns its length, 0 without memory. */
+/* Format one line into *buf, which grows as needed. Returns its length; 0: no memory. */
 static size_t one_line(const struct vmspace *space, const struct vma *vma, char **buf, size_t *size)
 {
 	for (;;) {
@@ -290,9 +290,8 @@ void show_info(const struct vmspace *space, const struct vma *vma, struct vma_in
 typedef struct vma *(*find_fn)(const struct vmspace *space, unsigned long addr);
 
 /*
- * Beside other threads: with the area's lock alone. While that is held the area does not change,
- * so if it is what is found then, all that is told of it was so at that moment. False: it may be
- * missing.
+ * The fast path, under the area's lock alone. While that is held the area does not change, so if it
+ * is still what `find` finds, everything reported was true at one moment. False: use the slow path.
  */
 static bool look_fast(const struct vmspace *space, find_fn find, unsigned long addr,
 		      struct vma_info *info)

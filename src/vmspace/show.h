@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* show.h - an area as others see it. */
+/* show.h - describes an area for users. */
 #ifndef VMSPACE_SHOW_H
 #define VMSPACE_SHOW_H
 
 #include "space.h"
 
-/* Its lock for reading, or the space's. *info is good until that is released. */
+/* The area is read-locked, or the space is locked; *info is valid until that is released. */
 void show_info(const struct vmspace *space, const struct vma *vma, struct vma_info *info);
 
 #endif

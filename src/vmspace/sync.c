@@ -2,8 +2,8 @@
 /*
  * sync.c - the locks of a space that several threads use.
  *
- * That an area carries the number of the call that locked it, so that the end of the call unlocks
- * all of them with one store, is the idea of Linux's per-VMA locks
+ * A write-locked area carries the space's sequence number, so that the end of the call unlocks all
+ * of them with one store: this is how Linux's per-VMA locks work
  * (Documentation/mm/process_addrs.rst).
  */
 #include <assert.h>
@@ -12,7 +12,7 @@
 
 #include "sync.h"
 
-/* Looks at a lock before its writer goes to sleep: a fault that allocates nothing takes less. */
+/* How often a writer polls before it sleeps: a fault that allocates nothing ends sooner. */
 #define SPINS 200
 
 int sync_create(struct vmspace *space)
@@ -21,7 +21,7 @@ int sync_create(struct vmspace *space)
 
 	if (!sync)
 		return -ENOMEM;
-	*sync = (struct sync){ .turn = 1 };
+	*sync = (struct sync){ .seq = 1 };
 	fairlock_init(&sync->lock);
 	pthread_mutex_init(&sync->drain, NULL);
 	pthread_cond_init(&sync->drained, NULL);
@@ -56,49 +56,50 @@ void sync_configure(struct vmspace *space)
 	__atomic_store_n(&sync->huge_always, c->thp == VMSPACE_THP_ALWAYS, __ATOMIC_RELAXED);
 }
 
-static unsigned long turn_of(unsigned long word)
+static unsigned long seq_of(unsigned long word)
 {
-	return word >> SYNC_TURN_SHIFT;
+	return word >> SYNC_SEQ_SHIFT;
 }
 
-/* The word of an area that nobody has locked, and that is write-locked until the turn ends. */
+/* The lock word of an area without readers that is write-locked until `seq` changes. */
 static unsigned long locked_word(const struct sync *sync)
 {
-	return sync->turn << SYNC_TURN_SHIFT;
+	return sync->seq << SYNC_SEQ_SHIFT;
 }
 
 /*
- * The turns begin anew (on 32 bits after some hundred thousand calls): no area may have one that
- * will come again. 0 never does.
+ * The sequence number wraps around (on 32 bits after some hundred thousand calls): no area may keep
+ * one that will be used again. 0 never is.
  */
-static void forget_turns(const struct vmspace *space)
+static void reset_seqs(const struct vmspace *space)
 {
 	struct maple_tree *tree = (struct maple_tree *)&space->tree; /* only read */
 	MA_STATE(mas, tree, 0, 0);
 	struct vma *vma;
 
 	mas_for_each(&mas, vma, ULONG_MAX)
-		__atomic_fetch_and(&vma->lock, ~(SYNC_TURN_MASK << SYNC_TURN_SHIFT),
+		__atomic_fetch_and(&vma->lock, ~(SYNC_SEQ_MASK << SYNC_SEQ_SHIFT),
 				   __ATOMIC_RELEASE);
 }
 
-static void next_turn(const struct vmspace *space, unsigned long turn)
+static void next_seq(const struct vmspace *space, unsigned long seq)
 {
 	struct sync *sync = space->sync;
 
-	if (turn == SYNC_TURN_MASK) {
-		forget_turns(space);
-		turn = 0;
+	assert(seq && seq <= SYNC_SEQ_MASK);
+	if (seq == SYNC_SEQ_MASK) {
+		reset_seqs(space);
+		seq = 0;
 	}
-	/* Release: who sees the new turn sees all that was changed under the locks. */
-	__atomic_store_n(&sync->turn, turn + 1, __ATOMIC_RELEASE);
+	/* Release: whoever sees the new number sees all changes made under the locks. */
+	__atomic_store_n(&sync->seq, seq + 1, __ATOMIC_RELEASE);
 	sync->locked = false;
 }
 
 void sync_adopt(struct vmspace *space, const struct vmspace *fresh)
 {
 	if (space->sync)
-		next_turn(space, fresh->sync->turn);
+		next_seq(space, fresh->sync->seq);
 }
 
 void sync_enter_slow(const struct vmspace *space)
@@ -109,19 +110,19 @@ void sync_enter_slow(const struct vmspace *space)
 void sync_unlock_areas(struct vmspace *space)
 {
 	if (space->sync->locked)
-		next_turn(space, space->sync->turn);
+		next_seq(space, space->sync->seq);
 }
 
 void sync_leave_slow(const struct vmspace *space)
 {
 	if (space->sync->locked)
-		next_turn(space, space->sync->turn);
+		next_seq(space, space->sync->seq);
 	fairlock_unlock(&space->sync->lock);
 }
 
 static unsigned long readers(const struct vma *vma)
 {
-	/* Acquire: what a reader did in the area happened before it is changed. */
+	/* Acquire: what a reader did in the area happens before the writer changes it. */
 	return __atomic_load_n(&vma->lock, __ATOMIC_ACQUIRE) & SYNC_READERS;
 }
 
@@ -140,10 +141,10 @@ static void wait_for_readers(struct sync *sync, struct vma *vma)
 		relax();
 	}
 	pthread_mutex_lock(&sync->drain);
-	__atomic_fetch_or(&vma->lock, SYNC_AWAITED, __ATOMIC_ACQ_REL);
+	__atomic_fetch_or(&vma->lock, SYNC_WAITER, __ATOMIC_ACQ_REL);
 	while (readers(vma))
 		pthread_cond_wait(&sync->drained, &sync->drain);
-	__atomic_fetch_and(&vma->lock, ~SYNC_AWAITED, __ATOMIC_RELAXED);
+	__atomic_fetch_and(&vma->lock, ~SYNC_WAITER, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&sync->drain);
 }
 
@@ -152,15 +153,16 @@ void sync_write_lock_slow(struct vmspace *space, struct vma *vma)
 	struct sync *sync = space->sync;
 	unsigned long word = __atomic_load_n(&vma->lock, __ATOMIC_RELAXED);
 
-	assert(!(word & SYNC_GONE));
-	if (turn_of(word) == sync->turn)
+	assert(!(word & SYNC_DETACHED));
+	if (seq_of(word) == sync->seq)
 		return;
-	/* Only writers change the turn, and only readers what is below it: adding meets no carry. */
-	word = __atomic_add_fetch(&vma->lock, (sync->turn - turn_of(word)) << SYNC_TURN_SHIFT,
+	/* Only the writer changes the upper bits and readers the lower ones: nothing carries. */
+	word = __atomic_add_fetch(&vma->lock, (sync->seq - seq_of(word)) << SYNC_SEQ_SHIFT,
 				  __ATOMIC_ACQ_REL);
 	sync->locked = true;
 	if (word & SYNC_READERS)
 		wait_for_readers(sync, vma);
+	assert(sync_write_locked(space, vma) && !readers(vma));
 }
 
 void sync_write_lock_all(struct vmspace *space)
@@ -177,37 +179,38 @@ void sync_write_lock_all(struct vmspace *space)
 bool sync_write_locked(const struct vmspace *space, const struct vma *vma)
 {
 	return !space->sync ||
-	       turn_of(__atomic_load_n(&vma->lock, __ATOMIC_RELAXED)) == space->sync->turn;
+	       seq_of(__atomic_load_n(&vma->lock, __ATOMIC_RELAXED)) == space->sync->seq;
 }
 
 void sync_attach_slow(struct vmspace *space, struct vma *vma)
 {
 	struct sync *sync = space->sync;
 
-	if (!(__atomic_load_n(&vma->lock, __ATOMIC_RELAXED) & SYNC_GONE))
+	if (!(__atomic_load_n(&vma->lock, __ATOMIC_RELAXED) & SYNC_DETACHED))
 		return;
 	/*
-	 * Nobody changes the word of an area that is gone. A reader that still holds a pointer to
-	 * what the area was before comes here only once the turn has ended, by whose release it
-	 * sees what the area is now.
+	 * Nobody changes the lock of a detached area. A reader that still holds a pointer to what
+	 * the area was before cannot lock it until the sequence number changes, and then the
+	 * release of that store lets it see what the area is now.
 	 */
 	__atomic_store_n(&vma->lock, locked_word(sync), __ATOMIC_RELEASE);
 	sync->locked = true;
+	assert(sync_write_locked(space, vma));
 }
 
 bool sync_read_lock(const struct vmspace *space, struct vma *vma)
 {
 	const struct sync *sync = space->sync;
-	/* Acquire: the turn below is not older than the one that the word tells of. */
+	/* Acquire: the space's number below is not older than the one in this word. */
 	unsigned long word = __atomic_load_n(&vma->lock, __ATOMIC_ACQUIRE);
 
 	do {
-		if (word & SYNC_GONE || (word & SYNC_READERS) == SYNC_READERS)
+		if (word & SYNC_DETACHED || (word & SYNC_READERS) == SYNC_READERS)
 			return false;
-		/* Acquire: sees all that was changed before the turn became another. */
-		if (turn_of(word) == __atomic_load_n(&sync->turn, __ATOMIC_ACQUIRE))
+		/* Acquire: sees all changes made before the number was incremented. */
+		if (seq_of(word) == __atomic_load_n(&sync->seq, __ATOMIC_ACQUIRE))
 			return false;
-		/* Fails if a writer has locked it since: then its turn is another. */
+		/* Fails if a writer has locked it since, as that changes the word. */
 	} while (!__atomic_compare_exchange_n(&vma->lock, &word, word + 1, true, __ATOMIC_ACQUIRE,
 					      __ATOMIC_ACQUIRE));
 	return true;
@@ -215,12 +218,12 @@ bool sync_read_lock(const struct vmspace *space, struct vma *vma)
 
 void sync_read_unlock(const struct vmspace *space, struct vma *vma)
 {
-	/* Release: the reader is through with the area before the writer finds it so. */
+	/* Release: the reader's accesses happen before the writer sees it leave. */
 	unsigned long word = __atomic_fetch_sub(&vma->lock, 1, __ATOMIC_RELEASE);
 	struct sync *sync = space->sync;
 
 	assert(word & SYNC_READERS);
-	if (!(word & SYNC_AWAITED) || (word & SYNC_READERS) != 1)
+	if (!(word & SYNC_WAITER) || (word & SYNC_READERS) != 1)
 		return;
 	pthread_mutex_lock(&sync->drain);
 	pthread_cond_signal(&sync->drained);

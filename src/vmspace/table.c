@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table.c - tables of a page table: made when needed, found, freed level by level. */
+/* table.c - tables of a page table: created on demand, looked up, freed level by level. */
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
@@ -10,7 +10,10 @@
 
 static void count(unsigned long *counter, int sign)
 {
-	__atomic_fetch_add(counter, sign < 0 ? -1UL : 1UL, __ATOMIC_RELAXED);
+	unsigned long before = __atomic_fetch_add(counter, sign < 0 ? -1UL : 1UL, __ATOMIC_RELAXED);
+
+	assert(sign > 0 || before);
+	(void)before;
 }
 
 void table_count_entry(struct pages *pages, uintptr_t entry, int sign)
@@ -29,33 +32,34 @@ void table_count_entry(struct pages *pages, uintptr_t entry, int sign)
 		count(&pages->counts.shmem, sign);
 }
 
-/* Tables that this thread has freed between table_keep() and table_let_go(), by their entry[0]. */
+/* The thread's cache of tables, linked through entry[0]; see table_cache_begin(). */
 static _Thread_local struct {
-	unsigned int on;             /* calls of table_keep() that table_let_go() has not ended */
+	unsigned int depth;          /* nested calls of table_cache_begin() */
 	struct table *list;
-} kept;
+} cache;
 
-void table_keep(void)
+void table_cache_begin(void)
 {
-	kept.on++;
+	cache.depth++;
 }
 
-static struct table *take_kept(void)
+static struct table *take_cached(void)
 {
-	struct table *table = kept.list;
+	struct table *table = cache.list;
 
 	if (table)
-		kept.list = (struct table *)table->entry[0];
+		cache.list = (struct table *)table->entry[0];
 	return table;
 }
 
-void table_let_go(void)
+void table_cache_end(void)
 {
 	struct table *table;
 
-	if (--kept.on)
+	assert(cache.depth);
+	if (--cache.depth)
 		return;
-	while ((table = take_kept())) {
+	while ((table = take_cached())) {
 		pthread_mutex_destroy(&table->lock);
 		free(table);
 	}
@@ -75,7 +79,7 @@ static struct table *allocate(const struct pages *pages)
 
 static struct table *table_new(struct pages *pages, unsigned int level)
 {
-	struct table *table = take_kept();
+	struct table *table = take_cached();
 
 	if (table)
 		memset(table->entry, 0, sizeof(table->entry[0]) << pages->bits);
@@ -89,9 +93,9 @@ static struct table *table_new(struct pages *pages, unsigned int level)
 static void table_free(struct pages *pages, struct table *table, unsigned int level)
 {
 	count(&pages->counts.tables[level], -1);
-	if (kept.on) {
-		table->entry[0] = (uintptr_t)kept.list;
-		kept.list = table;
+	if (cache.depth) {
+		table->entry[0] = (uintptr_t)cache.list;
+		cache.list = table;
 		return;
 	}
 	pthread_mutex_destroy(&table->lock);
@@ -118,7 +122,7 @@ struct table *table_find(const struct pages *pages, unsigned long addr, unsigned
 	return table;
 }
 
-/* The table of `level` in *entry, put there if there is none. */
+/* The table of `level` that *entry refers to, created if missing. */
 static struct table *make_at(struct pages *pages, uintptr_t *entry, unsigned int level)
 {
 	uintptr_t found = entry_load(entry);
@@ -148,51 +152,51 @@ struct table *table_make(struct pages *pages, unsigned long addr, unsigned int l
 	return table;
 }
 
-static bool keep_one(const struct pages *pages)
+static bool cache_add(const struct pages *pages)
 {
 	struct table *table = allocate(pages);
 
 	if (!table)
 		return false;
-	table->entry[0] = (uintptr_t)kept.list;
-	kept.list = table;
+	table->entry[0] = (uintptr_t)cache.list;
+	cache.list = table;
 	return true;
 }
 
-int table_put_by(struct pages *pages, unsigned long start, unsigned long end,
-		 unsigned long *counted)
+int table_cache_fill(struct pages *pages, unsigned long start, unsigned long end,
+		     unsigned long *done_to)
 {
-	assert(kept.on && start < end);
+	assert(cache.depth && start < end);
 	for (unsigned int level = 0; level < pages->levels; level++) {
 		unsigned long mask = table_mask(pages, level + 1);
-		unsigned long addr = start > counted[level] ? start : counted[level];
+		unsigned long addr = start > done_to[level] ? start : done_to[level];
 
 		for (; addr < end; addr = (addr | mask) + 1) {
-			if (!table_find(pages, addr, level) && !keep_one(pages))
+			if (!table_find(pages, addr, level) && !cache_add(pages))
 				return -ENOMEM;
-			counted[level] = addr | mask;
+			done_to[level] = addr | mask;
 			if ((addr | mask) == ULONG_MAX)
 				break;
-			counted[level]++;
+			done_to[level]++;
 		}
 	}
 	return 0;
 }
 
-/* The lowest address above what an entry of `level` covers that holds addr; 0: none. */
-static unsigned long behind(const struct pages *pages, unsigned long addr, unsigned int level)
+/* The end of what the entry of `level` for addr covers; 0: the end of all addresses. */
+static unsigned long entry_end(const struct pages *pages, unsigned long addr, unsigned int level)
 {
 	return (addr | table_mask(pages, level)) + 1;
 }
 
-/* The table of level 0 at addr; NULL: none, and none below *next. */
+/* The table of level 0 that covers addr; NULL: none, nor for any address below *next. */
 static struct table *find_leaf(const struct pages *pages, unsigned long addr, unsigned long *next)
 {
 	struct table *table = (struct table *)entry_load(&pages->root);
 	unsigned int level = pages->levels;
 
 	for (;;) {
-		*next = behind(pages, addr, level);
+		*next = entry_end(pages, addr, level);
 		if (!table || !--level)
 			return table;
 		table = (struct table *)entry_load(table_entry(pages, table, addr, level));
@@ -239,13 +243,13 @@ static void free_below(struct pages *pages, struct table *table, unsigned int le
 	table_free(pages, table, level);
 }
 
-/* [first, last] is what is freed for; [low, high] what tables must lie in to be freed. */
-struct freeing {
+/* Free tables that overlap [first, last] and lie within [low, high]. */
+struct free_range {
 	unsigned long first, last, low, high;
 };
 
-/* *entry may be a table of `level`, that covers addr. */
-static void free_at(struct pages *pages, const struct freeing *f, uintptr_t *entry,
+/* *entry is 0, or a table of `level` that covers addr. */
+static void free_at(struct pages *pages, const struct free_range *f, uintptr_t *entry,
 		    unsigned long addr, unsigned int level)
 {
 	struct table *table = (struct table *)entry_load(entry);
@@ -273,7 +277,7 @@ static void free_at(struct pages *pages, const struct freeing *f, uintptr_t *ent
 void table_free_range(struct pages *pages, unsigned long start, unsigned long end,
 		      unsigned long floor, unsigned long ceiling)
 {
-	const struct freeing f = { start, end - 1, floor, ceiling - 1 };
+	const struct free_range f = { start, end - 1, floor, ceiling - 1 };
 
 	assert(start < end && floor <= start && end - 1 <= ceiling - 1);
 	free_at(pages, &f, &pages->root, start, pages->levels - 1);

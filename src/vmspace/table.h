@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.h - the tables of a page table: a radix tree of entries, and the ways through it.
+ * table.h - the tables of a space's page table: a radix tree of entries, and ways to walk it.
  *
  * Level 0 is the lowest: its entries are pages. An entry of level n > 0 is a table of level n - 1,
- * or 0. All entries are read with acquire and written with release.
+ * or 0. All entries are loaded with acquire and stored with release.
  *
- * Invariants: counts.tables[n] == number of tables of level n; anon, file, shmem, zero and guards ==
- *   number of such entries of level 0. A table overlaps an area.
+ * Invariants: counts.tables[n] == number of tables of level n; counts.anon, file, shmem, zero and
+ *   guards == number of such entries of level 0. Every table overlaps an area.
  *   The root is a table of level levels - 1.   page_shift + bits * levels >= bits of an address.
- *   ENTRY_WRITABLE in an entry with a frame of kind ANON => the frame is exclusive.
+ *   ENTRY_WRITABLE in an entry with a frame of kind ANON  =>  the frame is mapped nowhere else.
  *
- * What covers a write: an entry of level n > 0, becoming a table: compare-and-swap; becoming 0: the
- * space's lock, for no area reaches in, or one that holds all of it and is locked for writing.
- * An entry of level 0: the lock of its area, for writing; or
- * for reading, and the lock of the table.
+ * What protects a store to an entry:
+ *   level n > 0, 0 to a table: nothing; it is a compare-and-swap.
+ *   level n > 0, a table to 0: the space's lock, and no area overlaps the table but one that covers
+ *     all of it and is write-locked.
+ *   level 0: the write lock of its area; or its read lock and the lock of the table.
  */
 #ifndef VMSPACE_TABLE_H
 #define VMSPACE_TABLE_H
@@ -21,26 +22,28 @@
 #include <pthread.h>
 
 #include "frame.h"
-#include "pages.h"
-#include "stock.h"
+#include "frame_reserve.h"
 
 #define TABLE_LEVELS 10
 
+struct pages;
+
 /*
- * Between the two calls the tables that this thread frees are kept for those that it makes: so that
- * what was there, and goes, can be made again without fail. The calls may be nested.
+ * A cache of tables for the calling thread. Between the two calls, which may be nested, tables that
+ * the thread frees go to the cache, and new ones are taken from it first; so what was there before
+ * can be made again without fail.
  */
-void table_keep(void);
-void table_let_go(void);
+void table_cache_begin(void);
+void table_cache_end(void);
 /*
- * In between: keep tables for all that [start, end) lacks. counted[level]: addresses below it have
- * been seen to; zeros at first. 0 or -ENOMEM.
+ * In between: add a table to the cache for each one that is missing for [start, end).
+ * done_to[level]: below this address nothing more is needed; all zero at first. 0 or -ENOMEM.
  */
-int table_put_by(struct pages *pages, unsigned long start, unsigned long end,
-		 unsigned long *counted);
+int table_cache_fill(struct pages *pages, unsigned long start, unsigned long end,
+		     unsigned long *done_to);
 
 /* Entries of level 0: 0, a marker, or a frame's address with ENTRY_WRITABLE or without. */
-#define ENTRY_WRITABLE ((uintptr_t)1) /* written without a fault where the area allows it */
+#define ENTRY_WRITABLE ((uintptr_t)1) /* writes do not fault, if the area allows them */
 #define ENTRY_ZERO     ((uintptr_t)2)
 #define ENTRY_GUARD    ((uintptr_t)4)
 #define ENTRY_BITS     ((uintptr_t)7)
@@ -50,6 +53,7 @@ struct table {
 	uintptr_t entry[];
 };
 
+/* A space's page table; see pages.h. */
 struct pages {
 	const struct vmspace_memory *memory;
 	uintptr_t root;              /* a table, or 0; written as entries of level > 0 are */
@@ -57,11 +61,12 @@ struct pages {
 	unsigned int bits;           /* 1 << bits == entries of a table */
 	unsigned int levels;
 	unsigned long last;          /* the last address of the highest page */
-	struct stock stock;          /* for pages that the present call makes; the space's lock */
-	unsigned long stocked_to[TABLE_LEVELS]; /* tables of each level are kept for all below */
-	unsigned long stocked_from;  /* ... from there, where it was put by last */
-	bool stocking;               /* table_keep() is on for it */
-	uintptr_t zero;              /* struct frame * for all ENTRY_ZERO; 0: none yet. Set once */
+	/* What pages_reserve() has reserved for the present call; under the space's lock: */
+	struct frame_reserve reserve;
+	unsigned long reserved_from; /* tables are cached for addresses from here ... */
+	unsigned long reserved_to[TABLE_LEVELS]; /* ... to here, by level */
+	bool reserving;              /* table_cache_begin() was called */
+	uintptr_t zero;              /* struct frame * of all ENTRY_ZERO; 0: none yet. Set once */
 	struct {                     /* atomic, relaxed */
 		unsigned long anon, file, shmem, zero, guards;
 		unsigned long tables[TABLE_LEVELS];
@@ -84,13 +89,13 @@ static inline struct frame *entry_frame(uintptr_t entry)
 	return (struct frame *)(entry & ~ENTRY_BITS);
 }
 
-/* Is it a page, that is, neither empty nor a guard? */
+/* Is it a page, not empty or a guard? */
 static inline bool entry_present(uintptr_t entry)
 {
 	return entry && entry != ENTRY_GUARD;
 }
 
-/* Bytes that an entry of `level` covers, less one; the bits of an address within it. */
+/* Bytes covered by an entry of `level`, less one: the mask of offsets within it. */
 static inline unsigned long table_mask(const struct pages *pages, unsigned int level)
 {
 	unsigned int shift = pages->page_shift + pages->bits * level;
@@ -98,41 +103,41 @@ static inline unsigned long table_mask(const struct pages *pages, unsigned int l
 	return shift < sizeof(long) * 8 ? (1UL << shift) - 1 : ~0UL;
 }
 
-/* Count an entry of level 0 (sign 1) or no longer (sign -1). 0 is ignored. */
+/* Add (sign 1) or remove (sign -1) an entry of level 0 to and from the counts. 0 is ignored. */
 void table_count_entry(struct pages *pages, uintptr_t entry, int sign);
 
-/* The table of `level` that addr lies in; NULL: there is none. */
+/* The table of `level` that covers addr; NULL: there is none. */
 struct table *table_find(const struct pages *pages, unsigned long addr, unsigned int level);
-/* The same, made if there is none; NULL: no memory. */
+/* The same, created if missing; NULL: no memory. */
 struct table *table_make(struct pages *pages, unsigned long addr, unsigned int level);
 /* The entry of addr in a table of `level`. */
 uintptr_t *table_entry(const struct pages *pages, struct table *table, unsigned long addr,
 		       unsigned int level);
 
 /*
- * The tables of level 0 that overlap [addr, end), from one to the next:
+ * Iterate over the tables of level 0 that overlap [addr, end):
  *
  *	struct leaf_part part = { .next = start };
  *
  *	while (table_next_leaf(pages, &part, end))
- *		... part.entry[0 .. part.count - 1] are the entries of part.addr and on ...
+ *		... part.entry[0 .. part.count - 1] are the entries from part.addr on ...
  */
 struct leaf_part {
 	struct table *leaf;
 	uintptr_t *entry;
 	unsigned long addr;
 	unsigned int count;
-	unsigned long next;          /* where to go on; 0 (not at the start): the end of all */
+	unsigned long next;          /* where to continue; 0 (but for the start): the end of all */
 };
 bool table_next_leaf(const struct pages *pages, struct leaf_part *part, unsigned long end);
 
 /*
- * Free the tables that overlap [start, end) and lie wholly in [floor, ceiling), ceiling 0 being
- * the end of all. Their entries of level 0 are empty.
+ * Free the tables that overlap [start, end) and lie wholly in [floor, ceiling); ceiling 0 is the
+ * end of all addresses. Their entries of level 0 must be empty.
  */
 void table_free_range(struct pages *pages, unsigned long start, unsigned long end,
 		      unsigned long floor, unsigned long ceiling);
-/* Free the tables of level 0 that lie wholly in [start, end) and have no entry. */
+/* Free the tables of level 0 that lie wholly in [start, end) and are empty. */
 void table_free_empty(struct pages *pages, unsigned long start, unsigned long end);
 
 #endif

@@ -8,7 +8,8 @@ static int mapping_text(const struct vmspace_request *r, char *buf, size_t size)
 {
 	switch (r->op) {
 	case VMSPACE_MMAP:
-		return snprintf(buf, size, "mmap(%#lx, %#lx, prot %#x, flags %#x, %s, offset %#llx)",
+		return snprintf(buf, size,
+				"mmap(%#lx, %#lx, prot %#x, flags %#x, %s, offset %#llx)",
 				r->mmap.addr, r->mmap.length, (unsigned int)r->mmap.prot,
 				(unsigned int)r->mmap.flags,
 				r->mmap.backing.name ? r->mmap.backing.name : "anonymous",
@@ -41,7 +42,8 @@ static int ranges_text(const struct vmspace_process_madvise *m, char *buf, size_
 	const struct vmspace_range none = { 0, 0 }, *first = m->count ? &m->ranges[0] : &none;
 	const struct vmspace_range *second = m->count > 1 ? &m->ranges[1] : &none;
 
-	return snprintf(buf, size, "process_madvise([%#lx, %#lx, %#lx, %#lx%s], %zu, %d, flags %#x)",
+	return snprintf(buf, size,
+			"process_madvise([%#lx, %#lx, %#lx, %#lx%s], %zu, %d, flags %#x)",
 			first->addr, first->length, second->addr, second->length,
 			m->count > 2 ? ", ..." : "", m->count, m->advice, m->flags);
 }
@@ -83,7 +85,8 @@ int vmspace_request_text(const struct vmspace_request *r, char *buf, size_t size
 				r->home_node.addr, r->home_node.length, r->home_node.node,
 				r->home_node.flags);
 	case VMSPACE_UFFD_REGISTER:
-		return snprintf(buf, size, "ioctl(userfaultfd %u, UFFDIO_REGISTER, %#lx, %#lx, mode %#llx)",
+		return snprintf(buf, size,
+				"ioctl(userfaultfd %u, UFFDIO_REGISTER, %#lx, %#lx, mode %#llx)",
 				r->uffd.context, r->uffd.addr, r->uffd.length,
 				(unsigned long long)r->uffd.mode);
 	case VMSPACE_UFFD_UNREGISTER:

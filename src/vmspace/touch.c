@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * touch.c - page faults in a space with memory, by any thread at any time.
+ * touch.c - page faults in a space with pages, by any thread at any time.
  *
- * The fast path takes the lock of the one area that holds the address, for reading. The slow one
- * takes the space's lock: where there is no area, where it is being changed, must grow, or needs
- * its anon_vma.
+ * The fast path read-locks the one area that covers the address. The slow path takes the space's
+ * lock: if there is no area, or it is being changed, has to grow, or needs an anon_vma.
  */
+#include <assert.h>
 #include <errno.h>
 #include <urcu/urcu-bp.h>
 
+#include "anon_vma.h"
 #include "fault.h"
 #include "find.h"
-#include "host.h"
-#include "pages.h"
+#include "outcome.h"
+#include "store.h"
 #include "sync.h"
 #include "touch.h"
 
-/* Not a result: the slow path has to decide. */
-#define UNDECIDED ((enum vmspace_fault_result)-1)
+/* Not a result: retry with the space's lock. */
+#define NEEDS_SPACE_LOCK ((enum vmspace_fault_result)-1)
 
-/* The area that holds addr, locked for reading; NULL: the slow path has to see why not. */
+/* Read-lock the area that covers addr. NULL: take the slow path. */
 static struct vma *lock_area(struct vmspace *space, unsigned long addr)
 {
 	struct vma *vma;
@@ -29,7 +30,7 @@ static struct vma *lock_area(struct vmspace *space, unsigned long addr)
 	if (vma && !sync_read_lock(space, vma))
 		vma = NULL;
 	urcu_bp_read_unlock();
-	/* It may have been cut, moved, or made anew elsewhere since it was found. */
+	/* It may have been split or moved, or its memory reused, since it was found. */
 	if (vma && (addr < vma->start || addr >= vma->end)) {
 		sync_read_unlock(space, vma);
 		vma = NULL;
@@ -37,19 +38,19 @@ static struct vma *lock_area(struct vmspace *space, unsigned long addr)
 	return vma;
 }
 
-/* What a thread wants of a page. */
+/* An access by a thread. */
 struct touch {
 	unsigned long addr;
 	unsigned int access;
 	struct vmspace_page *page;
 	void (*use)(void *ctx, const struct vmspace_page *page); /* or NULL */
 	void *ctx;
-	struct vmspace_outcome *out; /* of a request, or NULL: events of areas go there, too */
+	struct vmspace_outcome *out; /* of a request, for events of areas; or NULL */
 };
 
 /*
- * A page that may be written stays while the area is locked; another one may be exchanged by a
- * write of another thread, so it is held.
+ * Call t->use. A writable page stays while the area is locked; any other may be replaced when
+ * another thread writes to it, so its frame is referenced meanwhile.
  */
 static void use_page(struct vmspace *space, const struct vma *vma, const struct touch *t)
 {
@@ -73,14 +74,14 @@ static enum vmspace_fault_result resolve(struct vmspace *space, const struct vma
 						       t->page);
 
 	if (result == VMSPACE_FAULT_OK) {
-		space_fault_event(space, t->page);
+		outcome_fault_event(space, t->page);
 		use_page(space, vma, t);
 	}
 	return result;
 }
 
-/* Must the area, which permits the access, get an anon_vma for it? */
-static bool lacks_anon_vma(const struct vmspace *space, const struct vma *vma,
+/* Does this access, which is permitted, make the area need an anon_vma? */
+static bool needs_anon_vma(const struct vmspace *space, const struct vma *vma,
 			   const struct touch *t)
 {
 	return !vma->anon_id && vma_may_have_anon_vma(vma) &&
@@ -93,11 +94,11 @@ static enum vmspace_fault_result touch_fast(struct vmspace *space, const struct 
 	enum vmspace_fault_result result;
 
 	if (!vma)
-		return UNDECIDED;
-	if (!fault_permitted(vma, t->access))
+		return NEEDS_SPACE_LOCK;
+	if (!vma_permits(vma, t->access))
 		result = VMSPACE_FAULT_ACCERR;
-	else if (lacks_anon_vma(space, vma, t))
-		result = UNDECIDED;
+	else if (needs_anon_vma(space, vma, t))
+		result = NEEDS_SPACE_LOCK;
 	else
 		result = resolve(space, vma, t);
 	sync_read_unlock(space, vma);
@@ -105,8 +106,7 @@ static enum vmspace_fault_result touch_fast(struct vmspace *space, const struct 
 }
 
 /*
- * The stack above grows down to addr: first the page, for that is what may fail late; then the
- * area.
+ * The stack above grows down to addr: first the page, as that may run out of memory, then the area.
  */
 static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 				      const struct touch *t)
@@ -116,9 +116,9 @@ static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 	const struct vma *below;
 	struct vma grown;
 
-	if (space_reserve(space, SPACE_STEPS, SPACE_STEPS))
+	if (store_reserve(space, STORE_STEPS, STORE_STEPS))
 		return VMSPACE_FAULT_NOMEM;
-	if (fault_may_grow_down(space, vma, addr) || !fault_permitted(vma, t->access))
+	if (fault_may_grow_down(space, vma, addr) || !vma_permits(vma, t->access))
 		return fault_grow_down(space, vma, addr) ? VMSPACE_FAULT_MAPERR
 							 : VMSPACE_FAULT_ACCERR;
 	vma_fill(&grown, vma);
@@ -133,7 +133,7 @@ static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 	return result == VMSPACE_FAULT_OK ? VMSPACE_FAULT_NOMEM : result;
 }
 
-/* There is no area, or it must change. The space's lock. */
+/* There is no area, or it has to change. The space's lock is held. */
 static enum vmspace_fault_result touch_slow(struct vmspace *space, struct vma *vma,
 					    const struct touch *t)
 {
@@ -145,17 +145,17 @@ static enum vmspace_fault_result touch_slow(struct vmspace *space, struct vma *v
 			return VMSPACE_FAULT_MAPERR;
 		return grow(space, vma, t);
 	}
-	if (!fault_permitted(vma, t->access))
+	if (!vma_permits(vma, t->access))
 		return VMSPACE_FAULT_ACCERR;
 	result = resolve(space, vma, t);
-	if (result == VMSPACE_FAULT_OK && lacks_anon_vma(space, vma, t))
-		host_give_anon_vma(space, vma);
+	if (result == VMSPACE_FAULT_OK && needs_anon_vma(space, vma, t))
+		anon_vma_prepare(space, vma);
 	return result;
 }
 
 /*
- * Takes the space's lock; whoever holds it may read any area. Where this one stays as it is, the
- * fault goes on with its lock alone, and keeps nobody elsewhere waiting.
+ * The slow path. Under the space's lock any area may be read. If this one does not have to change,
+ * continue with its lock alone, so that nobody else has to wait.
  */
 static enum vmspace_fault_result touch_locked(struct vmspace *space, const struct touch *t)
 {
@@ -164,7 +164,7 @@ static enum vmspace_fault_result touch_locked(struct vmspace *space, const struc
 
 	sync_enter(space);
 	vma = find_at(space, t->addr);
-	if (vma && fault_permitted(vma, t->access) && !lacks_anon_vma(space, vma, t) &&
+	if (vma && vma_permits(vma, t->access) && !needs_anon_vma(space, vma, t) &&
 	    sync_read_lock(space, vma)) {
 		sync_leave(space);
 		result = resolve(space, vma, t);
@@ -178,7 +178,7 @@ static enum vmspace_fault_result touch_locked(struct vmspace *space, const struc
 	return result;
 }
 
-/* In a space without memory: what a request says. */
+/* In a space without pages: as a request. */
 static enum vmspace_fault_result touch_alone(struct vmspace *space, unsigned long addr,
 					     unsigned int access)
 {
@@ -207,7 +207,7 @@ static enum vmspace_fault_result touch(struct vmspace *space, const struct touch
 	shard = sync_my_shard(space);
 	__atomic_fetch_add(&shard->faults, 1, __ATOMIC_RELAXED);
 	result = touch_fast(space, t);
-	if (result != UNDECIDED)
+	if (result != NEEDS_SPACE_LOCK)
 		return result;
 	__atomic_fetch_add(&shard->faults_locked, 1, __ATOMIC_RELAXED);
 	return touch_locked(space, t);
@@ -257,8 +257,8 @@ long touch_call(struct vmspace *space, struct vmspace_request *req)
 	}
 }
 
-int touch_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned long start,
-		unsigned long end, unsigned int access, unsigned long by, bool fresh)
+int touch_reserve(struct vmspace *space, struct vma *vma, vma_flags_t flags, unsigned long start,
+		  unsigned long end, unsigned int access, unsigned long delta, bool fresh)
 {
 	struct vma then;
 	int err;
@@ -266,10 +266,11 @@ int touch_stock(struct vmspace *space, struct vma *vma, vma_flags_t as, unsigned
 	if (!fresh)
 		sync_write_lock(space, vma);
 	vma_fill(&then, vma);
-	then.flags = as;
-	space->put_by = space->stocked = true;
-	err = pages_stock(space->pages, &then, start, end, access & VMSPACE_ACCESS_WRITE, by, fresh);
-	return err < 0 ? (int)space_no_memory(space) : err;
+	then.flags = flags;
+	store_reserve_pages(space);
+	err = pages_reserve(space->pages, &then, start, end, access & VMSPACE_ACCESS_WRITE, delta,
+			    fresh);
+	return err < 0 ? (int)outcome_no_memory(space) : err;
 }
 
 long touch_range(struct vmspace *space, const struct vma *vma, unsigned long start,
@@ -277,12 +278,13 @@ long touch_range(struct vmspace *space, const struct vma *vma, unsigned long sta
 {
 	struct vmspace_page page = { 0 };
 
+	assert(vma->start <= start && start < end && end <= vma->end);
 	if (!space->pages)
 		return 0;
 	for (unsigned long addr = start; addr < end; addr += space->config.page_size) {
 		switch (pages_populate(space->pages, vma, addr, access, &page)) {
 		case VMSPACE_FAULT_OK:
-			space_fault_event(space, &page);
+			outcome_fault_event(space, &page);
 			break;
 		case VMSPACE_FAULT_NOMEM:
 			return -ENOMEM;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* uffd.c - userfaultfd: UFFDIO_REGISTER, UFFDIO_UNREGISTER, and the end of a userfaultfd. */
+/* uffd.c - userfaultfd: UFFDIO_REGISTER, UFFDIO_UNREGISTER, and closing a userfaultfd. */
 #include <errno.h>
 #include <linux/userfaultfd.h>
 
 #include "edit.h"
 #include "ops.h"
+#include "outcome.h"
 #include "sync.h"
 
 #ifndef UFFD_FEATURE_WP_ASYNC
@@ -38,7 +39,7 @@ static bool is_hugetlb(const struct vma *vma)
 	return vma->backing && vma->backing->is.kind == VMA_BACKING_HUGETLB;
 }
 
-/* Its pages are shared memory, as those of a memfd; a System V segment does not count. */
+/* Are its pages those of shared memory, like a memfd's? A System V segment does not count. */
 static bool is_shmem(const struct vma *vma)
 {
 	const struct vma_backing *is;
@@ -50,7 +51,7 @@ static bool is_shmem(const struct vma *vma)
 	       (is->kind == VMA_BACKING_FILE && is->flags & VMA_BACKING_TMPFS);
 }
 
-/* Private /dev/zero is anonymous memory by another name. */
+/* A private mapping of /dev/zero is anonymous memory. */
 static bool is_anon(const struct vma *vma)
 {
 	return !vma->backing || (vma->backing->is.kind == VMA_BACKING_FILE &&
@@ -58,7 +59,7 @@ static bool is_anon(const struct vma *vma)
 				 !(vma->flags & VMA_SHARED));
 }
 
-/* Does Linux give faults of such an area to a userfaultfd, in these modes? */
+/* Does Linux let such an area be registered in these modes? */
 static bool can_register(const struct vma *vma, vma_flags_t modes, const struct vmspace_uffd *args)
 {
 	bool pages_of_memory = is_hugetlb(vma) || is_shmem(vma);
@@ -77,14 +78,14 @@ static unsigned long huge_size(const struct vmspace *space, const struct vma *vm
 	return size ? size : space->config.pmd_size ? space->config.pmd_size : 1UL << 21;
 }
 
-/* Huge pages are registered whole. */
+/* Huge pages are registered as a whole. */
 static bool cuts_huge_page(const struct vmspace *space, const struct vma *vma, unsigned long at)
 {
 	return is_hugetlb(vma) && at > vma->start && at < vma->end &&
 	       at & (huge_size(space, vma) - 1);
 }
 
-/* Is it registered with another userfaultfd? Of an area that was taken over nobody knows. */
+/* Is it registered with another userfaultfd? (Not known of an area that was taken over.) */
 static bool is_taken(const struct vma *vma, const struct vmspace_uffd *args)
 {
 	return vma->uffd && vma->uffd != args->context;
@@ -105,7 +106,7 @@ static long check_part(const struct edit_span *span, const struct vmspace_uffd *
 	return 0;
 }
 
-/* Linux looks at all of the range before it changes any of it. */
+/* Linux checks the whole range before it changes any of it. */
 static long check_areas(struct vmspace *space, const struct vmspace_uffd *args, bool add)
 {
 	struct edit_span span;
@@ -127,7 +128,7 @@ static long check_areas(struct vmspace *space, const struct vmspace_uffd *args, 
 
 static long register_part(struct edit_span *span, const struct vmspace_uffd *args)
 {
-	struct edit_want want = edit_same(span->vma);
+	struct edit_attrs want = edit_attrs_of(span->vma);
 	vma_flags_t modes = mode_flags(args->mode);
 
 	if (span->vma->uffd == args->context && (want.flags & modes) == modes)
@@ -143,7 +144,7 @@ static long register_part(struct edit_span *span, const struct vmspace_uffd *arg
 
 static long unregister_part(struct edit_span *span)
 {
-	struct edit_want want = edit_same(span->vma);
+	struct edit_attrs want = edit_attrs_of(span->vma);
 
 	if (!(want.flags & VMA_UFFD_FLAGS))
 		return 0;
@@ -164,7 +165,7 @@ static long change_areas(struct vmspace *space, const struct vmspace_uffd *args,
 	if (err)
 		return err;
 	if (space->host_error)
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	edit_span_init(&span, space, args->addr, args->addr + args->length);
 	span.changes = VMA_UFFD_FLAGS;
 	while (!err && edit_next(&span))
@@ -211,5 +212,5 @@ void uffd_moved(struct vmspace *space, unsigned long at)
 	vma->flags &= ~VMA_UFFD_FLAGS;
 	vma->uffd = 0;
 	vma->uffd_forks = false;
-	space_event(space, VMSPACE_EVENT_CHANGE, vma->start, vma->end, 0);
+	outcome_event(space, VMSPACE_EVENT_CHANGE, vma->start, vma->end, 0);
 }

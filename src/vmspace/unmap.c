@@ -4,6 +4,7 @@
 
 #include "edit.h"
 #include "ops.h"
+#include "outcome.h"
 
 unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsigned long end,
 			  unsigned long *committed, unsigned long *areas)
@@ -38,8 +39,8 @@ static bool sealed_above(struct ma_state mas, unsigned long end)
 }
 
 /*
- * A sealed area further up refuses the call only after the area at `start` was cut; Linux leaves
- * the cut, too.
+ * If an area further up is sealed, the call fails only after the area at `start` was split; as in
+ * Linux, the split stays.
  */
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end)
 {
@@ -50,13 +51,13 @@ long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end)
 		return 0;
 	if (start > first->start && end < first->end &&
 	    space->areas >= space->config.max_map_count)
-		return space_fail(space, -ENOMEM, "max_map_count areas: no room for a split");
+		return outcome_fail(space, -ENOMEM, "max_map_count areas: no room for a split");
 	if (first->flags & VMA_SEALED)
-		return space_fail(space, -EPERM, "an area is sealed");
+		return outcome_fail(space, -EPERM, "an area is sealed");
 	if (first->end < end && sealed_above(mas, end)) {
 		if (first->start < start && edit_split_unchecked(space, first, start))
 			return -ENOMEM;
-		return space_fail(space, -EPERM, "an area is sealed");
+		return outcome_fail(space, -EPERM, "an area is sealed");
 	}
 	return edit_remove(space, &mas, first, start, end);
 }
@@ -77,6 +78,6 @@ long unmap_call(struct vmspace *space, struct vmspace_request *req)
 {
 	/* Linux refuses a munmap as a whole, but for cuts that it made before it met a seal. */
 	if (space->host_error && space->host_error != -EPERM)
-		return space_fail(space, space->host_error, "refused by the host");
+		return outcome_fail(space, space->host_error, "refused by the host");
 	return unmap_range(space, req->munmap.addr, req->munmap.length);
 }

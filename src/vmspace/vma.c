@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vma.c - areas, backings and names as objects: made, referenced, compared, freed. */
+/* vma.c - areas and what they refer to: backings, names, policies; reference counts. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,14 +26,19 @@ struct backing *backing_new(const struct vma_backing *is)
 
 struct backing *backing_get(struct backing *backing)
 {
-	if (backing)
+	if (backing) {
+		assert(backing->refs);
 		backing->refs++;
+	}
 	return backing;
 }
 
 void backing_put(struct backing *backing)
 {
-	if (!backing || --backing->refs)
+	if (!backing)
+		return;
+	assert(backing->refs);
+	if (--backing->refs)
 		return;
 	free((char *)backing->is.name);
 	free(backing);
@@ -88,13 +94,16 @@ struct anon_name *anon_name_new(const char *text)
 
 struct anon_name *anon_name_get(struct anon_name *name)
 {
-	if (name)
+	if (name) {
+		assert(name->refs);
 		name->refs++;
+	}
 	return name;
 }
 
 void anon_name_put(struct anon_name *name)
 {
+	assert(!name || name->refs);
 	if (name && !--name->refs)
 		free(name);
 }
@@ -104,58 +113,36 @@ bool anon_name_same(const struct anon_name *a, const struct anon_name *b)
 	return a == b || (a && b && !strcmp(a->text, b->text));
 }
 
-bool vma_reserve(struct vma_store *store, unsigned long count)
+struct policy *policy_get(struct policy *policy)
 {
-	while (store->spares < count) {
-		struct vma *vma = vma_alloc(store);
-
-		if (!vma)
-			return false;
-		vma->next_gone = store->spare;
-		store->spare = vma;
-		store->spares++;
-	}
-	return true;
+	if (policy)
+		__atomic_add_fetch(&policy->refs, 1, __ATOMIC_RELAXED);
+	return policy;
 }
 
-static struct vma *take_spare(struct vma_store *store)
+void policy_put(struct policy *policy)
 {
-	struct vma *vma = store->spare;
-
-	if (vma) {
-		store->spare = vma->next_gone;
-		store->spares--;
-	}
-	return vma;
+	if (policy && !__atomic_sub_fetch(&policy->refs, 1, __ATOMIC_ACQ_REL))
+		free(policy);
 }
 
-void vma_unreserve(struct vma_store *store, unsigned long count)
+bool policy_same(const struct policy *a, const struct policy *b)
 {
-	while (store->spares > count)
-		vma_release(store, take_spare(store));
+	return a == b || (a && b && a->mode == b->mode && a->nodes == b->nodes &&
+			  a->asked == b->asked && a->home_node == b->home_node);
 }
 
-struct vma *vma_new(struct vma_store *store, const struct vma *like)
+bool vma_is_valid(const struct vma *vma, unsigned long page_size)
 {
-	struct vma *vma = vma_alloc(store);
+	unsigned long unaligned = (vma->start | vma->end) & (page_size - 1);
 
-	if (!vma)
-		vma = take_spare(store);
-	if (!vma)
-		return NULL;
-	vma_fill(vma, like);
-	backing_get(vma->backing);
-	anon_name_get(vma->name);
-	policy_get(vma->policy);
-	return vma;
-}
-
-void vma_free(struct vma_store *store, struct vma *vma)
-{
-	backing_put(vma->backing);
-	anon_name_put(vma->name);
-	policy_put(vma->policy);
-	vma_release(store, vma);
+	return vma->start < vma->end && !unaligned &&
+	       !(vma->anon_id && (vma->flags & VMA_MAYSHARE)) &&
+	       (!vma->anon_shared || vma->anon_id) &&
+	       (!vma->uffd || (vma->flags & VMA_UFFD_FLAGS)) &&
+	       (!(vma->uffd_moves || vma->uffd_forks) || vma->uffd) &&
+	       (!(vma->flags & VMA_LOCKONFAULT) || (vma->flags & VMA_LOCKED)) &&
+	       (!vma->backing || vma->backing->refs) && (!vma->name || vma->name->refs);
 }
 
 bool vma_is_anon(const struct vma *vma)

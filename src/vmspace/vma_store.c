@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vma_store.c - the memory of a space's areas: blocks that grow with the space, one after the other
- * filled from its start; given back when the space is emptied.
+ * vma_store.c - allocates a space's areas from blocks, which grow with the space and are freed when
+ * it is emptied.
  *
- * Large spaces take extents of 2 MiB, on huge pages where the system has them. Those that come back
- * are kept for the next space that forks, up to as many as are in use: the system would have to
- * clear them again, which costs as much as the copying.
+ * Large spaces use extents of 2 MiB, on huge pages where the system has them. Freed extents are
+ * kept for the next fork, up to as many as are in use: the kernel would have to clear fresh ones,
+ * which costs as much as copying the areas.
  *
- * Under the address sanitizer every area comes from the C library, so that it can see misuse.
+ * Under AddressSanitizer every area is a separate malloc(), so that misuse is detected.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <urcu/urcu-bp.h>
 
-#include "vma.h"
+#include "vma_store.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define STORE_SANITIZED 1
@@ -26,22 +26,22 @@
 #endif
 
 /*
- * In a typed store a reader that came by a pointer to the area in time may look at its lock at any
- * later one: it has to find the word that says "gone" there.
+ * In a typesafe store a lockless reader may hold a pointer to a freed area and look at its lock: it
+ * must find "detached" there.
  */
-static void mark_gone(const struct vma_store *store, struct vma *vma)
+static void mark_detached(const struct vma_store *store, struct vma *vma)
 {
 	unsigned long word;
 
-	if (!store->typed)
+	if (!store->typesafe)
 		return;
 	word = __atomic_load_n(&vma->lock, __ATOMIC_RELAXED);
-	__atomic_store_n(&vma->lock, word | VMA_LOCK_GONE, __ATOMIC_RELEASE);
+	__atomic_store_n(&vma->lock, word | VMA_LOCK_DETACHED, __ATOMIC_RELEASE);
 }
 
 #ifdef STORE_SANITIZED
 
-/* An area, and what frees it once no reader can have a pointer to it. */
+/* An area, and what frees it after a grace period. */
 struct sanitized {
 	struct vma vma;
 	struct rcu_head rcu;
@@ -49,13 +49,13 @@ struct sanitized {
 
 struct vma *vma_alloc(struct vma_store *store)
 {
-	struct sanitized *place = malloc(sizeof(*place));
+	struct sanitized *slot = malloc(sizeof(*slot));
 
 	(void)store;
-	if (!place)
+	if (!slot)
 		return NULL;
-	place->vma.lock = VMA_LOCK_GONE;
-	return &place->vma;
+	slot->vma.lock = VMA_LOCK_DETACHED;
+	return &slot->vma;
 }
 
 static void free_later(struct rcu_head *rcu)
@@ -65,13 +65,13 @@ static void free_later(struct rcu_head *rcu)
 
 void vma_release(struct vma_store *store, struct vma *vma)
 {
-	struct sanitized *place = (struct sanitized *)vma;
+	struct sanitized *slot = (struct sanitized *)vma;
 
-	mark_gone(store, vma);
-	if (store->typed)
-		urcu_bp_call_rcu(&place->rcu, free_later);
+	mark_detached(store, vma);
+	if (store->typesafe)
+		urcu_bp_call_rcu(&slot->rcu, free_later);
 	else
-		free(place);
+		free(slot);
 }
 
 void vma_store_clear(struct vma_store *store)
@@ -79,34 +79,34 @@ void vma_store_clear(struct vma_store *store)
 	struct vma *vma;
 
 	while ((vma = store->spare)) {
-		store->spare = vma->next_gone;
+		store->spare = vma->list_next;
 		free(vma);
 	}
-	*store = (struct vma_store){ .typed = store->typed };
+	*store = (struct vma_store){ .typesafe = store->typesafe };
 }
 
 #else
 
-/* What an area's place holds; the list of free ones goes through the places themselves. */
-union vma_place {
+/* Memory for one area; free slots are linked through their first word. */
+union vma_slot {
 	struct vma vma;
-	union vma_place *next_free;
+	union vma_slot *next_free;
 };
 
 struct vma_block {
 	struct vma_block *next;
 	size_t count; /* of places; EXTENT_COUNT: an extent */
-	union vma_place place[];
+	union vma_slot slot[];
 };
 
 #define EXTENT_BYTES ((size_t)2 << 20)
-#define EXTENT_COUNT ((EXTENT_BYTES - sizeof(struct vma_block)) / sizeof(union vma_place))
+#define EXTENT_COUNT ((EXTENT_BYTES - sizeof(struct vma_block)) / sizeof(union vma_slot))
 #define FIRST_COUNT  16
-#define MOST_COUNT   1023 /* 64 KiB, while a space is not known to be large */
+#define MOST_COUNT   1023 /* 64 KiB, unless the space is known to be large */
 #define LARGE_COUNT  (8 * EXTENT_COUNT)
 #define EXTENTS_KEPT 8
 
-/* Extents of all spaces; its lock covers it. kept == length of list. */
+/* Extents of all spaces, protected by `lock`. kept == length of list. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_once_t once;
@@ -125,7 +125,7 @@ static void unlock_extents(void)
 	pthread_mutex_unlock(&extents.lock);
 }
 
-/* A fork in another thread must not leave the child with the lock taken. */
+/* If another thread forks the process, the child must not find the lock taken. */
 static void set_up(void)
 {
 	pthread_atfork(lock_extents, unlock_extents, unlock_extents);
@@ -174,7 +174,7 @@ static struct vma_block *block_new(size_t count)
 	if (count == EXTENT_COUNT)
 		return extent_new();
 	return aligned_alloc(_Alignof(struct vma_block),
-			     sizeof(struct vma_block) + count * sizeof(union vma_place));
+			     sizeof(struct vma_block) + count * sizeof(union vma_slot));
 }
 
 static void block_free(struct vma_block *block)
@@ -190,7 +190,7 @@ static size_t next_count(const struct vma_store *store)
 {
 	size_t count = store->blocks ? 2 * store->blocks->count : FIRST_COUNT;
 
-	if (store->expected >= EXTENT_COUNT || store->made >= LARGE_COUNT)
+	if (store->expected >= EXTENT_COUNT || store->slots >= LARGE_COUNT)
 		return EXTENT_COUNT;
 	if (store->expected)
 		return store->expected;
@@ -207,34 +207,34 @@ static bool add_block(struct vma_store *store)
 	block->next = store->blocks;
 	block->count = count;
 	store->blocks = block;
-	store->next = block->place;
-	store->end = block->place + count;
-	store->made += count;
+	store->first_unused = block->slot;
+	store->block_end = block->slot + count;
+	store->slots += count;
 	store->expected -= count < store->expected ? count : store->expected;
 	return true;
 }
 
 struct vma *vma_alloc(struct vma_store *store)
 {
-	union vma_place *place = store->free;
+	union vma_slot *slot = store->free;
 
-	if (place) {
-		store->free = place->next_free;
-		return &place->vma;
+	if (slot) {
+		store->free = slot->next_free;
+		return &slot->vma;
 	}
-	if (store->next == store->end && !add_block(store))
+	if (store->first_unused == store->block_end && !add_block(store))
 		return NULL;
-	store->next->vma.lock = VMA_LOCK_GONE;
-	return &store->next++->vma;
+	store->first_unused->vma.lock = VMA_LOCK_DETACHED;
+	return &store->first_unused++->vma;
 }
 
 void vma_release(struct vma_store *store, struct vma *vma)
 {
-	union vma_place *place = (union vma_place *)vma;
+	union vma_slot *slot = (union vma_slot *)vma;
 
-	mark_gone(store, vma);
-	place->next_free = store->free;
-	store->free = place;
+	mark_detached(store, vma);
+	slot->next_free = store->free;
+	store->free = slot;
 }
 
 void vma_store_clear(struct vma_store *store)
@@ -245,7 +245,7 @@ void vma_store_clear(struct vma_store *store)
 		next = block->next;
 		block_free(block);
 	}
-	*store = (struct vma_store){ .typed = store->typed };
+	*store = (struct vma_store){ .typesafe = store->typesafe };
 }
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window.c - a space's pages mapped for real: guest address a at base + (a - start).
+ * window.c - maps a space's pages into the process: guest address a is at base + (a - start).
  *
- * What has no translation is mapped without access; the reservation itself never goes, so no other
- * mapping of the process can get into it.
+ * Pages without a translation are mapped inaccessible. The window is never unmapped while it
+ * exists, so no other mapping of the process can be placed in it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct vmspace_window {
 	unsigned long start;
 	size_t size;
 	pthread_mutex_t spare_lock;
-	bool spare;                  /* there is a mapping above the window for flush() to do without */
+	bool spare;                  /* there is a page above the window that flush() may unmap */
 };
 
 static uint64_t window_alloc(void *ctx)
@@ -58,7 +58,7 @@ static bool close_part(char *at, size_t size)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
-/* One page, that nobody can access, behind the window; `flags` says whether it may replace one. */
+/* Map an inaccessible page after the window; `flags` says whether it may replace another. */
 static bool open_spare(const struct vmspace_window *window, int flags)
 {
 	const struct vmspace_memfd *memfd = window->memfd;
@@ -86,14 +86,14 @@ static bool close_with_spare(struct vmspace_window *window)
 }
 
 /*
- * End all translations: each page mapped apart is an area of the host's, of which it may have
- * vm.max_map_count.
+ * End all translations: each separately mapped page is an area of the process, which may not have
+ * more than vm.max_map_count.
  */
 static void flush(struct vmspace_window *window)
 {
 	if (close_part(window->base, window->size) || close_with_spare(window))
 		return;
-	/* Guests that might still reach frames given back must not run on. This needs no new area. */
+	/* Guests must not reach frames that were freed. This needs no additional area. */
 	if (mprotect(window->base, window->size, PROT_NONE))
 		abort();
 }

@@ -207,7 +207,7 @@ check()
 	write_cross_file "$arch"
 	if [ ! -f "$dir/build.ninja" ]; then
 		meson setup "$dir" "$top" --cross-file "$build/arch-$arch.ini" -Dtools=false \
-			>"$dir.log" 2>&1 || { tail -30 "$dir.log"; return 1; }
+			-Dwerror=true >"$dir.log" 2>&1 || { tail -30 "$dir.log"; return 1; }
 	fi
 	for suite in $suites; do
 		if [ "$bits/$suite" = 32/conformance ]; then

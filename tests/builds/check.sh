@@ -34,7 +34,7 @@ describe()
 {
 	local compiler level lto
 	IFS=- read -r compiler level lto <<<"$1"
-	options=(-Doptimization="${level#O}" -Ddebug=true -Dfuzzers=disabled)
+	options=(-Dwerror=true -Doptimization="${level#O}" -Ddebug=true -Dfuzzers=disabled)
 	unset CC CXX CC_LD CXX_LD AR
 	case $compiler in
 	gcc) export CC=gcc CXX=g++ ;;

@@ -28,7 +28,10 @@ extern struct vmspace_request req;
 #define CASE(name) cmocka_unit_test_setup_teardown(name, case_start, case_end)
 #define MIRRORED(name) { #name " (mirror)", name, case_start_mirror, case_end, NULL }
 
-/* Is the running kernel one that libvmspace follows? If not, says so; the test then is to be skipped. */
+/*
+ * Is the running kernel one that libvmspace follows? If not, says so; the test then is to be
+ * skipped.
+ */
 #define TEST_SKIPPED 77
 bool case_possible(void);
 

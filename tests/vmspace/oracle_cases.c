@@ -385,7 +385,8 @@ static void refused_unmap_leaves_a_cut(void **state)
 
 static long bind_to(unsigned long addr, unsigned long pages, int mode, uint64_t nodes)
 {
-	new_req(VMSPACE_MBIND)->mbind = (struct vmspace_mbind){ addr, pages * PAGE, mode, nodes, 0 };
+	new_req(VMSPACE_MBIND)->mbind =
+		(struct vmspace_mbind){ addr, pages * PAGE, mode, nodes, 0 };
 	return both(&pair);
 }
 
@@ -494,226 +495,6 @@ static void process_madvise_counts(void **state)
 	assert_int_equal(advise_ranges(two, 2, 77), -EINVAL);
 }
 
-/* Found by vmscope check: what an area grows up to, or lands beside, is to be asked about as well. */
-static void grown_area_meets_a_touched_one(void **state)
-{
-	(void)state;
-	map(AT(0), 2, RW, FIXED);
-	touch(AT(0));
-	map(AT(6), 2, RW, FIXED);
-	touch(AT(6));
-	remap(AT(0), 2, 6, 0, 0);
-	assert_int_equal(areas(), 2);
-	map(AT(20), 1, RW, FIXED);
-	map(AT(21), 1, PROT_NONE, FIXED);
-	touch(map(0, 2, RW, ANON));
-	remap(AT(20), 1, 2, MREMAP_MAYMOVE, 0);
-}
-
-/* Found by vmscope check: the parts of an area that a segment replaces keep its anon_vma, page or not. */
-static void segment_cuts_a_touched_area(void **state)
-{
-	(void)state;
-	pair.shm_id = shmget(IPC_PRIVATE, 2 * PAGE, 0700);
-	assert_true(pair.shm_id >= 0);
-	map(AT(0), 12, PROT_WRITE, FIXED);
-	touch(AT(9));
-	new_req(VMSPACE_SHMAT)->shmat = (struct vmspace_shmat){
-		.addr = AT(4), .flags = SHM_REMAP, .size = 2 * PAGE };
-	req.shmat.backing.name = "/SYSV00000000 (deleted)";
-	both(&pair);
-	protect(AT(0), 2, PROT_READ);
-	shmctl(pair.shm_id, IPC_RMID, NULL);
-}
-
-/* Found by vmscope check: a guard in a file is no anonymous page, though it looks like a swapped one. */
-static void guard_in_a_file_is_no_page(void **state)
-{
-	(void)state;
-	map_file(PUPPET_FILE_RW, AT(0), 8, RW, MAP_PRIVATE | MAP_FIXED, 0);
-	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ AT(1), 7 * PAGE, 0, false };
-	both(&pair);
-	advise(AT(0), 1, 102);
-	new_req(VMSPACE_MUNLOCKALL);
-	both(&pair);
-	assert_int_equal(areas(), 1);
-}
-
-static long lock(unsigned long addr, unsigned long pages)
-{
-	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ addr, pages * PAGE, 0, false };
-	return both(&pair);
-}
-
-/* What was touched elsewhere, with an anon_vma of its own, comes beside [AT(8), AT(12)). */
-static void bring_touched_pages(void)
-{
-	map_file(PUPPET_FILE_RW, AT(40), 4, RW, MAP_PRIVATE | MAP_FIXED, 24);
-	touch(AT(40));
-	remap(AT(40), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED, AT(12));
-}
-
-/* mlock() stops at a guard: the area behind it is not touched, and joins one with an anon_vma. */
-static void lock_stops_at_a_guard(void **state)
-{
-	(void)state;
-	map(AT(0), 8, RW, FIXED);
-	map_file(PUPPET_FILE_RW, AT(8), 4, RW, MAP_PRIVATE | MAP_FIXED, 20);
-	advise(AT(4), 1, 102);
-	assert_int_equal(lock(AT(0), 12), -ENOMEM);
-	new_req(VMSPACE_MUNLOCKALL);
-	both(&pair);
-	bring_touched_pages();
-	assert_int_equal(areas(), 2);
-}
-
-/* The same for MADV_POPULATE_WRITE. */
-static void populating_stops_at_a_guard(void **state)
-{
-	(void)state;
-	map(AT(0), 8, RW, FIXED);
-	map_file(PUPPET_FILE_RW, AT(8), 4, RW, MAP_PRIVATE | MAP_FIXED, 20);
-	advise(AT(4), 1, 102);
-	assert_int_equal(advise(AT(0), 12, MADV_POPULATE_WRITE), -EFAULT);
-	bring_touched_pages();
-	assert_int_equal(areas(), 2);
-}
-
-static void remap_in(struct pair *p, unsigned long from, unsigned long pages, unsigned long new_pages,
-		     int flags, unsigned long to)
-{
-	new_req(VMSPACE_MREMAP)->mremap = (struct vmspace_mremap){
-		from, pages * PAGE, new_pages * PAGE, flags, to };
-	assert_true(both(p) > 0);
-}
-
-/*
- * Found by vmscope check: an area that grows in place takes in an untouched one, even if its own
- * anon_vma was inherited; not one that has inherited its anon_vma, if it has none itself.
- */
-static void inherited_one_grows_to_another(void **state)
-{
-	struct pair child;
-
-	(void)state;
-	map(AT(0), 8, RW, FIXED);
-	map(AT(11), 4, RW, FIXED);
-	touch(AT(1));
-	map(AT(20), 8, RW, FIXED);
-	map(AT(31), 4, RW, FIXED);
-	touch(AT(31));
-	assert_true(pair_fork(&pair, &child));
-	remap_in(&child, AT(3), 5, 8, 0, 0);
-	remap_in(&child, AT(20), 8, 11, 0, 0);
-	assert_int_equal(areas_from(&child, AT(0), AT(20)), 1);
-	assert_int_equal(areas_from(&child, AT(20), AT(40)), 2);
-	pair_end(&child);
-}
-
-/* Found by vmscope check: a part of a segment grows up to another part, and does not take it in. */
-static void segment_grows_to_its_rest(void **state)
-{
-	(void)state;
-	pair.shm_id = shmget(IPC_PRIVATE, 5 * PAGE, 0700);
-	new_req(VMSPACE_SHMAT)->shmat = (struct vmspace_shmat){ .addr = AT(0), .size = 5 * PAGE };
-	req.shmat.backing.name = "/SYSV00000000 (deleted)";
-	both(&pair);
-	unmap(AT(1), 2);
-	assert_true(remap(AT(0), 1, 3, 0, 0) > 0);
-	assert_int_equal(areas(), 2);
-	shmctl(pair.shm_id, IPC_RMID, NULL);
-}
-
-/* One that is moved does not. */
-static void inherited_one_moves_to_another(void **state)
-{
-	struct pair child;
-
-	(void)state;
-	map_file(PUPPET_FILE_RW, AT(0), 4, RW, MAP_PRIVATE | MAP_FIXED, 20);
-	touch(AT(1));
-	map_file(PUPPET_FILE_RW, AT(14), 4, RW, MAP_PRIVATE | MAP_FIXED, 24);
-	map_file(PUPPET_FILE_RW, AT(26), 4, RW, MAP_PRIVATE | MAP_FIXED, 16);
-	assert_true(pair_fork(&pair, &child));
-	remap_in(&child, AT(0), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED, AT(10));
-	assert_int_equal(areas_from(&child, AT(0), AT(20)), 2);
-	remap_in(&child, AT(10), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED, AT(30));
-	assert_int_equal(areas_from(&child, AT(20), AT(40)), 2);
-	pair_end(&child);
-}
-
-/* Found by vmscope check: a hole may be made in what could be made writable, whether it is or not. */
-static void holes_in_what_may_be_written(void **state)
-{
-	(void)state;
-	map_file(PUPPET_FILE_RW, AT(0), 4, RW, MAP_SHARED | MAP_FIXED, 20);
-	assert_int_equal(advise(AT(0), 1, MADV_REMOVE), 0);
-	protect(AT(0), 2, PROT_NONE);
-	assert_int_equal(advise(AT(0), 4, MADV_REMOVE), 0);
-	assert_int_equal(advise(AT(0), 5, MADV_REMOVE), -ENOMEM);
-	map_file(PUPPET_FILE_RDONLY, AT(4), 1, PROT_READ, MAP_SHARED | MAP_FIXED, 20);
-	assert_int_equal(advise(AT(0), 5, MADV_REMOVE), -EACCES);
-	map_file(PUPPET_FILE_RW, AT(4), 1, RW, MAP_PRIVATE | MAP_FIXED, 20);
-	assert_int_equal(advise(AT(0), 5, MADV_REMOVE), -EACCES);
-	map(AT(4), 1, RW, FIXED);
-	assert_int_equal(advise(AT(0), 5, MADV_REMOVE), -EINVAL);
-}
-
-/* The huge zero page, a first read's, comes with an anon_vma, also where nothing was ever writable. */
-static void huge_zero_page_has_an_anon_vma(void **state)
-{
-	(void)state;
-	map(AT(0), 1024, PROT_READ, FIXED);
-	advise(AT(0), 1024, MADV_HUGEPAGE);
-	new_req(VMSPACE_FAULT)->fault = (struct vmspace_fault){ AT(3), VMSPACE_ACCESS_READ };
-	both(&pair);
-	/* So it keeps its offset when it moves, and does not join its new neighbour. */
-	map(AT(4096), 512, PROT_READ, FIXED);
-	advise(AT(4096), 512, MADV_HUGEPAGE);
-	remap(AT(0), 1024, 1024, MREMAP_MAYMOVE | MREMAP_FIXED, AT(4608));
-	assert_int_equal(areas_from(&pair, AT(4096), AT(6000)), 2);
-}
-
-/* Found by vmscope check: it may span mappings of one file that were made one by one. */
-static void pages_of_two_mappings(void **state)
-{
-	(void)state;
-	map_file(PUPPET_FILE_RW, AT(0), 4, RW, MAP_SHARED | MAP_FIXED, 10);
-	map_file(PUPPET_FILE_RW, AT(4), 4, RW, MAP_SHARED | MAP_FIXED, 40);
-	new_req(VMSPACE_REMAP_FILE_PAGES)->remap_file_pages =
-		(struct vmspace_remap_file_pages){ AT(2), 4 * PAGE, 0, 20, MAP_NONBLOCK };
-	assert_int_equal(both(&pair), 0);
-	assert_int_equal(areas(), 3);
-	map_file(PUPPET_FILE_RW_AGAIN, AT(8), 4, RW, MAP_SHARED | MAP_FIXED, 44);
-	new_req(VMSPACE_REMAP_FILE_PAGES)->remap_file_pages =
-		(struct vmspace_remap_file_pages){ AT(6), 4 * PAGE, 0, 20, MAP_NONBLOCK };
-	assert_int_equal(both(&pair), -EINVAL);
-}
-
-/* Found by vmscope check: what cannot be locked is made present all the same, ONFAULT or not. */
-static void droppable_is_made_present(void **state)
-{
-	(void)state;
-	map(AT(0), 2, RW, DROPPABLE | MAP_ANONYMOUS | MAP_FIXED);
-	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ AT(0), 2 * PAGE, MLOCK_ONFAULT, true };
-	assert_int_equal(both(&pair), 0);
-	protect(AT(0), 2, PROT_NONE);
-	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ AT(0), 2 * PAGE, MLOCK_ONFAULT, true };
-	assert_int_equal(both(&pair), -ENOMEM);
-	map(AT(8), 2, RW, DROPPABLE | MAP_ANONYMOUS | MAP_FIXED);
-	new_req(VMSPACE_MLOCKALL)->mlockall.flags = MCL_CURRENT | MCL_ONFAULT;
-	assert_int_equal(both(&pair), 0);
-	/* It has pages, and so an offset that stays when it moves: no neighbour of a new one. */
-	remap(AT(8), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, AT(20));
-	map(AT(22), 2, RW, DROPPABLE | MAP_ANONYMOUS | MAP_FIXED);
-	assert_int_equal(areas_from(&pair, AT(20), AT(24)), 2);
-	new_req(VMSPACE_MLOCKALL)->mlockall.flags = MCL_FUTURE;
-	assert_int_equal(both(&pair), 0);
-	map(AT(30), 8, RW, DROPPABLE | MAP_ANONYMOUS | MAP_FIXED);
-	remap(AT(36), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, AT(32));
-	assert_int_equal(areas_from(&pair, AT(30), AT(36)), 3);
-}
-
 static void refused_by_the_file(void **state)
 {
 	(void)state;
@@ -787,26 +568,19 @@ int main(void)
 		CASE(accounting_stays_with_pages), CASE(different_anon_vmas_keep_apart),
 		CASE(neighbours_share_an_anon_vma), CASE(child_keeps_apart),
 		CASE(inherited_is_not_shared), CASE(guards_in_files_give_no_anon_vma),
-		CASE(droppable_under_mlockall),
-		CASE(files_join_by_offset), CASE(protect_stops_at_a_hole),
-		CASE(advice_goes_past_a_hole), CASE(unmap_cuts), CASE(not_over_something),
-		CASE(stack_grows_down), CASE(hints_respect_the_guard_gap),
-		CASE(break_moves), CASE(locks_split), CASE(sealed_stays), CASE(fork_by_advice),
-		CASE(shared_segments),
+		CASE(droppable_under_mlockall), CASE(files_join_by_offset),
+		CASE(protect_stops_at_a_hole), CASE(advice_goes_past_a_hole), CASE(unmap_cuts),
+		CASE(not_over_something), CASE(stack_grows_down),
+		CASE(hints_respect_the_guard_gap), CASE(break_moves), CASE(locks_split),
+		CASE(sealed_stays), CASE(fork_by_advice), CASE(shared_segments),
 		CASE(large_ones_are_aligned), CASE(refused_unmap_leaves_a_cut),
-		MIRRORED(refused_unmap_leaves_a_cut), CASE(droppable_is_made_present), CASE(policies_keep_apart),
-		CASE(home_nodes_keep_apart), CASE(walks_end_at_holes), CASE(process_madvise_counts),
-		MIRRORED(guard_in_a_file_is_no_page), MIRRORED(segment_cuts_a_touched_area), MIRRORED(grown_area_meets_a_touched_one),
-		CASE(pages_of_two_mappings), CASE(holes_in_what_may_be_written), CASE(inherited_one_grows_to_another),
-		MIRRORED(inherited_one_grows_to_another), CASE(inherited_one_moves_to_another),
-		CASE(segment_grows_to_its_rest),
-		MIRRORED(lock_stops_at_a_guard),
-		MIRRORED(populating_stops_at_a_guard), CASE(huge_zero_page_has_an_anon_vma),
-		MIRRORED(huge_zero_page_has_an_anon_vma),
-		CASE(huge_pages), CASE(low_addresses),
+		MIRRORED(refused_unmap_leaves_a_cut), CASE(policies_keep_apart),
+		CASE(home_nodes_keep_apart), CASE(walks_end_at_holes),
+		CASE(process_madvise_counts), CASE(huge_pages), CASE(low_addresses),
 		MIRRORED(different_anon_vmas_keep_apart), MIRRORED(neighbours_share_an_anon_vma),
 		MIRRORED(accounting_stays_with_pages), MIRRORED(child_keeps_apart),
-		MIRRORED(stack_grows_down), MIRRORED(fork_by_advice), MIRRORED(refused_by_the_file),
+		MIRRORED(stack_grows_down), MIRRORED(fork_by_advice),
+		MIRRORED(refused_by_the_file),
 	};
 
 	if (!case_possible())

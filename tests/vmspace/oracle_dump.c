@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle_dump.c - what a core dump holds of each area, by every filter: a puppet dumps core, and what
- * libvmspace foretells is compared with the program headers of the file.
+ * oracle_dump.c - what a core dump holds of each area, by every filter: a puppet dumps core, and
+ * what libvmspace foretells is compared with the program headers of the file.
  */
 #include <elf.h>
 #include <errno.h>

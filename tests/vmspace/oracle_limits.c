@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle_limits.c - every limit in every call that it concerns, made for real and in libvmspace: the
- * last request that fits, and the first that does not.
+ * oracle_limits.c - every limit in every call that it concerns, made for real and in libvmspace:
+ * the last request that fits, and the first that does not.
  */
 #include <errno.h>
 #include <signal.h>
@@ -115,11 +115,13 @@ static void address_space_limit_of_segments(void **state)
 	assert_true(pair.shm_id >= 0);
 	set_limit(RLIMIT_AS, now().total_vm + 9);
 	new_req(VMSPACE_SHMAT)->shmat = (struct vmspace_shmat){
-		.addr = AT(0), .size = 10 * PAGE, .backing = { .name = "/SYSV00000000 (deleted)" } };
+		.addr = AT(0), .size = 10 * PAGE,
+		.backing = { .name = "/SYSV00000000 (deleted)" } };
 	assert_int_equal(both(&pair), -ENOMEM);
 	set_limit(RLIMIT_AS, now().total_vm + 10);
 	new_req(VMSPACE_SHMAT)->shmat = (struct vmspace_shmat){
-		.addr = AT(0), .size = 10 * PAGE, .backing = { .name = "/SYSV00000000 (deleted)" } };
+		.addr = AT(0), .size = 10 * PAGE,
+		.backing = { .name = "/SYSV00000000 (deleted)" } };
 	assert_int_equal(both(&pair), (long)AT(0));
 	shmctl(pair.shm_id, IPC_RMID, NULL);
 }
@@ -312,7 +314,7 @@ static unsigned long all_memory(void)
 	const struct vmspace_config *c = vmspace_config(pair.space);
 
 	if (c->overcommit != 0 || !c->ram_pages || c->ram_pages > 1UL << 30)
-		case_skip("vm.overcommit_memory is not 0, or how much memory there is cannot be told");
+		case_skip("vm.overcommit_memory is not 0, or the size of memory is not known");
 	return c->ram_pages + c->swap_pages;
 }
 

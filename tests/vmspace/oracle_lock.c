@@ -24,7 +24,9 @@ static void protect_fills_up_to_a_hole(void **state)
 	assert_int_equal(areas_from(&pair, AT(0), AT(2)), 1);
 }
 
-/* The range goes to the end of a page: what begins there is a neighbour, about which a mirror asks. */
+/*
+ * The range goes to the end of a page: what begins there is a neighbour, about which a mirror asks.
+ */
 static void unlock_ends_within_a_page(void **state)
 {
 	struct vmspace_request *r;

@@ -468,10 +468,14 @@ static void advice_gives_back_the_tables_that_the_kernel_gives_back(void **state
 	do_munmap(BASE, 2 * TABLE);
 }
 
-/* mlock() that meets a guard says ENOMEM, MADV_POPULATE_WRITE EFAULT; what is behind it has no pages. */
+/*
+ * mlock() that meets a guard says ENOMEM, MADV_POPULATE_WRITE EFAULT; what is behind it has no
+ * pages.
+ */
 static void populating_ends_at_a_guard(void **state)
 {
-	struct vmspace_request req = { .op = VMSPACE_MLOCK, .mlock = { BASE, 2 * TABLE, 0, false } };
+	struct vmspace_request req = { .op = VMSPACE_MLOCK,
+				       .mlock = { BASE, 2 * TABLE, 0, false } };
 
 	(void)state;
 	map_at(0, 2 * TABLE, PROT_READ | PROT_WRITE, MAP_PRIVATE);

@@ -78,7 +78,9 @@ static void left_source_counts_as_locked(void **state)
 	unmap(AT(20), 2);
 }
 
-/* Found by vmscope check: a file is copied over the place that it is copied from, which goes first. */
+/*
+ * Found by vmscope check: a file is copied over the place that it is copied from, which goes first.
+ */
 static void copy_over_its_source(void **state)
 {
 	(void)state;

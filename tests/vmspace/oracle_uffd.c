@@ -90,7 +90,9 @@ static void splits_and_joins(void **state)
 	assert_int_equal(context_at(AT(7)), 0);
 }
 
-/* A mode that is asked for once more adds nothing and takes nothing away; another takes its place. */
+/*
+ * A mode that is asked for once more adds nothing and takes nothing away; another takes its place.
+ */
 static void modes_take_the_place_of_others(void **state)
 {
 	unsigned int a = make_uffd(0);

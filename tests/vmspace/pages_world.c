@@ -176,6 +176,18 @@ unsigned long guest_page(unsigned long addr)
 	return GUEST_PAGES;
 }
 
+/* The guest's translation of addr, which lies in one of its windows. */
+static struct translation *translation_of(struct guest *guest, unsigned long addr)
+{
+	unsigned long page = guest_page(addr);
+
+	if (page >= GUEST_PAGES) {
+		fail_msg("%#lx lies in no window of the guest", addr);
+		abort(); /* fail_msg() is not declared to end the test */
+	}
+	return &guest->tlb[page];
+}
+
 static int map(void *ctx, unsigned long addr, uint64_t frame, unsigned int access)
 {
 	struct guest *guest = ctx;
@@ -201,7 +213,7 @@ static void unmap(void *ctx, unsigned long start, unsigned long end)
 		unsigned long from = start > base ? start : base, to = end < top ? end : top;
 
 		for (unsigned long addr = from; addr < to; addr += PAGE)
-			guest->tlb[guest_page(addr)].access = 0;
+			translation_of(guest, addr)->access = 0;
 	}
 }
 
@@ -227,11 +239,10 @@ void guest_end(struct guest *guest)
 static enum vmspace_fault_result reach(struct guest *guest, const struct vma *vma,
 				       unsigned long addr, unsigned int access, uint64_t *frame)
 {
-	const struct translation *t = &guest->tlb[guest_page(addr)];
+	const struct translation *t = translation_of(guest, addr);
 	enum vmspace_fault_result result;
 	struct vmspace_page page;
 
-	assert_true(guest_page(addr) < GUEST_PAGES);
 	if (!(t->access & access)) {
 		result = pages_fault(guest->pages, vma, addr, access, &page);
 		if (result)
@@ -287,7 +298,7 @@ static void check_tables(const struct pages *pages, const struct table *table, u
 
 static void check_page(struct guest *guest, const struct vma *vma, unsigned long addr)
 {
-	const struct translation *t = &guest->tlb[guest_page(addr)];
+	const struct translation *t = translation_of(guest, addr);
 	struct vmspace_page page;
 	struct frame *hold;
 
@@ -312,7 +323,7 @@ void guest_check(struct guest *guest, const struct vma *vmas, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		for (unsigned long addr = vmas[i].start; addr < vmas[i].end; addr += PAGE) {
 			check_page(guest, &vmas[i], addr);
-			inside += guest->tlb[guest_page(addr)].access != 0;
+			inside += translation_of(guest, addr)->access != 0;
 		}
 	}
 	for (unsigned long i = 0; i < GUEST_PAGES; i++)

@@ -54,7 +54,9 @@ struct guest {
 	bool map_fails;
 };
 
-/* Addresses of the windows: each spans a border of tables, of one level more than the one before. */
+/*
+ * Addresses of the windows: each spans a border of tables, of one level more than the one before.
+ */
 unsigned long guest_window(unsigned int window);
 /* The number of a page in tlb[]; GUEST_PAGES: none. */
 unsigned long guest_page(unsigned long addr);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scarce.h - memory of all kinds that a space with pages takes (blocks, nodes, areas, frames, pages of
- * files, translations), which fails when a test says so, and is counted.
+ * scarce.h - memory of all kinds that a space with pages takes (blocks, nodes, areas, frames, pages
+ * of files, translations), which fails when a test says so, and is counted.
  */
 #ifndef SCARCE_H
 #define SCARCE_H

@@ -26,7 +26,8 @@ static int start(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < 2; i++)
 		two[i] = (struct vmspace_area){ .start = BASE + i * 4 * PAGE,
-						.end = BASE + (i + 1) * 4 * PAGE, .flags = RW_FLAGS };
+						.end = BASE + (i + 1) * 4 * PAGE,
+						.flags = RW_FLAGS };
 	vmspace_config_init(&config);
 	config.page_size = PAGE;
 	config.memory_nodes = 1;
@@ -128,7 +129,8 @@ static void different_offset(void **state)
 	(void)state;
 	map_file(&two[0], "/lib/a", 0);
 	map_file(&two[1], "/lib/a", 5 * PAGE);
-	ask(VMA_DIFFERENT_OFFSET, "the lower ends at page 4 of the file, the upper begins at page 5");
+	ask(VMA_DIFFERENT_OFFSET,
+	    "the lower ends at page 4 of the file, the upper begins at page 5");
 }
 
 static void moved_by_mremap(void **state)

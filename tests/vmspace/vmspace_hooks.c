@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_hooks.c - what the user's hooks are told: every event in order, also those that a request's
- * outcome has no room for; each page fault that was resolved; under which locks; and when not.
+ * vmspace_hooks.c - what the user's hooks are told: every event in order, also those that a
+ * request's outcome has no room for; each page fault that was resolved; under which locks; and when
+ * not.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_iter.c - every walk over the areas of random spaces, against a plain array of pages. Takes
- * a seed; prints the one it draws.
+ * vmspace_iter.c - every walk over the areas of random spaces, against a plain array of pages.
+ * Takes a seed; prints the one it draws.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -118,11 +118,13 @@ static void lookups_find_what_the_array_has(void **state)
 	for (int round = 0; round < ROUNDS; round++) {
 		fill_space();
 		for (int i = 0; i < 20; i++) {
-			unsigned long addr = draw_addr(), to = addr + 1 + draw(20 * (unsigned int)PAGE);
+			unsigned long addr = draw_addr(),
+				      to = addr + 1 + draw(20 * (unsigned int)PAGE);
 			unsigned int number = first_from(addr);
 			struct vma_info info = NOTHING;
 
-			assert_area(vmspace_lookup(space, addr, &info), &info, area_of[addr / PAGE]);
+			assert_area(vmspace_lookup(space, addr, &info), &info,
+				    area_of[addr / PAGE]);
 			info = NOTHING;
 			assert_area(vmspace_next(space, addr, &info), &info, number);
 			info = NOTHING;

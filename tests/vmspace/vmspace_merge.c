@@ -18,8 +18,10 @@ static int reset(void **state)
 {
 	(void)state;
 	memset(two, 0, sizeof(two));
-	two[0] = (struct vma){ .start = 16 * PAGE, .end = 18 * PAGE, .flags = RW_FLAGS, .pgoff = 16 };
-	two[1] = (struct vma){ .start = 18 * PAGE, .end = 20 * PAGE, .flags = RW_FLAGS, .pgoff = 18 };
+	two[0] = (struct vma){ .start = 16 * PAGE, .end = 18 * PAGE, .flags = RW_FLAGS,
+				.pgoff = 16 };
+	two[1] = (struct vma){ .start = 18 * PAGE, .end = 20 * PAGE, .flags = RW_FLAGS,
+				.pgoff = 18 };
 	return 0;
 }
 

@@ -325,7 +325,8 @@ static void registering(void **state)
 {
 	(void)state;
 	new_req(VMSPACE_UFFD_REGISTER);
-	req.uffd = (struct vmspace_uffd){ .addr = BASE, .length = 2 * PAGE, .mode = 1, .context = 1 };
+	req.uffd = (struct vmspace_uffd){ .addr = BASE, .length = 2 * PAGE, .mode = 1,
+					  .context = 1 };
 	assert_true(try_all() > 0);
 	req.uffd.addr = BASE + PAGE;
 	assert_true(try_all() > 0);

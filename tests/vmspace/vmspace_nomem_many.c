@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_nomem_many.c - fails allocations, one or all from one on, of calls over hundreds of areas of
- * mixed kinds, in spaces with pages and without: the call succeeds whole, or the space is exactly what
- * it was: areas, pages, tables, counters, references, and what hooks were told. Nothing is left.
+ * vmspace_nomem_many.c - fails allocations, one or all from one on, of calls over hundreds of areas
+ * of mixed kinds, in spaces with pages and without: the call succeeds whole, or the space is
+ * exactly what it was: areas, pages, tables, counters, references, and what hooks were told.
+ * Nothing is left.
  *
  * argv: a seed, and how many failures to try of each call (0: all).
  */
@@ -157,7 +158,8 @@ static void build(enum kind kind)
 		r.mmap.flags = MAP_FIXED | MAP_PRIVATE | (file ? 0 : MAP_ANONYMOUS);
 		if (file)
 			r.mmap.backing = (struct vma_backing){ .kind = VMA_BACKING_FILE,
-							       .name = "/file", .inode = 1 + n % 2 };
+							       .name = "/file",
+							       .inode = 1 + n % 2 };
 		must(r);
 		vary(n, kind);
 	}
@@ -166,7 +168,8 @@ static void build(enum kind kind)
 	if (kind == PINNED)
 		must(REQUEST(VMSPACE_MLOCKALL, mlockall, MCL_FUTURE));
 	for (unsigned long n = 0; with_pages && kind != UNTOUCHED && n < AREAS * EACH; n += 5)
-		vmspace_touch(space, at(n), n % 2 ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_WRITE, NULL);
+		vmspace_touch(space, at(n), n % 2 ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_WRITE,
+			      NULL);
 }
 
 /* All there is of a space. */
@@ -197,7 +200,7 @@ static void see(struct sight *sight)
 	mas_for_each(&mas, vma, ULONG_MAX) {
 		assert_in_range(sight->areas, 0, 2 * AREAS + 399);
 		vma_fill(&sight->area[sight->areas], vma);
-		sight->area[sight->areas++].next_gone = NULL;
+		sight->area[sight->areas++].list_next = NULL;
 		sight->refs += (vma->name ? vma->name->refs : 0) +
 			       (vma->backing ? vma->backing->refs : 0) +
 			       (vma->policy ? vma->policy->refs : 0);
@@ -235,7 +238,7 @@ static void see(struct sight *sight)
 static void same_sight(const char *what, long n)
 {
 	for (unsigned long i = 0; i < before.areas && i < after.areas; i++)
-		if (memcmp(&before.area[i], &after.area[i], offsetof(struct vma, next_gone)))
+		if (memcmp(&before.area[i], &after.area[i], offsetof(struct vma, list_next)))
 			fail_msg("%s, allocation %ld%s: area %lu, %lx-%lx, is %lx-%lx", what, n,
 				 scarce.for_good ? " and on" : "", i, before.area[i].start,
 				 before.area[i].end, after.area[i].start, after.area[i].end);
@@ -243,10 +246,10 @@ static void same_sight(const char *what, long n)
 		if (memcmp(&before.page[i], &after.page[i], sizeof(before.page[i])))
 			fail_msg("%s, allocation %ld: page %lu is another one", what, n, i);
 	if (memcmp(&before, &after, sizeof(before)))
-		fail_msg("%s, allocation %ld: %lu areas and %lu references, now %lu and %lu; tables of "
-			 "%lu and %lu bytes; %lu and %lu events; or a counter", what, n, before.areas,
-			 before.refs, after.areas, after.refs, before.count.all_table_bytes,
-			 after.count.all_table_bytes, before.told, after.told);
+		fail_msg("%s, allocation %ld: %lu areas and %lu references, now %lu and %lu; "
+			 "tables of %lu and %lu bytes; %lu and %lu events; or a counter", what, n,
+			 before.areas, before.refs, after.areas, after.refs,
+			 before.count.all_table_bytes, after.count.all_table_bytes, before.told, after.told);
 }
 
 static void destroy(void)
@@ -277,7 +280,8 @@ static bool try_one(const char *what, enum kind kind, const struct vmspace_reque
 	met = !scarce.countdown || (scarce.for_good && scarce.countdown == 1);
 	scarce.countdown = 0;
 	if (!vmspace_check(space, &reason))
-		fail_msg("%s, allocation %ld%s: %s", what, n, scarce.for_good ? " and on" : "", reason);
+		fail_msg("%s, allocation %ld%s: %s", what, n, scarce.for_good ? " and on" : "",
+			 reason);
 	if (!n && r.out.out_of_memory)
 		fail_msg("%s: out of memory without a failure", what);
 	if (r.out.out_of_memory) {

@@ -265,6 +265,33 @@ static void advising(void **state)
 	TRY(VMSPACE_MLOCKALL, mlockall, MCL_CURRENT | MCL_ONFAULT);
 }
 
+/*
+ * Pages of files are reserved range by range, and populated once each. After a page that came
+ * twice, a lower one that was reserved later was not found, and allocated anew with the call half
+ * done.
+ */
+static void populating_ranges_that_overlap(void **state)
+{
+	const struct vmspace_range ranges[] = { { at(SHARED + 5), PAGE }, { at(SHARED + 5), PAGE },
+						{ at(SHARED + 1), PAGE } };
+	long result, left = 0;
+
+	(void)state;
+	for (long n = 1; !left; n++) {
+		build();
+		req = (struct vmspace_request){ .op = VMSPACE_PROCESS_MADVISE };
+		req.process_madvise =
+			(struct vmspace_process_madvise){ ranges, 3, MADV_POPULATE_READ, 0 };
+		scarce.countdown = n;
+		result = vmspace_call(space, &req);
+		left = scarce.countdown;
+		scarce.countdown = 0;
+		destroy();
+		if (result != -ENOMEM)
+			assert_int_equal(result, 3 * PAGE);
+	}
+}
+
 static void forking(void **state)
 {
 	struct vmspace_request fork = { .op = VMSPACE_FORK };
@@ -338,7 +365,10 @@ static void ten_thousand(void **state)
 	}
 	assert_true(created > 5000);
 	assert_int_equal(scarce.frames, 0);
-	/* The children's nodes come from slabs, of which each thread may keep some for its magazine. */
+	/*
+	 * The children's nodes come from slabs, of which each thread may keep some for its
+	 * magazine.
+	 */
 	left -= __atomic_load_n(&scarce.blocks, __ATOMIC_RELAXED);
 	assert_in_range(left < 0 ? -left : left, 0, 4);
 }
@@ -348,6 +378,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mapping), cmocka_unit_test(unmapping),
 		cmocka_unit_test(protecting), cmocka_unit_test(moving), cmocka_unit_test(advising),
+		cmocka_unit_test(populating_ranges_that_overlap),
 		cmocka_unit_test(forking), cmocka_unit_test(faulting),
 		cmocka_unit_test(ten_thousand),
 	};

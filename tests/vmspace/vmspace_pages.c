@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vmspace_pages.c - the page table, function by function: faults of each kind, copy-on-write,
- * guards, moves, tables freed level by level, several threads in one table, every allocation
- * failed in turn.
+ * guards, moves, tables freed level by level, every allocation failed in turn.
  */
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "pages_world.h"
@@ -297,7 +295,8 @@ static void tables_go_level_by_level(void **state)
  */
 static void reclaim_takes_empty_tables_in_the_range(void **state)
 {
-	unsigned long covers = PAGE * (PAGE / 8), border = guest_window(1) + WINDOW_PAGES / 2 * PAGE;
+	unsigned long covers = PAGE * (PAGE / 8),
+		      border = guest_window(1) + WINDOW_PAGES / 2 * PAGE;
 	struct vma vma = world_anon(border - covers, 2 * covers / PAGE + 64); /* two, and a part */
 	unsigned long first = vma.start, all;
 	struct vmspace_page page;
@@ -688,105 +687,6 @@ static void every_allocation_of_a_fork_fails(void **state)
 	guest_end(&child);
 }
 
-/* ---- threads ---- */
-
-#define THREADS 4
-#define ROUNDS 40
-
-static pthread_barrier_t barrier;
-static struct vma shared_area;
-
-/* A user whose translations are nobody's: faults alone. */
-static void *fault_all(void *arg)
-{
-	struct guest *of = arg;
-	unsigned int seed = (unsigned int)(uintptr_t)&seed;
-	unsigned long pages = (shared_area.end - shared_area.start) / PAGE;
-	struct vmspace_page page;
-
-	pthread_barrier_wait(&barrier);
-	for (unsigned long i = 0; i < pages; i++) {
-		/* Nearly in step, so that threads meet in one page and in tables not there yet. */
-		unsigned long at = (i + rand_r(&seed) % 3) % pages;
-		unsigned int access = rand_r(&seed) % 2 ? VMSPACE_ACCESS_WRITE
-							: VMSPACE_ACCESS_READ;
-		enum vmspace_fault_result result =
-			pages_fault(of->pages, &shared_area, shared_area.start + at * PAGE, access,
-				    &page);
-
-		if (result || !(page.access & access))
-			return of;
-	}
-	return NULL;
-}
-
-static void run_threads(struct guest *const of[THREADS])
-{
-	pthread_t thread[THREADS];
-	void *result;
-
-	for (int i = 0; i < THREADS; i++)
-		assert_int_equal(pthread_create(&thread[i], NULL, fault_all, of[i]), 0);
-	for (int i = 0; i < THREADS; i++) {
-		assert_int_equal(pthread_join(thread[i], &result), 0);
-		assert_null(result);
-	}
-}
-
-static void touch_the_rest(struct guest *of)
-{
-	for (unsigned long addr = shared_area.start; addr < shared_area.end; addr += PAGE)
-		store(of, &shared_area, addr, addr);
-}
-
-static void threads_end_with_one_frame_per_page(void **state)
-{
-	struct guest *const all[THREADS] = { &guest, &guest, &guest, &guest };
-	unsigned long pages = 600;
-
-	(void)state;
-	pthread_barrier_init(&barrier, NULL, THREADS);
-	for (int round = 0; round < ROUNDS; round++) {
-		shared_area = world_anon(guest_window(3), pages);
-		run_threads(all);
-		touch_the_rest(&guest);
-		guest_check(&guest, &shared_area, 1);
-		expect_count(&guest, anon, pages);
-		expect_count(&guest, zero, 0);
-		assert_in_range(world_frames(), pages, pages + 1);
-		if (sizeof(long) == 8)
-			expect_count(&guest, all_table_bytes, 7 * PAGE - 2 * PAGE);
-		unmap_area(&guest, &shared_area);
-		expect_count(&guest, all_table_bytes, 0);
-	}
-	pthread_barrier_destroy(&barrier);
-}
-
-static void threads_of_relatives_copy_beside_each_other(void **state)
-{
-	struct guest *const both[THREADS] = { &guest, &child, &guest, &child };
-	unsigned long pages = 300;
-
-	(void)state;
-	pthread_barrier_init(&barrier, NULL, THREADS);
-	for (int round = 0; round < ROUNDS; round++) {
-		shared_area = round % 2 ? world_file(guest_window(1), pages, 5, false)
-					: world_anon(guest_window(1), pages);
-		touch_the_rest(&guest);
-		fork_guest(&shared_area);
-		run_threads(both);
-		touch_the_rest(&guest);
-		touch_the_rest(&child);
-		guest_check(&guest, &shared_area, 1);
-		guest_check(&child, &shared_area, 1);
-		assert_int_equal(world_frames(), 2 * pages);
-		guest_end(&child);
-		assert_int_equal(world_frames(), pages);
-		unmap_area(&guest, &shared_area);
-	}
-	pthread_barrier_destroy(&barrier);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -815,8 +715,6 @@ int main(void)
 		TEST(every_allocation_of_guards_fails),
 		TEST(every_allocation_of_a_move_fails),
 		TEST(every_allocation_of_a_fork_fails),
-		TEST(threads_end_with_one_frame_per_page),
-		TEST(threads_of_relatives_copy_beside_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,8 @@ static void what_is_no_line_is_refused(void **state)
 {
 	static const char *const bad[] = {
 		"", "\n", "5600a000-5600b000 rw-p 00000000 00:00\n", "5600a000 rw-p 0 00:00 0\n",
-		"Size: 4 kB\n", "5600a000-5600b000 rw-px 0 00:00 0\n", "5600a000-5600b000 rw-p 00000000 00:00 \n7 [heap]\n",
+		"Size: 4 kB\n", "5600a000-5600b000 rw-px 0 00:00 0\n",
+		"5600a000-5600b000 rw-p 00000000 00:00 \n7 [heap]\n",
 	};
 	struct vmspace_area *areas;
 	struct vmspace_line line;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_touch.c - page faults of a space with memory: results, which of them take the space's lock,
- * what ends and begins a space anew, and faults beside calls that give page tables back.
+ * vmspace_touch.c - page faults of a space with memory: results, which of them take the space's
+ * lock, what ends and begins a space anew, and faults beside calls that give page tables back.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -122,7 +122,8 @@ static void results(void **state)
 	assert_int_equal(touch(8, VMSPACE_ACCESS_WRITE), VMSPACE_FAULT_ACCERR);
 	assert_int_equal(touch(9, VMSPACE_ACCESS_READ), VMSPACE_FAULT_OK);
 	assert_int_equal(touch(10, VMSPACE_ACCESS_READ), VMSPACE_FAULT_BUS);
-	assert_int_equal(vmspace_touch(space, AT + 7, VMSPACE_ACCESS_WRITE, &page), VMSPACE_FAULT_OK);
+	assert_int_equal(vmspace_touch(space, AT + 7, VMSPACE_ACCESS_WRITE, &page),
+			 VMSPACE_FAULT_OK);
 	assert_int_equal(page.addr, AT);
 	assert_int_equal(page.kind, VMSPACE_PAGE_ANON);
 	assert_true(page.frame && page.access & VMSPACE_ACCESS_WRITE);
@@ -198,7 +199,7 @@ static void area_locks(void **state)
 }
 
 /* When turns begin anew, an area locked long ago does not look locked once its turn comes again. */
-static void turns_begin_anew(void **state)
+static void sequence_wraps_around(void **state)
 {
 	struct sync *sync = space->sync;
 	unsigned long turn;
@@ -207,16 +208,16 @@ static void turns_begin_anew(void **state)
 	(void)state;
 	map(0, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS);
 	vma = mtree_load(&space->tree, AT);
-	turn = vma->lock >> SYNC_TURN_SHIFT;
+	turn = vma->lock >> SYNC_SEQ_SHIFT;
 	assert_int_not_equal(turn, 0);
-	sync->turn = SYNC_TURN_MASK;
+	sync->seq = SYNC_SEQ_MASK;
 	for (unsigned long i = 0; i <= turn + 1; i++) {
 		assert_false(sync_write_locked(space, vma));
 		assert_true(sync_read_lock(space, vma));
 		sync_read_unlock(space, vma);
 		map(8 + i, 1, PROT_READ, MAP_SHARED);
 	}
-	assert_true(sync->turn > turn && sync->turn < SYNC_TURN_MASK);
+	assert_true(sync->seq > turn && sync->seq < SYNC_SEQ_MASK);
 }
 
 /* An area that is gone is locked by nobody, also when its memory is used for another. */
@@ -365,10 +366,59 @@ static void without_memory(void **state)
 	vmspace_call(plain, &req);
 	assert_int_equal(vmspace_touch(plain, AT, VMSPACE_ACCESS_READ, &page), VMSPACE_FAULT_OK);
 	assert_int_equal(page.kind, VMSPACE_PAGE_NONE);
-	assert_int_equal(vmspace_touch(plain, AT, VMSPACE_ACCESS_WRITE, NULL), VMSPACE_FAULT_ACCERR);
+	assert_int_equal(vmspace_touch(plain, AT, VMSPACE_ACCESS_WRITE, NULL),
+			 VMSPACE_FAULT_ACCERR);
 	assert_int_equal(vmspace_touch(plain, AT + PAGE, VMSPACE_ACCESS_READ, NULL),
 			 VMSPACE_FAULT_MAPERR);
 	vmspace_destroy(plain);
+}
+
+#define WRITE_AND_EXEC (VMSPACE_ACCESS_WRITE | VMSPACE_ACCESS_EXEC)
+
+/*
+ * An access that asks for several rights needs all of them: to write was once enough, where a space
+ * without memory was asked.
+ */
+static void write_and_exec_need_both_rights(void **state)
+{
+	struct vmspace_config config = *vmspace_config(space);
+	const struct vmspace_mmap area = {.addr = AT,
+					  .length = PAGE,
+					  .prot = PROT_READ | PROT_WRITE,
+					  .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED};
+	struct vmspace_request req = { .op = VMSPACE_MMAP, .mmap = area };
+	struct vmspace *plain;
+
+	(void)state;
+	config.memory = NULL;
+	assert_int_equal(vmspace_create(&plain, &config), 0);
+	vmspace_call(plain, &req);
+	assert_int_equal(vmspace_touch(plain, AT, WRITE_AND_EXEC, NULL), VMSPACE_FAULT_ACCERR);
+	req = (struct vmspace_request){ .op = VMSPACE_FAULT, .fault = { AT, WRITE_AND_EXEC } };
+	assert_int_equal(vmspace_call(plain, &req), -EACCES);
+	req = (struct vmspace_request){ .op = VMSPACE_MMAP, .mmap = area };
+	req.mmap.prot |= PROT_EXEC;
+	vmspace_call(plain, &req);
+	assert_int_equal(vmspace_touch(plain, AT, WRITE_AND_EXEC, NULL), VMSPACE_FAULT_OK);
+	vmspace_destroy(plain);
+
+	map(0, 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+	assert_int_equal(touch(0, WRITE_AND_EXEC), VMSPACE_FAULT_ACCERR);
+}
+
+/* As in Linux a stack grows to where it is touched, whether or not the access is allowed then. */
+static void a_stack_grows_for_a_forbidden_access(void **state)
+{
+	struct vma_info info;
+
+	(void)state;
+	map(8, 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN);
+	assert_int_equal(touch(7, VMSPACE_ACCESS_EXEC), VMSPACE_FAULT_ACCERR);
+	assert_true(vmspace_lookup(space, AT + 8 * PAGE, &info));
+	assert_int_equal(info.start, AT + 7 * PAGE);
+	assert_int_equal(touch(6, WRITE_AND_EXEC), VMSPACE_FAULT_ACCERR);
+	assert_true(vmspace_lookup(space, AT + 8 * PAGE, &info));
+	assert_int_equal(info.start, AT + 6 * PAGE);
 }
 
 int main(void)
@@ -376,8 +426,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(results), TEST(requests), TEST(who_locks), TEST(area_locks),
-		TEST(turns_begin_anew), TEST(gone_areas), TEST(used_once), TEST(anew), TEST(tables_go_beside_faults),
-		TEST(without_memory),
+		TEST(sequence_wraps_around), TEST(gone_areas), TEST(used_once), TEST(anew),
+		TEST(tables_go_beside_faults), TEST(without_memory),
+		TEST(write_and_exec_need_both_rights), TEST(a_stack_grows_for_a_forbidden_access),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

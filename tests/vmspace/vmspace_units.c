@@ -151,6 +151,13 @@ static void bad_input_changes_nothing(void **state)
 	assert_int_equal(vmspace_exec(space, areas, 2, &image), -EINVAL);
 	areas[1].start = 0x30001;
 	assert_int_equal(vmspace_exec(space, areas, 2, &image), -EINVAL);
+	/* Locked on fault, but not locked; and across the end of the address space. */
+	areas[1].start = 0x30000;
+	areas[1].flags = VMA_LOCKONFAULT;
+	assert_int_equal(vmspace_exec(space, areas, 2, &image), -EINVAL);
+	areas[1].flags = 0;
+	areas[1].end = vmspace_config(space)->task_size + 0x1000;
+	assert_int_equal(vmspace_exec(space, areas, 2, &image), -EINVAL);
 	assert_true(vmspace_lookup(space, 0x10000, &info));
 	assert_false(vmspace_lookup(space, 0x11000, &info));
 	memset(&req, 0, sizeof(req));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* check.c - every invariant of a space, with the reason when one is broken. */
-#include "find.h"
+/* space_check.c - checks every invariant of a space, and says which one is violated. */
+#include "accounting.h"
+#include "space_check.h"
+#include "space_check.h"
 #include "pages.h"
 #include "sync.h"
 
@@ -23,10 +25,10 @@ static bool check_area(const struct vmspace *space, const struct vma *vma, const
 		return fail(reason, "an area is not page aligned");
 	if (vma->end > space->config.task_size)
 		return fail(reason, "an area lies above the address space");
-	if (vma->end - vma->start > space->largest)
+	if (vma->end - vma->start > space->largest_area)
 		return fail(reason, "an area is larger than the largest");
 	if (vma->anon_shared && !vma->anon_id)
-		return fail(reason, "an area inherited an anon_vma that it has not");
+		return fail(reason, "an area without an anon_vma inherited one");
 	if (vma->anon_id && (vma->flags & VMA_MAYSHARE))
 		return fail(reason, "a shared area has an anon_vma");
 	if (vma->anon_id >= space->next_anon_id)
@@ -46,7 +48,7 @@ static void add(struct sums *sums, const struct vmspace *space, const struct vma
 {
 	struct vmspace one = { .config = { .page_size = space->config.page_size } };
 
-	space_account(&one, vma->flags, space_pages(space, vma->end - vma->start), 1);
+	account_pages(&one, vma->flags, space_pages(space, vma->end - vma->start), 1);
 	sums->areas++;
 	sums->grow_areas += vma->flags & VMA_GROWSDOWN ? 1 : 0;
 	sums->total += one.total_vm;
@@ -57,7 +59,7 @@ static void add(struct sums *sums, const struct vmspace *space, const struct vma
 	sums->committed += one.committed_vm;
 }
 
-static bool check(const struct vmspace *space, const char **reason)
+static bool check_areas(const struct vmspace *space, const char **reason)
 {
 	struct maple_tree *tree = (struct maple_tree *)&space->tree;
 	MA_STATE(mas, tree, 0, 0);
@@ -69,7 +71,7 @@ static bool check(const struct vmspace *space, const char **reason)
 		return fail(reason, why);
 	mas_for_each(&mas, vma, ULONG_MAX) {
 		if (mas.index != vma->start || mas.last != vma->end - 1)
-			return fail(reason, "an area is not where the tree has it");
+			return fail(reason, "the tree holds an area at another range than its own");
 		if (!check_area(space, vma, reason))
 			return false;
 		add(&sums, space, vma);
@@ -89,15 +91,29 @@ static bool check(const struct vmspace *space, const char **reason)
 	return true;
 }
 
+static bool check_reserve(const struct vmspace *space, const char **reason)
+{
+	const struct reserve *r = &space->reserve;
+
+	if (!r->active && (r->guaranteed || r->covers_call || r->pages))
+		return fail(reason, "a call has ended, and what it reserved has not been freed");
+	return true;
+}
+
+bool space_check(const struct vmspace *space, const char **reason)
+{
+	if (space->pages) /* faults in progress end, and none begins */
+		sync_write_lock_all((struct vmspace *)space);
+	return check_areas(space, reason) && check_reserve(space, reason) &&
+	       (!space->pages || pages_check(space->pages, reason));
+}
+
 bool vmspace_check(const struct vmspace *space, const char **reason)
 {
 	bool good;
 
 	sync_enter(space);
-	if (space->pages) /* the faults under way end, and none begins */
-		sync_write_lock_all((struct vmspace *)space);
-	good = check(space, reason) &&
-	       (!space->pages || pages_check(space->pages, reason));
+	good = space_check(space, reason);
 	sync_leave(space);
 	return good;
 }

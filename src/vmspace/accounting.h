@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* accounting.h - the counters of a space that are sums over its areas, and the limits on them. */
+#ifndef VMSPACE_ACCOUNTING_H
+#define VMSPACE_ACCOUNTING_H
+
+#include "space.h"
+
+/* Add (sign 1) or subtract (sign -1) `pages` of an area with `flags`. */
+void account_pages(struct vmspace *space, vma_flags_t flags, unsigned long pages, int sign);
+/* The tree holds one area more (sign 1) or less (sign -1). */
+void account_area(struct vmspace *space, const struct vma *vma, int sign);
+/* For assertions, O(1): are the counters consistent with each other? */
+bool account_valid(const struct vmspace *space);
+
+/* May `pages` more with `flags` be mapped, by RLIMIT_AS and RLIMIT_DATA? */
+bool account_may_expand(const struct vmspace *space, vma_flags_t flags, unsigned long pages);
+/* By RLIMIT_DATA alone: if the soft limit is 0, the hard one applies. */
+bool account_may_hold_data(const struct vmspace *space, vma_flags_t flags, unsigned long pages);
+/* If `flags` has VMA_LOCKED, may `pages` more be locked, by RLIMIT_MEMLOCK? */
+bool account_may_lock(const struct vmspace *space, vma_flags_t flags, unsigned long pages);
+
+/* Does an area with these flags count as data (data_vm)? */
+static inline bool account_is_data(vma_flags_t flags)
+{
+	return (flags & (VMA_WRITE | VMA_SHARED | VMA_GROWSDOWN)) == VMA_WRITE;
+}
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* anon_vma.h - which areas have an anon_vma, and share it. */
+#ifndef VMSPACE_ANON_VMA_H
+#define VMSPACE_ANON_VMA_H
+
+#include "space.h"
+
+/* vma gets its first anonymous page: give it an anon_vma, a neighbour's if Linux would share it. */
+void anon_vma_prepare(struct vmspace *space, struct vma *vma);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* create.c - creates, configures, empties and destroys address spaces. */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "accounting.h"
+#include "commit.h"
+#include "create.h"
+#include "sync.h"
+
+void create_clear(struct vmspace *space)
+{
+	MA_STATE(mas, &space->tree, 0, 0);
+	struct vma *vma;
+
+	mas_for_each(&mas, vma, ULONG_MAX)
+		vma_free(&space->vmas, vma);
+	if (space->pages)
+		pages_clear(space->pages);
+	reserve_clear(&space->reserve);
+	__mt_destroy(&space->tree);
+	vma_store_clear(&space->vmas);
+	commit_charge(space, space->committed_vm, -1);
+	space->areas = 0;
+	space->grow_areas = 0;
+	space->pinned_vm = 0;
+	space->total_vm = space->locked_vm = space->locked_leak = 0;
+	space->data_vm = space->stack_vm = space->exec_vm = 0;
+	space->default_flags = 0;
+	space->image = (struct vmspace_image){ 0 };
+	assert(account_valid(space) && !space->committed_vm);
+}
+
+static bool config_sane(const struct vmspace_config *c)
+{
+	if (!c->page_size || (c->page_size & (c->page_size - 1)))
+		return false;
+	if (c->pmd_size && ((c->pmd_size & (c->pmd_size - 1)) || c->pmd_size < c->page_size))
+		return false;
+	if (!c->task_size || c->task_size % c->page_size || c->mmap_base % c->page_size)
+		return false;
+	if (c->huge_pages > c->ram_pages || c->page_size < 1024)
+		return false;
+	if (!c->map_window || c->map_window > c->task_size || c->mmap_base > c->task_size)
+		return false;
+	return c->max_map_count > 0 && c->overcommit >= 0 && c->overcommit <= 2;
+}
+
+/* A space with memory: several threads may use it. */
+static int make_shareable(struct vmspace *space)
+{
+	int err = pages_create(&space->pages, space->config.memory, space->config.page_size,
+			       space->config.task_size);
+
+	if (!err)
+		err = sync_create(space);
+	space->vmas.typesafe = true;
+	return err ? err : mt_set_in_rcu(&space->tree);
+}
+
+int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
+{
+	struct vmspace *space;
+	int err;
+
+	*out = NULL;
+	if (!config_sane(config))
+		return -EINVAL;
+	space = calloc(1, sizeof(*space));
+	if (!space)
+		return -ENOMEM;
+	mt_init_flags(&space->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
+	reserve_init(&space->reserve, &space->tree);
+	space->config = *config;
+	space->page_shift = (unsigned int)__builtin_ctzl(config->page_size);
+	space->mmap_base = config->mmap_base;
+	space->base_guessed = !config->mmap_base;
+	space->next_anon_id = 1;
+	space->next_file_id = (uint64_t)1 << 63;
+	space->request_seq = 1;
+	if (config->memory) {
+		err = make_shareable(space);
+		if (err) {
+			vmspace_destroy(space);
+			return err;
+		}
+	}
+	*out = space;
+	return 0;
+}
+
+void vmspace_destroy(struct vmspace *space)
+{
+	if (!space)
+		return;
+	create_clear(space);
+	pages_destroy(space->pages);
+	sync_destroy(space);
+	free(space);
+}
+
+const struct vmspace_config *vmspace_config(const struct vmspace *space)
+{
+	return &space->config;
+}
+
+int vmspace_configure(struct vmspace *space, const struct vmspace_config *config)
+{
+	unsigned long committed;
+
+	if (!config_sane(config) || config->page_size != space->config.page_size ||
+	    config->task_size != space->config.task_size ||
+	    config->memory != space->config.memory)
+		return -EINVAL;
+	sync_enter(space);
+	if (config->mmap_base && config->mmap_base != space->config.mmap_base) {
+		space->mmap_base = config->mmap_base;
+		space->base_guessed = false;
+	}
+	/* What is committed moves to the new pool. */
+	committed = space->committed_vm;
+	commit_charge(space, committed, -1);
+	space->config = *config;
+	commit_charge(space, committed, 1);
+	sync_configure(space);
+	sync_leave(space);
+	return 0;
+}
+
+void vmspace_exit(struct vmspace *space)
+{
+	create_clear(space);
+}

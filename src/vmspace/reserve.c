@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* reserve.c - tree nodes and areas allocated in advance, and the stores that use them. */
+#include <assert.h>
+#include <errno.h>
+
+#include "reserve.h"
+
+/* A tree that grows takes more nodes for each store; a reserve allows for so many other stores. */
+#define SLACK_STORES 32
+
+void reserve_init(struct reserve *reserve, struct maple_tree *tree)
+{
+	*reserve = (struct reserve){ 0 };
+	mas_init(&reserve->nodes, tree, 0);
+}
+
+void reserve_clear(struct reserve *reserve)
+{
+	mas_destroy(&reserve->nodes);
+	reserve->node_stores = 0;
+}
+
+int reserve_prepare(struct reserve *reserve, struct vma_store *vmas, unsigned long stores,
+		    unsigned long areas)
+{
+	reserve->active = true;
+	if (reserve->guaranteed < stores)
+		reserve->guaranteed = stores;
+	if (stores <= reserve->node_stores && reserve->stores < reserve->valid_until &&
+	    areas <= vmas->spares)
+		return 0;
+	mas_set(&reserve->nodes, 0);
+	/* A new area adds two ranges to the tree; a store without one adds none. */
+	if (mas_reserve(&reserve->nodes, stores, 2 * (areas + SLACK_STORES + RESERVE_KEEP)) ||
+	    !vma_reserve(vmas, areas)) {
+		reserve->guaranteed = 0;
+		return -ENOMEM;
+	}
+	reserve->node_stores = stores;
+	reserve->valid_until = reserve->stores + SLACK_STORES;
+	assert(vmas->spares >= areas && reserve->guaranteed >= stores);
+	return 0;
+}
+
+int reserve_store(struct reserve *reserve, struct maple_tree *tree, unsigned long start,
+		  unsigned long end, struct vma *vma)
+{
+	MA_STATE(mas, tree, start, end - 1);
+	bool guaranteed = reserve->guaranteed;
+
+	assert(start < end);
+	assert(!guaranteed || reserve->active);
+	reserve->stores++;
+	reserve->guaranteed -= guaranteed;
+	if (!mas_store_gfp(&mas, vma, GFP_KERNEL))
+		return 0;
+	if (!guaranteed)
+		return -ENOMEM;
+	/* Again, with the reserved nodes. */
+	reserve->node_stores = 0;
+	mas_set_range(&reserve->nodes, start, end - 1);
+	if (!mas_store_gfp(&reserve->nodes, vma, GFP_NOWAIT))
+		return 0;
+	assert(!"the reserve was too small for the call");
+	return -ENOMEM;
+}
+
+void reserve_end_call(struct reserve *reserve, struct vma_store *vmas)
+{
+	reserve->active = false;
+	reserve->covers_call = false;
+	reserve->guaranteed = 0;
+	assert(!reserve->pages); /* store_end_call() has released them */
+	if (reserve->node_stores <= RESERVE_KEEP && vmas->spares <= RESERVE_KEEP)
+		return;
+	reserve_clear(reserve);
+	vma_unreserve(vmas, RESERVE_KEEP);
+	assert(vmas->spares <= RESERVE_KEEP);
+}

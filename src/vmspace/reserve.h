@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reserve.h - tree nodes and areas allocated before a call changes anything, so that a call which
+ * has begun to change areas cannot run out of memory half-way.
+ *
+ * Protected by the space's lock.
+ */
+#ifndef VMSPACE_RESERVE_H
+#define VMSPACE_RESERVE_H
+
+#include <mapletree/maple_tree.h>
+
+#include "vma_store.h"
+
+/*
+ * Invariants, where vmas is the store of the space's areas:
+ *   While stores < valid_until, `nodes` holds enough nodes for the next node_stores stores.
+ *   guaranteed > 0  =>  active, and none of the next `guaranteed` stores of this call fails.
+ *   covers_call or pages  =>  active.
+ *   Between calls: !active, !guaranteed, !covers_call, !pages, and no more than RESERVE_KEEP areas
+ *   are spare.
+ */
+struct reserve {
+	struct ma_state nodes;       /* a cursor of the tree that holds the reserved nodes */
+	unsigned long stores;        /* stores into the tree so far */
+	unsigned long node_stores;   /* stores that the nodes suffice for; 0: not known */
+	unsigned long valid_until;   /* ... as long as `stores` is below this */
+	unsigned long guaranteed;    /* stores of the present call that must not fail any more */
+	bool active;                 /* the present call has reserved something */
+	bool covers_call;            /* ... and that is all nodes and areas it may need */
+	bool pages;                  /* ... and it has reserved frames and page tables as well */
+};
+
+/* Spare areas and nodes for so many stores stay reserved from one call to the next. */
+#define RESERVE_KEEP 8
+
+void reserve_init(struct reserve *reserve, struct maple_tree *tree);
+/* Free the reserved nodes. */
+void reserve_clear(struct reserve *reserve);
+
+/*
+ * Make sure that the call's next `stores` stores and `areas` allocations of areas succeed. What is
+ * reserved already counts. 0, or -ENOMEM: nothing is guaranteed.
+ */
+int reserve_prepare(struct reserve *reserve, struct vma_store *vmas, unsigned long stores,
+		    unsigned long areas);
+/*
+ * Store vma (NULL: nothing) at [start, end) of the tree. 0, or -ENOMEM: nothing has changed, and
+ * the store was not a guaranteed one.
+ */
+int reserve_store(struct reserve *reserve, struct maple_tree *tree, unsigned long start,
+		  unsigned long end, struct vma *vma);
+/* The call ends: give back what exceeds RESERVE_KEEP. */
+void reserve_end_call(struct reserve *reserve, struct vma_store *vmas);
+
+#endif

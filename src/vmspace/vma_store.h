@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* vma_store.h - allocates and frees areas. */
+#ifndef VMSPACE_VMA_STORE_H
+#define VMSPACE_VMA_STORE_H
+
+#include <stddef.h>
+
+#include "vma.h"
+
+/*
+ * Allocator of the areas of one space: blocks that are filled from their start, so that areas made
+ * in succession are adjacent in memory. Used by one thread at a time. All zero: empty.
+ *
+ * Invariants: first_unused <= block_end, both in the newest block.   spares == length of `spare`.
+ */
+struct vma_store {
+	struct vma_block *blocks;    /* newest first */
+	union vma_slot *free;        /* slots given back, linked through their first word */
+	union vma_slot *first_unused, *block_end; /* never used yet: the rest of the newest block */
+	size_t slots;                /* in all blocks */
+	size_t expected;             /* allocations announced; the next blocks are sized for them */
+	struct vma *spare;           /* reserved for when there is no memory; see reserve.h */
+	unsigned long spares;        /* their number */
+	bool typesafe;               /* lockless readers may look at `lock` of a freed area: slots
+					hold nothing but areas until the store is cleared */
+};
+
+/*
+ * An area with unspecified content, or NULL: no memory. In a typesafe store its `lock` says
+ * "detached", and vma_fill() does not touch that.
+ */
+struct vma *vma_alloc(struct vma_store *store);
+/* Free an area that holds no references. */
+void vma_release(struct vma_store *store, struct vma *vma);
+/* Have at least `count` spare areas, which vma_new() falls back on. False: no memory. */
+bool vma_reserve(struct vma_store *store, unsigned long count);
+/* Free the spare areas beyond `count`. */
+void vma_unreserve(struct vma_store *store, unsigned long count);
+/* Free all memory of the store; no area may be in use. It stays typesafe. */
+void vma_store_clear(struct vma_store *store);
+
+/* A new area like `like`, with references of its own. NULL: no memory. */
+struct vma *vma_new(struct vma_store *store, const struct vma *like);
+/* Drop the references an area holds, and free it. */
+void vma_free(struct vma_store *store, struct vma *vma);
+
+#endif
