@@ -4,7 +4,7 @@
 # Usage: check.sh SOURCE_ROOT
 cd "$1" || exit 1
 missing=0
-for file in src/*/*.[ch] tools/*/*.[ch] tools/*/*.py; do
+for file in src/*/*.[ch] tools/*/*/*.[ch] tools/*/*/*.py; do
 	name=${file##*/}
 	grep -qF -e "\`$name\`" -e "\`${name%.*}\`" docs/architecture.md && continue
 	echo "docs/architecture.md does not tell what $file is responsible for"
