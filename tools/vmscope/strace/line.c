@@ -42,12 +42,14 @@ static size_t span(struct strace_text text, const char *set)
 	return count;
 }
 
-/* Where @word begins in @text; text.length: nowhere. */
+/* The offset of the first @word in @text; text.length if there is none. */
 static size_t find(struct strace_text text, const char *word)
 {
-	const char *found = memmem(text.at, text.length, word, strlen(word));
+	size_t at = 0;
 
-	return found ? (size_t)(found - text.at) : text.length;
+	while (at < text.length && !starts(skip(text, at), word))
+		at++;
+	return at;
 }
 
 static double number(struct strace_text text, size_t length)
