@@ -35,7 +35,7 @@ static void check(const struct replay_space *space)
 	abort();
 }
 
-static void told(void *ctx, enum replay_event event, struct replay_space *space,
+static void notify(void *ctx, enum replay_event event, struct replay_space *space,
 		 const struct step *step, const struct vmspace_request *req, const char *why)
 {
 	char text[512] = "";
@@ -93,7 +93,7 @@ static void tell(struct blame *blame, FILE *to)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static FILE *nowhere;
-	struct replay_listener listener = { .notify = told };
+	struct replay_listener listener = { .notify = notify };
 	struct blame blame;
 	struct reader *reader;
 	struct replay_state *state;

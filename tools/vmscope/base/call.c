@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The system calls that vmscope stops at: one table, read by the filter, the tracer and the log. */
+/* The system calls that vmscope stops at: one table for the filter, the tracer and the log. */
 #include "base/call.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ const struct call_kind call_kinds[CALL_KINDS] = {
 				 ALWAYS },
 	[CALL_MREMAP] = { "mremap", CALL_MREMAP, SYS_mremap, 5, ALWAYS },
 	[CALL_BRK] = { "brk", CALL_BRK, SYS_brk, 1, ALWAYS },
-	/* Advice that neither changes an area nor takes away anonymous pages goes by unseen. */
+	/* Advice that neither changes areas nor discards anonymous pages does not matter here. */
 	[CALL_MADVISE] = { "madvise", CALL_MADVISE, SYS_madvise, 3, TEST_NONE_OF, 2, 7,
 			   { MADV_WILLNEED, MADV_COLD, MADV_PAGEOUT, MADV_POPULATE_READ,
 			     MADV_POPULATE_WRITE, MADV_COLLAPSE, MADV_HWPOISON } },
@@ -78,7 +78,7 @@ const struct call_kind call_kinds[CALL_KINDS] = {
 	[CALL_PRLIMIT] = { "prlimit64", CALL_PRLIMIT, SYS_prlimit64, 4, TEST_ONE_OF, 1, 4,
 			   { RLIMIT_STACK, RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK } },
 	[CALL_FORK] = { "fork", CALL_FORK, NR_FORK, 0, ALWAYS },
-	/* A clone that shares the memory copies nothing: it need not wait its turn. */
+	/* With CLONE_VM nothing is copied, so there is nothing to order. */
 	[CALL_CLONE] = { "clone", CALL_CLONE, SYS_clone, 5, TEST_BITS_CLEAR, 0, 1, { CLONE_VM } },
 	[CALL_CLONE3] = { "clone3", CALL_CLONE3, SYS_clone3, 2, ALWAYS },
 	[CALL_EXECVE] = { "execve", CALL_EXECVE, SYS_execve, 3, ALWAYS },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The system calls that vmscope stops at: one table, read by the filter, the tracer and the log. */
+/* The system calls that vmscope stops at: one table for the filter, the tracer and the log. */
 #ifndef VMSCOPE_BASE_CALL_H
 #define VMSCOPE_BASE_CALL_H
 
@@ -43,12 +43,12 @@ enum call_id {
 	CALL_KINDS
 };
 
-/* How the filter narrows a call by one of its arguments before it stops the program. */
+/* Which calls of a kind stop the program, judged by one of their arguments. */
 enum call_test {
-	TEST_NONE,		/* stop always */
-	TEST_ONE_OF,		/* stop if the low 32 bits of the argument are one of values[] */
-	TEST_NONE_OF,		/* stop unless they are */
-	TEST_BITS_CLEAR,	/* stop if (argument & values[0]) == 0 */
+	TEST_NONE,		/* all of them */
+	TEST_ONE_OF,		/* those whose argument (its low 32 bits) is in values[] */
+	TEST_NONE_OF,		/* those whose argument is not in values[] */
+	TEST_BITS_CLEAR,	/* those with (argument & values[0]) == 0 */
 };
 
 enum { CALL_VALUES = 10 };
@@ -56,7 +56,7 @@ enum { CALL_VALUES = 10 };
 struct call_kind {
 	const char *name;
 	enum call_id id;
-	int nr;			/* the number on the native architecture, -1 if it has none */
+	int nr;			/* system call number; -1: this architecture has none */
 	int nargs;
 	enum call_test test;
 	int test_arg;
@@ -64,35 +64,35 @@ struct call_kind {
 	uint32_t values[CALL_VALUES];
 };
 
-/* One call of one thread, from its entry to its result. */
+/* One system call by one thread. */
 struct call {
 	const struct call_kind *kind;
 	uint64_t args[6];
 	int64_t result;		/* -errno on failure; valid after the exit only */
-	uint64_t number;	/* 1 for the first call mirrored in this run, and so on */
+	uint64_t number;	/* counts mirrored calls from 1; 0: not mirrored */
 };
 
 /* All kinds, call_kinds[id].id == id. */
 extern const struct call_kind call_kinds[CALL_KINDS];
 
 /*
- * The kind that stops at native system call number @nr, NULL if none does. Says nothing of the
- * arguments: see call_passes().
+ * The kind with system call number @nr, or NULL. Whether a call of this kind stops the program also
+ * depends on its arguments: see call_passes().
  */
 const struct call_kind *call_find(uint64_t nr);
 
-/* Whether a call of @kind with @args would be stopped at, by the rule that the filter applies. */
+/* Whether a call of @kind with @args stops the program, by the same rule as in the filter. */
 bool call_passes(const struct call_kind *kind, const uint64_t args[6]);
 
-/* Whether @kind makes a process or a thread. */
+/* Whether @kind creates a process or a thread. */
 bool call_is_clone(const struct call_kind *kind);
 
 /* Whether @kind replaces the program. */
 bool call_is_exec(const struct call_kind *kind);
 
 /*
- * Writes @call as "munmap(0x7f0000001000, 0x2000) = 0" into @buf of @size bytes, cut short
- * if it does not fit. Without @done the result is left out.
+ * Formats @call as "munmap(0x7f0000001000, 0x2000) = 0" into @buf of @size bytes, truncating it if
+ * necessary. Omits the result unless @done.
  */
 void call_format(const struct call *call, bool done, char *buf, size_t size);
 

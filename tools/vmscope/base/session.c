@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What one run of "vmscope trace" knows: its options, where it writes, and what it has counted. */
+/* One run of "vmscope trace": its options, its output files, its totals. */
 #include "base/session.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ const char *guess_name(enum guess_kind kind)
 	return names[kind];
 }
 
-/* One write for the whole line, so that it does not mix with the program's own. */
+/* Writes the whole line at once, so that it does not mix with the program's output. */
 static void __attribute__((format(printf, 1, 0))) say(const char *format, va_list list)
 {
 	char line[1024];
@@ -45,7 +45,7 @@ void session_fail(struct session *session, const char *format, ...)
 	va_list list;
 
 	if (session->failed)
-		return; /* the first reason is the one that matters */
+		return; /* only the first failure matters */
 	session->failed = true;
 	va_start(list, format);
 	say(format, list);

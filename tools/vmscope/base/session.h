@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What one run of "vmscope trace" knows: its options, where it writes, and what it has counted. */
+/* One run of "vmscope trace": its options, its output files, its totals. */
 #ifndef VMSCOPE_BASE_SESSION_H
 #define VMSCOPE_BASE_SESSION_H
 
@@ -27,21 +27,21 @@ enum guess_kind {
 const char *guess_name(enum guess_kind kind);
 
 struct totals {
-	unsigned long processes, threads;	/* seen; a process's first thread counts as one */
+	unsigned long processes, threads;	/* a first thread counts as a thread */
 	unsigned long execs, forks;
-	unsigned long calls;			/* mirrored; == sum of by_kind */
+	unsigned long calls;			/* mirrored; the sum of by_kind */
 	unsigned long by_kind[CALL_KINDS];
-	unsigned long checks;			/* comparisons of all areas with the kernel's maps */
-	unsigned long flag_checks;		/* of these, also of flags and counters (smaps, status) */
+	unsigned long checks;			/* comparisons of all areas with maps */
+	unsigned long flag_checks;		/* of these, also of smaps and status */
 	unsigned long differences;		/* reported */
-	unsigned long stack_growths;		/* areas that page faults extended downwards */
-	unsigned long renames;			/* mapped files that changed their path */
-	unsigned long guesses[GUESS_KINDS];	/* calls for which another alternative was kept */
-	unsigned long overlaps;			/* calls that were let in beside a blocked one */
-	unsigned long lost;			/* calls cut off by the end of their thread */
-	unsigned long unfollowed;		/* processes that could not be mirrored */
-	unsigned long areas, areas_peak;	/* at the ends of processes together; most in one */
-	unsigned long tree_nodes, tree_bytes;	/* of the mirror with most areas, at the end or exec */
+	unsigned long stack_growths;		/* stack areas that page faults have extended */
+	unsigned long renames;			/* mapped files that were renamed or removed */
+	unsigned long guesses[GUESS_KINDS];	/* calls explained by a guess */
+	unsigned long overlaps;			/* calls that ran in parallel with a blocked one */
+	unsigned long lost;			/* calls whose thread was killed inside */
+	unsigned long unfollowed;		/* processes not mirrored to their end */
+	unsigned long areas, areas_peak;	/* at exit, of all processes; maximum of one */
+	unsigned long tree_nodes, tree_bytes;	/* of the largest mirror at an exit or exec */
 	unsigned int tree_height;
 	unsigned long merges, splits, questions;
 };
@@ -51,10 +51,10 @@ struct session {
 	struct totals totals;
 	struct log *log;	/* NULL: none */
 	struct maps_file *maps_file;	/* NULL: none */
-	bool failed;		/* vmscope cannot go on; the message is printed */
+	bool failed;		/* vmscope cannot go on; the user has been told why */
 };
 
-/* Prints "vmscope: ..." to standard error, one line, also with --quiet: for what is amiss. */
+/* Prints one line, "vmscope: ...", to standard error, even with --quiet: for problems. */
 void session_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same, and marks the session as failed. */

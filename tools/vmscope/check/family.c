@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A puppet with the children that it forks, each paired with its vmspace, led by a script. */
+/*
+ * A family: a puppet and the children that it forks, each paired with a vmspace, driven by a
+ * script.
+ */
 #include "check/family.h"
 
 #include <errno.h>
@@ -95,7 +98,8 @@ static enum family_result result_of(bool equal, const struct pair *pair)
 	return equal ? FAMILY_EQUAL : pair->gone ? FAMILY_GONE : FAMILY_DIFFERS;
 }
 
-static enum family_result give_birth(struct family *family, struct pair *parent, unsigned int number)
+static enum family_result give_birth(struct family *family, struct pair *parent,
+				     unsigned int number)
 {
 	struct pair *child;
 	bool equal;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Random calls on an address space: which one comes next, and what it must not hit. */
+/* Generating random calls: which one comes next, and which ones must not be made. */
 #include "check/generator.h"
 
 #include <linux/userfaultfd.h>
@@ -25,26 +25,26 @@ unsigned long random_below(struct generator *c, unsigned long n)
 	return (unsigned long)((draw(c) >> 16) % n);
 }
 
-static void keep_own_areas(struct generator *c, const struct pair *p)
+static void reserve_own_areas(struct generator *c, const struct pair *p)
 {
 	struct vma_info info;
 	struct vmspace_stats stats;
 	unsigned long at = 0;
 
-	c->kept_count = 0;
+	c->reserved_count = 0;
 	vmspace_stats(p->space, &stats);
 	for (; vmspace_next(p->space, at, &info); at = info.end) {
 		bool heap = info.start < stats.brk && info.end > stats.start_brk;
 
-		if (!heap && c->kept_count < KEPT_MAX)
-			c->kept[c->kept_count++] = (struct span){ info.start, info.end };
+		if (!heap && c->reserved_count < RESERVED_MAX)
+			c->reserved[c->reserved_count++] = (struct span){ info.start, info.end };
 	}
 }
 
 bool generator_is_reserved(const struct generator *c, unsigned long start, unsigned long length)
 {
-	for (int i = 0; i < c->kept_count; i++)
-		if (start < c->kept[i].end && start + length > c->kept[i].start)
+	for (int i = 0; i < c->reserved_count; i++)
+		if (start < c->reserved[i].end && start + length > c->reserved[i].start)
 			return true;
 	return start + length < start;
 }
@@ -54,10 +54,10 @@ void generator_init(struct generator *c, uint64_t seed, const struct mix *mix, c
 	*c = (struct generator){ .state = seed ? seed : 1, .mix = mix };
 	c->busy_areas = random_below(c, 4) ? 20 + random_below(c, 30) : 90;
 	c->arena_pages = random_below(c, 3) ? 160 : 16 + random_below(c, 32);
-	keep_own_areas(c, p);
+	reserve_own_areas(c, p);
 }
 
-enum random_call generator_pick(struct generator *c, const struct pair *p)
+enum gen_kind generator_pick(struct generator *c, const struct pair *p)
 {
 	struct vmspace_stats stats;
 	unsigned long total = 0, pick;
@@ -65,18 +65,19 @@ enum random_call generator_pick(struct generator *c, const struct pair *p)
 
 	vmspace_stats(p->space, &stats);
 	if (stats.areas > c->busy_areas && random_below(c, 3) == 0)
-		return RANDOM_MUNMAP;
-	for (kind = 0; kind < RANDOM_CALLS; kind++)
+		return GEN_MUNMAP;
+	for (kind = 0; kind < GEN_KINDS; kind++)
 		total += c->mix->weight[kind];
 	pick = random_below(c, total);
 	for (kind = 0; pick >= c->mix->weight[kind]; kind++)
 		pick -= c->mix->weight[kind];
-	return (enum random_call)kind;
+	return (enum gen_kind)kind;
 }
 
 /*
- * Would a mapping of the shared memory at @addr reach behind its end? Touching what is there fails. It
- * is to have @length bytes, from @offset in the file on, or (@from_addr) from where @addr is.
+ * Would a mapping of the shared memory at @addr extend beyond the end of the file, where touching a
+ * page fails? The mapping has @length bytes from @offset in the file, or, with @from_addr, from the
+ * offset that is mapped at @addr.
  */
 static bool outgrows_file(const struct pair *p, unsigned long addr, unsigned long length,
 			  unsigned long offset, bool from_addr)
@@ -105,10 +106,11 @@ static bool may_be_huge(const struct pair *p, const struct vma_info *info)
 }
 
 /*
- * Whether a first read where a huge page fits gives the area the huge zero page, and with it an
- * anon_vma, depends on whether a small page or a table is there already: a matter of pages, of which
- * these spaces keep none. A mirror asks; without a host such places are only written to. A call may
- * join areas before it reads, so those that touch are looked at as one.
+ * Would the request read, for the first time, where a huge page fits? That may map the huge zero
+ * page, and with it set up an anon_vma, unless a small page or a page table is there already, which
+ * libvmspace does not know: these address spaces have no pages. A mirror can ask the kernel;
+ * without a host, such places are only written to. Adjacent areas count as one, since a call may
+ * merge them before it reads.
  */
 static bool reads_huge(const struct pair *p, unsigned long start, unsigned long end, bool by_lock)
 {
@@ -121,7 +123,7 @@ static bool reads_huge(const struct pair *p, unsigned long start, unsigned long 
 	from = start > huge ? start - huge : 0;
 	for (unsigned long at = from; vmspace_next(p->space, at, &info) &&
 	     (info.start < end || info.start - end < huge); at = info.end) {
-		/* Locking writes to what is writable. */
+		/* Locking populates writable areas by write faults. */
 		if (!may_be_huge(p, &info) || (by_lock && (info.flags & VMA_WRITE)))
 			continue;
 		if (run_end != info.start)
@@ -135,17 +137,19 @@ static bool reads_huge(const struct pair *p, unsigned long start, unsigned long 
 	return false;
 }
 
-/* Will an area get an anon_vma when its pages are made present? */
+/* Would populating the area set up an anon_vma? */
 static bool wants_anon(const struct vma_info *info)
 {
 	return !info->anon_id && (info->flags & (VMA_WRITE | VMA_MAYSHARE)) == VMA_WRITE;
 }
 
 /*
- * Making pages present ends at the first guard (mlockall: of each area): where that keeps an area from
- * its first page, only its pages can tell. A mirror asks; without a host such calls are not made.
+ * Does it depend on guard pages whether an area gets its first page? Populating stops at the first
+ * guard page, with @each_area at the first of each area. A mirror can ask the kernel; without a
+ * host, such calls are not made.
  */
-static bool guard_decides(const struct pair *p, unsigned long start, unsigned long end, bool each_area)
+static bool guard_decides(const struct pair *p, unsigned long start, unsigned long end,
+			  bool each_area)
 {
 	struct vma_info info;
 	bool stopped = false;
@@ -166,7 +170,7 @@ static bool guard_decides(const struct pair *p, unsigned long start, unsigned lo
 	return false;
 }
 
-/* Locked pages that become writable are written to, area by area. */
+/* The same for mprotect(), which populates locked areas that become writable. */
 static bool guard_decides_protect(const struct pair *p, unsigned long start, unsigned long end)
 {
 	struct vma_info info;
@@ -182,8 +186,8 @@ static bool guard_decides_protect(const struct pair *p, unsigned long start, uns
 }
 
 /*
- * A touch below a growsdown area gives it an anon_vma even if it may not grow there. A mirror is not told
- * of touches, and without a page there is nothing to be seen.
+ * A fault below a growsdown area sets up an anon_vma even if the area cannot grow to there. A
+ * mirror does not get faults, and since no page results, the kernel does not show it.
  */
 static bool wakes_stack(const struct pair *p, unsigned long addr)
 {
@@ -194,9 +198,9 @@ static bool wakes_stack(const struct pair *p, unsigned long addr)
 }
 
 /*
- * A page that a userfaultfd is asked for comes with an anon_vma also if it is only read; without a
- * host such places are only written to. A mirror asks, but sees that only in pages that are the
- * area's own, not in those of the file, which minor faults are about.
+ * Would the request read where a userfaultfd has to provide the page? That sets up an anon_vma even
+ * for a read, so without a host such places are only written to. A mirror can ask the kernel, but
+ * sees only anonymous pages, and minor faults map pages of the file.
  */
 static bool reads_registered(const struct pair *p, unsigned long start, unsigned long end,
 			     bool by_lock)
@@ -213,8 +217,8 @@ static bool reads_registered(const struct pair *p, unsigned long start, unsigned
 }
 
 /*
- * Linux fills an area that is locked and has grown before it tells of the move; until then who
- * should give it a page is refused. Nobody can help a program that waits for both.
+ * Would the request deadlock? mremap() populates a locked area that has grown before it sends the
+ * remap event, and until that event is read, UFFDIO_COPY and the like are refused.
  */
 static bool grows_registered(const struct pair *p, const struct vmspace_mremap *m)
 {
@@ -234,7 +238,7 @@ static bool reads_pages(const struct pair *p, unsigned long start, unsigned long
 	return reads_huge(p, start, end, by_lock) || reads_registered(p, start, end, by_lock);
 }
 
-/* Requests that make pages present in ways that only their pages can tell. */
+/* Does the outcome for areas depend on pages, which libvmspace does not know? */
 static bool depends_on_pages(const struct pair *p, const struct vmspace_request *r)
 {
 	unsigned long start = 0, end = ~0UL;
@@ -251,10 +255,12 @@ static bool depends_on_pages(const struct pair *p, const struct vmspace_request 
 		end = start + r->madvise.length;
 		if (r->madvise.advice == MADV_POPULATE_READ)
 			return reads_pages(p, start, end, false);
-		return r->madvise.advice == MADV_POPULATE_WRITE && guard_decides(p, start, end, false);
+		return r->madvise.advice == MADV_POPULATE_WRITE &&
+		       guard_decides(p, start, end, false);
 	case VMSPACE_MLOCK:
 		start = r->mlock.addr & ~(GENERATOR_PAGE - 1);
-		end = (r->mlock.addr + r->mlock.length + GENERATOR_PAGE - 1) & ~(GENERATOR_PAGE - 1);
+		end = (r->mlock.addr + r->mlock.length + GENERATOR_PAGE - 1) &
+		      ~(GENERATOR_PAGE - 1);
 		return reads_pages(p, start, end, true) || guard_decides(p, start, end, false);
 	case VMSPACE_MLOCKALL:
 		return (r->mlockall.flags & MCL_CURRENT) &&
@@ -270,15 +276,15 @@ static bool depends_on_pages(const struct pair *p, const struct vmspace_request 
 	}
 }
 
-/* Is there no userfaultfd of that number, and can none be made? */
+/* Does the userfaultfd not exist, and cannot be created either? */
 static bool no_uffd(const struct pair *p, const struct vmspace_request *r)
 {
 	return p->mode.no_uffd || (p->puppet.uffd_count == PUPPET_UFFDS &&
-				  !puppet_uffd_find(&p->puppet, r->uffd.context));
+				   !puppet_uffd_find(&p->puppet, r->uffd.context));
 }
 
 bool generator_harms_puppet(const struct generator *c, const struct pair *p,
-		    const struct vmspace_request *r)
+			    const struct vmspace_request *r)
 {
 	if (depends_on_pages(p, r))
 		return true;
@@ -293,8 +299,9 @@ bool generator_harms_puppet(const struct generator *c, const struct pair *p,
 	case VMSPACE_MREMAP:
 		if (r->mremap.new_length > r->mremap.old_length &&
 		    outgrows_file(p, r->mremap.addr & ~(GENERATOR_PAGE - 1),
-				  (r->mremap.new_length + GENERATOR_PAGE - 1) & ~(GENERATOR_PAGE - 1), 0,
-				  true))
+				  (r->mremap.new_length + GENERATOR_PAGE - 1) &
+					  ~(GENERATOR_PAGE - 1),
+				  0, true))
 			return true;
 		return generator_is_reserved(c, r->mremap.addr, r->mremap.old_length) ||
 		       generator_is_reserved(c, r->mremap.new_addr, r->mremap.new_length);
@@ -305,7 +312,7 @@ bool generator_harms_puppet(const struct generator *c, const struct pair *p,
 	case VMSPACE_PROCESS_MADVISE:
 		for (size_t i = 0; i < r->process_madvise.count; i++)
 			if (generator_is_reserved(c, r->process_madvise.ranges[i].addr,
-					   r->process_madvise.ranges[i].length))
+						  r->process_madvise.ranges[i].length))
 				return true;
 		return false;
 	case VMSPACE_MSEAL:
@@ -319,7 +326,8 @@ bool generator_harms_puppet(const struct generator *c, const struct pair *p,
 	case VMSPACE_UFFD_RELEASE:
 		return !puppet_uffd_find(&p->puppet, r->uffd.context);
 	case VMSPACE_MPROTECT:
-		return generator_is_reserved(c, r->mprotect.addr, r->mprotect.length + GENERATOR_PAGE);
+		return generator_is_reserved(c, r->mprotect.addr,
+					     r->mprotect.length + GENERATOR_PAGE);
 	default:
 		return false;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Random calls on an address space: which one comes next, and on what. */
+/* Generating random calls on an address space. */
 #ifndef VMSCOPE_CHECK_GENERATOR_H
 #define VMSCOPE_CHECK_GENERATOR_H
 
@@ -9,60 +9,64 @@
 
 #include "check/pair.h"
 
-/* The kinds of calls that a mix weighs. */
-enum random_call {
-	RANDOM_MMAP, RANDOM_MMAP_FILE, RANDOM_MMAP_SHARED, RANDOM_MUNMAP, RANDOM_MPROTECT, RANDOM_MREMAP,
-	RANDOM_BRK, RANDOM_MADVISE, RANDOM_MLOCK, RANDOM_MLOCKALL, RANDOM_FAULT, RANDOM_SHM, RANDOM_REMAP_PAGES,
-	RANDOM_MSEAL, RANDOM_MSYNC, RANDOM_MINCORE, RANDOM_POLICY, RANDOM_PROCESS_MADVISE, RANDOM_NAME,
-	RANDOM_UFFD,
-	RANDOM_FORK, RANDOM_EXIT,	/* of a pair: not made by generator_fill() */
-	RANDOM_CALLS
+/* The kinds of random calls. */
+enum gen_kind {
+	GEN_MMAP, GEN_MMAP_FILE, GEN_MMAP_SHARED, GEN_MUNMAP, GEN_MPROTECT, GEN_MREMAP,
+	GEN_BRK, GEN_MADVISE, GEN_MLOCK, GEN_MLOCKALL, GEN_FAULT, GEN_SHM, GEN_REMAP_PAGES,
+	GEN_MSEAL, GEN_MSYNC, GEN_MINCORE, GEN_POLICY, GEN_PROCESS_MADVISE, GEN_NAME,
+	GEN_UFFD,
+	GEN_FORK, GEN_EXIT,	/* by the round itself, not by generator_fill() */
+	GEN_KINDS
 };
 
-/* How often each kind comes, in proportion to the others. */
+/* How often each kind comes: weights relative to each other. */
 struct mix {
 	const char *name, *about;
-	unsigned short weight[RANDOM_CALLS];
+	unsigned short weight[GEN_KINDS];
 };
 
-/* The mix with that name; NULL: there is none. */
+/* The mix called @name; NULL: there is none. */
 const struct mix *mix_find(const char *name);
 
-/* All of them in order; NULL at the end. */
+/* The mixes in order, from 0; NULL after the last. */
 const struct mix *mix_nth(size_t n);
 
-/* Areas that the puppet lives on. */
+/* A range of addresses. */
 struct span {
 	unsigned long start, end;
 };
 
-enum { KEPT_MAX = 64 };
+enum { RESERVED_MAX = 64 };
 
 struct generator {
-	uint64_t state;			/* of the random numbers; never 0 */
+	uint64_t state;			/* of the random number generator; never 0 */
 	const struct mix *mix;
-	unsigned long busy_areas;	/* with more, unmapping is preferred */
-	unsigned long arena_pages;	/* where most places are drawn from: few make many neighbours */
-	struct span kept[KEPT_MAX];	/* kept_count of them: not touched */
-	int kept_count;
-	unsigned int last_uffd;		/* number of the last userfaultfd that anybody made */
+	unsigned long busy_areas;	/* with more areas, munmap() is preferred */
+	unsigned long arena_pages;	/* size of the arena: a small one makes many neighbours */
+	struct span reserved[RESERVED_MAX];	/* the puppet's own areas, reserved_count of them */
+	int reserved_count;
+	unsigned int last_uffd;		/* context of the last userfaultfd created */
 };
 
-/* @p has just been started: its areas are kept from then on. */
-void generator_init(struct generator *c, uint64_t seed, const struct mix *mix, const struct pair *p);
+/* @p has just been started: its areas are the puppet's own, and are reserved. */
+void generator_init(struct generator *c, uint64_t seed, const struct mix *mix,
+		    const struct pair *p);
 
-/* Which kind of call is next. */
-enum random_call generator_pick(struct generator *c, const struct pair *p);
+/* Draws the kind of the next call. */
+enum gen_kind generator_pick(struct generator *c, const struct pair *p);
 
-/* Fills in a request of @kind (neither RANDOM_FORK nor RANDOM_EXIT). */
-void generator_fill(struct generator *c, const struct pair *p, enum random_call kind,
+/* Draws the arguments of a call of @kind, which is neither GEN_FORK nor GEN_EXIT. */
+void generator_fill(struct generator *c, const struct pair *p, enum gen_kind kind,
 		    struct vmspace_request *req);
 
-/* Would the request hit what the puppet lives on? */
+/*
+ * Must the request not be made? It would change areas that the puppet needs, or its outcome depends
+ * on what libvmspace cannot know.
+ */
 bool generator_harms_puppet(const struct generator *c, const struct pair *p,
-		    const struct vmspace_request *req);
+			    const struct vmspace_request *req);
 
-/* A random number below @n. */
+/* A random number in [0, n). */
 unsigned long random_below(struct generator *c, unsigned long n);
 
 #endif

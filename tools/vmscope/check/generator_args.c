@@ -38,14 +38,15 @@ static unsigned long some_length(struct generator *c)
 	return PAGE * (1 + below(c, chance(c, 3) ? 12 : 4));
 }
 
-/* A range in or around an area that may be changed; or somewhere in the arena. */
+/* A range in or around an area that is not reserved, or somewhere in the arena. */
 static struct span some_range(struct generator *c, const struct pair *p)
 {
 	struct vma_info info;
 	struct span span;
 
 	for (int tries = 0; tries < 50; tries++) {
-		unsigned long at = chance(c, 4) ? below(c, 0x7fff) << 32 : ARENA + below(c, c->arena_pages) * PAGE;
+		unsigned long at = chance(c, 4) ? below(c, 0x7fff) << 32
+						: ARENA + below(c, c->arena_pages) * PAGE;
 		unsigned long pages;
 
 		if (chance(c, 8))
@@ -106,7 +107,8 @@ static void some_place(struct generator *c, struct vmspace_mmap *m)
 	case 0:
 		break; /* no hint */
 	case 1:
-		m->addr = ARENA + below(c, c->arena_pages) * PAGE + (chance(c, 6) ? below(c, PAGE) : 0);
+		m->addr = ARENA + below(c, c->arena_pages) * PAGE +
+			  (chance(c, 6) ? below(c, PAGE) : 0);
 		break;
 	default:
 		m->addr = ARENA + below(c, c->arena_pages) * PAGE;
@@ -114,7 +116,7 @@ static void some_place(struct generator *c, struct vmspace_mmap *m)
 	}
 }
 
-/* What all kinds of mmap() have in common; the type of the mapping is still open. */
+/* The part common to all kinds of mmap(), without the type of the mapping. */
 static struct vmspace_mmap *begin_mmap(struct generator *c, struct vmspace_request *r)
 {
 	struct vmspace_mmap *m = &r->mmap;
@@ -131,7 +133,7 @@ static struct vmspace_mmap *begin_mmap(struct generator *c, struct vmspace_reque
 	return m;
 }
 
-/* Now and then nonsense. */
+/* Makes some arguments invalid. */
 static void spoil_mmap(struct generator *c, struct vmspace_mmap *m)
 {
 	if (chance(c, 100))
@@ -167,10 +169,10 @@ static void make_mmap_file(struct generator *c, const struct pair *p, struct vms
 	struct vmspace_mmap *m = begin_mmap(c, r);
 
 	(void)p;
-	m->backing = *pair_backing((enum puppet_file)below(c, chance(c, 50) ? PUPPET_ZERO :
-								      PUPPET_PIPE));
+	m->backing = *pair_backing(
+		(enum puppet_file)below(c, chance(c, 50) ? PUPPET_ZERO : PUPPET_PIPE));
 	m->offset = below(c, 64) * PAGE;
-	/* Often continuing what is there, as loaders do. */
+	/* Often continue the mapping below, as program loaders do. */
 	if (m->addr >= ARENA && chance(c, 2))
 		m->offset = (m->addr - ARENA) / PAGE * PAGE;
 	m->flags |= chance(c, 3) ? MAP_SHARED : MAP_PRIVATE;
@@ -275,7 +277,7 @@ static void make_madvise(struct generator *c, const struct pair *p, struct vmspa
 		r->madvise.length = 0;
 }
 
-/* PR_SET_VMA_ANON_NAME. The names are constants: a script may hold on to them. */
+/* PR_SET_VMA_ANON_NAME. The names are static, since scripts keep pointers to them. */
 static void make_name(struct generator *c, const struct pair *p, struct vmspace_request *r)
 {
 	static const char *const names[] = { "first", "second", "two words", NULL, "", "no\\ne" };
@@ -320,7 +322,8 @@ static void make_fault(struct generator *c, const struct pair *p, struct vmspace
 	struct span s = some_range(c, p);
 
 	r->op = VMSPACE_FAULT;
-	r->fault.addr = s.start + below(c, (s.end - s.start) / PAGE + 1) * PAGE + below(c, PAGE - 8);
+	r->fault.addr =
+		s.start + below(c, (s.end - s.start) / PAGE + 1) * PAGE + below(c, PAGE - 8);
 	if (chance(c, 12))
 		r->fault.addr = s.start - below(c, 8) * PAGE - 64;
 	r->fault.access = chance(c, 4) ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_WRITE;
@@ -391,7 +394,7 @@ static void make_mincore(struct generator *c, const struct pair *p, struct vmspa
 
 	r->op = VMSPACE_MINCORE;
 	r->mincore = (struct vmspace_mincore){ s.start, s.end - s.start, chance(c, 40) };
-	/* A byte for each page goes to the puppet's scratch memory. */
+	/* mincore() writes a byte for each page to the puppet's scratch memory. */
 	if (r->mincore.length > PUPPET_SCRATCH_BYTES * PAGE)
 		r->mincore.length = PUPPET_SCRATCH_BYTES * PAGE;
 	if (chance(c, 30))
@@ -430,7 +433,7 @@ static void make_policy(struct generator *c, const struct pair *p, struct vmspac
 		r->mbind.flags = (unsigned int)below(c, 5);
 	if (chance(c, 60))
 		r->mbind.flags = (unsigned int)below(c, 32);
-	/* Whether a page lies on another node than the policy's is a matter of pages. */
+	/* MPOL_MF_STRICT fails for pages on other nodes, which libvmspace does not know. */
 	if (r->mbind.mode == 4 || !(r->mbind.nodes & 1))
 		r->mbind.flags &= ~1u;
 	if (chance(c, 30))
@@ -439,8 +442,9 @@ static void make_policy(struct generator *c, const struct pair *p, struct vmspac
 		r->mbind.length = 0;
 }
 
-/* The ranges stay as long as the program: a script may hold on to them. */
-static void make_process_madvise(struct generator *c, const struct pair *p, struct vmspace_request *r)
+/* The ranges are never freed, since scripts keep pointers to them. */
+static void make_process_madvise(struct generator *c, const struct pair *p,
+				 struct vmspace_request *r)
 {
 	static const int advice[] = {
 		MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_DONTFORK, MADV_DOFORK,
@@ -482,7 +486,7 @@ static uint64_t draw_features(struct generator *c)
 	return features;
 }
 
-/* One that there is, or a new one: each number stands for one set of features. */
+/* An existing userfaultfd or a new one. The context number determines the features. */
 static void some_uffd(struct generator *c, const struct pair *p, struct vmspace_uffd *u)
 {
 	const struct puppet *puppet = &p->puppet;
@@ -498,7 +502,7 @@ static void some_uffd(struct generator *c, const struct pair *p, struct vmspace_
 	u->features = known->features;
 }
 
-/* ioctl(UFFDIO_REGISTER), ioctl(UFFDIO_UNREGISTER) and the end of a userfaultfd. */
+/* UFFDIO_REGISTER, UFFDIO_UNREGISTER, or the last close of a userfaultfd. */
 static void make_uffd(struct generator *c, const struct pair *p, struct vmspace_request *r)
 {
 	static const uint64_t modes[] = {
@@ -531,20 +535,20 @@ static void make_uffd(struct generator *c, const struct pair *p, struct vmspace_
 		u->addr = below(c, 4) * (1UL << 46);
 }
 
-static void (*const makers[RANDOM_CALLS])(struct generator *c, const struct pair *p,
+static void (*const makers[GEN_KINDS])(struct generator *c, const struct pair *p,
 				    struct vmspace_request *r) = {
-	[RANDOM_MMAP] = make_mmap, [RANDOM_MMAP_FILE] = make_mmap_file,
-	[RANDOM_MMAP_SHARED] = make_mmap_shared, [RANDOM_MUNMAP] = make_munmap,
-	[RANDOM_MPROTECT] = make_mprotect, [RANDOM_MREMAP] = make_mremap, [RANDOM_BRK] = make_brk,
-	[RANDOM_MADVISE] = make_madvise, [RANDOM_MLOCK] = make_mlock,
-	[RANDOM_MLOCKALL] = make_mlockall, [RANDOM_FAULT] = make_fault, [RANDOM_SHM] = make_shm,
-	[RANDOM_REMAP_PAGES] = make_remap_pages, [RANDOM_MSEAL] = make_mseal,
-	[RANDOM_MSYNC] = make_msync, [RANDOM_MINCORE] = make_mincore, [RANDOM_POLICY] = make_policy,
-	[RANDOM_PROCESS_MADVISE] = make_process_madvise, [RANDOM_NAME] = make_name,
-	[RANDOM_UFFD] = make_uffd,
+	[GEN_MMAP] = make_mmap, [GEN_MMAP_FILE] = make_mmap_file,
+	[GEN_MMAP_SHARED] = make_mmap_shared, [GEN_MUNMAP] = make_munmap,
+	[GEN_MPROTECT] = make_mprotect, [GEN_MREMAP] = make_mremap, [GEN_BRK] = make_brk,
+	[GEN_MADVISE] = make_madvise, [GEN_MLOCK] = make_mlock,
+	[GEN_MLOCKALL] = make_mlockall, [GEN_FAULT] = make_fault, [GEN_SHM] = make_shm,
+	[GEN_REMAP_PAGES] = make_remap_pages, [GEN_MSEAL] = make_mseal,
+	[GEN_MSYNC] = make_msync, [GEN_MINCORE] = make_mincore, [GEN_POLICY] = make_policy,
+	[GEN_PROCESS_MADVISE] = make_process_madvise, [GEN_NAME] = make_name,
+	[GEN_UFFD] = make_uffd,
 };
 
-void generator_fill(struct generator *c, const struct pair *p, enum random_call kind,
+void generator_fill(struct generator *c, const struct pair *p, enum gen_kind kind,
 		    struct vmspace_request *req)
 {
 	memset(req, 0, sizeof(*req));

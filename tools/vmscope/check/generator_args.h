@@ -7,7 +7,7 @@
 
 #define GENERATOR_PAGE 4096UL
 
-/* Does [start, start + length) touch an area that the puppet lives on? */
+/* Does [start, start + length) overlap an area that the puppet needs? */
 bool generator_is_reserved(const struct generator *c, unsigned long start, unsigned long length);
 
 #endif

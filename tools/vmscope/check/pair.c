@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A real process and its vmspace: every request is made in both, and compared. */
+/* A real process and a vmspace: every request is made in both, and both are compared. */
 #include "check/pair.h"
 
 #include <errno.h>
@@ -28,7 +28,8 @@ bool pair_possible(char *why, size_t size)
 
 	if (uname(&name) || sscanf(name.release, "%d.%d", &major, &minor) != 2 || major < 6 ||
 	    (major == 6 && minor < 17)) {
-		snprintf(why, size, "Linux 6.17 or later, whose rules libvmspace follows; this is %s",
+		snprintf(why, size,
+			 "Linux 6.17 or later, whose rules libvmspace follows; this is %s",
 			 name.release);
 		return false;
 	}
@@ -89,7 +90,7 @@ static int open_view(struct pair *pair)
 	int rc;
 
 	pair->view = (struct kernel_view)KERNEL_VIEW_INIT;
-	pair->check = (struct comparison){ .text = NULL };
+	pair->comparison = (struct comparison){ .text = NULL };
 	rc = kernel_open(&pair->view, pair->puppet.pid);
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pair->puppet.pid);
 	pair->status_fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -119,7 +120,7 @@ int pair_start(struct pair *pair, const struct pair_mode *mode, struct json_obje
 	rc = puppet_start(&pair->puppet, persona);
 	if (rc != 0)
 		return rc;
-	/* An exec clears this one. */
+	/* exec clears this one, so it is set afterwards. */
 	if (mode->read_implies_exec)
 		puppet_call(&pair->puppet, SYS_personality,
 			    (unsigned long[6]){ persona | READ_IMPLIES_EXEC });
@@ -136,14 +137,14 @@ void pair_end(struct pair *p)
 	puppet_end(&p->puppet);
 	vmspace_destroy(p->space);
 	kernel_close(&p->view);
-	comparison_free(&p->check);
+	comparison_free(&p->comparison);
 	if (p->status_fd >= 0)
 		close(p->status_fd);
 	p->status_fd = -1;
 	p->space = NULL;
 }
 
-/* New shared memory: its device and inode are the kernel's choice, and noted in the request. */
+/* New shared memory: stores the device and inode that the kernel chose in the request. */
 static void identify(struct pair *p, struct vmspace_request *r)
 {
 	bool is_map = r->op == VMSPACE_MMAP && (r->mmap.flags & MAP_ANONYMOUS) &&
@@ -180,11 +181,11 @@ static void explain(const struct pair *p, const char *kind)
 	difference_format_result(r->out.result, ours, sizeof(ours));
 	fprintf(p->mode.report, "%s after request %lu of process %d: %s\n"
 		"  the kernel answered %s, libvmspace %s\n",
-		kind, p->made, (int)p->puppet.pid, text, theirs, ours);
+		kind, p->requests, (int)p->puppet.pid, text, theirs, ours);
 	difference_outcome(p->mode.report, &r->out);
 }
 
-/* The pages that the request touches, as far as it may meet a guard there. */
+/* The pages that the request populates, if it may meet guard pages there. */
 static bool touched_range(const struct vmspace_request *r, unsigned long *start, unsigned long *end)
 {
 	unsigned long length = 1;
@@ -209,13 +210,13 @@ static bool touched_range(const struct vmspace_request *r, unsigned long *start,
 	return *start < *end;
 }
 
-/* Where pages are guarded is not the areas' business: faults and populating may fail. */
+/* Do the results differ because of a guard page? libvmspace does not know where those are. */
 static bool guard_hit(const struct pair *p)
 {
 	unsigned long start, end;
 
 	if (p->last.op == VMSPACE_FAULT && p->kernel_result == -EIO)
-		return true; /* behind the end of a file */
+		return true; /* beyond the end of a file */
 	if (p->kernel_result != -EFAULT && (p->last.out.result || p->kernel_result != -ENOMEM))
 		return false;
 	return p->guards && touched_range(&p->last, &start, &end) &&
@@ -228,7 +229,7 @@ static bool compare(struct pair *p)
 
 	p->excused = !same_result && guard_hit(p);
 	same_result |= p->excused;
-	if (same_result && (p->hasty || pair_equal(p)))
+	if (same_result && (p->results_only || pair_equal(p)))
 		return true;
 	if (p->gone)
 		return false;
@@ -238,7 +239,10 @@ static bool compare(struct pair *p)
 	return false;
 }
 
-/* What libvmspace does not claim to know: a place drawn at random, whether there is a huge page. */
+/*
+ * Results that libvmspace does not claim to know: a random address, or whether MADV_COLLAPSE
+ * succeeds.
+ */
 static bool kernel_decides(const struct vmspace_request *req)
 {
 	return (req->op == VMSPACE_MMAP && (req->mmap.flags & MAP_32BIT_FLAG)) ||
@@ -274,7 +278,7 @@ bool pair_do(struct pair *p, struct vmspace_request *req)
 		return false;
 	}
 	make_ours(p, req);
-	p->made++;
+	p->requests++;
 	identify(p, req);
 	p->last = *req;
 	p->guards |= req->op == VMSPACE_MADVISE &&
@@ -300,7 +304,7 @@ bool pair_fork(struct pair *p, struct pair *child)
 	}
 	p->kernel_result = child->puppet.pid;
 	vmspace_complete(p->space, &req);
-	p->made++;
+	p->requests++;
 	p->last = req;
 	child->last = req;
 	child->space = req.fork.child;

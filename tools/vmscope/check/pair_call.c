@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests to libvmspace as system calls of a puppet. */
+/* Translating requests to libvmspace into system calls of a puppet. */
 #include <assert.h>
 #include <errno.h>
 #include <linux/prctl.h>
@@ -23,7 +23,7 @@
 
 static long of_mmap(const struct vmspace_mmap *m, unsigned long a[6])
 {
-	/* Files are known by their file_id: see pair_backing(). */
+	/* The file_id identifies the file: see pair_backing(). */
 	int fd = m->flags & MAP_ANONYMOUS || !m->backing.file_id ?
 			 -1 : puppet_fd((enum puppet_file)(m->backing.file_id - 1));
 
@@ -52,7 +52,7 @@ static long of_locking(const struct vmspace_request *r, unsigned long a[6])
 	}
 }
 
-/* Calls that are given something to read in memory, or write there. */
+/* Calls with pointers to memory. */
 static long of_pointing(const struct pair *p, const struct vmspace_request *r, unsigned long a[6])
 {
 	const struct vmspace_process_madvise *m = &r->process_madvise;
@@ -71,7 +71,7 @@ static long of_pointing(const struct pair *p, const struct vmspace_request *r, u
 		return SYS_prctl;
 	case VMSPACE_MBIND:
 		puppet_write_scratch(&p->puppet, &r->mbind.nodes, sizeof(r->mbind.nodes));
-		/* The kernel looks at one bit less than it is told of. */
+		/* The kernel uses one bit less than maxnode. */
 		ARGS(r->mbind.addr, r->mbind.length, (unsigned long)r->mbind.mode, scratch, 65,
 		     r->mbind.flags);
 		return SYS_mbind;
@@ -85,7 +85,7 @@ static long of_pointing(const struct pair *p, const struct vmspace_request *r, u
 	}
 }
 
-/* Fills the arguments, and returns the number of the call. */
+/* Fills in the arguments and returns the number of the system call. */
 static long system_call(const struct pair *p, const struct vmspace_request *r, unsigned long a[6])
 {
 	memset(a, 0, 6 * sizeof(*a));
@@ -140,7 +140,7 @@ static long system_call(const struct pair *p, const struct vmspace_request *r, u
 	}
 }
 
-/* A userfaultfd is made when its first call is. */
+/* Creates the userfaultfd when it is used for the first time. */
 static long call_uffd(struct pair *p, const struct vmspace_request *r)
 {
 	const struct uffdio_range range = { r->uffd.addr, r->uffd.length };

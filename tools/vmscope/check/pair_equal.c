@@ -23,7 +23,7 @@ static bool areas_equal(struct pair *p)
 	enum compare_result result;
 
 	p->view.text_current = false;
-	result = compare_areas(&p->check, p->space, &p->view);
+	result = compare_areas(&p->comparison, p->space, &p->view);
 	if (result == COMPARE_EQUAL)
 		return true;
 	if (result == COMPARE_FAILED) {
@@ -31,9 +31,9 @@ static bool areas_equal(struct pair *p)
 		return false;
 	}
 	if (result == COMPARE_BROKEN)
-		say(p, p->check.why);
+		say(p, p->comparison.why);
 	else if (p->mode.report)
-		difference_areas(p->mode.report, p->view.text, p->check.text, LINES_MAX);
+		difference_areas(p->mode.report, p->view.text, p->comparison.text, LINES_MAX);
 	return false;
 }
 
@@ -60,7 +60,7 @@ static const char *read_status(struct pair *p)
 		return NULL;
 	}
 	text[length] = '\0';
-	/* Everything of interest begins with these letters; what is before is long. */
+	/* Skip the long part before the memory counters. */
 	return strstr(text, "VmPeak:");
 }
 
@@ -87,12 +87,12 @@ static bool flags_equal(struct pair *p)
 {
 	enum compare_result result;
 
-	if (!p->mode.flags_every || p->made % p->mode.flags_every)
+	if (!p->mode.flags_every || p->requests % p->mode.flags_every)
 		return true;
-	result = compare_flags(&p->check, p->space, p->puppet.pid);
+	result = compare_flags(&p->comparison, p->space, p->puppet.pid);
 	p->gone |= result == COMPARE_FAILED;
 	if (result == COMPARE_FLAGS)
-		say(p, p->check.why);
+		say(p, p->comparison.why);
 	return result == COMPARE_EQUAL;
 }
 

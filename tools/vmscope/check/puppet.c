@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A real process whose address space is under control; the program is puppet_program.c. */
+/* A process under remote control; the program that it runs is puppet_program.c. */
 #include "check/puppet.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@
 enum { PATIENCE_SECONDS = 30 };
 _Static_assert(SCRATCH_BYTES == PUPPET_SCRATCH_BYTES, "the puppet has as much as is told");
 
-/* The program, a static executable: see puppet_blob.py. */
+/* The embedded program, a static executable: see puppet_blob.py. */
 extern const char puppet_blob[], puppet_blob_end[];
 
 static bool channel_used[PUPPET_MAX];
@@ -83,7 +83,7 @@ int puppet_open_files(void)
 	return 0;
 }
 
-/* New ones for each family: in an old one an answer may be left. */
+/* New channels for each family: an old one may still contain an answer. */
 static bool make_channels(void)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
@@ -102,7 +102,7 @@ static bool make_channels(void)
 	return true;
 }
 
-/* The program as a file that can be executed. Returns a descriptor, or -1. */
+/* Writes the program to a memfd to be executed. Returns a descriptor, or -1. */
 static int unpack_program(void)
 {
 	static int fd = -1;
@@ -123,7 +123,7 @@ __attribute__((noreturn)) static void become_puppet(int program, unsigned long p
 	struct rlimit stack;
 	char *argv[] = { (char []){ "puppet" }, NULL }, *envp[] = { NULL };
 
-	/* Where mappings begin depends on it. */
+	/* mmap_base depends on it. */
 	getrlimit(RLIMIT_STACK, &stack);
 	stack.rlim_cur = stack.rlim_max < STACK_BYTES ? stack.rlim_max : STACK_BYTES;
 	if (setrlimit(RLIMIT_STACK, &stack) == 0 && personality(persona) >= 0)
@@ -131,20 +131,20 @@ __attribute__((noreturn)) static void become_puppet(int program, unsigned long p
 	_exit(127);
 }
 
-/* Takes events of userfaultfds until the puppet answers. @heir: see puppet_uffd_serve(). */
+/* Handles events of userfaultfds until the puppet answers. @heir: see puppet_uffd_serve(). */
 static bool await_answer(const struct puppet *puppet, struct puppet *heir)
 {
 	struct pollfd polled[1 + PUPPET_UFFDS] = {
 		{ .fd = FD_HERE + puppet->channel, .events = POLLIN },
 	};
 
-	/* Without any, recv() waits by itself. */
+	/* Without userfaultfds, the recv() that follows does the waiting. */
 	while (puppet->uffd_count > 0) {
 		nfds_t count = 1 + puppet_uffd_poll(puppet, polled + 1);
 
 		if (poll(polled, count, PATIENCE_SECONDS * 1000) <= 0)
 			return false;
-		/* What was told before the answer is taken, too. */
+		/* Handles events even if the answer has arrived, since they are older. */
 		if (!puppet_uffd_serve(puppet, polled + 1, heir))
 			return false;
 		if (polled[0].revents)
@@ -187,10 +187,10 @@ int puppet_start(struct puppet *puppet, unsigned long persona)
 		return -errno;
 	if (puppet->pid == 0)
 		become_puppet(program, persona);
-	/* The ends of the family alone are open: once all of it is gone nobody waits for an answer. */
+	/* Close our copies of the puppets' ends, so that recv() fails once all puppets are dead. */
 	for (int i = 0; i < PUPPET_MAX; i++)
 		close(FD_THERE + i);
-	/* Once it has answered it has touched all pages that it will ever touch by itself. */
+	/* After an answer it has touched all pages that it ever touches by itself. */
 	for (int i = 0; i < 3; i++)
 		if (puppet_touch(puppet, 0, false) == PUPPET_GONE ||
 		    puppet_call(puppet, SYS_getpid, none) == PUPPET_GONE) {

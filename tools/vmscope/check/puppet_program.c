@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that makes the system calls and touches the pages that it is told, and nothing else: its
- * address space is what puppet.c makes it. A program of its own, without a C library, which would
- * live on the heap and in a dozen areas.
+ * The program of a puppet: it makes the system calls and touches the pages that it is told to, and
+ * nothing else, so that its address space is entirely under puppet.c's control. It does without a C
+ * library, which would have a heap and a dozen areas.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -18,7 +18,7 @@ enum { SIGNAL_STACK_BYTES = 65536, SA_RESTORER_FLAG = 0x04000000 };
 static char signal_stack[SIGNAL_STACK_BYTES];
 static char scratch[SCRATCH_BYTES];
 
-/* The kernel's own form of it, which sigaction(2) of a C library hides. */
+/* The kernel's struct sigaction; libc's differs. */
 struct kernel_sigaction {
 	void (*handler)(int sig, siginfo_t *info, void *context);
 	unsigned long flags;
@@ -26,7 +26,7 @@ struct kernel_sigaction {
 	unsigned long mask;
 };
 
-/* Touch one byte: 0, or what on_fault() puts in its place. */
+/* Touches one byte. Returns 0, or what on_fault() returns instead. */
 long touch_read(unsigned long addr);
 long touch_write(unsigned long addr);
 void touch_failed(void);
@@ -119,7 +119,7 @@ static void catch_faults(void)
 		.flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER_FLAG,
 		.restorer = return_from_signal,
 	};
-	/* That children leave no zombies. */
+	/* Ignoring SIGCHLD: children leave no zombies. */
 	const struct kernel_sigaction ignore = { .handler = (void (*)(int, siginfo_t *, void *))1 };
 
 	CALL(SYS_sigaltstack, (unsigned long)&stack, 0);
@@ -160,7 +160,7 @@ static long obey(const struct command *command, unsigned long *channel)
 	leave();
 }
 
-/* Answers one command after the other on its channel. */
+/* Executes commands from its channel, one after the other. */
 __attribute__((used, noreturn)) void serve(void)
 {
 	unsigned long channel = FD_THERE;

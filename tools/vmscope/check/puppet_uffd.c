@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The userfaultfds of a puppet: made in it, held and listened to here. */
+/* The userfaultfds of a puppet: created by it, held and served by this process. */
 #include "check/puppet_uffd.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #endif
 
 #define PAGE_BYTES 4096UL
-#define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK) /* poll() wants the latter */
+#define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK) /* poll() requires O_NONBLOCK */
 
 const uint64_t puppet_uffd_features = UFFD_FEATURE_EVENT_FORK | UFFD_FEATURE_EVENT_REMAP |
 				      UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_EVENT_UNMAP |
@@ -49,7 +49,10 @@ const struct puppet_uffd *puppet_uffd_find(const struct puppet *puppet, unsigned
 	return NULL;
 }
 
-/* Takes a descriptor over from the puppet, which then has it no more: children would inherit it. */
+/*
+ * Moves a descriptor from the puppet to this process. The puppet closes it: children would inherit
+ * it.
+ */
 static int fetch(const struct puppet *puppet, long there)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, puppet->pid, 0);
@@ -111,7 +114,7 @@ unsigned int puppet_uffd_poll(const struct puppet *puppet, struct pollfd polled[
 	return puppet->uffd_count;
 }
 
-/* A page that the puppet waits for. */
+/* Resolves a fault: provides the page that the puppet is waiting for. */
 static bool give_page(int fd, const struct uffd_msg *msg)
 {
 	static const _Alignas(PAGE_BYTES) char zeros[PAGE_BYTES];

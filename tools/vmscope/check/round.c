@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One round of "vmscope check": a new family, random calls, until they are enough or two sides differ. */
+/*
+ * A round of "vmscope check": random calls on a new family, until there are enough or something
+ * differs.
+ */
 #include "check/round.h"
 
 #include <string.h>
@@ -26,7 +29,7 @@ static void count(struct tally *tally, const struct script_step *step)
 	__atomic_add_fetch(&tally->ops, 1, __ATOMIC_RELAXED);
 }
 
-/* Any of those alive. */
+/* A random member that is alive. */
 static unsigned int some_member(struct family *family)
 {
 	unsigned long n = random_below(&family->generator, family->alive);
@@ -40,14 +43,14 @@ static unsigned int some_member(struct family *family)
 static void make_step(struct family *family, unsigned int who, struct script_step *step)
 {
 	struct generator *generator = &family->generator;
-	enum random_call kind = generator_pick(generator, family->members[who]);
+	enum gen_kind kind = generator_pick(generator, family->members[who]);
 
 	memset(step, 0, sizeof(*step));
 	step->who = who;
-	if (kind == RANDOM_FORK) {
+	if (kind == GEN_FORK) {
 		step->verb = SCRIPT_FORK;
 		step->child = family->born;
-	} else if (kind == RANDOM_EXIT) {
+	} else if (kind == GEN_EXIT) {
 		step->verb = SCRIPT_EXIT;
 	} else {
 		step->verb = SCRIPT_CALL;
@@ -92,7 +95,7 @@ enum family_result round_run(struct round *round)
 	struct family family;
 	size_t mixes = 0;
 
-	if (round->draw_way) {
+	if (round->draw_mode) {
 		round->mode.mirror = random_below(&draws, 4) == 0;
 		round->mode.bottom_up = random_below(&draws, 8) == 0;
 		round->mode.read_implies_exec = random_below(&draws, 16) == 0;
@@ -100,7 +103,7 @@ enum family_result round_run(struct round *round)
 	}
 	while (mix_nth(mixes))
 		mixes++;
-	/* Half of the rounds are of the broad mix, which comes first. */
+	/* Half of the rounds use the first mix, which is the broadest. */
 	if (!mix)
 		mix = random_below(&draws, 2) ? mix_nth(0) : mix_nth(random_below(&draws, mixes));
 	round->script.mode = round->mode;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A run of "vmscope check": rounds in several processes, progress, and what is done about a difference. */
+/* A run of "vmscope check": worker processes, progress, summary, and reporting a difference. */
 #include "check/run.h"
 
 #include <errno.h>
@@ -30,34 +30,34 @@ static double now(void)
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static unsigned long ops_done(const struct check_run *oracle)
+static unsigned long ops_done(const struct check_run *run)
 {
-	return __atomic_load_n(&oracle->tally->ops, __ATOMIC_RELAXED);
+	return __atomic_load_n(&run->tally->ops, __ATOMIC_RELAXED);
 }
 
-static bool is_stopped(const struct check_run *oracle)
+static bool is_stopped(const struct check_run *run)
 {
-	return __atomic_load_n(&oracle->tally->stop, __ATOMIC_RELAXED);
+	return __atomic_load_n(&run->tally->stop, __ATOMIC_RELAXED);
 }
 
-static void stop(struct check_run *oracle)
+static void stop(struct check_run *run)
 {
-	__atomic_store_n(&oracle->tally->stop, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&run->tally->stop, true, __ATOMIC_RELAXED);
 }
 
 /* ---- a difference --------------------------------------------------------------------------- */
 
-static void report(struct check_run *oracle, struct round *round, unsigned long number)
+static void report(struct check_run *run, struct round *round, unsigned long number)
 {
 	struct script *script = &round->script;
 	size_t before = script->count;
 	char path[128];
 	unsigned long plays;
 
-	if (oracle->log_path)
-		snprintf(path, sizeof(path), "%s", oracle->log_path);
+	if (run->log_path)
+		snprintf(path, sizeof(path), "%s", run->log_path);
 	else
-		snprintf(path, sizeof(path), "vmscope-check-%" PRIu64 ".log", oracle->seed);
+		snprintf(path, sizeof(path), "vmscope-check-%" PRIu64 ".log", run->seed);
 	session_say("a difference in round %lu, after %zu operations; shortening", number, before);
 	script->mode.flags_every = 1;
 	script->mode.report = NULL;
@@ -65,7 +65,7 @@ static void report(struct check_run *oracle, struct round *round, unsigned long 
 	if (!plays)
 		session_say("it does not show again: the log has all %zu operations", before);
 	script->mode.report = stderr;
-	if (scriptlog_write(script, path, oracle->argv) == FAMILY_GONE)
+	if (script_log_write(script, path, run->argv) == FAMILY_GONE)
 		session_say("the processes that make the calls ended early: the log is not whole");
 	session_say("%zu operations are left; see them by 'vmscope replay %s', make them again by "
 		    "'vmscope check --replay %s'", script->count, path, path);
@@ -73,13 +73,13 @@ static void report(struct check_run *oracle, struct round *round, unsigned long 
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
-static void run_round(struct check_run *oracle, unsigned long number)
+static void run_round(struct check_run *run, unsigned long number)
 {
-	struct tally *tally = oracle->tally;
-	unsigned long left = oracle->ops - ops_done(oracle);
+	struct tally *tally = run->tally;
+	unsigned long left = run->ops - ops_done(run);
 	struct round round = {
-		.seed = round_seed(oracle->seed, number), .mix = oracle->mix, .mode = oracle->mode,
-		.draw_way = oracle->draw_way, .tally = tally,
+		.seed = round_seed(run->seed, number), .mix = run->mix, .mode = run->mode,
+		.draw_mode = run->draw_mode, .tally = tally,
 	};
 	enum family_result result;
 
@@ -91,49 +91,49 @@ static void run_round(struct check_run *oracle, unsigned long number)
 	result = round_run(&round);
 	__atomic_add_fetch(&tally->rounds, 1, __ATOMIC_RELAXED);
 	if (result == FAMILY_DIFFERS) {
-		/* One is enough: what others find meanwhile is most often the same. */
+		/* Report only one: what other workers find meanwhile is usually the same. */
 		if (__atomic_add_fetch(&tally->differences, 1, __ATOMIC_RELAXED) == 1)
-			report(oracle, &round, number);
-		stop(oracle);
-	} else if (result == FAMILY_GONE && !is_stopped(oracle)) {
+			report(run, &round, number);
+		stop(run);
+	} else if (result == FAMILY_GONE && !is_stopped(run)) {
 		session_say("round %lu: a process that makes the calls ended early, after %zu "
 			    "operations", number, round.script.count);
 		if (__atomic_add_fetch(&tally->failures, 1, __ATOMIC_RELAXED) >= FAILURES_MAX)
-			stop(oracle);
+			stop(run);
 	}
 	script_free(&round.script);
 }
 
-__attribute__((noreturn)) static void work(struct check_run *oracle, unsigned long job)
+__attribute__((noreturn)) static void work(struct check_run *run, unsigned long job)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	for (unsigned long n = job; !is_stopped(oracle) && ops_done(oracle) < oracle->ops;
-	     n += oracle->jobs)
-		run_round(oracle, n);
+	for (unsigned long n = job; !is_stopped(run) && ops_done(run) < run->ops;
+	     n += run->jobs)
+		run_round(run, n);
 	fflush(NULL);
 	_exit(0);
 }
 
 /* ---- progress and summary ------------------------------------------------------------------- */
 
-static void progress(const struct check_run *oracle, double seconds)
+static void progress(const struct check_run *run, double seconds)
 {
-	unsigned long done = ops_done(oracle);
+	unsigned long done = ops_done(run);
 
-	if (oracle->quiet)
+	if (run->quiet)
 		return;
-	if (oracle->ops != ~0UL)
-		session_say("%lu of %lu operations, %.0f/s", done, oracle->ops,
+	if (run->ops != ~0UL)
+		session_say("%lu of %lu operations, %.0f/s", done, run->ops,
 			    (double)done / seconds);
 	else
 		session_say("%lu operations in %.0f of %lu s, %.0f/s", done, seconds,
-			    oracle->seconds, (double)done / seconds);
+			    run->seconds, (double)done / seconds);
 }
 
-static void summarize(const struct check_run *oracle, double seconds)
+static void summarize(const struct check_run *run, double seconds)
 {
-	const struct tally *tally = oracle->tally;
+	const struct tally *tally = run->tally;
 	char line[900];
 	size_t used = 0;
 
@@ -145,17 +145,18 @@ static void summarize(const struct check_run *oracle, double seconds)
 	if (used < sizeof(line))
 		snprintf(line + used, sizeof(line) - used, "exit %lu", tally->exits);
 	session_say("%s", line);
-	session_say("%lu operations in %lu rounds, %.0f/s, seed %" PRIu64 ", mix %s: %lu differences",
-		    tally->ops, tally->rounds, (double)tally->ops / seconds, oracle->seed,
-		    oracle->mix ? oracle->mix->name : "all", tally->differences);
+	session_say("%lu operations in %lu rounds, %.0f/s, seed %" PRIu64 ", mix %s: "
+		    "%lu differences",
+		    tally->ops, tally->rounds, (double)tally->ops / seconds, run->seed,
+		    run->mix ? run->mix->name : "all", tally->differences);
 }
 
-/* Waits for all workers; tells how far they are, and stops them when the time or the user says so. */
-static int watch(struct check_run *oracle, const sigset_t *signals)
+/* Waits for all workers, printing progress. Stops them when time is up or at a signal. */
+static int watch(struct check_run *run, const sigset_t *signals)
 {
 	const struct timespec second = { .tv_sec = 1 };
 	double begun = now(), told = begun, seconds;
-	unsigned long running = oracle->jobs;
+	unsigned long running = run->jobs;
 	int status, caught = 0;
 
 	while (running > 0) {
@@ -163,36 +164,36 @@ static int watch(struct check_run *oracle, const sigset_t *signals)
 
 		if (sig == SIGINT || sig == SIGTERM) {
 			caught = sig;
-			stop(oracle);
+			stop(run);
 		}
 		while (waitpid(-1, &status, WNOHANG) > 0) {
 			running--;
 			if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
 				session_say("a worker ended by itself: wait status %#x", status);
-				oracle->tally->failures++;
-				stop(oracle);
+				run->tally->failures++;
+				stop(run);
 			}
 		}
-		if (oracle->seconds && now() - begun >= (double)oracle->seconds)
-			stop(oracle);
+		if (run->seconds && now() - begun >= (double)run->seconds)
+			stop(run);
 		if (now() - told >= PROGRESS_SECONDS) {
 			told = now();
-			progress(oracle, told - begun);
+			progress(run, told - begun);
 		}
 	}
 	seconds = now() - begun;
-	if (!oracle->quiet)
-		summarize(oracle, seconds > 0 ? seconds : 1e-9);
+	if (!run->quiet)
+		summarize(run, seconds > 0 ? seconds : 1e-9);
 	return caught;
 }
 
-int check_run_execute(struct check_run *oracle)
+int check_run_workers(struct check_run *run)
 {
 	sigset_t signals;
 
-	oracle->tally = mmap(NULL, sizeof(*oracle->tally), PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (oracle->tally == MAP_FAILED) {
+	run->tally = mmap(NULL, sizeof(*run->tally), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run->tally == MAP_FAILED) {
 		session_say("out of memory");
 		return STATUS_FAILED;
 	}
@@ -201,22 +202,22 @@ int check_run_execute(struct check_run *oracle)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	if (!oracle->quiet)
-		session_say("check with seed %" PRIu64, oracle->seed);
-	for (unsigned long job = 0; job < oracle->jobs; job++) {
+	if (!run->quiet)
+		session_say("check with seed %" PRIu64, run->seed);
+	for (unsigned long job = 0; job < run->jobs; job++) {
 		pid_t pid = fork();
 
 		if (pid == 0)
-			work(oracle, job);
+			work(run, job);
 		if (pid < 0) {
 			session_say("cannot start a process: %s", strerror(errno));
-			oracle->tally->failures++;
-			oracle->jobs = job;
-			stop(oracle);
+			run->tally->failures++;
+			run->jobs = job;
+			stop(run);
 		}
 	}
-	watch(oracle, &signals);
-	if (oracle->tally->differences)
+	watch(run, &signals);
+	if (run->tally->differences)
 		return STATUS_DIFFERENT;
-	return oracle->tally->failures ? STATUS_FAILED : 0;
+	return run->tally->failures ? STATUS_FAILED : 0;
 }

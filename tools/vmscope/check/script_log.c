@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scripts of "vmscope check" as logs, which replay, explain and draw read, and check itself. */
+/* Scripts of "vmscope check" as logs, for replay, explain, draw and "check --replay". */
 #include "check/script_log.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static struct log_who who_of(const struct family *family, unsigned int who)
 				 .space = who + 1 };
 }
 
-/* What a replay of this log by "vmscope check" has to know, and no other reader needs. */
+/* Writes what only "vmscope check --replay" needs to know. */
 static void write_mode(struct session *session, const struct pair_mode *mode)
 {
 	struct json_object *detail = json_object_new_object();
@@ -56,9 +56,12 @@ static void write_call(struct session *session, const struct family *family, uns
 	add(detail, "args", json_object_new_array());
 	add(detail, "result", encode_result(pair->kernel_result));
 	add(detail, "request", json_object_new_string(text));
-	/* A mirror is not told of faults: it sees what they did when it asks. */
+	/* A mirror does not get faults: it asks the kernel what they have done. */
 	if (req.op != VMSPACE_FAULT || !pair->mode.mirror) {
-		/* Of pages (guarded, or behind the end of a file) the log does not tell. */
+		/*
+		 * A difference that only pages explain: a replay has no pages, so it gets
+		 * libvmspace's result.
+		 */
 		req.host.valid = true;
 		req.host.result = pair->excused ? req.out.result : pair->kernel_result;
 		add(detail, "do", log_request(&req, pair->kernel_result));
@@ -69,7 +72,7 @@ static void write_call(struct session *session, const struct family *family, uns
 	log_event(session, "call", &log_who, detail);
 }
 
-/* The hash is that of the kernel's areas: a replay tells whether libvmspace comes to the same. */
+/* Writes the hash of the kernel's areas, with which a replay compares libvmspace's. */
 static void write_end(struct session *session, const struct family *family, unsigned int who)
 {
 	struct pair *pair = family->members[who];
@@ -81,14 +84,13 @@ static void write_end(struct session *session, const struct family *family, unsi
 	if (kernel_read_maps(&pair->view) == 0)
 		for (const char *at = pair->view.text; *at; at = strchrnul(at, '\n') + 1)
 			areas++;
-	/* The page for vsyscalls is shown last, and is no area. */
+	/* The vsyscall page is shown last, and is not an area. */
 	if (areas && memmem(pair->view.text, pair->view.length, "[vsyscall]\n", 11))
 		areas--;
 	add(detail, "occasion", json_object_new_string("exit"));
 	add(detail, "command", json_object_new_string("puppet"));
 	add(detail, "areas", json_object_new_uint64(areas));
-	add(detail, "maps", encode_word(hash_bytes(HASH_INIT, pair->view.text,
-						    pair->view.length)));
+	add(detail, "maps", encode_word(hash_bytes(HASH_INIT, pair->view.text, pair->view.length)));
 	log_event(session, "end", &log_who, detail);
 }
 
@@ -137,7 +139,7 @@ static enum family_result play_and_write(struct session *session, struct family 
 	return result;
 }
 
-enum family_result scriptlog_write(struct script *script, const char *path, char **argv)
+enum family_result script_log_write(struct script *script, const char *path, char **argv)
 {
 	const struct options options = { .command = argv, .log_path = path };
 	struct session session = { .options = &options };
@@ -180,7 +182,7 @@ static bool is_set(struct json_object *object, const char *key)
 	return json_object_object_get_ex(object, key, &value) && json_object_get_boolean(value);
 }
 
-/* The first lines: which log this is, and the record "check". */
+/* Reads the record "check", which is the second line. */
 static bool read_mode(FILE *file, struct pair_mode *mode)
 {
 	char *line = NULL;
@@ -203,7 +205,7 @@ static bool read_mode(FILE *file, struct pair_mode *mode)
 	return found;
 }
 
-/* *name is to live as long as the script. False: out of memory. */
+/* Copies *@name into the script's memory. False: out of memory. */
 static bool own_name(struct script *script, const char **name)
 {
 	if (*name)
@@ -213,7 +215,10 @@ static bool own_name(struct script *script, const char **name)
 	return *name != NULL;
 }
 
-/* What the request points to is to live on; files are those that puppets have now. */
+/*
+ * Copies what the request points to into the script's memory. Files become those of the present
+ * puppets.
+ */
 static bool own_strings(struct script *script, struct vmspace_request *req)
 {
 	struct vmspace_process_madvise *advise = &req->process_madvise;
@@ -222,7 +227,8 @@ static bool own_strings(struct script *script, struct vmspace_request *req)
 	case VMSPACE_MMAP:
 		if (req->mmap.backing.file_id == 0 || req->mmap.backing.file_id > PUPPET_FILE_COUNT)
 			return own_name(script, &req->mmap.backing.name);
-		req->mmap.backing = *pair_backing((enum puppet_file)(req->mmap.backing.file_id - 1));
+		req->mmap.backing =
+			*pair_backing((enum puppet_file)(req->mmap.backing.file_id - 1));
 		return true;
 	case VMSPACE_SHMAT:
 		return own_name(script, &req->shmat.backing.name);
@@ -256,7 +262,7 @@ static bool take_step(struct script *script, const struct step *from)
 		step.child = from->space - 1;
 		return script_add(script, &step);
 	case STEP_END:
-		/* The last one's end is that of the log: it is skipped when the script is played. */
+		/* The end of the last process ends the log, too; playing the script skips it. */
 		step.verb = SCRIPT_EXIT;
 		return script_add(script, &step);
 	default:
@@ -285,7 +291,7 @@ static bool read_steps(struct script *script, struct reader *reader, const char 
 	}
 }
 
-bool scriptlog_read(struct script *script, const char *path)
+bool script_log_read(struct script *script, const char *path)
 {
 	FILE *file = fopen(path, "re");
 	struct reader *reader;

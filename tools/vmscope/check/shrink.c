@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making a script that shows a difference as short as it can be. */
+/* Minimising a script that shows a difference. */
 #include "check/shrink.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ enum family_result script_play(struct script *script)
 	return result;
 }
 
-/* A copy without @length steps from @from on. */
+/* Copies @from without @length steps from index @at on. */
 static bool copy_without(struct script *to, const struct script *from, size_t at, size_t length)
 {
 	*to = (struct script){ .mode = from->mode };
@@ -44,7 +44,7 @@ static bool copy_without(struct script *to, const struct script *from, size_t at
 	return true;
 }
 
-/* Does it differ also without these? Then @script loses them. */
+/* Removes these steps from @script if it still differs without them. Returns whether it does. */
 static bool try_without(struct script *script, size_t at, size_t length)
 {
 	struct script trial;
@@ -66,7 +66,7 @@ unsigned long shrink(struct script *script)
 	size_t chunk;
 	bool again = false;
 
-	/* What depends on chance (addresses at random) may need more than one try. */
+	/* If the difference depends on chance (random addresses), one try may not be enough. */
 	while (plays < TRIES && !again) {
 		plays++;
 		again = try_without(script, script->count, 0);
@@ -78,7 +78,7 @@ unsigned long shrink(struct script *script)
 
 		do {
 			dropped = false;
-			/* From the end: what was done last is most often needed least. */
+			/* From the end: later steps are less often needed. */
 			for (size_t end = script->count; end > 0 && plays < PLAYS_MAX;) {
 				size_t at = end > chunk ? end - chunk : 0;
 

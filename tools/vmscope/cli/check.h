@@ -3,7 +3,7 @@
 #ifndef VMSCOPE_CLI_CHECK_H
 #define VMSCOPE_CLI_CHECK_H
 
-/* Returns the exit status. */
+/* Runs the command and returns its exit status. */
 int check_main(int argc, char **argv);
 
 #endif

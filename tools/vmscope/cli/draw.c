@@ -23,20 +23,21 @@ enum { PIDS_MAX = 32 };
 struct draw {
 	struct player player;
 	const char *output;
-	const char *axis;		/* "time", "calls"; NULL: what the log has */
-	unsigned long spaces;		/* at most that many panels */
+	const char *axis;		/* "time" or "calls"; NULL: time if the log has it */
+	unsigned long spaces;		/* maximum number of panels */
 	unsigned long width, height;
-	pid_t pids[PIDS_MAX];		/* draw these processes; none: those with most to show */
+	pid_t pids[PIDS_MAX];		/* processes to draw; none: those with most areas */
 	unsigned int pid_count;
 };
 
 static const struct argp_option option_table[] = {
 	{ "output", 'o', "FILE", 0, "Write the picture there, as SVG (-: standard output)", 0 },
 	{ "pid", OPT_PID, "PID", 0, "Draw this process; may be given several times", 0 },
-	{ "spaces", 'n', "N", 0, "Draw at most N address spaces, those with most changes (default 4)",
-	  0 },
+	{ "spaces", 'n', "N", 0,
+	  "Draw at most N address spaces, those with most changes (default 4)", 0 },
 	{ "axis", OPT_AXIS, "WHAT", 0,
-	  "What goes from left to right: \"time\" or \"calls\" (default: time, if the log has it)", 0 },
+	  "What goes from left to right: \"time\" or \"calls\" (default: time, if the log has it)",
+	  0 },
 	{ "width", OPT_WIDTH, "PIXELS", 0, "Width of the picture (default 1400)", 0 },
 	{ "height", OPT_HEIGHT, "PIXELS", 0, "Most that one address space takes (default 760)", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
@@ -102,9 +103,9 @@ static const struct argp parser = {
 	.args_doc = "LOG -o FILE.svg",
 	.doc = "Draw the address spaces of a log: which addresses were used, and for what, against "
 	       "time, and the number of areas; before and after a fork.\v"
-	       "LOG is what 'vmscope trace -o LOG' wrote, or output of strace (with -ttt, for an axis "
-	       "of time), or - for standard input. Addresses that were never used take no room; the "
-	       "height of an area grows with the logarithm of its size.",
+	       "LOG is what 'vmscope trace -o LOG' wrote, or output of strace (with -ttt, for an "
+	       "axis of time), or - for standard input. Addresses that were never used take no "
+	       "room; the height of an area grows with the logarithm of its size.",
 };
 
 static bool is_wanted(const struct draw *draw, const struct history_space *space)
@@ -135,7 +136,7 @@ static int by_begin(const void *a, const void *b)
 	return (left->begin > right->begin) - (left->begin < right->begin);
 }
 
-/* Picks the spaces to draw. Returns 0, or -1 after a message. */
+/* Selects the address spaces to draw. Returns 0, or -1 after printing a message. */
 static int choose(const struct draw *draw, const struct history *history, struct picture *picture)
 {
 	picture->spaces = calloc(history->space_count + 1, sizeof(*picture->spaces));
@@ -167,7 +168,7 @@ static bool has_times(const struct history *history)
 	return false;
 }
 
-/* Returns 0, or -1 after a message. */
+/* Returns 0, or -1 after printing a message. */
 static int write_picture(const struct draw *draw, const struct history *history)
 {
 	const char *slash = strrchr(draw->player.path, '/');
@@ -214,7 +215,8 @@ int draw_main(int argc, char **argv)
 		rc = -1;
 	}
 	if (rc == 0 && draw.axis && strcmp(draw.axis, "time") == 0 && !has_times(&history)) {
-		session_say("%s tells no times: give strace -ttt, or --axis=calls", draw.player.path);
+		session_say("%s tells no times: give strace -ttt, or --axis=calls",
+			    draw.player.path);
 		rc = -1;
 	}
 	if (rc == 0)

@@ -3,7 +3,7 @@
 #ifndef VMSCOPE_CLI_DRAW_H
 #define VMSCOPE_CLI_DRAW_H
 
-/* Runs it; returns its exit status. */
+/* Runs the command and returns its exit status. */
 int draw_main(int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command "vmscope explain": who is eating a process's mappings. */
+/* The command "vmscope explain": what uses up a process's mappings. */
 #include "cli/explain.h"
 
 #include <argp.h>
@@ -28,14 +28,14 @@ enum { OPT_PID = 256, OPT_FOR };
 
 struct explain {
 	struct player player;
-	pid_t pid;			/* in a log: only this process; 0: the one with most areas */
-	unsigned long rows;		/* of a table */
-	unsigned long seconds;		/* to follow a live process; 0: only look at it */
+	pid_t pid;			/* in a log: this process; 0: the one with most areas */
+	unsigned long rows;		/* maximum for a table */
+	unsigned long seconds;		/* how long to trace a live process; 0: only look */
 };
 
 static const struct argp_option option_table[] = {
-	{ "pid", OPT_PID, "PID", 0, "Explain this process of the log, and not the one with most areas",
-	  0 },
+	{ "pid", OPT_PID, "PID", 0,
+	  "Explain this process of the log, and not the one with most areas", 0 },
 	{ "rows", 'n', "N", 0, "Print at most N rows of a table (default 12)", 0 },
 	{ "for", OPT_FOR, "SECONDS", 0, "Follow the running process that long, then explain", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
@@ -60,8 +60,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!explain->player.path)
-			argp_error(state, "give a process, or a log: of 'vmscope trace -o LOG', or of "
-				   "'strace -f -k -o LOG'");
+			argp_error(state, "give a process, or a log: of 'vmscope trace -o LOG', "
+				   "or of 'strace -f -k -o LOG'");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -78,15 +78,15 @@ static const struct argp parser = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "PID\nLOG",
-	.doc = "Tell who is eating a process's mappings: how many areas there are, of how many that "
-	       "the kernel allows; what they are; which calls made and cut them; and which "
+	.doc = "Tell who is eating a process's mappings: how many areas there are, of how many "
+	       "that the kernel allows; what they are; which calls made and cut them; and which "
 	       "neighbours did not become one, and why.\v"
-	       "A PID is only looked at, unless --for follows it. A LOG is what 'vmscope trace -o LOG' "
-	       "wrote, or output of strace; with strace -k, calls are counted by the place in the "
-	       "program that made them. A log whose name is a number is ./NUMBER.",
+	       "A PID is only looked at, unless --for follows it. A LOG is what 'vmscope trace -o "
+	       "LOG' wrote, or output of strace; with strace -k, calls are counted by the place in "
+	       "the program that made them. A log whose name is a number is ./NUMBER.",
 };
 
-/* The space to explain: of the process asked for, or of all, the one that had most areas. */
+/* The address space to explain: the one that had most areas, of the given process or of all. */
 static const struct history_space *choose(const struct explain *explain,
 					  const struct history *history)
 {
@@ -105,15 +105,13 @@ static const struct history_space *choose(const struct explain *explain,
 
 static int explain_log(struct explain *explain)
 {
-	const struct replay_listener listener = { .notify = blame_notify };
-	struct replay_listener told = listener;
 	const struct history_space *space;
 	struct blame blame;
+	const struct replay_listener listener = { .ctx = &blame, .notify = blame_notify };
 	int rc;
 
 	blame_init(&blame);
-	told.ctx = &blame;
-	rc = player_run(&explain->player, &told);
+	rc = player_run(&explain->player, &listener);
 	if (rc == 0 && (blame.failed || blame.history.failed)) {
 		session_say("out of memory");
 		rc = -1;
@@ -150,10 +148,10 @@ static int look(const struct explain *explain, pid_t pid)
 	if (rc == 0)
 		rc = snapshot_load(vm, pid, true, NULL);
 	if (rc == 0)
-		rc = blame_look(&found, vm);
+		rc = blame_group_areas(&found, vm);
 	if (rc == 0) {
 		kernel_read_command(pid, command, sizeof(command));
-		explain_process_now(stdout, command, pid, config.max_map_count, &found, explain->rows);
+		explain_process(stdout, command, pid, config.max_map_count, &found, explain->rows);
 	} else {
 		session_say("cannot look at process %d: %s", (int)pid,
 			    kernel_is_gone(rc) ? "there is no such process" : strerror(-rc));
@@ -163,7 +161,7 @@ static int look(const struct explain *explain, pid_t pid)
 	return rc;
 }
 
-/* Runs "vmscope trace -p PID -o @log" for a while, as another process. Returns 0, or -1 after a message. */
+/* Runs "vmscope trace -p PID -o @log" for a while. Returns 0, or -1 after printing a message. */
 static int follow(const struct explain *explain, const char *log)
 {
 	struct timespec left = { .tv_sec = (time_t)explain->seconds };

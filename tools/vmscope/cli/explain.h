@@ -3,7 +3,7 @@
 #ifndef VMSCOPE_CLI_EXPLAIN_H
 #define VMSCOPE_CLI_EXPLAIN_H
 
-/* Runs it; returns its exit status. */
+/* Runs the command and returns its exit status. */
 int explain_main(int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of every command that plays a log: which one, from what areas, up to which line. */
+/* The options common to all commands that replay a log. */
 #include "cli/log_options.h"
 
 #include "cli/number.h"

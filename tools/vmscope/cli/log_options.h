@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of every command that plays a log: which one, from what areas, up to which line. */
+/* The options common to all commands that replay a log. */
 #ifndef VMSCOPE_CLI_LOG_OPTIONS_H
 #define VMSCOPE_CLI_LOG_OPTIONS_H
 
 #include <argp.h>
 
-/* As a child of a command's parser, which gives it a struct player as input at ARGP_KEY_INIT. */
+/* An argp child of the command's parser, which passes it a struct player at ARGP_KEY_INIT. */
 extern const struct argp log_options_argp;
 
 #endif

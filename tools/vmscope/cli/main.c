@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command vmscope: finds the command within it. */
+/* Entry point of vmscope: dispatches to its commands. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < COMMANDS; i++) {
 		if (strcmp(argv[1], commands[i].name) != 0)
 			continue;
-		/* So that messages say "vmscope trace". */
+		/* argp's messages begin with this name. */
 		snprintf(name, sizeof(name), "vmscope %s", commands[i].name);
 		argv[1] = name;
 		return commands[i].run(argc - 1, argv + 1);

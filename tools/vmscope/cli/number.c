@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers among the options of a command. */
+/* Parsing numeric command-line options. */
 #include "cli/number.h"
 
 #include <errno.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers among the options of a command. */
+/* Parsing numeric command-line options. */
 #ifndef VMSCOPE_CLI_NUMBER_H
 #define VMSCOPE_CLI_NUMBER_H
 
 #include <argp.h>
 
 /*
- * The number in `text`, decimal, from `least` to `most`; anything else ends the program with a message
- * about the option `name`.
+ * The decimal number in @text, from @least to @most. Anything else is an error: exits with a
+ * message about option @name.
  */
 unsigned long number_option(struct argp_state *state, const char *name, const char *text,
 			    unsigned long least, unsigned long most);

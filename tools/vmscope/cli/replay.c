@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command "vmscope replay": plays a log through libvmspace, and prints what it leads to. */
+/* The command "vmscope replay": replays a log in libvmspace and prints the final maps. */
 #include "cli/replay.h"
 
 #include <argp.h>
@@ -20,12 +20,12 @@ enum { OPT_PID = 256 };
 
 struct replay {
 	struct player player;
-	const char *output;		/* where the maps go */
-	pid_t pid;			/* only those of this process; 0: of all */
+	const char *output;		/* for the maps */
+	pid_t pid;			/* print maps of this process only; 0: of all */
 	unsigned long max_differences;
 	bool quiet;
 	struct maps_file *maps_file;
-	unsigned long incomplete;	/* spaces */
+	unsigned long incomplete;	/* address spaces */
 };
 
 static const struct argp_option option_table[] = {
@@ -59,7 +59,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!replay->player.path)
-			argp_error(state, "give a log: of 'vmscope trace -o LOG', or of 'strace -f -o LOG'");
+			argp_error(state, "give a log: of 'vmscope trace -o LOG', or of "
+				   "'strace -f -o LOG'");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -80,8 +81,8 @@ static const struct argp parser = {
 	       "libvmspace answers, and the final maps of every process are written.\v"
 	       "LOG is what 'vmscope trace -o LOG' wrote, or output of strace (best: strace -f -y "
 	       "-e trace=%memory,%process,%desc -o LOG), or - for standard input.\n\n"
-	       "Exit status: 1 if there was a difference or a malformed line, 125 if the log cannot "
-	       "be read.",
+	       "Exit status: 1 if there was a difference or a malformed line, 125 if the log "
+	       "cannot be read.",
 };
 
 static void report(struct replay *replay, const struct replay_space *space, const struct step *step,
@@ -99,8 +100,8 @@ static void report(struct replay *replay, const struct replay_space *space, cons
 		difference_outcome(stderr, &req->out);
 }
 
-static void told(void *ctx, enum replay_event event, struct replay_space *space,
-		 const struct step *step, const struct vmspace_request *req, const char *why)
+static void notify(void *ctx, enum replay_event event, struct replay_space *space,
+		   const struct step *step, const struct vmspace_request *req, const char *why)
 {
 	static unsigned long reported;
 	struct replay *replay = ctx;
@@ -114,12 +115,13 @@ static void told(void *ctx, enum replay_event event, struct replay_space *space,
 			report(replay, space, step, req, why);
 		return;
 	case REPLAY_SPACE_ENDS:
-		/* As trace --maps does: what an exec replaces is no end. */
+		/* Like trace --maps: an exec is not the end of a process. */
 		if (!replay->maps_file || (replay->pid && replay->pid != space->pid) ||
 		    (step && (step->kind != STEP_END || strcmp(step->occasion, "exec") == 0)))
 			return;
-		maps_file_write(replay->maps_file, space->pid, space->command[0] ? space->command : "?",
-			  step ? step->occasion : "last call", space->vm);
+		maps_file_write(replay->maps_file, space->pid,
+				space->command[0] ? space->command : "?",
+				step ? step->occasion : "last call", space->vm);
 		return;
 	default:
 		return;
@@ -136,23 +138,24 @@ static void summarize(const struct replay *replay)
 		    replay->player.lines, replay->player.malformed);
 	session_say("%lu address spaces, %lu calls replayed: %lu results compared, %lu differences",
 		    t->spaces, t->calls, t->checked, t->differences);
-	if (t->endings)
+	if (t->compared_at_end)
 		session_say("%lu address spaces compared with how they were when they ended",
-			    t->endings);
+			    t->compared_at_end);
 	if (t->unmodelled)
 		session_say("%lu calls that libvmspace does not model, or whose effect is not told",
 			    t->unmodelled);
 	if (replay->incomplete)
 		session_say("%lu address spaces began with areas that the log does not tell of "
-			    "(--maps tells them): %lu of these showed later as [unknown], %lu results "
-			    "prove nothing, and which areas were touched before they met is not known",
-			    replay->incomplete, t->learned, t->unchecked);
+			    "(--maps tells them): %lu of these showed later as [unknown], %lu "
+			    "results prove nothing, and which areas were touched before they met "
+			    "is not known",
+			    replay->incomplete, t->inferred, t->unchecked);
 }
 
 int replay_main(int argc, char **argv)
 {
 	struct replay replay = { .player = { .max_malformed = 20 }, .max_differences = 20 };
-	const struct replay_listener listener = { .ctx = &replay, .notify = told };
+	const struct replay_listener listener = { .ctx = &replay, .notify = notify };
 	int rc = 0;
 
 	argp_err_exit_status = STATUS_FAILED;

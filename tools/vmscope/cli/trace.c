@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command "vmscope trace": its options, one run, and its exit status. */
+/* The command "vmscope trace": its options, its outputs, its exit status. */
 #include "cli/trace.h"
 
 #include <argp.h>
@@ -92,7 +92,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->json = true;
 		return 0;
 	case OPT_MAX_DIFFERENCES:
-		options->max_differences = number_option(state, "--max-differences", arg, 1, INT_MAX);
+		options->max_differences =
+			number_option(state, "--max-differences", arg, 1, INT_MAX);
 		return 0;
 	case OPT_INJECT:
 		if (!inject_parse(arg, options))
@@ -121,7 +122,8 @@ static const struct argp parser = {
 	.doc = "Follow the address spaces of a program, and prove every step equal to the "
 	       "kernel's.\v"
 	       "Exit status: 1 if there was a difference, otherwise the command's own; 125 if "
-	       "vmscope itself fails, 126 if the command cannot be executed, 127 if it is not found.",
+	       "vmscope itself fails, 126 if the command cannot be executed, 127 if it is not "
+	       "found.",
 };
 
 static int open_outputs(struct session *session)
@@ -132,7 +134,8 @@ static int open_outputs(struct session *session)
 	if (options->log_path && (rc = log_open(&session->log, options->log_path, options)) != 0)
 		session_fail(session, "cannot write the log %s: %s", options->log_path,
 			     strerror(-rc));
-	else if (options->maps_path && (rc = maps_file_open(&session->maps_file, options->maps_path)) != 0)
+	else if (options->maps_path &&
+		 (rc = maps_file_open(&session->maps_file, options->maps_path)) != 0)
 		session_fail(session, "cannot write %s: %s", options->maps_path, strerror(-rc));
 	return rc;
 }
@@ -170,7 +173,7 @@ static void write_summary(struct session *session, int status)
 		session_fail(session, "cannot write the summary: %s", strerror(-rc));
 }
 
-/* The traced program's own end as an exit status; 128 + n for signal n, as shells have it. */
+/* The traced program's exit status as a shell would have it: 128 + n for signal n. */
 static int program_status(const struct trace_result *result)
 {
 	if (!result->ended)
@@ -180,7 +183,7 @@ static int program_status(const struct trace_result *result)
 	return WEXITSTATUS(result->wait_status);
 }
 
-/* Ends as the program did, without a second core file. */
+/* Dies by the signal that killed the program, without leaving a second core file. */
 static void die_by(int signal_number)
 {
 	const struct rlimit none = { 0, 0 };
@@ -223,8 +226,8 @@ static int finish(struct session *session, const struct trace_result *result)
 }
 
 /*
- * Without the calls that tell open files apart, comparisons would report differences between files
- * that are none. Returns whether the trace may begin.
+ * Open files can be told apart only by system calls that may be forbidden here. Without them,
+ * comparisons would report differences that do not exist. Returns whether tracing may begin.
  */
 static bool may_tell_files(struct session *session)
 {
@@ -236,14 +239,14 @@ static bool may_tell_files(struct session *session)
 		return true;
 	if (!options->verify_every && !options->verify_end) {
 		if (!options->quiet)
-			session_say("%s is refused here: %s; areas of one file may seem joined that "
-				    "are not", refused, strerror(error));
+			session_say("%s is refused here: %s; areas of one file may seem joined "
+				    "that are not", refused, strerror(error));
 		return true;
 	}
-	session_fail(session, "%s is refused here: %s; areas of a file that was opened twice would seem "
-		     "to differ. In a container, add the capability CAP_SYS_PTRACE (--cap-add=SYS_PTRACE) "
-		     "or a seccomp profile that allows kcmp, pidfd_open and pidfd_getfd; or give "
-		     "--verify=none", refused, strerror(error));
+	session_fail(session, "%s is refused here: %s; areas of a file that was opened twice would "
+		     "seem to differ. In a container, add the capability CAP_SYS_PTRACE "
+		     "(--cap-add=SYS_PTRACE) or a seccomp profile that allows kcmp, pidfd_open "
+		     "and pidfd_getfd; or give --verify=none", refused, strerror(error));
 	return false;
 }
 

@@ -3,8 +3,10 @@
 #ifndef VMSCOPE_CLI_TRACE_H
 #define VMSCOPE_CLI_TRACE_H
 
-/* Runs it with its own arguments, argv[0] being its name. Returns the exit status, or does not return:
- * it ends by the signal by which the traced program ended. */
+/*
+ * Runs the command; argv[0] is its name. Returns the exit status, or dies by the signal that killed
+ * the traced program.
+ */
 int trace_main(int argc, char **argv);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What was found out about the anon_vmas of areas: made true in a space, and in a log. */
+/*
+ * A choice about an anon_vma that libvmspace cannot compute: see mirror/guess.h. Such choices are
+ * made in an address space, and recorded in the log so that a replay can repeat them.
+ */
 #ifndef VMSCOPE_LOG_ANON_CHOICE_H
 #define VMSCOPE_LOG_ANON_CHOICE_H
 
@@ -8,10 +11,10 @@
 #include <stdbool.h>
 
 enum anon_choice_kind {
-	ANON_JOIN,	/* those of the areas at addr and at gone are one: vmspace_join_anon() */
-	ANON_PART,	/* the area at addr has its own: vmspace_part_anon() */
-	ANON_INHERIT,	/* that of the area at addr came through fork: vmspace_inherit_anon() */
-	ANON_OWN,	/* it did not */
+	ANON_JOIN,	/* the areas at addr and gone share one: vmspace_join_anon() */
+	ANON_PART,	/* the area at addr has one of its own: vmspace_part_anon() */
+	ANON_INHERIT,	/* the area at addr has its parent's: vmspace_inherit_anon() */
+	ANON_OWN,	/* it has not */
 };
 
 struct anon_choice {
@@ -19,10 +22,10 @@ struct anon_choice {
 	unsigned long addr, gone;
 };
 
-void anon_choice_apply(struct vmspace *space, const struct anon_choice *turn);
+void anon_choice_apply(struct vmspace *space, const struct anon_choice *choice);
 
-/* As in the array "turned" of a log; the reading returns false if @object is none. */
-struct json_object *anon_choice_encode(const struct anon_choice *turn);
-bool anon_choice_decode(struct json_object *object, struct anon_choice *turn);
+/* One item of the array "turned" in a log. Decoding returns false if @object is not one. */
+struct json_object *anon_choice_encode(const struct anon_choice *choice);
+bool anon_choice_decode(struct json_object *object, struct anon_choice *choice);
 
 #endif

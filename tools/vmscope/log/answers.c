@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel was asked while a call was mirrored, and what it answered: a log keeps it for replay. */
+/*
+ * What the kernel answered while a call was mirrored: recorded in the log, where a replay, which
+ * cannot ask the kernel, finds it.
+ */
 #include "log/answers.h"
 
 #include "log/codec.h"
@@ -11,7 +14,8 @@ static void append(struct json_object **array, struct json_object *item)
 	json_object_array_add(*array, item);
 }
 
-void answers_add_anon(struct answers *answers, unsigned long start, unsigned long end, bool has_anon)
+void answers_add_anon(struct answers *answers, unsigned long start, unsigned long end,
+		      bool has_anon)
 {
 	struct json_object *item;
 
@@ -36,7 +40,8 @@ void answers_add_stack(struct answers *answers, unsigned long end, unsigned long
 	append(&answers->stacks, item);
 }
 
-void answers_add_rename(struct answers *answers, unsigned long addr, const struct vma_backing *backing)
+void answers_add_rename(struct answers *answers, unsigned long addr,
+			const struct vma_backing *backing)
 {
 	struct json_object *item;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The form that requests, areas and configurations have in a log: written and read by one table. */
+/* Requests, areas and configurations as JSON. One table of fields serves for both directions. */
 #include "log/codec.h"
 
 #include <errno.h>
@@ -12,11 +12,11 @@
 
 enum field_type {
 	FIELD_END,
-	FIELD_WORD,	/* unsigned long or uint64_t: a word */
+	FIELD_WORD,	/* unsigned long or uint64_t: a hexadecimal string */
 	FIELD_INT,	/* int, unsigned int or an enum: a number */
 	FIELD_BOOL,
 	FIELD_TEXT,	/* const char *; NULL is left out */
-	FIELD_FLAGS,	/* vma_flags_t: the two letters of VmFlags */
+	FIELD_FLAGS,	/* vma_flags_t: a string like VmFlags in smaps */
 	FIELD_BACKING,	/* struct vma_backing: an object */
 };
 
@@ -117,7 +117,7 @@ enum { OP_FIELDS = 9 };
 		    { "features", FIELD_WORD, AT(vmspace_request, uffd.features) }, \
 		    { "context", FIELD_INT, AT(vmspace_request, uffd.context) }
 
-/* The arguments of a request, by its op. Ends with a zero field, which an initialiser leaves. */
+/* The arguments of a request, by its op. The last field, left zero, ends the list. */
 static const struct field op_fields[VMSPACE_OP_COUNT][OP_FIELDS] = {
 	[VMSPACE_MMAP] = {
 		OP_RANGE(mmap),
@@ -306,7 +306,7 @@ static bool read_field(struct json_object *value, void *at, const struct field *
 		return decode_word(value, at);
 	case FIELD_INT:
 		number = json_object_get_int64(value);
-		/* As int or as unsigned int: both have the same bits. */
+		/* An int or an unsigned int: the representation is the same. */
 		*(int *)at = (int)number;
 		return json_object_is_type(value, json_type_int) && number >= INT_MIN &&
 		       number <= UINT_MAX;
@@ -394,7 +394,7 @@ struct json_object *encode_request(const struct vmspace_request *req)
 	return object;
 }
 
-/* The op that has @name; 0: none, or one that no log holds. */
+/* The op called @name. 0: there is none, or it never occurs in logs. */
 static enum vmspace_op find_op(const char *name)
 {
 	for (int op = VMSPACE_MMAP; op < VMSPACE_OP_COUNT; op++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The form that requests, areas and configurations have in a log: written and read by one table. */
+/* Requests, areas and configurations as JSON. One table of fields serves for both directions. */
 #ifndef VMSCOPE_LOG_CODEC_H
 #define VMSCOPE_LOG_CODEC_H
 
@@ -8,20 +8,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A machine word, "0x7f00...". The object is the caller's. */
+/* A machine word as a string, "0x7f00...". The caller owns the object. */
 struct json_object *encode_word(uint64_t value);
 
-/* What a system call returned: a word, or a negative errno as a number. */
+/* The result of a system call: a word, or a number if it is a negative errno. */
 struct json_object *encode_result(int64_t value);
 
-/* Read what the two above wrote. False: @from is something else. */
+/* The inverse of the two above. False: @from is neither. */
 bool decode_word(struct json_object *from, uint64_t *value);
 bool decode_result(struct json_object *from, int64_t *value);
 
 /*
- * Each pair writes a struct as an object of the caller's and reads it back. What has the value zero is
- * left out. When reading, keys that are not known are ignored; strings belong to @from and live as
- * long; the ranges of a process_madvise are to be freed. False: a value is of another type than it has to be; *@key names it then.
+ * Each pair encodes a struct as an object, which the caller owns, and decodes it again. Members
+ * that are zero are omitted. Decoding ignores unknown keys. Decoded strings belong to @from; the
+ * caller frees the ranges of a process_madvise. False: the value of *@key has the wrong type.
  */
 struct json_object *encode_request(const struct vmspace_request *req);
 bool decode_request(struct json_object *from, struct vmspace_request *req, const char **key);
@@ -35,7 +35,7 @@ bool decode_image(struct json_object *from, struct vmspace_image *image, const c
 struct json_object *encode_backing(const struct vma_backing *backing);
 bool decode_backing(struct json_object *from, struct vma_backing *backing, const char **key);
 
-/* All but the host's callbacks, which reading leaves as they are. */
+/* All except the host's callbacks, which decoding leaves alone. */
 struct json_object *encode_config(const struct vmspace_config *config);
 bool decode_config(struct json_object *from, struct vmspace_config *config, const char **key);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Differences and merge verdicts in words. */
+/* Differences between the kernel and the mirror, as text for the user. */
 #include "log/difference.h"
 
 #include <errno.h>
@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTEXT = 2 };	/* equal lines shown around a difference */
+enum { CONTEXT = 2 };	/* lines shown before and after a difference */
 
 struct side {
-	const char *at;		/* the line to look at; '\0' at the end */
+	const char *at;		/* the current line; "" at the end */
 	size_t length;		/* without its newline */
-	unsigned long start;	/* of its area */
+	unsigned long start;	/* address of the area */
 };
 
 static void read_line(struct side *side)
@@ -34,9 +34,9 @@ static bool equal(const struct side *a, const struct side *b)
 
 struct writer {
 	FILE *to;
-	unsigned int left;			/* lines that may still be written */
-	unsigned int after;			/* equal lines to write after a difference */
-	const char *before[CONTEXT];		/* the last equal lines, not yet written */
+	unsigned int left;			/* lines still allowed */
+	unsigned int after;			/* lines of context still to write */
+	const char *before[CONTEXT];		/* the last lines of context, held back */
 	size_t before_length[CONTEXT];
 	unsigned int held;
 };
@@ -92,7 +92,7 @@ void difference_areas(FILE *to, const char *kernel, const char *mirror, unsigned
 			step(&b);
 		} else if (a.start <= b.start && *a.at) {
 			write_different(&w, '-', &a);
-			/* The same area, seen differently: show both together. */
+			/* The same area with other properties: show both lines together. */
 			if (a.start == b.start && *b.at) {
 				write_different(&w, '+', &b);
 				step(&b);

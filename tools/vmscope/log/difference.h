@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Differences and merge verdicts in words. */
+/* Differences between the kernel and the mirror, as text for the user. */
 #ifndef VMSCOPE_LOG_DIFFERENCE_H
 #define VMSCOPE_LOG_DIFFERENCE_H
 
@@ -11,24 +11,24 @@
 #include "base/call.h"
 
 /*
- * Writes the places where two texts of maps differ, with lines around them: "-" before lines that
- * only @kernel has, "+" before those that only @mirror has. At most @lines lines.
+ * Writes a diff of two texts of maps, with context: "-" marks lines that only @kernel has, "+"
+ * those that only @mirror has. At most @lines lines.
  */
 void difference_areas(FILE *to, const char *kernel, const char *mirror, unsigned int lines);
 
-/* Writes what @out did, one event a line, as libvmspace tells it, then its reason, if any. */
+/* Writes the events of @out, one a line, and the reason for its result, if there is one. */
 void difference_outcome(FILE *to, const struct vmspace_outcome *out);
 
-/* Writes both results of @call where they differ. */
+/* Writes both results of @call. */
 void difference_result(FILE *to, const struct call *call, const struct vmspace_request *req);
 
 /*
- * Writes where two texts of maps first differ into @buf, as "KERNEL LINE | MIRROR LINE": a
- * short name of the difference, to tell a new one from one seen before.
+ * Formats the first difference between two texts of maps as "KERNEL LINE | MIRROR LINE" into @buf:
+ * a short key by which a difference is recognised when it is found again.
  */
 void difference_first(const char *kernel, const char *mirror, char *buf, size_t size);
 
-/* Writes a result into @buf: the name of an error, or a machine word. */
+/* Formats a result into @buf: the name of an error, or a machine word. */
 void difference_format_result(long result, char *buf, size_t size);
 
 #endif

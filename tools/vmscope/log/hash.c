@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A number that stands for the text of all areas: FNV-1a, 64 bits. */
+/* Hashes of the text of maps: FNV-1a, 64 bits. */
 #include "log/hash.h"
 
 #define FNV_PRIME 1099511628211u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A number that stands for the text of all areas: FNV-1a, 64 bits. */
+/* Hashes of the text of maps: FNV-1a, 64 bits. */
 #ifndef VMSCOPE_LOG_HASH_H
 #define VMSCOPE_LOG_HASH_H
 
@@ -9,10 +9,10 @@
 
 #define HASH_INIT 14695981039346656037u
 
-/* Goes on from @hash, HASH_INIT at first. */
+/* Continues from @hash; start with HASH_INIT. */
 uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t length);
 
-/* *@hash is that of what /proc/PID/maps would show of @vm. Returns 0 or -ENOMEM. */
+/* Hashes what /proc/PID/maps would show for @vm. Returns 0 or -ENOMEM. */
 int hash_maps(const struct vmspace *vm, uint64_t *hash);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The log of a run: one JSON object a line, as docs/log-format.md describes. */
+/* Writing the log of a run: one JSON object a line, as docs/log-format.md describes. */
 #include "log/log.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static struct json_object *record(const struct log *log, const char *type,
 	return object;
 }
 
-/* Writes @object as a line and gives it back. */
+/* Writes @object as a line and drops the reference to it. */
 static int put(struct log *log, struct json_object *object)
 {
 	size_t length;
@@ -107,7 +107,9 @@ int log_open(struct log **out, const char *path, const struct options *options)
 	} else {
 		add(first, "attach", json_object_new_int(options->attach));
 	}
-	/* Written at once: a full disk is to be known before a program is started. */
+	/*
+	 * Flushed at once: if the disk is full, that should be known before a program is started.
+	 */
 	if (put(log, first) != 0 || fflush(log->file) != 0) {
 		rc = log->error ? log->error : -errno;
 		fclose(log->file);
@@ -131,7 +133,7 @@ int log_close(struct log *log)
 	return rc;
 }
 
-/* Adds what @detail, which is taken and may be NULL, holds. */
+/* Adds the members of @detail, which may be NULL, and drops the reference to it. */
 static void add_all(struct json_object *object, struct json_object *detail)
 {
 	if (!detail)

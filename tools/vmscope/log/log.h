@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The log of a run: one JSON object a line, as docs/log-format.md describes. */
+/* Writing the log of a run: one JSON object a line, as docs/log-format.md describes. */
 #ifndef VMSCOPE_LOG_LOG_H
 #define VMSCOPE_LOG_LOG_H
 
@@ -11,59 +11,62 @@
 #include "base/session.h"
 #include "log/answers.h"
 
-/* A reader knows a log by its version; a revision only adds to it. */
+/* Readers check the version; a new revision only adds keys and records. */
 enum { LOG_VERSION = 1, LOG_REVISION = 2 };
 
 struct log;
 
-/* Who a record is about. */
+/* The thread and the address space that a record is about. */
 struct log_who {
 	pid_t pid, tid;
 	unsigned int space;	/* 0: none */
 };
 
 /*
- * Opens @path ("-": standard output) and writes the first record. Returns 0 or -errno.
- * All writers below take a NULL log and do nothing, and fail the session when a write fails.
+ * Opens @path ("-": standard output) and writes the first record. Returns 0 or -errno. If the
+ * session has no log, the functions below do nothing. If a write fails, the session fails.
  */
 int log_open(struct log **log, const char *path, const struct options *options);
 
-/* Writes out what is buffered and closes. Returns 0 or -errno of any write that failed. */
+/* Flushes and closes. Returns 0, or -errno of the first write that failed. */
 int log_close(struct log *log);
 
-/* A process or thread event: "exec", "fork", "thread", "exit", "takeover" ... @detail may be NULL. */
+/*
+ * An event of a process or thread: "exec", "fork", "thread", "exit" ... Consumes @detail, which may
+ * be NULL.
+ */
 void log_event(struct session *session, const char *type, const struct log_who *who,
 	       struct json_object *detail);
 
-/* Whether the kernel's maps are others than before a call. */
+/* Whether a call has changed the kernel's maps. */
 enum log_change { LOG_UNKNOWN, LOG_SAME, LOG_CHANGED };
 
-/* A mirrored call with what it did. */
+/* A mirrored call and its effects. */
 struct log_call {
 	const struct call *call;
 	const struct vmspace_request *req;	/* NULL if it is not modelled */
-	unsigned int guesses;			/* alternatives kept: a set of 1u << enum guess_kind */
+	unsigned int guesses;			/* that were kept: bits 1u << enum guess_kind */
 	enum log_change change;
-	const char *injected;			/* NULL, or what was done to it on purpose */
-	struct json_object *extra;		/* further keys, taken; or NULL */
+	const char *injected;			/* what --inject did to it, or NULL */
+	struct json_object *extra;		/* more keys, consumed; or NULL */
 };
 
 void log_call(struct session *session, const struct log_who *who, const struct log_call *what);
 
 /*
- * What a replay has to be told of @req, applied or not: its arguments, and what the kernel answered
- * if that is not @result. An object of the caller's.
+ * @req for a replay: its arguments, and the kernel's result if that is not @result. The caller owns
+ * the object.
  */
 struct json_object *log_request(const struct vmspace_request *req, int64_t result);
 
-/* The names of a set of 1u << enum guess_kind, an array of the caller's. */
+/* The names of the guesses in a set of bits 1u << enum guess_kind. The caller owns the array. */
 struct json_object *log_guesses(unsigned int guesses);
 
-/* A difference; @kernel and @mirror are both sides' maps, or NULL. */
+/* A difference. @kernel and @mirror are the maps of both sides, or NULL. */
 void log_difference(struct session *session, const struct log_who *who, const struct call *call,
 		    const char *what, const char *kernel, const char *mirror);
 
-/* The totals as an object of the caller's. NULL: out of memory. */
+/* The totals. The caller owns the object. */
 struct json_object *log_summary_object(const struct totals *totals, int status);
 
 #endif

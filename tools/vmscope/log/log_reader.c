@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps from the log of "vmscope trace": docs/log-format.md. */
+/* Reading the log of "vmscope trace" (docs/log-format.md) as steps. */
 #include "log/log_reader.h"
 
 #include <assert.h>
@@ -15,15 +15,15 @@
 
 struct log_reader {
 	struct json_tokener *tokener;
-	struct json_object *record;		/* the one that the last step points into */
-	/* What the last step points to. */
+	struct json_object *record;		/* the last line; steps point into it */
+	/* Memory that the last step points to. */
 	struct vmspace_area *areas;
 	struct step_answer *answers, *again;
 	struct step_stack *stacks;
 	unsigned int *uffd_ends;
 	struct step_rename *renames;
 	struct anon_choice *choices;
-	const struct vmspace_range *ranges[2];	/* of the request, and of the one before it */
+	const struct vmspace_range *ranges[2];	/* of step->request and step->before */
 	char why[200];
 };
 
@@ -64,9 +64,9 @@ void log_reader_free(struct log_reader *from)
 	free(from);
 }
 
-/* Says what is wrong; for "return wrong(...)". */
-static bool __attribute__((format(printf, 2, 3))) wrong(struct log_reader *from, const char *format,
-							 ...)
+/* Sets the reason; to be used as "return wrong(...)". */
+static bool __attribute__((format(printf, 2, 3)))
+wrong(struct log_reader *from, const char *format, ...)
 {
 	va_list list;
 
@@ -89,7 +89,7 @@ static struct json_object *get(struct json_object *object, const char *key)
 	return value;
 }
 
-/* Strings only; NULL: there is none. */
+/* The string at @key; NULL if there is none. */
 static const char *get_text(struct json_object *object, const char *key)
 {
 	struct json_object *value = get(object, key);
@@ -107,7 +107,10 @@ static bool get_count(struct json_object *object, const char *key, int64_t least
 	return *count >= least && *count <= INT_MAX;
 }
 
-/* Makes room for the items of the array @key. False: it is none. No array: no items. */
+/*
+ * Allocates *@items for the array at @key. A missing array has no items. False: it is something
+ * else, or memory has run out.
+ */
 static bool open_array(struct log_reader *from, struct json_object *object, const char *key,
 		       size_t size, void *items, struct json_object **array, size_t *count)
 {
@@ -211,12 +214,12 @@ static bool read_uffd_ends(struct log_reader *from, struct step *step)
 	return true;
 }
 
-static bool read_turns(struct log_reader *from, struct step *step)
+static bool read_choices(struct log_reader *from, struct step *step)
 {
 	struct json_object *array;
 
-	if (!open_array(from, from->record, "turned", sizeof(*from->choices), &from->choices, &array,
-			&step->choice_count))
+	if (!open_array(from, from->record, "turned", sizeof(*from->choices), &from->choices,
+			&array, &step->choice_count))
 		return false;
 	for (size_t i = 0; i < step->choice_count; i++) {
 		if (!anon_choice_decode(json_object_array_get_idx(array, i), &from->choices[i]))
@@ -226,14 +229,14 @@ static bool read_turns(struct log_reader *from, struct step *step)
 	return true;
 }
 
-/* What the kernel was seen to have: of a call, of a fork, or by itself. */
-static bool read_notes(struct log_reader *from, struct step *step)
+/* The kernel's answers, in the record of a call or a fork or in one of their own. */
+static bool read_all_answers(struct log_reader *from, struct step *step)
 {
 	return read_answers(from, "asked", &from->answers, &step->answers, &step->answer_count) &&
 	       read_answers(from, "asked_again", &from->again, &step->answers_again,
 			    &step->again_count) &&
 	       read_stacks(from, step) && read_renames(from, step) &&
-	       read_uffd_ends(from, step) && read_turns(from, step);
+	       read_uffd_ends(from, step) && read_choices(from, step);
 }
 
 static bool read_request(struct log_reader *from, struct json_object *object,
@@ -269,7 +272,7 @@ static bool read_call(struct log_reader *from, struct step *step)
 	if (!action)
 		return true;
 	if (!read_request(from, action, &step->request) ||
-	    (before && !read_request(from, before, &step->before)) || !read_notes(from, step))
+	    (before && !read_request(from, before, &step->before)) || !read_all_answers(from, step))
 		return false;
 	if (!decode_result(answer ? answer : result, &value))
 		return wrong_key(from, answer ? "answer" : "result");
@@ -280,7 +283,7 @@ static bool read_call(struct log_reader *from, struct step *step)
 	return true;
 }
 
-/* The thread is gone; the call is one only if it was found to have been performed. */
+/* A call whose thread was killed inside: it counts only if it was found to have been performed. */
 static bool read_lost(struct log_reader *from, struct step *step)
 {
 	struct json_object *action = get(from->record, "do");
@@ -290,7 +293,7 @@ static bool read_lost(struct log_reader *from, struct step *step)
 	step->kind = STEP_CALL;
 	step->call = "a call that did not return";
 	step->has_request = true;
-	return read_request(from, action, &step->request) && read_notes(from, step);
+	return read_request(from, action, &step->request) && read_all_answers(from, step);
 }
 
 static bool read_config(struct log_reader *from, struct step *step)
@@ -346,7 +349,7 @@ static bool read_copy(struct log_reader *from, struct step *step)
 	if (!get_count(from->record, "from", 1, &source))
 		return wrong_key(from, "from");
 	step->from = (unsigned int)source;
-	return read_notes(from, step);
+	return read_all_answers(from, step);
 }
 
 static bool read_start(struct log_reader *from)
@@ -373,7 +376,7 @@ static bool read_record(struct log_reader *from, const char *type, struct step *
 	step->pid = (pid_t)pid;
 	step->tid = (pid_t)tid;
 	step->space = (unsigned int)space;
-	/* Of the others nothing is needed. */
+	/* A replay needs nothing of the other types. */
 	if (strcmp(type, "space") && strcmp(type, "copy") && strcmp(type, "call") &&
 	    strcmp(type, "lost") && strcmp(type, "seen") && strcmp(type, "limits") &&
 	    strcmp(type, "end"))
@@ -392,14 +395,14 @@ static bool read_record(struct log_reader *from, const char *type, struct step *
 		return read_end(from, step);
 	if (strcmp(type, "seen") == 0) {
 		step->kind = STEP_SEEN;
-		return read_notes(from, step);
+		return read_all_answers(from, step);
 	}
 	step->kind = STEP_LIMITS;
 	return read_config(from, step);
 }
 
 bool log_reader_line(struct log_reader *from, const char *line, size_t length, struct step *step,
-		  const char **why)
+		     const char **why)
 {
 	struct json_object *time;
 	const char *type;
@@ -409,7 +412,7 @@ bool log_reader_line(struct log_reader *from, const char *line, size_t length, s
 	*step = (struct step){ .kind = STEP_OTHER, .time = -1 };
 	*why = from->why;
 	json_tokener_reset(from->tokener);
-	/* With its NUL: a number at the end of a line is over then. */
+	/* Includes the NUL, so that the tokener knows that a number at the end is complete. */
 	if (length < INT_MAX)
 		from->record = json_tokener_parse_ex(from->tokener, line, (int)length + 1);
 	if (!json_object_is_type(from->record, json_type_object))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps from the log of "vmscope trace": docs/log-format.md. */
+/* Reading the log of "vmscope trace" (docs/log-format.md) as steps. */
 #ifndef VMSCOPE_LOG_LOG_READER_H
 #define VMSCOPE_LOG_LOG_READER_H
 
@@ -12,10 +12,10 @@ struct log_reader *log_reader_new(void);
 void log_reader_free(struct log_reader *from);
 
 /*
- * Reads one line of @length bytes. True: *@step is filled in, but for its line; it lives until the next
- * call. False: the line is malformed, and *@why, which lives as long, says how.
+ * Reads one line of @length bytes. True: *@step is filled in, except for its line number. False:
+ * the line is malformed, and *@why says how. Both remain valid until the next call.
  */
 bool log_reader_line(struct log_reader *from, const char *line, size_t length, struct step *step,
-		  const char **why);
+		     const char **why);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The records that tell what an address space begins with, what else the kernel said, and how it ends. */
+/* The log's records about address spaces: how one begins, what was observed of it, how it ends. */
 #include "log/log_space.h"
 
 #include "log/codec.h"
 #include "log/hash.h"
 
 void log_space_begins(struct session *session, const struct log_who *who, const struct vmspace *vm,
-		    bool attach, struct json_object *detail)
+		      bool attach, struct json_object *detail)
 {
 	if (!session->log) {
 		json_object_put(detail);
@@ -18,7 +18,7 @@ void log_space_begins(struct session *session, const struct log_who *who, const 
 }
 
 void log_space_forked(struct session *session, const struct log_who *who, unsigned int from,
-		     struct answers *answers)
+		      struct answers *answers)
 {
 	struct json_object *detail;
 

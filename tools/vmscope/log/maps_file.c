@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of --maps: what the mirrors say at the end of every program. */
+/* The file of --maps: the mirror's maps of every process at its end. */
 #include "log/maps_file.h"
 
 #include <errno.h>
@@ -17,19 +17,19 @@ struct maps_file {
 
 int maps_file_open(struct maps_file **out, const char *path)
 {
-	struct maps_file *dump = calloc(1, sizeof(*dump));
+	struct maps_file *maps = calloc(1, sizeof(*maps));
 
 	*out = NULL;
-	if (!dump)
+	if (!maps)
 		return -ENOMEM;
-	dump->file = strcmp(path, "-") == 0 ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we");
-	if (!dump->file) {
+	maps->file = strcmp(path, "-") == 0 ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we");
+	if (!maps->file) {
 		int rc = -errno;
 
-		free(dump);
+		free(maps);
 		return rc;
 	}
-	*out = dump;
+	*out = maps;
 	return 0;
 }
 
@@ -38,31 +38,31 @@ static int write_line(void *ctx, const char *line, size_t length)
 	return fwrite(line, 1, length, ctx) == length ? 0 : -errno;
 }
 
-void maps_file_write(struct maps_file *dump, pid_t pid, const char *command, const char *occasion,
-	       const struct vmspace *vm)
+void maps_file_write(struct maps_file *maps, pid_t pid, const char *command, const char *occasion,
+		     const struct vmspace *vm)
 {
 	int rc;
 
-	if (dump->error)
+	if (maps->error)
 		return;
-	fprintf(dump->file, "%s# process %d (%s) at its %s\n", dump->begun ? "\n" : "", (int)pid,
+	fprintf(maps->file, "%s# process %d (%s) at its %s\n", maps->begun ? "\n" : "", (int)pid,
 		command, occasion);
-	dump->begun = true;
-	rc = vmspace_show_lines(vm, write_line, dump->file);
-	if (rc == 0 && fflush(dump->file) != 0)
+	maps->begun = true;
+	rc = vmspace_show_lines(vm, write_line, maps->file);
+	if (rc == 0 && fflush(maps->file) != 0)
 		rc = -errno;
-	dump->error = rc;
+	maps->error = rc;
 }
 
-int maps_file_close(struct maps_file *dump)
+int maps_file_close(struct maps_file *maps)
 {
 	int rc;
 
-	if (!dump)
+	if (!maps)
 		return 0;
-	rc = dump->error;
-	if (fclose(dump->file) != 0 && rc == 0)
+	rc = maps->error;
+	if (fclose(maps->file) != 0 && rc == 0)
 		rc = -errno;
-	free(dump);
+	free(maps);
 	return rc;
 }

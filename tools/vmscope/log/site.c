@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Call sites: which of the functions on a stack made a call. */
+/* Call sites: the function that is responsible for a call, found on the stack. */
 #include "log/site.h"
 
 #include <stdio.h>
@@ -21,13 +21,13 @@ bool site_is_runtime(const char *file, size_t length)
 #ifdef HAVE_LIBDW
 #include <elfutils/libdwfl.h>
 
-enum { FRAMES_MAX = 24 };	/* how deep to look for a caller outside of the C library */
+enum { FRAMES_MAX = 24 };	/* how deep to look for a caller outside libc */
 
 struct site_finder {
 	Dwfl *dwfl;
 };
 
-/* Symbols come from the files themselves: looking elsewhere may ask a server. */
+/* Uses only the symbols in the files themselves: elfutils might download debug info. */
 static int find_no_debuginfo(Dwfl_Module *module, void **userdata, const char *name,
 			     Dwarf_Addr base, const char *file, const char *link, GElf_Word crc,
 			     char **found)
@@ -48,7 +48,7 @@ static const Dwfl_Callbacks callbacks = {
 	.find_debuginfo = find_no_debuginfo,
 };
 
-/* Tells libdwfl what is mapped now; files that it knows stay as they are. */
+/* Tells libdwfl what is mapped now. Files that it has opened already stay open. */
 static bool report(struct site_finder *finder, pid_t pid)
 {
 	dwfl_report_begin(finder->dwfl);
@@ -102,7 +102,7 @@ static int on_frame(Dwfl_Frame *frame, void *ctx)
 
 	if (!dwfl_frame_pc(frame, &pc, &activation))
 		return DWARF_CB_ABORT;
-	/* A return address is behind its call. */
+	/* A return address points behind the call instruction. */
 	module = dwfl_addrmodule(walk->finder->dwfl, activation ? pc : pc - 1);
 	if (!module)
 		return DWARF_CB_ABORT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Call sites: which of the functions on a stack made a call. */
+/* Call sites: the function that is responsible for a call, found on the stack. */
 #ifndef VMSCOPE_LOG_SITE_H
 #define VMSCOPE_LOG_SITE_H
 
@@ -7,23 +7,27 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { SITE_MAX = 200 };	/* bytes, with its NUL */
+enum { SITE_MAX = 200 };	/* bytes, including the NUL */
 
-/* Whether a file of that name (without a directory) is the C library or its loader: callers count. */
+/*
+ * Whether @file, a name without a directory, is libc or the dynamic loader. Then the site is in one
+ * of the callers.
+ */
 bool site_is_runtime(const char *file, size_t length);
 
 struct site_finder;
 
-/* Whether sites can be found: built with libdw. */
+/* Whether vmscope was built with libdw, and so can find sites. */
 bool site_available(void);
 
-/* For the stacks of process @pid, which is traced by this thread. NULL: not possible, or no memory. */
+/* For process @pid, which this thread traces. NULL: it cannot be unwound, or out of memory. */
 struct site_finder *site_open(pid_t pid);
 void site_close(struct site_finder *finder);
 
 /*
- * The innermost function of stopped thread @tid outside of the C library, or the outermost that could be
- * found, as "file(function+0x10)". False: the stack cannot be read. Takes a millisecond or so.
+ * Finds the innermost function outside libc on the stack of stopped thread @tid, or the outermost
+ * one that can be unwound, as "file(function+0x10)". False: the stack cannot be read. Takes about a
+ * millisecond.
  */
 bool site_find(struct site_finder *finder, pid_t tid, char site[SITE_MAX]);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One thing that happened to an address space, as every kind of log tells it. */
+/*
+ * A step of a replay: one thing that happened to an address space, whatever kind of log it is from.
+ */
 #ifndef VMSCOPE_LOG_STEP_H
 #define VMSCOPE_LOG_STEP_H
 
@@ -11,44 +13,44 @@
 #include "log/anon_choice.h"
 
 enum step_kind {
-	STEP_OTHER,	/* nothing that changes a space */
-	STEP_SPACE,	/* a space begins with areas: exec, attach, the first sight of a process */
-	STEP_COPY,	/* a space begins as a copy of another: fork */
-	STEP_CALL,	/* a call on a space */
-	STEP_SEEN,	/* what the kernel was seen to have done without a call */
-	STEP_LIMITS,	/* limits of a space are others now */
-	STEP_END,	/* a space is gone */
+	STEP_OTHER,	/* changes no address space */
+	STEP_SPACE,	/* one begins with given areas: exec, attach, a process's first line */
+	STEP_COPY,	/* one begins as a copy of another: fork */
+	STEP_CALL,	/* a system call */
+	STEP_SEEN,	/* the kernel was observed to have changed areas without a call */
+	STEP_LIMITS,	/* limits have changed */
+	STEP_END,	/* an address space ends */
 };
 
-/* Were there anonymous pages in [start, end)? */
+/* Whether there were anonymous pages in [start, end). */
 struct step_answer {
 	unsigned long start, end;
 	bool has_anon;
 };
 
-/* The growsdown area that ends there begins there. */
+/* The growsdown area that ends at end has grown down to start. */
 struct step_stack {
 	unsigned long end, start;
 };
 
-/* The file at addr has another name, or is marked as deleted. */
+/* The file mapped at addr was renamed or removed. */
 struct step_rename {
 	unsigned long addr;
 	struct vma_backing backing;
 };
 
-/* Pointers belong to the reader that made the step, and live until its next one. */
+/* Pointers belong to the reader, and remain valid until it reads the next step. */
 struct step {
 	enum step_kind kind;
-	unsigned long line;		/* of the log, from 1 */
-	double time;			/* in seconds; < 0: not known */
+	unsigned long line;		/* in the log, from 1 */
+	double time;			/* in seconds; < 0: unknown */
 	pid_t pid, tid;
-	unsigned int space;		/* number of the space, from 1 */
-	unsigned int from;		/* STEP_COPY: which it is a copy of */
-	const char *command;		/* of the process; NULL: not told */
+	unsigned int space;		/* number of the address space, from 1 */
+	unsigned int from;		/* STEP_COPY: number of the parent */
+	const char *command;		/* of the process; NULL: unknown */
 
 	/* STEP_SPACE */
-	bool incomplete;		/* it has areas that nobody told of */
+	bool incomplete;		/* it also has areas that the log does not show */
 	const struct vmspace_area *areas;
 	size_t area_count;
 	struct vmspace_image image;
@@ -56,14 +58,14 @@ struct step {
 
 	/* STEP_CALL */
 	const char *call;		/* its name */
-	const char *site;		/* where in the program it was made; NULL: not told */
+	const char *site;		/* call site; NULL: unknown */
 	bool has_request;		/* libvmspace models it */
-	bool touches;			/* request is a fault that nobody is told of */
+	bool touches;			/* request is a fault, which a mirror does not see */
 	bool has_before;
-	struct vmspace_request request;	/* with what the kernel answered in .host */
-	struct vmspace_request before;	/* one that comes before it */
+	struct vmspace_request request;	/* with the kernel's result in .host */
+	struct vmspace_request before;	/* to perform before it */
 	bool falsified;			/* by --inject */
-	const struct anon_choice *choices;	/* before the call: see guess.h */
+	const struct anon_choice *choices;	/* to make before the call */
 	size_t choice_count;
 
 	/* STEP_CALL, STEP_COPY */
@@ -75,7 +77,7 @@ struct step {
 	size_t stack_count;
 	const struct step_rename *renames;
 	size_t rename_count;
-	const unsigned int *uffd_ends;	/* contexts of userfaultfds that have ended */
+	const unsigned int *uffd_ends;	/* contexts of userfaultfds that were released */
 	size_t uffd_end_count;
 
 	/* STEP_END */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Applying one call to a space, with what only the kernel can tell of its outcome. */
+/* Applying a system call to an address space, including what only the kernel can decide. */
 #include "mirror/apply.h"
 
 #include "mirror/backing.h"
@@ -7,7 +7,7 @@
 static void learn_identity(struct vmspace *space, struct kernel_view *view,
 			   const struct vmspace_request *req)
 {
-	/* Of a call that was cut off the kernel's result is not known. */
+	/* If the thread was killed inside the call, the kernel's result is unknown. */
 	long at = req->host.valid ? req->host.result : req->out.result;
 	struct vmspace_line line;
 	struct backing_file file;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding out what an open descriptor of another process maps. */
+/* What a mapping of another process's file descriptor, or a line of maps, is backed by. */
 #include "mirror/backing.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
 
-/* How the descriptor was opened: the flags: line of /proc/PID/fdinfo/FD, octal. */
+/* The flags of open(2): from "flags:" in /proc/PID/fdinfo/FD, which is octal. */
 static int open_mode(pid_t tid, int fd)
 {
 	char name[32];
@@ -44,7 +44,7 @@ static unsigned int mode_flags(int mode)
 	}
 }
 
-/* Seals live in the file, not in the descriptor: any way to open it shows them. */
+/* Seals belong to the inode, so any descriptor of it shows them. */
 static unsigned int seal_flags(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -64,8 +64,9 @@ static bool aligns_huge(unsigned long magic)
 }
 
 /*
- * The directory that overlayfs writes to, or reads from, as far as its mount tells and it can be seen
- * from here. Where it cannot, the file system below is taken for one of those that align.
+ * Looks through overlayfs at the file system below it: in its upper directory, or else in its lower
+ * one, as given by the mount options. If that directory is not accessible from here, assumes a file
+ * system that aligns large mappings.
  */
 static unsigned int flags_below(const struct vma_backing *backing)
 {
@@ -147,7 +148,7 @@ bool backing_of_fd(struct backing_file *file, pid_t tid, int fd)
 		backing->flags |= VMA_BACKING_NO_MMAP;
 	if (st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH))
 		backing->flags |= VMA_BACKING_EXECUTABLE;
-	/* The file system of pipes is one without exec, which statvfs(3) does not tell. */
+	/* Pipes live on a noexec mount, but statvfs(3) does not show that. */
 	if (strncmp(file->name, "pipe:[", 6) == 0)
 		backing->flags |= VMA_BACKING_NO_EXEC;
 	file->is_regular = S_ISREG(st.st_mode);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Comparing a mirror with what the kernel says. */
+/* Comparing an address space with what /proc shows of it. */
 #include "mirror/compare.h"
 
 #include <assert.h>
@@ -11,25 +11,25 @@
 
 #include "mirror/backing.h"
 
-static int show(struct comparison *check, const struct vmspace *vm)
+static int show(struct comparison *cmp, const struct vmspace *vm)
 {
 	for (;;) {
 		char *larger;
 
-		check->length = vmspace_show(vm, check->text, check->capacity);
-		if (check->length < check->capacity)
+		cmp->length = vmspace_show(vm, cmp->text, cmp->capacity);
+		if (cmp->length < cmp->capacity)
 			return 0;
-		larger = realloc(check->text, check->length * 2 + 4096);
+		larger = realloc(cmp->text, cmp->length * 2 + 4096);
 		if (!larger)
 			return -ENOMEM;
-		check->text = larger;
-		check->capacity = check->length * 2 + 4096;
+		cmp->text = larger;
+		cmp->capacity = cmp->length * 2 + 4096;
 	}
 }
 
-static bool texts_equal(const struct comparison *check, const struct kernel_view *view)
+static bool texts_equal(const struct comparison *cmp, const struct kernel_view *view)
 {
-	return check->length == view->length && memcmp(check->text, view->text, view->length) == 0;
+	return cmp->length == view->length && memcmp(cmp->text, view->text, view->length) == 0;
 }
 
 static bool same_but_name(const struct vmspace_line *a, const struct vmspace_line *b)
@@ -41,9 +41,9 @@ static bool same_but_name(const struct vmspace_line *a, const struct vmspace_lin
 }
 
 /*
- * Paths of mapped files change when files are renamed or removed; no call on the address space
- * tells. The kernel's new path is believed if it leads to the file that is mapped, or if it is the
- * old one marked as deleted and that one no longer leads there.
+ * The paths of mapped files change when files are renamed or removed, which no system call on the
+ * address space shows. The kernel's new path is accepted if it resolves to the mapped file, or if
+ * it is marked as deleted and indeed does not resolve to it.
  */
 static bool is_rename(const struct backing_file *old, const struct backing_file *new)
 {
@@ -62,10 +62,10 @@ static bool is_rename(const struct backing_file *old, const struct backing_file 
 	return backing_path_is(new->name, b->dev_major, b->dev_minor, b->inode);
 }
 
-/* Tells the mirror of every changed path. Returns how many files had one, or -errno. */
-static int take_renames(struct comparison *check, struct vmspace *vm, const struct kernel_view *view)
+/* Gives the mirror every changed path. Returns the number of files with one, or -errno. */
+static int apply_renames(struct comparison *cmp, struct vmspace *vm, const struct kernel_view *view)
 {
-	const char *ours = check->text, *theirs = view->text, *after_a, *after_b;
+	const char *ours = cmp->text, *theirs = view->text, *after_a, *after_b;
 	struct vmspace_line a, b;
 	uint64_t last = 0;
 	int found = 0;
@@ -75,7 +75,7 @@ static int take_renames(struct comparison *check, struct vmspace *vm, const stru
 		struct backing_file old, new;
 		int rc;
 
-		/* Where areas differ, go on with the next that both have. */
+		/* Skip areas that only one side has. */
 		ours = a.start <= b.start ? after_a : ours;
 		theirs = b.start <= a.start ? after_b : theirs;
 		if (!same_but_name(&a, &b))
@@ -87,83 +87,84 @@ static int take_renames(struct comparison *check, struct vmspace *vm, const stru
 		rc = vmspace_identify(vm, b.start, &new.backing);
 		if (rc != 0)
 			return rc;
-		answers_add_rename(check->answers, b.start, &new.backing);
+		answers_add_rename(cmp->answers, b.start, &new.backing);
 		found += last != b.inode;
 		last = b.inode;
 	}
 	return found;
 }
 
-static enum compare_result fail(struct comparison *check, int error)
+static enum compare_result fail(struct comparison *cmp, int error)
 {
-	check->error = error;
+	cmp->error = error;
 	return COMPARE_FAILED;
 }
 
-/* Debug builds look through the whole mirror before every comparison. */
-static bool is_sound(struct comparison *check, const struct vmspace *vm)
+/* Debug builds cmp all invariants of the mirror before every comparison. */
+static bool is_sound(struct comparison *cmp, const struct vmspace *vm)
 {
 #ifndef NDEBUG
 	const char *reason = NULL;
 
 	if (!vmspace_check(vm, &reason)) {
-		snprintf(check->why, sizeof(check->why), "the mirror is damaged: %s", reason);
+		snprintf(cmp->why, sizeof(cmp->why), "the mirror is damaged: %s", reason);
 		return false;
 	}
 #else
-	(void)check;
+	(void)cmp;
 	(void)vm;
 #endif
 	return true;
 }
 
-enum compare_result compare_areas(struct comparison *check, struct vmspace *vm, struct kernel_view *view)
+enum compare_result compare_areas(struct comparison *cmp, struct vmspace *vm,
+				  struct kernel_view *view)
 {
 	int rc = view->text_current ? 0 : kernel_read_maps(view);
 
-	check->growths = 0;
-	check->renames = 0;
-	if (!is_sound(check, vm))
+	cmp->growths = 0;
+	cmp->renames = 0;
+	if (!is_sound(cmp, vm))
 		return COMPARE_BROKEN;
 	if (rc == 0)
-		rc = show(check, vm);
+		rc = show(cmp, vm);
 	if (rc != 0)
-		return fail(check, rc);
-	if (texts_equal(check, view))
+		return fail(cmp, rc);
+	if (texts_equal(cmp, view))
 		return COMPARE_EQUAL;
 	rc = vmspace_refresh(vm);
 	if (rc < 0)
-		return rc == -ENOMEM ? fail(check, rc) : COMPARE_STACK;
-	check->growths = (unsigned long)rc;
-	rc = show(check, vm);
+		return rc == -ENOMEM ? fail(cmp, rc) : COMPARE_STACK;
+	cmp->growths = (unsigned long)rc;
+	rc = show(cmp, vm);
 	if (rc != 0)
-		return fail(check, rc);
-	if (texts_equal(check, view))
+		return fail(cmp, rc);
+	if (texts_equal(cmp, view))
 		return COMPARE_EQUAL;
-	rc = take_renames(check, vm, view);
+	rc = apply_renames(cmp, vm, view);
 	if (rc > 0) {
-		check->renames = (unsigned long)rc;
-		rc = show(check, vm);
+		cmp->renames = (unsigned long)rc;
+		rc = show(cmp, vm);
 	}
 	if (rc != 0)
-		return fail(check, rc);
-	return texts_equal(check, view) ? COMPARE_EQUAL : COMPARE_AREAS;
+		return fail(cmp, rc);
+	return texts_equal(cmp, view) ? COMPARE_EQUAL : COMPARE_AREAS;
 }
 
-enum compare_result compare_flags(struct comparison *check, const struct vmspace *vm, pid_t tid)
+enum compare_result compare_flags(struct comparison *cmp, const struct vmspace *vm, pid_t tid)
 {
 	struct vmspace_difference difference;
 	int rc = vmspace_verify(vm, tid, VMSPACE_VERIFY_FLAGS | VMSPACE_VERIFY_COUNTERS,
 				&difference);
 
 	if (rc < 0)
-		return fail(check, rc);
-	snprintf(check->why, sizeof(check->why), "%s", difference.text);
+		return fail(cmp, rc);
+	snprintf(cmp->why, sizeof(cmp->why), "%s", difference.text);
 	return rc ? COMPARE_FLAGS : COMPARE_EQUAL;
 }
 
-void comparison_free(struct comparison *check)
+void comparison_free(struct comparison *cmp)
 {
-	free(check->text);
-	*check = (struct comparison){ .text = NULL };
+	free(cmp->text);
+	*cmp = (struct comparison){ .text = NULL };
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Comparing a mirror with what the kernel says. */
+/* Comparing an address space with what /proc shows of it. */
 #ifndef VMSCOPE_MIRROR_COMPARE_H
 #define VMSCOPE_MIRROR_COMPARE_H
 
@@ -13,34 +13,35 @@
 enum compare_result {
 	COMPARE_EQUAL,
 	COMPARE_AREAS,	/* maps differ */
-	COMPARE_FLAGS,	/* VmFlags of an area or a counter differs: see why */
-	COMPARE_BROKEN,	/* the mirror contradicts itself: see why */
-	COMPARE_STACK,	/* a stack has grown as Linux would not have let it */
-	COMPARE_FAILED,	/* the kernel's side could not be read, or memory ran out: see error */
+	COMPARE_FLAGS,	/* VmFlags of an area or a counter differ: see why */
+	COMPARE_BROKEN,	/* the mirror violates an invariant: see why */
+	COMPARE_STACK,	/* a stack has grown although Linux would not have allowed it */
+	COMPARE_FAILED,	/* /proc could not be read, or memory has run out: see error */
 };
 
 struct comparison {
-	char *text;			/* what the mirror says the maps are; NUL-terminated */
+	char *text;			/* the mirror's maps; NUL-terminated */
 	size_t length, capacity;
-	char why[640];			/* COMPARE_FLAGS: both sides in words; COMPARE_BROKEN: what */
+	char why[640];			/* COMPARE_FLAGS, COMPARE_BROKEN: what is wrong */
 	int error;			/* COMPARE_FAILED: -errno */
-	unsigned long growths, renames;	/* taken in by the last compare_areas() */
-	struct answers *answers;		/* gets the renames; NULL: nobody wants them */
+	unsigned long growths, renames;	/* found by the last compare_areas() */
+	struct answers *answers;		/* gets the renames; may be NULL */
 };
 
 /*
- * Compares all areas, as text. What is no call is taken in first, by the rules of the kernel:
- * areas that a page fault extended downwards, and files whose path has changed since. Leaves
- * both texts in @view and @check. Reads the maps unless view->text_current.
+ * Compares all areas, as text. Changes that no system call makes are applied to the mirror first,
+ * if the kernel's rules allow them: stacks extended by page faults, and renamed files. Leaves both
+ * texts in @view and @cmp. Reads the maps unless view->text_current.
  */
-enum compare_result compare_areas(struct comparison *check, struct vmspace *vm, struct kernel_view *view);
+enum compare_result compare_areas(struct comparison *cmp, struct vmspace *vm,
+				  struct kernel_view *view);
 
 /*
  * Compares what maps does not show: VmFlags of every area in /proc/@tid/smaps, and VmSize, VmLck,
- * VmData and VmStk of /proc/@tid/status. The areas must be equal.
+ * VmData and VmStk in /proc/@tid/status. The areas must be equal already.
  */
-enum compare_result compare_flags(struct comparison *check, const struct vmspace *vm, pid_t tid);
+enum compare_result compare_flags(struct comparison *cmp, const struct vmspace *vm, pid_t tid);
 
-void comparison_free(struct comparison *check);
+void comparison_free(struct comparison *cmp);
 
 #endif

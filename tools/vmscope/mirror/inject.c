@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A testing aid: makes the mirror see a call otherwise than the kernel did. */
+/* Fault injection, for tests: the mirror gets a call other than the kernel's. */
 #include "mirror/inject.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ const char *inject_name(enum inject_kind kind)
 	return kind == INJECT_NOTHING ? NULL : names[kind];
 }
 
-/* A range loses its last page; a range of one page moves down by one. */
+/* Drops the last page of a range; moves a range of one page down by one. */
 static void alter_range(unsigned long *addr, unsigned long *length, unsigned long page)
 {
 	if (*length > page)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A testing aid: makes the mirror see a call otherwise than the kernel did. */
+/* Fault injection, for tests: the mirror gets a call other than the kernel's. */
 #ifndef VMSCOPE_MIRROR_INJECT_H
 #define VMSCOPE_MIRROR_INJECT_H
 
@@ -11,15 +11,15 @@
 /* Parses "drop:N", "double:N" or "alter:N" into @options. False: it is none of them. */
 bool inject_parse(const char *text, struct options *options);
 
-/* What is to be done to call number @number. */
+/* What to do to call number @number. */
 enum inject_kind inject_for(const struct options *options, unsigned long number);
 
 /* "drop", "double", "alter"; NULL for INJECT_NOTHING. */
 const char *inject_name(enum inject_kind kind);
 
 /*
- * Changes one argument: the length by a page where the call has one, the protection or the flags
- * otherwise.
+ * Changes one argument: the length by a page if the call has one, otherwise the protection or
+ * flags.
  */
 void inject_alter(struct vmspace_request *req, unsigned long page_size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel says about one address space: /proc/PID/maps, pagemap, status. */
+/* What the kernel shows of one address space: /proc/PID/maps, pagemap, status. */
 #include "mirror/kernel.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The scan of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst), since Linux 6.7. */
+/* PAGEMAP_SCAN (Documentation/admin-guide/mm/pagemap.rst), since Linux 6.7. */
 struct scan_arg {
 	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
 	uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
@@ -24,7 +24,7 @@ struct scan_region {
 enum { SCAN_FILE = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_ZERO = 1 << 5,
        SCAN_HUGE = 1 << 6, SCAN_GUARD = 1 << 8 /* since Linux 6.16 */ };
 
-#define HUGE_LEAST (2UL << 20) /* no huge page of a table's size is smaller */
+#define HUGE_LEAST (2UL << 20) /* the smallest PMD-sized huge page */
 
 #define PAGEMAP_PRESENT (UINT64_C(1) << 63)
 #define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
@@ -48,7 +48,7 @@ int kernel_open(struct kernel_view *view, pid_t tid)
 	if (fd < 0)
 		return fd;
 	view->maps_fd = fd;
-	/* Without it (a kernel without page maps) areas look untouched. */
+	/* If the kernel has no pagemap, areas look untouched. */
 	fd = open_file(tid, "pagemap");
 	view->pagemap_fd = fd < 0 ? -1 : fd;
 	return 0;
@@ -127,8 +127,8 @@ static bool scan_by_reading(const struct kernel_view *view, unsigned long start,
 }
 
 /*
- * Looks for the first page in [start, end) that has all categories of @with, none of @without and one of
- * @any. Returns 1 and its address in *@at, 0 if there is none, -1 with errno.
+ * Finds the first page in [start, end) that has all categories of @with, none of @without and,
+ * unless 0, one of @any. Returns 1 with its address in *@at, 0 if there is none, -1 with errno.
  */
 static int scan(const struct kernel_view *view, unsigned long start, unsigned long end,
 		uint64_t with, uint64_t without, uint64_t any, unsigned long *at)
@@ -160,7 +160,7 @@ unsigned long kernel_first_guard(const struct kernel_view *view, unsigned long s
 	return view->pagemap_fd >= 0 && scan(view, start, end, SCAN_GUARD, 0, 0, &at) == 1 ? at : 0;
 }
 
-/* The huge zero page comes with an anon_vma, where the small one has none. */
+/* Mapping the huge zero page sets up an anon_vma; mapping the small one does not. */
 static bool has_huge_zero(const struct kernel_view *view, unsigned long start, unsigned long end)
 {
 	unsigned long at;
@@ -182,7 +182,7 @@ bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned lon
 
 		if (found >= 0)
 			return found > 0 || has_huge_zero(view, start, end);
-		/* A kernel that does not know the category: guards look swapped there. */
+		/* Before Linux 6.16 the category does not exist, and guard pages look swapped. */
 		if (errno == EINVAL && !view->no_guards) {
 			view->no_guards = true;
 			return kernel_has_anon(view, start, end);
@@ -192,7 +192,7 @@ bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned lon
 	return view->no_scan && scan_by_reading(view, start, end);
 }
 
-/* A search by halves over the lines. */
+/* Binary search over the lines. */
 bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct vmspace_line *line)
 {
 	const char *low = view->text, *high = view->text + view->length;
@@ -279,7 +279,8 @@ bool kernel_is_asleep(pid_t tid)
 {
 	char *text = kernel_read_file(tid, "stat");
 	const char *name_end = text ? strrchr(text, ')') : NULL;
-	bool asleep = name_end && (strncmp(name_end, ") S", 3) == 0 || strncmp(name_end, ") D", 3) == 0);
+	bool asleep = name_end && (strncmp(name_end, ") S", 3) == 0 ||
+				   strncmp(name_end, ") D", 3) == 0);
 
 	free(text);
 	return asleep;

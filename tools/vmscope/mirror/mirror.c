@@ -107,8 +107,8 @@ int mirror_create(struct session *session, const struct log_who *who, bool attac
 }
 
 /* Forks the mirror's address space into @child, whose view of the kernel is open. */
-static void fork_space(struct mirror *mirror, struct mirror *child, const struct log_who *parent_who,
-		       const struct log_who *child_who)
+static void fork_space(struct mirror *mirror, struct mirror *child,
+		       const struct log_who *parent_who, const struct log_who *child_who)
 {
 	struct vmspace_request req = { .op = VMSPACE_FORK };
 	struct answers answers = { .asked = NULL };
@@ -203,7 +203,8 @@ void mirror_gone(struct mirror *mirror, const struct log_who *who, const char *o
 
 	assert(who->space == mirror->space_id);
 	if (session->maps_file && strcmp(occasion, "exec") != 0)
-		maps_file_write(session->maps_file, who->pid, mirror->command, occasion, mirror->vm);
+		maps_file_write(session->maps_file, who->pid, mirror->command, occasion,
+				mirror->vm);
 	log_space_ends(session, who, mirror->vm, mirror->command, occasion);
 	add_to_totals(mirror);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which open file a descriptor stands for. */
+/* Telling the open files of mappings apart. */
 #include "mirror/open_file.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define PIDFD_THREAD O_EXCL
 #endif
 
-/* Ours, on an open file; one for all spaces that have it through fork. */
+/* Our own descriptor of an open file, shared by the address spaces that inherited it by fork. */
 struct descriptor {
 	int fd;
 	unsigned int refs;
@@ -26,10 +26,10 @@ struct open_file {
 	struct descriptor *descriptor;
 	unsigned int dev_major, dev_minor;
 	uint64_t inode;
-	bool used;			/* while pruning */
+	bool used;			/* for pruning: mark and sweep */
 };
 
-static uint64_t last_id;	/* numbers are never used again: areas outlive processes by fork */
+static uint64_t last_id;	/* ids are never reused: areas outlive processes by fork */
 
 const char *open_file_refused(int *error)
 {
@@ -58,13 +58,13 @@ static bool is_same(const struct open_file *file, pid_t tid, int fd,
 	       syscall(SYS_kcmp, getpid(), tid, KCMP_FILE, file->descriptor->fd, fd) == 0;
 }
 
-/* A descriptor of our own on the open file @fd of the process of @tid; -1 if there is no way. */
+/* Duplicates descriptor @fd of thread @tid into this process. -1: that is not possible. */
 static int take_descriptor(pid_t pid, pid_t tid, int fd)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, tid, tid == pid ? 0 : PIDFD_THREAD);
 	int own;
 
-	/* Before Linux 6.9 only of the thread that leads; they mostly share their descriptors. */
+	/* Before Linux 6.9 a pidfd must refer to the leader; mostly, threads share descriptors. */
 	if (pidfd < 0)
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0)
@@ -74,7 +74,7 @@ static int take_descriptor(pid_t pid, pid_t tid, int fd)
 	return own;
 }
 
-/* Has one reference, the caller's. NULL: no memory, and @fd is closed. */
+/* Takes over @fd; the caller gets the only reference. NULL: out of memory, and @fd is closed. */
 static struct descriptor *new_descriptor(int fd)
 {
 	struct descriptor *descriptor = malloc(sizeof(*descriptor));
@@ -94,7 +94,7 @@ static void put_descriptor(struct descriptor *descriptor)
 	free(descriptor);
 }
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static struct open_file *add(struct open_files *files, struct descriptor *descriptor)
 {
 	struct open_file *file = calloc(1, sizeof(*file));
@@ -115,7 +115,7 @@ static void drop(struct open_file *file)
 }
 
 uint64_t open_file_id(struct open_files *files, pid_t pid, pid_t tid, int fd,
-		     const struct vma_backing *backing)
+		      const struct vma_backing *backing)
 {
 	struct descriptor *descriptor;
 	struct open_file *file;

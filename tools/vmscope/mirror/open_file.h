@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which open file a descriptor stands for. Linux joins neighbouring areas of a file only if they
- * were mapped through the same open file, whatever its path; the kernel shows that nowhere but
- * in kcmp(2), which wants a descriptor on either side.
+ * Telling the open files of mappings apart. Linux merges neighbouring areas of a file only if they
+ * were mapped through the same open file description, whatever its path. Only kcmp(2) can tell
+ * whether they were, and it needs a descriptor on either side.
  *
- * So a descriptor of each open file that is mapped is kept here, exactly as long as it is mapped:
- * the mapping itself keeps the file open for that time, so nobody can tell (locks, close events).
+ * So vmscope keeps a descriptor of its own for each open file that is mapped, exactly as long as it
+ * is mapped. The mapping keeps the file open for that time anyway, so nobody can notice the
+ * difference (by locks, say, or close events).
  */
 #ifndef VMSCOPE_MIRROR_OPEN_FILE_H
 #define VMSCOPE_MIRROR_OPEN_FILE_H
@@ -22,26 +23,27 @@ struct open_files {
 };
 
 /*
- * The system call that is refused here without which open files cannot be told apart, and in @error
- * why (an errno); NULL if none is. A filter of system calls (seccomp) or a kernel without it refuses
- * it of any process: our own is asked about.
+ * Checks, on this process, whether the system calls needed to tell open files apart are permitted:
+ * seccomp may forbid them, and old kernels lack them. Returns the name of one that is refused, with
+ * the errno in *@error; NULL if none is.
  */
 const char *open_file_refused(int *error);
 
 /*
- * The number of the open file behind descriptor @fd of thread @tid of @pid, whose device and inode @backing tells:
- * the same for the same open file. 0 if that cannot be told (no memory, Linux before 5.6).
+ * The id of the open file behind descriptor @fd of thread @tid in process @pid: equal ids mean the
+ * same open file. @backing has its device and inode. 0 if it cannot be identified (out of memory,
+ * Linux before 5.6).
  */
 uint64_t open_file_id(struct open_files *files, pid_t pid, pid_t tid, int fd,
-		     const struct vma_backing *backing);
+		      const struct vma_backing *backing);
 
-/* Forgets the open files that no area of @space maps any more. */
+/* Drops the open files that no area of @space maps any more. */
 void open_file_prune(struct open_files *files, const struct vmspace *space);
 
-/* After a fork: the child maps what its parent maps. What cannot be copied is left out. */
+/* After a fork: the child maps what its parent maps. Leaves out what cannot be copied. */
 void open_file_copy(struct open_files *child, const struct open_files *parent);
 
-/* Forgets all. */
+/* Drops all of them. */
 void open_file_clear(struct open_files *files);
 
 #endif

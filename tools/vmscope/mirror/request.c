@@ -26,9 +26,9 @@
 #define MAP_HUGE_MASK 0x3f
 #endif
 
-enum { NODES_MAX = 65536 };	/* more than any kernel has */
+enum { NODES_MAX = 65536 };	/* more than any kernel supports */
 
-/* What a driver may add to an area of a device; the rest follows from the call. */
+/* Flags that a driver may add to a mapping of its device; all others follow from the call. */
 #define DRIVER_FLAGS (VMA_IO | VMA_PFNMAP | VMA_MIXEDMAP | VMA_DONTEXPAND | VMA_DONTDUMP | \
 		      VMA_DONTCOPY)
 
@@ -57,7 +57,7 @@ static enum request_model build_mmap(struct request *req, pid_t tid, const uint6
 	if (!(mmap->flags & MAP_ANONYMOUS)) {
 		mmap->bad_fd = !backing_of_fd(&req->file, tid, (int)args[4]);
 		mmap->backing = req->file.backing;
-		/* /dev/zero is another way to ask for anonymous memory. */
+		/* A mapping of /dev/zero is anonymous memory. */
 		if (req->file.is_zero && is_shared(mmap->flags))
 			set_shared_memory(&mmap->backing);
 		return REQUEST_MADE;
@@ -96,15 +96,17 @@ static enum request_model build_range(struct request *req, enum vmspace_op op, c
 	return REQUEST_MADE;
 }
 
-/* Of the nodes, those that libvmspace models; on a machine with more the call is not modelled. */
+/* libvmspace models the first 64 nodes; a call that names others is not modelled. */
 static enum request_model build_mbind(struct request *req, pid_t tid, const uint64_t *args)
 {
-	/* The kernel looks at one bit less than it is told of. */
+	/* The kernel uses one bit less than maxnode. */
 	uint64_t bits = args[4] ? args[4] - 1 : 0, word = 0;
 
 	req->vm.op = VMSPACE_MBIND;
-	req->vm.mbind = (struct vmspace_mbind){ .addr = args[0], .length = args[1],
-						.mode = (int)args[2], .flags = (unsigned int)args[5] };
+	req->vm.mbind = (struct vmspace_mbind){ .addr = args[0],
+						.length = args[1],
+						.mode = (int)args[2],
+						.flags = (unsigned int)args[5] };
 	if (!args[3])
 		return REQUEST_MADE;
 	for (uint64_t at = 0; at < bits; at += 64) {
@@ -133,7 +135,7 @@ static enum request_model build_prctl(struct request *req, pid_t tid, const uint
 	set->length = args[3];
 	if (!args[4])
 		return REQUEST_MADE;
-	/* The string may end right before memory that cannot be read. */
+	/* Byte by byte: the string may end right before an unmapped page. */
 	for (size_t i = 0; i < REQUEST_NAME_MAX; i++) {
 		if (!kernel_read_memory(tid, args[4] + i, &req->name[i], 1))
 			return REQUEST_NONE; /* EFAULT */
@@ -163,7 +165,7 @@ static enum request_model build_shmat(struct request *req, const uint64_t *args)
 	return REQUEST_MADE;
 }
 
-/* One range of the caller's own memory is madvise() by another name. */
+/* With a single range of the caller's own memory, this is the same as madvise(). */
 static enum request_model build_process_madvise(struct request *req, pid_t tid,
 						const uint64_t *args)
 {
@@ -196,7 +198,7 @@ static enum request_model build_io_destroy(struct request *req, const struct vms
 	return build_range(req, VMSPACE_MUNMAP, (uint64_t[]){ info.start, info.end - info.start });
 }
 
-/* Of other ioctls, those that happen to have the same number are told apart by the descriptor. */
+/* Ioctls of other files that happen to have the same number are recognised by the descriptor. */
 static enum request_model build_uffd(struct request *req, pid_t tid, const uint64_t *args)
 {
 	struct uffdio_register asked = { .mode = 0 };
@@ -254,7 +256,8 @@ static enum request_model build_rest(struct request *req, const struct call *cal
 		return REQUEST_MADE;
 	case CALL_SET_HOME_NODE:
 		req->vm.op = VMSPACE_SET_HOME_NODE;
-		req->vm.home_node = (struct vmspace_home_node){ args[0], args[1], args[2], args[3] };
+		req->vm.home_node =
+			(struct vmspace_home_node){ args[0], args[1], args[2], args[3] };
 		return REQUEST_MADE;
 	case CALL_IO_SETUP:
 		return REQUEST_LATE;
@@ -301,7 +304,7 @@ enum request_model request_build(struct request *req, const struct vmspace *spac
 	}
 }
 
-/* The flags of the area of @tid that holds @addr, 0 if there is none. */
+/* The flags of @tid's area at @addr; 0 if there is none. */
 static vma_flags_t flags_at(pid_t tid, unsigned long addr)
 {
 	char *text = kernel_read_file(tid, "smaps");
@@ -322,7 +325,7 @@ static bool find_new_area(struct kernel_view *maps, unsigned long addr, struct v
 	return kernel_read_maps(maps) == 0 && kernel_find_line(maps, addr, line);
 }
 
-/* A segment that our IPC namespace does not know: its size and name are where it was attached. */
+/* A segment in another IPC namespace: its size and name are found where it was attached. */
 static bool finish_shmat(struct request *req, const struct call *call,
 			 const struct vmspace_line *line)
 {
@@ -337,7 +340,7 @@ static bool finish_shmat(struct request *req, const struct call *call,
 	return true;
 }
 
-/* The ring of an asynchronous I/O context: a shared mapping, whose size the kernel chooses. */
+/* The ring of an AIO context is a shared mapping whose size the kernel chooses. */
 static bool finish_io_setup(struct request *req, const struct vmspace_line *line)
 {
 	backing_of_line(&req->file, line);
@@ -381,13 +384,13 @@ bool request_finish(struct request *req, enum request_model model, pid_t tid,
 		return false;
 	req->vm.host = (struct vmspace_host_result){ .valid = true, .result = call->result };
 	if (call->kind->id == CALL_PROCESS_MADVISE && call->result > 0)
-		req->vm.host.result = 0; /* it counts bytes */
+		req->vm.host.result = 0; /* process_madvise() returns the number of bytes */
 	if (call->result < 0)
 		return true;
 	if (req->vm.op == VMSPACE_MMAP && req->file.is_device)
 		req->vm.mmap.driver_flags =
 			flags_at(tid, (unsigned long)call->result) & DRIVER_FLAGS;
-	/* The device that System V segments live on is the kernel's own. */
+	/* System V segments are on a mount internal to the kernel: read its device number. */
 	if (req->vm.op == VMSPACE_SHMAT &&
 	    find_new_area(maps, (unsigned long)call->result, &line)) {
 		req->vm.shmat.backing.dev_major = line.dev_major;

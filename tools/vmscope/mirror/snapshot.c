@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Taking over an address space from the kernel: after an exec, and when attaching. */
+/* Reading a whole address space from the kernel: after an exec, and when attaching. */
 #include "mirror/snapshot.h"
 
 #include <mapletree/vmspace_proc.h>

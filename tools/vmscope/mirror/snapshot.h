@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Taking over an address space from the kernel: after an exec, and when attaching. */
+/* Reading a whole address space from the kernel: after an exec, and when attaching. */
 #ifndef VMSCOPE_MIRROR_SNAPSHOT_H
 #define VMSCOPE_MIRROR_SNAPSHOT_H
 
@@ -9,10 +9,9 @@
 #include <sys/types.h>
 
 /*
- * Fills the empty @space with what /proc/@tid says (smaps, stat, status). @attach: the process
- * has run for a while, and may have been copied by fork. The thread must be stopped.
- * @record: an object that gets what was read, as "areas" and "image", or NULL.
- * Returns 0 or -errno.
+ * Fills the empty @space with what /proc/@tid shows (smaps, stat, status); the thread must be
+ * stopped. @attach: the process has been running for a while, and may be the child of a fork.
+ * @record, unless NULL, gets what was read as "areas" and "image". Returns 0 or -errno.
  */
 int snapshot_load(struct vmspace *space, pid_t tid, bool attach, struct json_object *record);
 

@@ -45,7 +45,7 @@ struct mirror {
 	struct answers asked_again;	/* what was asked to compute another outcome of a call */
 	struct call_answers *calls;	/* one for each call in progress */
 	struct site_finder *sites;	/* NULL until the first call whose site is wanted */
-	uint64_t maps_hash;		/* of the kernel's maps when last read for the log; 0: never */
+	uint64_t maps_hash;		/* of the kernel's maps when last logged; 0: never */
 };
 
 /* Records the kernel's answers in @answers from now on, if there is a log. */

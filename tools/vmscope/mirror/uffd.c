@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The userfaultfds of one address space: numbers for them, and when one has ended. */
+/* The userfaultfds of one address space: a context number for each, and when it is released. */
 #include "mirror/uffd.h"
 
 #include <dirent.h>
@@ -12,14 +12,14 @@
 #include "mirror/kernel.h"
 
 #define LINK_TEXT "anon_inode:[userfaultfd]"
-#define FEATURES_SET (1UL << 31) /* the kernel's own mark: UFFDIO_API was called */
+#define FEATURES_SET (1UL << 31) /* set internally by the kernel: UFFDIO_API was called */
 #define UFFD_FLAGS (VMA_UFFD_MISSING | VMA_UFFD_WP | VMA_UFFD_MINOR)
 
 struct uffd {
 	struct uffd *next;
 	unsigned int context;
 	uint64_t inode;
-	int fd;			/* where the process had it last */
+	int fd;			/* the process's descriptor when last seen */
 };
 
 static unsigned int last_context;
@@ -78,7 +78,7 @@ unsigned int uffd_context(struct uffds *uffds, uint64_t inode, int fd)
 			uffd->fd = fd;
 			return uffd->context;
 		}
-	/* A number comes again after so many that the one which had it has long ended. */
+	/* Numbers wrap around, after so many that the previous owner is long gone. */
 	last_context = last_context % VMSPACE_UFFD_CONTEXT_MAX + 1;
 	uffd = add(uffds, last_context, inode, fd);
 	return uffd ? uffd->context : 0;
@@ -109,7 +109,7 @@ static bool has_descriptor(struct uffd *uffd, pid_t tid)
 	return found;
 }
 
-/* Does the kernel show that an area which @vm has as one of @context is registered? */
+/* Does the kernel show a registration on any area that @vm has registered with @context? */
 static bool is_shown(const struct vmspace *vm, unsigned int context, const char *smaps)
 {
 	struct vmspace_entry entry;
@@ -133,7 +133,7 @@ static bool is_used(const struct vmspace *vm, unsigned int context)
 }
 
 unsigned int uffd_apply_ends(struct uffds *uffds, struct vmspace *vm, pid_t tid,
-			    struct answers *answers)
+			     struct answers *answers)
 {
 	struct uffd **link = &uffds->first;
 	char *smaps = NULL;

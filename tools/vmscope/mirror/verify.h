@@ -13,7 +13,7 @@
 void verify(struct mirror *mirror, const struct log_who *who, const struct call *call,
 	    const struct pending_call *pending, bool flags_too);
 
-/* Whether flags are due for comparison after a call that changed them: every time, if that is fast. */
+/* Whether to compare flags after a call that has changed some: every time, if that is fast. */
 bool verify_flags_due(struct mirror *mirror);
 
 /* Reports that the kernel's result of @call is not the one that libvmspace computed. */

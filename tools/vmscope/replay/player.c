@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Playing a log from its first line to its last: what replay, explain and draw have in common. */
+/* Replaying a log from its first line to its last: what replay, explain and draw have in common. */
 #include "replay/player.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static int set_maps(struct player *player, struct reader *reader)
 	return -1;
 }
 
-/* One step. Returns 1: go on; 0: the end; -1 after a message. */
+/* Reads and applies a step. Returns 1 to continue, 0 at the end, -1 after printing a message. */
 static int play_step(struct player *player, struct reader *reader, struct replay_state *state)
 {
 	const struct step *step;
@@ -106,8 +106,9 @@ static int play(struct player *player, struct reader *reader, struct replay_stat
 	player->lines = reader_line(reader);
 	player->totals = *replay_state_totals(state);
 	if (rc == 0 && player->totals.spaces == 0) {
-		session_say("%s is neither a log of 'vmscope trace -o' nor output of strace that tells "
-			    "of memory%s", player->path, player->lines ? "" : ": it is empty");
+		session_say("%s is neither a log of 'vmscope trace -o' nor output of strace that "
+			    "tells of memory%s", player->path,
+			    player->lines ? "" : ": it is empty");
 		return -1;
 	}
 	return rc;
@@ -130,7 +131,7 @@ int player_run(struct player *player, const struct replay_listener *listener)
 		session_say("out of memory");
 	else
 		rc = play(player, reader, state);
-	/* Tells of the ends of what is left. */
+	/* Notifies the listener of the end of all address spaces that are left. */
 	replay_state_free(state);
 	reader_close(reader);
 	if (file != stdin)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a log, whichever kind it is, step by step. */
+/* Reading a log of either kind, step by step. */
 #include "replay/reader.h"
 
 #include <errno.h>
@@ -10,21 +10,21 @@
 #include "log/log_reader.h"
 #include "strace/strace_reader.h"
 
-/* Of a log of ours, one line at a time is in memory; strace's output is there as a whole. */
+/* vmscope's logs are read line by line; strace's output is kept in memory as a whole. */
 struct reader {
 	enum reader_format format;
 	FILE *file;
-	struct log_reader *fromlog;	/* READER_VMSCOPE */
+	struct log_reader *log_reader;	/* READER_VMSCOPE */
 	struct strace_reader *strace_reader;	/* READER_STRACE */
-	char *text;			/* a line, or all */
+	char *text;			/* a line, or the whole output of strace */
 	size_t length, capacity;
-	bool first_read;		/* text holds the first line, which has not been returned */
+	bool first_read;		/* text is the first line, not returned yet */
 	unsigned long line;
 	struct step step;
 	const char *why;
 };
 
-/* Reads what is left of the file behind what is in text. Returns 0 or -errno. */
+/* Appends the rest of the file to text. Returns 0 or -errno. */
 static int read_rest(struct reader *reader)
 {
 	for (;;) {
@@ -67,13 +67,13 @@ static bool is_blank(const struct reader *reader)
 
 static bool open_format(struct reader *reader)
 {
-	/* Blank lines may come first. */
+	/* Skip leading blank lines. */
 	reader->line = 1;
 	reader->first_read = read_line(reader);
 	if (reader->first_read && reader->text[0] == '{') {
 		reader->format = READER_VMSCOPE;
-		reader->fromlog = log_reader_new();
-		return reader->fromlog != NULL;
+		reader->log_reader = log_reader_new();
+		return reader->log_reader != NULL;
 	}
 	reader->format = READER_STRACE;
 	reader->line = 0;
@@ -107,7 +107,7 @@ void reader_close(struct reader *reader)
 {
 	if (!reader)
 		return;
-	log_reader_free(reader->fromlog);
+	log_reader_free(reader->log_reader);
 	strace_reader_free(reader->strace_reader);
 	free(reader->text);
 	free(reader);
@@ -154,8 +154,8 @@ static enum reader_result next_of_log(struct reader *reader)
 		}
 		reader->first_read = false;
 	} while (is_blank(reader));
-	if (!log_reader_line(reader->fromlog, reader->text, reader->length, &reader->step,
-			  &reader->why))
+	if (!log_reader_line(reader->log_reader, reader->text, reader->length, &reader->step,
+			     &reader->why))
 		return READER_MALFORMED;
 	return READER_STEP;
 }
@@ -183,7 +183,8 @@ static enum reader_result next_of_strace(struct reader *reader)
 
 enum reader_result reader_next(struct reader *reader, const struct step **step)
 {
-	enum reader_result result = reader->fromlog ? next_of_log(reader) : next_of_strace(reader);
+	enum reader_result result =
+		reader->log_reader ? next_of_log(reader) : next_of_strace(reader);
 
 	reader->step.line = reader->line;
 	*step = &reader->step;

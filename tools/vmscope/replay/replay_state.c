@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The address spaces of a log, led from step to step through libvmspace, and compared with what it recorded. */
+/*
+ * The state of a replay: the address spaces of a log. Each step is applied to one of them, and what
+ * libvmspace computes is compared with what the log has recorded.
+ */
 #include "replay/replay_state.h"
 
 #include <errno.h>
@@ -34,8 +37,8 @@ const struct replay_totals *replay_state_totals(const struct replay_state *state
 	return &state->totals;
 }
 
-static void tell(struct replay_state *state, enum replay_event event, struct replay_space *space,
-		 const struct vmspace_request *req, const char *why)
+static void notify(struct replay_state *state, enum replay_event event, struct replay_space *space,
+		   const struct vmspace_request *req, const char *why)
 {
 	state->listener.notify(state->listener.ctx, event, space, space->step, req, why);
 }
@@ -48,7 +51,7 @@ static void free_space(struct replay_space *space)
 
 static void end_space(struct replay_state *state, struct replay_space *space)
 {
-	tell(state, REPLAY_SPACE_ENDS, space, NULL, NULL);
+	notify(state, REPLAY_SPACE_ENDS, space, NULL, NULL);
 	mtree_erase(&state->spaces, space->id);
 	free_space(space);
 }
@@ -62,14 +65,14 @@ void replay_state_free(struct replay_state *state)
 		return;
 	mt_for_each(&state->spaces, space, id, ULONG_MAX) {
 		space->step = NULL;
-		tell(state, REPLAY_SPACE_ENDS, space, NULL, NULL);
+		notify(state, REPLAY_SPACE_ENDS, space, NULL, NULL);
 		free_space(space);
 	}
 	mtree_destroy(&state->spaces);
 	free(state);
 }
 
-/* ---- what the log answers in the kernel's place --------------------------------------------- */
+/* ---- answers from the log instead of the kernel --------------------------------------------- */
 
 static bool find_answer(const struct step_answer *answers, size_t count, unsigned long start,
 			unsigned long end, bool *has_anon)
@@ -88,7 +91,7 @@ static bool host_has_anon(void *ctx, unsigned long start, unsigned long end)
 	const struct step *step = space->step;
 	bool has = false;
 
-	/* What was asked again is what counts: the call was performed after that. */
+	/* The later answer counts: it was the state in which the call was performed. */
 	if (step && !find_answer(step->answers_again, step->again_count, start, end, &has))
 		find_answer(step->answers, step->answer_count, start, end, &has);
 	return has;
@@ -114,9 +117,10 @@ static struct vmspace_host host_of(struct replay_space *space)
 	};
 }
 
-/* ---- spaces begin and end ------------------------------------------------------------------- */
+/* ---- address spaces begin and end ----------------------------------------------------------- */
 
-static int add_space(struct replay_state *state, struct replay_space *space, const struct step *step)
+static int add_space(struct replay_state *state, struct replay_space *space,
+		     const struct step *step)
 {
 	struct replay_space *old = mtree_load(&state->spaces, step->space);
 	int rc;
@@ -134,7 +138,7 @@ static int add_space(struct replay_state *state, struct replay_space *space, con
 		return rc;
 	}
 	state->totals.spaces++;
-	tell(state, REPLAY_SPACE_BEGINS, space, NULL, NULL);
+	notify(state, REPLAY_SPACE_BEGINS, space, NULL, NULL);
 	return 0;
 }
 
@@ -144,7 +148,7 @@ static void set_command(struct replay_space *space, const char *command)
 		snprintf(space->command, sizeof(space->command), "%s", command);
 }
 
-/* What the library does not refuse itself: no machine has such pages, or so many addresses. */
+/* Rejects what libvmspace would accept although no machine has such pages or addresses. */
 static bool is_sane(const struct vmspace_config *config)
 {
 	return config->page_size >= 4096 && config->page_size <= 65536 &&
@@ -167,7 +171,7 @@ static int begin(struct replay_state *state, const struct step *step, const char
 		rc = vmspace_exec(space->vm, step->areas, step->area_count, &step->image);
 		*why = "the areas overlap, or are not in order";
 	}
-	/* A log may say anything: a break below the heap, say. */
+	/* A log may contain anything, for instance a break below the start of the heap. */
 	if (rc == 0 && !vmspace_check(space->vm, why))
 		rc = -EINVAL;
 	if (rc != 0) {
@@ -202,7 +206,7 @@ static int copy(struct replay_state *state, struct replay_space *from, const str
 	space->differs = from->differs;
 	space->falsified = from->falsified;
 	snprintf(space->command, sizeof(space->command), "%s", from->command);
-	tell(state, REPLAY_AREAS_OBSERVED, from, NULL, NULL);
+	notify(state, REPLAY_AREAS_OBSERVED, from, NULL, NULL);
 	return add_space(state, space, step);
 }
 
@@ -210,7 +214,7 @@ static void differ(struct replay_state *state, struct replay_space *space,
 		   const struct vmspace_request *req, const char *why)
 {
 	state->totals.differences++;
-	tell(state, REPLAY_DIFFERS, space, req, why);
+	notify(state, REPLAY_DIFFERS, space, req, why);
 	space->differs = true;
 }
 
@@ -225,7 +229,7 @@ static int end(struct replay_state *state, struct replay_space *space, const str
 		if (hash_maps(space->vm, &hash) != 0)
 			return -ENOMEM;
 		vmspace_stats(space->vm, &stats);
-		state->totals.endings++;
+		state->totals.compared_at_end++;
 		snprintf(why, sizeof(why),
 			 "the areas at the end are not those that were there when it was traced "
 			 "(%lu areas then, %lu now)%s", step->areas_at_end, stats.areas,
@@ -239,19 +243,19 @@ static int end(struct replay_state *state, struct replay_space *space, const str
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static void take_turns(struct replay_space *space, const struct step *step)
+static void make_choices(struct replay_space *space, const struct step *step)
 {
 	for (size_t i = 0; i < step->choice_count; i++)
 		anon_choice_apply(space->vm, &step->choices[i]);
 }
 
-static void take_renames(struct replay_space *space, const struct step *step)
+static void apply_renames(struct replay_space *space, const struct step *step)
 {
 	for (size_t i = 0; i < step->rename_count; i++) {
 		const struct step_rename *rename = &step->renames[i];
 		struct vma_info info;
 
-		/* The areas may be others than those of the kernel: not another file's name. */
+		/* If the areas have diverged, this may be another file: do not rename that one. */
 		if (vmspace_lookup(space->vm, rename->addr, &info) &&
 		    info.backing.inode == rename->backing.inode &&
 		    info.backing.dev_major == rename->backing.dev_major &&
@@ -260,7 +264,7 @@ static void take_renames(struct replay_space *space, const struct step *step)
 	}
 }
 
-static void take_uffd_ends(struct replay_space *space, const struct step *step)
+static void apply_uffd_ends(struct replay_space *space, const struct step *step)
 {
 	for (size_t i = 0; i < step->uffd_end_count; i++) {
 		struct vmspace_request req = { .op = VMSPACE_UFFD_RELEASE,
@@ -284,12 +288,14 @@ static void check_answer(struct replay_state *state, struct replay_space *space,
 		return;
 	difference_format_result(req->host.result, theirs, sizeof(theirs));
 	difference_format_result(req->out.result, ours, sizeof(ours));
-	snprintf(why, sizeof(why), "the kernel answered %s, libvmspace answers %s%s%s", theirs, ours,
+	snprintf(why, sizeof(why), "the kernel answered %s, libvmspace answers %s%s%s", theirs,
+		 ours,
 		 req->out.why ? ": " : "", req->out.why ? req->out.why : "");
 	differ(state, space, req, why);
 }
 
-static int perform(struct replay_state *state, struct replay_space *space, const struct step *step)
+static int perform_call(struct replay_state *state, struct replay_space *space,
+			const struct step *step)
 {
 	struct vmspace_request req = step->request, before = step->before;
 	int learned = 0;
@@ -303,18 +309,18 @@ static int perform(struct replay_state *state, struct replay_space *space, const
 		learned = unknown_learn(space->vm, &req);
 	if (learned < 0)
 		return learned;
-	state->totals.learned += (unsigned long)learned;
+	state->totals.inferred += (unsigned long)learned;
 	if (step->has_before)
 		vmspace_call(space->vm, &before);
-	/* What was found out may concern an area whose pages were only asked for now. */
+	/* Gather before the choices: a choice may be about an area that only now has pages. */
 	vmspace_gather(space->vm, &req);
-	take_turns(space, step);
+	make_choices(space, step);
 	vmspace_complete(space->vm, &req);
 	if (req.out.out_of_memory)
 		return -ENOMEM;
 	state->totals.calls++;
 	space->calls++;
-	tell(state, REPLAY_CALL_PERFORMED, space, &req, NULL);
+	notify(state, REPLAY_CALL_PERFORMED, space, &req, NULL);
 	if (req.host.valid)
 		check_answer(state, space, &req);
 	else
@@ -322,7 +328,7 @@ static int perform(struct replay_state *state, struct replay_space *space, const
 	return 0;
 }
 
-static int saw(struct replay_state *state, struct replay_space *space, const struct step *step)
+static int observe(struct replay_state *state, struct replay_space *space, const struct step *step)
 {
 	int grown = vmspace_refresh(space->vm);
 
@@ -330,9 +336,9 @@ static int saw(struct replay_state *state, struct replay_space *space, const str
 		return grown;
 	if (grown < 0)
 		differ(state, space, NULL, "the stack grew in a way that Linux does not allow");
-	take_renames(space, step);
-	take_uffd_ends(space, step);
-	tell(state, REPLAY_AREAS_OBSERVED, space, NULL, NULL);
+	apply_renames(space, step);
+	apply_uffd_ends(space, step);
+	notify(state, REPLAY_AREAS_OBSERVED, space, NULL, NULL);
 	return 0;
 }
 
@@ -349,9 +355,9 @@ static int apply(struct replay_state *state, struct replay_space *space, const s
 {
 	switch (step->kind) {
 	case STEP_CALL:
-		return perform(state, space, step);
+		return perform_call(state, space, step);
 	case STEP_SEEN:
-		return saw(state, space, step);
+		return observe(state, space, step);
 	case STEP_LIMITS:
 		*why = "these limits make no sense";
 		return limits(space, step);
@@ -374,7 +380,7 @@ int replay_state_apply(struct replay_state *state, const struct step *step, cons
 		return begin(state, step, why);
 	space = mtree_load(&state->spaces, step->kind == STEP_COPY ? step->from : step->space);
 	if (!space) {
-		state->totals.strange++;
+		state->totals.orphan_steps++;
 		*why = "the log has not told how this address space began";
 		return -EBADMSG;
 	}
@@ -382,7 +388,7 @@ int replay_state_apply(struct replay_state *state, const struct step *step, cons
 	if (step->kind == STEP_COPY)
 		return copy(state, space, step);
 	rc = apply(state, space, step, why);
-	/* It may be gone. */
+	/* Look it up again: the step may have ended it. */
 	space = mtree_load(&state->spaces, step->space);
 	if (space)
 		space->step = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The address spaces of a log, led from step to step through libvmspace, and compared with what it recorded. */
+/*
+ * The state of a replay: the address spaces of a log. Each step is applied to one of them, and what
+ * libvmspace computes is compared with what the log has recorded.
+ */
 #ifndef VMSCOPE_REPLAY_REPLAY_STATE_H
 #define VMSCOPE_REPLAY_REPLAY_STATE_H
 
@@ -11,25 +14,25 @@
 
 struct replay_space {
 	unsigned int id;		/* its number in the log */
-	unsigned int from;		/* the space that it was copied from, 0: none */
-	pid_t pid;			/* of the process that it began with */
+	unsigned int from;		/* number of its parent; 0: it was not forked */
+	pid_t pid;			/* of its first process */
 	struct vmspace *vm;
-	bool incomplete;		/* it began with areas that the log does not tell of */
-	bool differs;			/* a difference has been found: what follows may be another */
-	bool falsified;			/* --inject hid calls from the one who wrote the log */
-	char command[64];		/* "" where nobody told */
+	bool incomplete;		/* it began with areas that the log does not show */
+	bool differs;			/* it has differed from the log, and may do so again */
+	bool falsified;			/* --inject was used when the log was written */
+	char command[64];		/* "" if unknown */
 	unsigned long calls;		/* performed */
-	const struct step *step;	/* that is being applied, or NULL */
-	void *user;			/* the listener's */
+	const struct step *step;	/* being applied, or NULL */
+	void *user;			/* for the listener */
 };
 
-/* What a listener is told. */
+/* What a listener is notified of. */
 enum replay_event {
-	REPLAY_SPACE_BEGINS,		/* a space is there */
-	REPLAY_CALL_PERFORMED,	/* a call has been applied: its outcome is in *req */
+	REPLAY_SPACE_BEGINS,		/* a new address space */
+	REPLAY_CALL_PERFORMED,	/* a call was applied; *req has its outcome */
 	REPLAY_AREAS_OBSERVED,		/* areas may have changed without a call */
-	REPLAY_DIFFERS,		/* *why: the record and libvmspace disagree; comes after PERFORMED */
-	REPLAY_SPACE_ENDS,		/* the space is about to go; @step is NULL at the end of the log */
+	REPLAY_DIFFERS,		/* log and libvmspace disagree: see why; after CALL_PERFORMED */
+	REPLAY_SPACE_ENDS,		/* @step is NULL at the end of the log */
 };
 
 struct replay_state;
@@ -37,30 +40,30 @@ struct replay_state;
 struct replay_listener {
 	void *ctx;
 	void (*notify)(void *ctx, enum replay_event event, struct replay_space *space,
-		     const struct step *step, const struct vmspace_request *req, const char *why);
+		       const struct step *step, const struct vmspace_request *req, const char *why);
 };
 
 struct replay_totals {
-	unsigned long spaces;		/* begun */
-	unsigned long calls;		/* performed: == checked + unchecked */
-	unsigned long checked;		/* whose result was compared */
-	unsigned long unchecked;	/* in incomplete spaces: it hangs on what nobody told of */
+	unsigned long spaces;		/* address spaces */
+	unsigned long calls;		/* performed == checked + unchecked */
+	unsigned long checked;		/* with their results compared */
+	unsigned long unchecked;	/* result depends on what an incomplete log does not show */
 	unsigned long unmodelled;	/* calls that libvmspace does not model */
 	unsigned long differences;
-	unsigned long endings;		/* final areas compared */
-	unsigned long learned;		/* areas that had to be there, for a call to have succeeded */
-	unsigned long strange;		/* steps of a space that the log does not begin */
+	unsigned long compared_at_end;		/* address spaces whose final areas were compared */
+	unsigned long inferred;		/* areas inferred because a call has succeeded */
+	unsigned long orphan_steps;		/* steps of address spaces that never began */
 };
 
 /* NULL: out of memory. */
 struct replay_state *replay_state_new(const struct replay_listener *listener);
 
-/* Ends all spaces, telling the listener, and frees. NULL is ignored. */
+/* Ends all address spaces, notifying the listener, and frees @state. NULL is ignored. */
 void replay_state_free(struct replay_state *state);
 
 /*
- * Applies one step. Returns 0, -ENOMEM, or -EBADMSG: the step makes no sense (@why is set, a static
- * sentence); nothing has changed then.
+ * Applies a step. Returns 0, -ENOMEM or -EBADMSG: the step makes no sense, for the reason *@why, a
+ * static string, and has changed nothing.
  */
 int replay_state_apply(struct replay_state *state, const struct step *step, const char **why);
 

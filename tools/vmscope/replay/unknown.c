@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Spaces whose first areas nobody told of: what calls on them reveal, and what they cannot prove. */
+/*
+ * Address spaces whose initial areas are unknown: what calls reveal about them, and which results
+ * prove nothing.
+ */
 #include "replay/unknown.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* The range that @req needs to be mapped from end to end; false: none. */
+/* The range that must be mapped without a hole for @req to succeed. False: there is none. */
 static bool needed_range(const struct vmspace_request *req, unsigned long *start,
 			 unsigned long *length)
 {
@@ -45,7 +48,7 @@ static bool needed_range(const struct vmspace_request *req, unsigned long *start
 	}
 }
 
-/* @stack: one that grows downwards, and is anonymous therefore. */
+/* Adds an area of unknown kind. @stack: it grows downwards, and therefore is anonymous. */
 static int add_area(struct vmspace *vm, unsigned long start, unsigned long end, bool stack)
 {
 	struct vmspace_request req = {
@@ -113,7 +116,7 @@ static size_t list_areas(const struct vmspace *vm, struct vmspace_area *areas)
 	return count;
 }
 
-/* The first answer to brk() is where the break lies: the space has to be told. */
+/* The first result of brk() is the current break. libvmspace sets it by an exec with all areas. */
 static int learn_break(struct vmspace *vm, unsigned long brk)
 {
 	size_t count = list_areas(vm, NULL);
@@ -126,7 +129,7 @@ static int learn_break(struct vmspace *vm, unsigned long brk)
 	if (!areas)
 		return -ENOMEM;
 	list_areas(vm, areas);
-	/* What was learned of placements stays. */
+	/* Keep the mmap_base that was inferred. */
 	vmspace_stats(vm, &stats);
 	config = *vmspace_config(vm);
 	rc = vmspace_exec(vm, areas, count, &image);
@@ -139,8 +142,8 @@ static int learn_break(struct vmspace *vm, unsigned long brk)
 }
 
 /*
- * Without a hint the kernel places mappings below a base, which nothing tells: it is not lower than the end
- * of any of them.
+ * Without a hint the kernel places mappings below mmap_base, which the log does not show: it is at
+ * least as high as the end of each of them.
  */
 static int learn_base(struct vmspace *vm, unsigned long end)
 {
@@ -184,17 +187,17 @@ bool unknown_may_explain(const struct vmspace_request *req)
 {
 	if (!req->out.differs)
 		return false;
-	/* A refusal: a limit, a file, an area in the way. */
+	/* An error: because of a limit, a file, or an area in the way. */
 	if (req->host.result < 0)
 		return true;
 	switch (req->op) {
 	case VMSPACE_MMAP:
 	case VMSPACE_MREMAP:
 	case VMSPACE_SHMAT:
-		/* An area that is not known may lie where libvmspace would have placed it. */
+		/* An unknown area may be in the place that libvmspace has chosen. */
 		return req->out.result >= 0;
 	case VMSPACE_BRK:
-	case VMSPACE_SHMDT: /* of a segment whose shmat() could not be modelled */
+	case VMSPACE_SHMDT: /* of a segment whose shmat() was not modelled */
 		return true;
 	default:
 		return false;

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Spaces whose first areas nobody told of: what calls on them reveal, and what they cannot prove. */
+/*
+ * Address spaces whose initial areas are unknown: what calls reveal about them, and which results
+ * prove nothing.
+ */
 #ifndef VMSCOPE_REPLAY_UNKNOWN_H
 #define VMSCOPE_REPLAY_UNKNOWN_H
 
 #include <mapletree/vmspace.h>
 #include <stdbool.h>
 
-/* The name that areas get which must have been there. */
+/* The name of inferred areas. */
 #define UNKNOWN_NAME "[unknown]"
 
 /*
- * The kernel performed @req, which it would have refused if there had been holes in its range: adds areas
- * there. A first brk() tells where the heap is. Returns how many areas were added, or -ENOMEM.
+ * The kernel has performed @req, so there were no holes in its range: adds areas where @vm has
+ * holes. A first brk() shows where the heap is. Returns the number of areas added, or -ENOMEM.
  */
 int unknown_learn(struct vmspace *vm, const struct vmspace_request *req);
 
 /*
- * Whether the result of @req, applied, may be what it is because of an area, a file or a limit that
- * nobody told of: then it proves nothing.
+ * Whether the result of @req, which has been applied, may be due to an area, a file or a limit that
+ * is unknown; if so, a difference proves nothing.
  */
 bool unknown_may_explain(const struct vmspace_request *req);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which calls of a log made, cut and joined areas: counted by what they ask for and by thread. */
+/* Which calls of a log created, split and merged areas: counted by kind of call and by thread. */
 #include "report/blame.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static void describe_owner(const struct vma_info *info, const struct vmspace_sta
 {
 	neighbours_describe(info, buf, size);
 	if (info->backing.kind == VMA_BACKING_FILE) {
-		/* All segments of a file together. */
+		/* Count all segments of a file together. */
 		memmove(buf, buf + 5, strlen(buf + 5) + 1);
 	} else if (info->backing.kind == VMA_BACKING_ANON && !info->anon_name) {
 		if (stats->start_brk && info->start < stats->brk && info->end > stats->start_brk)
@@ -95,7 +95,7 @@ static int add_owner(struct blame_space *space, size_t *capacity, const char *wh
 	return 0;
 }
 
-int blame_look(struct blame_space *space, const struct vmspace *vm)
+int blame_group_areas(struct blame_space *space, const struct vmspace *vm)
 {
 	struct vmspace_stats stats;
 	struct vma_info info;
@@ -122,7 +122,8 @@ static void describe_mmap(const struct vmspace_mmap *mmap, char *buf, size_t siz
 	char length[32];
 
 	if (mmap->backing.kind == VMA_BACKING_FILE) {
-		snprintf(buf, size, "mmap %.60s", slash && slash[1] ? slash + 1 : name ? name : "a file");
+		snprintf(buf, size, "mmap %.60s",
+			 slash && slash[1] ? slash + 1 : name ? name : "a file");
 		return;
 	}
 	scale_format_size(mmap->length, length, sizeof(length));
@@ -162,7 +163,8 @@ static void describe_call(const struct step *step, const struct vmspace_request 
 			snprintf(buf, size, "madvise %s, %s", length, name);
 		break;
 	default:
-		snprintf(buf, size, "%s", step && step->call ? step->call : vmspace_op_name(req->op));
+		snprintf(buf, size, "%s",
+			 step && step->call ? step->call : vmspace_op_name(req->op));
 	}
 }
 
@@ -239,14 +241,14 @@ static struct blame_space *add_space(struct blame *blame, unsigned int id)
 }
 
 void blame_notify(void *ctx, enum replay_event event, struct replay_space *from,
-		const struct step *step, const struct vmspace_request *req, const char *why)
+		  const struct step *step, const struct vmspace_request *req, const char *why)
 {
 	struct blame *blame = ctx;
 	struct blame_space *space = mtree_load(&blame->spaces, from->id);
 	struct vmspace_stats stats;
 
 	history_notify(&blame->history, event, from, step, req, why);
-	/* A number that is used again, in a log that was joined from several: the first counts. */
+	/* If a number occurs again, in a log concatenated from several, the first one counts. */
 	if (!space && event == REPLAY_SPACE_BEGINS)
 		space = add_space(blame, from->id);
 	if (!space || blame->failed)
@@ -255,7 +257,7 @@ void blame_notify(void *ctx, enum replay_event event, struct replay_space *from,
 		blame->failed |= !blame_call(space, from, step, req);
 	} else if (event == REPLAY_SPACE_ENDS) {
 		if (space->owner_count == 0)
-			blame->failed |= blame_look(space, from->vm) != 0;
+			blame->failed |= blame_group_areas(space, from->vm) != 0;
 	} else {
 		vmspace_stats(from->vm, &stats);
 		space->areas = stats.areas;

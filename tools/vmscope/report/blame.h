@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which calls of a log made, cut and joined areas: counted by what they ask for and by thread. */
+/* Which calls of a log created, split and merged areas: counted by kind of call and by thread. */
 #ifndef VMSCOPE_REPORT_BLAME_H
 #define VMSCOPE_REPORT_BLAME_H
 
@@ -12,11 +12,11 @@
 #include "report/neighbours.h"
 
 struct blame_row {
-	char what[200];			/* the call, as a kind; or the thread */
+	char what[200];			/* the kind of call, or the thread */
 	unsigned long calls;
-	unsigned long made, gone;	/* areas: sums of what single calls added or took away */
+	unsigned long made, gone;	/* areas added and removed, summed up by call */
 	unsigned long splits, merges;
-	unsigned long refused[VMA_VERDICT_COUNT];	/* neighbours that stayed two, by why */
+	unsigned long refused[VMA_VERDICT_COUNT];	/* merges that were refused, by reason */
 };
 
 struct blame_table {
@@ -24,7 +24,7 @@ struct blame_table {
 	size_t count, capacity;
 };
 
-/* What the areas of one space are at one moment, grouped. */
+/* A group of areas of one address space that are the same kind of thing. */
 struct blame_owner {
 	char what[80];
 	unsigned long areas, bytes;
@@ -39,7 +39,7 @@ struct blame_space {
 	struct neighbours neighbours;
 };
 
-/* For all spaces of a log; the history goes with it. */
+/* For all address spaces of a log, with their history. */
 struct blame {
 	struct history history;
 	struct maple_tree spaces;	/* number -> struct blame_space */
@@ -49,19 +49,19 @@ struct blame {
 void blame_init(struct blame *blame);
 void blame_clear(struct blame *blame);
 
-/* A listener for replay_state_new(), whose ctx is a struct blame. */
+/* A listener for replay_state_new(); its ctx is a struct blame. */
 void blame_notify(void *ctx, enum replay_event event, struct replay_space *space,
-		const struct step *step, const struct vmspace_request *req, const char *why);
+		  const struct step *step, const struct vmspace_request *req, const char *why);
 
 struct blame_space *blame_find(struct blame *blame, unsigned int id);
 
-/* Fills in what the areas of @vm are. Returns 0 or -ENOMEM. */
-int blame_look(struct blame_space *space, const struct vmspace *vm);
+/* Groups the areas of @vm into @space->owners and @space->neighbours. Returns 0 or -ENOMEM. */
+int blame_group_areas(struct blame_space *space, const struct vmspace *vm);
 
-/* Frees what @space holds, not itself. */
+/* Frees what @space points to, but not @space. */
 void blame_space_clear(struct blame_space *space);
 
-/* Sorts by areas made. */
+/* Sorts rows by areas created. */
 void blame_sort(struct blame_table *table);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The account that "vmscope explain" gives: tables in words. */
+/* The report of "vmscope explain": tables as text. */
 #include "report/explain.h"
 
 #include <string.h>
 
 #include "report/scale.h"
 
-enum { COLUMNS = 64 };	/* of the line that shows areas over time */
+enum { COLUMNS = 64 };	/* of the chart of areas over time */
 
 static double percent(unsigned long part, unsigned long whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* How many areas there were at each of COLUMNS moments, as blocks of eight heights. */
+/* Draws a one-line chart of the number of areas over time. */
 static void draw_counts(FILE *to, const struct history_space *space)
 {
 	static const char *const blocks[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
@@ -148,8 +148,8 @@ static void tell_neighbours(FILE *to, const struct neighbours *found, unsigned l
 		borders += group->borders;
 		natural += plain ? group->borders : 0;
 	}
-	fprintf(to, "\nNeighbours that are not one: %lu borders, %lu of them between different things "
-		"or the segments of a file", borders, natural);
+	fprintf(to, "\nNeighbours that are not one: %lu borders, %lu of them between different "
+		"things or the segments of a file", borders, natural);
 	fputs(borders > natural ? ". The others:\n\n" : ".\n", to);
 	for (size_t i = 0; i < found->count && shown < rows; i++) {
 		const struct neighbours_group *group = &found->groups[i];
@@ -182,9 +182,11 @@ void explain_space(FILE *to, const struct history *history, const struct history
 	tell_limit(to, space->peak, space->limit);
 	fputs(".\n", to);
 	if (space->incomplete)
-		fputs("Areas that it had when the log begins are not in the log, and not counted.\n", to);
+		fputs("Areas that it had when the log begins are not in the log, and not "
+		      "counted.\n", to);
 	if (space->differs)
-		fputs("What libvmspace answered is not what the log says: see vmscope replay.\n", to);
+		fputs("What libvmspace answered is not what the log says: see vmscope replay.\n",
+		      to);
 	if (history->space_count > 1)
 		fprintf(to, "It is one of %zu address spaces in the log; --pid chooses another.\n",
 			history->space_count);
@@ -201,7 +203,7 @@ void explain_space(FILE *to, const struct history *history, const struct history
 	tell_neighbours(to, &blame->neighbours, rows);
 }
 
-void explain_process_now(FILE *to, const char *command, pid_t pid, unsigned long limit,
+void explain_process(FILE *to, const char *command, pid_t pid, unsigned long limit,
 		     const struct blame_space *blame, unsigned long rows)
 {
 	fprintf(to, "Process %d (%s): %lu areas: ", (int)pid, command, blame->areas);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The account that "vmscope explain" gives: tables in words. */
+/* The report of "vmscope explain": tables as text. */
 #ifndef VMSCOPE_REPORT_EXPLAIN_H
 #define VMSCOPE_REPORT_EXPLAIN_H
 
@@ -7,12 +7,12 @@
 
 #include "report/blame.h"
 
-/* Of a space of a log; at most @rows rows a table. */
+/* Explains an address space of a log, with at most @rows rows in each table. */
 void explain_space(FILE *to, const struct history *history, const struct history_space *space,
 		   struct blame_space *blame, unsigned long rows);
 
-/* Of a process as it is now. */
-void explain_process_now(FILE *to, const char *command, pid_t pid, unsigned long limit,
+/* Explains a process as it is now. */
+void explain_process(FILE *to, const char *command, pid_t pid, unsigned long limit,
 		     const struct blame_space *blame, unsigned long rows);
 
 #endif

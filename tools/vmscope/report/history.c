@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every address space of a log looked like, and when: rectangles of address against time. */
+/* The history of every address space of a log: each area is a rectangle in address and time. */
 #include "report/history.h"
 
 #include <math.h>
@@ -16,10 +16,16 @@ struct history_name {
 const char *area_kind_name(enum area_kind kind)
 {
 	static const char *const names[AREA_KINDS] = {
-		[AREA_CODE] = "code", [AREA_CONSTANT] = "read-only file", [AREA_DATA] = "data of a file",
-		[AREA_HEAP] = "heap (brk)", [AREA_ANON] = "anonymous",
-		[AREA_ANON_CODE] = "code made at run time", [AREA_STACK] = "stack",
-		[AREA_SHARED] = "shared", [AREA_NONE] = "no access", [AREA_SPECIAL] = "the kernel's",
+		[AREA_CODE] = "code",
+		[AREA_CONSTANT] = "read-only file",
+		[AREA_DATA] = "data of a file",
+		[AREA_HEAP] = "heap (brk)",
+		[AREA_ANON] = "anonymous",
+		[AREA_ANON_CODE] = "code made at run time",
+		[AREA_STACK] = "stack",
+		[AREA_SHARED] = "shared",
+		[AREA_NONE] = "no access",
+		[AREA_SPECIAL] = "the kernel's",
 		[AREA_UNKNOWN] = "not told",
 	};
 
@@ -66,7 +72,7 @@ struct history_space *history_find(const struct history *history, unsigned int i
 	return NULL;
 }
 
-/* Room for one more item. */
+/* Makes room for one more item. */
 static bool grow(struct history *history, void *items, size_t count, size_t *capacity, size_t size)
 {
 	void **array = items;
@@ -85,7 +91,7 @@ static bool grow(struct history *history, void *items, size_t count, size_t *cap
 	return true;
 }
 
-/* The one copy of @text that the history keeps. */
+/* Interns @text. */
 static const char *keep_name(struct history *history, const char *text)
 {
 	unsigned long hash = 5381;
@@ -166,7 +172,7 @@ static void close_area(struct history_space *space, unsigned long start, size_t 
 	space->live_count--;
 }
 
-/* Closes what is live in [start, end) and is not one of @vm's areas any more. */
+/* Closes the live areas in [start, end) that @vm no longer has. */
 static void close_changed(struct history *history, struct history_space *space,
 			  const struct vmspace *vm, const struct vmspace_stats *stats,
 			  unsigned long start, unsigned long end, unsigned int moment)
@@ -219,7 +225,7 @@ static void open_new(struct history *history, struct history_space *space,
 	}
 }
 
-/* Where the outcome of a request may have changed areas; everything, if it does not tell all. */
+/* The range in which @req may have changed areas: everything, if events were lost. */
 static void changed_range(const struct vmspace_request *req, unsigned long *start,
 			  unsigned long *end)
 {
@@ -242,7 +248,7 @@ static void changed_range(const struct vmspace_request *req, unsigned long *star
 		*start = 0;
 		*end = ULONG_MAX;
 	}
-	/* The neighbours too: they may be one with it now. */
+	/* Includes the neighbours, which may have been merged with it. */
 	*start -= *start > 0;
 }
 
@@ -269,7 +275,7 @@ static void update(struct history *history, struct history_space *space, const s
 		close_changed(history, space, vm, &stats, start, end, moment);
 		open_new(history, space, vm, &stats, start, end, moment);
 	}
-	/* Where the steps did not tell all that has changed. */
+	/* The events did not show all changes: compare everything. */
 	if (space->live_count != stats.areas) {
 		close_changed(history, space, vm, &stats, 0, ULONG_MAX, moment);
 		open_new(history, space, vm, &stats, 0, ULONG_MAX, moment);
@@ -277,9 +283,9 @@ static void update(struct history *history, struct history_space *space, const s
 	note_count(history, space, stats.areas, moment);
 }
 
-/* ---- what happens --------------------------------------------------------------------------- */
+/* ---- events --------------------------------------------------------------------------------- */
 
-/* The moment of @step: a new one. */
+/* Starts a new moment, at the time of @step. */
 static unsigned int new_moment(struct history *history, const struct step *step)
 {
 	if (!grow(history, &history->times, history->moments, &history->moment_capacity,
@@ -343,7 +349,7 @@ static void end_space(struct history_space *space, const struct replay_space *fr
 }
 
 void history_notify(void *ctx, enum replay_event event, struct replay_space *from,
-		  const struct step *step, const struct vmspace_request *req, const char *why)
+		    const struct step *step, const struct vmspace_request *req, const char *why)
 {
 	struct history *history = ctx;
 	struct history_space *space = from->user;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Areas side by side that are not one: why, grouped. */
+/* Neighbouring areas that are not merged, grouped by the reason. */
 #include "report/neighbours.h"
 
 #include <errno.h>
@@ -70,7 +70,8 @@ static int count_border(struct neighbours *found, const struct vmspace *vm,
 		    !(old->differ & VMA_ACCESS_FLAGS) == !(group.differ & VMA_ACCESS_FLAGS) &&
 		    old->one_file == group.one_file &&
 		    ((strcmp(old->left, group.left) == 0 && strcmp(old->right, group.right) == 0) ||
-		     (strcmp(old->left, group.right) == 0 && strcmp(old->right, group.left) == 0))) {
+		     (strcmp(old->left, group.right) == 0 &&
+		      strcmp(old->right, group.left) == 0))) {
 			old->borders++;
 			old->differ |= group.differ;
 			return 0;
@@ -92,7 +93,7 @@ static int close_run(struct neighbours *found, const struct neighbours_run *run)
 	return 0;
 }
 
-/* Adds @info to @run, which ends if there is a hole, or a file. */
+/* Continues @run with @info, or ends it at a hole or at a file. */
 static int follow_run(struct neighbours *found, struct neighbours_run *run,
 		      const struct vma_info *info)
 {
@@ -175,8 +176,8 @@ const char *neighbours_advice(const struct neighbours_group *group)
 		if (group->differ & VMA_ACCESS_FLAGS)
 			return "mprotect() of a part makes areas; change whole mappings, or put "
 			       "those with the same protection side by side";
-		return "madvise(), mlock() or mmap() with another flag on a part; use it on the whole "
-		       "mapping";
+		return "madvise(), mlock() or mmap() with another flag on a part; use it on the "
+		       "whole mapping";
 	case VMA_DIFFERENT_ANON_VMA:
 		return "both were written to before they met; map the range at once, and divide it "
 		       "afterwards";
@@ -187,8 +188,8 @@ const char *neighbours_advice(const struct neighbours_group *group)
 	case VMA_DIFFERENT_OFFSET:
 		return "they do not continue each other in the file, or were moved by mremap()";
 	case VMA_NOT_TRIED:
-		return "all that is known is equal: they were written to before they met, or belong "
-		       "to different open files";
+		return "all that is known is equal: they were written to before they met, or "
+		       "belong to different open files";
 	default:
 		return "different things: nothing to merge";
 	}

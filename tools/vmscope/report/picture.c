@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The picture of a log: a panel for each address space, with addresses, and number of areas, against time. */
+/*
+ * The picture of a log: for each address space a panel with its addresses and its number of areas
+ * over time.
+ */
 #include "report/picture.h"
 
 #include <errno.h>
@@ -13,14 +16,14 @@
 enum {
 	MARGIN = 16, LEFT = 118, RIGHT = 236,
 	TITLE_HEIGHT = 58,	/* title and legend */
-	HEAD_HEIGHT = 52,	/* above a panel's addresses: two lines, and names of forks */
+	HEAD_HEIGHT = 52,	/* above a panel's addresses: text, and names of forks */
 	COUNT_GAP = 12, COUNT_HEIGHT = 74, AXIS_HEIGHT = 34,
 	LABEL_HEIGHT = 11, TICKS_MAX = 50,
-	FORK_LINES = 8,		/* with more forks than that, each is a mark at the edge only */
-	TITLES_MAX = 6000,	/* with more areas than that, they have no texts to point at */
+	FORK_LINES = 8,		/* with more forks than this, each is only a mark at the edge */
+	TITLES_MAX = 6000,	/* with more areas than this, areas have no tooltips */
 };
 
-/* Not only by colour: what has no access is empty, what can be executed is dark. */
+/* Does not rely on colour alone: areas without access are empty, executable ones are dark. */
 static const char style[] =
 	".page{fill:#fff}"
 	"text{font-family:Helvetica,Arial,sans-serif;font-size:11px;fill:#333}"
@@ -45,7 +48,7 @@ static const char style[] =
 	".k10{fill:#9a9a9a}"
 	".before{opacity:.28}\n";
 
-/* Where a panel is, and what its axes show. */
+/* The position of a panel and its axes. */
 struct panel {
 	FILE *file;
 	const struct history *history;
@@ -58,12 +61,12 @@ struct panel {
 	bool titles;
 };
 
-/* The place of a moment on the horizontal axis, in its unit. */
+/* The value of @moment on the horizontal axis: seconds or calls. */
 static double moment_value(const struct history *history, bool by_call, unsigned int moment)
 {
 	if (by_call)
 		return moment;
-	/* A step without a time is at that of the one before it. */
+	/* A step without a time gets that of the previous one. */
 	while (moment > 0 && (moment >= history->moments || history->times[moment] < 0))
 		moment--;
 	return moment < history->moments && history->times[moment] > 0 ? history->times[moment] : 0;
@@ -99,9 +102,11 @@ static void draw_area(const struct panel *panel, const struct history_area *area
 	double width = right - x, height = bottom - y;
 	char class[32], size[32], title[512];
 
-	/* What was there for a moment only is seen as a thin line; and no line of background between two. */
+	/*
+	 * Short-lived areas must stay visible, and the background must not show between two areas.
+	 */
 	width = width < 0.7 ? 0.7 : width + 0.3;
-	/* Leaves a line between it and the next. */
+	/* Leave a thin line between areas. */
 	height -= height > 2.5 ? 0.6 : height * 0.15;
 	snprintf(class, sizeof(class), "k%d%s", (int)area->kind, extra);
 	scale_format_size(area->end - area->start, size, sizeof(size));
@@ -116,7 +121,7 @@ static void draw_areas(const struct panel *panel)
 	const struct history_space *parent = space->from ?
 		history_find(panel->history, space->from) : NULL;
 
-	/* What a fork copied is shown as it came to be, faintly. */
+	/* Areas copied by fork: show their history in the parent, faintly. */
 	for (size_t i = 0; parent && i < parent->area_count; i++) {
 		const struct history_area *area = &parent->areas[i];
 
@@ -146,7 +151,7 @@ static void draw_gaps(const struct panel *panel)
 	}
 }
 
-/* The lowest address of each group of areas that no wide gap parts. */
+/* Prints the lowest address of each group of areas between wide gaps. */
 static void draw_addresses(const struct panel *panel)
 {
 	double group_top = 0;
@@ -159,7 +164,7 @@ static void draw_addresses(const struct panel *panel)
 
 		if (!part->used && part->height >= 9)
 			group_top = bottom;
-		/* A wide gap begins below, or nothing is there; and there is room for a line. */
+		/* Only above a wide gap or at the bottom, and only if there is room for a line. */
 		if (!part->used || (below && (below->used || below->height < 9)) ||
 		    bottom - group_top < LABEL_HEIGHT)
 			continue;
@@ -168,9 +173,9 @@ static void draw_addresses(const struct panel *panel)
 	}
 }
 
-/* ---- names at the right --------------------------------------------------------------------- */
+/* ---- names on the right --------------------------------------------------------------------- */
 
-/* Areas side by side that have the same name. */
+/* Adjacent areas with the same name. */
 struct label {
 	const char *name;
 	enum area_kind kind;
@@ -200,7 +205,7 @@ static bool has_own_name(const struct history_area *area)
 	return area->name[0] != '\0';
 }
 
-/* Collects the labels of a space. Returns how many, or -1: out of memory. */
+/* Collects the labels of a panel. Returns how many, or -1: out of memory. */
 static long collect_labels(const struct panel *panel, struct label **labels)
 {
 	const struct history_space *space = panel->space;
@@ -250,7 +255,7 @@ static void write_label(const struct panel *panel, const struct label *label)
 	svg_text(panel->file, "name", SVG_START, panel->x + panel->width + 7, label->y + 3.5, text);
 }
 
-/* The largest first, each where there is still room. */
+/* Draws the labels of the largest areas first, and skips those for which there is no room. */
 static int draw_labels(const struct panel *panel)
 {
 	struct label *labels = NULL;
@@ -336,7 +341,8 @@ static void draw_counts(const struct panel *panel, double top)
 	const struct history_space *space = panel->space;
 	unsigned long most = space->peak ? space->peak : 1;
 	bool near = space->limit <= most * 5;
-	double unit = COUNT_HEIGHT / ((double)(near && space->limit > most ? space->limit : most) * 1.12);
+	double unit =
+		COUNT_HEIGHT / ((double)(near && space->limit > most ? space->limit : most) * 1.12);
 	double bottom = top + COUNT_HEIGHT;
 	char text[64];
 
@@ -363,7 +369,7 @@ static void draw_counts(const struct panel *panel, double top)
 	svg_text(panel->file, "name", SVG_START, panel->x + panel->width + 7, top + 40, text);
 }
 
-/* A round number, of which four to nine are in @range. */
+/* A round step between ticks such that there are four to nine in @range. */
 static double round_step(double range)
 {
 	double step = pow(10, floor(log10(range / 4)));
@@ -381,7 +387,7 @@ static void draw_axis(const struct panel *panel, double y)
 	double first = ceil(panel->first / step);
 	char text[48];
 
-	/* Counted: times may be so large that a step is lost in them. */
+	/* An integer counter: adding a step to a very large time may not change it. */
 	for (int i = 0; i < TICKS_MAX; i++) {
 		double at = (first + i) * step;
 		double x = panel->x + panel->width * (at - panel->first) / range;
@@ -412,8 +418,8 @@ static void draw_head(const struct panel *panel)
 	char text[256], origin[100] = "";
 
 	if (parent)
-		snprintf(origin, sizeof(origin), "; begun by a fork of process %d: to the left of the "
-			 "line is what it copied", (int)parent->pid);
+		snprintf(origin, sizeof(origin), "; begun by a fork of process %d: to the left of "
+			 "the line is what it copied", (int)parent->pid);
 	snprintf(text, sizeof(text), "%s, process %d", space->command[0] ? space->command : "?",
 		 (int)space->pid);
 	svg_text(panel->file, "head", SVG_START, MARGIN, panel->top - 34, text);
@@ -424,7 +430,7 @@ static void draw_head(const struct panel *panel)
 	svg_text(panel->file, "note", SVG_START, MARGIN, panel->top - 19, text);
 }
 
-/* A panel at @top. Returns where it ends, or -1: out of memory. */
+/* Draws a panel at @top. Returns where it ends, or -1: out of memory. */
 static double draw_panel(struct panel *panel, double top)
 {
 	struct history_space *shown[2] = { (struct history_space *)panel->space, NULL };
@@ -439,7 +445,8 @@ static double draw_panel(struct panel *panel, double top)
 	bottom = panel->top + panel->scale.height;
 	count_top = bottom + COUNT_GAP;
 	draw_head(panel);
-	svg_rect(panel->file, "plot", panel->x, panel->top, panel->width, panel->scale.height, NULL);
+	svg_rect(panel->file, "plot", panel->x, panel->top, panel->width, panel->scale.height,
+		 NULL);
 	draw_gaps(panel);
 	draw_areas(panel);
 	draw_addresses(panel);
@@ -490,7 +497,7 @@ static void draw_legend(FILE *file, const struct picture *picture)
 	}
 }
 
-/* The life of the space; of one that a fork began, a part of what was before it too. */
+/* The axis covers the life of the address space; after a fork also some time before it. */
 static void set_axis(struct panel *panel)
 {
 	const struct history_space *space = panel->space;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The picture of a log: a panel for each address space, with addresses, and number of areas, against time. */
+/*
+ * The picture of a log: for each address space a panel with its addresses and its number of areas
+ * over time.
+ */
 #ifndef VMSCOPE_REPORT_PICTURE_H
 #define VMSCOPE_REPORT_PICTURE_H
 
@@ -13,12 +16,12 @@ struct picture {
 	double width;			/* pixels */
 	double max_height;		/* of one panel's addresses */
 	bool by_call;			/* the horizontal axis counts calls, not seconds */
-	struct history_space **spaces;	/* those to be drawn */
+	struct history_space **spaces;	/* to draw */
 	size_t space_count;
-	size_t left_out;		/* spaces of the log that are not drawn */
+	size_t left_out;		/* number of address spaces not drawn */
 };
 
-/* Returns 0, -ENOMEM or -errno of a failed write. */
+/* Draws the picture. Returns 0, -ENOMEM, or -errno of a failed write. */
 int picture_write(FILE *file, const struct history *history, const struct picture *picture);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The scale of addresses in a picture: what was never used takes no room, and small areas are seen too. */
+/*
+ * The scale of addresses in a picture: unused ranges take little room, and small areas are visible.
+ */
 #include "report/scale.h"
 
 #include <errno.h>
@@ -8,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pixels: of a gap, and of the smallest part. Those in between grow with the logarithm of their size. */
+/* Heights in pixels. Used parts grow with the logarithm of their size. */
 enum { GAP_HEIGHT = 13, SMALL_GAP_HEIGHT = 3, GAP_LABELLED = 1 << 20 };
 
 static const double PART_LEAST = 3.0, PART_STEP = 1.4;
@@ -20,7 +22,7 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Every address at which an area began or ended, each once, in order. */
+/* All addresses at which areas begin or end, sorted, without duplicates. */
 static unsigned long *borders(struct history_space *const *spaces, size_t count, size_t *found)
 {
 	unsigned long *list;
@@ -48,7 +50,7 @@ static size_t find(const struct scale *scale, unsigned long addr)
 {
 	size_t low = 0, high = scale->count;
 
-	/* The last part that begins at or below @addr. */
+	/* Binary search for the last part that begins at or below @addr. */
 	while (low + 1 < high) {
 		size_t middle = (low + high) / 2;
 
@@ -61,8 +63,8 @@ static size_t find(const struct scale *scale, unsigned long addr)
 }
 
 /*
- * Marks what areas cover. A sum over the borders: +1 where one begins, -1 where it ends; a part is used if
- * the sum up to it is positive.
+ * Marks the parts that areas cover. Sweeps over the borders, adding 1 where an area begins and
+ * subtracting 1 where one ends: a part is used if the sum is positive.
  */
 static int mark_used(struct scale *scale, struct history_space *const *spaces, size_t count)
 {
@@ -98,7 +100,7 @@ static void set_heights(struct scale *scale, double max)
 
 	for (size_t i = 0; i < scale->count; i++)
 		*(scale->parts[i].used ? &used : &gaps) += wanted_height(&scale->parts[i]);
-	/* Gaps keep their height, as long as they leave room for what is used. */
+	/* Gaps keep their height as long as enough room is left for used parts. */
 	if (gaps > max / 3)
 		factor = max / (used + gaps);
 	else

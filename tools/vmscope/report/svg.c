@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing SVG: the few shapes that a picture needs. Coordinates are pixels. */
+/* Writing SVG: the few shapes that the picture needs. Coordinates are in pixels. */
 #include "report/svg.h"
 
-/* Text may hold any bytes: what XML does not allow becomes a question mark. */
+/* Text may contain any bytes; what XML does not allow is replaced by a question mark. */
 static void put_text(FILE *file, const char *text)
 {
 	for (; *text; text++) {
@@ -54,7 +54,8 @@ void svg_rect(FILE *file, const char *class, double x, double y, double width, d
 
 void svg_line(FILE *file, const char *class, double x1, double y1, double x2, double y2)
 {
-	fprintf(file, "<line class=\"%s\" x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\"/>\n", class,
+	fprintf(file, "<line class=\"%s\" x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\"/>\n",
+		class,
 		x1, y1, x2, y2);
 }
 

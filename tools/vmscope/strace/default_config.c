@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine that a log of strace(1) is taken to be from. */
+/* The machine that a log of strace(1) is assumed to be from. */
 #include "strace/default_config.h"
 
 void strace_default_config(struct vmspace_config *config)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine that a log of strace(1) is taken to be from: it records nothing about it. */
+/* The machine that a log of strace(1) is assumed to be from; strace records nothing about it. */
 #ifndef VMSCOPE_STRACE_DEFAULT_CONFIG_H
 #define VMSCOPE_STRACE_DEFAULT_CONFIG_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* One line of the output of strace(1), taken apart. */
+/* Parsing a line of the output of strace(1). */
 #include "strace/line.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The largest process number on Linux: what is larger is a time. */
+/* The largest PID on Linux; a larger number is a time. */
 enum { PID_MAX = 1 << 22 };
 
 bool strace_is(struct strace_text text, const char *word)
@@ -63,7 +63,7 @@ static double number(struct strace_text text, size_t length)
 	return strtod(buf, NULL);
 }
 
-/* "<name>" after a process number, by -Y. */
+/* "<name>" after a PID, by -Y. */
 static struct strace_text skip_comm(struct strace_text text)
 {
 	size_t end = starts(text, "<") ? find(text, ">") : text.length;
@@ -92,7 +92,7 @@ static struct strace_text take_tid(struct strace_text text, struct strace_line *
 	return trim(rest);
 }
 
-/* "12:34:56.789", "1700000000.123456", "0.000123", each maybe with "(+     0.000123)" */
+/* "12:34:56.789", "1700000000.123456" or "0.000123", perhaps followed by "(+     0.000123)" */
 static struct strace_text take_time(struct strace_text text, struct strace_line *line)
 {
 	size_t length = span(text, "0123456789:.");
@@ -106,7 +106,7 @@ static struct strace_text take_time(struct strace_text text, struct strace_line 
 			     number(skip(first, 6), length - 6);
 	} else {
 		line->time = number(first, length);
-		/* -r counts from the line before, -ttt from 1970. */
+		/* -r: since the previous line; -ttt: since 1970. */
 		line->clock = line->time > PID_MAX ? STRACE_ABSOLUTE : STRACE_RELATIVE;
 	}
 	text = trim(skip(text, length));
@@ -137,7 +137,7 @@ static void malformed(struct strace_line *line, const char *why)
 	line->why = why;
 }
 
-/* "name(args...": up to the parenthesis. */
+/* "name(", of "name(args...". */
 static bool take_name(struct strace_text *text, struct strace_line *line)
 {
 	size_t length = 0;
@@ -183,7 +183,7 @@ static bool ends(struct strace_text *text, const char *word)
 	return true;
 }
 
-/* "... strace: Process 123 attached" in the midst of a line. */
+/* Cuts off a message of strace, "strace: Process 123 attached", that begins inside a line. */
 static bool cut_message(struct strace_text *text)
 {
 	size_t at = find(*text, "strace: Process ");
@@ -253,18 +253,18 @@ void strace_parse_line(const char *text, size_t length, struct strace_line *line
 		line->body = trim(skip(rest, 3));
 		return;
 	}
-	/* What cut a line in two may leave its end to begin with a comma or a blank. */
+	/* If a message cut the line in two, the rest may begin with a comma or a blank. */
 	rest = take_tid(trim(rest), line);
 	rest = take_time(rest, line);
 	rest = take_brackets(rest, line);
 	strace_parse_body(rest, line);
 }
 
-/* The last character of the path that begins at @at: it may hold any character. */
+/* The end of the path that begins at @at; a path may contain any character. */
 static size_t after_path(struct strace_text args, size_t at)
 {
 	if (at + 1 < args.length && args.at[at + 1] == '<')
-		return at + 1; /* a shift */
+		return at + 1; /* the operator << */
 	for (size_t i = at; i < args.length; i++)
 		if (args.at[i] == '>' && (i + 1 == args.length || args.at[i + 1] == ','))
 			return i;
@@ -306,8 +306,8 @@ size_t strace_split(struct strace_text args, struct strace_text *out, size_t max
 }
 
 /*
- * Where the brace is closed that was opened before @text, or its end. Of "{...} => {...}" that leaves
- * what went in.
+ * The offset of the brace that closes one opened before @text; text.length if there is none. For
+ * "{...} => {...}" that is the end of the input.
  */
 static size_t closing_brace(struct strace_text text)
 {
@@ -392,7 +392,7 @@ bool strace_path(struct strace_text text, char *buf, size_t size)
 		return false;
 	text = skip(text, at + 1);
 	text.length--;
-	/* -yy tells of a device what it is: </dev/zero<char 1:5>> */
+	/* -yy adds the type of a device: </dev/zero<char 1:5>> */
 	if (text.length && text.at[text.length - 1] == '>') {
 		while (text.length && text.at[text.length - 1] != '<')
 			text.length--;

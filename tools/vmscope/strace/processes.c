@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads in the output of strace(1), which address space each uses, and its open files. */
+/* The threads in the output of strace(1): which address space each uses, and its descriptors. */
 #include "strace/processes.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Descriptors beyond are not followed: nobody has that many. */
+/* Larger descriptors are not followed; nobody has that many. */
 enum { FD_MAX = 1 << 20 };
 
 void strace_processes_init(struct strace_processes *processes)
@@ -29,8 +29,8 @@ static void free_file(struct strace_file *file)
 	free(file);
 	if (!uffd || --uffd->fds > 0)
 		return;
-	uffd->next = uffd->of->ended;
-	uffd->of->ended = uffd;
+	uffd->next = uffd->of->released;
+	uffd->of->released = uffd;
 }
 
 static void put_files(struct strace_files *files)
@@ -57,7 +57,7 @@ static struct strace_files *new_files(void)
 	return files;
 }
 
-/* A descriptor of the file that @like is. */
+/* Makes @fd a descriptor of the same open file as @like. */
 static int put_file(struct strace_files *files, int fd, const char *path,
 		    const struct strace_file *like)
 {
@@ -85,7 +85,7 @@ static struct strace_files *copy_files(struct strace_files *from)
 
 	if (!files)
 		return NULL;
-	/* fd is one past the descriptor. */
+	/* mt_for_each() leaves fd one past the descriptor. */
 	mt_for_each(&from->fds, file, fd, ULONG_MAX)
 		if (put_file(files, (int)(fd - 1), file->path, file) != 0) {
 			put_files(files);
@@ -106,7 +106,7 @@ static struct strace_space *new_space(struct strace_processes *processes)
 	return space;
 }
 
-/* Returns its number if nobody uses it any more, or 0. */
+/* Drops a reference. Returns the number of the space if that was the last one, or 0. */
 static unsigned int put_space(struct strace_space *space)
 {
 	unsigned int id = space->id;
@@ -135,17 +135,20 @@ void strace_processes_clear(struct strace_processes *processes)
 		free_task(task);
 	}
 	mtree_destroy(&processes->tasks);
-	while (processes->ended) {
-		struct strace_uffd *uffd = processes->ended;
+	while (processes->released) {
+		struct strace_uffd *uffd = processes->released;
 
-		processes->ended = uffd->next;
+		processes->released = uffd->next;
 		free(uffd);
 	}
 }
 
-/* Takes @space and @files, one use of each; any may be NULL: out of memory. */
+/*
+ * Consumes a reference to each of @space and @files. NULL, also if one of these is NULL: out of
+ * memory.
+ */
 static struct strace_task *add_task(struct strace_processes *processes, pid_t tid, pid_t tgid,
-				     struct strace_space *space, struct strace_files *files)
+				    struct strace_space *space, struct strace_files *files)
 {
 	struct strace_task *task = calloc(1, sizeof(*task));
 
@@ -170,8 +173,9 @@ struct strace_task *strace_task_add(struct strace_processes *processes, pid_t ti
 	return add_task(processes, tid, tid, new_space(processes), new_files());
 }
 
-struct strace_task *strace_task_add_child(struct strace_processes *processes, struct strace_task *parent,
-				       pid_t tid, bool thread, bool shares_space, bool shares_files)
+struct strace_task *strace_task_add_child(struct strace_processes *processes,
+					  struct strace_task *parent, pid_t tid, bool thread,
+					  bool shares_space, bool shares_files)
 {
 	struct strace_space *space = shares_space ? parent->space : new_space(processes);
 	struct strace_files *files = shares_files ? parent->files : copy_files(parent->files);
@@ -198,7 +202,7 @@ unsigned int strace_task_remove(struct strace_processes *processes, struct strac
 	return ended;
 }
 
-/* What an exec closes; no thread that shares the descriptors is left then. */
+/* Closes what exec closes; no other thread shares the descriptors any more. */
 static void close_on_exec(struct strace_files *files)
 {
 	struct strace_file *file;
@@ -222,7 +226,8 @@ unsigned int strace_task_exec(struct strace_processes *processes, struct strace_
 	return ended;
 }
 
-int strace_task_open(struct strace_processes *processes, struct strace_task *task, int fd, const char *path)
+int strace_task_open(struct strace_processes *processes, struct strace_task *task, int fd,
+		     const char *path)
 {
 	if (fd < 0 || fd > FD_MAX)
 		return 0;
@@ -233,7 +238,8 @@ int strace_task_open(struct strace_processes *processes, struct strace_task *tas
 	return 0;
 }
 
-int strace_task_open_uffd(struct strace_processes *processes, struct strace_task *task, int fd, bool cloexec)
+int strace_task_open_uffd(struct strace_processes *processes, struct strace_task *task, int fd,
+			  bool cloexec)
 {
 	struct strace_file file = { .cloexec = cloexec };
 
@@ -243,7 +249,7 @@ int strace_task_open_uffd(struct strace_processes *processes, struct strace_task
 	if (!file.uffd)
 		return -ENOMEM;
 	file.id = ++processes->opens;
-	/* A number comes again after so many that the one which had it has long ended. */
+	/* Numbers wrap around, after so many that the previous owner is long gone. */
 	processes->uffds = processes->uffds % VMSPACE_UFFD_CONTEXT_MAX + 1;
 	*file.uffd = (struct strace_uffd){ .of = processes, .context = processes->uffds,
 					    .space = task->space->id };
@@ -298,8 +304,8 @@ struct strace_task *strace_uffd_next_end(struct strace_processes *processes, uns
 	struct strace_task *found = NULL;
 	struct strace_uffd *uffd;
 
-	while (!found && (uffd = processes->ended)) {
-		processes->ended = uffd->next;
+	while (!found && (uffd = processes->released)) {
+		processes->released = uffd->next;
 		*context = uffd->context;
 		found = strace_space_user(processes, uffd->space);
 		free(uffd);

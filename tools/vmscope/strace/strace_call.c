@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A system call in the output of strace(1) as a request to libvmspace. */
+/* Translating a system call in the output of strace(1) into a request to libvmspace. */
 #include "strace/strace_call.h"
 
 #include <errno.h>
@@ -10,11 +10,11 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
-/* How the arguments of a call fill a request: field i of it gets argument args[i]. */
+/* How a call's arguments map to a request: value i is argument args[i]. */
 struct shape {
 	const char *name;
 	enum vmspace_op op;
-	unsigned int least;	/* arguments that there have to be */
+	unsigned int least;	/* minimum number of arguments */
 };
 
 static const struct shape shapes[] = {
@@ -40,7 +40,7 @@ static bool is_shared(int flags)
 	return (flags & MAP_TYPE) == MAP_SHARED || (flags & MAP_TYPE) == MAP_SHARED_VALIDATE;
 }
 
-/* Which file systems there are strace does not tell; these are the same everywhere. */
+/* strace does not show file systems; these paths are on tmpfs everywhere. */
 static bool is_tmpfs(const char *path)
 {
 	return strncmp(path, "/memfd:", 7) == 0 || strncmp(path, "/dev/shm/", 9) == 0;
@@ -92,8 +92,8 @@ static void make_mmap(struct strace_call *call, const uint64_t *value,
 }
 
 static enum strace_call_kind make_name(struct strace_call *call, const uint64_t *value,
-				      const struct strace_text *text, size_t count,
-				      const char **why)
+				       const struct strace_text *text, size_t count,
+				       const char **why)
 {
 	struct vmspace_set_anon_name *set = &call->req.set_anon_name;
 
@@ -109,17 +109,17 @@ static enum strace_call_kind make_name(struct strace_call *call, const uint64_t 
 	if (strace_string(text[4], call->name, sizeof(call->name)))
 		set->name = call->name;
 	else if (!strace_is(text[4], "NULL"))
-		return STRACE_CALL_UNMODELLED; /* a pointer: the name is not told */
+		return STRACE_CALL_UNMODELLED; /* strace shows a pointer, not the name */
 	return STRACE_CALL_REQUEST;
 }
 
 static enum strace_call_kind make_shmat(struct strace_call *call, const uint64_t *value,
-				       struct maple_tree *segments)
+					struct maple_tree *segments)
 {
 	unsigned long size = xa_to_value(mtree_load(segments, (unsigned int)value[0]));
 
 	if (size == 0)
-		return STRACE_CALL_UNMODELLED; /* attached without having been made in this log */
+		return STRACE_CALL_UNMODELLED; /* the segment was not created in this log */
 	snprintf(call->name, sizeof(call->name), "/SYSV%08x (deleted)", (unsigned int)value[0]);
 	call->req.shmat = (struct vmspace_shmat){
 		.addr = value[1],
@@ -130,7 +130,7 @@ static enum strace_call_kind make_shmat(struct strace_call *call, const uint64_t
 	return STRACE_CALL_REQUEST;
 }
 
-/* The requests that are made of numbers alone. */
+/* Requests whose arguments are all numbers. */
 static void make_plain(struct vmspace_request *req, const uint64_t *v, const char *name)
 {
 	switch (req->op) {
@@ -173,10 +173,10 @@ static void make_plain(struct vmspace_request *req, const uint64_t *v, const cha
 	}
 }
 
-/* What comes of UFFDIO_REGISTER and UFFDIO_UNREGISTER; strace has looked whose requests they are. */
+/* UFFDIO_REGISTER and UFFDIO_UNREGISTER; strace has checked that the file is a userfaultfd. */
 static enum strace_call_kind make_uffd(struct strace_call *call, uint64_t request, int fd,
-				      struct strace_text arg, struct strace_task *task,
-				      const char **why)
+				       struct strace_text arg, struct strace_task *task,
+				       const char **why)
 {
 	bool add = request == (uint32_t)UFFDIO_REGISTER;
 	const struct strace_uffd *uffd = strace_task_uffd(task, fd);
@@ -184,7 +184,7 @@ static enum strace_call_kind make_uffd(struct strace_call *call, uint64_t reques
 	uint64_t addr, bytes, modes = 0;
 
 	if (arg.length == 0 || arg.at[0] != '{')
-		return STRACE_CALL_NONE; /* a pointer: EFAULT */
+		return STRACE_CALL_NONE; /* strace shows a pointer: EFAULT */
 	*why = "what a userfaultfd is asked for is not told as strace tells it";
 	if ((add && !strace_member(arg, "range", &range)) ||
 	    !strace_member(range, "start", &start) || !strace_member(range, "len", &length) ||
@@ -193,10 +193,10 @@ static enum strace_call_kind make_uffd(struct strace_call *call, uint64_t reques
 	if (add && (!strace_member(arg, "mode", &mode) || !strace_value(mode, &modes, NULL)))
 		return STRACE_CALL_MALFORMED;
 	if (!uffd)
-		return STRACE_CALL_UNMODELLED; /* made by nobody in this log */
+		return STRACE_CALL_UNMODELLED; /* it was not created in this log */
 	call->of = strace_space_user(uffd->of, uffd->space);
 	if (!call->of)
-		return STRACE_CALL_NONE; /* who made it is gone: ESRCH */
+		return STRACE_CALL_NONE; /* its creator is gone: ESRCH */
 	call->req.op = add ? VMSPACE_UFFD_REGISTER : VMSPACE_UFFD_UNREGISTER;
 	call->req.uffd = (struct vmspace_uffd){ .addr = addr, .length = bytes, .mode = modes,
 						.features = uffd->features,
@@ -204,7 +204,7 @@ static enum strace_call_kind make_uffd(struct strace_call *call, uint64_t reques
 	return STRACE_CALL_REQUEST;
 }
 
-/* The features that UFFDIO_API asks for: "{api=0xaa, features=A|B => features=...}". */
+/* The features requested by UFFDIO_API: "{api=0xaa, features=A|B => features=...}". */
 static void take_features(struct strace_uffd *uffd, struct strace_text arg)
 {
 	struct strace_text features;
@@ -220,7 +220,7 @@ static void take_features(struct strace_uffd *uffd, struct strace_text arg)
 }
 
 static enum strace_call_kind make_ioctl(struct strace_call *call, const struct strace_line *line,
-				       struct strace_task *task, const char **why)
+					struct strace_task *task, const char **why)
 {
 	struct strace_text text[STRACE_ARGS];
 	uint64_t fd, request;
@@ -255,8 +255,8 @@ static bool is_unmodelled(struct strace_text name)
 }
 
 enum strace_call_kind strace_call_make(struct strace_call *call, const struct strace_line *line,
-				     struct strace_task *task, struct maple_tree *segments,
-				     const char **why)
+				       struct strace_task *task, struct maple_tree *segments,
+				       const char **why)
 {
 	const struct shape *shape = find_shape(line->name);
 	struct strace_text text[STRACE_ARGS];
@@ -269,7 +269,7 @@ enum strace_call_kind strace_call_make(struct strace_call *call, const struct st
 		return make_ioctl(call, line, task, why);
 	if (!shape)
 		return is_unmodelled(line->name) ? STRACE_CALL_UNMODELLED : STRACE_CALL_NONE;
-	/* "?": it never returned, and its thread was gone. */
+	/* "?": the call did not return, since its thread was killed. */
 	if (!strace_result(line->result, &result))
 		return STRACE_CALL_NONE;
 	count = strace_split(line->args, text, STRACE_ARGS);
@@ -283,14 +283,16 @@ enum strace_call_kind strace_call_make(struct strace_call *call, const struct st
 		bool number = strace_value(text[i], &value[i], NULL);
 
 		if (shape->op == VMSPACE_SET_ANON_NAME && (i == 4 || (i == 0 && !number)))
-			continue; /* a string; an option of another kind */
+			continue; /* a string, or a constant that does not matter */
 		*why = "an argument is neither a number nor a constant that is known";
 		if (!number && shape->op == VMSPACE_SET_ANON_NAME && value[0] != PR_SET_VMA)
 			continue;
 		if (!number)
 			return STRACE_CALL_MALFORMED;
 	}
-	/* What a thread that is killed seems to return: nothing tells whether the call was performed. */
+	/*
+	 * The result of a thread that was killed: it does not show whether the call was performed.
+	 */
 	if (result > 0 && shape->op != VMSPACE_MMAP && shape->op != VMSPACE_MREMAP &&
 	    shape->op != VMSPACE_BRK && shape->op != VMSPACE_SHMAT)
 		return STRACE_CALL_UNMODELLED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A system call in the output of strace(1) as a request to libvmspace. */
+/* Translating a system call in the output of strace(1) into a request to libvmspace. */
 #ifndef VMSCOPE_STRACE_STRACE_CALL_H
 #define VMSCOPE_STRACE_STRACE_CALL_H
 
@@ -12,25 +12,25 @@
 #include "strace/processes.h"
 
 enum strace_call_kind {
-	STRACE_CALL_NONE,	/* it has nothing to do with memory */
+	STRACE_CALL_NONE,	/* it does not concern memory */
 	STRACE_CALL_REQUEST,
-	STRACE_CALL_UNMODELLED,	/* it may change areas in a way that is not told, or not modelled */
+	STRACE_CALL_UNMODELLED,	/* it may change areas in a way that is not shown or not modelled */
 	STRACE_CALL_MALFORMED,
 };
 
-/* A request with what it points to. */
+/* A request together with what it points to. */
 struct strace_call {
 	struct vmspace_request req;
-	struct strace_task *of;	/* whose areas it is about: not always the caller's */
+	struct strace_task *of;	/* whose areas it changes: not always the caller */
 	char name[PATH_MAX];
 };
 
 /*
- * Makes the request of the call in @line by @task. @segments: the sizes of shared memory, by number.
- * *@why, if malformed, is static.
+ * Translates the call in @line by @task. @segments has the sizes of System V segments by id. If
+ * malformed, *@why is the reason, a static string.
  */
 enum strace_call_kind strace_call_make(struct strace_call *call, const struct strace_line *line,
-				     struct strace_task *task, struct maple_tree *segments,
-				     const char **why);
+				       struct strace_task *task, struct maple_tree *segments,
+				       const char **why);
 
 #endif

@@ -49,7 +49,7 @@ static const struct {
 
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
-/* A number as C has them, with a sign. The whole of @text. */
+/* Parses all of @text as a C integer, perhaps with a sign. */
 static bool parse_number(struct strace_text text, uint64_t *value)
 {
 	char buf[32], *end;
@@ -69,7 +69,7 @@ static bool parse_number(struct strace_text text, uint64_t *value)
 	return *end == '\0' && errno == 0;
 }
 
-/* A number or a name. */
+/* Parses a number, or the name of a constant. */
 static bool parse_term(struct strace_text text, uint64_t *value)
 {
 	if (parse_number(text, value))
@@ -90,7 +90,7 @@ const char *strace_name(const char *prefix, uint64_t value)
 	return NULL;
 }
 
-/* "21<<MAP_HUGE_SHIFT", or a term. */
+/* Parses a shift, as in "21<<MAP_HUGE_SHIFT", or a number or name alone. */
 static bool parse_shifted(struct strace_text text, uint64_t *value)
 {
 	const char *shift = memmem(text.at, text.length, "<<", 2);
@@ -118,7 +118,7 @@ static struct strace_text strip(struct strace_text text)
 	return text;
 }
 
-/* Without a comment of -X verbose, and without what -y adds to a descriptor. */
+/* Strips the comment that -X verbose adds, and the path that -y adds. */
 static struct strace_text plain(struct strace_text text)
 {
 	const char *comment = memmem(text.at, text.length, "/*", 2);

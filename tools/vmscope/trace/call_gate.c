@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The passage of a thread through a call: one at a time in each address space.
+ * Lets the threads of an address space into the calls that change it one at a time.
  *
- * The cost: a call that changes an address space takes two stops, four switches between processes;
- * threads of one space that make such calls at the same time wait for each other. All other calls,
- * page faults and computing run on as ever.
+ * The cost: such a call takes two ptrace stops, that is, four context switches, and threads that
+ * make such calls in one address space at the same time wait for each other. All other calls and
+ * page faults run at full speed.
  */
 #include "trace/call_gate.h"
 
@@ -17,28 +17,29 @@
 #include "trace/filter.h"
 #include "trace/signals.h"
 
-/* For so many ticks a call may sleep before others of its address space are let in beside it. */
-enum { PATIENCE = 5 };
+/* If a call sleeps for this many ticks, other calls in its address space no longer wait for it. */
+enum { STALL_TICKS = 5 };
 
 static bool is_memory_call(const struct call *call)
 {
 	return !call_is_clone(call->kind) && !call_is_exec(call->kind);
 }
 
-/* @task owns its space and stands at the entry of its call. */
+/* @task owns its address space, and is stopped at the entry of its call. */
 static void begin_call(struct tracer *tracer, struct task *task)
 {
 	struct log_who who = tracer_who(task);
 	struct space *space = task->space;
 
 	if (call_is_exec(task->call.kind)) {
-		/* It may wait for other threads to end: nobody waits for it. */
+		/* exec waits for other threads to exit, so they must not wait for it. */
 		mirror_before_exec(space->mirror, &who);
 		space_release(space);
 		task->state = TASK_RUNNING;
 	} else if (is_memory_call(&task->call)) {
-		mirror_call_enter(space->mirror, &who, &task->call, task->pending, space->tasks == 1);
-		/* Nobody else can come between: no need to stop again at its exit. */
+		mirror_call_enter(space->mirror, &who, &task->call, task->pending,
+				  space->tasks == 1);
+		/* No other thread can come between: the stop at the exit is not needed. */
 		if (space->tasks == 1 && !tracer->attached &&
 		    mirror_call_is_certain(space->mirror, &task->call, task->pending))
 			call_gate_leave(tracer, task, true, 0);
@@ -62,7 +63,7 @@ static bool clone3_shares_memory(const struct task *task)
 	return flags & CLONE_VM;
 }
 
-/* A call of the table has been entered. Returns true if the thread must not be resumed now. */
+/* @task has entered a call of @kind. Returns true if the caller must not resume it. */
 static bool enter_call(struct tracer *tracer, struct task *task, const struct call_kind *kind,
 		       const uint64_t args[6])
 {
@@ -85,7 +86,7 @@ static bool enter_call(struct tracer *tracer, struct task *task, const struct ca
 	return true;
 }
 
-/* A setrlimit() or personality() has succeeded, perhaps for another process. */
+/* setrlimit(), prlimit() or personality() has succeeded, perhaps for another process. */
 static void limits_changed(struct tracer *tracer, const struct task *task)
 {
 	pid_t target = task->tgid;
@@ -98,8 +99,8 @@ static void limits_changed(struct tracer *tracer, const struct task *task)
 		mirror_refresh_limits(other->space->mirror, target);
 }
 
-/* Its thread has been killed before it could be seen whether the call has had an effect. */
-static void note_lost(struct tracer *tracer, const struct task *task, bool alone)
+/* The thread was killed inside its call, before anybody saw whether it was performed. */
+static void log_lost_call(struct tracer *tracer, const struct task *task, bool alone)
 {
 	struct log_who who = tracer_who(task);
 	struct json_object *detail = json_object_new_object();
@@ -129,7 +130,7 @@ void call_gate_leave(struct tracer *tracer, struct task *task, bool completed, i
 		if (completed)
 			mirror_call_exit(space->mirror, &who, &task->call, task->pending, alone);
 		else
-			note_lost(tracer, task, alone);
+			log_lost_call(tracer, task, alone);
 	}
 	if (completed && result >= 0 &&
 	    (id == CALL_SETRLIMIT || id == CALL_PRLIMIT || id == CALL_PERSONALITY))
@@ -143,12 +144,15 @@ void call_gate_break_stalls(struct tracer *tracer)
 	bool waiting = false;
 
 	for (struct space *space = tracer->tasks.spaces; space; space = space->next) {
-		/* One that only waits for a processor will be done: the order stays known. */
+		/*
+		 * An owner that only waits for a CPU will finish: then the order of calls stays
+		 * known.
+		 */
 		if (space->waiting && space->owner && kernel_is_asleep(space->owner->tid))
 			space->asleep++;
 		else
 			space->asleep = 0;
-		if (space->asleep >= PATIENCE) {
+		if (space->asleep >= STALL_TICKS) {
 			tracer->session->totals.overlaps++;
 			space_release(space);
 			call_gate_admit_next(tracer, space);
@@ -159,7 +163,7 @@ void call_gate_break_stalls(struct tracer *tracer)
 		signals_set_tick(false);
 }
 
-/* A memory call by a door that the mirror does not watch: 32-bit or x32. */
+/* A memory call through an entry that vmscope does not decode: 32-bit or x32. */
 static void foreign_call(struct task *task)
 {
 	if (tracer_follows(task))
@@ -168,8 +172,8 @@ static void foreign_call(struct task *task)
 }
 
 /*
- * A filter of the program's own asks for a tracer. Without one, as if vmscope were not there, the
- * kernel skips the call and answers ENOSYS.
+ * A seccomp filter of the program itself returned SECCOMP_RET_TRACE. Does what the kernel does if
+ * there is no tracer: skips the call and returns ENOSYS.
  */
 static void refuse_call(const struct task *task)
 {
@@ -188,7 +192,7 @@ void call_gate_stop(struct tracer *tracer, struct task *task)
 	bool held = false;
 
 	if (!tracer_read_call(task->tid, &info))
-		return; /* killed meanwhile; its end will be reported */
+		return; /* killed meanwhile; waitpid() will report its exit */
 	switch (info.op) {
 	case PTRACE_SYSCALL_INFO_SECCOMP:
 		if (info.seccomp.ret_data == FILTER_MARK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The passage of a thread through a call: one at a time in each address space. */
+/* Lets the threads of an address space into the calls that change it one at a time. */
 #ifndef VMSCOPE_TRACE_CALL_GATE_H
 #define VMSCOPE_TRACE_CALL_GATE_H
 
@@ -8,17 +8,21 @@
 
 #include "trace/tracer.h"
 
-/* @task has stopped at a call: by the filter, or at an entry or exit. */
+/* @task has stopped at a system call: by the filter, or at its entry or exit. */
 void call_gate_stop(struct tracer *tracer, struct task *task);
 
-/* The call of @task has returned @result, or ended without if !@completed; gives up the space. */
+/*
+ * The call of @task has returned @result; or, unless @completed, its thread was killed inside it.
+ * @task no longer owns its address space.
+ */
 void call_gate_leave(struct tracer *tracer, struct task *task, bool completed, int64_t result);
 
-/* Lets in the next thread that waits for @space, if nobody is inside. */
+/* Lets the next thread in that waits for @space, unless there is an owner. */
 void call_gate_admit_next(struct tracer *tracer, struct space *space);
 
 /*
- * Lets in those who have waited long beside whoever is inside: that one may wait for one of them.
+ * On every tick: if an owner has been blocked for long, lets the next thread in nevertheless. The
+ * owner may be waiting for that thread.
  */
 void call_gate_break_stalls(struct tracer *tracer);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The wait loop: hands each stop to who knows what to do, and starts and ends the tracing. */
+/* The event loop of a trace: starts or attaches, dispatches each ptrace stop, and lets go. */
 #include "trace/event_loop.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "trace/tracee.h"
 #include "trace/tracer.h"
 
-/* How long to wait, when letting go, for threads in calls that nothing interrupts. */
+/* How long to wait, before detaching, for threads that do not stop. */
 enum { DETACH_PATIENCE_MS = 2000 };
 
 static void on_group_stop_or_interrupt(struct tracer *tracer, struct task *task, int signal)
@@ -28,7 +28,7 @@ static void on_group_stop_or_interrupt(struct tracer *tracer, struct task *task,
 	bool group_stop = signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN ||
 			  signal == SIGTTOU;
 
-	/* A stopped process stays stopped, and its SIGCONT is heard. */
+	/* PTRACE_LISTEN: the process stays in its group stop, and SIGCONT will be reported. */
 	if (group_stop)
 		tracee_resume(task->tid, PTRACE_LISTEN, 0);
 	else
@@ -43,10 +43,10 @@ static void on_stop(struct tracer *tracer, pid_t tid, int status)
 	if (!task) {
 		task = event == PTRACE_EVENT_EXEC ? NULL : task_add(&tracer->tasks, tid, tid);
 		if (task) {
-			task->state = TASK_NEWBORN; /* until its parent tells whose it is */
+			task->state = TASK_UNREPORTED; /* until its parent's event comes */
 			lifecycle_adopt_orphans(tracer);
 		}
-	} else if (task->state == TASK_NEWBORN) {
+	} else if (task->state == TASK_UNREPORTED) {
 		return;
 	} else if (event == PTRACE_EVENT_EXEC) {
 		lifecycle_exec(tracer, tid);
@@ -63,7 +63,7 @@ static void on_stop(struct tracer *tracer, pid_t tid, int status)
 	}
 }
 
-/* Children that the ended thread did not report any more have nobody else to do so. */
+/* Children that the dead thread did not report will not be reported by anybody. */
 static void end(struct tracer *tracer, pid_t tid, int status)
 {
 	lifecycle_reap(tracer, tid, status);
@@ -73,7 +73,7 @@ static void end(struct tracer *tracer, pid_t tid, int status)
 static void follow(struct tracer *tracer)
 {
 	const struct options *options = tracer->session->options;
-	/* Not between the lines of the program's own output. */
+	/* Must not mix with the output of the program. */
 	bool progress = !options->quiet && isatty(STDERR_FILENO) &&
 			(tracer->attached || !isatty(STDOUT_FILENO));
 
@@ -87,7 +87,10 @@ static void follow(struct tracer *tracer)
 			on_stop(tracer, tid, status);
 		else if (tid > 0)
 			end(tracer, tid, status);
-		/* Also if others keep waitpid() from ever being interrupted. */
+		/*
+		 * Checked after every event, since a steady stream of events would never let a tick
+		 * interrupt waitpid().
+		 */
 		if (signals_ticked())
 			call_gate_break_stalls(tracer);
 		if (progress)
@@ -111,14 +114,14 @@ static void kill_task(struct task *task, void *ctx)
 	kill(task->tgid, SIGKILL);
 }
 
-/* Ends every started program. */
+/* Kills all traced processes; vmscope has started them. */
 static void kill_all(struct tracer *tracer)
 {
 	int status;
 	pid_t tid;
 
 	task_each(&tracer->tasks, kill_task, NULL);
-	/* Some may just have been born; and those that end stop once more, at their exit. */
+	/* New children may still appear, and each thread stops once more at its exit. */
 	while ((tid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR) {
 		if (tid <= 0 || !WIFSTOPPED(status))
 			continue;
@@ -141,7 +144,7 @@ static void count_moving(struct task *task, void *ctx)
 	*moving += !task->held && task->state != TASK_WAITING;
 }
 
-/* Keeps @task stopped, with its call, if it has just made one, applied. */
+/* Keeps @task stopped until the detach. If it has just finished a call, applies that. */
 static void hold(struct tracer *tracer, struct task *task, int status)
 {
 	struct __ptrace_syscall_info info;
@@ -154,7 +157,7 @@ static void hold(struct tracer *tracer, struct task *task, int status)
 				    WSTOPSIG(status) : 0;
 }
 
-/* Stops every thread, for a last look. One that nothing interrupts is not waited for. */
+/* Stops all threads for the last comparison. Does not wait long for those that do not stop. */
 static void stop_all(struct tracer *tracer)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -174,10 +177,10 @@ static void stop_all(struct tracer *tracer)
 		} else if (!WIFSTOPPED(status)) {
 			lifecycle_reap(tracer, tid, status);
 		} else if (task && (event == 0 || event == PTRACE_EVENT_STOP) &&
-			   task->state != TASK_NEWBORN) {
+			   task->state != TASK_UNREPORTED) {
 			hold(tracer, task, status);
 		} else {
-			/* Something begins or ends: let it, and stop what it leaves. */
+			/* A clone, exec or exit: handle it, then stop what has become of it. */
 			on_stop(tracer, tid, status);
 			task_each(&tracer->tasks, interrupt_task, NULL);
 		}
@@ -200,11 +203,11 @@ static void last_look(struct task *task, void *ctx)
 static void let_go(struct task *task, void *ctx)
 {
 	(void)ctx;
-	if (task->held || task->state == TASK_WAITING || task->state == TASK_NEWBORN)
+	if (task->held || task->state == TASK_WAITING || task->state == TASK_UNREPORTED)
 		ptrace(PTRACE_DETACH, task->tid, NULL, (void *)(long)task->hold_signal);
 }
 
-/* Lets go of every attached program, after a last look at it. */
+/* Compares all attached processes for the last time and detaches from them. */
 static void detach_all(struct tracer *tracer)
 {
 	int status;
@@ -215,7 +218,7 @@ static void detach_all(struct tracer *tracer)
 		task_each(&tracer->tasks, last_look, NULL);
 	task_each(&tracer->tasks, free_mirror, NULL);
 	task_each(&tracer->tasks, let_go, NULL);
-	/* Those that did not stop in time. */
+	/* The threads that did not stop in time. */
 	while ((tid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR) {
 		long signal = 0;
 
@@ -228,8 +231,8 @@ static void detach_all(struct tracer *tracer)
 }
 
 /*
- * Every space takes two descriptors here, and one for each file that it maps; what the program may
- * have open stays as it is: it has been started before.
+ * vmscope needs two descriptors for each address space and one for each open file mapped there. The
+ * program's own limit is not affected: it has been started before.
  */
 static void raise_open_files(void)
 {
@@ -270,7 +273,7 @@ static void first_stop(void *ctx, pid_t tid, int status)
 	struct tracer *tracer = ctx;
 	struct task *task = task_find(&tracer->tasks, tid);
 
-	/* Not stopped yet, known already, or gone. */
+	/* Not stopped yet; skip it if it is already known, or gone. */
 	if (status == 0 && (task || syscall(SYS_tgkill, tracer->root, tid, 0) != 0))
 		return;
 	if (!task)
@@ -279,10 +282,10 @@ static void first_stop(void *ctx, pid_t tid, int status)
 		session_fail(tracer->session, "out of memory");
 		return;
 	}
-	/* Its parent may have made it just now, as a process of its own. */
+	/* It may be a child process that was forked just now. */
 	if (syscall(SYS_tgkill, tracer->root, tid, 0) != 0) {
 		task->tgid = tid;
-		task->state = TASK_NEWBORN;
+		task->state = TASK_UNREPORTED;
 		return;
 	}
 	task->state = TASK_RUNNING;
@@ -293,7 +296,7 @@ static void share_first_space(struct task *task, void *ctx)
 {
 	struct task *first = ctx;
 
-	if (task != first && task->state != TASK_NEWBORN)
+	if (task != first && task->state != TASK_UNREPORTED)
 		space_join(first->space, task);
 }
 
@@ -305,7 +308,7 @@ static void find_unhandled(struct task *task, void *ctx)
 		*found = task;
 }
 
-/* Handles the stops in which the attached threads were found; that may end or add others. */
+/* Handles the first stops of the attached threads. That may add or remove threads. */
 static void handle_first_stops(struct tracer *tracer)
 {
 	for (;;) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The seccomp filter that stops a started program at the calls of call.h, and at no other.
+ * The seccomp filter that stops a started program at the calls in base/call.h and at no others.
  *
- * Written as plain BPF, not with libseccomp: it must name calls that are younger than the library
- * in Debian 12 (mseal), and take its rules from the table that the rest of vmscope uses. The
- * kernel answers calls that no rule mentions from a bitmap, so the length of the chain costs
- * only the calls that stop anyway.
+ * It is plain BPF instead of libseccomp's, for two reasons: it names calls that are newer than the
+ * library in Debian 12 (mseal), and it is generated from the table that the rest of vmscope uses.
+ * The kernel caches which calls a filter always allows, so the length of the program matters only
+ * for calls that stop anyway.
  */
 #include "trace/filter.h"
 
@@ -66,7 +66,7 @@ static size_t arg_offset(int n)
 	return offsetof(struct seccomp_data, args) + 8 * (size_t)n;
 }
 
-/* The number is loaded; leaves it loaded for the next rule. */
+/* Expects the system call number in the accumulator, and leaves it there for the next rule. */
 static void emit_rule(struct program *p, const struct call_kind *kind)
 {
 	const uint32_t stop = SECCOMP_RET_TRACE | FILTER_MARK;
@@ -77,13 +77,13 @@ static void emit_rule(struct program *p, const struct call_kind *kind)
 		emit_return(p, stop);
 		return;
 	}
-	/* Over the load, the comparisons and two returns when it is another call. */
+	/* For another call, jump over the load, the comparisons and the two returns. */
 	emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, (uint8_t)(values + 3), (uint32_t)kind->nr);
 	emit_load(p, arg_offset(kind->test_arg));
 	for (uint8_t i = 0; i < values; i++) {
 		uint16_t test = kind->test == TEST_BITS_CLEAR ? BPF_JSET : BPF_JEQ;
 
-		/* A hit goes to the second return. */
+		/* A match jumps to the second return. */
 		emit(p, BPF_JMP | test | BPF_K, (uint8_t)(values - i), 0, kind->values[i]);
 	}
 	emit_return(p, kind->test == TEST_ONE_OF ? SECCOMP_RET_ALLOW : stop);
@@ -130,7 +130,7 @@ int filter_install(void)
 		return 0;
 	if (errno != EACCES)
 		return -errno;
-	/* Without CAP_SYS_ADMIN the kernel wants a promise that no exec gains privileges. */
+	/* Without CAP_SYS_ADMIN the kernel requires no_new_privs. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -errno;
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) == 0 ? 0 : -errno;

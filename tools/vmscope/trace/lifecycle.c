@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Births, execs and ends: which threads there are, and which address spaces they use. */
+/* Clone, exec and exit: which threads exist, and which address spaces they use. */
 #include "trace/lifecycle.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "trace/signals.h"
 #include "trace/tracee.h"
 
-/* Ends the use that @task makes of its space; the last one ends the mirror. */
+/* @task no longer uses its address space. The last user frees the mirror. */
 static void leave_space(struct tracer *tracer, struct task *task)
 {
 	struct space *space = task->space;
@@ -40,7 +40,7 @@ static bool shares_memory(const struct task *parent, pid_t child, int event)
 {
 	long order = syscall(SYS_kcmp, parent->tid, child, KCMP_VM, 0, 0);
 
-	/* Without kcmp(): what the usual calls do. */
+	/* Without kcmp(), assume the usual: vfork() and clone() share, fork() copies. */
 	return order < 0 ? event != PTRACE_EVENT_FORK : order == 0;
 }
 
@@ -88,12 +88,12 @@ void lifecycle_clone(struct tracer *tracer, struct task *parent, int event)
 	unsigned long message = 0;
 	struct task *child;
 	struct space *space = parent->space;
-	bool newborn;
+	bool unreported;
 
 	if (ptrace(PTRACE_GETEVENTMSG, parent->tid, NULL, &message) != 0)
 		return;
 	child = task_find(&tracer->tasks, (pid_t)message);
-	newborn = child && child->state == TASK_NEWBORN;
+	unreported = child && child->state == TASK_UNREPORTED;
 	if (!child) {
 		child = task_add(&tracer->tasks, (pid_t)message, (pid_t)message);
 		if (!child) {
@@ -101,16 +101,19 @@ void lifecycle_clone(struct tracer *tracer, struct task *parent, int event)
 			return;
 		}
 		child->state = TASK_RUNNING;
-	} else if (!newborn) {
-		child = NULL; /* attached to by itself already */
+	} else if (!unreported) {
+		child = NULL; /* it was attached to separately */
 	}
 	if (child)
 		register_child(tracer, parent, child, event);
-	if (newborn) {
+	if (unreported) {
 		child->state = TASK_RUNNING;
 		tracer_resume(tracer, child, 0);
 	}
-	/* The copy is made: others may go on, and vfork() waits for its child. */
+	/*
+	 * The address space is copied, so the next call may go ahead. A vfork() does not return
+	 * before its child lets it.
+	 */
 	if (parent->state == TASK_IN_CALL)
 		call_gate_leave(tracer, parent, true, (int64_t)message);
 	tracer_resume(tracer, parent, 0);
@@ -175,8 +178,8 @@ static pid_t parent_of(pid_t pid)
 }
 
 /*
- * A search for a newborn without a traced thread that would tell whose it is: one of its own
- * process, or of its parent's. A child made with CLONE_PARENT has the parent of its maker.
+ * A search for a new thread that no traced thread will report: none of its own process and none of
+ * its parent's. A child created with CLONE_PARENT has the same parent as its creator.
  */
 struct orphan_search {
 	struct tracer *tracer;
@@ -189,7 +192,7 @@ static void find_parent(struct task *task, void *ctx)
 {
 	struct orphan_search *search = ctx;
 
-	if (task->state != TASK_NEWBORN)
+	if (task->state != TASK_UNREPORTED)
 		search->has_parent |= task->tgid == search->parent ||
 				      syscall(SYS_tgkill, task->tgid, search->tid, 0) == 0;
 }
@@ -198,7 +201,7 @@ static void find_orphan(struct task *task, void *ctx)
 {
 	struct orphan_search *search = ctx;
 
-	if (task->state != TASK_NEWBORN)
+	if (task->state != TASK_UNREPORTED)
 		return;
 	search->tid = task->tid;
 	search->parent = parent_of(task->tid);
@@ -251,7 +254,7 @@ void lifecycle_exec(struct tracer *tracer, pid_t tid)
 		task = task_find(&tracer->tasks, tid);
 	if (!task)
 		return;
-	/* All other threads of the process are gone; this one now leads it. */
+	/* All other threads of the process are gone; this one is the leader now. */
 	while ((other = task_in_group(&tracer->tasks, task->tgid, task))) {
 		leave_space(tracer, other);
 		task_remove(&tracer->tasks, other);
@@ -272,13 +275,13 @@ void lifecycle_exec(struct tracer *tracer, pid_t tid)
 	tracer_resume(tracer, task, 0);
 }
 
-/* The result of a call that its thread will not return from: x86-64 keeps it in rax. */
+/* The result of a call whose thread exits without returning from it; x86-64 has it in rax. */
 static bool result_at_end(const struct task *task, int64_t *result)
 {
 #if defined(__x86_64__)
 	errno = 0;
 	*result = ptrace(PTRACE_PEEKUSER, task->tid, 8 * 10, NULL);
-	/* Before the call is done it is ENOSYS. */
+	/* Until the call is performed, rax is -ENOSYS. */
 	return errno == 0 && *result != -ENOSYS && (*result > -512 || *result < -516);
 #else
 	(void)task;
@@ -326,7 +329,7 @@ void lifecycle_reap(struct tracer *tracer, pid_t tid, int status)
 	if (!task)
 		return;
 	who = tracer_who(task);
-	/* Killed without an exit stop: nothing could be compared any more. */
+	/* Killed without an exit stop: there was no last comparison. */
 	if (tracer_follows(task) && task->space->live == 1 && !task->exiting)
 		mirror_gone(task->space->mirror, &who, "exit");
 	if (task->tid == task->tgid)

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Births, execs and ends: which threads there are, and which address spaces they use. */
+/* Clone, exec and exit: which threads exist, and which address spaces they use. */
 #ifndef VMSCOPE_TRACE_LIFECYCLE_H
 #define VMSCOPE_TRACE_LIFECYCLE_H
 
 #include "trace/tracer.h"
 
-/* @parent stops in the midst of a fork, vfork or clone; @event: which PTRACE_EVENT. */
+/* @parent is inside fork, vfork or clone and reports its child by PTRACE_EVENT @event. */
 void lifecycle_clone(struct tracer *tracer, struct task *parent, int event);
 
-/* Process @tid executes another program. */
+/* Process @tid has executed another program. */
 void lifecycle_exec(struct tracer *tracer, pid_t tid);
 
-/* @task is about to end; its memory is still there. */
+/* @task is about to exit; its address space still exists. */
 void lifecycle_exit_stop(struct tracer *tracer, struct task *task);
 
-/* @tid has ended with @status as of waitpid(). */
+/* @tid is dead; @status is from waitpid(). */
 void lifecycle_reap(struct tracer *tracer, pid_t tid, int status);
 
-/* Gives @task a new space, and takes over what the kernel says of it. */
+/* Gives @task a new address space with a mirror, read from the kernel. */
 void lifecycle_start_mirror(struct tracer *tracer, struct task *task, bool attach);
 
-/* Gives up @task's space if it runs a 32-bit program. */
+/* Stops following @task's address space if it runs a 32-bit program. */
 void lifecycle_require_native(struct task *task);
 
 /*
- * Takes over children whose parent was killed before it could report them, as if attached to:
- * nobody else tells whose they are. To be called when a task has ended, and when a newborn was
- * seen.
+ * Follows children whose parents were killed before they could report them, as if vmscope had
+ * attached to them. To be called whenever a thread has died, and whenever one appears that has not
+ * been reported.
  */
 void lifecycle_adopt_orphans(struct tracer *tracer);
 

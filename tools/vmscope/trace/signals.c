@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What vmscope does with the signals that it gets itself. */
+/* Handling of the signals that vmscope itself receives. */
 #include "trace/signals.h"
 
 #include <signal.h>
 #include <stddef.h>
 #include <sys/time.h>
 
-static volatile sig_atomic_t asked;	/* the signal that asked to let go */
+static volatile sig_atomic_t asked;	/* the signal that asked vmscope to stop */
 static volatile sig_atomic_t ticked;
 static volatile pid_t target;
 static bool forward;
@@ -19,7 +19,7 @@ static void start_ticking(long usec)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* The signal may come just before waitpid(): ticks make sure that the loop looks. */
+/* The signal may arrive just before waitpid(); ticks make sure that the event loop notices. */
 static void ask(int signal)
 {
 	asked = signal;
@@ -99,7 +99,7 @@ void signals_set_tick(bool on)
 		return;
 	ticking = on;
 	start_ticking(on ? 100000 : 0);
-	if (!on && asked) /* which wants the ticks, too, and may have come just now */
+	if (!on && asked) /* ask() needs the ticks, too, and may have been called just now */
 		start_ticking(100000);
 }
 

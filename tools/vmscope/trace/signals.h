@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What vmscope does with the signals that it gets itself. */
+/* Handling of the signals that vmscope itself receives. */
 #ifndef VMSCOPE_TRACE_SIGNALS_H
 #define VMSCOPE_TRACE_SIGNALS_H
 
@@ -7,28 +7,30 @@
 #include <sys/types.h>
 
 /*
- * Installs the handlers. Signals that a user sends to vmscope go on to the started program;
- * those that the terminal sends to the whole foreground group have reached it already. With
- * @attached they ask vmscope to let go. A write to a closed pipe becomes an error.
+ * Installs the handlers. Signals that a user sends to vmscope are forwarded to the started program;
+ * those that the terminal sends have reached it already, being in the foreground process group.
+ * With @attached, signals ask vmscope to detach. SIGPIPE is ignored.
  */
 void signals_setup(bool attached);
 
-/* In a child, before its exec: back to what vmscope was started with. Async-signal-safe. */
+/*
+ * In a child, before exec: restores the handlers that vmscope was started with. Async-signal-safe.
+ */
 void signals_restore(void);
 
-/* The process that gets what vmscope gets; 0: none, then a signal asks vmscope to end. */
+/* Forward signals to @pid; 0: to nobody, then a signal asks vmscope to stop. */
 void signals_forward_to(pid_t pid);
 
-/* Whether vmscope has been asked to let go. */
+/* Whether a signal has asked vmscope to stop. */
 bool signals_stop_requested(void);
 
-/* The signal that asked, 0 for none. */
+/* That signal; 0: none. */
 int signals_stop_signal(void);
 
-/* Interrupts waitpid() every 100 ms, or not any more. */
+/* Starts or stops interrupting waitpid() every 100 ms. */
 void signals_set_tick(bool on);
 
-/* Whether there has been a tick since this was asked last. */
+/* Whether there was a tick since the last call of this function. */
 bool signals_ticked(void);
 
 #endif

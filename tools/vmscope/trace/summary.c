@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The figures at the end of a run. */
+/* The summary at the end of a trace, and its progress meanwhile. */
 #include "trace/summary.h"
 
 #include <errno.h>
@@ -55,7 +55,8 @@ static void write_text(FILE *to, const struct totals *t)
 	if (t->guesses[GUESS_ANON_JOINED] || t->guesses[GUESS_ANON_PARTED] ||
 	    t->guesses[GUESS_ANON_EMPTIED])
 		fprintf(to, "vmscope: %lu calls told that areas share an anon_vma, "
-			"%lu that they do not, %lu that one without pages has one\n", t->guesses[GUESS_ANON_JOINED],
+			"%lu that they do not, %lu that one without pages has one\n",
+			t->guesses[GUESS_ANON_JOINED],
 			t->guesses[GUESS_ANON_PARTED], t->guesses[GUESS_ANON_EMPTIED]);
 	if (t->guesses[GUESS_ANON_INHERITED])
 		fprintf(to, "vmscope: %lu calls told whether a fork handed an anon_vma down\n",
@@ -96,7 +97,7 @@ void summary_progress(const struct session *session)
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	if (now.tv_sec == last)
 		return;
-	/* The first second passes without a word. */
+	/* Print nothing in the first second. */
 	if (last != 0) {
 		fprintf(stderr, "\r\033[Kvmscope: %lu calls, %lu checks, %lu differences",
 			session->totals.calls, session->totals.checks, session->totals.differences);

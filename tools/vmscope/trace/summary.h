@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The figures at the end of a run. */
+/* The summary at the end of a trace, and its progress meanwhile. */
 #ifndef VMSCOPE_TRACE_SUMMARY_H
 #define VMSCOPE_TRACE_SUMMARY_H
 
@@ -7,13 +7,13 @@
 
 #include "base/session.h"
 
-/* Writes the totals for people, or as one JSON object a line. Returns 0 or -errno. */
+/* Writes the totals as text or, with @json, as a JSON object. Returns 0 or -errno. */
 int summary_write(FILE *to, const struct totals *totals, bool json, int status);
 
-/* Overwrites a line on the terminal with how far the run is; at most once a second. */
+/* Updates the progress line on the terminal, at most once a second. */
 void summary_progress(const struct session *session);
 
-/* Clears that line. */
+/* Clears the progress line. */
 void summary_progress_end(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starting a program under trace, attaching to one, and letting go. */
+/* Starting a program under ptrace, attaching to one, and resuming threads. */
 #include "trace/tracee.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@
 #define EVENTS (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |	\
 		PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
 
-enum { STOP_PATIENCE_MS = 2000 };	/* for threads in a call that nothing interrupts */
+enum { STOP_PATIENCE_MS = 2000 };	/* for threads that do not stop */
 
 /* In the child, between fork and exec. */
 _Noreturn static void run_child(char **command, int go_fd, int status_fd)
@@ -122,7 +122,7 @@ static int remember(struct seized *seized, pid_t tid)
 	return 0;
 }
 
-/* Seizes the threads that are not yet. Returns how many were new, or -errno. */
+/* Seizes the threads that are not seized yet. Returns how many were new, or -errno. */
 static int seize_new(pid_t pid, struct seized *seized)
 {
 	char path[64];
@@ -143,7 +143,10 @@ static int seize_new(pid_t pid, struct seized *seized)
 			ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 			found = remember(seized, tid) == 0 ? found + 1 : -ENOMEM;
 		} else if (errno != ESRCH) {
-			/* EPERM also for one that came with its maker, traced from birth. */
+			/*
+			 * EPERM may also mean that its creator was seized already, so it is traced,
+			 * too.
+			 */
 			found = seized->count > 0 ? found : -errno;
 			remember(seized, tid);
 		}
@@ -158,7 +161,7 @@ int tracee_attach(pid_t pid, void (*stopped)(void *ctx, pid_t tid, int status), 
 	struct seized seized = { .tids = NULL };
 	int total = 0, reported = 0, found, waited = 0;
 
-	/* A thread that is not stopped yet may make another: until no new one is seen. */
+	/* A thread that has not stopped yet may create another: repeat until none is new. */
 	do {
 		found = seize_new(pid, &seized);
 		total += found > 0 ? found : 0;
@@ -175,7 +178,7 @@ int tracee_attach(pid_t pid, void (*stopped)(void *ctx, pid_t tid, int status), 
 			}
 		}
 	} while (found > 0 && waited < STOP_PATIENCE_MS);
-	/* Those that nothing stopped in time are there, too. */
+	/* Report those, too, that have not stopped in time. */
 	for (int i = 0; found >= 0 && i < seized.count; i++)
 		stopped(ctx, seized.tids[i], 0);
 	free(seized.tids);

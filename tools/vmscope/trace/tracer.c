@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the tracer share: its state, and a few words on one thread. */
+/* The state of a trace, which all parts of the tracer share, and helpers for one thread. */
 #include "trace/tracer.h"
 
 #include "trace/tracee.h"
