@@ -70,7 +70,7 @@ int family_start(struct family *family, const struct pair_mode *mode, struct jso
 		return rc;
 	}
 	family->members[0] = first;
-	family->born = family->alive = 1;
+	family->created = family->alive = 1;
 	family->shm_id = first->shm_id = shmget(IPC_PRIVATE, SHM_BYTES, 0700);
 	return family->shm_id < 0 ? -errno : 0;
 }
@@ -85,7 +85,7 @@ static void end_member(struct family *family, unsigned int who)
 
 void family_end(struct family *family)
 {
-	for (unsigned int i = 0; i < family->born; i++)
+	for (unsigned int i = 0; i < family->created; i++)
 		if (family->members[i])
 			end_member(family, i);
 	if (family->shm_id >= 0)
@@ -98,7 +98,7 @@ static enum family_result result_of(bool equal, const struct pair *pair)
 	return equal ? FAMILY_EQUAL : pair->gone ? FAMILY_GONE : FAMILY_DIFFERS;
 }
 
-static enum family_result give_birth(struct family *family, struct pair *parent,
+static enum family_result fork_member(struct family *family, struct pair *parent,
 				     unsigned int number)
 {
 	struct pair *child;
@@ -116,8 +116,8 @@ static enum family_result give_birth(struct family *family, struct pair *parent,
 	}
 	family->members[number] = child;
 	family->alive++;
-	if (number >= family->born)
-		family->born = number + 1;
+	if (number >= family->created)
+		family->created = number + 1;
 	return equal ? FAMILY_EQUAL : child->gone ? FAMILY_GONE : FAMILY_DIFFERS;
 }
 
@@ -132,7 +132,7 @@ enum family_result family_perform(struct family *family, struct script_step *ste
 	pair->answers = family->answers;
 	switch (step->verb) {
 	case SCRIPT_FORK:
-		return give_birth(family, pair, step->child);
+		return fork_member(family, pair, step->child);
 	case SCRIPT_EXIT:
 		if (family->alive < 2)
 			return FAMILY_SKIPPED;

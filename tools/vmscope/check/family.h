@@ -38,7 +38,7 @@ void script_free(struct script *script);
 
 struct family {
 	struct pair *members[FAMILY_MAX];	/* NULL: not forked yet, or ended */
-	unsigned int born, alive;
+	unsigned int created, alive;	/* members */
 	int shm_id;
 	struct generator generator;
 	struct answers *answers;			/* of all members; may be NULL */

@@ -2,6 +2,7 @@
 /* A real process and a vmspace: every request is made in both, and both are compared. */
 #include "check/pair.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -268,6 +269,7 @@ static void make_ours(struct pair *p, struct vmspace_request *req)
 
 bool pair_do(struct pair *p, struct vmspace_request *req)
 {
+	assert(!p->gone);
 	req->host.valid = false;
 	p->view.text_current = false;
 	vmspace_gather(p->space, req);
@@ -291,6 +293,7 @@ bool pair_fork(struct pair *p, struct pair *child)
 	struct vmspace_request req = { .op = VMSPACE_FORK };
 	struct vmspace_host host;
 
+	assert(!p->gone);
 	*child = *p;
 	child->space = NULL;
 	set_callbacks(child, &host);

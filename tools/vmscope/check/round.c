@@ -49,7 +49,7 @@ static void make_step(struct family *family, unsigned int who, struct script_ste
 	step->who = who;
 	if (kind == GEN_FORK) {
 		step->verb = SCRIPT_FORK;
-		step->child = family->born;
+		step->child = family->created;
 	} else if (kind == GEN_EXIT) {
 		step->verb = SCRIPT_EXIT;
 	} else {

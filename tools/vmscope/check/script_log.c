@@ -96,7 +96,7 @@ static void write_end(struct session *session, const struct family *family, unsi
 
 static void write_ends(struct session *session, const struct family *family)
 {
-	for (unsigned int i = 0; i < family->born; i++)
+	for (unsigned int i = 0; i < family->created; i++)
 		if (family->members[i])
 			write_end(session, family, i);
 }

@@ -5,6 +5,8 @@
  */
 #include "log/anon_choice.h"
 
+#include <assert.h>
+
 #include "log/codec.h"
 
 /* The JSON key that holds addr. */
@@ -44,6 +46,7 @@ struct json_object *anon_choice_encode(const struct anon_choice *choice)
 {
 	struct json_object *object = json_object_new_object();
 
+	assert((unsigned int)choice->kind < ANON_CHOICE_KINDS);
 	json_object_object_add(object, keys[choice->kind], encode_word(choice->addr));
 	if (choice->kind == ANON_JOIN)
 		json_object_object_add(object, "gone", encode_word(choice->gone));

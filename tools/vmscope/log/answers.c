@@ -5,6 +5,8 @@
  */
 #include "log/answers.h"
 
+#include <assert.h>
+
 #include "log/codec.h"
 
 static void append(struct json_object **array, struct json_object *item)
@@ -21,6 +23,7 @@ void answers_add_anon(struct answers *answers, unsigned long start, unsigned lon
 
 	if (!answers)
 		return;
+	assert(start < end);
 	item = json_object_new_array_ext(3);
 	json_object_array_add(item, encode_word(start));
 	json_object_array_add(item, encode_word(end));
@@ -34,6 +37,7 @@ void answers_add_stack(struct answers *answers, unsigned long end, unsigned long
 
 	if (!answers)
 		return;
+	assert(start < end);
 	item = json_object_new_array_ext(2);
 	json_object_array_add(item, encode_word(end));
 	json_object_array_add(item, encode_word(start));

@@ -2,6 +2,7 @@
 /* Requests, areas and configurations as JSON. One table of fields serves for both directions. */
 #include "log/codec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -386,8 +387,10 @@ static bool read_ranges(struct json_object *from, struct vmspace_process_madvise
 
 struct json_object *encode_request(const struct vmspace_request *req)
 {
-	struct json_object *object = write_fields(req, op_fields[req->op]);
+	struct json_object *object;
 
+	assert(req->op > 0 && req->op < VMSPACE_OP_COUNT);
+	object = write_fields(req, op_fields[req->op]);
 	if (req->op == VMSPACE_PROCESS_MADVISE)
 		add(object, "ranges", write_ranges(&req->process_madvise));
 	add(object, "op", json_object_new_string(vmspace_op_name(req->op)));

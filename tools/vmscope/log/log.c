@@ -2,6 +2,7 @@
 /* Writing the log of a run: one JSON object a line, as docs/log-format.md describes. */
 #include "log/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,9 +59,11 @@ static struct json_object *record(const struct log *log, const char *type,
 static int put(struct log *log, struct json_object *object)
 {
 	size_t length;
-	const char *text = json_object_to_json_string_length(
-		object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &length);
+	const char *text;
 
+	assert(log->file && object);
+	text = json_object_to_json_string_length(
+		object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &length);
 	errno = 0;
 	if (!log->error && (!text || fwrite(text, 1, length, log->file) != length ||
 			    putc('\n', log->file) == EOF))
@@ -230,6 +233,7 @@ void log_call(struct session *session, const struct log_who *who, const struct l
 		json_object_put(what->extra);
 		return;
 	}
+	assert(who->space > 0 && what->call->number > 0);
 	object = record(session->log, "call", who);
 	add_call(object, what->call);
 	if (req) {

@@ -2,6 +2,8 @@
 /* The log's records about address spaces: how one begins, what was observed of it, how it ends. */
 #include "log/log_space.h"
 
+#include <assert.h>
+
 #include "log/codec.h"
 #include "log/hash.h"
 
@@ -12,6 +14,7 @@ void log_space_begins(struct session *session, const struct log_who *who, const 
 		json_object_put(detail);
 		return;
 	}
+	assert(who->space > 0 && detail);
 	json_object_object_add(detail, "attach", json_object_new_boolean(attach));
 	json_object_object_add(detail, "config", encode_config(vmspace_config(vm)));
 	log_event(session, "space", who, detail);
@@ -24,6 +27,7 @@ void log_space_forked(struct session *session, const struct log_who *who, unsign
 
 	if (!session->log)
 		return;
+	assert(who->space > 0 && from > 0 && from != who->space);
 	detail = json_object_new_object();
 	json_object_object_add(detail, "from", json_object_new_int((int)from));
 	answers_move_to(answers, detail);

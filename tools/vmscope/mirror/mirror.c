@@ -37,8 +37,10 @@ void mirror_close_answers(struct mirror *mirror, struct call_answers *answers)
 
 	if (!answers)
 		return;
-	while (*link != answers)
+	while (*link != answers) {
+		assert(*link);
 		link = &(*link)->next;
+	}
 	*link = answers->next;
 	answers_clear(&answers->answers);
 	free(answers);
@@ -48,6 +50,7 @@ void mirror_free(struct mirror *mirror)
 {
 	if (!mirror)
 		return;
+	assert(!mirror->host.untouched && !mirror->host.child_view);
 	vmspace_destroy(mirror->vm);
 	host_close(&mirror->host);
 	comparison_free(&mirror->comparison);
@@ -151,6 +154,7 @@ struct mirror *mirror_fork(struct mirror *mirror, const struct log_who *parent,
 	struct mirror *copy = new_mirror(session, child);
 	int rc = copy ? host_open(&copy->host, child->tid) : -ENOMEM;
 
+	assert(parent->space == mirror->space_id && child->space != parent->space);
 	if (rc == 0) {
 		fork_space(mirror, copy, parent, child);
 		rc = copy->vm ? inherit(copy, mirror) : -ENOMEM;

@@ -5,6 +5,7 @@
  */
 #include "replay/replay_state.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ static void free_space(struct replay_space *space)
 
 static void end_space(struct replay_state *state, struct replay_space *space)
 {
+	assert(mtree_load(&state->spaces, space->id) == space);
 	notify(state, REPLAY_SPACE_ENDS, space, NULL, NULL);
 	mtree_erase(&state->spaces, space->id);
 	free_space(space);
@@ -125,6 +127,7 @@ static int add_space(struct replay_state *state, struct replay_space *space,
 	struct replay_space *old = mtree_load(&state->spaces, step->space);
 	int rc;
 
+	assert(step->space > 0 && space->vm);
 	if (old) {
 		old->step = step;
 		end_space(state, old);
@@ -289,8 +292,7 @@ static void check_answer(struct replay_state *state, struct replay_space *space,
 	difference_format_result(req->host.result, theirs, sizeof(theirs));
 	difference_format_result(req->out.result, ours, sizeof(ours));
 	snprintf(why, sizeof(why), "the kernel answered %s, libvmspace answers %s%s%s", theirs,
-		 ours,
-		 req->out.why ? ": " : "", req->out.why ? req->out.why : "");
+		 ours, req->out.why ? ": " : "", req->out.why ? req->out.why : "");
 	differ(state, space, req, why);
 }
 
@@ -298,7 +300,7 @@ static int perform_call(struct replay_state *state, struct replay_space *space,
 			const struct step *step)
 {
 	struct vmspace_request req = step->request, before = step->before;
-	int learned = 0;
+	int inferred = 0;
 
 	space->falsified |= step->falsified;
 	if (!step->has_request) {
@@ -306,10 +308,10 @@ static int perform_call(struct replay_state *state, struct replay_space *space,
 		return 0;
 	}
 	if (space->incomplete)
-		learned = unknown_learn(space->vm, &req);
-	if (learned < 0)
-		return learned;
-	state->totals.inferred += (unsigned long)learned;
+		inferred = unknown_infer(space->vm, &req);
+	if (inferred < 0)
+		return inferred;
+	state->totals.inferred += (unsigned long)inferred;
 	if (step->has_before)
 		vmspace_call(space->vm, &before);
 	/* Gather before the choices: a choice may be about an area that only now has pages. */
@@ -325,6 +327,7 @@ static int perform_call(struct replay_state *state, struct replay_space *space,
 		check_answer(state, space, &req);
 	else
 		state->totals.checked++;
+	assert(state->totals.calls == state->totals.checked + state->totals.unchecked);
 	return 0;
 }
 

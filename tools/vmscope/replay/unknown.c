@@ -117,7 +117,7 @@ static size_t list_areas(const struct vmspace *vm, struct vmspace_area *areas)
 }
 
 /* The first result of brk() is the current break. libvmspace sets it by an exec with all areas. */
-static int learn_break(struct vmspace *vm, unsigned long brk)
+static int infer_break(struct vmspace *vm, unsigned long brk)
 {
 	size_t count = list_areas(vm, NULL);
 	struct vmspace_area *areas = calloc(count + 1, sizeof(*areas));
@@ -145,7 +145,7 @@ static int learn_break(struct vmspace *vm, unsigned long brk)
  * Without a hint the kernel places mappings below mmap_base, which the log does not show: it is at
  * least as high as the end of each of them.
  */
-static int learn_base(struct vmspace *vm, unsigned long end)
+static int infer_base(struct vmspace *vm, unsigned long end)
 {
 	struct vmspace_config config = *vmspace_config(vm);
 	struct vmspace_stats stats;
@@ -157,7 +157,7 @@ static int learn_base(struct vmspace *vm, unsigned long end)
 	return vmspace_configure(vm, &config) == -ENOMEM ? -ENOMEM : 0;
 }
 
-int unknown_learn(struct vmspace *vm, const struct vmspace_request *req)
+int unknown_infer(struct vmspace *vm, const struct vmspace_request *req)
 {
 	const unsigned long page = vmspace_config(vm)->page_size;
 	const struct vmspace_config *config = vmspace_config(vm);
@@ -170,11 +170,11 @@ int unknown_learn(struct vmspace *vm, const struct vmspace_request *req)
 		vmspace_stats(vm, &stats);
 		if (stats.start_brk || req->host.result == 0)
 			return 0;
-		return learn_break(vm, (unsigned long)req->host.result);
+		return infer_break(vm, (unsigned long)req->host.result);
 	}
 	if (req->op == VMSPACE_MMAP && req->mmap.addr == 0 &&
 	    !(req->mmap.flags & (MAP_FIXED | MAP_32BIT)))
-		return learn_base(vm, (unsigned long)req->host.result + req->mmap.length);
+		return infer_base(vm, (unsigned long)req->host.result + req->mmap.length);
 	if (!needed_range(req, &start, &length) || start % page || length > config->task_size ||
 	    start > config->task_size - length)
 		return 0;

@@ -16,7 +16,7 @@
  * The kernel has performed @req, so there were no holes in its range: adds areas where @vm has
  * holes. A first brk() shows where the heap is. Returns the number of areas added, or -ENOMEM.
  */
-int unknown_learn(struct vmspace *vm, const struct vmspace_request *req);
+int unknown_infer(struct vmspace *vm, const struct vmspace_request *req);
 
 /*
  * Whether the result of @req, which has been applied, may be due to an area, a file or a limit that

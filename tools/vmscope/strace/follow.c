@@ -330,11 +330,11 @@ bool strace_follow_call(struct strace_reader *from, struct strace_task *task,
 {
 	int64_t result;
 	bool has_result = strace_result(line->result, &result);
-	pid_t born = task->early_child;
+	pid_t early_child = task->early_child;
 
 	task->early_child = 0;
 	if (is_clone(line->name)) {
-		if (!has_result || result <= 0 || result > INT_MAX || result == born ||
+		if (!has_result || result <= 0 || result > INT_MAX || result == early_child ||
 		    strace_task_find(&from->processes, (pid_t)result))
 			return true;
 		return add_child(from, task, (pid_t)result, line);

@@ -10,9 +10,10 @@
 struct step *strace_push(struct strace_reader *from, enum step_kind kind,
 			 const struct strace_task *task)
 {
-	struct step *step = &from->queue[from->queued++];
+	struct step *step;
 
-	assert(from->queued <= STRACE_STEPS_MAX);
+	assert(from->queued < STRACE_STEPS_MAX);
+	step = &from->queue[from->queued++];
 	*step = (struct step){
 		.kind = kind,
 		.line = from->line,

@@ -8,6 +8,7 @@
  */
 #include "trace/call_gate.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/sched.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ static void begin_call(struct tracer *tracer, struct task *task)
 	struct log_who who = tracer_who(task);
 	struct space *space = task->space;
 
+	assert(space->owner == task && task->state == TASK_IN_CALL);
 	if (call_is_exec(task->call.kind)) {
 		/* exec waits for other threads to exit, so they must not wait for it. */
 		mirror_before_exec(space->mirror, &who);
@@ -122,6 +124,7 @@ void call_gate_leave(struct tracer *tracer, struct task *task, bool completed, i
 	struct space *space = task->space;
 	enum call_id id = task->call.kind->id;
 
+	assert(task->state == TASK_IN_CALL);
 	task->state = TASK_RUNNING;
 	task->call.result = result;
 	if (is_memory_call(&task->call)) {

@@ -102,6 +102,7 @@ void task_table_clear(struct task_table *table)
 	while (table->spaces) {
 		struct space *space = table->spaces;
 
+		assert(!space->mirror);
 		table->spaces = space->next;
 		free(space);
 	}
@@ -170,6 +171,7 @@ void space_leave(struct task_table *table, struct task *task)
 
 static void own(struct space *space, struct task *task)
 {
+	assert(!space->owner);
 	space->owner = task;
 	task->state = TASK_IN_CALL;
 	space->asleep = 0;
@@ -177,6 +179,7 @@ static void own(struct space *space, struct task *task)
 
 bool space_enter(struct space *space, struct task *task)
 {
+	assert(task->space == space && task->state == TASK_RUNNING);
 	if (!space->owner && !space->waiting) {
 		own(space, task);
 		return true;
@@ -201,6 +204,7 @@ void space_withdraw(struct space *space, struct task *task)
 
 void space_release(struct space *space)
 {
+	assert(space->owner);
 	space->owner = NULL;
 }
 

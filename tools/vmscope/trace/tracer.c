@@ -2,6 +2,8 @@
 /* The state of a trace, which all parts of the tracer share, and helpers for one thread. */
 #include "trace/tracer.h"
 
+#include <assert.h>
+
 #include "trace/tracee.h"
 
 struct log_who tracer_who(const struct task *task)
@@ -21,6 +23,7 @@ void tracer_resume(const struct tracer *tracer, const struct task *task, int sig
 {
 	bool to_exit = tracer->attached || task->state == TASK_IN_CALL;
 
+	assert(!task->held && task->state != TASK_WAITING);
 	tracee_resume(task->tid, to_exit ? PTRACE_SYSCALL : PTRACE_CONT, signal);
 }
 
