@@ -99,7 +99,7 @@ static enum family_result result_of(bool equal, const struct pair *pair)
 }
 
 static enum family_result fork_member(struct family *family, struct pair *parent,
-				     unsigned int number)
+				      unsigned int number)
 {
 	struct pair *child;
 	bool equal;

@@ -40,7 +40,7 @@ static double peak_time(const struct history *history, const struct history_spac
 	return -1;
 }
 
-static void tell_limit(FILE *to, unsigned long areas, unsigned long limit)
+static void print_limit(FILE *to, unsigned long areas, unsigned long limit)
 {
 	fprintf(to, "%.1f%% of the %lu that vm.max_map_count allows", percent(areas, limit), limit);
 	if (areas * 10 >= limit * 9)
@@ -49,8 +49,8 @@ static void tell_limit(FILE *to, unsigned long areas, unsigned long limit)
 		fputs(": more than half", to);
 }
 
-static void tell_owners(FILE *to, const struct blame_space *blame, unsigned long rows,
-			const char *when)
+static void print_owners(FILE *to, const struct blame_space *blame, unsigned long rows,
+			 const char *when)
 {
 	unsigned long areas = 0, bytes = 0;
 	char size[32];
@@ -74,7 +74,7 @@ static void tell_owners(FILE *to, const struct blame_space *blame, unsigned long
 	}
 }
 
-static void tell_refused(FILE *to, const struct blame_row *row)
+static void print_refused(FILE *to, const struct blame_row *row)
 {
 	bool first = true;
 
@@ -89,8 +89,8 @@ static void tell_refused(FILE *to, const struct blame_row *row)
 	fputc('\n', to);
 }
 
-static void tell_table(FILE *to, struct blame_table *table, unsigned long rows, const char *what,
-		       bool refused)
+static void print_table(FILE *to, struct blame_table *table, unsigned long rows, const char *what,
+			bool refused)
 {
 	struct blame_row rest = { .calls = 0 };
 	size_t others = 0;
@@ -112,7 +112,7 @@ static void tell_table(FILE *to, struct blame_table *table, unsigned long rows, 
 		fprintf(to, "  %8lu %8lu %8lu %8lu %8lu  %s", row->calls, row->made, row->gone,
 			row->splits, row->merges, row->what);
 		if (refused)
-			tell_refused(to, row);
+			print_refused(to, row);
 		else
 			fputc('\n', to);
 	}
@@ -121,7 +121,7 @@ static void tell_table(FILE *to, struct blame_table *table, unsigned long rows, 
 			rest.gone, rest.splits, rest.merges, others);
 }
 
-static void tell_group(FILE *to, const struct neighbours_group *group)
+static void print_group(FILE *to, const struct neighbours_group *group)
 {
 	char flags[256];
 
@@ -135,7 +135,7 @@ static void tell_group(FILE *to, const struct neighbours_group *group)
 	fprintf(to, ", e.g. at %lx\n          -> %s\n", group->example, neighbours_advice(group));
 }
 
-static void tell_neighbours(FILE *to, const struct neighbours *found, unsigned long rows)
+static void print_neighbours(FILE *to, const struct neighbours *found, unsigned long rows)
 {
 	unsigned long borders = 0, natural = 0, shown = 0;
 	char size[32];
@@ -157,7 +157,7 @@ static void tell_neighbours(FILE *to, const struct neighbours *found, unsigned l
 		if (group->one_file || group->verdict == VMA_DIFFERENT_FILE ||
 		    group->verdict == VMA_SPECIAL)
 			continue;
-		tell_group(to, group);
+		print_group(to, group);
 		shown++;
 	}
 	if (found->run_count)
@@ -179,7 +179,7 @@ void explain_space(FILE *to, const struct history *history, const struct history
 	fprintf(to, "Process %d (%s): %lu areas at the end, at most %lu at one time: ",
 		(int)space->pid, space->command[0] ? space->command : "?", space->at_end,
 		space->peak);
-	tell_limit(to, space->peak, space->limit);
+	print_limit(to, space->peak, space->limit);
 	fputs(".\n", to);
 	if (space->incomplete)
 		fputs("Areas that it had when the log begins are not in the log, and not "
@@ -196,19 +196,19 @@ void explain_space(FILE *to, const struct history *history, const struct history
 	fputs("):\n\n", to);
 	draw_counts(to, space);
 	fputs("\nThe calls that made areas and cut them:\n", to);
-	tell_table(to, &blame->calls, rows, "call", true);
+	print_table(to, &blame->calls, rows, "call", true);
 	if (blame->threads.count > 1)
-		tell_table(to, &blame->threads, rows, "thread", false);
-	tell_owners(to, blame, rows, "at the end");
-	tell_neighbours(to, &blame->neighbours, rows);
+		print_table(to, &blame->threads, rows, "thread", false);
+	print_owners(to, blame, rows, "at the end");
+	print_neighbours(to, &blame->neighbours, rows);
 }
 
 void explain_process(FILE *to, const char *command, pid_t pid, unsigned long limit,
 		     const struct blame_space *blame, unsigned long rows)
 {
 	fprintf(to, "Process %d (%s): %lu areas: ", (int)pid, command, blame->areas);
-	tell_limit(to, blame->areas, limit);
+	print_limit(to, blame->areas, limit);
 	fputs(".\n", to);
-	tell_owners(to, blame, rows, "now");
-	tell_neighbours(to, &blame->neighbours, rows);
+	print_owners(to, blame, rows, "now");
+	print_neighbours(to, &blame->neighbours, rows);
 }
