@@ -250,7 +250,7 @@ static bool kernel_decides(const struct vmspace_request *req)
 	       (req->op == VMSPACE_MADVISE && req->madvise.advice == MADV_COLLAPSE_ADVICE);
 }
 
-static void make_ours(struct pair *p, struct vmspace_request *req)
+static void apply_to_vmspace(struct pair *p, struct vmspace_request *req)
 {
 	if (req->op == p->mode.hide) {
 		vmspace_abort(p->space, req);
@@ -279,7 +279,7 @@ bool pair_do(struct pair *p, struct vmspace_request *req)
 		p->gone = true;
 		return false;
 	}
-	make_ours(p, req);
+	apply_to_vmspace(p, req);
 	p->requests++;
 	identify(p, req);
 	p->last = *req;

@@ -153,8 +153,8 @@ static bool await_answer(const struct puppet *puppet, struct puppet *heir)
 	return true;
 }
 
-static long tell_with_heir(const struct puppet *puppet, const struct command *command,
-			   struct puppet *heir)
+static long execute_with_heir(const struct puppet *puppet, const struct command *command,
+			      struct puppet *heir)
 {
 	long result;
 
@@ -166,9 +166,9 @@ static long tell_with_heir(const struct puppet *puppet, const struct command *co
 	return result;
 }
 
-static long tell(const struct puppet *puppet, const struct command *command)
+static long execute(const struct puppet *puppet, const struct command *command)
 {
-	return tell_with_heir(puppet, command, NULL);
+	return execute_with_heir(puppet, command, NULL);
 }
 
 int puppet_start(struct puppet *puppet, unsigned long persona)
@@ -197,7 +197,7 @@ int puppet_start(struct puppet *puppet, unsigned long persona)
 			puppet_end(puppet);
 			return -ECHILD;
 		}
-	puppet->scratch = (unsigned long)tell(puppet, &where);
+	puppet->scratch = (unsigned long)execute(puppet, &where);
 	return 0;
 }
 
@@ -206,7 +206,7 @@ long puppet_call(const struct puppet *puppet, long number, const unsigned long a
 	struct command command = { .verb = VERB_CALL, .number = number };
 
 	memcpy(command.args, args, sizeof(command.args));
-	return tell(puppet, &command);
+	return execute(puppet, &command);
 }
 
 bool puppet_write_scratch(const struct puppet *puppet, const void *from, size_t size)
@@ -221,14 +221,14 @@ long puppet_touch(const struct puppet *puppet, unsigned long addr, bool write)
 {
 	struct command command = { .verb = write ? VERB_WRITE : VERB_READ, .args = { addr } };
 
-	return tell(puppet, &command);
+	return execute(puppet, &command);
 }
 
 long puppet_drop_privileges(const struct puppet *puppet)
 {
 	const struct command command = { .verb = VERB_DROP };
 
-	return tell(puppet, &command);
+	return execute(puppet, &command);
 }
 
 long puppet_fork(const struct puppet *puppet, struct puppet *child)
@@ -245,7 +245,7 @@ long puppet_fork(const struct puppet *puppet, struct puppet *child)
 		return -EAGAIN;
 	command.args[0] = (unsigned long)child->channel;
 	child->pid = 0;
-	result = tell_with_heir(puppet, &command, child);
+	result = execute_with_heir(puppet, &command, child);
 	if (result < 0) {
 		puppet_uffd_end_all(child);
 		return result;

@@ -136,7 +136,7 @@ static long drop_privileges(void)
 	return CALL(SYS_capset, (unsigned long)&header, (unsigned long)none);
 }
 
-static long obey(const struct command *command, unsigned long *channel)
+static long execute(const struct command *command, unsigned long *channel)
 {
 	long result;
 
@@ -177,7 +177,7 @@ __attribute__((used, noreturn)) void serve(void)
 		if (CALL(SYS_read, channel, (unsigned long)&command, sizeof(command)) !=
 		    sizeof(command))
 			leave();
-		result = obey(&command, &channel);
+		result = execute(&command, &channel);
 		if (CALL(SYS_write, channel, (unsigned long)&result, sizeof(result)) !=
 		    sizeof(result))
 			leave();

@@ -245,7 +245,7 @@ static bool own_strings(struct script *script, struct vmspace_request *req)
 	}
 }
 
-static bool take_step(struct script *script, const struct step *from)
+static bool append_step(struct script *script, const struct step *from)
 {
 	struct script_step step = { .who = from->space - 1 };
 
@@ -279,7 +279,7 @@ static bool read_steps(struct script *script, struct reader *reader, const char 
 		case READER_END:
 			return true;
 		case READER_STEP:
-			if (take_step(script, step))
+			if (append_step(script, step))
 				break;
 			session_say("out of memory");
 			return false;

@@ -229,7 +229,7 @@ static int finish(struct session *session, const struct trace_result *result)
  * Open files can be told apart only by system calls that may be forbidden here. Without them,
  * comparisons would report differences that do not exist. Returns whether tracing may begin.
  */
-static bool may_tell_files(struct session *session)
+static bool can_identify_files(struct session *session)
 {
 	const struct options *options = session->options;
 	int error;
@@ -259,7 +259,7 @@ int trace_main(int argc, char **argv)
 	argp_err_exit_status = STATUS_FAILED;
 	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
 	signals_setup(options.command == NULL);
-	if (!may_tell_files(&session))
+	if (!can_identify_files(&session))
 		return STATUS_FAILED;
 	if (open_outputs(&session) != 0) {
 		log_close(session.log);

@@ -14,7 +14,7 @@
 
 /* ---- at the entry --------------------------------------------------------------------------- */
 
-/* NULL: nobody wants them, or the session has failed. */
+/* Starts recording answers for a call. NULL: there is no log, or the session has failed. */
 static struct call_answers *open_answers(struct mirror *mirror)
 {
 	struct call_answers *answers;

@@ -59,7 +59,7 @@ static bool is_same(const struct open_file *file, pid_t tid, int fd,
 }
 
 /* Duplicates descriptor @fd of thread @tid into this process. -1: that is not possible. */
-static int take_descriptor(pid_t pid, pid_t tid, int fd)
+static int duplicate_descriptor(pid_t pid, pid_t tid, int fd)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, tid, tid == pid ? 0 : PIDFD_THREAD);
 	int own;
@@ -124,7 +124,7 @@ uint64_t open_file_id(struct open_files *files, pid_t pid, pid_t tid, int fd,
 	for (file = files->first; file; file = file->next)
 		if (is_same(file, tid, fd, backing))
 			return file->id;
-	own = take_descriptor(pid, tid, fd);
+	own = duplicate_descriptor(pid, tid, fd);
 	descriptor = own >= 0 ? new_descriptor(own) : NULL;
 	if (!descriptor)
 		return 0;

@@ -92,7 +92,7 @@ static bool grow(struct history *history, void *items, size_t count, size_t *cap
 }
 
 /* Interns @text. */
-static const char *keep_name(struct history *history, const char *text)
+static const char *intern_name(struct history *history, const char *text)
 {
 	unsigned long hash = 5381;
 	struct history_name *first, *name;
@@ -147,11 +147,11 @@ static const char *name_of(struct history *history, const struct vma_info *info,
 			   enum area_kind kind)
 {
 	if (info->anon_name)
-		return keep_name(history, info->anon_name);
+		return intern_name(history, info->anon_name);
 	if (info->backing.kind == VMA_BACKING_SHMEM)
 		return "shared memory";
 	if (info->backing.name)
-		return keep_name(history, info->backing.name);
+		return intern_name(history, info->backing.name);
 	return kind == AREA_HEAP ? "[heap]" : kind == AREA_STACK ? "[stack]" : "";
 }
 

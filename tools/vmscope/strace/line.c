@@ -72,7 +72,7 @@ static struct strace_text skip_comm(struct strace_text text)
 }
 
 /* "[pid  123] " or "123  " */
-static struct strace_text take_tid(struct strace_text text, struct strace_line *line)
+static struct strace_text parse_tid(struct strace_text text, struct strace_line *line)
 {
 	bool bracket = starts(text, "[pid");
 	struct strace_text rest = bracket ? trim(skip(text, 4)) : text;
@@ -93,7 +93,7 @@ static struct strace_text take_tid(struct strace_text text, struct strace_line *
 }
 
 /* "12:34:56.789", "1700000000.123456" or "0.000123", perhaps followed by "(+     0.000123)" */
-static struct strace_text take_time(struct strace_text text, struct strace_line *line)
+static struct strace_text parse_time(struct strace_text text, struct strace_line *line)
 {
 	size_t length = span(text, "0123456789:.");
 	struct strace_text first = { text.at, length };
@@ -116,7 +116,7 @@ static struct strace_text take_time(struct strace_text text, struct strace_line 
 }
 
 /* "[00007f1234567890] " by -i, "[   9] " by -n */
-static struct strace_text take_brackets(struct strace_text text, struct strace_line *line)
+static struct strace_text skip_brackets(struct strace_text text, struct strace_line *line)
 {
 	while (starts(text, "[")) {
 		struct strace_text inside = trim(skip(text, 1));
@@ -138,7 +138,7 @@ static void malformed(struct strace_line *line, const char *why)
 }
 
 /* "name(", of "name(args...". */
-static bool take_name(struct strace_text *text, struct strace_line *line)
+static bool parse_name(struct strace_text *text, struct strace_line *line)
 {
 	size_t length = 0;
 
@@ -222,7 +222,7 @@ void strace_parse_body(struct strace_text body, struct strace_line *line)
 		}
 		line->name = (struct strace_text){ text.at + 5, end > 5 ? end - 5 : 0 };
 		line->args = skip(text, end + strlen(" resumed>"));
-	} else if (!take_name(&text, line)) {
+	} else if (!parse_name(&text, line)) {
 		malformed(line, "this is no system call");
 	} else if (cut_message(&text)) {
 		line->kind = STRACE_PARTIAL;
@@ -254,9 +254,9 @@ void strace_parse_line(const char *text, size_t length, struct strace_line *line
 		return;
 	}
 	/* If a message cut the line in two, the rest may begin with a comma or a blank. */
-	rest = take_tid(trim(rest), line);
-	rest = take_time(rest, line);
-	rest = take_brackets(rest, line);
+	rest = parse_tid(trim(rest), line);
+	rest = parse_time(rest, line);
+	rest = skip_brackets(rest, line);
 	strace_parse_body(rest, line);
 }
 

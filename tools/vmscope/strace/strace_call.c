@@ -205,7 +205,7 @@ static enum strace_call_kind make_uffd(struct strace_call *call, uint64_t reques
 }
 
 /* The features requested by UFFDIO_API: "{api=0xaa, features=A|B => features=...}". */
-static void take_features(struct strace_uffd *uffd, struct strace_text arg)
+static void parse_features(struct strace_uffd *uffd, struct strace_text arg)
 {
 	struct strace_text features;
 	const char *arrow;
@@ -230,7 +230,7 @@ static enum strace_call_kind make_ioctl(struct strace_call *call, const struct s
 	    !strace_value(text[1], &request, NULL) || !strace_result(line->result, &result))
 		return STRACE_CALL_NONE;
 	if (request == (uint32_t)UFFDIO_API && result == 0)
-		take_features(strace_task_uffd(task, (int)fd), text[2]);
+		parse_features(strace_task_uffd(task, (int)fd), text[2]);
 	if (request != (uint32_t)UFFDIO_REGISTER && request != (uint32_t)UFFDIO_UNREGISTER)
 		return STRACE_CALL_NONE;
 	memset(&call->req, 0, sizeof(call->req));

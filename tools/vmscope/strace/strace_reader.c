@@ -60,7 +60,7 @@ int strace_reader_set_areas(struct strace_reader *from, const struct vmspace_are
 	return 0;
 }
 
-static void keep_time(struct strace_reader *from, const struct strace_line *line)
+static void update_clock(struct strace_reader *from, const struct strace_line *line)
 {
 	double time = line->time;
 
@@ -81,7 +81,7 @@ static void keep_time(struct strace_reader *from, const struct strace_line *line
 		from->clock = time;
 }
 
-static bool take_line(struct strace_reader *from, struct strace_text *text)
+static bool read_line(struct strace_reader *from, struct strace_text *text)
 {
 	const char *end;
 
@@ -131,14 +131,14 @@ static void write_site(struct strace_reader *from, struct strace_text frame)
 }
 
 /* Reads the stack frames that follow a call. Its site is the first one outside libc. */
-static void take_frames(struct strace_reader *from)
+static void read_frames(struct strace_reader *from)
 {
 	struct strace_text text, name, best = { NULL, 0 };
 	struct strace_line line;
 	bool outside = false;
 
 	while (from->at + 3 <= from->end && memcmp(from->at, " > ", 3) == 0 &&
-	       take_line(from, &text)) {
+	       read_line(from, &text)) {
 		strace_parse_line(text.at, text.length, &line);
 		if (line.kind != STRACE_FRAME || outside)
 			continue;
@@ -154,7 +154,7 @@ static void take_frames(struct strace_reader *from)
 }
 
 /* "strace: Process 123 attached" */
-static void note_announced(struct strace_reader *from, struct strace_text text)
+static void remember_announced(struct strace_reader *from, struct strace_text text)
 {
 	const char *found = memmem(text.at, text.length, "strace: Process ", 16);
 	char number[16] = "";
@@ -229,15 +229,15 @@ static bool handle_line(struct strace_reader *from, struct strace_text text)
 	char *joined;
 	bool good;
 
-	note_announced(from, text);
+	remember_announced(from, text);
 	if (!join(from, &text, &joined))
 		return false;
 	strace_parse_line(text.at, text.length, &line);
-	keep_time(from, &line);
+	update_clock(from, &line);
 	good = dispatch(from, &text, &line);
 	free(joined);
 	if (good)
-		take_frames(from);
+		read_frames(from);
 	return good;
 }
 
@@ -252,7 +252,7 @@ enum strace_reader_result strace_reader_next(struct strace_reader *from, struct 
 		from->taken = from->queued = 0;
 		if (strace_push_uffd_end(from))
 			break;
-		if (from->over || !take_line(from, &text)) {
+		if (from->over || !read_line(from, &text)) {
 			*step = (struct step){ .line = from->line };
 			return STRACE_READER_END;
 		}
