@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_fuzzer.c - plays bytes as a log, of vmscope or of strace, and explains and draws what comes of it: any
- * input is a log with more or fewer malformed lines; after each step every invariant.
+ * log_fuzzer.c - replays bytes as a log of vmscope or of strace, checks every invariant after each
+ * step, then explains and draws the result. Any input is a log, with more or fewer malformed lines.
  */
 #include "fuzzer.h"
 
