@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_fuzzer.c - plays bytes as a log, of vmscope or of strace, and explains and draws what comes of it: any
- * input is a log with more or fewer malformed lines; after each step every invariant.
+ * log_fuzzer.c - replays bytes as a log of vmscope or of strace, checks every invariant after each
+ * step, then explains and draws the result. Any input is a log, with more or fewer malformed lines.
  */
 #include "fuzzer.h"
 
@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "account.h"
-#include "blame.h"
-#include "picture.h"
-#include "reader.h"
-#include "story.h"
+#include "report/explain.h"
+#include "report/blame.h"
+#include "report/picture.h"
+#include "replay/reader.h"
+#include "replay/replay_state.h"
 
 /* A fork copies all areas: a few lines could ask for very many. */
 enum { SPACES_MAX = 64 };
@@ -25,7 +25,7 @@ void fuzzer_print_calls(void)
 	print_calls = true;
 }
 
-static void check(const struct story_space *space)
+static void check(const struct replay_space *space)
 {
 	const char *reason = NULL;
 
@@ -35,7 +35,7 @@ static void check(const struct story_space *space)
 	abort();
 }
 
-static void told(void *ctx, enum story_event event, struct story_space *space,
+static void notify(void *ctx, enum replay_event event, struct replay_space *space,
 		 const struct step *step, const struct vmspace_request *req, const char *why)
 {
 	char text[512] = "";
@@ -46,10 +46,10 @@ static void told(void *ctx, enum story_event event, struct story_space *space,
 		printf("line %lu: space %u: %s = %#lx%s%s\n", step->line, space->id, text,
 		       (unsigned long)req->out.result, why ? ": " : "", why ? why : "");
 	}
-	blame_told(ctx, event, space, step, req, why);
+	blame_notify(ctx, event, space, step, req, why);
 }
 
-static void play(struct reader *reader, struct story *story)
+static void play(struct reader *reader, struct replay_state *state)
 {
 	for (;;) {
 		const struct step *step;
@@ -57,9 +57,9 @@ static void play(struct reader *reader, struct story *story)
 
 		switch (reader_next(reader, &step)) {
 		case READER_STEP:
-			if (story_totals(story)->spaces >= SPACES_MAX)
+			if (replay_state_totals(state)->spaces >= SPACES_MAX)
 				return;
-			if (story_apply(story, step, &why) != 0 && print_calls)
+			if (replay_state_apply(state, step, &why) != 0 && print_calls)
 				printf("line %lu: skipped: %s\n", step->line, why);
 			break;
 		case READER_MALFORMED:
@@ -83,7 +83,7 @@ static void tell(struct blame *blame, FILE *to)
 	for (size_t i = 0; i < blame->history.space_count; i++) {
 		const struct history_space *space = blame->history.spaces[i];
 
-		account_space(to, &blame->history, space, blame_find(blame, space->id), 5);
+		explain_space(to, &blame->history, space, blame_find(blame, space->id), 5);
 	}
 	picture_write(to, &blame->history, &picture);
 	picture.by_call = true;
@@ -93,10 +93,10 @@ static void tell(struct blame *blame, FILE *to)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static FILE *nowhere;
-	struct story_listener listener = { .told = told };
+	struct replay_listener listener = { .notify = notify };
 	struct blame blame;
 	struct reader *reader;
-	struct story *story;
+	struct replay_state *state;
 	FILE *file;
 
 	if (size == 0)
@@ -107,10 +107,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	blame_init(&blame);
 	listener.ctx = &blame;
 	reader = file ? reader_open(file) : NULL;
-	story = story_new(&listener);
-	if (reader && story)
-		play(reader, story);
-	story_free(story);
+	state = replay_state_new(&listener);
+	if (reader && state)
+		play(reader, state);
+	replay_state_free(state);
 	if (nowhere && !blame.failed && !blame.history.failed)
 		tell(&blame, nowhere);
 	reader_close(reader);

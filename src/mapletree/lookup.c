@@ -3,7 +3,7 @@
  * lookup.c - the ways down from the root: a lookup's, a cursor's and a writer's.
  *
  * The hot loops of the library. On x86-64 this file is compiled once more for each instruction
- * set that search.h knows; lookup_select.c binds the names to one of them when the program starts,
+ * set that search.h knows; variants.c binds the names to one of them when the program starts,
  * so that the choice costs a call nothing (see variants.h).
  */
 #include "finger.h"

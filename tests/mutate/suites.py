@@ -15,7 +15,7 @@ CORE = ROOT / 'src/mapletree'
 TESTS = ROOT / 'tests'
 
 # These only choose between copies of others for other instruction sets.
-SOURCES = sorted(p.name for p in CORE.glob('*.c') if not p.name.endswith('_select.c'))
+SOURCES = sorted(p.name for p in CORE.glob('*.c') if p.name != 'variants.c')
 COMPILE = ['gcc', '-std=gnu17', '-D_GNU_SOURCE', '-fPIC', '-fno-semantic-interposition', '-w',
            f'-I{ROOT}/include']
 LIBRARIES = ['-lurcu-bp', '-lcmocka', '-lz', '-lpthread']

@@ -1,12 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What following a call costs: a program of 10,000 mmap/munmap pairs by itself, under vmscope, and under
-# strace; run by turns, all pinned to one processor (else it is where the scheduler puts the two sides
-# that is measured), the median of RUNS (7) of each.
+# The cost of tracing a call: 10,000 pairs of mmap and munmap untraced, under vmscope and under
+# strace. Runs alternate, all pinned to one CPU (otherwise the scheduler's placement of tracer and
+# program is what is measured). Prints the median of RUNS (default 7) runs of each.
 #
 #   cost.sh VMSCOPE PAIRS [RUNS]     PAIRS is tests/vmscope's program of that name
 set -eu
-command -v strace >/dev/null || { echo 'cost.sh: strace is not installed: apt-get install strace' >&2; exit 77; }
+if ! command -v strace >/dev/null; then
+	echo 'cost.sh: strace is not installed: apt-get install strace' >&2
+	exit 77
+fi
 python3 - "$@" <<'END'
 import os, statistics, subprocess, sys, time
 
@@ -18,7 +21,8 @@ contestants = {
     "vmscope --verify=none": [vmscope, "trace", "-q", "--verify=none", "--", *program],
     "vmscope --verify=end": [vmscope, "trace", "-q", "--verify=end", "--", *program],
     "vmscope --verify=each": [vmscope, "trace", "-q", "--verify=each", "--", *program],
-    "strace -f -e trace=%memory": ["strace", "-f", "-e", "trace=%memory", "-o", "/dev/null", *program],
+    "strace -f -e trace=%memory": ["strace", "-f", "-e", "trace=%memory", "-o", "/dev/null",
+                                   *program],
 }
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 seconds = {name: [] for name in contestants}

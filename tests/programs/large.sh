@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-# The large programs of table.sh: a browser, a database server under load, Java, a parallel build, and
-# Python's own tests. Installs the Debian packages that are missing. Read by table.sh, whose row() it uses.
+# The large programs of table.sh: a browser, a database server under load, Java, a parallel build
+# and Python's own tests. Installs missing Debian packages. Sourced by table.sh, whose row() it uses.
 # LARGE="browser java_threads": only these.
 
-# The parts of Python's tests that make processes, threads and mappings; and some that compute.
+# The tests of Python that use processes, threads and mappings, and some that only compute.
 python_tests='test_mmap test_subprocess test_threading test_os test_posix test_signal test_ctypes
 	test_resource test_thread test_threadsignals test_fork1 test_wait3 test_wait4 test_popen
 	test_multiprocessing_fork test_multiprocessing_main_handling test_concurrent_futures test_gc
 	test_array test_bytes test_memoryview test_json test_pickle test_zlib test_bz2 test_lzma
 	test_hashlib test_ssl test_asyncio'
 
-# install PACKAGE...: 0 if all are there, now or already.
+# install PACKAGE...: installs those that are missing. 0 if all are installed.
 install() {
 	local package missing=() sudo=
 	for package in "$@"; do
@@ -45,7 +45,7 @@ browser() {
 	}
 }
 
-# PostgreSQL does not run as root.
+# PostgreSQL refuses to run as root.
 unprivileged() {
 	if [ "$(id -u)" = 0 ]; then
 		runuser -u postgres -- "$@"
@@ -93,7 +93,7 @@ java_threads() {
 	javac -d "$work" "$here/Threads.java" && row 'java, 200 threads' java -cp "$work" Threads 200
 }
 
-# The source comes from the archive that /etc/apt has, through lists of our own.
+# Gets the source from the archive configured in /etc/apt, with separate package lists.
 build() {
 	local name='make -j4 of coreutils' lists=$work/lists options
 	install gcc make libc6-dev xz-utils || { absent "$name"; return; }
@@ -105,7 +105,8 @@ build() {
 		-o Dir::State::lists=$lists -o Dir::Cache::srcpkgcache= -o Dir::Cache::pkgcache=
 		-o APT::Sandbox::User=root"
 	# shellcheck disable=SC2086 # a list of words
-	(cd "$work/build" && apt-get $options update && apt-get $options source --download-only coreutils &&
+	(cd "$work/build" && apt-get $options update &&
+		apt-get $options source --download-only coreutils &&
 		tar xf coreutils_*.orig.tar.xz --strip-components=1 &&
 		FORCE_UNSAFE_CONFIGURE=1 ./configure -q --disable-nls) >"$work/configure" 2>&1 ||
 		{ tail -3 "$work/configure" >&2; absent "$name"; return; }

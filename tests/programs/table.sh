@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Follows large real programs with vmscope, checking every step, and prints a table of what was seen.
+# Traces real programs with vmscope, comparing after every call, and prints a table of the results.
 #
 #   table.sh VMSCOPE CALLS [large]
 #
-# CALLS is the test program of tests/vmscope that makes every call. A program that is not installed is left
-# out, and said. With "large": the programs of large.sh instead, some minutes each, which installs them.
-# Exits 1 if any run had a difference, or failed.
+# CALLS is the program tests/vmscope/calls. Programs that are not installed are skipped, and named.
+# With "large": the programs of large.sh instead, which installs them; some minutes each.
+# Exits with 1 if any run had a difference or failed.
 set -u
 vmscope=$1
 calls=$2
@@ -29,7 +29,7 @@ row() {
 	row_by "$vmscope" "$work/summary" "$@"
 }
 
-# row_by VMSCOPE SUMMARY NAME COMMAND...: VMSCOPE, a word or several, writes to SUMMARY.
+# row_by VMSCOPE SUMMARY NAME COMMAND...: VMSCOPE, one or more words, writes to SUMMARY.
 row_by() {
 	local by=$1 summary=$2 name=$3 status
 	shift 3

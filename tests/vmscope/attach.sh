@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Attaching to a running process with many threads, and letting it go as if nothing had been.
+# Attaching to a running process with many threads, and detaching without a trace.
 # Usage: attach.sh VMSCOPE CHURN LATE
 . "$(dirname "$0")/common.sh"
 churn=$2
@@ -11,7 +11,7 @@ target=$!
 trap 'kill -KILL $target 2>/dev/null; rm -rf "$work"' EXIT
 for i in $(seq 600); do grep -q ready "$work/churn" && break; sleep 0.05; done
 
-# On a busy machine it takes a while until vmscope is there.
+# On a busy machine it takes a while until vmscope has attached.
 wait_until_traced() {
 	for i in $(seq 1200); do
 		grep -q "TracerPid:	$tracer\$" /proc/$target/status && return
@@ -20,7 +20,7 @@ wait_until_traced() {
 	fail "vmscope does not attach"
 }
 
-# The shell starts what runs beside it deaf to SIGINT, so SIGTERM asks.
+# The shell starts background processes with SIGINT ignored, so use SIGTERM.
 for when in each end 10; do
 	"$vmscope" trace --verify=$when --json --summary="$work/sum" -p $target 2>"$work/err" &
 	tracer=$!
@@ -37,7 +37,8 @@ for when in each end 10; do
 	grep -q 'State:	[tT]' /proc/$target/status && fail "the process was left stopped"
 done
 
-# A stopped process stays stopped; an ending one ends as it would, and its status is handed on.
+# A stopped process stays stopped. One that exits does so normally, and vmscope passes on its
+# status.
 kill -STOP $target
 "$vmscope" trace -q -p $target 2>"$work/err" &
 tracer=$!
@@ -46,7 +47,8 @@ sleep 0.2
 kill -TERM $tracer
 wait $tracer || fail "attached to a stopped process: $(head -40 "$work/err")"
 sleep 0.1
-grep -q 'State:	T' /proc/$target/status || fail "it does not stay stopped: $(grep State /proc/$target/status)"
+grep -q 'State:	T' /proc/$target/status ||
+	fail "it does not stay stopped: $(grep State /proc/$target/status)"
 kill -CONT $target
 "$vmscope" trace -q -p $target 2>"$work/err" &
 tracer=$!
@@ -60,7 +62,7 @@ wait $target
 got=$?
 [ $got = 21 ] || fail "the process itself ended with $got"
 
-# A thread that nothing stops in time is followed from when it stops: nobody hangs.
+# A thread that does not stop in time is followed as soon as it stops: nothing hangs.
 "$late" 4 >"$work/late" &
 target=$!
 for i in $(seq 600); do grep -q ready "$work/late" && break; sleep 0.05; done

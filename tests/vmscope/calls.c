@@ -2,8 +2,8 @@
 /*
  * The test program for vmscope: makes every call that changes an address space, in every mode.
  *
- * Usage: calls [GROUP...]; without one, all groups. Prints "ok GROUP" for each. It neither knows nor
- * cares whether it is traced: its output and exit status must be the same.
+ * Usage: calls [GROUP...]; by default, all groups. Prints "ok GROUP" for each. Its output and exit
+ * status must not depend on whether it is traced.
  */
 #include "calls.h"
 
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 	int run = 0;
 
 	self = argv[0];
-	/* What an exec of this program is asked to do: end at once, in a way that can be told. */
+	/* For an exec of this program: exit at once, with a status of its own. */
 	if (argc == 3 && strcmp(argv[1], "--exit") == 0)
 		return atoi(argv[2]);
 	if (argc == 3 && strcmp(argv[1], "--signal") == 0) {

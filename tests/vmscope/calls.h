@@ -7,7 +7,7 @@
 
 #define PAGE 4096UL
 
-/* Ends the program with a message unless @condition holds: the kernel did not do what was asked. */
+/* Exits with a message unless @condition holds: a system call did not do what it should. */
 #define MUST(condition) must((condition), #condition, __FILE__, __LINE__)
 
 void must(int condition, const char *text, const char *file, int line);
@@ -15,7 +15,7 @@ void must(int condition, const char *text, const char *file, int line);
 /* Touches (writes) one byte in every page of [start, start + length). */
 void touch(void *start, size_t length);
 
-/* New private anonymous memory of @pages pages with @prot, alone between two unmapped pages. */
+/* Maps @pages pages of private anonymous memory with @prot, between two unmapped pages. */
 char *island(size_t pages, int prot);
 
 /* calls_areas.c: one thread, one process. */

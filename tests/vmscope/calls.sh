@@ -7,7 +7,11 @@ calls=$2
 when=$3
 shift 3
 
-"$calls" "$@" >"$work/untraced" 2>&1 || { echo "the program fails untraced"; cat "$work/untraced"; exit 1; }
+if ! "$calls" "$@" >"$work/untraced" 2>&1; then
+	echo "the program fails untraced"
+	cat "$work/untraced"
+	exit 1
+fi
 expect 0 "calls $*, --verify=$when" "$vmscope" trace --verify="$when" --json --summary="$work/sum" \
 	-- "$calls" "$@"
 cmp -s "$work/untraced" "$work/out" || fail "the output is another one under vmscope"

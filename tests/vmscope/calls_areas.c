@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every call on areas, in every mode, by one thread. */
+/* Every call that changes areas, in every mode, by one thread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
@@ -49,7 +49,7 @@ void test_map(void)
 				if (p & 1)
 					MUST(munmap(a, pages * PAGE) == 0);
 			}
-	/* Hints: free, taken, unaligned, too low; larger than a huge page; adjacent merges. */
+	/* Hints: free, occupied, unaligned, too low, larger than a huge page, adjacent. */
 	a = island(16, RW);
 	MUST(map(a + 16 * PAGE, 1, RW, ANON) == a + 16 * PAGE);
 	MUST(map(a, 1, RW, ANON) != a);
@@ -58,7 +58,7 @@ void test_map(void)
 	MUST(map((void *)(1UL << 46), 4, RW, ANON) != MAP_FAILED);
 	MUST(map(NULL, 4096, RW, ANON) != MAP_FAILED);
 	MUST(map(NULL, 1025, RW, ANON) != MAP_FAILED);
-	/* Fixed over: the middle, the edges, everything, several areas at once. */
+	/* MAP_FIXED over the middle, the edges, everything, several areas at once. */
 	touch(a, 16 * PAGE);
 	MUST(map(a + 4 * PAGE, 2, PROT_READ, ANON | MAP_FIXED) == a + 4 * PAGE);
 	MUST(map(a + 4 * PAGE, 2, RW, ANON | MAP_FIXED) == a + 4 * PAGE);
@@ -69,7 +69,7 @@ void test_map(void)
 	MUST(b == MAP_FAILED && errno == EEXIST);
 	MUST(munmap(a + 3 * PAGE, PAGE) == 0);
 	MUST(map(a + 3 * PAGE, 1, RW, ANON | MAP_FIXED_NOREPLACE) == a + 3 * PAGE);
-	/* What must fail. */
+	/* These must fail. */
 	MUST(map(NULL, 0, RW, ANON) == MAP_FAILED && errno == EINVAL);
 	MUST(map(a + 1, 1, RW, ANON | MAP_FIXED) == MAP_FAILED && errno == EINVAL);
 	MUST(map(NULL, 1, RW, MAP_ANONYMOUS) == MAP_FAILED && errno == EINVAL);
@@ -99,7 +99,7 @@ void test_protect(void)
 {
 	char *a = island(20, RW), *b = island(6, PROT_NONE);
 
-	/* Split, join again; with and without pages on either side. */
+	/* Split and merge again, with and without pages on either side. */
 	MUST(mprotect(a + 5 * PAGE, PAGE, PROT_READ) == 0);
 	MUST(mprotect(a + 5 * PAGE, PAGE, RW) == 0);
 	touch(a, 3 * PAGE);
@@ -109,7 +109,7 @@ void test_protect(void)
 	MUST(mprotect(a + PAGE, PAGE, RW) == 0);
 	MUST(mprotect(a, 20 * PAGE, PROT_READ | PROT_EXEC) == 0);
 	MUST(mprotect(a, 20 * PAGE, RW) == 0);
-	/* Pages that came while apart give the parts anon_vmas of their own. */
+	/* Pages touched while the parts were separate give each its own anon_vma. */
 	for (int i = 0; i < 6; i++)
 		MUST(mprotect(b + i * (long)PAGE, PAGE, i % 2 ? PROT_READ : RW) == 0);
 	touch(b, PAGE);
@@ -119,7 +119,7 @@ void test_protect(void)
 	touch(b, 6 * PAGE);
 	MUST(mprotect(b + 3 * PAGE, PAGE, PROT_NONE) == 0);
 	MUST(mprotect(b + 3 * PAGE, PAGE, RW) == 0);
-	/* A hole: what lies before it is changed, then ENOMEM. */
+	/* A hole: areas before it are changed, then ENOMEM. */
 	MUST(munmap(a + 8 * PAGE, PAGE) == 0);
 	MUST(mprotect(a + 6 * PAGE, 6 * PAGE, PROT_READ) == -1 && errno == ENOMEM);
 	MUST(mprotect(a + 1, PAGE, RW) == -1 && errno == EINVAL);
@@ -127,7 +127,7 @@ void test_protect(void)
 	MUST(mprotect(a, PAGE, RW | PROT_GROWSDOWN) == -1 && errno == EINVAL);
 	MUST(mprotect(a, PAGE, 0x400) == -1 && errno == EINVAL);
 	MUST(syscall(SYS_pkey_mprotect, a, PAGE, PROT_READ, -1) == 0);
-	syscall(SYS_pkey_mprotect, a, PAGE, RW, 1);	/* EINVAL where there are no keys */
+	syscall(SYS_pkey_mprotect, a, PAGE, RW, 1);	/* EINVAL if there are no protection keys */
 	int key = (int)syscall(SYS_pkey_alloc, 0, 0);
 	if (key > 0)
 		MUST(syscall(SYS_pkey_mprotect, a, 2 * PAGE, RW, key) == 0);
@@ -137,7 +137,7 @@ static void remap_private(void)
 {
 	char *room = island(64, PROT_NONE), *a = room + 8 * PAGE, *b, *c;
 
-	/* All moves to fixed places stay in this room. */
+	/* All moves to fixed addresses stay in this range. */
 	MUST(munmap(room, 64 * PAGE) == 0);
 	MUST(map(a, 8, RW, ANON | MAP_FIXED) == a);
 	MUST(map(room + 63 * PAGE, 1, PROT_NONE, ANON | MAP_FIXED) == room + 63 * PAGE);
@@ -162,7 +162,7 @@ static void remap_private(void)
 	MUST(mremap(b + 8 * PAGE, 2 * PAGE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP) ==
 	     MAP_FAILED && errno == EINVAL);
 	MUST(munmap(room, 64 * PAGE) == 0);
-	/* Moved away and back: the page offsets tell, and it may or may not merge. */
+	/* Move away and back: whether it merges depends on the page offsets. */
 	a = island(12, RW);
 	touch(a, 12 * PAGE);
 	b = island(4, PROT_NONE);
@@ -180,7 +180,7 @@ void test_remap(void)
 	remap_private();
 	a = map(NULL, 8, RW, MAP_SHARED | MAP_ANONYMOUS);
 	MUST(a != MAP_FAILED);
-	b = mremap(a, 0, 8 * PAGE, MREMAP_MAYMOVE);			/* a second view */
+	b = mremap(a, 0, 8 * PAGE, MREMAP_MAYMOVE);			/* map it twice */
 	MUST(b != MAP_FAILED && b != a);
 	MUST(mremap(a, 8 * PAGE, 16 * PAGE, MREMAP_MAYMOVE) != MAP_FAILED);
 	a = island(4, RW);
@@ -226,7 +226,7 @@ void test_advise(void)
 		madvise(a + 2 * PAGE, 4 * PAGE, advice[i]);
 		madvise(a, 16 * PAGE, advice[i]);
 	}
-	/* Pages that are given back leave their anon_vma behind. */
+	/* Freeing the pages leaves the anon_vma behind. */
 	a = island(6, RW);
 	MUST(mprotect(a + 2 * PAGE, 2 * PAGE, PROT_READ) == 0);
 	touch(a, 2 * PAGE);
@@ -282,7 +282,7 @@ void test_names(void)
 	char *a = island(10, RW), *s = map(NULL, 4, RW, MAP_SHARED | MAP_ANONYMOUS);
 
 	if (name_memory(a, PAGE, "one") != 0)
-		return; /* a kernel without names */
+		return; /* the kernel does not support names */
 	MUST(name_memory(a + PAGE, PAGE, "one") == 0);
 	MUST(name_memory(a + 4 * PAGE, 2 * PAGE, "the other one, with blanks") == 0);
 	MUST(name_memory(a + 2 * PAGE, 2 * PAGE, "one") == 0);
@@ -311,7 +311,7 @@ void test_shared(void)
 	MUST(memfd >= 0 && ftruncate(memfd, 8 * PAGE) == 0);
 	a = mmap(NULL, 4 * PAGE, RW, MAP_SHARED, memfd, 0);
 	MUST(a != MAP_FAILED);
-	/* The next pages of the same file, right behind: one area. */
+	/* The next pages of the same file, adjacent: one area. */
 	MUST(munmap(a + 2 * PAGE, 2 * PAGE) == 0);
 	MUST(mmap(a + 2 * PAGE, 2 * PAGE, RW, MAP_SHARED | MAP_FIXED, memfd, 2 * PAGE) == a + 2 * PAGE);
 	MUST(mmap(a + 2 * PAGE, PAGE, RW, MAP_SHARED | MAP_FIXED, memfd, 5 * PAGE) == a + 2 * PAGE);
@@ -347,16 +347,16 @@ void test_files(void)
 	MUST(mprotect(a + PAGE, PAGE, RW) == 0);
 	MUST(mmap(a + 4 * PAGE, PAGE, RW, MAP_PRIVATE | MAP_FIXED, fd, 4 * PAGE) == a + 4 * PAGE);
 	MUST(mmap(a + 5 * PAGE, PAGE, RW, MAP_PRIVATE | MAP_FIXED, fd, 9 * PAGE) == a + 5 * PAGE);
-	/* The same file by another open(): never one area. */
+	/* The same file by another open(): never merged. */
 	again = open(path, O_RDWR);
 	MUST(mmap(a + 6 * PAGE, PAGE, RW, MAP_PRIVATE | MAP_FIXED, again, 6 * PAGE) == a + 6 * PAGE);
 	MUST(mmap(a + 6 * PAGE, PAGE, RW, MAP_PRIVATE | MAP_FIXED, fd, 6 * PAGE) == a + 6 * PAGE);
-	/* By a descriptor that is the same open file. */
+	/* By a duplicated descriptor, of the same open file. */
 	MUST(dup2(fd, again) == again);
 	MUST(mmap(a + 7 * PAGE, PAGE, RW, MAP_PRIVATE | MAP_FIXED, again, 7 * PAGE) == a + 7 * PAGE);
 	MUST(mremap(a, 2 * PAGE, 4 * PAGE, MREMAP_MAYMOVE) != MAP_FAILED);
 	MUST(mmap(NULL, 4 * PAGE, PROT_READ, MAP_SHARED, fd, 4 * PAGE) != MAP_FAILED);
-	/* A path that changes under its mapping. */
+	/* The path of a mapped file changes. */
 	snprintf(moved, sizeof(moved), "%s moved", path);
 	MUST(rename(path, moved) == 0);
 	MUST(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0) != MAP_FAILED);
@@ -419,7 +419,7 @@ static int unreg(int fd, char *at, size_t pages)
 	return ioctl(fd, UFFDIO_UNREGISTER, &args);
 }
 
-/* Where userfaultfd(2) is forbidden, nothing. */
+/* Does nothing if userfaultfd(2) is forbidden. */
 void test_uffd(void)
 {
 	char *a = island(16, RW);
@@ -446,7 +446,7 @@ void test_uffd(void)
 		_exit(0);
 	}
 	MUST(waitpid(child, NULL, 0) == child);
-	/* Another descriptor keeps it; the last one that is closed ends it. */
+	/* A duplicated descriptor keeps it; closing the last one releases it. */
 	again = dup(two);
 	MUST(close(two) == 0);
 	MUST(munmap(a + 15 * PAGE, PAGE) == 0);
@@ -469,7 +469,7 @@ void test_odd(void)
 	}
 	if (syscall(SYS_io_setup, 10, &aio) == 0)
 		MUST(syscall(SYS_io_destroy, aio) == 0);
-	/* Containers mostly refuse to set this one. */
+	/* Containers usually do not permit setting this one. */
 	if (personality((unsigned long)old | READ_IMPLIES_EXEC) >= 0) {
 		MUST(map(NULL, 1, PROT_READ, ANON) != MAP_FAILED);
 		MUST(personality((unsigned long)old) >= 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads, processes, stacks and signals: what shares, copies, replaces and ends address spaces. */
+/* Threads, processes, stacks and signals: sharing, copying, replacing and ending address spaces. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -39,7 +39,7 @@ void test_recursion(void)
 	MUST(mprotect(island(1, RW), PAGE, PROT_READ) == 0);
 }
 
-/* Maps, splits, joins and unmaps in a rhythm of its own. */
+/* Maps, splits, merges and unmaps, each thread with a different pattern. */
 static void *churn(void *arg)
 {
 	unsigned int seed = (unsigned int)(size_t)arg * 2654435761u + 1;
@@ -108,7 +108,7 @@ static int wait_status(pid_t pid)
 	return status;
 }
 
-/* Copies of untouched, touched, not inherited and wiped memory, changed on both sides. */
+/* Forks with memory that is untouched, touched, not inherited or wiped, and changes both sides. */
 void test_fork(void)
 {
 	char *a = island(24, RW);
@@ -166,7 +166,7 @@ void test_vfork(void)
 	pid_t pid = vfork();
 
 	if (pid == 0) {
-		/* In the parent's memory: it sees this mapping. */
+		/* In the parent's address space: the parent sees this mapping. */
 		a = mmap(NULL, 3 * PAGE, RW, ANON, -1, 0);
 		_exit(a == MAP_FAILED);
 	}
@@ -186,7 +186,7 @@ void test_exec(const char *self)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		execl("/nonexistent", "x", (char *)NULL); /* fails: the memory stays */
+		execl("/nonexistent", "x", (char *)NULL); /* fails: the address space stays */
 		free(malloc(300000));
 		execl(self, self, "--exit", "42", (char *)NULL);
 		_exit(1);
@@ -286,7 +286,7 @@ void test_signals(void)
 		munmap(mmap(NULL, 4 * PAGE, RW, ANON | MAP_POPULATE, -1, 0), 4 * PAGE);
 	status = wait_status(pid);
 	MUST(status == 0 && atomic_load(&caught) > 0);
-	/* A child that a signal ends, seen by its parent as such. */
+	/* A child killed by a signal: its parent must see that. */
 	pid = fork();
 	if (pid == 0) {
 		raise(SIGKILL);
@@ -303,7 +303,7 @@ void test_signals(void)
 	MUST(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 
-/* A job that is stopped and continued, with its parent watching both. */
+/* A child that is stopped and continued: its parent must see both. */
 void test_stop(void)
 {
 	pid_t pid = fork();
@@ -315,7 +315,7 @@ void test_stop(void)
 			usleep(1000);
 		}
 	}
-	/* A group of its own, whose parent is in another: else SIGTSTP would not stop it. */
+	/* A process group of its own that is not orphaned: otherwise SIGTSTP would not stop it. */
 	MUST(setpgid(pid, pid) == 0);
 	for (int i = 0; i < 3; i++) {
 		MUST(kill(pid, i == 1 ? SIGTSTP : SIGSTOP) == 0);
@@ -332,7 +332,7 @@ void test_stop(void)
 	MUST(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
-/* Threads are killed in the midst of their calls, by exit and by a signal. */
+/* Threads are killed inside their calls, by exit and by a signal. */
 void test_kill_in_call(void)
 {
 	for (int round = 0; round < 4; round++) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vmscope check: no difference; a planted one is found, shortened, written, and made again.
+# vmscope check: no difference. A planted one is found, shrunk, logged and reproduced.
 # Usage: check.sh VMSCOPE
 . "$(dirname "$0")/common.sh"
 vmscope=$(realpath "$vmscope")
@@ -11,7 +11,7 @@ if ! "$vmscope" check -q --ops 1 2>"$work/err" && grep -q 'check needs ' "$work/
 fi
 cd "$work" || exit 1
 
-# Every mix by itself, then all of them by two processes, with a seed that is printed.
+# Every mix by itself, then all mixes in two processes, with the seed that is printed.
 mixes=$("$vmscope" check --help | sed -n 's/^ *mix \([a-z]*\):.*/\1/p')
 [ "$(wc -w <<<"$mixes")" -ge 14 ] || fail "the help tells of the mixes: $mixes"
 for mix in $mixes; do
@@ -29,22 +29,22 @@ for run in first second; do
 done
 cmp first second || fail "the same seed made other calls"
 
-# Planted: libvmspace does not hear of a call. Few calls are left of hundreds.
+# Planted: libvmspace does not get a call. Shrinking leaves few of hundreds of calls.
 for hidden in mprotect munmap mremap mlock brk fault mbind process_madvise; do
 	check 1 "hidden $hidden" --ops 20000 --seed 3 --hide "$hidden" -o "$hidden.log"
 	left=$(sed -n 's/^vmscope: \([0-9]*\) operations are left.*/\1/p' err)
 	[ "${left:-99}" -le 8 ] || fail "$hidden: ${left:-no} operations are left"
 	check 1 "hidden again $hidden" --replay "$hidden.log" --hide "$hidden"
 	check 0 "replayed $hidden" --replay "$hidden.log"
-	# What the kernel did is in the log: replay, which hides nothing, comes to the same ...
+	# The log has what the kernel did: a replay, which hides nothing, agrees with it ...
 	expect 0 "played $hidden" "$vmscope" replay -q "$hidden.log"
 done
-# ... and not to another.
+# ... but not if it is falsified.
 sed '/"op":"mprotect"/s/"prot":/"prot":1/' mprotect.log >other.log
 cmp -s mprotect.log other.log && fail "nothing to falsify"
 expect 1 "a falsified log" "$vmscope" replay -q other.log
 
-# userfaultfd, of which a summary tells, and what is not told of it.
+# userfaultfd: mentioned in the summary, and differences if it is hidden.
 if expect 0 "mix uffd" "$vmscope" check --mix uffd --ops 4000 --seed 5 &&
    ! grep -q 'userfaultfd(2) is refused' "$work/err"; then
 	for hidden in 'ioctl(UFFDIO_REGISTER)' 'ioctl(UFFDIO_UNREGISTER)' 'close(userfaultfd)'; do
@@ -58,7 +58,7 @@ if expect 0 "mix uffd" "$vmscope" check --mix uffd --ops 4000 --seed 5 &&
 		check 0 "replayed $hidden" --replay uffd.log
 		expect 0 "played $hidden" "$vmscope" replay -q uffd.log
 	done
-	# Who may not have any is told so once, and gets the other calls.
+	# A user without the right to userfaultfds is told so once, and gets the other calls.
 	if setpriv --bounding-set -sys_ptrace true 2>"$work/err"; then
 		expect 0 "refused" setpriv --bounding-set -sys_ptrace \
 			"$vmscope" check --mix uffd --ops 2000 --seed 5 --jobs 2
@@ -70,7 +70,7 @@ if expect 0 "mix uffd" "$vmscope" check --mix uffd --ops 4000 --seed 5 &&
 	fi
 fi
 
-# Nonsense is refused with a reason.
+# Invalid arguments are rejected with a reason.
 check 125 "mix" --mix nothing
 said "there is no mix 'nothing'" "mix"
 check 125 "seed" --seed 12x

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs as many threads as its argument says, each mapping and unmapping, until SIGUSR1 ends it with 21. */
+/* churn THREADS - threads that map and unmap until SIGUSR1; then exits with status 21. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

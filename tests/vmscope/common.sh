@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What the test scripts of vmscope share. The first argument of every script is the vmscope to test.
-# A script exits 0 (passed), 1 (failed) or 77 (cannot be tested here).
+# Common to the test scripts of vmscope. Their first argument is the vmscope to test.
+# Scripts exit with 0 (passed), 1 (failed) or 77 (cannot be tested here).
 set -u
 vmscope=$1
 work=$(mktemp -d)
@@ -24,7 +24,7 @@ expect() {
 	return 1
 }
 
-# said TEXT WHAT: the last command wrote TEXT to standard error.
+# said TEXT WHAT: checks that the last command wrote TEXT to standard error.
 said() {
 	grep -q -- "$1" "$work/err" || { fail "$2: did not say '$1'"; head -5 "$work/err"; }
 }
@@ -39,7 +39,7 @@ skip() {
 	exit 77
 }
 
-# Where even a traced 'true' is forbidden (a container without ptrace or kcmp), nothing can be tested.
+# Skip everything if not even 'true' can be traced (in a container without ptrace or kcmp).
 if ! timeout 60 "$vmscope" trace -q --verify=end -- true 2>"$work/err"; then
 	if grep -q 'Operation not permitted\|Function not implemented' "$work/err"; then
 		skip "tracing is not permitted here: $(head -1 "$work/err")"

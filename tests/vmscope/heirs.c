@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a fork handed down before anybody attached: areas whose anon_vma is inherited do not merge
- * with ones that have none, and nothing shows whose it is.
+ * anon_vmas that were inherited by fork before vmscope attached: areas with an inherited one do not
+ * merge with areas that have none, and the kernel does not show which ones are inherited.
  *
  * Usage: heirs HOW
- *   child    vmscope attaches to the child of a process that had touched some areas, and not others
- *   orphan   the same, and the parent is gone
- *   parent   vmscope attaches to a process that then forks; pages were given back before
- * Prints the number of the process to attach to, and goes on when it has read a line.
+ *   child    vmscope attaches to the child of a process that has touched some of its areas
+ *   orphan   the same, but the parent is gone
+ *   parent   vmscope attaches to a process that has freed some pages and then forks
+ * Prints the PID to attach to, and continues when it has read a line.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void map(char *at, long pages)
 		exit(1);
 }
 
-/* Slots 0 and 1 keep a page, 2 and 3 have given theirs back, 4 and 5 never had one. */
+/* Slots 0 and 1 keep a page, 2 and 3 have freed theirs, 4 and 5 have never had one. */
 static void prepare(void)
 {
 	room = mmap(NULL, 8 * SLOTS * PAGE, PROT_NONE, ANON, -1, 0);
@@ -47,7 +47,7 @@ static void prepare(void)
 	}
 }
 
-/* Each slot gets a neighbour without pages: it merges with an anon_vma that is not inherited. */
+/* Maps a neighbour without pages next to each slot: it merges unless the anon_vma is inherited. */
 static void meet(void)
 {
 	slot(3)[PAGE] = 1;

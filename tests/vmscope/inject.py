@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Hides, doubles and alters single calls before they reach the mirror: each must be reported.
+"""Drops, doubles and alters single calls before they reach the mirror: each must be reported.
 
 Usage: inject.py [--attach=GUESSES] VMSCOPE PROGRAM [ARG...]
 
-With --attach the program prints a line when it is ready (the number of the process to attach to, if
-that is not the one that was started), and goes on when it has read one. What it does hangs on anon_vmas
-that vmscope cannot know, and on guesses, each of those that are named.
+With --attach, vmscope attaches to the program, which prints a line when it is ready (the PID to
+attach to, if that is not its own) and continues when it has read a line. The outcomes of its calls
+depend on anon_vmas that vmscope cannot know; each of the GUESSES must occur.
 """
 import json
 import os
@@ -29,7 +29,7 @@ def state(pid, task):
 
 
 def is_settled(target, tracer):
-    """Whether all threads are traced and run or sleep, and the tracer waits for them."""
+    """Whether all threads are traced and running or asleep, and the tracer is waiting for them."""
     tasks = os.listdir(f"/proc/{target}/task")
     return state(tracer, tracer) == "S" and all(
         f"TracerPid:\t{tracer}\n" in read(f"/proc/{target}/task/{task}/status")
@@ -65,8 +65,8 @@ def trace(how, vmscope, options, program):
 
 
 def has_effect(call):
-    """Whether the kernel's maps changed, or, for calls whose effect maps does not show, whether
-    anything was done."""
+    """Whether the kernel's maps have changed or, if maps does not show the effect of the call,
+    whether it has done anything."""
     hidden = ("mlock", "mlock2", "munlock", "mlockall", "munlockall", "madvise")
     if call["call"] in hidden:
         return any(e["kind"] == "change" for e in call["events"])
@@ -74,7 +74,7 @@ def has_effect(call):
 
 
 def repeats(call):
-    """Whether the same call once more would change something more, or answer otherwise."""
+    """Whether making the same call again would change more, or have another result."""
     fixed = 0x10
     if call["call"] == "mmap":
         return not int(call["args"][3], 16) & fixed
@@ -84,7 +84,7 @@ def repeats(call):
 
 
 def skip_if_refused(vmscope):
-    """Ends the test, as one that was skipped, where nothing can be traced."""
+    """Skips the test if tracing is not permitted."""
     run = start(vmscope, ["-q", "--verify=end"], ["true"])
     if run.returncode != 0 and ("Operation not permitted" in run.stderr or
                                 "Function not implemented" in run.stderr):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread in a call that nothing interrupts, a vfork() whose child takes as many seconds as the
- * argument says: who attaches meanwhile has to go on before it stops. Ends with 23.
+ * late SECONDS - a thread in an uninterruptible call: a vfork() whose child takes so many seconds.
+ * A tracer that attaches meanwhile cannot wait for the thread to stop. Exits with status 23.
  */
 #include <pthread.h>
 #include <stdio.h>

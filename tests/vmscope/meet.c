@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that meet in one address space. Two make calls in turn, each call with an effect that
- * shows as long as the program runs and always with the same number; a third touches pages for
- * the first time just while a call is made whose outcome hangs on that.
+ * Threads with calls that overlap in one address space. Two make calls by turns; each call has an
+ * effect that remains visible until the program exits, and always has the same number. A third
+ * thread touches pages for the first time while a call is in progress whose outcome depends on
+ * that.
  *
- * Usage: meet ROUNDS [SEED]; with "wait" after them it first reads a line of standard input, and
- * leaves what the calls before it have made to be changed after it.
+ * Usage: meet ROUNDS [SEED] [wait]. With "wait" it makes some areas, reads a line from standard
+ * input, and changes these areas afterwards.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -49,27 +50,27 @@ static void *toucher(void *arg)
 	return NULL;
 }
 
-/* Before anybody attaches: neighbours with pages, of one anon_vma and of two. */
+/* Before vmscope attaches: neighbours with pages, which share an anon_vma or have two. */
 static void prepare(char *at)
 {
 	char *apart = at + 24 * PAGE, *two = at + 32 * PAGE, *emptied = at + 38 * PAGE;
 
-	/* One area, cut in three. */
+	/* One area, split in three. */
 	mmap(at, 6 * PAGE, RW, ANON | MAP_FIXED, -1, 0);
 	memset(at, 1, 6 * PAGE);
 	mprotect(at + 2 * PAGE, 2 * PAGE, PROT_READ);
-	/* One area, in part replaced: who comes now cannot know that the rest belongs together. */
+	/* One area, partly replaced: now nobody can see that the rest shares an anon_vma. */
 	mmap(apart, 6 * PAGE, RW, ANON | MAP_FIXED, -1, 0);
 	memset(apart, 1, 6 * PAGE);
 	mmap(apart + 2 * PAGE, 2 * PAGE, PROT_NONE, ANON | MAP_FIXED, -1, 0);
-	/* Two that were touched apart, and became neighbours: nor that these are not. */
+	/* Two areas touched separately, then made neighbours: nor that these do not. */
 	mmap(two, PAGE, RW, ANON | MAP_FIXED, -1, 0);
 	mmap(two + 2 * PAGE, PAGE, RW, ANON | MAP_FIXED, -1, 0);
 	two[0] = two[2 * PAGE] = 1;
 	mprotect(two + PAGE, PAGE, RW);
 	two[PAGE] = 1;
 	mprotect(two + 2 * PAGE, PAGE, PROT_READ);
-	/* Two that were touched apart; one has given back its page: nor that it had one. */
+	/* Two areas touched separately, one of which has freed its page: nor that it had one. */
 	mmap(emptied, PAGE, RW, ANON | MAP_FIXED, -1, 0);
 	mmap(emptied + 2 * PAGE, PAGE, RW, ANON | MAP_FIXED, -1, 0);
 	emptied[0] = emptied[2 * PAGE] = 1;
@@ -88,7 +89,7 @@ static void play(char *at)
 	mmap(left + 3 * PAGE, 2 * PAGE, RW, ANON | MAP_FIXED, -1, 0);
 	left[3 * PAGE] = 1;
 	atomic_store(&to_touch, left);
-	/* Touched before, left and right have two anon_vmas, and stay two areas. */
+	/* If touched before, left and right have different anon_vmas, and are not merged. */
 	mprotect(left + 2 * PAGE, PAGE, RW);
 	munmap(at + 15 * PAGE, 2 * PAGE);
 	madvise(at + 18 * PAGE, PAGE, MADV_DONTFORK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Is killed while four threads are forking: some children are born whose birth nobody reports. */
+/* Is killed while four threads fork: some children are never reported by their parents. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

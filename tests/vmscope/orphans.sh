@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A program killed while it forks: vmscope once waited for ever for the report of a child's birth.
+# A program killed while it forks: vmscope once waited for ever for the report of a child.
 # Usage: orphans.sh VMSCOPE ORPHANS
 . "$(dirname "$0")/common.sh"
 orphans=$2
 
 for i in $(seq 12); do
 	rm -f "$work/sum"
-	# vmscope ends by SIGKILL, as the program does; what tells is the summary written before.
+	# vmscope dies by SIGKILL, like the program; the summary written before shows whether it worked.
 	(timeout -s KILL 30 "$vmscope" trace -q --json --summary="$work/sum" -- "$orphans" "$i" \
 		>"$work/out" 2>"$work/err") 2>/dev/null
 	got=$?

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes pairs of mmap and munmap, as many as its argument says: what tracing a call costs. */
+/* pairs COUNT - pairs of mmap() and munmap(), to measure what tracing a call costs. */
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Real programs under vmscope, as far as they are installed: no difference, and what they always do.
+# Real programs under vmscope, if they are installed: no difference, and their usual output.
 . "$(dirname "$0")/common.sh"
 
 tried=0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refuse CALL COMMAND [ARG...] - runs a command to which the system call kcmp or pidfd_getfd is refused
- * (EPERM), as by the filter of a container; 77 where no filter can be set.
+ * refuse CALL COMMAND [ARG...] - runs a command with a seccomp filter by which CALL, kcmp or
+ * pidfd_getfd, fails with EPERM, as in a container. Exits with status 77 if no filter can be set.
  */
 #include <errno.h>
 #include <linux/filter.h>

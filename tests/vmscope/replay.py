@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """vmscope replay, explain and draw.
 
-Usage: replay.py stored VMSCOPE          logs that lie beside this file, and what is made of them
+Usage: replay.py stored VMSCOPE          the logs in logs/, and variations of them
        replay.py live VMSCOPE BIN_DIR    programs traced now: a replay leads to the same maps
 """
 import json
@@ -33,7 +33,7 @@ def run(*args, stdin=None):
 
 
 def expect(what, got, status, *said):
-    """The status of a run, and what it said on either stream. Returns whether all is as expected."""
+    """Checks the exit status of a run and texts in its output. Returns whether they are right."""
     missing = [text for text in said if text not in got.stdout + got.stderr]
     if got.returncode == status and not missing:
         return True
@@ -52,9 +52,9 @@ def write(path, text):
     return path
 
 
-# ---- stored logs ----------------------------------------------------------------------------------
+# ---- stored logs ---------------------------------------------------------------------------------
 
-# What each replays to: calls whose results were compared, and calls in all.
+# For each: number of calls whose results were compared, and of all calls.
 STORED = {
     "steps.log": (36, 36), "forks.log": (93, 93), "attached.log": (50, 50),
     "forks.strace": (54, 54), "threads.strace": (89, 89), "numbers.strace": (33, 33),
@@ -66,7 +66,8 @@ STORED = {
 def check_stored(vmscope, name):
     got = run(vmscope, "replay", os.path.join(LOGS, name))
     checked, calls = STORED[name]
-    if not expect(name, got, 0, f"{calls} calls replayed: {checked} results compared, 0 differences",
+    if not expect(name, got, 0,
+                  f"{calls} calls replayed: {checked} results compared, 0 differences",
                   " 0 malformed"):
         return
     expected = read(os.path.join(LOGS, re.sub(r"\.log$", "", name) + ".maps"))
@@ -88,14 +89,16 @@ def check_pid(vmscope):
     name = os.path.join(LOGS, "forks.log")
     pids = sorted({r["pid"] for r in map(json.loads, open(name)) if r["type"] == "end"})
     got = run(vmscope, "replay", f"--pid={pids[0]}", name)
-    if expect("--pid", got, 0) and re.findall(r"^# process (\d+)", got.stdout, re.M) != [str(pids[0])]:
+    found = re.findall(r"^# process (\d+)", got.stdout, re.M)
+    if expect("--pid", got, 0) and found != [str(pids[0])]:
         fail("--pid: not that process alone", got.stdout)
 
 
-# ---- logs that are wrong --------------------------------------------------------------------------
+# ---- logs that are wrong -------------------------------------------------------------------------
 
 GARBAGE = ["{", "{}", "[1,2]", '{"type":5}', '{"type":"call"}', '{"type":"call","space":1}',
-           '{"type":"call","space":1,"call":"mmap","do":{"op":"mmap","length":7},"result":"0x1000"}',
+           '{"type":"call","space":1,"call":"mmap","do":{"op":"mmap","length":7},'
+           '"result":"0x1000"}',
            '{"type":"call","space":1,"call":"mmap","do":{"op":"nothing"},"result":"0"}',
            '{"type":"call","space":99,"call":"brk","do":{"op":"brk"},"result":"0"}',
            '{"type":"copy","space":3,"from":77}', '{"type":"space","space":1,"areas":5}',
@@ -133,8 +136,8 @@ def check_malformed_strace(vmscope, work):
 
 
 def check_falsified(vmscope, work):
-    """Every recorded answer that is changed is noticed: another address or success in its line; of a
-    refusal, which is believed (a file system, a limit), the areas at the end tell at the latest."""
+    """Every recorded result that is changed is noticed: another address or a success at its line.
+    An error is accepted (it may be due to a file system or a limit), but the final areas differ."""
     lines = read(os.path.join(LOGS, "steps.log")).splitlines()
     tried = 0
     for i, line in enumerate(lines):
@@ -149,7 +152,8 @@ def check_falsified(vmscope, work):
             hex(int(result, 16) - 0x1000000)
         path = write(os.path.join(work, "false.log"),
                      "\n".join(lines[:i] + [json.dumps(record)] + lines[i + 1:]) + "\n")
-        said = [] if record["result"] == -22 else [f"{path}:{i + 1}: process ", "the kernel answered "]
+        said = [f"{path}:{i + 1}: process ", "the kernel answered "]
+        said = [] if record["result"] == -22 else said
         expect(f"a false answer in line {i + 1}", run(vmscope, "replay", "-q", path), 1, *said)
         tried += 1
     if tried < 25:
@@ -157,10 +161,11 @@ def check_falsified(vmscope, work):
 
 
 def check_ends(vmscope, work):
-    """A call that is missing shows in the areas at the end."""
+    """A missing call shows in the final areas."""
     lines = read(os.path.join(LOGS, "steps.log")).splitlines()
     missing = next(i for i, line in enumerate(lines) if '"call":"munmap"' in line)
-    path = write(os.path.join(work, "missing.log"), "\n".join(lines[:missing] + lines[missing + 1:]))
+    rest = lines[:missing] + lines[missing + 1:]
+    path = write(os.path.join(work, "missing.log"), "\n".join(rest))
     expect("a missing call", run(vmscope, "replay", "-q", path), 1,
            "the areas at the end are not those")
 
@@ -181,7 +186,8 @@ def check_statuses(vmscope, work):
         expect(f"{command}: --maps of our own log",
                run(vmscope, command, *out, "--maps", "/dev/null", steps), 125, "--maps is for")
     expect("draw without -o", run(vmscope, "draw", steps), 125, "-o FILE.svg")
-    expect("draw --axis", run(vmscope, "draw", "--axis=up", "-o", "-", steps), 125, "neither 'time'")
+    expect("draw --axis", run(vmscope, "draw", "--axis=up", "-o", "-", steps), 125,
+           "neither 'time'")
     expect("draw: no times", run(vmscope, "draw", "--axis=time", "-o", "-",
                                  os.path.join(LOGS, "threads.strace")), 125, "tells no times")
     expect("draw: no such process", run(vmscope, "draw", "--pid=1", "-o", "-", steps), 125,
@@ -199,7 +205,7 @@ def check_statuses(vmscope, work):
                "cannot write")
 
 
-# ---- a log of strace that is told what there was ----------------------------------------------------
+# ---- a log of strace with the initial areas given ------------------------------------------------
 
 def check_maps_option(vmscope, work):
     maps = write(os.path.join(work, "maps"),
@@ -213,7 +219,7 @@ def check_maps_option(vmscope, work):
                 "brk(NULL) = 0x1021000\nbrk(0x1042000) = 0x1042000\n"
                 "madvise(0x500000, 4096, MADV_NORMAL) = 0\n")
     got = run(vmscope, "replay", "--maps", maps, log)
-    # Nothing is there at 0x500000: with all areas known, that answer proves a difference.
+    # Nothing is mapped at 0x500000: as all areas are known, that result proves a difference.
     if not expect("--maps", got, 1, "5 results compared, 1 differences", ":5: process 0: "):
         return
     lines = [line.split()[:2] for line in got.stdout.splitlines()[1:]]
@@ -225,7 +231,7 @@ def check_maps_option(vmscope, work):
            f"{log}:1: this is not a line of")
 
 
-# ---- what strace tells of descriptors ----------------------------------------------------------------
+# ---- descriptors in logs of strace ---------------------------------------------------------------
 
 def check_inherited_descriptor(vmscope, work):
     log = write(os.path.join(work, "inherited.strace"),
@@ -242,7 +248,7 @@ def check_inherited_descriptor(vmscope, work):
         fail(f"inherited descriptors: {names}", got.stdout + got.stderr)
 
 
-# ---- explain and draw -----------------------------------------------------------------------------
+# ---- explain and draw ----------------------------------------------------------------------------
 
 def check_explain(vmscope):
     steps = os.path.join(LOGS, "steps.log")
@@ -284,7 +290,7 @@ def check_draw(vmscope, work):
             fail(f"draw forks.log: no '{word}' in the picture")
 
 
-# ---- live -----------------------------------------------------------------------------------------
+# ---- live ----------------------------------------------------------------------------------------
 
 def check_live(vmscope, work, how, program, options):
     log, maps = os.path.join(work, "live.log"), os.path.join(work, "live.maps")
@@ -312,7 +318,7 @@ def check_injected(vmscope, work, program):
 
 
 def check_live_strace(vmscope, work):
-    """What strace tells leads to areas that the program itself saw."""
+    """The areas inferred from strace's output are those that the program itself saw."""
     if not shutil.which("strace"):
         print("SKIP in part: strace is not installed: logs of it are not tested live")
         return
@@ -330,7 +336,7 @@ def check_live_strace(vmscope, work):
     seen = {tuple(line.split()[:2]) for line in read(maps).splitlines()}
     ours = [line.split() for line in got.stdout.splitlines() if re.match("[0-9a-f]+-", line)]
     known = {tuple(line[:2]) for line in ours if line[-1] != "[unknown]"}
-    # Reading the maps, and writing them, took buffers that may be gone or new.
+    # The buffers for reading and writing the maps may have been freed or allocated meanwhile.
     if len(known) < 30 or len(known - seen) > 3:
         fail(f"a live log of strace: {len(known)} areas, of which the program did not see "
              f"{sorted(known - seen)}")
@@ -360,8 +366,8 @@ def live(vmscope, binaries):
         for options in (["--verify=each"], ["--verify=end"], ["--verify=5"]):
             check_live(vmscope, work, inject.start, [path("steps")], options)
             check_live(vmscope, work, inject.start, [path("meet"), "6"], options)
-            check_live(vmscope, work, inject.start, ["/bin/sh", "-c", "for i in 1 2 3; do echo $i | "
-                       "cat; done; (exit 3)"], options)
+            check_live(vmscope, work, inject.start, ["/bin/sh", "-c",
+                       "for i in 1 2 3; do echo $i | cat; done; (exit 3)"], options)
             check_live(vmscope, work, inject.attach, [path("meet"), "4", "1", "wait"], options)
             for how in ("parent", "child", "orphan"):
                 check_live(vmscope, work, inject.attach, [path("heirs"), how], options)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Exit statuses and messages, of the program's end and of every way to fail; nothing is left behind.
+# Exit statuses and messages, after every way to end or to fail. No process is left behind.
 . "$(dirname "$0")/common.sh"
 t="$vmscope trace"
 refuse=$2
 
-# is_there FILE: the process whose number the file holds runs (a zombie that nobody reaps does not).
+# is_there FILE: the process whose PID is in the file is running (a zombie is not).
 is_there() {
 	[ -s "$1" ] && grep -q '^State:	[^ZX]' "/proc/$(cat "$1")/status" 2>/dev/null
 }
@@ -31,13 +31,13 @@ expect 125 "no command at all" "$vmscope"
 expect 0 "--help" $t --help
 expect 0 "--version" "$vmscope" --version
 
-# The program's own way to end by a signal is handed on.
+# If the program dies by a signal, so does vmscope.
 for signal in TERM KILL USR1; do
 	number=$(kill -l $signal)
 	expect $((128 + number)) "ended by SIG$signal" $t -q -- sh -c "kill -$signal \$\$"
 done
 
-# Where open files cannot be told apart, differences were reported that are none.
+# If open files cannot be told apart, vmscope once reported differences that did not exist.
 if "$refuse" kcmp true 2>"$work/err"; then
 	for call in kcmp pidfd_getfd; do
 		expect 125 "$call is refused" "$refuse" $call $t -o "$work/refused" -- true
@@ -51,7 +51,7 @@ else
 	echo "SKIP in part: nothing can be refused here: $(cat "$work/err")"
 fi
 
-# Where output cannot be written.
+# Outputs that cannot be written.
 if [ -w /dev/full ]; then
 	for option in "-o /dev/full" "--maps /dev/full" "--summary /dev/full"; do
 		expect 125 "$option" $t $option -- true
@@ -60,7 +60,7 @@ if [ -w /dev/full ]; then
 fi
 expect 125 "a log in no directory" $t -o /nonexistent/log -- true
 
-# A log that nobody reads any more: the program is ended, all of it.
+# A log to a closed pipe: the whole program is killed.
 mkfifo "$work/pipe"
 timeout 60 head -c 2000 "$work/pipe" >/dev/null &
 expect 125 "a closed pipe" $t -o "$work/pipe" -- \
@@ -69,7 +69,7 @@ expect 125 "a closed pipe" $t -o "$work/pipe" -- \
 said "Broken pipe" "a closed pipe"
 is_there "$work/pid" && fail "a closed pipe left the program running"
 
-# A signal to vmscope is a signal to the program.
+# Signals to vmscope are forwarded to the program.
 $t -q -- sh -c 'trap "exit 33" TERM; echo ready; while :; do sleep 0.05; done' >"$work/out" 2>&1 &
 pid=$!
 for i in $(seq 600); do grep -q ready "$work/out" && break; sleep 0.05; done
@@ -78,7 +78,7 @@ wait $pid
 got=$?
 [ $got = 33 ] || fail "SIGTERM was not handed on: status $got"
 
-# Should vmscope itself be killed, what it has started ends with it.
+# If vmscope itself is killed, so are the processes that it has started.
 rm -f "$work/pid"
 $t -q -- sh -c 'echo $$ >"$1"; exec sleep 7654' sh "$work/pid" &
 pid=$!
@@ -89,12 +89,12 @@ wait $pid 2>/dev/null
 for i in $(seq 600); do is_there "$work/pid" || break; sleep 0.05; done
 is_there "$work/pid" && fail "a killed vmscope left the program running"
 
-# A limit on open files that is too low for vmscope is not too low for the program, and is its own.
+# vmscope raises its limit on open files; the program keeps its own.
 expect 0 "few open files" bash -c 'ulimit -Sn 64; exec "$@"' few $t -q -- \
 	bash -c 'ulimit -Sn; for i in $(seq 60); do sleep 2 & done; wait'
 [ "$(cat "$work/out")" = 64 ] || fail "the limit of open files: $(cat "$work/out")"
 
-# Open files, environment, arguments and ignored signals reach the program as they are.
+# The program inherits open files, environment, arguments and ignored signals unchanged.
 expect 0 "environment" env -i A=b "$vmscope" trace -q -- /usr/bin/env
 [ "$(cat "$work/out")" = "A=b" ] || fail "the environment: $(cat "$work/out")"
 ls /proc/self/fd >"$work/untraced" </dev/null 2>"$work/err"

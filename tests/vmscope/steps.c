@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A few calls of every kind, each of which changes the address space in a way that shows for as long
- * as the program runs: whoever misses one of them, or sees one twice, has a wrong picture.
+ * A few calls of every kind. Each has an effect that remains visible until the program exits: a
+ * mirror that misses a call, or gets one twice, is wrong from then on.
  */
 #include <fcntl.h>
 #include <linux/prctl.h>

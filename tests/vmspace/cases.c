@@ -7,14 +7,14 @@
 struct pair pair;
 struct vmspace_request req;
 
-static struct pair_way way = { .flags_every = 1 };
+static struct pair_mode mode = { .flags_every = 1 };
 static size_t skipped;
 
 bool case_possible(void)
 {
 	char why[256];
 
-	way.report = stderr;
+	mode.report = stderr;
 	if (pair_possible(why, sizeof(why)))
 		return true;
 	printf("SKIP: it needs %s\n", why);
@@ -39,15 +39,15 @@ int case_status(int failed, size_t tests)
 int case_start(void **state)
 {
 	(void)state;
-	way.mirror = false;
-	return pair_start(&pair, &way, NULL);
+	mode.mirror = false;
+	return pair_start(&pair, &mode, NULL);
 }
 
 int case_start_mirror(void **state)
 {
 	(void)state;
-	way.mirror = true;
-	return pair_start(&pair, &way, NULL);
+	mode.mirror = true;
+	return pair_start(&pair, &mode, NULL);
 }
 
 int case_end(void **state)

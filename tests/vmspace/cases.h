@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <sys/mman.h>
 
-#include "pair.h"
+#include "check/pair.h"
 
 #define PAGE 4096UL
 #define BASE 0x10000000000UL

@@ -286,7 +286,7 @@ static void at_most_max_map_count(void **state)
 	map(AT(0), 8, RW, FIXED);
 	map(AT(300000), 2, RW, FIXED | MAP_GROWSDOWN);
 	mapped = now().areas;
-	pair.hasty = true;
+	pair.results_only = true;
 	for (unsigned long n = 0; mapped + n < limit - 1; n++)
 		map(AT(100 + n), 1, n % 2 ? PROT_READ : PROT_NONE, FIXED | MAP_NORESERVE);
 	assert_int_equal(protect(AT(0), 2, PROT_READ), 0);
@@ -303,7 +303,7 @@ static void at_most_max_map_count(void **state)
 	assert_int_equal(touch(AT(299990)), 0);
 	assert_true(pair_fork(&pair, &child));
 	pair_end(&child);
-	pair.hasty = false;
+	pair.results_only = false;
 	assert_int_equal(unmap(AT(0), 2), 0);
 }
 

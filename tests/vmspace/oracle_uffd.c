@@ -9,7 +9,7 @@
 #include <sys/shm.h>
 
 #include "cases.h"
-#include "puppetuffd.h"
+#include "check/puppet_uffd.h"
 
 #ifndef UFFD_FEATURE_WP_ASYNC
 #define UFFD_FEATURE_WP_ASYNC (1 << 15)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of "vmscope trace". */
+#ifndef VMSCOPE_BASE_OPTIONS_H
+#define VMSCOPE_BASE_OPTIONS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Exit statuses of vmscope itself, the same as those of env(1). */
+enum {
+	STATUS_DIFFERENT = 1,
+	STATUS_FAILED = 125,	/* vmscope itself failed */
+	STATUS_CANNOT_RUN = 126,
+	STATUS_NOT_FOUND = 127,
+};
+
+enum inject_kind { INJECT_NOTHING, INJECT_DROP, INJECT_DOUBLE, INJECT_ALTER };
+
+struct options {
+	char **command;			/* NULL-terminated; NULL when attaching */
+	pid_t attach;			/* 0 when starting a command */
+	unsigned long verify_every;	/* compare after every so many calls; 0: never */
+	bool verify_end;		/* compare at exec and exit */
+	const char *log_path;		/* NULL: none */
+	const char *maps_path;		/* NULL: none */
+	const char *summary_path;	/* NULL: standard error */
+	bool sites;			/* log the call site of each call */
+	bool json;
+	bool quiet;
+	unsigned long max_differences;	/* per process, before it is no longer compared */
+	enum inject_kind inject;
+	unsigned long inject_at;	/* which call, from 1 */
+};
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* A real process and a vmspace: every request is made in both, and both are compared. */
+#include "check/pair.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "log/difference.h"
+#include "mirror/backing.h"
+#include "mirror/snapshot.h"
+
+#define PAGE_BYTES 4096UL
+#define MADV_COLLAPSE_ADVICE 25
+#define MADV_GUARD_INSTALL_ADVICE 102
+#define MAP_32BIT_FLAG 0x40
+
+bool pair_possible(char *why, size_t size)
+{
+	struct utsname name;
+	int major = 0, minor = 0, persona = personality(0xffffffff);
+
+	if (uname(&name) || sscanf(name.release, "%d.%d", &major, &minor) != 2 || major < 6 ||
+	    (major == 6 && minor < 17)) {
+		snprintf(why, size,
+			 "Linux 6.17 or later, whose rules libvmspace follows; this is %s",
+			 name.release);
+		return false;
+	}
+	if (persona < 0 || personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0) {
+		snprintf(why, size, "personality(2) for processes whose places are not random: %s "
+			 "(containers: --security-opt seccomp=unconfined)", strerror(errno));
+		return false;
+	}
+	personality((unsigned long)persona);
+	return true;
+}
+
+const struct vma_backing *pair_backing(enum puppet_file file)
+{
+	static struct backing_file files[PUPPET_FILE_COUNT];
+	struct backing_file *it = &files[file];
+
+	if (!it->backing.file_id && puppet_open_files() == 0) {
+		backing_of_fd(it, getpid(), puppet_fd(file));
+		it->backing.file_id = (uint64_t)file + 1;
+	}
+	return &it->backing;
+}
+
+static bool ask_anon(void *ctx, unsigned long start, unsigned long end)
+{
+	struct pair *pair = ctx;
+	bool has = kernel_has_anon(&pair->view, start, end);
+
+	answers_add_anon(pair->answers, start, end, has);
+	return has;
+}
+
+static unsigned long ask_stack(void *ctx, unsigned long start, unsigned long end)
+{
+	struct pair *pair = ctx;
+	unsigned long now = kernel_stack_start(&pair->view, start, end);
+
+	if (now >= start)
+		return start;
+	answers_add_stack(pair->answers, end, now);
+	return now;
+}
+
+static void set_callbacks(struct pair *pair, struct vmspace_host *host)
+{
+	memset(host, 0, sizeof(*host));
+	if (!pair->mode.mirror)
+		return;
+	host->ctx = pair;
+	host->has_anon = ask_anon;
+	host->stack_start = ask_stack;
+}
+
+static int open_view(struct pair *pair)
+{
+	char path[64];
+	int rc;
+
+	pair->view = (struct kernel_view)KERNEL_VIEW_INIT;
+	pair->comparison = (struct comparison){ .text = NULL };
+	rc = kernel_open(&pair->view, pair->puppet.pid);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pair->puppet.pid);
+	pair->status_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return rc ? rc : pair->status_fd < 0 ? -errno : 0;
+}
+
+static int make_space(struct pair *pair, struct json_object *record)
+{
+	struct vmspace_config config;
+	int rc;
+
+	vmspace_config_init(&config);
+	set_callbacks(pair, &config.host);
+	vmspace_config_read(&config, pair->puppet.pid);
+	rc = vmspace_create(&pair->space, &config);
+	return rc ? rc : snapshot_load(pair->space, pair->puppet.pid, false, record);
+}
+
+int pair_start(struct pair *pair, const struct pair_mode *mode, struct json_object *record)
+{
+	unsigned long persona = (mode->aslr ? 0 : ADDR_NO_RANDOMIZE) |
+				(mode->bottom_up ? ADDR_COMPAT_LAYOUT : 0);
+	int rc;
+
+	*pair = (struct pair){ .mode = *mode, .shm_id = -1, .status_fd = -1,
+			       .view = KERNEL_VIEW_INIT };
+	rc = puppet_start(&pair->puppet, persona);
+	if (rc != 0)
+		return rc;
+	/* exec clears this one, so it is set afterwards. */
+	if (mode->read_implies_exec)
+		puppet_call(&pair->puppet, SYS_personality,
+			    (unsigned long[6]){ persona | READ_IMPLIES_EXEC });
+	rc = open_view(pair);
+	if (rc == 0)
+		rc = make_space(pair, record);
+	if (rc != 0)
+		pair_end(pair);
+	return rc;
+}
+
+void pair_end(struct pair *p)
+{
+	puppet_end(&p->puppet);
+	vmspace_destroy(p->space);
+	kernel_close(&p->view);
+	comparison_free(&p->comparison);
+	if (p->status_fd >= 0)
+		close(p->status_fd);
+	p->status_fd = -1;
+	p->space = NULL;
+}
+
+/* New shared memory: stores the device and inode that the kernel chose in the request. */
+static void identify(struct pair *p, struct vmspace_request *r)
+{
+	bool is_map = r->op == VMSPACE_MMAP && (r->mmap.flags & MAP_ANONYMOUS) &&
+		      (r->mmap.flags & (MAP_SHARED | MAP_HUGETLB));
+	struct vma_backing *backing = is_map ? &r->mmap.backing : &r->shmat.backing;
+	struct vmspace_line line;
+	struct backing_file file;
+
+	if ((!is_map && r->op != VMSPACE_SHMAT) || p->kernel_result <= 0)
+		return;
+	p->view.text_current = false;
+	if (kernel_read_maps(&p->view) != 0 ||
+	    !kernel_find_line(&p->view, (unsigned long)p->kernel_result, &line))
+		return;
+	backing_of_line(&file, &line);
+	vmspace_identify(p->space, (unsigned long)p->kernel_result, &file.backing);
+	if (is_map)
+		backing->kind = VMA_BACKING_SHMEM;
+	backing->name = is_map ? "/dev/zero (deleted)" : backing->name;
+	backing->inode = file.backing.inode;
+	backing->dev_major = file.backing.dev_major;
+	backing->dev_minor = file.backing.dev_minor;
+}
+
+static void explain(const struct pair *p, const char *kind)
+{
+	const struct vmspace_request *r = &p->last;
+	char text[512], theirs[32], ours[32];
+
+	if (!p->mode.report)
+		return;
+	vmspace_request_text(r, text, sizeof(text));
+	difference_format_result(p->kernel_result, theirs, sizeof(theirs));
+	difference_format_result(r->out.result, ours, sizeof(ours));
+	fprintf(p->mode.report, "%s after request %lu of process %d: %s\n"
+		"  the kernel answered %s, libvmspace %s\n",
+		kind, p->requests, (int)p->puppet.pid, text, theirs, ours);
+	difference_outcome(p->mode.report, &r->out);
+}
+
+/* The pages that the request populates, if it may meet guard pages there. */
+static bool touched_range(const struct vmspace_request *r, unsigned long *start, unsigned long *end)
+{
+	unsigned long length = 1;
+
+	switch (r->op) {
+	case VMSPACE_FAULT:
+		*start = r->fault.addr;
+		break;
+	case VMSPACE_MADVISE:
+		*start = r->madvise.addr;
+		length = r->madvise.length;
+		break;
+	case VMSPACE_MLOCK:
+		*start = r->mlock.addr;
+		length = r->mlock.length;
+		break;
+	default:
+		return false;
+	}
+	*end = (*start + length + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	*start &= ~(PAGE_BYTES - 1);
+	return *start < *end;
+}
+
+/* Do the results differ because of a guard page? libvmspace does not know where those are. */
+static bool guard_hit(const struct pair *p)
+{
+	unsigned long start, end;
+
+	if (p->last.op == VMSPACE_FAULT && p->kernel_result == -EIO)
+		return true; /* beyond the end of a file */
+	if (p->kernel_result != -EFAULT && (p->last.out.result || p->kernel_result != -ENOMEM))
+		return false;
+	return p->guards && touched_range(&p->last, &start, &end) &&
+	       kernel_first_guard(&p->view, start, end);
+}
+
+static bool compare(struct pair *p)
+{
+	bool same_result = p->last.op == VMSPACE_FORK || p->last.out.result == p->kernel_result;
+
+	p->excused = !same_result && guard_hit(p);
+	same_result |= p->excused;
+	if (same_result && (p->results_only || pair_equal(p)))
+		return true;
+	if (p->gone)
+		return false;
+	if (!same_result)
+		pair_equal(p);
+	explain(p, same_result ? "The address spaces differ" : "The results differ");
+	return false;
+}
+
+/*
+ * Results that libvmspace does not claim to know: a random address, or whether MADV_COLLAPSE
+ * succeeds.
+ */
+static bool kernel_decides(const struct vmspace_request *req)
+{
+	return (req->op == VMSPACE_MMAP && (req->mmap.flags & MAP_32BIT_FLAG)) ||
+	       (req->op == VMSPACE_MADVISE && req->madvise.advice == MADV_COLLAPSE_ADVICE);
+}
+
+static void apply_to_vmspace(struct pair *p, struct vmspace_request *req)
+{
+	if (req->op == p->mode.hide) {
+		vmspace_abort(p->space, req);
+		req->out = (struct vmspace_outcome){ .result = p->kernel_result };
+		return;
+	}
+	if (req->op == VMSPACE_FAULT && p->mode.mirror) {
+		req->out = (struct vmspace_outcome){ .result = p->kernel_result };
+		vmspace_refresh(p->space);
+		return;
+	}
+	if (p->mode.mirror || kernel_decides(req))
+		req->host = (struct vmspace_host_result){ true, p->kernel_result };
+	vmspace_complete(p->space, req);
+}
+
+bool pair_do(struct pair *p, struct vmspace_request *req)
+{
+	assert(!p->gone);
+	req->host.valid = false;
+	p->view.text_current = false;
+	vmspace_gather(p->space, req);
+	p->kernel_result = pair_call(p, req);
+	p->view.text_current = false;
+	if (p->kernel_result == PUPPET_GONE) {
+		p->gone = true;
+		return false;
+	}
+	apply_to_vmspace(p, req);
+	p->requests++;
+	identify(p, req);
+	p->last = *req;
+	p->guards |= req->op == VMSPACE_MADVISE &&
+		     req->madvise.advice == MADV_GUARD_INSTALL_ADVICE;
+	return compare(p);
+}
+
+bool pair_fork(struct pair *p, struct pair *child)
+{
+	struct vmspace_request req = { .op = VMSPACE_FORK };
+	struct vmspace_host host;
+
+	assert(!p->gone);
+	*child = *p;
+	child->space = NULL;
+	set_callbacks(child, &host);
+	req.fork.child_host = &host;
+	p->view.text_current = false;
+	vmspace_gather(p->space, &req);
+	p->kernel_result = puppet_fork(&p->puppet, &child->puppet);
+	if (p->kernel_result != 0 || open_view(child) != 0) {
+		p->gone = true;
+		return false;
+	}
+	p->kernel_result = child->puppet.pid;
+	vmspace_complete(p->space, &req);
+	p->requests++;
+	p->last = req;
+	child->last = req;
+	child->space = req.fork.child;
+	return child->space && compare(p) && compare(child);
+}

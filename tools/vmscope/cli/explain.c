@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* The command "vmscope explain": what uses up a process's mappings. */
+#include "cli/explain.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "base/session.h"
+#include "cli/log_options.h"
+#include "cli/number.h"
+#include "mirror/kernel.h"
+#include "mirror/snapshot.h"
+#include "replay/player.h"
+#include "report/explain.h"
+#include "report/blame.h"
+
+enum { OPT_PID = 256, OPT_FOR };
+
+struct explain {
+	struct player player;
+	pid_t pid;			/* in a log: this process; 0: the one with most areas */
+	unsigned long rows;		/* maximum for a table */
+	unsigned long seconds;		/* how long to trace a live process; 0: only look */
+};
+
+static const struct argp_option option_table[] = {
+	{ "pid", OPT_PID, "PID", 0,
+	  "Explain this process of the log, and not the one with most areas", 0 },
+	{ "rows", 'n', "N", 0, "Print at most N rows of a table (default 12)", 0 },
+	{ "for", OPT_FOR, "SECONDS", 0, "Follow the running process that long, then explain", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct explain *explain = state->input;
+
+	switch (key) {
+	case 'n':
+		explain->rows = number_option(state, "--rows", arg, 1, INT_MAX);
+		return 0;
+	case OPT_PID:
+		explain->pid = (pid_t)number_option(state, "--pid", arg, 1, INT_MAX);
+		return 0;
+	case OPT_FOR:
+		explain->seconds = number_option(state, "--for", arg, 1, INT_MAX);
+		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &explain->player;
+		return 0;
+	case ARGP_KEY_END:
+		if (!explain->player.path)
+			argp_error(state, "give a process, or a log: of 'vmscope trace -o LOG', "
+				   "or of 'strace -f -k -o LOG'");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {
+	{ &log_options_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const struct argp parser = {
+	.options = option_table,
+	.parser = parse_option,
+	.children = children,
+	.args_doc = "PID\nLOG",
+	.doc = "Tell who is eating a process's mappings: how many areas there are, of how many "
+	       "that the kernel allows; what they are; which calls made and cut them; and which "
+	       "neighbours did not become one, and why.\v"
+	       "A PID is only looked at, unless --for follows it. A LOG is what 'vmscope trace -o "
+	       "LOG' wrote, or output of strace; with strace -k, calls are counted by the place in "
+	       "the program that made them. A log whose name is a number is ./NUMBER.",
+};
+
+/* The address space to explain: the one that had most areas, of the given process or of all. */
+static const struct history_space *choose(const struct explain *explain,
+					  const struct history *history)
+{
+	const struct history_space *best = NULL;
+
+	for (size_t i = 0; i < history->space_count; i++) {
+		const struct history_space *space = history->spaces[i];
+
+		if ((!explain->pid || space->pid == explain->pid) &&
+		    (!best || space->peak > best->peak ||
+		     (space->peak == best->peak && space->calls > best->calls)))
+			best = space;
+	}
+	return best;
+}
+
+static int explain_log(struct explain *explain)
+{
+	const struct history_space *space;
+	struct blame blame;
+	const struct replay_listener listener = { .ctx = &blame, .notify = blame_notify };
+	int rc;
+
+	blame_init(&blame);
+	rc = player_run(&explain->player, &listener);
+	if (rc == 0 && (blame.failed || blame.history.failed)) {
+		session_say("out of memory");
+		rc = -1;
+	}
+	space = rc == 0 ? choose(explain, &blame.history) : NULL;
+	if (rc == 0 && !space) {
+		session_say("process %d is not in %s", (int)explain->pid, explain->player.path);
+		rc = -1;
+	}
+	if (rc == 0)
+		explain_space(stdout, &blame.history, space, blame_find(&blame, space->id),
+			      explain->rows);
+	if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
+		session_say("cannot write: %s", strerror(errno));
+		rc = -1;
+	}
+	blame_clear(&blame);
+	return rc;
+}
+
+/* ---- a running process ---------------------------------------------------------------------- */
+
+static int look(const struct explain *explain, pid_t pid)
+{
+	struct blame_space found = { .areas = 0 };
+	struct vmspace_config config;
+	struct vmspace *vm = NULL;
+	char command[64];
+	int rc;
+
+	vmspace_config_init(&config);
+	vmspace_config_read(&config, pid);
+	rc = vmspace_create(&vm, &config);
+	if (rc == 0)
+		rc = snapshot_load(vm, pid, true, NULL);
+	if (rc == 0)
+		rc = blame_group_areas(&found, vm);
+	if (rc == 0) {
+		kernel_read_command(pid, command, sizeof(command));
+		explain_process(stdout, command, pid, config.max_map_count, &found, explain->rows);
+	} else {
+		session_say("cannot look at process %d: %s", (int)pid,
+			    kernel_is_gone(rc) ? "there is no such process" : strerror(-rc));
+	}
+	blame_space_clear(&found);
+	vmspace_destroy(vm);
+	return rc;
+}
+
+/* Runs "vmscope trace -p PID -o @log" for a while. Returns 0, or -1 after printing a message. */
+static int follow(const struct explain *explain, const char *log)
+{
+	struct timespec left = { .tv_sec = (time_t)explain->seconds };
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		execl("/proc/self/exe", "vmscope", "trace", "-q", "--verify=none", "-o", log, "-p",
+		      explain->player.path, (char *)NULL);
+		_exit(STATUS_CANNOT_RUN);
+	}
+	if (child < 0) {
+		session_say("cannot start a tracer: %s", strerror(errno));
+		return -1;
+	}
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+	kill(child, SIGTERM);
+	if (waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) >= STATUS_FAILED) {
+		session_say("process %s could not be followed", explain->player.path);
+		return -1;
+	}
+	return 0;
+}
+
+static int explain_followed(struct explain *explain)
+{
+	char log[] = "/tmp/vmscope-explain-XXXXXX";
+	int fd = mkstemp(log), rc;
+
+	if (fd < 0) {
+		session_say("cannot make a file for the log: %s", strerror(errno));
+		return -1;
+	}
+	close(fd);
+	rc = follow(explain, log);
+	if (rc == 0) {
+		explain->player.path = log;
+		rc = explain_log(explain);
+	}
+	unlink(log);
+	return rc;
+}
+
+static bool is_number(const char *text)
+{
+	return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) < 10;
+}
+
+int explain_main(int argc, char **argv)
+{
+	struct explain explain = { .player = { .max_malformed = 20 }, .rows = 12 };
+	int rc;
+
+	argp_err_exit_status = STATUS_FAILED;
+	argp_parse(&parser, argc, argv, 0, NULL, &explain);
+	if (!is_number(explain.player.path) && explain.seconds) {
+		session_say("--for is for a running process: %s is no process",
+			    explain.player.path);
+		return STATUS_FAILED;
+	}
+	if (!is_number(explain.player.path))
+		rc = explain_log(&explain);
+	else if (explain.seconds)
+		rc = explain_followed(&explain);
+	else
+		rc = look(&explain, (pid_t)atoi(explain.player.path));
+	return rc == 0 ? 0 : STATUS_FAILED;
+}

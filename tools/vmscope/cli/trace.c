@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* The command "vmscope trace": its options, its outputs, its exit status. */
+#include "cli/trace.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/number.h"
+#include "log/log.h"
+#include "log/maps_file.h"
+#include "log/site.h"
+#include "mirror/inject.h"
+#include "mirror/open_file.h"
+#include "trace/event_loop.h"
+#include "trace/signals.h"
+#include "trace/summary.h"
+
+enum { OPT_VERIFY = 256, OPT_MAPS, OPT_JSON, OPT_SUMMARY, OPT_INJECT, OPT_MAX_DIFFERENCES,
+       OPT_SITES };
+
+static const struct argp_option option_table[] = {
+	{ "pid", 'p', "PID", 0, "Attach to a running process; Ctrl-C lets it go", 0 },
+	{ "verify", OPT_VERIFY, "WHEN", 0,
+	  "Compare with the kernel after \"each\" call (the default), at the \"end\" of every "
+	  "program, after every N calls, or never (\"none\")", 0 },
+	{ "output", 'o', "FILE", 0, "Write a log, one JSON object a line", 0 },
+	{ "sites", OPT_SITES, NULL, 0,
+	  "Log which function of the program made each call; takes a millisecond for each", 0 },
+	{ "maps", OPT_MAPS, "FILE", 0, "Write the mirror's final maps of every process", 0 },
+	{ "summary", OPT_SUMMARY, "FILE", 0, "Write the summary there, not to standard error", 0 },
+	{ "json", OPT_JSON, NULL, 0, "Write the summary as a JSON object", 0 },
+	{ "max-differences", OPT_MAX_DIFFERENCES, "N", 0,
+	  "Stop comparing a process after N differences (default 5)", 0 },
+	{ "quiet", 'q', NULL, 0, "Write differences and errors only", 0 },
+	{ "inject", OPT_INJECT, "HOW:N", 0,
+	  "Testing aid: hide call N from the mirror (drop), show it twice (double) or with another "
+	  "argument (alter)", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static void parse_verify(struct argp_state *state, struct options *options, const char *text)
+{
+	options->verify_every = 0;
+	options->verify_end = true;
+	if (strcmp(text, "each") == 0)
+		options->verify_every = 1;
+	else if (strcmp(text, "none") == 0)
+		options->verify_end = false;
+	else if (strcmp(text, "end") != 0 && (*text < '0' || *text > '9'))
+		argp_error(state, "--verify: '%s' is not 'each', 'end', 'none' or a number", text);
+	else if (strcmp(text, "end") != 0)
+		options->verify_every = number_option(state, "--verify", text, 1, INT_MAX);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'p':
+		options->attach = (pid_t)number_option(state, "--pid", arg, 1, INT_MAX);
+		return 0;
+	case 'o':
+		options->log_path = arg;
+		return 0;
+	case 'q':
+		options->quiet = true;
+		return 0;
+	case OPT_VERIFY:
+		parse_verify(state, options, arg);
+		return 0;
+	case OPT_MAPS:
+		options->maps_path = arg;
+		return 0;
+	case OPT_SUMMARY:
+		options->summary_path = arg;
+		return 0;
+	case OPT_SITES:
+		if (!site_available())
+			argp_error(state, "--sites: this vmscope was built without libdw");
+		options->sites = true;
+		return 0;
+	case OPT_JSON:
+		options->json = true;
+		return 0;
+	case OPT_MAX_DIFFERENCES:
+		options->max_differences =
+			number_option(state, "--max-differences", arg, 1, INT_MAX);
+		return 0;
+	case OPT_INJECT:
+		if (!inject_parse(arg, options))
+			argp_error(state, "--inject: '%s' is not drop:N, double:N or alter:N", arg);
+		return 0;
+	case ARGP_KEY_ARGS:
+		options->command = state->argv + state->next;
+		return 0;
+	case ARGP_KEY_END:
+		if (options->command && options->attach)
+			argp_error(state, "give either a command or --pid, not both");
+		if (!options->command && !options->attach)
+			argp_error(state, "give a command to run, or --pid");
+		if (options->sites && !options->log_path)
+			argp_error(state, "--sites is for a log: give -o FILE too");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp parser = {
+	.options = option_table,
+	.parser = parse_option,
+	.args_doc = "[--] COMMAND [ARG...]\n-p PID",
+	.doc = "Follow the address spaces of a program, and prove every step equal to the "
+	       "kernel's.\v"
+	       "Exit status: 1 if there was a difference, otherwise the command's own; 125 if "
+	       "vmscope itself fails, 126 if the command cannot be executed, 127 if it is not "
+	       "found.",
+};
+
+static int open_outputs(struct session *session)
+{
+	const struct options *options = session->options;
+	int rc = 0;
+
+	if (options->log_path && (rc = log_open(&session->log, options->log_path, options)) != 0)
+		session_fail(session, "cannot write the log %s: %s", options->log_path,
+			     strerror(-rc));
+	else if (options->maps_path &&
+		 (rc = maps_file_open(&session->maps_file, options->maps_path)) != 0)
+		session_fail(session, "cannot write %s: %s", options->maps_path, strerror(-rc));
+	return rc;
+}
+
+static void close_outputs(struct session *session, int status)
+{
+	int rc;
+
+	if (session->log && !session->failed)
+		log_event(session, "summary", NULL, log_summary_object(&session->totals, status));
+	rc = log_close(session->log);
+	if (rc != 0)
+		session_fail(session, "cannot write the log %s: %s", session->options->log_path,
+			     strerror(-rc));
+	rc = maps_file_close(session->maps_file);
+	if (rc != 0)
+		session_fail(session, "cannot write %s: %s", session->options->maps_path,
+			     strerror(-rc));
+}
+
+static void write_summary(struct session *session, int status)
+{
+	const struct options *options = session->options;
+	FILE *to = stderr;
+	int rc;
+
+	if (options->summary_path)
+		to = fopen(options->summary_path, "we");
+	else if ((options->quiet && !options->json) || session->failed)
+		return;
+	rc = to ? summary_write(to, &session->totals, options->json, status) : -errno;
+	if (to && to != stderr && fclose(to) != 0 && rc == 0)
+		rc = -errno;
+	if (rc != 0)
+		session_fail(session, "cannot write the summary: %s", strerror(-rc));
+}
+
+/* The traced program's exit status as a shell would have it: 128 + n for signal n. */
+static int program_status(const struct trace_result *result)
+{
+	if (!result->ended)
+		return 0;
+	if (WIFSIGNALED(result->wait_status))
+		return 128 + WTERMSIG(result->wait_status);
+	return WEXITSTATUS(result->wait_status);
+}
+
+/* Dies by the signal that killed the program, without leaving a second core file. */
+static void die_by(int signal_number)
+{
+	const struct rlimit none = { 0, 0 };
+	sigset_t set;
+
+	setrlimit(RLIMIT_CORE, &none);
+	signal(signal_number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, signal_number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(signal_number);
+}
+
+static int finish(struct session *session, const struct trace_result *result)
+{
+	const struct totals *totals = &session->totals;
+	int status = program_status(result);
+
+	if (result->exec_error) {
+		session_fail(session, "cannot run '%s': %s", session->options->command[0],
+			     strerror(result->exec_error));
+		status = result->exec_error == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+		log_close(session->log);
+		maps_file_close(session->maps_file);
+		return status;
+	}
+	if (totals->differences > 0 || totals->unfollowed > 0)
+		status = STATUS_DIFFERENT;
+	if (session->failed)
+		status = STATUS_FAILED;
+	close_outputs(session, status);
+	write_summary(session, session->failed ? STATUS_FAILED : status);
+	if (session->failed)
+		return STATUS_FAILED;
+	if (status > 128 && WIFSIGNALED(result->wait_status) && session->options->command)
+		die_by(WTERMSIG(result->wait_status));
+	if (!result->ended && signals_stop_signal() != 0 && session->options->command)
+		die_by(signals_stop_signal());
+	return status;
+}
+
+/*
+ * Open files can be told apart only by system calls that may be forbidden here. Without them,
+ * comparisons would report differences that do not exist. Returns whether tracing may begin.
+ */
+static bool can_identify_files(struct session *session)
+{
+	const struct options *options = session->options;
+	int error;
+	const char *refused = open_file_refused(&error);
+
+	if (!refused)
+		return true;
+	if (!options->verify_every && !options->verify_end) {
+		if (!options->quiet)
+			session_say("%s is refused here: %s; areas of one file may seem joined "
+				    "that are not", refused, strerror(error));
+		return true;
+	}
+	session_fail(session, "%s is refused here: %s; areas of a file that was opened twice would "
+		     "seem to differ. In a container, add the capability CAP_SYS_PTRACE "
+		     "(--cap-add=SYS_PTRACE) or a seccomp profile that allows kcmp, pidfd_open "
+		     "and pidfd_getfd; or give --verify=none", refused, strerror(error));
+	return false;
+}
+
+int trace_main(int argc, char **argv)
+{
+	struct options options = { .verify_every = 1, .verify_end = true, .max_differences = 5 };
+	struct session session = { .options = &options };
+	struct trace_result result;
+
+	argp_err_exit_status = STATUS_FAILED;
+	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
+	signals_setup(options.command == NULL);
+	if (!can_identify_files(&session))
+		return STATUS_FAILED;
+	if (open_outputs(&session) != 0) {
+		log_close(session.log);
+		return STATUS_FAILED;
+	}
+	if (event_loop_run(&session, &result) != 0) {
+		log_close(session.log);
+		maps_file_close(session.maps_file);
+		return STATUS_FAILED;
+	}
+	return finish(&session, &result);
+}

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* The command "vmscope draw". */
-#ifndef VMSCOPE_DRAW_H
-#define VMSCOPE_DRAW_H
-
-/* Runs it; returns its exit status. */
-int draw_main(int argc, char **argv);
-
-#endif

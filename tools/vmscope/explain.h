@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* The command "vmscope explain". */
-#ifndef VMSCOPE_EXPLAIN_H
-#define VMSCOPE_EXPLAIN_H
-
-/* Runs it; returns its exit status. */
-int explain_main(int argc, char **argv);
-
-#endif

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading the log of "vmscope trace" (docs/log-format.md) as steps. */
+#include "log/log_reader.h"
+
+#include <assert.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log/codec.h"
+#include "log/log.h"
+
+struct log_reader {
+	struct json_tokener *tokener;
+	struct json_object *record;		/* the last line; steps point into it */
+	/* Memory that the last step points to. */
+	struct vmspace_area *areas;
+	struct step_answer *answers, *again;
+	struct step_stack *stacks;
+	unsigned int *uffd_ends;
+	struct step_rename *renames;
+	struct anon_choice *choices;
+	const struct vmspace_range *ranges[2];	/* of step->request and step->before */
+	char why[200];
+};
+
+struct log_reader *log_reader_new(void)
+{
+	struct log_reader *from = calloc(1, sizeof(*from));
+
+	if (from)
+		from->tokener = json_tokener_new();
+	if (from && !from->tokener) {
+		free(from);
+		return NULL;
+	}
+	return from;
+}
+
+static void forget_step(struct log_reader *from)
+{
+	json_object_put(from->record);
+	free(from->areas);
+	free(from->answers);
+	free(from->again);
+	free(from->stacks);
+	free(from->uffd_ends);
+	free(from->renames);
+	free(from->choices);
+	free((struct vmspace_range *)from->ranges[0]);
+	free((struct vmspace_range *)from->ranges[1]);
+	*from = (struct log_reader){ .tokener = from->tokener };
+}
+
+void log_reader_free(struct log_reader *from)
+{
+	if (!from)
+		return;
+	forget_step(from);
+	json_tokener_free(from->tokener);
+	free(from);
+}
+
+/* Sets the reason; to be used as "return wrong(...)". */
+static bool __attribute__((format(printf, 2, 3)))
+wrong(struct log_reader *from, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(from->why, sizeof(from->why), format, list);
+	va_end(list);
+	return false;
+}
+
+static bool wrong_key(struct log_reader *from, const char *key)
+{
+	return wrong(from, "\"%s\" is missing, or is not what it has to be", key);
+}
+
+static struct json_object *get(struct json_object *object, const char *key)
+{
+	struct json_object *value = NULL;
+
+	json_object_object_get_ex(object, key, &value);
+	return value;
+}
+
+/* The string at @key; NULL if there is none. */
+static const char *get_text(struct json_object *object, const char *key)
+{
+	struct json_object *value = get(object, key);
+
+	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
+}
+
+static bool get_count(struct json_object *object, const char *key, int64_t least, int64_t *count)
+{
+	struct json_object *value = get(object, key);
+
+	if (!json_object_is_type(value, json_type_int))
+		return false;
+	*count = json_object_get_int64(value);
+	return *count >= least && *count <= INT_MAX;
+}
+
+/*
+ * Allocates *@items for the array at @key. A missing array has no items. False: it is something
+ * else, or memory has run out.
+ */
+static bool open_array(struct log_reader *from, struct json_object *object, const char *key,
+		       size_t size, void *items, struct json_object **array, size_t *count)
+{
+	void **out = items;
+
+	*array = get(object, key);
+	*count = 0;
+	if (!*array)
+		return true;
+	if (!json_object_is_type(*array, json_type_array))
+		return wrong_key(from, key);
+	*count = json_object_array_length(*array);
+	*out = calloc(*count + 1, size);
+	return *out || wrong(from, "out of memory");
+}
+
+static bool read_words(struct json_object *item, unsigned long *first, unsigned long *second)
+{
+	uint64_t a, b;
+
+	if (!json_object_is_type(item, json_type_array) || json_object_array_length(item) < 2 ||
+	    !decode_word(json_object_array_get_idx(item, 0), &a) ||
+	    !decode_word(json_object_array_get_idx(item, 1), &b))
+		return false;
+	*first = a;
+	*second = b;
+	return true;
+}
+
+static bool read_answers(struct log_reader *from, const char *key, struct step_answer **answers,
+			 const struct step_answer **out, size_t *count)
+{
+	struct json_object *array;
+
+	if (!open_array(from, from->record, key, sizeof(**answers), answers, &array, count))
+		return false;
+	for (size_t i = 0; i < *count; i++) {
+		struct json_object *item = json_object_array_get_idx(array, i);
+
+		if (!read_words(item, &(*answers)[i].start, &(*answers)[i].end))
+			return wrong_key(from, key);
+		(*answers)[i].has_anon =
+			json_object_get_boolean(json_object_array_get_idx(item, 2));
+	}
+	*out = *answers;
+	return true;
+}
+
+static bool read_stacks(struct log_reader *from, struct step *step)
+{
+	struct json_object *array;
+
+	if (!open_array(from, from->record, "stacks", sizeof(*from->stacks), &from->stacks, &array,
+			&step->stack_count))
+		return false;
+	for (size_t i = 0; i < step->stack_count; i++)
+		if (!read_words(json_object_array_get_idx(array, i), &from->stacks[i].end,
+				&from->stacks[i].start))
+			return wrong_key(from, "stacks");
+	step->stacks = from->stacks;
+	return true;
+}
+
+static bool read_renames(struct log_reader *from, struct step *step)
+{
+	struct json_object *array;
+	const char *key;
+
+	if (!open_array(from, from->record, "renames", sizeof(*from->renames), &from->renames,
+			&array, &step->rename_count))
+		return false;
+	for (size_t i = 0; i < step->rename_count; i++) {
+		struct json_object *item = json_object_array_get_idx(array, i);
+		uint64_t addr;
+
+		if (!json_object_is_type(item, json_type_object) ||
+		    !decode_word(get(item, "addr"), &addr) ||
+		    !decode_backing(get(item, "backing"), &from->renames[i].backing, &key))
+			return wrong_key(from, "renames");
+		from->renames[i].addr = addr;
+	}
+	step->renames = from->renames;
+	return true;
+}
+
+static bool read_uffd_ends(struct log_reader *from, struct step *step)
+{
+	struct json_object *array;
+
+	if (!open_array(from, from->record, "uffd_ends", sizeof(*from->uffd_ends),
+			&from->uffd_ends, &array, &step->uffd_end_count))
+		return false;
+	for (size_t i = 0; i < step->uffd_end_count; i++) {
+		int64_t context = json_object_get_int64(json_object_array_get_idx(array, i));
+
+		if (context < 1 || context > VMSPACE_UFFD_CONTEXT_MAX)
+			return wrong_key(from, "uffd_ends");
+		from->uffd_ends[i] = (unsigned int)context;
+	}
+	step->uffd_ends = from->uffd_ends;
+	return true;
+}
+
+static bool read_choices(struct log_reader *from, struct step *step)
+{
+	struct json_object *array;
+
+	if (!open_array(from, from->record, "turned", sizeof(*from->choices), &from->choices,
+			&array, &step->choice_count))
+		return false;
+	for (size_t i = 0; i < step->choice_count; i++) {
+		if (!anon_choice_decode(json_object_array_get_idx(array, i), &from->choices[i]))
+			return wrong_key(from, "turned");
+	}
+	step->choices = from->choices;
+	return true;
+}
+
+/* The kernel's answers, in the record of a call or a fork or in one of their own. */
+static bool read_all_answers(struct log_reader *from, struct step *step)
+{
+	return read_answers(from, "asked", &from->answers, &step->answers, &step->answer_count) &&
+	       read_answers(from, "asked_again", &from->again, &step->answers_again,
+			    &step->again_count) &&
+	       read_stacks(from, step) && read_renames(from, step) &&
+	       read_uffd_ends(from, step) && read_choices(from, step);
+}
+
+static bool read_request(struct log_reader *from, struct json_object *object,
+			 struct vmspace_request *req)
+{
+	const char *key = "do";
+
+	if (!json_object_is_type(object, json_type_object) ||
+	    !decode_request(object, req, &key))
+		return wrong(from, "the request has a \"%s\" that cannot be understood", key);
+	if (req->op == VMSPACE_PROCESS_MADVISE) {
+		assert(!from->ranges[1]);
+		from->ranges[from->ranges[0] != NULL] = req->process_madvise.ranges;
+	}
+	return true;
+}
+
+static bool read_call(struct log_reader *from, struct step *step)
+{
+	struct json_object *action = get(from->record, "do"), *before = get(from->record, "before");
+	struct json_object *result = get(from->record, "result"), *answer = get(action, "answer");
+	int64_t value;
+
+	step->kind = STEP_CALL;
+	step->call = get_text(from->record, "call");
+	step->site = get_text(from->record, "site");
+	step->falsified = get(from->record, "injected") != NULL;
+	if (!step->call)
+		return wrong_key(from, "call");
+	step->touches = get(from->record, "touch") != NULL;
+	if (step->touches)
+		return read_request(from, get(from->record, "touch"), &step->request);
+	if (!action)
+		return true;
+	if (!read_request(from, action, &step->request) ||
+	    (before && !read_request(from, before, &step->before)) || !read_all_answers(from, step))
+		return false;
+	if (!decode_result(answer ? answer : result, &value))
+		return wrong_key(from, answer ? "answer" : "result");
+	step->has_request = true;
+	step->has_before = before != NULL;
+	step->request.host.valid = true;
+	step->request.host.result = value;
+	return true;
+}
+
+/* A call whose thread was killed inside: it counts only if it was found to have been performed. */
+static bool read_lost(struct log_reader *from, struct step *step)
+{
+	struct json_object *action = get(from->record, "do");
+
+	if (!action)
+		return true;
+	step->kind = STEP_CALL;
+	step->call = "a call that did not return";
+	step->has_request = true;
+	return read_request(from, action, &step->request) && read_all_answers(from, step);
+}
+
+static bool read_config(struct log_reader *from, struct step *step)
+{
+	const char *key;
+
+	if (!decode_config(get(from->record, "config"), &step->config, &key))
+		return wrong_key(from, key);
+	return true;
+}
+
+static bool read_space(struct log_reader *from, struct step *step)
+{
+	struct json_object *array;
+	const char *key;
+
+	step->kind = STEP_SPACE;
+	if (!read_config(from, step))
+		return false;
+	if (!decode_image(get(from->record, "image"), &step->image, &key))
+		return wrong_key(from, key);
+	if (!open_array(from, from->record, "areas", sizeof(*from->areas), &from->areas, &array,
+			&step->area_count))
+		return false;
+	for (size_t i = 0; i < step->area_count; i++)
+		if (!decode_area(json_object_array_get_idx(array, i), &from->areas[i], &key))
+			return wrong(from, "area %zu has a \"%s\" that cannot be understood", i + 1,
+				     key);
+	step->areas = from->areas;
+	return true;
+}
+
+static bool read_end(struct log_reader *from, struct step *step)
+{
+	int64_t areas = 0;
+
+	step->kind = STEP_END;
+	step->occasion = get_text(from->record, "occasion");
+	step->command = get_text(from->record, "command");
+	if (!step->occasion)
+		return wrong_key(from, "occasion");
+	step->has_hash = get_count(from->record, "areas", 0, &areas) &&
+			 decode_word(get(from->record, "maps"), &step->hash);
+	step->areas_at_end = (unsigned long)areas;
+	return true;
+}
+
+static bool read_copy(struct log_reader *from, struct step *step)
+{
+	int64_t source;
+
+	step->kind = STEP_COPY;
+	if (!get_count(from->record, "from", 1, &source))
+		return wrong_key(from, "from");
+	step->from = (unsigned int)source;
+	return read_all_answers(from, step);
+}
+
+static bool read_start(struct log_reader *from)
+{
+	int64_t version;
+
+	if (!get_count(from->record, "version", 1, &version))
+		return wrong_key(from, "version");
+	if (version != LOG_VERSION)
+		return wrong(from, "the log has version %d, and this vmscope reads version %d",
+			     (int)version, LOG_VERSION);
+	return true;
+}
+
+static bool read_record(struct log_reader *from, const char *type, struct step *step)
+{
+	int64_t pid = 0, tid = 0, space = 0;
+
+	if (strcmp(type, "start") == 0)
+		return read_start(from);
+	get_count(from->record, "pid", 1, &pid);
+	get_count(from->record, "tid", 1, &tid);
+	get_count(from->record, "space", 1, &space);
+	step->pid = (pid_t)pid;
+	step->tid = (pid_t)tid;
+	step->space = (unsigned int)space;
+	/* A replay needs nothing of the other types. */
+	if (strcmp(type, "space") && strcmp(type, "copy") && strcmp(type, "call") &&
+	    strcmp(type, "lost") && strcmp(type, "seen") && strcmp(type, "limits") &&
+	    strcmp(type, "end"))
+		return true;
+	if (space == 0)
+		return wrong_key(from, "space");
+	if (strcmp(type, "space") == 0)
+		return read_space(from, step);
+	if (strcmp(type, "copy") == 0)
+		return read_copy(from, step);
+	if (strcmp(type, "call") == 0)
+		return read_call(from, step);
+	if (strcmp(type, "lost") == 0)
+		return read_lost(from, step);
+	if (strcmp(type, "end") == 0)
+		return read_end(from, step);
+	if (strcmp(type, "seen") == 0) {
+		step->kind = STEP_SEEN;
+		return read_all_answers(from, step);
+	}
+	step->kind = STEP_LIMITS;
+	return read_config(from, step);
+}
+
+bool log_reader_line(struct log_reader *from, const char *line, size_t length, struct step *step,
+		     const char **why)
+{
+	struct json_object *time;
+	const char *type;
+	bool good;
+
+	forget_step(from);
+	*step = (struct step){ .kind = STEP_OTHER, .time = -1 };
+	*why = from->why;
+	json_tokener_reset(from->tokener);
+	/* Includes the NUL, so that the tokener knows that a number at the end is complete. */
+	if (length < INT_MAX)
+		from->record = json_tokener_parse_ex(from->tokener, line, (int)length + 1);
+	if (!json_object_is_type(from->record, json_type_object))
+		return wrong(from, "this is not a JSON object");
+	type = get_text(from->record, "type");
+	if (!type)
+		return wrong_key(from, "type");
+	time = get(from->record, "time");
+	if (json_object_is_type(time, json_type_double) || json_object_is_type(time, json_type_int))
+		step->time = json_object_get_double(time);
+	good = read_record(from, type, step);
+	if (!good)
+		step->kind = STEP_OTHER;
+	return good;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Applying a system call to an address space, including what only the kernel can decide. */
+#include "mirror/apply.h"
+
+#include "mirror/backing.h"
+
+static void learn_identity(struct vmspace *space, struct kernel_view *view,
+			   const struct vmspace_request *req)
+{
+	/* If the thread was killed inside the call, the kernel's result is unknown. */
+	long at = req->host.valid ? req->host.result : req->out.result;
+	struct vmspace_line line;
+	struct backing_file file;
+
+	if (req->op != VMSPACE_MMAP || req->mmap.backing.kind != VMA_BACKING_SHMEM || at < 0 ||
+	    kernel_read_maps(view) != 0 || !kernel_find_line(view, (unsigned long)at, &line))
+		return;
+	backing_of_line(&file, &line);
+	if (file.backing.kind == VMA_BACKING_SHMEM)
+		vmspace_identify(space, line.start, &file.backing);
+}
+
+void apply_request(struct session *session, struct vmspace *space, struct kernel_view *view,
+		   struct vmspace_request *req)
+{
+	vmspace_complete(space, req);
+	if (req->out.out_of_memory)
+		session_fail(session, "out of memory");
+	else
+		learn_identity(space, view, req);
+}
+
+bool apply_first_break(struct vmspace *space, const struct vmspace_request *call,
+		       struct vmspace_request *made)
+{
+	const unsigned long page = vmspace_config(space)->page_size;
+	struct vmspace_stats stats;
+
+	*made = (struct vmspace_request){ .op = VMSPACE_BRK };
+	made->brk.brk = (unsigned long)call->host.result;
+	vmspace_stats(space, &stats);
+	if ((stats.brk + page - 1) / page != (made->brk.brk + page - 1) / page)
+		return false;
+	vmspace_call(space, made);
+	return true;
+}

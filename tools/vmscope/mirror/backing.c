@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* What a mapping of another process's file descriptor, or a line of maps, is backed by. */
+#include "mirror/backing.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
+/* The flags of open(2): from "flags:" in /proc/PID/fdinfo/FD, which is octal. */
+static int open_mode(pid_t tid, int fd)
+{
+	char name[32];
+	char *text;
+	int flags = O_RDWR;
+
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	text = kernel_read_file(tid, name);
+	if (text)
+		flags = (int)kernel_status_number(text, "flags:", 8, O_RDWR);
+	free(text);
+	return flags & (O_ACCMODE | O_PATH);
+}
+
+static unsigned int mode_flags(int mode)
+{
+	switch (mode & O_ACCMODE) {
+	case O_RDONLY:
+		return VMA_BACKING_NO_WRITE;
+	case O_WRONLY:
+		return VMA_BACKING_NO_READ;
+	default:
+		return 0;
+	}
+}
+
+/* Seals belong to the inode, so any descriptor of it shows them. */
+static unsigned int seal_flags(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int seals;
+
+	if (fd < 0)
+		return 0;
+	seals = fcntl(fd, F_GET_SEALS);
+	close(fd);
+	return seals >= 0 && seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) ?
+		VMA_BACKING_SEAL_WRITE : 0;
+}
+
+static bool aligns_huge(unsigned long magic)
+{
+	return magic == EXT4_SUPER_MAGIC || magic == XFS_SUPER_MAGIC || magic == BTRFS_SUPER_MAGIC;
+}
+
+/*
+ * Looks through overlayfs at the file system below it: in its upper directory, or else in its lower
+ * one, as given by the mount options. If that directory is not accessible from here, assumes a file
+ * system that aligns large mappings.
+ */
+static unsigned int flags_below(const struct vma_backing *backing)
+{
+	char line[4096], device[32], dir[1024];
+	unsigned int flags = VMA_BACKING_ALIGN_HUGE;
+	FILE *mounts = fopen("/proc/self/mountinfo", "re");
+
+	snprintf(device, sizeof(device), " %u:%u ", backing->dev_major, backing->dev_minor);
+	while (mounts && fgets(line, sizeof(line), mounts)) {
+		const char *at = strstr(line, "upperdir=");
+		struct statfs below;
+
+		if (!strstr(line, device) || !strstr(line, " - overlay "))
+			continue;
+		at = at ? at : strstr(line, "lowerdir=");
+		if (at && sscanf(at + strlen("upperdir="), "%1023[^,: \n]", dir) == 1 &&
+		    statfs(dir, &below) == 0 && !aligns_huge((unsigned long)below.f_type))
+			flags = 0;
+		break;
+	}
+	if (mounts)
+		fclose(mounts);
+	return flags;
+}
+
+static void describe_system(struct backing_file *file, const char *path)
+{
+	struct vma_backing *backing = &file->backing;
+	struct statvfs mount;
+	struct statfs fs;
+
+	if (statvfs(path, &mount) == 0 && mount.f_flag & ST_NOEXEC)
+		backing->flags |= VMA_BACKING_NO_EXEC;
+	if (statfs(path, &fs) != 0)
+		return;
+	if (aligns_huge((unsigned long)fs.f_type))
+		backing->flags |= VMA_BACKING_ALIGN_HUGE;
+	switch ((unsigned long)fs.f_type) {
+	case OVERLAYFS_SUPER_MAGIC:
+		backing->flags |= VMA_BACKING_MAP_ALONE | flags_below(backing);
+		break;
+	case TMPFS_MAGIC:
+		backing->flags |= VMA_BACKING_TMPFS;
+		break;
+	case HUGETLBFS_MAGIC:
+		backing->kind = VMA_BACKING_HUGETLB;
+		backing->huge_size = (unsigned long)fs.f_bsize;
+		break;
+	}
+}
+
+bool backing_of_fd(struct backing_file *file, pid_t tid, int fd)
+{
+	struct vma_backing *backing = &file->backing;
+	char path[64];
+	struct stat st;
+	ssize_t length;
+	int mode;
+
+	memset(backing, 0, sizeof(*backing));
+	file->is_regular = file->is_device = file->is_zero = false;
+	backing->kind = VMA_BACKING_FILE;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)tid, fd);
+	length = fd < 0 ? -1 : readlink(path, file->name, sizeof(file->name) - 1);
+	if (length < 0)
+		return false;
+	file->name[length] = '\0';
+	backing->name = file->name;
+	if (stat(path, &st) != 0)
+		return false;
+	mode = open_mode(tid, fd);
+	if (mode & O_PATH)
+		return false;
+	backing->dev_major = major(st.st_dev);
+	backing->dev_minor = minor(st.st_dev);
+	backing->inode = st.st_ino;
+	backing->flags = mode_flags(mode);
+	if (S_ISDIR(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISLNK(st.st_mode))
+		backing->flags |= VMA_BACKING_NO_MMAP;
+	if (st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH))
+		backing->flags |= VMA_BACKING_EXECUTABLE;
+	/* Pipes live on a noexec mount, but statvfs(3) does not show that. */
+	if (strncmp(file->name, "pipe:[", 6) == 0)
+		backing->flags |= VMA_BACKING_NO_EXEC;
+	file->is_regular = S_ISREG(st.st_mode);
+	file->is_zero = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 5);
+	file->is_device = !file->is_regular && !(backing->flags & VMA_BACKING_NO_MMAP);
+	if (file->is_zero)
+		backing->flags |= VMA_BACKING_MOVE_ALONE;
+	describe_system(file, path);
+	if (strncmp(file->name, "/memfd:", 7) == 0)
+		backing->flags |= seal_flags(path);
+	return true;
+}
+
+bool backing_path_is(const char *path, unsigned int dev_major, unsigned int dev_minor,
+		     uint64_t inode)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_ino == inode && major(st.st_dev) == dev_major &&
+	       minor(st.st_dev) == dev_minor;
+}
+
+void backing_of_line(struct backing_file *file, const struct vmspace_line *line)
+{
+	vmspace_line_backing(line, &file->backing, file->name, sizeof(file->name));
+	file->is_regular = file->is_device = file->is_zero = false;
+}

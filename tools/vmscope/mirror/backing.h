@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* What a mapping of another process's file descriptor, or a line of maps, is backed by. */
+#ifndef VMSCOPE_MIRROR_BACKING_H
+#define VMSCOPE_MIRROR_BACKING_H
+
+#include <limits.h>
+#include <mapletree/vmspace.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "mirror/kernel.h"
+
+enum { BACKING_NAME_MAX = PATH_MAX + 16 };
+
+struct backing_file {
+	struct vma_backing backing;	/* .name points to name[] */
+	bool is_regular;		/* includes memfds */
+	bool is_device;			/* its driver may add flags to the area */
+	bool is_zero;			/* /dev/zero */
+	char name[BACKING_NAME_MAX];
+};
+
+/* Describes descriptor @fd of thread @tid. False: it is not open (EBADF). */
+bool backing_of_fd(struct backing_file *file, pid_t tid, int fd);
+
+/* Whether @path currently resolves to the file with that device and inode. */
+bool backing_path_is(const char *path, unsigned int dev_major, unsigned int dev_minor,
+		     uint64_t inode);
+
+/*
+ * Describes the backing of the area in @line: device, inode, and the path with its escapes undone.
+ * The kind follows from the name: see proc_pid_maps(5).
+ */
+void backing_of_line(struct backing_file *file, const struct vmspace_line *line);
+
+#endif

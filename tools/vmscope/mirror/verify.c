@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* Comparing a mirror with the kernel, and reporting what differs. */
+#include "mirror/verify.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "log/difference.h"
+#include "log/hash.h"
+#include "log/log_space.h"
+
+enum { REPORT_LINES = 40 };
+
+/* If the kernel takes longer than this to show all flags, only every so many calls ask for them. */
+enum { SLOW_FLAGS_NS = 2000000, SLOW_FLAGS_EVERY = 32 };
+
+/* Reports a difference: @what it is, the call that led to it, and the areas if @areas. */
+static void report(struct mirror *mirror, const struct log_who *who, const struct call *call,
+		   const struct pending_call *pending, const char *what, bool areas)
+{
+	struct session *session = mirror->session;
+	const char *kernel_text = areas ? mirror->host.view.text : NULL;
+	const char *mirror_text = areas ? mirror->comparison.text : NULL;
+	char text[256];
+
+	session->totals.differences++;
+	mirror->reported++;
+	mirror->guess.closed = true;
+	log_difference(session, who, call, what, kernel_text, mirror_text);
+	fprintf(stderr, "vmscope: difference %lu: process %d (%s), thread %d: %s\n",
+		session->totals.differences, (int)who->pid, mirror->command, (int)who->tid, what);
+	if (call) {
+		call_format(call, true, text, sizeof(text));
+		fprintf(stderr, "  after call %lu: %s\n", (unsigned long)call->number, text);
+	}
+	if (areas)
+		difference_areas(stderr, kernel_text, mirror_text, REPORT_LINES);
+	if (pending && (pending->model == REQUEST_MADE || pending->model == REQUEST_LATE)) {
+		if (pending->request.vm.out.differs)
+			difference_result(stderr, call, &pending->request.vm);
+		difference_outcome(stderr, &pending->request.vm.out);
+	} else if (pending && pending->model == REQUEST_UNKNOWN) {
+		fprintf(stderr, "  libvmspace does not model this call\n");
+	}
+	if (mirror->reported >= session->options->max_differences) {
+		mirror->verify_off = true;
+		fprintf(stderr, "vmscope: process %d (%s) is no longer compared\n", (int)who->pid,
+			mirror->command);
+	}
+}
+
+void verify_report_result(struct mirror *mirror, const struct log_who *who,
+			  const struct call *call, const struct pending_call *pending)
+{
+	if (!mirror->verify_off)
+		report(mirror, who, call, pending, "the kernel's answer is not libvmspace's",
+		       false);
+}
+
+static enum compare_result timed_compare_flags(struct mirror *mirror, const struct log_who *who)
+{
+	struct timespec before, after;
+	enum compare_result result;
+
+	/* CPU time: how busy the machine is says nothing about the areas. */
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+	result = compare_flags(&mirror->comparison, mirror->vm, who->tid);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+	mirror->flags_are_slow = (after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec -
+				 before.tv_nsec > SLOW_FLAGS_NS;
+	mirror->flags_skipped = 0;
+	return result;
+}
+
+bool verify_flags_due(struct mirror *mirror)
+{
+	return !mirror->flags_are_slow || ++mirror->flags_skipped >= SLOW_FLAGS_EVERY;
+}
+
+static enum compare_result compare_all(struct mirror *mirror, const struct log_who *who,
+				       bool flags_too)
+{
+	struct comparison *comparison = &mirror->comparison;
+	struct totals *totals = &mirror->session->totals;
+	enum compare_result result;
+
+	uffd_apply_ends(&mirror->uffds, mirror->vm, who->tid, mirror->host.answers);
+	result = compare_areas(comparison, mirror->vm, &mirror->host.view);
+	log_space_observed(mirror->session, who, &mirror->observed);
+	totals->checks++;
+	totals->stack_growths += comparison->growths;
+	totals->renames += comparison->renames;
+	if (result == COMPARE_EQUAL && flags_too) {
+		result = timed_compare_flags(mirror, who);
+		totals->flag_checks++;
+	}
+	return result;
+}
+
+static void comparison_failed(struct mirror *mirror)
+{
+	const int error = mirror->comparison.error;
+
+	if (error == -ENOMEM)
+		session_fail(mirror->session, "out of memory");
+	else if (kernel_is_gone(error))
+		mirror->verify_off = true; /* killed meanwhile: no areas are left to compare with */
+	else
+		mirror_give_up(mirror, kernel_reason(-error));
+}
+
+/* Remembers @difference; false if it is the one that was reported last, which is still there. */
+static bool is_new(struct mirror *mirror, const char *difference)
+{
+	if (strcmp(difference, mirror->last_reported) == 0)
+		return false;
+	snprintf(mirror->last_reported, sizeof(mirror->last_reported), "%s", difference);
+	return true;
+}
+
+void verify(struct mirror *mirror, const struct log_who *who, const struct call *call,
+	    const struct pending_call *pending, bool flags_too)
+{
+	struct comparison *comparison = &mirror->comparison;
+	char first[sizeof(mirror->last_reported)];
+	enum compare_result result;
+
+	assert((call == NULL) == (pending == NULL));
+	if (mirror->verify_off)
+		return;
+	result = compare_all(mirror, who, flags_too);
+	switch (result) {
+	case COMPARE_EQUAL:
+		return;
+	case COMPARE_FAILED:
+		comparison_failed(mirror);
+		return;
+	case COMPARE_BROKEN:
+	case COMPARE_FLAGS:
+		if (is_new(mirror, comparison->why))
+			report(mirror, who, call, pending, comparison->why, false);
+		return;
+	case COMPARE_STACK:
+	case COMPARE_AREAS:
+		difference_first(mirror->host.view.text, comparison->text, first, sizeof(first));
+		if (is_new(mirror, first))
+			report(mirror, who, call, pending,
+			       result == COMPARE_STACK ?
+				       "an area grew in a way that Linux does not allow" :
+				       "the areas are not the kernel's", true);
+		return;
+	}
+}
+
+enum log_change verify_read_maps(struct mirror *mirror)
+{
+	const uint64_t before = mirror->maps_hash;
+	struct kernel_view *view = &mirror->host.view;
+
+	if (mirror->verify_off || kernel_read_maps(view) != 0)
+		return LOG_UNKNOWN;
+	mirror->maps_hash = hash_bytes(HASH_INIT, view->text, view->length);
+	return before == 0 ? LOG_UNKNOWN : before == mirror->maps_hash ? LOG_SAME : LOG_CHANGED;
+}

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* The command "vmscope replay". */
-#ifndef VMSCOPE_REPLAY_H
-#define VMSCOPE_REPLAY_H
-
-/* Runs it; returns its exit status. */
-int replay_main(int argc, char **argv);
-
-#endif

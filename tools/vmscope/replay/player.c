@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Replaying a log from its first line to its last: what replay, explain and draw have in common. */
+#include "replay/player.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/session.h"
+
+static void complain(struct player *player, unsigned long line, const char *why)
+{
+	player->malformed++;
+	if (player->malformed <= player->max_malformed)
+		session_say("%s:%lu: skipped: %s", player->path, line, why);
+	if (player->malformed == player->max_malformed + 1)
+		session_say("%s: more such lines follow", player->path);
+}
+
+static char *read_text(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t capacity = 0;
+	ssize_t length = -1;
+
+	if (!file)
+		return NULL;
+	errno = 0;
+	length = getdelim(&text, &capacity, '\0', file);
+	if (length < 0 && errno == 0)
+		errno = ENODATA;
+	fclose(file);
+	if (length >= 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int set_maps(struct player *player, struct reader *reader)
+{
+	unsigned long line;
+	char *text;
+
+	if (!player->maps_path)
+		return 0;
+	if (reader_format(reader) != READER_STRACE) {
+		session_say("--maps is for logs of strace; %s tells itself which areas there were",
+			    player->path);
+		return -1;
+	}
+	text = read_text(player->maps_path);
+	if (!text) {
+		session_say("cannot read %s: %s", player->maps_path, strerror(errno));
+		return -1;
+	}
+	line = reader_set_maps(reader, text);
+	free(text);
+	if (line == 0)
+		return 0;
+	session_say("%s:%lu: this is not a line of /proc/PID/maps or smaps", player->maps_path,
+		    line);
+	return -1;
+}
+
+/* Reads and applies a step. Returns 1 to continue, 0 at the end, -1 after printing a message. */
+static int play_step(struct player *player, struct reader *reader, struct replay_state *state)
+{
+	const struct step *step;
+	const char *why;
+	int rc;
+
+	switch (reader_next(reader, &step)) {
+	case READER_END:
+		return 0;
+	case READER_FAILED:
+		session_say("cannot read %s: %s", player->path, reader_why(reader));
+		return -1;
+	case READER_MALFORMED:
+		complain(player, reader_line(reader), reader_why(reader));
+		return 1;
+	case READER_STEP:
+		break;
+	}
+	if (player->until && step->line > player->until)
+		return 0;
+	rc = replay_state_apply(state, step, &why);
+	if (rc == -ENOMEM) {
+		session_say("out of memory at line %lu of %s", step->line, player->path);
+		return -1;
+	}
+	if (rc != 0)
+		complain(player, step->line, why);
+	return 1;
+}
+
+static int play(struct player *player, struct reader *reader, struct replay_state *state)
+{
+	int rc;
+
+	player->format = reader_format(reader);
+	if (set_maps(player, reader) != 0)
+		return -1;
+	while ((rc = play_step(player, reader, state)) > 0)
+		;
+	player->lines = reader_line(reader);
+	player->totals = *replay_state_totals(state);
+	if (rc == 0 && player->totals.spaces == 0) {
+		session_say("%s is neither a log of 'vmscope trace -o' nor output of strace that "
+			    "tells of memory%s", player->path,
+			    player->lines ? "" : ": it is empty");
+		return -1;
+	}
+	return rc;
+}
+
+int player_run(struct player *player, const struct replay_listener *listener)
+{
+	FILE *file = strcmp(player->path, "-") == 0 ? stdin : fopen(player->path, "re");
+	struct reader *reader;
+	struct replay_state *state;
+	int rc = -1;
+
+	if (!file) {
+		session_say("cannot read %s: %s", player->path, strerror(errno));
+		return -1;
+	}
+	reader = reader_open(file);
+	state = replay_state_new(listener);
+	if (!reader || !state)
+		session_say("out of memory");
+	else
+		rc = play(player, reader, state);
+	/* Notifies the listener of the end of all address spaces that are left. */
+	replay_state_free(state);
+	reader_close(reader);
+	if (file != stdin)
+		fclose(file);
+	return rc;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading a log of either kind, step by step. */
+#ifndef VMSCOPE_REPLAY_READER_H
+#define VMSCOPE_REPLAY_READER_H
+
+#include <stdio.h>
+
+#include "log/step.h"
+
+struct reader;
+
+/* The result of reader_next(). */
+enum reader_result {
+	READER_END,
+	READER_STEP,
+	READER_MALFORMED,	/* a line is malformed: reader_line(), reader_why() */
+	READER_FAILED,		/* reading failed, or memory has run out: reader_why() */
+};
+
+enum reader_format { READER_VMSCOPE, READER_STRACE };
+
+/*
+ * Reads @file, which the caller owns and which must outlive the reader. The first line shows which
+ * kind of log it is. NULL: out of memory.
+ */
+struct reader *reader_open(FILE *file);
+void reader_close(struct reader *reader);
+
+enum reader_format reader_format(const struct reader *reader);
+
+/*
+ * Sets the initial areas of the first process in a log of strace(1); @text is a copy of
+ * /proc/PID/maps or smaps. Returns 0, or the number of the first line that is neither.
+ */
+unsigned long reader_set_maps(struct reader *reader, const char *text);
+
+/* Reads the next step, which remains valid until the next call. */
+enum reader_result reader_next(struct reader *reader, const struct step **step);
+
+/* The number of the last line read, from 1, and what is wrong with it. */
+unsigned long reader_line(const struct reader *reader);
+const char *reader_why(const struct reader *reader);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* Which calls of a log created, split and merged areas: counted by kind of call and by thread. */
+#include "report/blame.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "report/scale.h"
+#include "strace/line.h"
+
+void blame_init(struct blame *blame)
+{
+	*blame = (struct blame){ .failed = false };
+	history_init(&blame->history);
+	mt_init(&blame->spaces);
+}
+
+void blame_space_clear(struct blame_space *space)
+{
+	free(space->calls.rows);
+	free(space->threads.rows);
+	free(space->owners);
+	neighbours_free(&space->neighbours);
+	*space = (struct blame_space){ .areas = 0 };
+}
+
+void blame_clear(struct blame *blame)
+{
+	struct blame_space *space;
+	unsigned long id = 0;
+
+	mt_for_each(&blame->spaces, space, id, ULONG_MAX) {
+		blame_space_clear(space);
+		free(space);
+	}
+	mtree_destroy(&blame->spaces);
+	history_clear(&blame->history);
+}
+
+struct blame_space *blame_find(struct blame *blame, unsigned int id)
+{
+	return mtree_load(&blame->spaces, id);
+}
+
+/* ---- what areas are ------------------------------------------------------------------------- */
+
+static void describe_owner(const struct vma_info *info, const struct vmspace_stats *stats,
+			   char *buf, size_t size)
+{
+	neighbours_describe(info, buf, size);
+	if (info->backing.kind == VMA_BACKING_FILE) {
+		/* Count all segments of a file together. */
+		memmove(buf, buf + 5, strlen(buf + 5) + 1);
+	} else if (info->backing.kind == VMA_BACKING_ANON && !info->anon_name) {
+		if (stats->start_brk && info->start < stats->brk && info->end > stats->start_brk)
+			snprintf(buf, size, "[heap]");
+		else if (!(info->flags & VMA_ACCESS_FLAGS))
+			snprintf(buf, size, "---p no access: guards, and room kept free");
+	}
+}
+
+static int by_owned(const void *a, const void *b)
+{
+	const struct blame_owner *left = a, *right = b;
+
+	if (left->areas != right->areas)
+		return left->areas < right->areas ? 1 : -1;
+	return (left->bytes < right->bytes) - (left->bytes > right->bytes);
+}
+
+static int add_owner(struct blame_space *space, size_t *capacity, const char *what,
+		     unsigned long bytes)
+{
+	for (size_t i = 0; i < space->owner_count; i++)
+		if (strcmp(space->owners[i].what, what) == 0) {
+			space->owners[i].areas++;
+			space->owners[i].bytes += bytes;
+			return 0;
+		}
+	if (space->owner_count == *capacity) {
+		size_t wanted = *capacity ? *capacity * 2 : 32;
+		struct blame_owner *larger = reallocarray(space->owners, wanted, sizeof(*larger));
+
+		if (!larger)
+			return -ENOMEM;
+		space->owners = larger;
+		*capacity = wanted;
+	}
+	space->owners[space->owner_count] = (struct blame_owner){ .areas = 1, .bytes = bytes };
+	snprintf(space->owners[space->owner_count++].what, sizeof(space->owners[0].what), "%s",
+		 what);
+	return 0;
+}
+
+int blame_group_areas(struct blame_space *space, const struct vmspace *vm)
+{
+	struct vmspace_stats stats;
+	struct vma_info info;
+	size_t capacity = 0;
+	char what[80];
+	int rc = 0;
+
+	vmspace_stats(vm, &stats);
+	space->areas = stats.areas;
+	for (unsigned long at = 0; rc == 0 && vmspace_next(vm, at, &info); at = info.end) {
+		describe_owner(&info, &stats, what, sizeof(what));
+		rc = add_owner(space, &capacity, what, info.end - info.start);
+	}
+	if (rc == 0 && space->owner_count)
+		qsort(space->owners, space->owner_count, sizeof(space->owners[0]), by_owned);
+	return rc == 0 ? neighbours_find(&space->neighbours, vm) : rc;
+}
+
+/* ---- what calls did ------------------------------------------------------------------------- */
+
+static void describe_mmap(const struct vmspace_mmap *mmap, char *buf, size_t size)
+{
+	const char *name = mmap->backing.name, *slash = name ? strrchr(name, '/') : NULL;
+	char length[32];
+
+	if (mmap->backing.kind == VMA_BACKING_FILE) {
+		snprintf(buf, size, "mmap %.60s",
+			 slash && slash[1] ? slash + 1 : name ? name : "a file");
+		return;
+	}
+	scale_format_size(mmap->length, length, sizeof(length));
+	snprintf(buf, size, "mmap %s%s, %s, %c%c%c",
+		 mmap->backing.kind == VMA_BACKING_ANON ? "anonymous" : "shared memory",
+		 mmap->flags & MAP_FIXED ? " at a fixed address" : "", length,
+		 mmap->prot & PROT_READ ? 'r' : '-', mmap->prot & PROT_WRITE ? 'w' : '-',
+		 mmap->prot & PROT_EXEC ? 'x' : '-');
+}
+
+static void describe_call(const struct step *step, const struct vmspace_request *req, char *buf,
+			  size_t size)
+{
+	const char *name;
+	char length[32];
+
+	switch (req->op) {
+	case VMSPACE_MMAP:
+		describe_mmap(&req->mmap, buf, size);
+		break;
+	case VMSPACE_MPROTECT:
+		scale_format_size(req->mprotect.length, length, sizeof(length));
+		snprintf(buf, size, "mprotect %s to %c%c%c", length,
+			 req->mprotect.prot & PROT_READ ? 'r' : '-',
+			 req->mprotect.prot & PROT_WRITE ? 'w' : '-',
+			 req->mprotect.prot & PROT_EXEC ? 'x' : '-');
+		break;
+	case VMSPACE_MUNMAP:
+		scale_format_size(req->munmap.length, length, sizeof(length));
+		snprintf(buf, size, "munmap %s", length);
+		break;
+	case VMSPACE_MADVISE:
+		scale_format_size(req->madvise.length, length, sizeof(length));
+		name = strace_name("MADV_", (uint64_t)req->madvise.advice);
+		snprintf(buf, size, "madvise %s, advice %d", length, req->madvise.advice);
+		if (name)
+			snprintf(buf, size, "madvise %s, %s", length, name);
+		break;
+	default:
+		snprintf(buf, size, "%s",
+			 step && step->call ? step->call : vmspace_op_name(req->op));
+	}
+}
+
+static struct blame_row *find_row(struct blame_table *table, const char *what)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (strcmp(table->rows[i].what, what) == 0)
+			return &table->rows[i];
+	if (table->count == table->capacity) {
+		size_t wanted = table->capacity ? table->capacity * 2 : 32;
+		struct blame_row *larger = reallocarray(table->rows, wanted, sizeof(*larger));
+
+		if (!larger)
+			return NULL;
+		table->rows = larger;
+		table->capacity = wanted;
+	}
+	memset(&table->rows[table->count], 0, sizeof(table->rows[0]));
+	snprintf(table->rows[table->count].what, sizeof(table->rows[0].what), "%s", what);
+	return &table->rows[table->count++];
+}
+
+static bool count_call(struct blame_table *table, const char *what,
+		       const struct vmspace_request *req, unsigned long before, unsigned long after)
+{
+	struct blame_row *row = find_row(table, what);
+
+	if (!row)
+		return false;
+	row->calls++;
+	row->made += after > before ? after - before : 0;
+	row->gone += before > after ? before - after : 0;
+	for (unsigned int i = 0; i < req->out.event_count; i++) {
+		const struct vmspace_event *event = &req->out.events[i];
+
+		row->splits += event->kind == VMSPACE_EVENT_SPLIT;
+		row->merges += event->kind == VMSPACE_EVENT_MERGE;
+		if (event->kind == VMSPACE_EVENT_NO_MERGE && event->verdict < VMA_VERDICT_COUNT)
+			row->refused[event->verdict]++;
+	}
+	return true;
+}
+
+static bool blame_call(struct blame_space *space, const struct replay_space *from,
+		       const struct step *step, const struct vmspace_request *req)
+{
+	struct vmspace_stats stats;
+	char what[200], call[100];
+
+	vmspace_stats(from->vm, &stats);
+	describe_call(step, req, call, sizeof(call));
+	if (step->site)
+		snprintf(what, sizeof(what), "%.72s: %s", step->site, call);
+	else
+		snprintf(what, sizeof(what), "%s", call);
+	if (!count_call(&space->calls, what, req, space->areas, stats.areas))
+		return false;
+	snprintf(what, sizeof(what), "%d", (int)step->tid);
+	if (!count_call(&space->threads, what, req, space->areas, stats.areas))
+		return false;
+	space->areas = stats.areas;
+	return true;
+}
+
+static struct blame_space *add_space(struct blame *blame, unsigned int id)
+{
+	struct blame_space *space = calloc(1, sizeof(*space));
+
+	if (space && mtree_store(&blame->spaces, id, space, GFP_KERNEL) == 0)
+		return space;
+	free(space);
+	blame->failed = true;
+	return NULL;
+}
+
+void blame_notify(void *ctx, enum replay_event event, struct replay_space *from,
+		  const struct step *step, const struct vmspace_request *req, const char *why)
+{
+	struct blame *blame = ctx;
+	struct blame_space *space = mtree_load(&blame->spaces, from->id);
+	struct vmspace_stats stats;
+
+	history_notify(&blame->history, event, from, step, req, why);
+	/* If a number occurs again, in a log concatenated from several, the first one counts. */
+	if (!space && event == REPLAY_SPACE_BEGINS)
+		space = add_space(blame, from->id);
+	if (!space || blame->failed)
+		return;
+	if (event == REPLAY_CALL_PERFORMED) {
+		blame->failed |= !blame_call(space, from, step, req);
+	} else if (event == REPLAY_SPACE_ENDS) {
+		if (space->owner_count == 0)
+			blame->failed |= blame_group_areas(space, from->vm) != 0;
+	} else {
+		vmspace_stats(from->vm, &stats);
+		space->areas = stats.areas;
+	}
+}
+
+static int by_made(const void *a, const void *b)
+{
+	const struct blame_row *left = a, *right = b;
+
+	if (left->made != right->made)
+		return left->made < right->made ? 1 : -1;
+	if (left->calls != right->calls)
+		return left->calls < right->calls ? 1 : -1;
+	return strcmp(left->what, right->what);
+}
+
+void blame_sort(struct blame_table *table)
+{
+	if (table->count)
+		qsort(table->rows, table->count, sizeof(table->rows[0]), by_made);
+}

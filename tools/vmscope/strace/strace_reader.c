@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading the output of strace(1) as steps. */
+#include "strace/strace_reader.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log/site.h"
+#include "strace/follow.h"
+#include "strace/steps.h"
+
+enum { DAY = 86400 };
+
+struct strace_reader *strace_reader_new(const char *text, size_t length)
+{
+	struct strace_reader *from = calloc(1, sizeof(*from));
+
+	if (!from)
+		return NULL;
+	from->at = text;
+	from->end = text + length;
+	strace_processes_init(&from->processes);
+	mt_init(&from->segments);
+	mt_init(&from->announced);
+	return from;
+}
+
+void strace_reader_free(struct strace_reader *from)
+{
+	if (!from)
+		return;
+	strace_processes_clear(&from->processes);
+	mtree_destroy(&from->segments);
+	mtree_destroy(&from->announced);
+	strace_free_areas(from);
+	free(from->partial);
+	free(from);
+}
+
+int strace_reader_set_areas(struct strace_reader *from, const struct vmspace_area *areas,
+			    size_t count)
+{
+	strace_free_areas(from);
+	from->areas = calloc(count + 1, sizeof(*areas));
+	if (!from->areas)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		struct vmspace_area *area = &from->areas[from->area_count++];
+
+		*area = areas[i];
+		area->backing.name = area->backing.name ? strdup(area->backing.name) : NULL;
+		area->anon_name = area->anon_name ? strdup(area->anon_name) : NULL;
+		if ((areas[i].backing.name && !area->backing.name) ||
+		    (areas[i].anon_name && !area->anon_name))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void update_clock(struct strace_reader *from, const struct strace_line *line)
+{
+	double time = line->time;
+
+	if (line->clock == STRACE_NO_TIME || !isfinite(time))
+		return;
+	if (line->clock == STRACE_RELATIVE)
+		time += from->clock;
+	if (line->clock == STRACE_OF_DAY) {
+		if (from->has_clock && time + from->days < from->clock - DAY / 2)
+			from->days += DAY;
+		time += from->days;
+	}
+	if (!from->has_clock)
+		from->first_clock = time;
+	from->has_clock = true;
+	/* Lines of different threads may be slightly out of order. */
+	if (time > from->clock || from->clock == 0)
+		from->clock = time;
+}
+
+static bool read_line(struct strace_reader *from, struct strace_text *text)
+{
+	const char *end;
+
+	if (from->at >= from->end)
+		return false;
+	end = memchr(from->at, '\n', (size_t)(from->end - from->at));
+	end = end ? end : from->end;
+	*text = (struct strace_text){ from->at, (size_t)(end - from->at) };
+	from->at = end < from->end ? end + 1 : end;
+	from->line++;
+	if (text->length && text->at[text->length - 1] == '\r')
+		text->length--;
+	return true;
+}
+
+/* The name of the file, without its directory, in "file(function+0x1f) [0x7f...]". */
+static struct strace_text frame_name(struct strace_text frame)
+{
+	const char *bracket = memmem(frame.at, frame.length, " [", 2);
+	const char *paren;
+
+	if (bracket)
+		frame.length = (size_t)(bracket - frame.at);
+	paren = memchr(frame.at, '(', frame.length);
+	for (const char *at = paren ? paren : frame.at + frame.length; at > frame.at; at--)
+		if (at[-1] == '/') {
+			frame.length -= (size_t)(at - frame.at);
+			frame.at = at;
+			break;
+		}
+	return frame;
+}
+
+/* Writes "lib.so(space::name(int, char)+0x10)" without the parameters. */
+static void write_site(struct strace_reader *from, struct strace_text frame)
+{
+	const char *open = memchr(frame.at, '(', frame.length);
+	const char *end = frame.at + frame.length, *inner, *offset;
+
+	inner = open ? memchr(open + 1, '(', (size_t)(end - open - 1)) : NULL;
+	offset = inner ? memrchr(inner, '+', (size_t)(end - inner)) : NULL;
+	if (offset)
+		snprintf(from->site, sizeof(from->site), "%.*s%.*s", (int)(inner - frame.at),
+			 frame.at, (int)(end - offset), offset);
+	else
+		snprintf(from->site, sizeof(from->site), "%.*s", (int)frame.length, frame.at);
+}
+
+/* Reads the stack frames that follow a call. Its site is the first one outside libc. */
+static void read_frames(struct strace_reader *from)
+{
+	struct strace_text text, name, best = { NULL, 0 };
+	struct strace_line line;
+	bool outside = false;
+
+	while (from->at + 3 <= from->end && memcmp(from->at, " > ", 3) == 0 &&
+	       read_line(from, &text)) {
+		strace_parse_line(text.at, text.length, &line);
+		if (line.kind != STRACE_FRAME || outside)
+			continue;
+		name = frame_name(line.body);
+		outside = !site_is_runtime(name.at, name.length);
+		if (outside || !best.at)
+			best = name;
+	}
+	if (!best.at || from->queued == 0 || from->queue[from->queued - 1].kind != STEP_CALL)
+		return;
+	write_site(from, best);
+	from->queue[from->queued - 1].site = from->site;
+}
+
+/* "strace: Process 123 attached" */
+static void remember_announced(struct strace_reader *from, struct strace_text text)
+{
+	const char *found = memmem(text.at, text.length, "strace: Process ", 16);
+	char number[16] = "";
+	long pid;
+
+	if (!found)
+		return;
+	snprintf(number, sizeof(number), "%.*s", (int)(text.at + text.length - found - 16),
+		 found + 16);
+	pid = strtol(number, NULL, 10);
+	if (pid > 0 && pid <= INT_MAX &&
+	    mtree_store(&from->announced, (unsigned long)pid, from, GFP_KERNEL))
+		from->no_memory = true;
+}
+
+/* Prepends the first part of a line that was cut in two to @text. False: out of memory. */
+static bool join(struct strace_reader *from, struct strace_text *text, char **joined)
+{
+	int length;
+
+	*joined = NULL;
+	if (!from->partial)
+		return true;
+	length = asprintf(joined, "%s%.*s", from->partial, (int)text->length, text->at);
+	free(from->partial);
+	from->partial = NULL;
+	if (length < 0) {
+		*joined = NULL;
+		return strace_out_of_memory(from);
+	}
+	*text = (struct strace_text){ *joined, (size_t)length };
+	return true;
+}
+
+static bool dispatch(struct strace_reader *from, const struct strace_text *text,
+		     const struct strace_line *line)
+{
+	struct strace_task *task;
+	size_t kept;
+
+	switch (line->kind) {
+	case STRACE_NOTHING:
+	case STRACE_FRAME:
+		return true;
+	case STRACE_SUMMARY:
+		from->over = true;
+		return true;
+	case STRACE_PARTIAL:
+		kept = (size_t)(line->body.at + line->body.length - text->at);
+		from->partial = strndup(text->at, kept);
+		return from->partial || strace_out_of_memory(from);
+	case STRACE_MALFORMED:
+		from->why = line->why;
+		return false;
+	default:
+		break;
+	}
+	task = strace_follow_task(from, line->tid);
+	if (!task)
+		return strace_out_of_memory(from);
+	if (line->kind == STRACE_UNFINISHED)
+		return strace_follow_unfinished(from, task, line->body);
+	if (line->kind == STRACE_RESUMED)
+		return strace_follow_resumed(from, task, line);
+	return line->kind == STRACE_EXIT ? strace_follow_exit(from, task, line)
+					 : strace_follow_call(from, task, line);
+}
+
+static bool handle_line(struct strace_reader *from, struct strace_text text)
+{
+	struct strace_line line;
+	char *joined;
+	bool good;
+
+	remember_announced(from, text);
+	if (!join(from, &text, &joined))
+		return false;
+	strace_parse_line(text.at, text.length, &line);
+	update_clock(from, &line);
+	good = dispatch(from, &text, &line);
+	free(joined);
+	if (good)
+		read_frames(from);
+	return good;
+}
+
+enum strace_reader_result strace_reader_next(struct strace_reader *from, struct step *step,
+					     const char **why)
+{
+	struct strace_text text;
+	unsigned long line;
+	bool good = true;
+
+	while (from->taken == from->queued) {
+		from->taken = from->queued = 0;
+		if (strace_push_uffd_end(from))
+			break;
+		if (from->over || !read_line(from, &text)) {
+			*step = (struct step){ .line = from->line };
+			return STRACE_READER_END;
+		}
+		line = from->line;
+		good = handle_line(from, text);
+		if (from->no_memory) {
+			*why = "out of memory";
+			return STRACE_READER_NO_MEMORY;
+		}
+		if (!good) {
+			*step = (struct step){ .line = line };
+			*why = from->why;
+			return STRACE_READER_MALFORMED;
+		}
+	}
+	*step = from->queue[from->taken++];
+	return STRACE_READER_STEP;
+}

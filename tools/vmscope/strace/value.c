@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Values in the output of strace(1): numbers, names of constants, results. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <linux/userfaultfd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+
+#include "strace/line.h"
+
+#define NAME(name) { #name, (uint64_t)(unsigned int)(name) }
+
+static const struct {
+	const char *name;
+	uint64_t value;
+} names[] = {
+	{ "NULL", 0 }, { "MAP_FILE", 0 }, { "MAP_HUGE_SHIFT", 26 },
+	NAME(PROT_NONE), NAME(PROT_READ), NAME(PROT_WRITE), NAME(PROT_EXEC), NAME(PROT_GROWSDOWN),
+	NAME(PROT_GROWSUP), { "PROT_SEM", 8 },
+	NAME(MAP_SHARED), NAME(MAP_PRIVATE), NAME(MAP_SHARED_VALIDATE), NAME(MAP_FIXED),
+	NAME(MAP_ANONYMOUS), NAME(MAP_ANON), NAME(MAP_32BIT), NAME(MAP_GROWSDOWN),
+	NAME(MAP_DENYWRITE), NAME(MAP_EXECUTABLE), NAME(MAP_LOCKED), NAME(MAP_NORESERVE),
+	NAME(MAP_POPULATE), NAME(MAP_NONBLOCK), NAME(MAP_STACK), NAME(MAP_HUGETLB), NAME(MAP_SYNC),
+	NAME(MAP_FIXED_NOREPLACE), { "MAP_UNINITIALIZED", 0x4000000 }, { "MAP_DROPPABLE", 8 },
+	NAME(MREMAP_MAYMOVE), NAME(MREMAP_FIXED), NAME(MREMAP_DONTUNMAP),
+	NAME(MADV_NORMAL), NAME(MADV_RANDOM), NAME(MADV_SEQUENTIAL), NAME(MADV_WILLNEED),
+	NAME(MADV_DONTNEED), NAME(MADV_FREE), NAME(MADV_REMOVE), NAME(MADV_DONTFORK),
+	NAME(MADV_DOFORK), NAME(MADV_MERGEABLE), NAME(MADV_UNMERGEABLE), NAME(MADV_HUGEPAGE),
+	NAME(MADV_NOHUGEPAGE), NAME(MADV_DONTDUMP), NAME(MADV_DODUMP), NAME(MADV_WIPEONFORK),
+	NAME(MADV_KEEPONFORK), NAME(MADV_COLD), NAME(MADV_PAGEOUT), NAME(MADV_POPULATE_READ),
+	NAME(MADV_POPULATE_WRITE), { "MADV_DONTNEED_LOCKED", 24 }, { "MADV_COLLAPSE", 25 },
+	{ "MADV_GUARD_INSTALL", 102 }, { "MADV_GUARD_REMOVE", 103 }, NAME(MADV_HWPOISON),
+	NAME(MCL_CURRENT), NAME(MCL_FUTURE), NAME(MCL_ONFAULT), NAME(MLOCK_ONFAULT),
+	NAME(SHM_RDONLY), NAME(SHM_RND), NAME(SHM_REMAP), NAME(SHM_EXEC), NAME(IPC_PRIVATE),
+	NAME(CLONE_VM), NAME(CLONE_VFORK), NAME(CLONE_THREAD), NAME(CLONE_FILES),
+	NAME(PR_SET_VMA), NAME(PR_SET_VMA_ANON_NAME),
+	NAME(F_DUPFD), NAME(F_DUPFD_CLOEXEC), NAME(O_CLOEXEC), NAME(O_NONBLOCK),
+	NAME(UFFDIO_API), NAME(UFFDIO_REGISTER), NAME(UFFDIO_UNREGISTER),
+	NAME(UFFDIO_REGISTER_MODE_MISSING), NAME(UFFDIO_REGISTER_MODE_WP),
+	NAME(UFFDIO_REGISTER_MODE_MINOR), NAME(UFFD_FEATURE_EVENT_FORK),
+	NAME(UFFD_FEATURE_EVENT_REMAP), { "UFFD_FEATURE_WP_ASYNC", 1 << 15 },
+};
+
+enum { NAMES = sizeof(names) / sizeof(names[0]) };
+
+/* Parses all of @text as a C integer, perhaps with a sign. */
+static bool parse_number(struct strace_text text, uint64_t *value)
+{
+	char buf[32], *end;
+	const char *at = buf;
+
+	if (text.length == 0 || text.length >= sizeof(buf))
+		return false;
+	memcpy(buf, text.at, text.length);
+	buf[text.length] = '\0';
+	at += *at == '-';
+	if (!isdigit((unsigned char)*at))
+		return false;
+	errno = 0;
+	*value = strtoull(at, &end, 0);
+	if (at > buf)
+		*value = -*value;
+	return *end == '\0' && errno == 0;
+}
+
+/* Parses a number, or the name of a constant. */
+static bool parse_term(struct strace_text text, uint64_t *value)
+{
+	if (parse_number(text, value))
+		return true;
+	for (size_t i = 0; i < NAMES; i++)
+		if (strace_is(text, names[i].name)) {
+			*value = names[i].value;
+			return true;
+		}
+	return false;
+}
+
+const char *strace_name(const char *prefix, uint64_t value)
+{
+	for (size_t i = 0; i < NAMES; i++)
+		if (names[i].value == value && strncmp(names[i].name, prefix, strlen(prefix)) == 0)
+			return names[i].name;
+	return NULL;
+}
+
+/* Parses a shift, as in "21<<MAP_HUGE_SHIFT", or a number or name alone. */
+static bool parse_shifted(struct strace_text text, uint64_t *value)
+{
+	const char *shift = memmem(text.at, text.length, "<<", 2);
+	struct strace_text left = text, right;
+	uint64_t by;
+
+	if (!shift)
+		return parse_term(text, value);
+	left.length = (size_t)(shift - text.at);
+	right = (struct strace_text){ shift + 2, text.length - left.length - 2 };
+	if (!parse_term(left, value) || !parse_term(right, &by) || by > 63)
+		return false;
+	*value <<= by;
+	return true;
+}
+
+static struct strace_text strip(struct strace_text text)
+{
+	while (text.length && text.at[0] == ' ') {
+		text.at++;
+		text.length--;
+	}
+	while (text.length && text.at[text.length - 1] == ' ')
+		text.length--;
+	return text;
+}
+
+/* Strips the comment that -X verbose adds, and the path that -y adds. */
+static struct strace_text plain(struct strace_text text)
+{
+	const char *comment = memmem(text.at, text.length, "/*", 2);
+	size_t digits = 0;
+
+	if (comment)
+		text.length = (size_t)(comment - text.at);
+	text = strip(text);
+	while (digits < text.length && isdigit((unsigned char)text.at[digits]))
+		digits++;
+	if (digits > 0 && digits + 1 < text.length && text.at[digits] == '<' &&
+	    text.at[digits + 1] != '<')
+		text.length = digits;
+	return text;
+}
+
+bool strace_value(struct strace_text text, uint64_t *value, bool *unknown)
+{
+	text = plain(text);
+	*value = 0;
+	if (text.length == 0)
+		return false;
+	while (text.length > 0) {
+		const char *bar = memchr(text.at, '|', text.length);
+		struct strace_text term = text;
+		uint64_t bits = 0;
+
+		if (bar)
+			term.length = (size_t)(bar - text.at);
+		if (parse_shifted(strip(term), &bits))
+			*value |= bits;
+		else if (unknown)
+			*unknown = true;
+		else
+			return false;
+		text.at += term.length + (bar != NULL);
+		text.length -= term.length + (bar != NULL);
+	}
+	return true;
+}
+
+static int find_error(struct strace_text text)
+{
+	for (int error = 1; error < 134; error++) {
+		const char *name = strerrorname_np(error);
+
+		if (name && strace_is(text, name))
+			return error;
+	}
+	return 0;
+}
+
+bool strace_result(struct strace_text text, int64_t *result)
+{
+	struct strace_text word = text;
+	uint64_t value;
+	int error;
+
+	word.length = 0;
+	while (word.length < text.length && text.at[word.length] != ' ' &&
+	       text.at[word.length] != '<')
+		word.length++;
+	if (!parse_number(word, &value))
+		return false;
+	*result = (int64_t)value;
+	if (*result != -1)
+		return true;
+	text.at += word.length;
+	text.length -= word.length;
+	text = strip(text);
+	word = text;
+	word.length = 0;
+	while (word.length < text.length && text.at[word.length] != ' ')
+		word.length++;
+	error = find_error(word);
+	if (error)
+		*result = -error;
+	return true;
+}

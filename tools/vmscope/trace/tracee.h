@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Starting a program under ptrace, attaching to one, and resuming threads. */
+#ifndef VMSCOPE_TRACE_TRACEE_H
+#define VMSCOPE_TRACE_TRACEE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Starts @command under the seccomp filter; execvp() finds it. Returns its pid, or -errno.
+ * *@status_fd becomes the read end of a pipe: an int arrives there, the errno, if the exec fails,
+ * and end of file if it succeeds.
+ */
+pid_t tracee_start(char **command, int *status_fd);
+
+/* The errno of the exec, 0 if it has succeeded. Closes @status_fd. */
+int tracee_exec_error(int status_fd);
+
+/*
+ * Attaches to all threads of @pid and stops them. Calls @stopped for each that stops, with its wait
+ * status, then for every thread once more with 0: threads that do not stop in time stop later, in
+ * the event loop. Returns the number of threads, or -errno.
+ */
+int tracee_attach(pid_t pid, void (*stopped)(void *ctx, pid_t tid, int status), void *ctx);
+
+/* Resumes @tid by ptrace request @how with @signal. False: it is gone. */
+bool tracee_resume(pid_t tid, int how, int signal);
+
+#endif
