@@ -113,15 +113,35 @@ static void *take_stored(struct world *world, const struct tree *tree)
 	return oracle_reserved(entry, false) ? XA_ZERO_ENTRY : entry;
 }
 
+/* A cursor that stores NULL, or prepares to, comes to stand on the whole gap that there will be. */
+static void widen_place(const struct tree *tree, struct cursor *cursor)
+{
+	const struct oracle *oracle = &tree->oracle;
+	size_t low = oracle_at(oracle, cursor->place.index);
+	size_t high = oracle_at(oracle, cursor->place.last);
+	const struct oracle_range *ranges = oracle->ranges;
+
+	if (ranges[low].entry && ranges[low].first == cursor->place.index && low &&
+	    !ranges[low - 1].entry)
+		low--;
+	if (!ranges[low].entry)
+		cursor->place.index = ranges[low].first;
+	if (ranges[high].entry && ranges[high].last == cursor->place.last &&
+	    high + 1 < oracle->count && !ranges[high + 1].entry)
+		high++;
+	if (!ranges[high].entry)
+		cursor->place.last = ranges[high].last;
+}
+
 /* After a store of @entry over the cursor's range. */
 static void stored(struct world *world, struct tree *tree, struct cursor *cursor, void *entry)
 {
 	bool was_empty = oracle_empty(&tree->oracle);
 
-	if (entry) {
-		expect_number(world, "index", cursor->mas.index, cursor->place.index);
-		expect_number(world, "last", cursor->mas.last, cursor->place.last);
-	}
+	if (!entry)
+		widen_place(tree, cursor);
+	expect_number(world, "index", cursor->mas.index, cursor->place.index);
+	expect_number(world, "last", cursor->mas.last, cursor->place.last);
 	oracle_store(&tree->oracle, cursor->place.index, cursor->place.last, entry);
 	cursor->place.status = ma_active;
 	cursor->moved = false;
@@ -212,9 +232,13 @@ void op_cursor_preallocate(struct world *world, struct tree *tree)
 	if (refused(world, got, 0, GFP_KERNEL)) {
 		expect_number(world, "reserved", cursor->mas.reserve_count, 0);
 		tree_changed(world, tree, NULL);
-	} else {
-		cursor->reserved = true;
+		return;
 	}
+	cursor->reserved = true;
+	if (!cursor->entry)
+		widen_place(tree, cursor);
+	expect_number(world, "index", cursor->mas.index, cursor->place.index);
+	expect_number(world, "last", cursor->mas.last, cursor->place.last);
 }
 
 /* Cannot fail, even if there is no memory at all. */

@@ -251,7 +251,7 @@ int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void *entry,
 		     unsigned long range_lo, unsigned long range_hi, unsigned long *next,
 		     gfp_t gfp)
 {
-	unsigned long from = *next > range_lo ? *next : range_lo;
+	unsigned long from = *next > range_lo ? *next : range_lo, start;
 	int error, wrapped = 0;
 
 	if (!tree_tracks_gaps(mas->tree) || range_lo > range_hi || entry_reserved(entry) ||
@@ -264,11 +264,12 @@ int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void *entry,
 	}
 	if (error)
 		return error;
+	start = mas->index; /* a store of NULL moves it */
 	error = mas_store_gfp(mas, entry, gfp);
 	if (error)
 		return error;
-	*startp = mas->index;
-	*next = mas->index + 1;
+	*startp = start;
+	*next = start + 1;
 	if (tree_flags(mas->tree) & MT_FLAGS_ALLOC_WRAPPED) {
 		__atomic_and_fetch(&mas->tree->ma_flags, ~MT_FLAGS_ALLOC_WRAPPED, __ATOMIC_RELAXED);
 		wrapped = 1;

@@ -222,10 +222,11 @@ static void unmapping(void **state)
 	new_req(VMSPACE_MUNMAP);
 	req.munmap = (struct vmspace_munmap){ BASE + PAGE, 2 * PAGE }; /* a hole in one area */
 	assert_true(try_all() > 0);
+	/* Both ends lie in different areas, and without readers no node is built: no memory is needed. */
 	req.munmap = (struct vmspace_munmap){ BASE + PAGE, 100 * PAGE };
-	assert_true(try_all() > 0);
+	assert_int_equal(try_all(), 0);
 	req.munmap = (struct vmspace_munmap){ BASE + PAGE, (AREAS * 8 - 6) * PAGE };
-	assert_true(try_all() > 0);
+	assert_int_equal(try_all(), 0);
 }
 
 static void break_moving(void **state)
@@ -260,8 +261,8 @@ static void everywhere(void **state)
 		req.mmap.flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
 		failed[3] += try_all();
 	}
-	for (int k = 0; k < 4; k++)
-		assert_true(failed[k] > 0);
+	for (int k = 0; k < 4; k++) /* 30 pages never lie in one area: nothing is needed */
+		assert_true(k == 1 ? failed[k] == 0 : failed[k] > 0);
 }
 
 static void protecting(void **state)
