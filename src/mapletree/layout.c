@@ -434,9 +434,8 @@ static void retire_replaced(struct layout_run *run)
 			retire_node(run->mt, step_node(l->right->step[level]), run->reserve);
 		retire_node(run->mt, step_node(l->left->step[level]), run->reserve);
 	}
-	for (level = 2; l->drops && level < l->left->height; level++)
-		if (layout_dropped(l, level, inner_kind(run->mt)))
-			retire_hand_over(run->mt);
+	if (l->drops > 1)
+		retire_hand_over(run->mt);
 }
 
 /* Lets the tree's finger lead to the range written: by the new nodes, and the old ones above them. */

@@ -73,7 +73,7 @@ struct mt_layout_level {
  * @first, @last: what is written: for NULL as wide as the gap becomes.
  * @blocks:  how many blocks of the pool it takes: for fresh nodes, and for what waits for a grace
  *           period.
- * @drops:   children between both ways are dropped, at some level.
+ * @drops:   the highest level at which children between both ways are dropped; 0: none are.
  * @min:     the first index of what is laid out, in the leaves.
  * @items:   what goes into the leaves; @own: which of them is the range written.
  * @left, @right: the ways to the leaves of the first and of the last index: the tree's finger, or one
@@ -88,7 +88,7 @@ struct mt_layout {
 	unsigned int levels;
 	unsigned int blocks;
 	unsigned int own;
-	bool drops;
+	unsigned int drops;
 	unsigned long min;
 	struct mt_items items;
 	const struct mt_finger *left;

@@ -445,12 +445,15 @@ unsigned int layout_dropped(const struct mt_layout *l, unsigned int level, enum 
 static unsigned int count_blocks(const struct planner *p)
 {
 	struct mt_layout *l = p->l;
-	unsigned int level, dropped = 0;
+	unsigned int level, here, dropped = 0;
 	unsigned int fresh = p->fresh, old = p->old;
 
-	for (level = 1; l->left != l->right && level < l->left->height; level++)
-		dropped += layout_dropped(l, level, p->inner);
-	l->drops = dropped;
+	l->drops = 0;
+	for (level = 1; l->left != l->right && level < l->left->height; level++) {
+		here = layout_dropped(l, level, p->inner);
+		dropped += here;
+		l->drops = here ? level : l->drops;
+	}
 	if (l->kind == WRITE_ROOT) {
 		fresh += l->level[l->levels - 1].nodes > 1;
 		for (level = l->levels; level < l->left->height; level++)
