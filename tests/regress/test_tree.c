@@ -28,6 +28,36 @@ static void a_join_can_leave_a_lone_entry_at_zero(void **state)
 	}
 }
 
+/* A store over many leaves asked, after freeing nodes, what had been in them (seen by ASan). */
+static void a_store_over_many_leaves_reads_no_freed_node(void **state)
+{
+	(void)state;
+	for (unsigned long last = 100; last < 20000; last = last * 3 / 2) {
+		struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_ALLOC_RANGE);
+
+		for (unsigned long i = 0; i < 4000; i++)
+			mtree_store_range(&mt, 5 * i, 5 * i + 3, E('a'), GFP_KERNEL);
+		mtree_store_range(&mt, 7, last, E('b'), GFP_KERNEL);
+		mt_validate(&mt);
+		mtree_store_range(&mt, 3, last + 40, NULL, GFP_KERNEL);
+		mt_validate(&mt);
+		end(&mt);
+	}
+}
+
+/* A cyclic allocation of NULL gave out where the gap around it began. */
+static void a_cyclic_allocation_of_null_is_where_it_was_asked_for(void **state)
+{
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_ALLOC_RANGE);
+	unsigned long start = 0, next = 0;
+
+	(void)state;
+	assert_int_equal(mtree_alloc_cyclic(&mt, &start, NULL, 500, 1000, &next, GFP_KERNEL), 0);
+	assert_int_equal(start, 500);
+	assert_int_equal(next, 501);
+	end(&mt);
+}
+
 /* A reader's cursor went on from the range that was by then at its index, not from behind the one it
  * had seen: what lay between was skipped. */
 static void a_step_goes_on_behind_what_was_seen(void **state)
@@ -148,6 +178,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_join_can_leave_a_lone_entry_at_zero),
+		cmocka_unit_test(a_store_over_many_leaves_reads_no_freed_node),
+		cmocka_unit_test(a_cyclic_allocation_of_null_is_where_it_was_asked_for),
 		cmocka_unit_test(a_step_goes_on_behind_what_was_seen),
 		cmocka_unit_test(a_step_does_not_return_to_what_was_seen),
 		cmocka_unit_test(a_search_at_its_end_stays_there),
