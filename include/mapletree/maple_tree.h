@@ -196,9 +196,9 @@ struct mt_finger {
  * @ma_retired: nodes that wait to be handed to a grace period; lock held.
  * @ma_lock:    covers every change.
  * @ma_writes:  raised before every change; written under the lock. Cursors compare it.
- * @ma_finger:  the last write's way down; lock held.
  * @ma_retrying: how many readers have tried so often to read a leaf that changes in place that now
  *              copies take the place of leaves; changed by these readers, atomically.
+ * @ma_finger:  the last write's way down; lock held.
  */
 struct maple_tree {
 	void *ma_root;
@@ -209,8 +209,8 @@ struct maple_tree {
 	struct mt_retire_batch *ma_retired;
 	pthread_mutex_t ma_lock;
 	unsigned long ma_writes;
-	struct mt_finger ma_finger;
 	unsigned int ma_retrying;
+	struct mt_finger ma_finger;
 };
 
 /*
@@ -218,7 +218,7 @@ struct maple_tree {
  * @flags; the same with a lock of the user's; a definition without flags. No memory is taken.
  */
 #define MTREE_INIT(name, flags) \
-	{ NULL, (flags), NULL, NULL, { 0 }, NULL, PTHREAD_MUTEX_INITIALIZER, 0, { 1, 0, 0, { 0 } }, 0 }
+	{ NULL, (flags), NULL, NULL, { 0 }, NULL, PTHREAD_MUTEX_INITIALIZER, 0, 0, { 1, 0, 0, { 0 } } }
 /* The lock is only named, never used: changing the tree under it is the user's duty. */
 #define MTREE_INIT_EXT(name, flags, lock) MTREE_INIT(name, (flags) | MT_FLAGS_LOCK_EXTERN)
 #define DEFINE_MTREE(name) struct maple_tree name = MTREE_INIT(name, 0)

@@ -59,8 +59,8 @@ static inline void add_items(struct mt_content *content, const struct mt_items *
 	}
 }
 
-void content_gather(struct mt_content *content, const struct mt_layout_level *s,
-		    enum node_kind kind, const struct mt_items *items)
+static ALWAYS_INLINE void gather(struct mt_content *content, const struct mt_layout_level *s,
+				 enum node_kind kind, const struct mt_items *items)
 {
 	unsigned long last = s->side == SIBLING_RIGHT ? s->border : s->last;
 
@@ -73,6 +73,12 @@ void content_gather(struct mt_content *content, const struct mt_layout_level *s,
 	if (s->side == SIBLING_RIGHT)
 		add_first(content, s->sibling, kind, node_end(s->sibling, kind) + 1, s->last);
 	assert(content->count == s->total);
+}
+
+void content_gather(struct mt_content *content, const struct mt_layout_level *s,
+		    enum node_kind kind, const struct mt_items *items)
+{
+	gather(content, s, kind, items);
 }
 
 /* ---- spread ---------------------------------------------------------------------------------- */
@@ -196,7 +202,7 @@ static inline unsigned long gap_of(const struct layout_run *run, enum node_kind 
 }
 
 /* Notes node @i of a level, filled with slots from @from on, as an item of the level above. */
-static void note_node(struct layout_run *run, unsigned int level, enum node_kind kind,
+static ALWAYS_INLINE void note_node(struct layout_run *run, unsigned int level, enum node_kind kind,
 		      struct mt_node *node, unsigned int i, unsigned long min, unsigned long last,
 		      unsigned int from, unsigned int to, unsigned long gap_before)
 {
@@ -273,7 +279,8 @@ static inline struct mt_node *renew(struct layout_run *run, struct mt_node *node
 }
 
 /* See keep_their_own(). */
-static void lay_out_each(struct layout_run *run, unsigned int level, enum node_kind kind)
+static ALWAYS_INLINE void lay_out_each(struct layout_run *run, unsigned int level,
+				       enum node_kind kind)
 {
 	const struct mt_layout_level *s = &run->l->level[level];
 	unsigned int cut = s->cut[0], left = cut - s->keep_left;
@@ -326,7 +333,8 @@ static inline unsigned long widest_recorded(const struct layout_run *run,
 }
 
 /* What the level holds is spread evenly; without readers over its old nodes, as far as they suffice. */
-static void lay_out_evenly(struct layout_run *run, unsigned int level, enum node_kind kind)
+static ALWAYS_INLINE void lay_out_evenly(struct layout_run *run, unsigned int level,
+					 enum node_kind kind)
 {
 	const struct mt_layout_level *s = &run->l->level[level];
 	unsigned int i, from = 0, own = 0, used;
@@ -337,7 +345,7 @@ static void lay_out_evenly(struct layout_run *run, unsigned int level, enum node
 	used = run->rcu ? 0 : old_nodes(run->l, s, old);
 	if (!level && s->nodes == 1)
 		gap = widest_recorded(run, s);
-	content_gather(&content, s, kind, &run->items);
+	gather(&content, s, kind, &run->items);
 	for (i = 0; i < s->nodes; i++) {
 		struct mt_node *node = i < used ? old[i] : pool_take(run->reserve);
 		unsigned int to = from + s->cut[i];
@@ -359,10 +367,10 @@ static void lay_out_evenly(struct layout_run *run, unsigned int level, enum node
  * Lays out one level. Without readers what is left over of its old nodes goes, with the children that
  * the write covers; beside readers that is done when nobody new can come.
  */
-static void lay_out_level(struct layout_run *run, unsigned int level)
+static ALWAYS_INLINE void lay_out_level(struct layout_run *run, unsigned int level,
+					enum node_kind kind)
 {
 	const struct mt_layout_level *s = &run->l->level[level];
-	enum node_kind kind = level ? inner_kind(run->mt) : KIND_LEAF;
 
 	if (!level)
 		WORK(LEAVES_LAID_OUT);
@@ -504,8 +512,9 @@ void layout_write(const struct mt_layout *l, struct maple_tree *mt, struct pool_
 	if (tree_tracks_gaps(mt) && !l->items.item[l->own].slot)
 		run.came = l->last - l->first + 1; /* 0 for all there is: then nothing is left */
 	run.rcu = mt_in_rcu(mt);
-	for (level = 0; level < l->levels; level++)
-		lay_out_level(&run, level);
+	lay_out_level(&run, 0, KIND_LEAF);
+	for (level = 1; level < l->levels; level++)
+		lay_out_level(&run, level, inner_kind(mt));
 	if (run.rcu)
 		mark_dead(&run);
 	if (l->kind == WRITE_ROOT)

@@ -169,7 +169,7 @@ static bool plan_ends(struct mt_layout *l, struct maple_tree *mt, unsigned long 
 
 /* ---- one level ------------------------------------------------------------------------------ */
 
-static void begin_level(const struct planner *p)
+static ALWAYS_INLINE void begin_level(const struct planner *p)
 {
 	struct mt_layout_level *s = p->s;
 	unsigned long left = p->l->left->step[p->level], right = p->l->right->step[p->level];
@@ -195,7 +195,7 @@ static void begin_level(const struct planner *p)
  * Where an append (a prepend) to the whole tree divides what is too much for one node, so that a
  * full node is left behind. 0: the level goes on inside the tree.
  */
-static unsigned int run_cut(const struct planner *p)
+static ALWAYS_INLINE unsigned int run_cut(const struct planner *p)
 {
 	const struct mt_layout_level *s = p->s;
 
@@ -210,7 +210,7 @@ static unsigned int run_cut(const struct planner *p)
 }
 
 /* Whether the level is too empty, or too full for one node, to stay alone. @run: see run_cut(). */
-static bool wants_sibling(const struct planner *p, unsigned int run)
+static ALWAYS_INLINE bool wants_sibling(const struct planner *p, unsigned int run)
 {
 	const struct mt_layout_level *s = p->s;
 
@@ -224,7 +224,7 @@ static bool wants_sibling(const struct planner *p, unsigned int run)
 }
 
 /* Slots of child @at of a step's node, and the child; 0 if there is none (nor is there one at -1). */
-static unsigned int child_slots(const struct planner *p, unsigned long step, unsigned int at,
+static ALWAYS_INLINE unsigned int child_slots(const struct planner *p, unsigned long step, unsigned int at,
 				struct mt_node **child)
 {
 	if (at > node_end(step_node(step), p->inner))
@@ -234,7 +234,7 @@ static unsigned int child_slots(const struct planner *p, unsigned long step, uns
 }
 
 /* Takes in the emptier one of the nodes beside, under the same parents, if there is one. */
-static void take_sibling(const struct planner *p)
+static ALWAYS_INLINE void take_sibling(const struct planner *p)
 {
 	struct mt_layout_level *s = p->s;
 	unsigned long left = p->l->left->step[p->level + 1];
@@ -257,7 +257,7 @@ static void take_sibling(const struct planner *p)
 }
 
 /* Whether the nodes at both ends of the level have different parents. */
-static bool parents_differ(const struct planner *p)
+static ALWAYS_INLINE bool parents_differ(const struct planner *p)
 {
 	const struct mt_layout *l = p->l;
 
@@ -272,7 +272,7 @@ static bool parents_differ(const struct planner *p)
  * full. Where joining the two would take a child from different parents, hardly a side is too empty:
  * each has siblings of its own to be joined with later.
  */
-static unsigned int boundary_cut(const struct planner *p)
+static ALWAYS_INLINE unsigned int boundary_cut(const struct planner *p)
 {
 	const struct mt_layout_level *s = p->s;
 	unsigned int slots = kind_slots(p->kind), least = kind_min_slots(p->kind);
@@ -294,7 +294,7 @@ static unsigned int boundary_cut(const struct planner *p)
 }
 
 /* Decides how many nodes the level becomes and where they are cut: evenly, unless cut[0] is given. */
-static void cut_nodes(const struct planner *p, unsigned int run)
+static ALWAYS_INLINE void cut_nodes(const struct planner *p, unsigned int run)
 {
 	struct mt_layout_level *s = p->s;
 	unsigned int slots = kind_slots(p->kind), first = boundary_cut(p);
@@ -317,7 +317,7 @@ static void cut_nodes(const struct planner *p, unsigned int run)
 }
 
 /* Whether the level covers all there is of the tree. */
-static bool covers_all(const struct planner *p)
+static ALWAYS_INLINE bool covers_all(const struct planner *p)
 {
 	unsigned int before = p->s->side == SIBLING_LEFT, behind = p->s->side == SIBLING_RIGHT;
 	unsigned int level;
@@ -333,7 +333,7 @@ static bool covers_all(const struct planner *p)
 	return true;
 }
 
-static unsigned long level_last(const struct planner *p)
+static ALWAYS_INLINE unsigned long level_last(const struct planner *p)
 {
 	unsigned long right;
 
@@ -360,7 +360,7 @@ static bool needs_no_node(struct mt_layout *l)
  * Whether the level, which is not the leaves', is one node that takes all that changes below it and
  * remains a node as it should be: what most writes come to.
  */
-static bool one_node_takes_it(const struct planner *p)
+static ALWAYS_INLINE bool one_node_takes_it(const struct planner *p)
 {
 	const struct mt_layout_level *s = p->s;
 
@@ -369,7 +369,7 @@ static bool one_node_takes_it(const struct planner *p)
 }
 
 /* Counts what the level at hand takes. */
-static void count_level(struct planner *p)
+static ALWAYS_INLINE void count_level(struct planner *p)
 {
 	const struct mt_layout_level *s = p->s;
 	unsigned int old = s->left == &p->l->scratch
@@ -384,7 +384,7 @@ static void count_level(struct planner *p)
 }
 
 /* How a level becomes visible that remains the one node it was. */
-static enum write_kind kind_of_one(const struct planner *p)
+static ALWAYS_INLINE enum write_kind kind_of_one(const struct planner *p)
 {
 	if (!p->rcu && p->s->left != &p->l->scratch)
 		return WRITE_IN_NODE;
@@ -395,7 +395,7 @@ static enum write_kind kind_of_one(const struct planner *p)
  * Plans one level. Returns how the write becomes visible, if that is decided by it; WRITE_LAYOUT: the
  * level above changes, too.
  */
-static enum write_kind plan_level(struct planner *p)
+static ALWAYS_INLINE enum write_kind plan_level(struct planner *p)
 {
 	struct mt_layout_level *s = p->s;
 	unsigned int run;
@@ -473,10 +473,12 @@ static void plan_levels(struct mt_layout *l, struct maple_tree *mt)
 			     .inner = inner_kind(mt), .rcu = mt_in_rcu(mt) };
 
 	l->levels = 0;
-	while ((l->kind = plan_level(&p)) == WRITE_LAYOUT) {
+	l->kind = plan_level(&p); /* of leaves: compiled for them alone */
+	while (l->kind == WRITE_LAYOUT) {
 		p.s++;
 		p.level++;
 		p.kind = p.inner;
+		l->kind = plan_level(&p);
 	}
 	l->blocks = count_blocks(&p);
 }
