@@ -288,8 +288,8 @@ static void run_team(const struct cell *cell, unsigned int readers, unsigned int
 }
 
 /*
- * Over the mean of one alone on each of the two processors: a second processor that is slower, or has other
- * work, is not a cost of sharing.
+ * Over the mean of one alone on each of the two processors: a second processor that is slower, or
+ * has other work, is not a cost of sharing.
  */
 static double two_over_one(const struct cell *cell)
 {

@@ -23,7 +23,7 @@ static inline void keep_reserve(struct ma_state *mas, const struct pool_list *li
 	mas->reserve_count = list->count;
 }
 
-/* fail - put the cursor in the state of @error, and return it. */
+/* fail - put the cursor in the error state @error, and return @error. */
 static inline int fail(struct ma_state *mas, int error)
 {
 	mas->status = ma_error;

@@ -17,14 +17,16 @@ struct mt_place_found VARIANT(gap_find_highest)(struct maple_tree *mt, unsigned 
 						unsigned long max, unsigned long size);
 #endif
 
-/* What a look at a leaf says. LOOK_AGAIN: a boundary moved meanwhile, under the same version. */
+/*
+ * The result of searching a leaf. LOOK_AGAIN: a boundary moved meanwhile, under the same version.
+ */
 enum look { LOOK_NOTHING, LOOK_FOUND, LOOK_AGAIN };
 
 /*
- * How to search. @whole: any search at all. Else one that answers LOOK_AGAIN as soon as the first free
- * slot it comes to has no place, or changes meanwhile; for areas that may lie anywhere, in trees of
- * two levels at least. Nearly no search has to look again, and what is left needs few registers and no
- * call.
+ * How to search. If @whole, any search. Otherwise a quick one, for areas without alignment in trees
+ * of at least two levels, which returns LOOK_AGAIN as soon as the first free slot it tries has no
+ * place for the area or changes meanwhile. That hardly ever happens, and the code that remains
+ * needs few registers and no call.
  */
 struct manner {
 	enum mt_fit fit;
@@ -32,8 +34,8 @@ struct manner {
 };
 
 /*
- * The place for @want in the free range [first, last]. The lowest one is searched for by bounds that are
- * cut to the window; the highest one by bounds that are so above only.
+ * Finds the place for @want in the free range [first, last]. In a search for the lowest place the
+ * caller has cut both bounds to the window; in a search for the highest one only the upper bound.
  */
 static inline bool fits(const struct mt_area *want, struct manner how, unsigned long first,
 			unsigned long last, unsigned long *start)
@@ -49,20 +51,20 @@ static inline bool fits(const struct mt_area *want, struct manner how, unsigned 
 	return span <= last && *start >= first && *start >= want->min;
 }
 
-/* The slot of a set that comes first in the order of the fit. */
+/* The slot of the set @slots that the search tries next. */
 static inline unsigned int pick(unsigned int slots, enum mt_fit fit)
 {
 	return (unsigned int)(fit == MT_FIT_LOWEST ? __builtin_ctz(slots)
 						   : 31 ^ __builtin_clz(slots));
 }
 
-/* The set without that slot, @i. */
+/* The set without slot @i, which pick() returned. */
 static inline unsigned int drop(unsigned int slots, unsigned int i, enum mt_fit fit)
 {
 	return slots & (fit == MT_FIT_LOWEST ? slots - 1 : (1u << i) - 1);
 }
 
-/* A child of an inner node, and what it covers, cut to the window as fits() needs it. */
+/* A child of an inner node and its bounds, cut to the window as fits() requires. */
 struct way {
 	const struct maple_enode *child;
 	unsigned long min;
@@ -70,8 +72,8 @@ struct way {
 };
 
 /*
- * The place for @want in a free slot of a leaf. Its bounds are read once: whatever a writer does, they
- * are those of a range that was free.
+ * Finds the place for @want in a free slot of a leaf. Reads the slot's bounds once: whatever a
+ * writer does meanwhile, they belong to a range that was free.
  */
 static inline bool fits_slot(const struct mt_area *want, struct manner how, struct mt_node *leaf,
 			     unsigned int offset, const struct way *way, unsigned long *start)
@@ -95,8 +97,8 @@ static inline enum clip clip_of(enum mt_fit fit)
 }
 
 /*
- * The place in a leaf, in the first of its slots that has one. That there is none is of one state of
- * the leaf: the same slots had room at the end.
+ * Finds the place in the first slot of a leaf that has one. The answer that there is none must come
+ * from one state of the leaf, so the slots with room are determined again at the end and compared.
  */
 static ALWAYS_INLINE enum look place_in_leaf(const struct mt_area *want, struct manner how,
 					     const struct way *way, unsigned long *start)
@@ -117,14 +119,14 @@ static ALWAYS_INLINE enum look place_in_leaf(const struct mt_area *want, struct 
 			return LOOK_AGAIN;
 	}
 	if (how.whole && look == LOOK_NOTHING && all) {
-		read_barrier(); /* the second look comes behind the first */
+		read_barrier(); /* the second look must come after the first */
 		if (leaf_with_room(leaf, way->min, way->max, want->size, clip_of(how.fit)) != all)
 			return LOOK_AGAIN;
 	}
 	return LIKELY(leaf_unchanged(leaf, version)) ? look : LOOK_AGAIN;
 }
 
-/* The same, as often as it takes. */
+/* The same, repeated until the leaf holds still. */
 static ALWAYS_INLINE enum look look_at_leaf(struct maple_tree *mt, const struct mt_area *want,
 					    struct manner how, const struct way *way,
 					    unsigned long *start)
@@ -142,7 +144,7 @@ static ALWAYS_INLINE enum look look_at_leaf(struct maple_tree *mt, const struct 
 	return look;
 }
 
-/* The slots of an inner node that have room, without those that begin outside the window. */
+/* The slots of an inner node that have room and do not lie outside the window. */
 static inline unsigned int worth_a_visit(const struct mt_area *want, enum mt_fit fit,
 					 struct mt_node *node, unsigned long min,
 					 unsigned long max)
@@ -154,7 +156,10 @@ static inline unsigned int worth_a_visit(const struct mt_area *want, enum mt_fit
 	return slots & (gaps_below(node, max) << 1 | 1);
 }
 
-/* A node with slots still to be visited; [min, max] is as of a way. */
+/*
+ * An inner node with slots that are still to be visited. [min, max] are its bounds, as in struct
+ * child.
+ */
 struct level {
 	struct mt_node *node;
 	unsigned long min;
@@ -177,8 +182,9 @@ static ALWAYS_INLINE struct way way_at(const struct level *at, unsigned int slot
 }
 
 /*
- * The same by a jump for each slot: the processor predicts it and is busy with the child while the
- * comparisons that chose it are still under way. Searches tend to go where others went before.
+ * The same through a jump for each slot: the processor predicts the jump and can work on the child
+ * while the comparisons that chose the slot are still in progress. Searches tend to take the same
+ * slots as earlier ones.
  */
 static ALWAYS_INLINE struct way way_through(const struct level *at, unsigned int slot,
 					    enum mt_fit fit)
@@ -196,7 +202,7 @@ static ALWAYS_INLINE struct way way_through(const struct level *at, unsigned int
 #endif
 }
 
-/* Whether the window ends before the way begins, and before all that follow. */
+/* Whether the child, and all that follow it in the order of the search, lie outside the window. */
 static ALWAYS_INLINE bool is_behind(const struct way *way, const struct mt_area *want,
 				    enum mt_fit fit)
 {
@@ -212,7 +218,7 @@ static ALWAYS_INLINE struct level level_at(const struct mt_area *want, enum mt_f
 			       worth_a_visit(want, fit, node, way->min, way->max) };
 }
 
-/* The leaves below one node are looked at one after the other; inner nodes wait on the stack. */
+/* Searches the leaves below one node one after the other; inner nodes wait on the stack. */
 static ALWAYS_INLINE enum look search(struct maple_tree *mt, const struct maple_enode *root,
 				      const struct mt_area *want, struct manner how,
 				      unsigned long *start)
@@ -258,7 +264,7 @@ struct mt_place_found VARIANT(gap_find)(struct maple_tree *mt, const struct mt_a
 	const void *root = root_load(mt);
 	struct mt_place_found place = { 0, 0 };
 
-	if (!root_is_node(root)) /* one gap: everything, or everything above the lone entry */
+	if (!root_is_node(root)) /* one gap: all indexes, or all above the lone entry */
 		place.found = fits(want, (struct manner){ want->fit, true },
 				   root && !want->min ? 1 : want->min, want->max, &place.start);
 	else if (want->fit == MT_FIT_LOWEST)
@@ -270,7 +276,7 @@ struct mt_place_found VARIANT(gap_find)(struct maple_tree *mt, const struct mt_a
 	return place;
 }
 
-/* Apart: only here what is wanted need be in memory. */
+/* Out of line, so that only here the wanted area has to be built in memory. */
 static __attribute__((noinline, cold)) struct mt_place_found
 start_again(struct maple_tree *mt, unsigned long min, unsigned long max, unsigned long size,
 	    enum mt_fit fit)

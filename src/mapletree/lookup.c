@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup.c - the ways down from the root: a lookup's, a cursor's and a writer's.
+ * lookup.c - the walks down from the root: of a lookup, a cursor and a writer.
  *
- * The hot loops of the library. On x86-64 this file is compiled once more for each instruction
- * set that search.h knows; variants.c binds the names to one of them when the program starts,
- * so that the choice costs a call nothing (see variants.h).
+ * These are the hot loops of the library. On x86-64 this file is compiled once more for each
+ * instruction set that search.h knows. variants.c binds the names to one of them when the program
+ * starts, so that the choice costs nothing at each call (see variants.h).
  */
 #include "finger.h"
 #include "rcu.h"
@@ -25,7 +25,7 @@ unsigned long VARIANT(leaf_find)(unsigned long step, unsigned long index);
 
 /* ---- a lookup --------------------------------------------------------------------------- */
 
-/* From an inner node of a tree whose inner nodes are all of one kind. */
+/* Looks up from an inner node of a tree whose inner nodes are all of @kind. */
 static inline void *load_below(struct maple_tree *mt, struct maple_enode *enode,
 			       enum node_kind kind, unsigned long index)
 {
@@ -52,7 +52,7 @@ static inline void *load(struct maple_tree *mt, unsigned long index)
 	}
 }
 
-/* Apart, so that lookups in other trees save no registers for it. */
+/* Out of line, so that lookups in trees without RCU mode save no registers for it. */
 static __attribute__((noinline)) void *load_in_section(struct maple_tree *mt, unsigned long index)
 {
 	struct read_section section = read_enter(mt);
@@ -69,7 +69,7 @@ void *VARIANT(lookup_load)(struct maple_tree *mt, unsigned long index)
 
 /* ---- a cursor --------------------------------------------------------------------------- */
 
-/* A leaf, what it covers, and where it hangs. */
+/* A leaf, its bounds, and the two nodes above it. */
 struct spot {
 	struct subtree leaf;
 	struct subtree parent; /* enode NULL: the leaf is the root */
@@ -110,7 +110,7 @@ static inline void remember_parent(struct ma_state *mas, const struct spot *spot
 						  enode_kind(mas->parent));
 }
 
-/* The range of the cursor's leaf that holds @index. False: the leaf changed meanwhile. */
+/* Reads the range of the cursor's leaf that holds @index. False: the leaf changed meanwhile. */
 static inline bool try_range(struct ma_state *mas, unsigned long index, void **entry)
 {
 	struct mt_node *leaf = enode_node(mas->node);
@@ -121,7 +121,7 @@ static inline bool try_range(struct ma_state *mas, unsigned long index, void **e
 	       mas->index <= index && index <= mas->last;
 }
 
-/* The same, when the first try has failed. */
+/* Repeats a failed try_range() until it succeeds. Out of line: hardly any walk needs it. */
 static __attribute__((noinline, cold)) void *retry_range(struct ma_state *mas, unsigned long index)
 {
 	unsigned int failed = 0;
@@ -134,7 +134,7 @@ static __attribute__((noinline, cold)) void *retry_range(struct ma_state *mas, u
 	return entry;
 }
 
-/* Never holds. */
+/* Makes watch_holds() false from now on. */
 static inline void watch_nothing(struct ma_state *mas)
 {
 	static const unsigned long changed = 1;
@@ -143,7 +143,7 @@ static inline void watch_nothing(struct ma_state *mas)
 	mas->version = 0;
 }
 
-/* What the cursor, which has just read @leaf at its version, watches from now on. See walk.h. */
+/* Chooses the word to watch for a cursor that has just read @leaf at its version. See watch.h. */
 static inline void watch_from_here(struct ma_state *mas, const struct mt_node *leaf)
 {
 	if (!mt_in_rcu(mas->tree))
@@ -157,8 +157,9 @@ static inline void watch_from_here(struct ma_state *mas, const struct mt_node *l
 }
 
 /*
- * Puts the cursor on the range of its leaf that holds @index, which the leaf covers. A leaf that is
- * dead by now was in the tree when it was reached, so it is good for this step, not for the next.
+ * Puts the cursor on the range of its leaf that holds @index; the leaf must cover @index. A leaf
+ * that is dead by now was in the tree when the cursor reached it, so it may be used for this step,
+ * but not for the next one.
  */
 static void *stand_in_leaf(struct ma_state *mas, unsigned long index)
 {
@@ -206,7 +207,7 @@ void *VARIANT(walk_to)(struct ma_state *mas, unsigned long index)
 	return stand_in_leaf(mas, index);
 }
 
-/* Asks for a child, if there is such a slot. */
+/* Prefetches a child, if there is such a slot. */
 static inline void prefetch_child(struct maple_enode *enode, unsigned int offset)
 {
 	struct mt_node *node = enode_node(enode);

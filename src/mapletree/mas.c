@@ -56,8 +56,10 @@ int mas_preallocate(struct ma_state *mas, void *entry, gfp_t gfp)
 	return 0;
 }
 
-/* What was reserved for another store, or in another mode of the tree, may be too little: then the
- * store may allocate, rather than be lost. */
+/*
+ * Blocks that were reserved for another store, or in another mode of the tree, may be too few. Then
+ * the store may allocate, rather than be lost.
+ */
 void mas_store_prealloc(struct ma_state *mas, void *entry)
 {
 	if (write_store(mas, entry, false, NULL) == -ENOMEM) {
@@ -67,7 +69,10 @@ void mas_store_prealloc(struct ma_state *mas, void *entry)
 	mas_destroy(mas);
 }
 
-/* The entry at index, whose range index and last become; if there is none, walks there. */
+/*
+ * Returns the entry at index and sets index and last to its range. If there is none, walks to
+ * index.
+ */
 static void *entry_at(struct ma_state *mas)
 {
 	const struct mt_finger *finger = &mas->tree->ma_finger;
@@ -92,7 +97,7 @@ void *mas_erase(struct ma_state *mas)
 	first = mas->index;
 	last = mas->last;
 	old = mas_store(mas, NULL);
-	mas->index = first; /* which is a part of the gap, maybe */
+	mas->index = first; /* which may be only a part of the gap */
 	mas->last = last;
 	mas->gap_written = true;
 	return old;
@@ -166,9 +171,10 @@ int mas_expected_entries(struct ma_state *mas, unsigned long count)
 }
 
 /*
- * The levels that a tree of @mt's height may get when @more ranges come. One at once, if all nodes on
- * the way are full. The next takes as many splits below as a root has slots left; then every node
- * has been split lately, so each further level takes half a node's slots as many.
+ * The number of levels that the tree may reach when @more ranges are added. The first level can be
+ * added at once, if all nodes on the path are full. The next one takes as many splits below as a
+ * root has free slots. Then every node has been split recently, so each further level takes that
+ * many times half a node's slots.
  */
 static unsigned int levels_with(const struct maple_tree *mt, unsigned long more)
 {
@@ -187,9 +193,9 @@ static unsigned int levels_with(const struct maple_tree *mt, unsigned long more)
 }
 
 /*
- * A store builds at most LAYOUT_NODES nodes in each level, and a root above them. What it replaces,
- * three nodes of a level and what lies between them, is put into a batch that may be full, and one
- * more.
+ * A store builds at most LAYOUT_NODES nodes in each level and a root above them. What it replaces,
+ * three nodes of a level and all that lies between them, goes into a batch that may be full, and
+ * one more.
  */
 int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned long more)
 {
@@ -209,7 +215,7 @@ static bool may_be_found(const struct ma_state *mas, unsigned long min, unsigned
 	return tree_tracks_gaps(mas->tree) && size && min <= max && max - min >= size - 1;
 }
 
-/* Puts the cursor on the area of @size that was found. */
+/* Puts the cursor on the area of @size indexes that was found. */
 static int stand_on(struct ma_state *mas, struct mt_place_found place, unsigned long size)
 {
 	if (!place.found)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pool.c - nodes from a tree's allocator, and the lists of reserved ones.
- */
+/* pool.c - nodes from a tree's allocator, and lists of reserved nodes. */
 #include "pool.h"
 
 #include "rcu.h"
 
-/* The node is filled soon, and in RCU mode comes back from its grace period cold. */
+/* Prefetches a node that is filled soon; in RCU mode it comes back from its grace period cold. */
 static void fetch(struct mt_node *node)
 {
 	unsigned int i;

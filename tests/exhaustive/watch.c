@@ -239,8 +239,8 @@ static struct found next_to(unsigned int i, int step)
 
 	if (step > 0 ? last + 1 == watch.points : first == 0)
 		return (struct found){ NULL, 0, 0 };
-	return entry_from(present(), listing_at(present(), step > 0 ? last + 1 : first - 1, &unused),
-			  step);
+	return entry_from(present(),
+			  listing_at(present(), step > 0 ? last + 1 : first - 1, &unused), step);
 }
 
 /* Where the cursor steps to is what is next to its range at that moment. */
@@ -282,7 +282,9 @@ static void loop_copy(struct loop *to, const struct loop *from)
 		to->mas.batch = to->batch;
 }
 
-/* And for a loop; from a lone entry at 0 it has nowhere to go, even if something is there by now. */
+/*
+ * And for a loop; from a lone entry at 0 it has nowhere to go, even if something is there by now.
+ */
 static bool loops(unsigned int i)
 {
 	struct found got, want = next_to(i, 1);

@@ -129,8 +129,8 @@ static bool same_but_dead(const struct mt_node *now, const struct mt_node *was)
 
 /*
  * In RCU mode a write changes one word, the root or a slot, or one leaf, of what there was: all
- * else stays for the readers of the past. (What they see of the leaf meanwhile: watch.h.) But a leaf
- * that leaves the tree is marked.
+ * else stays for the readers of the past. (What they see of the leaf meanwhile: watch.h.) But a
+ * leaf that leaves the tree is marked.
  */
 static const char *check_past(struct past *past, const struct maple_tree *mt)
 {

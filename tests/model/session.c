@@ -204,7 +204,10 @@ static void area_step(struct session *s)
 	if (!aligned)
 		area.align = 0;
 	set(s);
-	record(run, aligned ? "find_area" : area.fit == MT_FIT_HIGHEST ? "empty_area_rev" : "empty_area",
+	record(run,
+	       aligned			   ? "find_area"
+	       : area.fit == MT_FIT_HIGHEST ? "empty_area_rev"
+					   : "empty_area",
 	       area.min, area.max, area.size, (void *)area.align);
 	expected = oracle_area(&run->oracle, &area, &start);
 	if (aligned)

@@ -117,7 +117,8 @@ static void compare_search(struct maple_tree *mt, const struct mt_area *want)
 
 	for (size_t i = 0; i < variant_count; i++) {
 		const struct variant *variant = &variants[i];
-		find_anywhere *find = want->fit == MT_FIT_LOWEST ? variant->lowest : variant->highest;
+		find_anywhere *find = want->fit == MT_FIT_LOWEST ? variant->lowest
+								 : variant->highest;
 
 		compare_place(variant->find(mt, want), variant->name, found, expected, want);
 		if (want->align <= 1)

@@ -136,7 +136,8 @@ static unsigned long draw_key(void)
 	case 1:
 		return range->last + below(2);
 	default:
-		return range->first + below(range->last > range->first ? range->last - range->first : 1);
+		return range->first +
+		       below(range->last > range->first ? range->last - range->first : 1);
 	}
 }
 

@@ -264,7 +264,9 @@ static void start_writer(void)
 	makecontext(context, writer_main, 0);
 	if (!_setjmp(race.reader.place))
 		swapcontext(&race.reader.context, context);
-	/* It is left where it comes back to: AddressSanitizer need not clear its stack each time. */
+	/*
+	 * It is left where it comes back to: AddressSanitizer need not clear its stack each time.
+	 */
 	context->uc_stack.ss_size = 0;
 }
 
@@ -604,8 +606,8 @@ static bool run(struct maple_tree *original, unsigned int which, unsigned long i
 }
 
 /*
- * Where the writer makes many stores, not every schedule is run by every reader at every index, unless
- * asked for; but from each store on some are.
+ * Where the writer makes many stores, not every schedule is run by every reader at every index,
+ * unless asked for; but from each store on some are.
  */
 static bool every_schedule;
 

@@ -245,7 +245,7 @@ static void do_lowest(unsigned long index)
 	MA_STATE(mas, &race.mt, 0, 0);
 
 	if (race.mt.ma_flags & MT_FLAGS_ALLOC_RANGE)
-		mas_empty_area(&mas, index, index + 3, 4); /* no such place: one leaf is looked at */
+		mas_empty_area(&mas, index, index + 3, 4); /* no such place; searches one leaf */
 }
 
 static void do_highest(unsigned long index)
@@ -308,7 +308,8 @@ static void no_writer_keeps_a_reader(void **state)
 
 		s.at_end = i / LENGTH(reads) / 2 % 2;
 		s.burst = bursts[i / LENGTH(reads) / 4 / LENGTH(hammers)];
-		for (s.before = 0; s.before < 12 + 2 * IN_PLACE_WORDS_MAX; s.before += 1 + s.before / 8) {
+		for (s.before = 0; s.before < 12 + 2 * IN_PLACE_WORDS_MAX;
+		     s.before += 1 + s.before / 8) {
 			unsigned long tries = read_beside(h, flags, which, &s);
 
 			if (reads[which].looks == 1 && tries > most)
@@ -368,8 +369,10 @@ static void copies_are_what_changes_in_place_make(void **state)
 
 			if (leaf)
 				before = *node;
-			assert_int_equal(mtree_store_range(&race.mt, first, last, entry, GFP_KERNEL), 0);
-			assert_int_equal(mtree_store_range(&in_place, first, last, entry, GFP_KERNEL), 0);
+			assert_int_equal(mtree_store_range(&race.mt, first, last, entry,
+							   GFP_KERNEL), 0);
+			assert_int_equal(mtree_store_range(&in_place, first, last, entry,
+							   GFP_KERNEL), 0);
 			if (leaf && race.mt.ma_root == root)
 				assert_memory_equal(node, &before, sizeof(before));
 			expect_equal(&race.mt, &in_place);
@@ -470,7 +473,10 @@ static void changes_store_no_more_words_than_said(void **state)
 	unsigned long most = 0, version;
 
 	(void)state;
-	/* The version is raised before each word and once at the end. The first entry goes from a leaf whose last slot is in use. */
+	/*
+	 * The version is raised before each word and once at the end. The first entry goes from a
+	 * leaf whose last slot is in use.
+	 */
 	make_tree(&race.mt, 0, WIDE_SLOTS / 2 - 1);
 	mtree_store_range(&race.mt, 2 * WIDE_SLOTS, ULONG_MAX, value(1), GFP_KERNEL);
 	version = version_of(enode_node(race.mt.ma_root));
