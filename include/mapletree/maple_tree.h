@@ -643,8 +643,8 @@ MT_PUBLIC void *mas_prev_range(struct ma_state *mas, unsigned long min);
  *         stores.
  * @left:  a bit for each slot that is still to be visited, the lowest one next. mas_batch_find()
  *         returns it, 0 at the end.
- * @seen:  the cursor's last after the previous step.
- * @step:  left and seen, in an array of their own so that they stay in registers.
+ * @prev_last: the cursor's last after the previous step.
+ * @step:  left and prev_last, in an array of their own so that they stay in registers.
  */
 #define MAS_BATCH_SLOTS (ULONG_MAX > 0xffffffff ? 16 : 32)
 #define MAS_BATCH_REST  0
@@ -653,7 +653,7 @@ MT_PUBLIC void *mas_prev_range(struct ma_state *mas, unsigned long min);
 #define MAS_BATCH_WORDS (MAS_BATCH_LAST + 2 * MAS_BATCH_SLOTS)
 
 MT_PUBLIC unsigned long mas_batch_find(unsigned long *batch, unsigned long left,
-				       unsigned long seen, struct ma_state *mas,
+				       unsigned long prev_last, struct ma_state *mas,
 				       unsigned long max);
 
 /* mas_batch_begin - discard what an earlier loop has read. Returns 0: no slot is left to visit. */

@@ -12,7 +12,7 @@
 #include "walk.h"
 
 #ifdef MT_ISA
-unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsigned long seen,
+unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsigned long prev_last,
 				  struct ma_state *mas, unsigned long max);
 #else
 #define batch_find mas_batch_find
@@ -131,11 +131,11 @@ static inline unsigned int next_slot(unsigned long left)
 static inline unsigned long read_next_leaf(unsigned long *batch, struct ma_state *mas,
 					   unsigned long max)
 {
-	struct beside next;
+	struct neighbour next;
 	struct mt_node *leaf;
 	unsigned long version, left;
 
-	if (UNLIKELY(mas->max >= max) || UNLIKELY(!walk_leaf_above(mas, &next)))
+	if (UNLIKELY(mas->max >= max) || UNLIKELY(!walk_find_next_leaf(mas, &next)))
 		return 0;
 	WORK(BATCH_READ);
 	leaf = node_of(next.enode, KIND_LEAF);
@@ -207,13 +207,13 @@ static __attribute__((noinline)) unsigned long find(unsigned long *batch, bool d
 	return 1ul << mas->offset;
 }
 
-unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsigned long seen,
+unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsigned long prev_last,
 				  struct ma_state *mas, unsigned long max)
 {
 	bool disturbed = left;
 
 	if (LIKELY(!left) && LIKELY(mas->batch == batch) && LIKELY(mas->status == ma_active) &&
-	    LIKELY(mas->last == seen)) {
+	    LIKELY(mas->last == prev_last)) {
 		left = read_next_leaf(batch, mas, max);
 		if (LIKELY(left))
 			return left;

@@ -84,7 +84,7 @@ static enum begin begin_of(const struct ma_state *mas, enum call call)
 	return begin;
 }
 
-static void *end_at(struct ma_state *mas, enum maple_status status)
+static void *end_with(struct ma_state *mas, enum maple_status status)
 {
 	mas->status = status;
 	return NULL;
@@ -95,12 +95,12 @@ static void *end_at(struct ma_state *mas, enum maple_status status)
  * written. But if an entry was stored there since, or index and last were set by hand, the cursor
  * continues from index and last.
  */
-static void settle(struct ma_state *mas)
+static void resync_after_null(struct ma_state *mas)
 {
 	unsigned long first = mas->index, last = mas->last;
 
 	if (mas->gap_written && on_leaf(mas)) {
-		bool entry = walk_here(mas);
+		bool entry = walk_reread(mas);
 
 		mas->index = entry || first < mas->index ? first : mas->index;
 		mas->last = entry || last > mas->last ? last : mas->last;
@@ -121,7 +121,7 @@ static void *end_rootless(struct ma_state *mas, bool above, enum maple_status st
 		mas->index = above;
 		mas->last = above ? ULONG_MAX : 0;
 	}
-	return end_at(mas, status);
+	return end_with(mas, status);
 }
 
 /* Steps down from index to the lone entry, unless the limit is above it. */
@@ -159,7 +159,7 @@ static void *step_up(struct ma_state *mas, unsigned long max, bool gaps, enum ca
 
 	do {
 		if (mas->last >= max)
-			return end_at(mas, call == CALL_FIND && !gaps ? ma_active : ma_overflow);
+			return end_with(mas, call == CALL_FIND && !gaps ? ma_active : ma_overflow);
 		entry = walk_up(mas);
 		if (!mas->node)
 			return entry;
@@ -173,7 +173,7 @@ static void *step_down(struct ma_state *mas, unsigned long min, bool gaps)
 
 	do {
 		if (mas->index <= min)
-			return end_at(mas, ma_underflow);
+			return end_with(mas, ma_underflow);
 		entry = walk_down(mas);
 		if (!mas->node)
 			return entry || gaps ? entry : rootless_at_0(mas, min);
@@ -184,8 +184,8 @@ static void *step_down(struct ma_state *mas, unsigned long min, bool gaps)
 /* ---- short cuts ------------------------------------------------------------------------- */
 
 /* Keeps a slow path out of line, so that the quick one does not have to save registers for it. */
-#define APART __attribute__((noinline))
-#define QUICK inline __attribute__((always_inline))
+#define SLOW_PATH __attribute__((noinline))
+#define FAST_PATH inline __attribute__((always_inline))
 
 /*
  * The common case of going up: the next entry is in the same leaf, at most one gap further, and
@@ -194,7 +194,7 @@ static void *step_down(struct ma_state *mas, unsigned long min, bool gaps)
  * the leaf; the comparison with last makes sure that this state continues what the cursor has seen.
  * The last slot of a leaf has no pivot; the leaf's maximum ends it, so no slot can follow it here.
  */
-static QUICK void *take_up(struct ma_state *mas, struct mt_node *leaf, size_t offset,
+static FAST_PATH void *take_up(struct ma_state *mas, struct mt_node *leaf, size_t offset,
 			   unsigned long below, void *entry)
 {
 	unsigned long last = mas->max;
@@ -212,7 +212,7 @@ static QUICK void *take_up(struct ma_state *mas, struct mt_node *leaf, size_t of
 	return entry;
 }
 
-static QUICK void *next_in_leaf(struct ma_state *mas, unsigned long max)
+static FAST_PATH void *next_in_leaf(struct ma_state *mas, unsigned long max)
 {
 	struct mt_node *leaf = node_of(mas->node, KIND_LEAF);
 	size_t offset = mas->offset;
@@ -237,7 +237,7 @@ static QUICK void *next_in_leaf(struct ma_state *mas, unsigned long max)
 }
 
 /* The same, going down. */
-static QUICK void *prev_in_leaf(struct ma_state *mas, unsigned long min)
+static FAST_PATH void *prev_in_leaf(struct ma_state *mas, unsigned long min)
 {
 	struct mt_node *leaf = node_of(mas->node, KIND_LEAF);
 	unsigned int offset = mas->offset;
@@ -317,7 +317,7 @@ static bool is_beyond(struct ma_state *mas, unsigned long limit, enum call call,
 	if (!is_find(call) || mas->status == ma_pause) {
 		if (up ? mas->last < limit : mas->index > limit)
 			return false;
-		end_at(mas, up ? ma_overflow : ma_underflow);
+		end_with(mas, up ? ma_overflow : ma_underflow);
 		return true;
 	}
 	if (!up)
@@ -328,7 +328,7 @@ static bool is_beyond(struct ma_state *mas, unsigned long limit, enum call call,
 }
 
 /* find after a pause: looks for what follows the range that the cursor stood on. */
-static void move_on(struct ma_state *mas, bool up)
+static void skip_current(struct ma_state *mas, bool up)
 {
 	if (up)
 		mas->index = ++mas->last;
@@ -336,7 +336,7 @@ static void move_on(struct ma_state *mas, bool up)
 		mas->last = --mas->index;
 }
 
-static APART void *read(struct ma_state *mas, unsigned long limit, enum call call, bool gaps)
+static SLOW_PATH void *read(struct ma_state *mas, unsigned long limit, enum call call, bool gaps)
 {
 	enum begin begin = begin_of(mas, call);
 	bool over = mas->status == ma_overflow;
@@ -344,15 +344,15 @@ static APART void *read(struct ma_state *mas, unsigned long limit, enum call cal
 
 	if (begin == STOP)
 		return NULL;
-	settle(mas);
+	resync_after_null(mas);
 	if (is_beyond(mas, limit, call, begin))
 		return NULL;
 	if (mas->status == ma_pause && is_find(call))
-		move_on(mas, goes_up(call));
+		skip_current(mas, goes_up(call));
 	if (rootless(mas))
 		return read_rootless(mas, limit, call, gaps, begin);
 	if (begin != STEP) {
-		entry = on_leaf(mas) ? walk_here(mas) : walk_to(mas, mas->index);
+		entry = on_leaf(mas) ? walk_reread(mas) : walk_to(mas, mas->index);
 		if (entry && begin == SHOW)
 			return entry;
 		if (!mas->node)
@@ -360,7 +360,7 @@ static APART void *read(struct ma_state *mas, unsigned long limit, enum call cal
 		if (call == CALL_FIND_REV && mas->index < limit)
 			return NULL;
 		if (call == CALL_FIND && over && mas->last >= limit)
-			return end_at(mas, ma_overflow);
+			return end_with(mas, ma_overflow);
 	}
 	mas->status = ma_active;
 	return goes_up(call) ? step_up(mas, limit, gaps, call) : step_down(mas, limit, gaps);
@@ -370,7 +370,7 @@ static APART void *read(struct ma_state *mas, unsigned long limit, enum call cal
  * Slow paths: what is not in the cursor's leaf, going up or down, is mostly in the neighbouring
  * leaf.
  */
-static APART void *read_above(struct ma_state *mas, unsigned long max, enum call call)
+static SLOW_PATH void *read_above(struct ma_state *mas, unsigned long max, enum call call)
 {
 	void *entry;
 
@@ -381,7 +381,7 @@ static APART void *read_above(struct ma_state *mas, unsigned long max, enum call
 	return UNLIKELY(walk_up_is_due(mas)) ? walk_ahead_up(mas, entry) : entry;
 }
 
-static APART void *read_below(struct ma_state *mas, unsigned long min, enum call call)
+static SLOW_PATH void *read_below(struct ma_state *mas, unsigned long min, enum call call)
 {
 	void *entry;
 
@@ -392,14 +392,14 @@ static APART void *read_below(struct ma_state *mas, unsigned long min, enum call
 	return UNLIKELY(walk_down_is_due(mas)) ? walk_ahead_down(mas, entry) : entry;
 }
 
-static QUICK void *read_up(struct ma_state *mas, unsigned long max, enum call call)
+static FAST_PATH void *read_up(struct ma_state *mas, unsigned long max, enum call call)
 {
 	void *entry = mas->status == ma_active ? next_in_leaf(mas, max) : NULL;
 
 	return LIKELY(entry) ? entry : read_above(mas, max, call);
 }
 
-static QUICK void *read_down(struct ma_state *mas, unsigned long min, enum call call)
+static FAST_PATH void *read_down(struct ma_state *mas, unsigned long min, enum call call)
 {
 	void *entry = mas->status == ma_active ? prev_in_leaf(mas, min) : NULL;
 

@@ -67,6 +67,7 @@ void mas_store_prealloc(struct ma_state *mas, void *entry)
 		write_store(mas, entry, true, NULL);
 	}
 	mas_destroy(mas);
+	assert(!mas->reserve && !mas->reserve_count);
 }
 
 /*
@@ -96,6 +97,7 @@ void *mas_erase(struct ma_state *mas)
 		return NULL;
 	first = mas->index;
 	last = mas->last;
+	assert(first <= last);
 	old = mas_store(mas, NULL);
 	mas->index = first; /* which may be only a part of the gap */
 	mas->last = last;
@@ -206,20 +208,22 @@ int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned long more)
 	if (enough && reserve.count < stores * each)
 		enough = retire_reserve(mas->tree, &reserve, (unsigned int)(stores * each));
 	keep_reserve(mas, &reserve);
+	assert(!enough || mas->reserve_count >= stores * each);
 	return enough ? 0 : fail(mas, -ENOMEM);
 }
 
-static bool may_be_found(const struct ma_state *mas, unsigned long min, unsigned long max,
+static bool search_is_valid(const struct ma_state *mas, unsigned long min, unsigned long max,
 			 unsigned long size)
 {
 	return tree_tracks_gaps(mas->tree) && size && min <= max && max - min >= size - 1;
 }
 
 /* Puts the cursor on the area of @size indexes that was found. */
-static int stand_on(struct ma_state *mas, struct mt_place_found place, unsigned long size)
+static int set_to_area(struct ma_state *mas, struct mt_place_found place, unsigned long size)
 {
 	if (!place.found)
 		return -EBUSY;
+	assert(place.start <= ULONG_MAX - (size - 1));
 	mas_set_range(mas, place.start, place.start + size - 1);
 	return 0;
 }
@@ -229,9 +233,9 @@ int mas_find_area(struct ma_state *mas, struct mt_area *area)
 	int error;
 
 	if (area->align & (area->align - 1) ||
-	    !may_be_found(mas, area->min, area->max, area->size))
+	    !search_is_valid(mas, area->min, area->max, area->size))
 		return -EINVAL;
-	error = stand_on(mas, gap_find(mas->tree, area), area->size);
+	error = set_to_area(mas, gap_find(mas->tree, area), area->size);
 	if (!error)
 		area->start = mas->index;
 	return error;
@@ -240,17 +244,17 @@ int mas_find_area(struct ma_state *mas, struct mt_area *area)
 int mas_empty_area(struct ma_state *mas, unsigned long min, unsigned long max,
 		   unsigned long size)
 {
-	if (!may_be_found(mas, min, max, size))
+	if (!search_is_valid(mas, min, max, size))
 		return -EINVAL;
-	return stand_on(mas, gap_find_lowest(mas->tree, min, max, size), size);
+	return set_to_area(mas, gap_find_lowest(mas->tree, min, max, size), size);
 }
 
 int mas_empty_area_rev(struct ma_state *mas, unsigned long min, unsigned long max,
 		       unsigned long size)
 {
-	if (!may_be_found(mas, min, max, size))
+	if (!search_is_valid(mas, min, max, size))
 		return -EINVAL;
-	return stand_on(mas, gap_find_highest(mas->tree, min, max, size), size);
+	return set_to_area(mas, gap_find_highest(mas->tree, min, max, size), size);
 }
 
 int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void *entry,
@@ -273,6 +277,7 @@ int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void *entry,
 	error = mas_store_gfp(mas, entry, gfp);
 	if (error)
 		return error;
+	assert(range_lo <= mas->index && mas->index <= range_hi);
 	*startp = mas->index;
 	*next = mas->index + 1;
 	if (tree_flags(mas->tree) & MT_FLAGS_ALLOC_WRAPPED) {

@@ -63,6 +63,7 @@ int mt_set_rcu_flavour(struct maple_tree *mt, const struct mt_rcu *flavour)
 
 static void change_flags(struct maple_tree *mt, unsigned int set, unsigned int clear)
 {
+	assert(!(set & clear));
 	__atomic_store_n(&mt->ma_flags, (mt->ma_flags & ~clear) | set, __ATOMIC_RELEASE);
 }
 
@@ -241,6 +242,7 @@ int mtree_fill_gap(struct maple_tree *mt, unsigned long index, void *entry,
 	unlock(mt);
 	if (error)
 		return error;
+	assert(mas.index <= index && index <= mas.last);
 	*first = mas.index;
 	*last = mas.last;
 	return 0;
@@ -268,6 +270,7 @@ void __mt_destroy(struct maple_tree *mt)
 		dead_mark_below(root);
 	publish_root(mt, NULL, 0);
 	retire_whole(mt, root);
+	assert(!mt->ma_root && !mt_height(mt) && !mt->ma_retired);
 }
 
 void mtree_destroy(struct maple_tree *mt)

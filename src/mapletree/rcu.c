@@ -46,7 +46,7 @@ _Thread_local bool rcu_prepared __attribute__((tls_model("initial-exec")));
 static struct rcu_head *waiting;
 
 /* Whether the memory that liburcu needs to register a thread is available now. */
-static bool memory_is_there(void)
+static bool memory_available(void)
 {
 	void *map = mmap(NULL, REGISTRY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
@@ -67,7 +67,7 @@ static bool register_thread(void)
 {
 	if (registered)
 		return true;
-	if (!memory_is_there())
+	if (!memory_available())
 		return false;
 	urcu_bp_register_thread();
 	registered = true;
@@ -78,7 +78,7 @@ static bool register_thread(void)
  * A thread that shows that one can be started, and leaves its stack and its place in the registry
  * to the next.
  */
-static void *stand_in(void *unused)
+static void *trial_thread(void *unused)
 {
 	(void)unused;
 	return register_thread() ? &worker : NULL;
@@ -93,10 +93,11 @@ static bool start_worker(void)
 	pthread_t thread;
 	void *done;
 
-	if (pthread_create(&thread, NULL, stand_in, NULL))
+	assert(worker != WORKER_RUNS);
+	if (pthread_create(&thread, NULL, trial_thread, NULL))
 		return false;
 	pthread_join(thread, &done);
-	if (!done || !memory_is_there())
+	if (!done || !memory_available())
 		return false;
 	if (worker == WORKER_LOST)
 		urcu_bp_call_rcu_after_fork_child();
@@ -128,7 +129,7 @@ bool rcu_prepare_thread(void)
 	return rcu_prepared;
 }
 
-static void wait_for_resources(struct rcu_head *head, void (*func)(struct rcu_head *head))
+static void queue_for_retry(struct rcu_head *head, void (*func)(struct rcu_head *head))
 {
 	struct rcu_head *next = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
 
@@ -157,12 +158,13 @@ bool rcu_retry(void)
 void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
 	       void (*func)(struct rcu_head *head))
 {
+	assert(head && func);
 	if (flavour)
 		flavour->call(head, func);
 	else if (rcu_prepare(NULL) && rcu_retry())
 		urcu_bp_call_rcu(head, func);
 	else
-		wait_for_resources(head, func);
+		queue_for_retry(head, func);
 }
 
 void rcu_wait(const struct mt_rcu *flavour)

@@ -78,13 +78,16 @@ static void free_batch(struct rcu_head *head)
 	struct mt_retire_batch *batch = caa_container_of(head, struct mt_retire_batch, rcu);
 	const struct mt_allocator *alloc = batch->alloc;
 	unsigned int i, nodes = batch->nodes;
+	unsigned long waiting;
 
 	assert(batch->count <= BATCH_WORDS && nodes > batch->count);
 	frees_batches = true;
 	for (i = 0; i < batch->count; i++)
 		free_word(alloc, batch->word[i]);
 	pool_free(alloc, batch);
-	__atomic_sub_fetch(&nodes_waiting, nodes, __ATOMIC_RELAXED);
+	waiting = __atomic_fetch_sub(&nodes_waiting, nodes, __ATOMIC_RELAXED);
+	assert(waiting >= nodes);
+	(void)waiting;
 }
 
 void retire_hand_over(struct maple_tree *mt)
@@ -94,6 +97,7 @@ void retire_hand_over(struct maple_tree *mt)
 	mt->ma_retired = NULL;
 	if (!batch)
 		return;
+	assert(batch->count && batch->count <= BATCH_WORDS && batch->nodes > batch->count);
 	__atomic_add_fetch(&nodes_waiting, batch->nodes, __ATOMIC_RELAXED);
 	rcu_defer(mt->ma_rcu, &batch->rcu, free_batch);
 }
@@ -118,6 +122,7 @@ static void retire_word(struct maple_tree *mt, uintptr_t word, struct pool_list 
 {
 	struct mt_retire_batch *batch = mt->ma_retired;
 
+	assert(word);
 	if (!mt_in_rcu(mt)) {
 		free_word(mt->ma_alloc, word);
 		return;
@@ -161,6 +166,7 @@ void retire_whole(struct maple_tree *mt, struct maple_enode *root)
 		retire_word(mt, (uintptr_t)root, &one);
 	}
 	retire_hand_over(mt);
+	assert(!one.count && !mt->ma_retired);
 }
 
 /* ---- how much waits, and a limit of it ------------------------------------------------------- */

@@ -223,6 +223,7 @@ static bool add_slab(void)
 	memset(slab->free, 0xff, sizeof(slab->free));
 	slab->free[0] &= ~1ull;
 	slab->free_count = SLAB_BLOCKS;
+	assert(region->made < region->slabs);
 	region->made++;
 	region->empty++;
 	depot.making = region->made < region->slabs ? region : NULL;
@@ -238,6 +239,7 @@ static void drop_region(struct region *region)
 	unsigned int i, slabs = region->slabs;
 	char *start = region_start(region);
 
+	assert(region->empty == region->made && depot.empty >= region->empty);
 	for (i = 0; i < region->made; i++)
 		unlink_slab((struct slab *)(start + (size_t)i * SLAB_BYTES));
 	depot.slabs -= region->made;
@@ -268,6 +270,7 @@ static unsigned int take_blocks(struct slab *slab, struct mt_node **end, unsigne
 					   (unsigned int)__builtin_ctzll(bits);
 		slab->free[word] = bits;
 	}
+	assert(taken && taken <= slab->free_count);
 	slab->free_count -= taken;
 	if (slab->free_count)
 		link_slab(slab);
@@ -279,6 +282,7 @@ static void put_block(struct mt_node *block)
 	struct slab *slab = (struct slab *)((uintptr_t)block & ~(uintptr_t)(SLAB_BYTES - 1));
 	unsigned int number = (unsigned int)(block - (struct mt_node *)slab);
 
+	assert(number && slab->free_count < SLAB_BLOCKS);
 	assert(!(slab->free[number / 64] >> number % 64 & 1) && "a node is freed twice");
 	slab->free[number / 64] |= 1ull << number % 64;
 	if (slab->free_count && slab->free_count + 1 < SLAB_BLOCKS) {
@@ -320,6 +324,7 @@ static void refill(struct slab_magazine *m)
 {
 	unsigned int room = MAGAZINE_EXCHANGE;
 
+	assert(m->top == m->bottom);
 	while (room && (depot.partial || depot.all_free || add_slab()))
 		room -= take_blocks(depot.partial ? depot.partial : depot.all_free,
 				    &m->block[room], room);
@@ -359,6 +364,7 @@ static void drop_magazine(struct slab_magazine *m)
 	if (m->bottom < m->top) /* a fork lost the thread while it claimed a block */
 		m->bottom = m->top;
 	empty_down_to(m, 0);
+	assert(m->top == m->bottom);
 	if (m->prev)
 		m->prev->next = m->next;
 	else
@@ -429,7 +435,7 @@ static void unlock_depot(void)
  * Runs when a thread ends. Destructors of other keys that run later may still allocate: they get a
  * new magazine.
  */
-static void thread_exits(void *magazine)
+static void magazine_destructor(void *magazine)
 {
 	slab_magazine = &no_magazine;
 	lock_depot();
@@ -438,7 +444,7 @@ static void thread_exits(void *magazine)
 }
 
 /* After a fork, in the child: its only thread is the one that forked. */
-static void go_on_in_child(void)
+static void drop_other_magazines(void)
 {
 	struct slab_magazine *m, *next;
 
@@ -450,10 +456,10 @@ static void go_on_in_child(void)
 	unlock_depot();
 }
 
-static void set_up(void)
+static void init_depot(void)
 {
-	depot.fork_safe = !pthread_atfork(lock_depot, unlock_depot, go_on_in_child);
-	depot.has_key = !pthread_key_create(&depot.thread_exit, thread_exits);
+	depot.fork_safe = !pthread_atfork(lock_depot, unlock_depot, drop_other_magazines);
+	depot.has_key = !pthread_key_create(&depot.thread_exit, magazine_destructor);
 }
 
 /* Creates a magazine for the calling thread, or returns NULL. */
@@ -461,7 +467,7 @@ static struct slab_magazine *new_magazine(void)
 {
 	struct slab_magazine *m;
 
-	pthread_once(&depot.once, set_up);
+	pthread_once(&depot.once, init_depot);
 	if (!depot.has_key || !depot.fork_safe)
 		return NULL;
 	m = malloc(sizeof(*m));
@@ -481,7 +487,7 @@ static struct slab_magazine *new_magazine(void)
 }
 
 /* Allocates a single block for a thread without a magazine. */
-static struct mt_node *alloc_alone(void)
+static struct mt_node *alloc_without_magazine(void)
 {
 	struct mt_node *block;
 
@@ -505,7 +511,7 @@ struct mt_node *slab_alloc_refill(void)
 		__atomic_store_n(&m->bottom, 0, __ATOMIC_RELAXED);
 		m = new_magazine();
 		if (!m)
-			return alloc_alone();
+			return alloc_without_magazine();
 		lock_depot();
 	}
 	if (m->bottom == m->top)
@@ -552,7 +558,7 @@ void slab_detach(void)
 	if (!m->limit)
 		return;
 	pthread_setspecific(depot.thread_exit, NULL); /* cannot fail: it has been set before */
-	thread_exits(m);
+	magazine_destructor(m);
 }
 
 void slab_shrink(void)

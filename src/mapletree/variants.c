@@ -17,8 +17,9 @@ VARIANTS(void, lookup_load_many, (struct maple_tree *mt, const unsigned long *ke
 				  void **entries, size_t count))
 VARIANTS(void *, walk_to, (struct ma_state *mas, unsigned long index))
 VARIANTS(void, walk_ahead, (struct ma_state *mas, unsigned long index, int step, bool move))
-VARIANTS(unsigned long, batch_find, (unsigned long *batch, unsigned long left, unsigned long seen,
-				     struct ma_state *mas, unsigned long max))
+VARIANTS(unsigned long, batch_find, (unsigned long *batch, unsigned long left,
+				     unsigned long prev_last, struct ma_state *mas,
+				     unsigned long max))
 VARIANTS(struct maple_enode *, copy_tree, (const struct mt_allocator *alloc,
 					   struct maple_enode *root))
 VARIANTS(unsigned long, finger_descend, (const struct maple_tree *mt, struct mt_finger *finger,
@@ -33,7 +34,7 @@ void *walk_to(struct ma_state *mas, unsigned long index)
 	__attribute__((ifunc("select_walk_to")));
 void walk_ahead(struct ma_state *mas, unsigned long index, int step, bool move)
 	__attribute__((ifunc("select_walk_ahead")));
-unsigned long mas_batch_find(unsigned long *batch, unsigned long left, unsigned long seen,
+unsigned long mas_batch_find(unsigned long *batch, unsigned long left, unsigned long prev_last,
 			     struct ma_state *mas, unsigned long max)
 	__attribute__((ifunc("select_batch_find")));
 struct maple_enode *copy_tree(const struct mt_allocator *alloc, struct maple_enode *root)

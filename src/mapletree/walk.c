@@ -8,7 +8,7 @@
  */
 #include "walk.h"
 
-void *walk_here(struct ma_state *mas)
+void *walk_reread(struct ma_state *mas)
 {
 	unsigned long here = mas->index;
 	void *entry;

@@ -60,7 +60,8 @@ static inline void walk_prefetch(const struct ma_state *mas, unsigned int offset
 }
 
 /* The part of entering a neighbouring leaf that is the same in both directions. */
-static inline void walk_stand(struct ma_state *mas, struct maple_enode *leaf, unsigned long version)
+static inline void walk_set_leaf(struct ma_state *mas, struct maple_enode *leaf,
+				 unsigned long version)
 {
 	mas->node = leaf;
 	if (mas->watch != &mas->tree->ma_writes)
@@ -74,7 +75,7 @@ static inline void walk_stand(struct ma_state *mas, struct maple_enode *leaf, un
  * A leaf next to the cursor's, which it has not entered yet: its bounds, and its slot in the node
  * above.
  */
-struct beside {
+struct neighbour {
 	struct maple_enode *enode;
 	unsigned long min;
 	unsigned long max;
@@ -82,10 +83,10 @@ struct beside {
 };
 
 /*
- * walk_leaf_above - find the leaf after the cursor's. Returns false if the cursor's leaf is not as
- * the cursor knows it, or if the node above does not hold the next leaf.
+ * walk_find_next_leaf - find the leaf after the cursor's. Returns false if the cursor's leaf is not
+ * as the cursor knows it, or if the node above does not hold the next leaf.
  */
-static inline bool walk_leaf_above(const struct ma_state *mas, struct beside *leaf)
+static inline bool walk_find_next_leaf(const struct ma_state *mas, struct neighbour *leaf)
 {
 	struct mt_node *parent = enode_node(mas->parent);
 	enum node_kind kind = enode_kind(mas->parent);
@@ -103,10 +104,10 @@ static inline bool walk_leaf_above(const struct ma_state *mas, struct beside *le
 }
 
 /* walk_enter - make @leaf the cursor's leaf. */
-static inline void walk_enter(struct ma_state *mas, const struct beside *leaf,
+static inline void walk_enter(struct ma_state *mas, const struct neighbour *leaf,
 			      unsigned long version)
 {
-	walk_stand(mas, leaf->enode, version);
+	walk_set_leaf(mas, leaf->enode, version);
 	mas->parent_offset = (unsigned char)leaf->offset;
 	mas->min = leaf->min;
 	mas->max = leaf->max;
@@ -120,11 +121,11 @@ static inline void walk_enter(struct ma_state *mas, const struct beside *leaf,
  */
 static inline bool walk_next_leaf(struct ma_state *mas, void **entry)
 {
-	struct beside next;
+	struct neighbour next;
 	struct mt_node *leaf;
 	unsigned long version, last;
 
-	if (!walk_leaf_above(mas, &next))
+	if (!walk_find_next_leaf(mas, &next))
 		return false;
 	leaf = node_of(next.enode, KIND_LEAF);
 	version = leaf_version(leaf);
@@ -170,7 +171,7 @@ static inline bool walk_prev_leaf(struct ma_state *mas, void **entry)
 	    !leaf_unchanged(leaf, version))
 		return false;
 	WORK(LEAF_STEPPED);
-	walk_stand(mas, enode, version);
+	walk_set_leaf(mas, enode, version);
 	mas->parent_offset = (unsigned char)offset;
 	mas->offset = (unsigned char)end;
 	mas->index = below + 1;
@@ -210,12 +211,12 @@ static inline bool walk_down_is_due(const struct ma_state *mas)
 }
 
 /*
- * walk_here - read the range again that the cursor stands on; if the leaf has changed, the range
+ * walk_reread - read the range again that the cursor stands on; if the leaf has changed, the range
  * that now holds index.
  * walk_up, walk_down - go to the range that holds last + 1 (index - 1), which must exist.
  * All three set the status to active; if the tree no longer has nodes, they set mas->node to NULL.
  */
-void *walk_here(struct ma_state *mas);
+void *walk_reread(struct ma_state *mas);
 void *walk_up(struct ma_state *mas);
 void *walk_down(struct ma_state *mas);
 
