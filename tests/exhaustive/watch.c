@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * watch.c - a reader that looks at the tree between any two stores of a write.
- */
+/* watch.c - a reader that reads the tree between any two stores of a write. */
 #include <urcu/urcu-bp.h>
 
 #include "watch.h"
 
-/* What one cursor is to find: entry and range, or NULL. */
+/* What one cursor must find: entry and range, or NULL. */
 struct found {
 	void *entry;
 	unsigned long first;
@@ -205,7 +203,7 @@ static bool gaps_are_free(const struct listing *l, unsigned long size)
 	return true;
 }
 
-/* Whether all reads show what the list says. */
+/* Whether all reads agree with the list. */
 static bool shows(const struct listing *l)
 {
 	unsigned int point;
@@ -243,7 +241,7 @@ static struct found next_to(unsigned int i, int step)
 			  listing_at(present(), step > 0 ? last + 1 : first - 1, &unused), step);
 }
 
-/* Where the cursor steps to is what is next to its range at that moment. */
+/* The cursor steps to what is next to its range at that moment. */
 static bool steps(unsigned int i, int step)
 {
 	struct ma_state mas = watch.cursor[i];
@@ -264,7 +262,7 @@ static bool steps_range(unsigned int i, int step)
 	if (step > 0 ? mas.last == ULONG_MAX : mas.index == 0)
 		return true;
 	entry = step > 0 ? mas_next_range(&mas, ULONG_MAX) : mas_prev_range(&mas, 0);
-	if (!mas.node) /* of a tree without nodes it tells its end instead */
+	if (!mas.node) /* in a tree without nodes it reports the end instead */
 		return true;
 	got = cursor_found(&mas, entry);
 	return is_range(present(), next, &got);

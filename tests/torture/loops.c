@@ -154,7 +154,7 @@ static void leave(const struct loop *loop)
 		urcu_bp_read_unlock();
 }
 
-/* The loop goes on behind the range the cursor stands on; that may be the gap at the end. */
+/* The loop continues after the range that the cursor stands on, which may be the gap at the end. */
 static void go_behind(struct loop *loop)
 {
 	loop->next = loop->mas.last < STRETCHES * WIDTH ? loop->mas.last + 1 : STRETCHES * WIDTH;
@@ -242,7 +242,7 @@ static void rest(struct loop *loop)
 	begin_step(loop);
 	if (how == 0 && random_below(&loop->random, 2)) {
 		go_behind(loop);
-		return; /* the loop goes on behind it */
+		return; /* the loop continues after it */
 	}
 	check_item(loop, mas_walk(&loop->mas));
 	go_behind(loop);
@@ -263,7 +263,7 @@ static void disturb(struct loop *loop)
 		go_behind(loop);
 		break;
 	case 2:
-		/* With the lock held, nobody else writes: the very entry, or one that replaces it. */
+		/* Needs the lock, under which nobody else writes: the same entry, or another. */
 		if (!loop->locked)
 			break;
 		begin_step(loop);

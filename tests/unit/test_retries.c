@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_retries.c - how often a reader tries to read a leaf beside a writer that never stops: no
- * more than retry.h says. What writers do meanwhile, and that versions of leaves do not come again.
+ * test_retries.c - a reader beside a writer that never stops tries to read a leaf at most as often
+ * as retry.h says. Also tests what writers do meanwhile, and that a leaf never gets a version
+ * again.
  *
- * Reader and writer run in one thread, the writer on a stack of its own, with the library compiled
- * behind looks.h: before loads of the reader the writer goes on by some stores. At the end both run
- * as threads for a moment.
+ * Reader and writer run in one thread, the writer on its own stack, with looks.h included before
+ * the library: the writer makes some stores before loads of the reader. At the end both run as
+ * threads for a moment.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -187,7 +188,7 @@ static void begin(const struct hammer *h, unsigned int flags, const struct sched
 	go_on(s->before);
 }
 
-/* ---- reads, each of which looks at so many leaves at most ------------------------------------ */
+/* ---- reads, each with the most leaves that it may read ------------------------------------ */
 
 static void do_load(unsigned long index)
 {
@@ -348,7 +349,7 @@ static void expect_equal(struct maple_tree *a, struct maple_tree *b)
 	} while (entry);
 }
 
-/* Every store comes to the same as in place, and no leaf that readers may be in changes. */
+/* Every store has the same result as in place, and no leaf that readers may be in changes. */
 static void copies_are_what_changes_in_place_make(void **state)
 {
 	struct maple_tree in_place;
@@ -380,7 +381,7 @@ static void copies_are_what_changes_in_place_make(void **state)
 	}
 }
 
-/* A reader comes between: what is reserved for a change in place is enough for a copy. */
+/* A reader intervenes: what is reserved for a change in place is enough for a copy. */
 static void preallocated_stores_have_memory_for_a_copy(void **state)
 {
 	MA_STATE(mas, &race.mt, 8, 8);
