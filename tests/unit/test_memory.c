@@ -379,7 +379,7 @@ static void an_emptied_tree_keeps_no_memory(void **state)
 	}
 }
 
-/* The kinds of write that change a leaf where it is: see publish_kind in plan.h. */
+/* The kinds of write that change a leaf in place: see write_kind.h. */
 static void some_writes_take_no_memory(void **state)
 {
 	static const unsigned int modes[] = { 0, MT_FLAGS_USE_RCU, MT_FLAGS_ALLOC_RANGE,
