@@ -141,7 +141,7 @@ static bool finds_down(const struct listing *l)
 	return !entry_from(l, i, -1).entry;
 }
 
-/* All ranges, entries and gaps, one behind the other from end to end. */
+/* All ranges, entries and gaps, in order and without holes. */
 static bool ranges_follow(const struct listing *l, int step)
 {
 	unsigned long next = step > 0 ? 0 : ULONG_MAX;

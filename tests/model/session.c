@@ -187,7 +187,7 @@ static void write_step(struct session *s)
 		last = s->place.last;
 		store_step(s);
 	}
-	mtree_unlock(&run->mt); /* the cursor is not used meanwhile, nor is the tree changed */
+	mtree_unlock(&run->mt); /* neither the cursor nor the tree is used meanwhile */
 	compare_change(run, first, last);
 	mtree_lock(&run->mt);
 }

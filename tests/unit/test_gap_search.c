@@ -227,7 +227,7 @@ static void compare_gaps(struct maple_enode *enode, unsigned long min, unsigned 
 			     slot_last(node, kind, i, max));
 }
 
-/* What is used, an index a byte; all before and behind is free. */
+/* Which indexes are used, one byte each; all before and after are free. */
 #define DOMAIN 4000
 static unsigned char used[DOMAIN];
 

@@ -43,7 +43,7 @@ static void build(struct maple_tree *mt, unsigned int flags, unsigned long start
 	}
 }
 
-/* The cursor that erased there goes on to the entries beside the gap. */
+/* The cursor that erased there continues to the entries next to the gap. */
 static void expect_beside(struct ma_state *mas, unsigned long at)
 {
 	unsigned long next = at, prev = at;

@@ -100,7 +100,7 @@ static void appends_divide_full_leaves_only(void **state)
 	}
 }
 
-/* The last area grows into the gap behind it, and shrinks again. */
+/* The last area grows into the gap after it, and shrinks again. */
 static void brk_changes_a_leaf_in_place(void **state)
 {
 	const unsigned long first = 8 * (AREAS - 1);
