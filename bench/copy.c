@@ -19,9 +19,9 @@ static bool can_dup(const struct engine *engine)
 /*
  * Rounds of: make some copies (timed), free them all (not timed). A round holds so few that what
  * they write fits into a second-level cache, and a sample is many rounds: the figure is that of
- * memory that was in use a moment ago, as a copy's is that replaces another one. With all copies of a
- * sample held at once (13 MB at 1000 ranges) it was that of whatever ran before: twice as much after
- * another engine as after a sample of the same one.
+ * memory that was in use a moment ago, as a copy's is that replaces another one. With all copies of
+ * a sample held at once (13 MB at 1000 ranges) it was that of whatever ran before: twice as much
+ * after another engine as after a sample of the same one.
  */
 #define COPIES_MAX   512
 #define ENTRIES_HELD 16384 /* 650 KiB of this project's nodes at most; or one copy */
@@ -62,7 +62,9 @@ static bool can_memcpy(const struct engine *engine)
 
 #define BLOCK 256
 
-/* In the same rounds as many blocks as the tree has are copied into ones fresh from the allocator. */
+/*
+ * In the same rounds as many blocks as the tree has are copied into ones fresh from the allocator.
+ */
 static double copy_blocks(const struct cell *cell)
 {
 	size_t n = cell->data->n, blocks = cell->engine->bytes(cell->map) / BLOCK;

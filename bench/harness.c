@@ -220,9 +220,9 @@ static void settle(const struct engine *engine)
 }
 
 /*
- * Each sample has the stack elsewhere in its page: what is read at the place of another page that was
- * written a moment ago waits for it, and one placement for all would be a matter of luck (T. Mytkowicz
- * and others, "Producing Wrong Data Without Doing Anything Obviously Wrong!", 2009).
+ * Each sample has the stack elsewhere in its page: what is read at the place of another page that
+ * was written a moment ago waits for it, and one placement for all would be a matter of luck (T.
+ * Mytkowicz and others, "Producing Wrong Data Without Doing Anything Obviously Wrong!", 2009).
  */
 static __attribute__((noinline)) double run_displaced(const struct work *work,
 						      const struct cell *cell, unsigned int repeat)

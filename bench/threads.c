@@ -288,8 +288,8 @@ static void run_team(const struct cell *cell, unsigned int readers, unsigned int
 }
 
 /*
- * Over the mean of one alone on each of the two processors: a second processor that is slower, or has other
- * work, is not a cost of sharing.
+ * Over the mean of one alone on each of the two processors: a second processor that is slower, or
+ * has other work, is not a cost of sharing.
  */
 static double two_over_one(const struct cell *cell)
 {
@@ -426,8 +426,9 @@ static bool can_map(const struct engine *engine)
 }
 
 #define THREADS(label, units, able, runner, data, ...) \
-	{ .name = label, .unit = units, .better_high = true, .shared_map = true, .no_warmup = true, \
-	  .make_data = data, .prepare = make_expected, .discard = drop_expected, .ops = 40, .ops_full = 100, \
+	{ .name = label, .unit = units, .better_high = true, .shared_map = true, \
+	  .no_warmup = true, .make_data = data, .prepare = make_expected, \
+	  .discard = drop_expected, .ops = 40, .ops_full = 100, \
 	  .can = able, .run = runner, __VA_ARGS__ }
 
 #define RANGES  .quick = { 1000 }, .full = { 1000, 100000 }
@@ -439,8 +440,8 @@ static const struct work works[] = {
 	  .quick = { 1000 }, .full = { 1000 } },
 	THREADS("2 readers over 1", "ratio", can_load, two_over_one, data_mixed, RANGES),
 	THREADS("reader beside writer", "ratio", can_write, beside_writer, data_mixed, RANGES),
-	THREADS("reader beside 2 writes per us", "ratio", can_write, beside_paced_writer, data_mixed,
-		RANGES),
+	THREADS("reader beside 2 writes per us", "ratio", can_write, beside_paced_writer,
+		data_mixed, RANGES),
 	THREADS("writes alone", "per us", can_write, writes_alone, data_mixed, RANGES),
 	THREADS("writes beside reader", "per us", can_write, writes_beside, data_mixed, RANGES),
 	THREADS("readers by threads", "per us", can_load, readers, data_10000, TEAMS),

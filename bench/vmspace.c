@@ -140,7 +140,8 @@ static double brk(const struct cell *cell)
 
 			for (int k = 0; k < 3; k++) {
 				request.brk.brk = end[k];
-				require(call(cell, &request, VMSPACE_BRK) == (long)end[k], cell, "brk");
+				require(call(cell, &request, VMSPACE_BRK) == (long)end[k], cell,
+					"brk");
 			}
 		} else {
 			struct range grown = { heap, heap + 2 * size - 1, area.entry };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * publish.pml - a writer that publishes and retires, against readers: every kind of write that
- * happens beside readers (enum publish_kind), step by step, under a weak memory.
+ * happens beside readers (enum write_kind), step by step, under a weak memory.
  *
  * Memory is that of C11 for one writer, relaxed, acquire and release, without out-of-thin-air
  * values: the log of all stores is kept, and a load may return any store to its word that the reader

@@ -112,7 +112,8 @@ static size_t maple_list(void *map, bool backward, struct range *out, size_t max
 static void *maple_dup(void *map)
 {
 	struct maple_tree *old = (struct maple_tree *)map;
-	struct maple_tree *copy = MAPLE_NEW(old->ma_flags & (MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU));
+	struct maple_tree *copy =
+		MAPLE_NEW(old->ma_flags & (MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU));
 
 	if (__mt_dup(old, copy, GFP_KERNEL)) {
 		MAPLE_DELETE(copy);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * slab.c - nodes for the kernel's tree: magazines of free nodes per thread, a depot of full
- * magazines for all, chunks of one magazine each behind it. (J. Bonwick and J. Adams, "Magazines and Vmem",
- * 2001.)
+ * magazines for all, chunks of one magazine each behind it. (J. Bonwick and J. Adams, "Magazines
+ * and Vmem", 2001.)
  */
 #include <pthread.h>
 #include <stddef.h>

@@ -38,8 +38,10 @@ extern "C" {
 
 /* ---- allocation context --------------------------------------------------------------- */
 
-/* Bit masks; only "may wait" decides: with it a call may use the node allocator, without it
- * only what was reserved before. */
+/*
+ * Bit masks. Only "may wait" matters: with it a call may use the node allocator, without it only
+ * what was reserved before.
+ */
 typedef unsigned int gfp_t;
 #define __GFP_HIGH           0x0020u
 #define __GFP_ZERO           0x0100u
@@ -93,7 +95,7 @@ static inline bool xa_is_internal(const void *entry)
 	return ((unsigned long)entry & 3) == 2;
 }
 
-/* Occupies its range; the normal API's lookups and iterations show it as NULL. */
+/* Occupies its range, but lookups and iterations of the normal API return NULL for it. */
 #define XA_ZERO_ENTRY xa_mk_internal(257)
 
 /* xa_is_zero - whether @entry is XA_ZERO_ENTRY. */
@@ -172,11 +174,11 @@ struct mt_rcu {
 struct mt_retire_batch;
 
 /*
- * struct mt_finger - where the last write of a tree went, so that the next one near it need not walk.
- * @min, @max: what the leaf covers. min > max: nothing is remembered.
+ * struct mt_finger - the path of a tree's last write, so that the next one near it need not walk.
+ * @min, @max: bounds of the leaf. min > max: nothing is remembered.
  * @height:    of the tree.
- * @step:      the nodes on the way, from the leaf (0) up, each with the slot taken in its low byte;
- *             of the levels below @height.
+ * @step:      the nodes on the path, from the leaf (0) up, each with the slot taken in its low
+ *             byte; only levels below @height are set.
  */
 struct mt_finger {
 	unsigned long min;
@@ -186,19 +188,20 @@ struct mt_finger {
 };
 
 /*
- * struct maple_tree - a tree; initialise it before use with one of the ways below.
+ * struct maple_tree - a tree; initialise it before use by one of the functions or macros below.
  * @ma_root:    NULL, a lone entry at index 0, or a tagged node; written under the lock with
  *              release, read with acquire.
  * @ma_flags:   MT_FLAGS_*; written under the lock.
  * @ma_alloc:   the node allocator, NULL for the default; set while the tree is empty.
  * @ma_rcu:     the flavour of RCU, NULL for liburcu-bp; set while the tree is empty.
- * @ma_apart:   what readers read, above it, shares no cache line with what writers write, below.
+ * @ma_apart:   padding: what readers read, above it, shares no cache line with what writers write,
+ *              below.
  * @ma_retired: nodes that wait to be handed to a grace period; lock held.
  * @ma_lock:    covers every change.
  * @ma_writes:  raised before every change; written under the lock. Cursors compare it.
- * @ma_retrying: how many readers have tried so often to read a leaf that changes in place that now
- *              copies take the place of leaves; changed by these readers, atomically.
- * @ma_finger:  the last write's way down; lock held.
+ * @ma_retrying: the number of readers that have retried a changing leaf many times; while it is not
+ *               0, writers replace leaves by copies. Changed atomically by these readers.
+ * @ma_finger:  the path of the last write; lock held.
  */
 struct maple_tree {
 	void *ma_root;
@@ -214,12 +217,14 @@ struct maple_tree {
 };
 
 /*
- * MTREE_INIT, MTREE_INIT_EXT, DEFINE_MTREE - an empty tree @name as an initialiser with MT_FLAGS_*
- * @flags; the same with a lock of the user's; a definition without flags. No memory is taken.
+ * MTREE_INIT - initialiser of an empty tree @name with MT_FLAGS_* @flags. Takes no memory.
+ * MTREE_INIT_EXT - the same, with a lock of the user's.
+ * DEFINE_MTREE - define a tree without flags.
  */
 #define MTREE_INIT(name, flags) \
-	{ NULL, (flags), NULL, NULL, { 0 }, NULL, PTHREAD_MUTEX_INITIALIZER, 0, 0, { 1, 0, 0, { 0 } } }
-/* The lock is only named, never used: changing the tree under it is the user's duty. */
+	{ NULL, (flags), NULL, NULL, { 0 }, NULL, PTHREAD_MUTEX_INITIALIZER, 0, 0, \
+	  { 1, 0, 0, { 0 } } }
+/* @lock is only named, never used: it is up to the user to hold it when the tree is changed. */
 #define MTREE_INIT_EXT(name, flags, lock) MTREE_INIT(name, (flags) | MT_FLAGS_LOCK_EXTERN)
 #define DEFINE_MTREE(name) struct maple_tree name = MTREE_INIT(name, 0)
 
@@ -233,16 +238,16 @@ static inline void mt_init(struct maple_tree *mt)
 }
 
 /*
- * mt_set_allocator - take @mt's nodes from @alloc (NULL: the default) from now on. Nodes that an
- * empty tree had still go to the allocator of then. Lock held. Returns 0, or -EBUSY if the tree
- * holds nodes.
+ * mt_set_allocator - take @mt's nodes from @alloc (NULL: the default) from now on. Nodes that the
+ * tree has given up before still go to the previous allocator. Lock held. Returns 0, or -EBUSY if
+ * the tree holds nodes.
  */
 MT_PUBLIC int mt_set_allocator(struct maple_tree *mt, const struct mt_allocator *alloc);
 
 /*
- * mt_set_rcu_flavour - let @mt's readers use @flavour (NULL: liburcu-bp). Threads that read
- * register with the flavour as it asks; bp needs nothing. Lock held. Returns 0, or -EBUSY if the
- * tree holds nodes already.
+ * mt_set_rcu_flavour - let @mt's readers use @flavour (NULL: liburcu-bp). Threads that read must
+ * register with the flavour if it requires that; bp does not. Lock held. Returns 0, or -EBUSY if
+ * the tree holds nodes already.
  */
 MT_PUBLIC int mt_set_rcu_flavour(struct maple_tree *mt, const struct mt_rcu *flavour);
 
@@ -258,12 +263,12 @@ MT_PUBLIC void mt_after_fork_parent(void);
 MT_PUBLIC void mt_after_fork_child(void);
 
 /*
- * mt_thread_register - let the calling thread have now what it would else get when it needs it:
- * its place among liburcu-bp's readers, and its cache of free nodes. Lookups of a thread that has
- * neither registered nor read before end the process if there is no memory for that place. Any
- * number of times. Returns 0 or -ENOMEM. Not inside a read-side section.
- * mt_thread_unregister - give the thread's cache back now, not when it ends. liburcu-bp keeps its
- * place until then. The thread may go on to use trees.
+ * mt_thread_register - give the calling thread now what it would otherwise get on first use: its
+ * place among liburcu-bp's readers, and its cache of free nodes. A lookup by a thread that has
+ * neither registered nor read before ends the process if there is no memory for that place. May be
+ * called any number of times. Returns 0 or -ENOMEM. Not inside a read-side section.
+ * mt_thread_unregister - give the thread's cache back now, before the thread ends. Its place among
+ * liburcu-bp's readers stays until then. The thread may continue to use trees.
  */
 MT_PUBLIC int mt_thread_register(void);
 MT_PUBLIC void mt_thread_unregister(void);
@@ -292,10 +297,12 @@ static inline bool mt_external_lock(const struct maple_tree *mt)
 }
 
 /*
- * mt_set_in_rcu, mt_clear_in_rcu - switch a live tree into or out of RCU mode. Take the lock
- * (an external one is held by the caller). Leave RCU mode only when no reader is left; readers that
- * ended amid a read, or in the parent before a fork, are forgotten then. mt_set_in_rcu() returns 0, or -ENOMEM: the thread that frees nodes cannot be started, and the
- * mode is what it was. In a tree that began in RCU mode the first store that needs it fails so.
+ * mt_set_in_rcu, mt_clear_in_rcu - switch a live tree into or out of RCU mode. Take the lock (the
+ * caller holds an external one). Leave RCU mode only when no reader is left; this also forgets
+ * readers that ended in the middle of a read, or that were left behind in the parent by a fork.
+ * mt_set_in_rcu() returns 0, or -ENOMEM if the thread that frees nodes cannot be started; the mode
+ * is unchanged then. In a tree that began in RCU mode the first store that needs that thread fails
+ * instead.
  */
 MT_PUBLIC int mt_set_in_rcu(struct maple_tree *mt);
 MT_PUBLIC void mt_clear_in_rcu(struct maple_tree *mt);
@@ -324,11 +331,12 @@ MT_PUBLIC void mt_clear_in_rcu(struct maple_tree *mt);
 MT_PUBLIC void *mtree_load(struct maple_tree *mt, unsigned long index);
 
 /*
- * mtree_load_many - @entries[i] becomes what mtree_load(@mt, @keys[i]) returns, for @count indexes
- * in any order, repeated ones too. Much quicker than one by one where the tree is larger than the
- * cache: the lookups go down together, and their misses overlap. Takes the read side, once for
- * all; not a snapshot: each answer is of its own moment during the call. Waits for nobody; may
- * run wherever mtree_load() may. The arrays are the caller's; @keys and @entries do not overlap.
+ * mtree_load_many - set @entries[i] to what mtree_load(@mt, @keys[i]) returns, for @count indexes
+ * in any order, which may repeat. Much faster than single lookups if the tree is larger than the
+ * cache: the lookups walk down together, and their cache misses overlap. Takes the read side once
+ * for all of them. Not a snapshot: each answer is from its own moment during the call. Waits for
+ * nobody; may run wherever mtree_load() may. The arrays are the caller's; @keys and @entries must
+ * not overlap.
  */
 MT_PUBLIC void mtree_load_many(struct maple_tree *mt, const unsigned long *keys, void **entries,
 			       size_t count);
@@ -397,10 +405,11 @@ MT_PUBLIC int mtree_alloc_area(struct maple_tree *mt, struct mt_area *area, void
 			       gfp_t gfp);
 
 /*
- * mtree_gap_around - the whole free range that holds @index. False if @index is occupied. Any
- * tree, gap-tracking or not. Takes the read side.
- * mtree_fill_gap - store @entry over all of it, in one step. Takes the lock. Returns 0, -EEXIST
- * (occupied), -EINVAL (NULL or a reserved entry), -ENOMEM. Both set *@first and *@last on success.
+ * mtree_gap_around - find the whole free range that holds @index. Returns false if @index is
+ * occupied. For any tree, gap-tracking or not. Takes the read side.
+ * mtree_fill_gap - store @entry over that whole range in one step. Takes the lock. Returns 0,
+ * -EEXIST (occupied), -EINVAL (NULL or a reserved entry), -ENOMEM.
+ * Both set *@first and *@last on success.
  */
 MT_PUBLIC bool mtree_gap_around(struct maple_tree *mt, unsigned long index, unsigned long *first,
 				unsigned long *last);
@@ -477,27 +486,27 @@ struct maple_enode;
 struct mt_node;
 
 /*
- * struct ma_state - a cursor. Owned by one thread; lives on its stack.
+ * struct ma_state - a cursor. Owned by one thread; usually on its stack.
  * @index, @last: the range wanted, afterwards the range found. May be set by hand.
  * @tree:    the tree.
  * @node:    the tagged leaf while active, MA_ERROR(err) after an error.
- * @min, @max: what @node covers: min <= index <= last <= max while active.
- * @watch:   while on a leaf: a word that every change which concerns the cursor changes: a word of
- *           @node inside a read-side section of a tree in RCU mode, else the tree's @ma_writes.
- *           @node is not touched before it was compared.
- * @version: *@watch when the cursor read @node. If it differs, the next step goes down from the
- *           root, to where index and last tell.
- * @reserve: nodes kept for a store that must not fail, linked; mas_destroy() gives them back.
+ * @min, @max: bounds of @node: min <= index <= last <= max while active.
+ * @watch:   while on a leaf: a word that changes with every change that concerns the cursor. Inside
+ *           a read-side section of a tree in RCU mode it is a word of @node, otherwise the tree's
+ *           @ma_writes. It is compared before @node is touched.
+ * @version: *@watch when the cursor read @node. If it differs, the next step walks down from the
+ *           root to where index and last tell.
+ * @reserve: linked list of nodes for a store that must not fail; mas_destroy() gives them back.
  * @reserve_count: how many; @reserve_wanted: how many the last failed store would have needed.
  * @status:  where the cursor stands. May be set by hand to ma_start.
  * @offset:  the slot of index in @node; @end: the last slot in use. offset <= end.
- * @gap_written: the last call wrote NULL, and [index, last] may be a part of the gap.
+ * @gap_written: the last call wrote NULL, and [index, last] may be only a part of the gap.
  * @parent:  for steps from leaf to leaf: a node above leaves, NULL if none is known.
- * @parent_min, @parent_max: what it covers; @parent_end: its last slot in use.
- * @parent_offset: the slot of @node in it or, if it is the next (previous) one already, the slot
- *           before (behind) the one to go to; modulo 256.
- * @batch:   of the loop that last read @node ahead for the cursor; NULL since the cursor came to
- *           @node by itself, or stored. Only compared.
+ * @parent_min, @parent_max: its bounds; @parent_end: its last slot in use.
+ * @parent_offset: the slot of @node in @parent or, if @parent is already the next (previous) node,
+ *                 the slot before (behind) the one to go to; modulo 256.
+ * @batch:   identifies the loop that last read @node ahead for the cursor. NULL if the cursor
+ *           reached @node on its own, or stored. Only compared.
  */
 struct ma_state {
 	unsigned long index;
@@ -523,14 +532,14 @@ struct ma_state {
 	const unsigned long *batch;
 };
 
-/* MA_ERROR - what a failed cursor's @node is: the negative errno @err as an internal entry. */
+/* MA_ERROR - the @node of a failed cursor: the negative errno @err as an internal entry. */
 #define MA_ERROR(err) ((struct maple_enode *)(((unsigned long)(err) << 2) | 2UL))
 
 /* MA_STATE - define a cursor @name of @mt at [@first, @lst], not yet walked. Holds no memory. */
 #define MA_STATE(name, mt, first, lst) \
 	struct ma_state name = { (unsigned long)(first), (unsigned long)(lst), (mt), NULL, 0, \
-				 ULONG_MAX, NULL, 0, NULL, 0, 0, ma_start, 0, 0, false, 0, 0, NULL, \
-				 0, ULONG_MAX, NULL }
+				 ULONG_MAX, NULL, 0, NULL, 0, 0, ma_start, 0, 0, false, 0, 0, \
+				 NULL, 0, ULONG_MAX, NULL }
 
 /* mas_lock and so on - the lock of the cursor's tree. */
 #define mas_lock(mas)                      mtree_lock((mas)->tree)
@@ -539,7 +548,10 @@ struct ma_state {
 #define mas_lock_irqsave(mas, flags)       mtree_lock_irqsave((mas)->tree, flags)
 #define mas_unlock_irqrestore(mas, flags)  mtree_unlock_irqrestore((mas)->tree, flags)
 
-/* mas_init - make *@mas a new cursor of @mt at @index: what it had reserved is forgotten. */
+/*
+ * mas_init - make *@mas a new cursor of @mt at @index. Forgets, without freeing, what *@mas had
+ * reserved.
+ */
 static inline void mas_init(struct ma_state *mas, struct maple_tree *mt, unsigned long index)
 {
 	MA_STATE(fresh, mt, index, index);
@@ -623,15 +635,16 @@ MT_PUBLIC void *mas_prev_range(struct ma_state *mas, unsigned long min);
 
 /*
  * mas_batch_find, mas_batch_next - private to mas_for_each(): mas_find(), from a leaf that was read
- * at once. Each step is what mas_find() would do: what was read counts as long as the cursor is on
- * that leaf, where the last step left it, and nothing was written that concerns it.
- * @batch: in words, what a leaf held: slot i has the entry [MAS_BATCH_ENTRY + i], over the indexes
- *         [MAS_BATCH_LAST + i - 1] + 1 .. [MAS_BATCH_LAST + i]. And [MAS_BATCH_REST]: how
- *         many steps are made one by one, since the body stores. Aligned to 64 bytes.
- * @left:  a bit for each slot that is still to be visited, the lowest one next: what
- *         mas_batch_find() returns, 0 at the end.
- * @seen:  the cursor's last after the last step.
- * @step:  left and seen. Apart, so that they stay in registers.
+ * as a whole. Each step has the result of mas_find(): the batch is used only as long as the cursor
+ * is on that leaf, where the last step left it, and no write concerned it.
+ * @batch: the content of a leaf, as words, aligned to 64 bytes: slot i holds the entry
+ *         [MAS_BATCH_ENTRY + i] over the indexes [MAS_BATCH_LAST + i - 1] + 1 .. [MAS_BATCH_LAST +
+ *         i]. [MAS_BATCH_REST] is the number of steps to be made one by one, because the body
+ *         stores.
+ * @left:  a bit for each slot that is still to be visited, the lowest one next. mas_batch_find()
+ *         returns it, 0 at the end.
+ * @prev_last: the cursor's last after the previous step.
+ * @step:  left and prev_last, in an array of their own so that they stay in registers.
  */
 #define MAS_BATCH_SLOTS (ULONG_MAX > 0xffffffff ? 16 : 32)
 #define MAS_BATCH_REST  0
@@ -640,10 +653,10 @@ MT_PUBLIC void *mas_prev_range(struct ma_state *mas, unsigned long min);
 #define MAS_BATCH_WORDS (MAS_BATCH_LAST + 2 * MAS_BATCH_SLOTS)
 
 MT_PUBLIC unsigned long mas_batch_find(unsigned long *batch, unsigned long left,
-				       unsigned long seen, struct ma_state *mas,
+				       unsigned long prev_last, struct ma_state *mas,
 				       unsigned long max);
 
-/* mas_batch_begin - what an earlier loop has read is not this one's. Returns 0, nothing is left. */
+/* mas_batch_begin - discard what an earlier loop has read. Returns 0: no slot is left to visit. */
 static inline unsigned long mas_batch_begin(unsigned long *batch, struct ma_state *mas)
 {
 	batch[MAS_BATCH_REST] = 0;
@@ -660,7 +673,8 @@ static inline void *mas_batch_next(unsigned long *batch, unsigned long step[2],
 	if (__builtin_expect(!left || mas->batch != batch || mas->status != ma_active ||
 			     mas->last != step[1] ||
 			     __atomic_load_n(mas->watch, __ATOMIC_ACQUIRE) != mas->version ||
-			     (max != ULONG_MAX && last[(long)__builtin_ctzl(left) - 1] >= max), 0)) {
+			     (max != ULONG_MAX && last[(long)__builtin_ctzl(left) - 1] >= max),
+			     0)) {
 		left = mas_batch_find(batch, left, step[1], mas, max);
 		if (!left)
 			return NULL;
@@ -675,26 +689,28 @@ static inline void *mas_batch_next(unsigned long *batch, unsigned long step[2],
 }
 
 /*
- * mas_for_each, mas_for_each_rev - all entries from index up to @max (down to @min), zero entries
- * too. Each step is a mas_find() (mas_find_rev()): it goes on from where the cursor stands then, and
- * what it returns is in the tree at that moment. So the body may store and erase, through the
- * cursor or by any other call, here or in another thread, and move the cursor: what was erased
- * before the loop came to it is not returned. If it leaves the lock or the read side, it calls
- * mas_pause() (or mas_reset() and so on) before. @mas and @max are evaluated again for each step.
- * Lock or read side.
+ * mas_for_each, mas_for_each_rev - all entries from index up to @max (down to @min), including zero
+ * entries. Each step is a mas_find() (mas_find_rev()): it continues from where the cursor stands at
+ * that moment, and what it returns is in the tree at that moment. So the body may store and erase,
+ * through the cursor or by any other call, in this thread or another, and may move the cursor; what
+ * was erased before the loop reached it is not returned. Before the body leaves the lock or the
+ * read side, it must call mas_pause() (or mas_reset() and so on). @mas and @max are evaluated again
+ * for each step. Lock or read side.
  */
 #define mas_for_each(mas, entry, max) MAS_FOR_EACH_(mas, entry, max, __COUNTER__)
 #define MAS_FOR_EACH_(mas, entry, max, number) MAS_FOR_EACH__(mas, entry, max, number)
 #define MAS_FOR_EACH__(mas, entry, max, number) \
 	for (unsigned long mas_batch_##number[MAS_BATCH_WORDS] __attribute__((aligned(64))), \
 	     mas_step_##number[2] = { mas_batch_begin(mas_batch_##number, mas), 0 }; \
-	     ((entry) = mas_batch_next(mas_batch_##number, mas_step_##number, (mas), (max))) != NULL;)
+	     ((entry) = mas_batch_next(mas_batch_##number, mas_step_##number, (mas), \
+				       (max))) != NULL;)
 #define mas_for_each_rev(mas, entry, min) while (((entry) = mas_find_rev((mas), (min))) != NULL)
 
 /*
- * mas_store - store @entry over [index, last]; uses the allocator if nothing is reserved.
- * Returns the entry that was at index before; on failure the cursor is in ma_error (-ENOMEM,
- * or -EINVAL for index > last). Afterwards the cursor stands on what it wrote. Lock held.
+ * mas_store - store @entry over [index, last]; uses the allocator if not enough is reserved.
+ * Returns the entry that was at index before; on failure the cursor is in ma_error (-ENOMEM, or
+ * -EINVAL for index > last). Afterwards the cursor stands on what it wrote; after a store of NULL
+ * on the whole gap, and index and last are its bounds. Lock held.
  */
 MT_PUBLIC void *mas_store(struct ma_state *mas, void *entry);
 
@@ -702,10 +718,10 @@ MT_PUBLIC void *mas_store(struct ma_state *mas, void *entry);
 MT_PUBLIC int mas_store_gfp(struct ma_state *mas, void *entry, gfp_t gfp);
 
 /*
- * mas_preallocate - reserve what storing @entry over [index, last] needs, in RCU mode at least what
- * copying a leaf takes. Returns 0, -ENOMEM or
- * -EINVAL as above (nothing reserved). Follow it with mas_store_prealloc() or mas_destroy(), the tree unchanged
- * in between. Lock held.
+ * mas_preallocate - reserve what storing @entry over [index, last] needs; in RCU mode at least what
+ * copying a leaf takes. If @entry is NULL, index and last become the whole gap. Returns 0, or
+ * -ENOMEM or -EINVAL as above (nothing reserved then). Follow it with mas_store_prealloc() or
+ * mas_destroy(), and do not change the tree in between. Lock held.
  * mas_store_prealloc - that store; cannot fail. Gives back what was not used.
  */
 MT_PUBLIC int mas_preallocate(struct ma_state *mas, void *entry, gfp_t gfp);
@@ -745,11 +761,11 @@ MT_PUBLIC int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void
 MT_PUBLIC int mas_expected_entries(struct ma_state *mas, unsigned long count);
 
 /*
- * mas_reserve - reserve for the next @stores stores through @mas, anywhere in the tree as it is then:
- * they cannot fail, also if others change the tree in between by no more than @more ranges that come
- * in all (a store adds at most 2). One that overwrites many entries counts as one more for
- * each 64 of them. What is reserved already counts; end it with mas_destroy(). Returns 0 or -ENOMEM:
- * the reserve is what it was. Lock held. Beyond the kernel's interface.
+ * mas_reserve - reserve for the next @stores stores through @mas, anywhere in the tree. They cannot
+ * fail, even if others change the tree in between, as long as the number of ranges grows by no more
+ * than @more in total (a store adds at most 2). A store that overwrites many entries counts as one
+ * more store for each 64 of them. What is reserved already counts; end it with mas_destroy().
+ * Returns 0, or -ENOMEM with the reserve unchanged. Lock held. Not part of the kernel's interface.
  */
 MT_PUBLIC int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned long more);
 
@@ -780,34 +796,35 @@ MT_PUBLIC void mt_dump(const struct maple_tree *mt, enum mt_dump_format format);
 MT_PUBLIC void mas_dump(const struct ma_state *mas);
 
 /*
- * mt_cache_shrink - give cached memory, of all threads, back to the system. Any context but a
- * signal handler.
+ * mt_cache_shrink - give memory cached by any thread back to the system. Any context except signal
+ * handlers.
  */
 MT_PUBLIC void mt_cache_shrink(void);
 
 /*
  * mt_retired_bytes - the memory of nodes, of all trees in RCU mode, that have been replaced and
- * wait until no reader is left that may see them. Not counted are the up to 28 nodes that each
- * such tree keeps until it hands them over together. Any context.
+ * wait until no reader can see them any more. Not counted are the up to 28 nodes that each such
+ * tree keeps until it hands them over together. Any context.
  */
 MT_PUBLIC unsigned long mt_retired_bytes(void);
 
 /*
- * mt_set_retire_limit - let writers wait for readers while more than @bytes are retired, in all
- * trees together (0, the default: never). mtree_store() and the other calls that take the lock do
- * so before they take it, if their gfp may wait; other writers call mt_wait_retired(). Then no
- * such call may be made where a reader waits for the caller: with a lock held for which a thread
- * inside a read-side section may wait, or inside a section of another flavour than liburcu-bp.
+ * mt_set_retire_limit - make writers wait for readers while more than @bytes are retired in all
+ * trees together (0, the default: never). mtree_store() and the other calls that take the lock wait
+ * before they take it, if their gfp may wait; other writers call mt_wait_retired(). With a limit,
+ * no such call may be made where a reader waits for the caller: while holding a lock for which a
+ * thread inside a read-side section may wait, or inside a section of a flavour other than
+ * liburcu-bp.
  * mt_wait_retired - wait until no more than the limit is retired. Does not wait inside a read-side
- * section of liburcu-bp, in a thread that runs RCU callbacks, or where memory is so short that
- * nothing can be freed. No lock of a tree held.
+ * section of liburcu-bp, in a thread that runs RCU callbacks, or if memory is so short that nothing
+ * can be freed. No lock of a tree held.
  */
 MT_PUBLIC void mt_set_retire_limit(unsigned long bytes);
 MT_PUBLIC void mt_wait_retired(struct maple_tree *mt);
 
 /*
- * struct mt_level_statistics - the nodes of one level: how many, and how many of their slots are in
- * use of how many there are. Fill is used / slots.
+ * struct mt_level_statistics - the nodes of one level: @nodes of them have @slots slots in total,
+ * of which @used are in use. Fill is used / slots.
  */
 struct mt_level_statistics {
 	unsigned long nodes;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * batch.c - read a leaf for a loop that will visit it: compiled like lookup.c.
+ * batch.c - read a whole leaf for a loop that is going to visit it. Compiled for each instruction
+ * set, as lookup.c is.
  *
- * Every word of the leaf is read once, between two loads of its version. So all is of one state of
- * the leaf: before or after the one word that may have been stored meanwhile. Slots that cover
- * nothing are left out, as a search never arrives there.
+ * Every word of the leaf is read once, between two loads of its version. So all words belong to one
+ * state of the leaf: the one before or the one after the single word that may have been stored
+ * meanwhile. Slots that cover nothing are left out, since a search never reaches them either.
  */
 #include "search.h"
 #include "variants.h"
 #include "walk.h"
 
 #ifdef MT_ISA
-unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsigned long seen,
+unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsigned long prev_last,
 				  struct ma_state *mas, unsigned long max);
 #else
 #define batch_find mas_batch_find
@@ -20,12 +21,12 @@ unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsi
 static_assert(WIDE_SLOTS <= MAS_BATCH_SLOTS, "a batch takes a whole leaf");
 
 /*
- * read_leaf - read a leaf that covers [@min, @max] into @batch. Returns a bit for each slot that is
- * to be visited.
+ * read_leaf - read a leaf that covers [@min, @max] into @batch. Returns a bit for each slot to be
+ * visited.
  */
 #if defined(SEARCH_VECTORS) && defined(__AVX512F__)
 
-/* Half a leaf; a bit for each of its slots that is to be visited. */
+/* Reads half a leaf. Returns a bit for each of its slots to be visited. */
 static inline __mmask8 read_half(unsigned long *batch, unsigned int at, __m512i last,
 				 __m512i before, __m512i slot)
 {
@@ -53,7 +54,10 @@ static inline unsigned long read_leaf(unsigned long *batch, struct mt_node *leaf
 
 #elif defined(SEARCH_VECTORS)
 
-/* Four slots; a bit for each that is to be visited. *@before ends with where the first begins. */
+/*
+ * Reads four slots. Returns a bit for each to be visited. *@before holds the pivot before the first
+ * one, in its last lane, and receives the four pivots.
+ */
 static inline unsigned long read_4(unsigned long *batch, const struct mt_node *leaf,
 				   unsigned int at, __m256i end, __m256i *before)
 {
@@ -104,7 +108,8 @@ static inline unsigned long read_leaf(unsigned long *batch, struct mt_node *leaf
 		unsigned long last = slot_last(leaf, KIND_LEAF, i, max);
 		void *entry = slot_load(leaf, KIND_LEAF, i);
 
-		left |= (unsigned long)((entry != NULL) & (last != batch[MAS_BATCH_LAST + i - 1])) << i;
+		left |= (unsigned long)((entry != NULL) & (last != batch[MAS_BATCH_LAST + i - 1]))
+			<< i;
 		batch[MAS_BATCH_LAST + i] = last;
 		batch[MAS_BATCH_ENTRY + i] = (unsigned long)entry;
 	}
@@ -120,17 +125,17 @@ static inline unsigned int next_slot(unsigned long left)
 }
 
 /*
- * The next leaf becomes the batch. 0, and the cursor is where it was: the way there is not as easy,
- * or nothing is left below the limit.
+ * Reads the next leaf into the batch. Returns 0, without moving the cursor, if the cursor cannot
+ * simply step to that leaf, or if nothing is left below the limit.
  */
 static inline unsigned long read_next_leaf(unsigned long *batch, struct ma_state *mas,
 					   unsigned long max)
 {
-	struct beside next;
+	struct neighbour next;
 	struct mt_node *leaf;
 	unsigned long version, left;
 
-	if (UNLIKELY(mas->max >= max) || UNLIKELY(!walk_leaf_above(mas, &next)))
+	if (UNLIKELY(mas->max >= max) || UNLIKELY(!walk_find_next_leaf(mas, &next)))
 		return 0;
 	WORK(BATCH_READ);
 	leaf = node_of(next.enode, KIND_LEAF);
@@ -149,7 +154,10 @@ static inline unsigned long read_next_leaf(unsigned long *batch, struct ma_state
 	return left;
 }
 
-/* What is left in the leaf, from the cursor on: the rest only if it is what the cursor has seen. */
+/*
+ * Reads the cursor's leaf and returns the slots after the cursor, if the leaf is still as the
+ * cursor knows it.
+ */
 static unsigned long read_this_leaf(unsigned long *batch, struct ma_state *mas)
 {
 	unsigned long left = 0;
@@ -164,10 +172,16 @@ static unsigned long read_this_leaf(unsigned long *batch, struct ma_state *mas)
 		       : 0;
 }
 
-/* A body that has stored, or moved the cursor, will soon do so again. */
+/*
+ * After a body has stored or moved the cursor it will probably do so again: the number of steps
+ * that are then made one by one.
+ */
 #define STEPS_ONE_BY_ONE 8
 
-/* A step as others make it; then, unless the body @disturbs, the rest of the leaf is read. */
+/*
+ * Makes one step by mas_find(). Then, unless the body @disturbs the batch, reads the rest of the
+ * leaf.
+ */
 static __attribute__((noinline)) unsigned long find(unsigned long *batch, bool disturbs,
 						    struct ma_state *mas, unsigned long max)
 {
@@ -193,13 +207,13 @@ static __attribute__((noinline)) unsigned long find(unsigned long *batch, bool d
 	return 1ul << mas->offset;
 }
 
-unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsigned long seen,
+unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsigned long prev_last,
 				  struct ma_state *mas, unsigned long max)
 {
 	bool disturbed = left;
 
 	if (LIKELY(!left) && LIKELY(mas->batch == batch) && LIKELY(mas->status == ma_active) &&
-	    LIKELY(mas->last == seen)) {
+	    LIKELY(mas->last == prev_last)) {
 		left = read_next_leaf(batch, mas, max);
 		if (LIKELY(left))
 			return left;

@@ -10,7 +10,7 @@
 
 static _Thread_local char reason_text[200];
 
-/* What the walk over the tree carries along. */
+/* State of the walk over the tree. */
 struct audit {
 	const struct maple_tree *mt;
 	unsigned int height;
@@ -73,8 +73,8 @@ static bool check_leaf(struct audit *audit, struct mt_node *leaf)
 		bool gap = !leaf->wide.slot[i];
 
 		if (gap && audit->after_gap)
-			return broken("leaf %p: slot %u is a gap that should be joined with the one "
-				      "before", (void *)leaf, i);
+			return broken("leaf %p: slot %u is a gap that should be joined with the "
+				      "one before", (void *)leaf, i);
 		audit->after_gap = gap;
 	}
 	return true;

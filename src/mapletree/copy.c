@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.c - copy a tree node by node: compiled for each instruction set, as lookup.c is.
+ * copy.c - copy a tree node by node. Compiled for each instruction set, as lookup.c is.
  *
- * A node holds no pointer upwards and no length that depends on its place, so a copy of its
- * bytes with the children exchanged is a node of the new tree. Nodes are copied depth first, the
- * order of a later walk; while the leaves below one node are copied, those below the next one are
- * asked for.
+ * A node holds no pointer upwards and nothing that depends on its address, so a copy of its bytes
+ * with the children exchanged is a node of the new tree. Nodes are copied depth first, in the order
+ * of a later walk. While the leaves below one node are copied, those below the next node are
+ * prefetched.
  */
 #include "copy.h"
 
@@ -31,7 +31,7 @@ static void prefetch_node(const struct maple_enode *enode)
 		__builtin_prefetch(&bytes[at]);
 }
 
-/* @count blocks, or none and false. */
+/* Allocates @count blocks. On failure it allocates none and returns false. */
 static bool alloc_many(const struct mt_allocator *alloc, struct mt_node **block,
 		       unsigned int count)
 {
@@ -64,8 +64,8 @@ static inline void copy_bytes(struct mt_node *copy, const struct mt_node *node)
 #else
 
 /*
- * By the C library, which knows how wide this processor can store: of a size it sees the compiler
- * makes moves of 16 bytes, which take half as long again.
+ * Lets the C library copy, which knows the widest stores of this processor. For a size that it
+ * knows, the compiler would emit 16-byte moves, which take half as long again.
  */
 static inline void copy_bytes(struct mt_node *copy, const struct mt_node *node)
 {
@@ -87,8 +87,8 @@ static void drop_partial(const struct mt_allocator *alloc, struct mt_node *copy,
 }
 
 /*
- * Exchanges the leaves that @copy shares with @node, its source. @ahead: the source of the node
- * after it, or NULL. False: not enough memory, nothing is exchanged.
+ * Replaces the leaves that @copy shares with its source, @node, by copies. @ahead is the source of
+ * the node after it, or NULL. False: not enough memory, nothing was replaced.
  */
 static bool copy_leaves(const struct mt_allocator *alloc, struct mt_node *copy,
 			struct mt_node *node, enum node_kind kind, struct maple_enode *ahead)
@@ -130,7 +130,8 @@ static struct maple_enode *copy_inner(const struct mt_allocator *alloc, struct m
 	for (i = 0; i <= end; i++)
 		prefetch_node(from[i]);
 	for (i = 0; i <= end; i++) {
-		struct maple_enode *child = copy_inner(alloc, from[i], i < end ? from[i + 1] : NULL);
+		struct maple_enode *next = i < end ? from[i + 1] : NULL;
+		struct maple_enode *child = copy_inner(alloc, from[i], next);
 
 		if (!child) {
 			drop_partial(alloc, copy, kind, i);

@@ -8,8 +8,8 @@
 #include "node.h"
 
 /*
- * copy_tree - a copy of @root and all below it, from @alloc; or NULL: not enough memory, and none
- * kept. Lock of the source held.
+ * copy_tree - copy @root and all below it into nodes from @alloc. Returns NULL if there is not
+ * enough memory, and keeps none then. Lock of the source held.
  */
 struct maple_enode *copy_tree(const struct mt_allocator *alloc, struct maple_enode *root);
 

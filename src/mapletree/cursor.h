@@ -19,13 +19,15 @@ static inline struct pool_list take_reserve(struct ma_state *mas)
 
 static inline void keep_reserve(struct ma_state *mas, const struct pool_list *list)
 {
+	assert(!mas->reserve && !mas->reserve_count && (list->count > 0) == (list->head != NULL));
 	mas->reserve = list->head;
 	mas->reserve_count = list->count;
 }
 
-/* fail - put the cursor in the state of @error, and return it. */
+/* fail - put the cursor in the error state @error, and return @error. */
 static inline int fail(struct ma_state *mas, int error)
 {
+	assert(error < 0);
 	mas->status = ma_error;
 	mas->node = MA_ERROR(error);
 	return error;

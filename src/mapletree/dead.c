@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * dead.c - mark the leaves that a write of many nodes takes out of the tree.
- */
+/* dead.c - mark the leaves that a write of many nodes removes from the tree. */
 #include "dead.h"
 
 static void mark_children(struct mt_node *node, enum node_kind kind, unsigned int from,
@@ -9,7 +7,7 @@ static void mark_children(struct mt_node *node, enum node_kind kind, unsigned in
 {
 	unsigned int i;
 
-	for (i = from; i < to; i++) /* whose lines are not in the cache, if they are many */
+	for (i = from; i < to; i++) /* their lines are not in the cache if there are many */
 		__builtin_prefetch(&enode_node(slot_child(node, kind, i))->wide.meta, 1);
 	for (i = from; i < to; i++)
 		dead_mark_below(slot_child(node, kind, i));

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dead.h - leaves that leave the tree are marked.
+ * dead.h - mark leaves that are removed from the tree.
  *
- * In RCU mode a leaf that is replaced or dropped stays readable until a grace period has passed,
- * and a cursor may be standing on it, or come to it by a node above that has left the tree too. So
- * the writer sets META_DEAD in each such leaf before the store that makes its change visible:
+ * In RCU mode a leaf that is replaced or dropped stays readable until a grace period has passed. A
+ * cursor may be standing on it, or reach it through a node above that has been removed too. So the
+ * writer sets META_DEAD in each such leaf before the store that makes its change visible:
  *
  *   A leaf that is not marked is in the tree.
  *
- * And since a leaf whose bounds change is replaced, it covers what any node that ever was its
- * parent says. So a cursor may go to the leaf beside its own by a parent of any age, as long as
- * that leaf is not marked.
+ * A leaf whose bounds change is always replaced, so a leaf's bounds agree with every node that was
+ * ever its parent. A cursor may therefore go to the neighbour of its leaf through a parent of any
+ * age, as long as the neighbour is not marked.
  */
 #ifndef MT_DEAD_H
 #define MT_DEAD_H
 
 #include "node.h"
 
-/* dead_mark - @leaf is about to leave the tree; it is published. Lock held. */
+/* dead_mark - mark @leaf, which is published and about to be removed from the tree. Lock held. */
 static inline void dead_mark(struct mt_node *leaf)
 {
 	__atomic_store_n(&leaf->wide.meta, leaf->wide.meta | META_DEAD, __ATOMIC_RELAXED);

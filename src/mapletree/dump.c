@@ -6,7 +6,7 @@
 
 #include "node.h"
 
-/* How deep and how to print. */
+/* Depth and format of what is printed. */
 struct printer {
 	enum mt_dump_format format;
 	unsigned int depth;

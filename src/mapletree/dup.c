@@ -21,6 +21,7 @@ int __mt_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp)
 	}
 	tree_changes(new_tree);
 	publish_root(new_tree, root, mt_height(mt));
+	assert(mtree_empty(new_tree) == mtree_empty(mt));
 	return 0;
 }
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * finger.h - a writer's way down, remembered on the tree for the next write.
+ * finger.h - the path of the last write, remembered on the tree for the next write.
  *
- * Nodes hold no pointer upwards, so a writer needs the nodes above its leaf from somewhere. Most
- * writes come near the one before; so each leaves its way down on the tree (a "finger": Guibas,
- * McCreight, Plass and Roberts, 1977), and a write into the same leaf need not walk. The lock covers
- * it; readers never look at it.
- *   min > max (nothing is remembered), or
- *   height == mt_height(), step[0] is a slot of the leaf, which covers [min, max], and for
- *   0 < i < height step[i] is the slot that holds the node of step[i - 1]
- * A finger of a writer's own says the same about another leaf of the same tree.
+ * Nodes hold no pointer upwards, so a writer has to find the nodes above its leaf in some other
+ * way. Most writes are near the previous one; so each write leaves its path from the root on the
+ * tree (a "finger": Guibas, McCreight, Plass and Roberts, 1977), and a write into the same leaf
+ * need not walk. The lock covers the finger; readers never use it. Either
+ *   min > max: nothing is remembered, or
+ *   height == mt_height(), step[0] is a slot of the leaf, which covers [min, max], and for 0 < i <
+ *   height step[i] is the slot that holds the node of step[i - 1].
+ * A writer's own finger describes the path to another leaf of the same tree in the same way.
  */
 #ifndef MT_FINGER_H
 #define MT_FINGER_H
 
 #include "node.h"
 
-/* ---- a step: a node, which is aligned, and the slot taken in it, in its low bits -------------- */
+/* ---- a step: an aligned node, and in its low bits the slot taken ----------------------------- */
 
 static inline unsigned long step_make(struct mt_node *node, unsigned int offset)
 {
@@ -34,16 +34,18 @@ static inline unsigned int step_offset(unsigned long step)
 	return (unsigned int)(step & (NODE_BYTES - 1));
 }
 
-/* ---- the ways down: see descend.c ------------------------------------------------------------- */
+/*
+ * ---- walks from the root: see lookup.c --------------------------------------------------------
+ */
 
 /*
- * finger_descend - let @finger lead from the root of @mt, which is a node, to @index. Returns its
- * step[0]. Lock held.
+ * finger_descend - walk from the root of @mt, which is a node, to @index, and record the path in
+ * @finger. Returns its step[0]. Lock held.
  */
 unsigned long finger_descend(const struct maple_tree *mt, struct mt_finger *finger,
 			     unsigned long index);
 
-/* leaf_find - the step to @index in the leaf of @step, which covers it. */
+/* leaf_find - find @index in the leaf of @step, which must cover it. Returns the step to it. */
 unsigned long leaf_find(unsigned long step, unsigned long index);
 
 /* finger_forget - the next write has to walk. */
@@ -55,8 +57,8 @@ static inline void finger_forget(struct maple_tree *mt)
 
 /*
  * finger_to - let the tree's finger lead to the leaf of @index. Returns the step to @index in it,
- * or 0 if the tree has no node. Looks first at the slot of the last write and those beside it. The
- * finger's own step[0] changes only with the leaf. Lock held.
+ * or 0 if the tree has no nodes. Tries the slot of the last write and its neighbours first. The
+ * finger's own step[0] changes only if the leaf does. Lock held.
  */
 static inline unsigned long finger_to(struct maple_tree *mt, unsigned long index)
 {
@@ -78,9 +80,11 @@ static inline unsigned long finger_to(struct maple_tree *mt, unsigned long index
 	return leaf_find(step, index);
 }
 
-/* ---- what lies on the way --------------------------------------------------------------------- */
+/*
+ * ---- bounds along the path, and neighbouring leaves -------------------------------------------
+ */
 
-/* finger_child_first - where child @at of the node at @level begins; @level > 0. */
+/* finger_child_first - the first index of child @at of the finger's node at @level > 0. */
 static inline unsigned long finger_child_first(const struct mt_finger *finger, unsigned int level,
 					       unsigned int at)
 {
@@ -92,7 +96,7 @@ static inline unsigned long finger_child_first(const struct mt_finger *finger, u
 	return step_node(finger->step[level])->pivot[at - 1] + 1;
 }
 
-/* finger_child_last - where it ends; @kind: that of the tree's inner nodes. */
+/* finger_child_last - its last index. @kind: that of the tree's inner nodes. */
 static inline unsigned long finger_child_last(const struct mt_finger *finger, unsigned int level,
 					      enum node_kind kind, unsigned int at)
 {
@@ -120,7 +124,7 @@ static inline unsigned long finger_last(const struct mt_finger *finger, unsigned
 	return finger_child_last(finger, level + 1, kind, step_offset(finger->step[level + 1]));
 }
 
-/* finger_copy - *@to becomes *@from, as far as that is in use. */
+/* finger_copy - copy the levels in use of *@from to *@to. */
 static inline void finger_copy(struct mt_finger *to, const struct mt_finger *from)
 {
 	unsigned int level;
@@ -133,8 +137,8 @@ static inline void finger_copy(struct mt_finger *to, const struct mt_finger *fro
 }
 
 /*
- * finger_move_up, finger_move_down - lead to the first (last) slot of the leaf above (below) the
- * finger's, which is not the last (first) one of the tree. @kind: that of inner nodes.
+ * finger_move_up, finger_move_down - move the finger to the first (last) slot of the next
+ * (previous) leaf, which must exist. @kind: that of inner nodes.
  */
 static inline void finger_move_up(struct mt_finger *finger, enum node_kind kind)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gap.c - upkeep of the widest gap per child.
+ * gap.c - keep the widest gap of each child up to date.
  *
- * Word by word, unlike the search: the words were stored a moment ago, one by one, and a vector
- * that reaches over such words waits until they have left the processor's store buffer.
+ * The code works word by word, unlike the search: the words were stored a moment ago, one at a
+ * time, and a vector load across such words would wait until they have left the processor's store
+ * buffer.
  */
 #include "gap.h"
 
@@ -41,8 +42,8 @@ unsigned long gap_widest(struct mt_node *node, enum node_kind kind, unsigned lon
 }
 
 /*
- * The gaps of a node are looked through only if its widest one shrank: all it needs else is the gap
- * that changed and the one that stands for the node in its parent.
+ * The gaps of a node are searched only if its widest one shrank. Otherwise the gap that changed and
+ * the one that its parent records for the node are enough.
  */
 void gap_raise(const struct mt_finger *finger, unsigned int level, unsigned long was,
 	       unsigned long now)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gap.h - the widest run of free indexes: of a node, kept along a path, and searched for.
+ * gap.h - the widest run of free indexes: of a node, kept up to date along a path, and searched
+ * for.
  */
 #ifndef MT_GAP_H
 #define MT_GAP_H
@@ -12,15 +13,15 @@ unsigned long gap_widest(struct mt_node *node, enum node_kind kind, unsigned lon
 			 unsigned long max);
 
 /*
- * gap_raise - a gap that the finger's node at @level records of a child went from @was to @now: tell
- * the nodes above, as far as they change. Lock held.
+ * gap_raise - one of the gaps that the finger's node at @level records for its children went from
+ * @was to @now: update the nodes above as far as they change. Lock held.
  */
 void gap_raise(const struct mt_finger *finger, unsigned int level, unsigned long was,
 	       unsigned long now);
 
 /*
- * gap_tell - the widest gap of the finger's node at @level, which is not the root, went from @was, as
- * the node above has it, to @now: tell that node and those above it. Lock held.
+ * gap_tell - the widest gap of the finger's node at @level, which is not the root, went from @was,
+ * the value in the node above, to @now: update that node and those above it. Lock held.
  */
 static inline void gap_tell(const struct mt_finger *finger, unsigned int level, unsigned long was,
 			    unsigned long now)
@@ -33,17 +34,17 @@ static inline void gap_tell(const struct mt_finger *finger, unsigned int level, 
 		gap_raise(finger, level + 1, was, now);
 }
 
-/* The answer of a search, in two registers; @start means something only if @found. */
+/* The result of a search, in two registers; @start is valid only if @found. */
 struct mt_place_found {
 	unsigned long start;
 	unsigned long found;
 };
 
 /*
- * gap_find - the lowest or highest place for @want, whose members are sound: size > 0, min <= max,
+ * gap_find - the lowest or highest place for @want, whose members are valid: size > 0, min <= max,
  * align 0 or a power of two.
- * gap_find_lowest, gap_find_highest - the same for areas that may lie anywhere.
- * Lock or read side; beside a writer the answer may be a moment old.
+ * gap_find_lowest, gap_find_highest - the same, without an alignment.
+ * Lock or read side; beside a writer the answer may be out of date.
  */
 struct mt_place_found gap_find(struct maple_tree *mt, const struct mt_area *want);
 struct mt_place_found gap_find_lowest(struct maple_tree *mt, unsigned long min,

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gap_node.h - which slots of one node have room for so many indexes in a row.
+ * gap_node.h - which slots of one node have room for a given number of consecutive indexes.
  *
- *   gaps_with_room(node, size)                 of an inner node: those whose gap is @size or more
- *   gaps_below(node, index)                    of an inner node: those that end below @index
- *   leaf_with_room(leaf, min, max, size, clip) of a leaf that has some of [@min, @max]: the free
- *                                              ones with @size indexes in there; and maybe some
+ *   gaps_with_room(node, size)                 of an inner node: the slots whose gap is >= @size
+ *   gaps_below(node, index)                    of an inner node: the slots that end below @index
+ *   leaf_with_room(leaf, min, max, size, clip) of a leaf that overlaps [@min, @max]: the free slots
+ *                                              with @size indexes in that window, and maybe some
  *                                              that have them elsewhere
  *
- * All give a word with bit i for slot i, and no branch depends on the data.
+ * Each returns a word with bit i for slot i. No branch depends on the data.
  *
- * The width of slot i of a leaf is pivot[i] - pivot[i-1]. Once all pivots are brought into
- * [min - 1, max], it is the width inside [min, max]: slots of width zero, those outside, and those
- * past the end, which begin and end at ULONG_MAX, have 0 then and are no special case. Nor is
- * min = 0: the arithmetic is modulo the range of a word.
+ * The width of slot i of a leaf is pivot[i] - pivot[i-1]. Once all pivots are clamped to [min - 1,
+ * max], this is the width inside [min, max]. Slots of width zero, slots outside, and slots past the
+ * end, which begin and end at ULONG_MAX, then have width 0 and need no special case. Nor does min =
+ * 0, because the arithmetic wraps around.
  *
- * Beside a writer a vector sees each word whole, and different words at different moments;
- * callers read again what they rely on, within the version of the leaf (see node.h).
+ * Beside a writer a vector load sees each word whole, but different words at different times.
+ * Callers read again what they rely on, under one version of the leaf (see node.h).
  */
 #ifndef MT_GAP_NODE_H
 #define MT_GAP_NODE_H
@@ -26,14 +26,14 @@
 static_assert(WIDE_SLOTS <= 32 && GAPS_SLOTS < 32, "a set of slots fits an int");
 
 /*
- * What leaf_with_room() has to leave out: who takes the highest slot is only stopped by those above
- * @max, and finds out soon enough that there is nothing but slots below @min.
+ * What leaf_with_room() has to clip. A search for the highest slot only needs slots above @max
+ * clipped; it soon notices that only slots below @min are left.
  */
 enum clip { CLIP_HIGH, CLIP_BOTH };
 
 /*
- * ROOM_IS_CUT - whether leaf_with_room() looks at what slots have of [min, max], so that the first one
- * it tells has room as a rule; or at whole slots.
+ * ROOM_IS_CUT - whether leaf_with_room() measures only the part of a slot inside [min, max], so
+ * that the first slot it returns usually has room; otherwise it measures whole slots.
  */
 #ifdef SEARCH_VECTORS
 #define ROOM_IS_CUT true
@@ -45,7 +45,7 @@ enum clip { CLIP_HIGH, CLIP_BOTH };
 
 static inline unsigned int gaps_with_room(const struct mt_node *node, unsigned long size)
 {
-	/* the words 16 to 31 of the node, of which 4 to 13 are its gaps */
+	/* words 16 to 31 of the node; 4 to 13 of these are its gaps */
 	__m512i wanted = _mm512_set1_epi64((long long)size);
 	__mmask8 low = _mm512_cmpge_epu64_mask(_mm512_load_si512(node->bytes + 128), wanted);
 	__mmask8 high = _mm512_cmpge_epu64_mask(_mm512_load_si512(node->bytes + 192), wanted);
@@ -173,7 +173,7 @@ static inline unsigned int gaps_below(const struct mt_node *node, unsigned long 
 	return (1u << count_gaps(node, index)) - 1;
 }
 
-/* Looks at the widths of whole slots. */
+/* Measures whole slots. */
 static inline unsigned int leaf_with_room(struct mt_node *leaf, unsigned long min,
 					  unsigned long max, unsigned long size,
 					  enum clip clip)
@@ -187,7 +187,7 @@ static inline unsigned int leaf_with_room(struct mt_node *leaf, unsigned long mi
 	for (i = WIDE_SLOTS; i-- > 0;) {
 		unsigned long below = i ? pivot_load(leaf, i - 1) : min - 1;
 
-		if (i == 0) /* a gap that is all of the leaf has no pivot */
+		if (i == 0) /* a gap that covers the whole leaf has no pivot */
 			last = last < max ? last : max;
 		narrow += narrow + (last - below < size);
 		free += free + !slot_load(leaf, KIND_LEAF, i);

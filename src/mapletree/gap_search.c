@@ -17,31 +17,33 @@ struct mt_place_found VARIANT(gap_find_highest)(struct maple_tree *mt, unsigned 
 						unsigned long max, unsigned long size);
 #endif
 
-/* What a look at a leaf says. LOOK_AGAIN: a boundary moved meanwhile, under the same version. */
+/*
+ * The result of searching a leaf. LOOK_AGAIN: a boundary moved meanwhile, under the same version.
+ */
 enum look { LOOK_NOTHING, LOOK_FOUND, LOOK_AGAIN };
 
 /*
- * How to search. @whole: any search at all. Else one that answers LOOK_AGAIN as soon as the first free
- * slot it comes to has no place, or changes meanwhile; for areas that may lie anywhere, in trees of
- * two levels at least. Nearly no search has to look again, and what is left needs few registers and no
- * call.
+ * How to search. If @whole, any search. Otherwise a quick one, for areas without alignment in trees
+ * of at least two levels, which returns LOOK_AGAIN as soon as the first free slot it tries has no
+ * place for the area or changes meanwhile. That hardly ever happens, and the code that remains
+ * needs few registers and no call.
  */
-struct manner {
+struct search_mode {
 	enum mt_fit fit;
 	bool whole;
 };
 
 /*
- * The place for @want in the free range [first, last]. The lowest one is searched for by bounds that are
- * cut to the window; the highest one by bounds that are so above only.
+ * Finds the place for @want in the free range [first, last]. In a search for the lowest place the
+ * caller has cut both bounds to the window; in a search for the highest one only the upper bound.
  */
-static inline bool fits(const struct mt_area *want, struct manner how, unsigned long first,
+static inline bool fits(const struct mt_area *want, struct search_mode mode, unsigned long first,
 			unsigned long last, unsigned long *start)
 {
-	unsigned long mask = how.whole && want->align ? want->align - 1 : 0;
+	unsigned long mask = mode.whole && want->align ? want->align - 1 : 0;
 	unsigned long span = want->size - 1;
 
-	if (how.fit == MT_FIT_LOWEST) {
+	if (mode.fit == MT_FIT_LOWEST) {
 		*start = (first + mask) & ~mask;
 		return *start >= first && *start <= last && last - *start >= span;
 	}
@@ -49,44 +51,45 @@ static inline bool fits(const struct mt_area *want, struct manner how, unsigned 
 	return span <= last && *start >= first && *start >= want->min;
 }
 
-/* The slot of a set that comes first in the order of the fit. */
+/* The slot of the set @slots that the search tries next. */
 static inline unsigned int pick(unsigned int slots, enum mt_fit fit)
 {
 	return (unsigned int)(fit == MT_FIT_LOWEST ? __builtin_ctz(slots)
 						   : 31 ^ __builtin_clz(slots));
 }
 
-/* The set without that slot, @i. */
+/* The set without slot @i, which pick() returned. */
 static inline unsigned int drop(unsigned int slots, unsigned int i, enum mt_fit fit)
 {
 	return slots & (fit == MT_FIT_LOWEST ? slots - 1 : (1u << i) - 1);
 }
 
-/* A child of an inner node, and what it covers, cut to the window as fits() needs it. */
-struct way {
-	const struct maple_enode *child;
+/* A child of an inner node and its bounds, cut to the window as fits() requires. */
+struct child {
+	const struct maple_enode *enode;
 	unsigned long min;
 	unsigned long max;
 };
 
 /*
- * The place for @want in a free slot of a leaf. Its bounds are read once: whatever a writer does, they
- * are those of a range that was free.
+ * Finds the place for @want in a free slot of a leaf. Reads the slot's bounds once: whatever a
+ * writer does meanwhile, they belong to a range that was free.
  */
-static inline bool fits_slot(const struct mt_area *want, struct manner how, struct mt_node *leaf,
-			     unsigned int offset, const struct way *way, unsigned long *start)
+static inline bool fits_slot(const struct mt_area *want, struct search_mode mode,
+			     struct mt_node *leaf, unsigned int offset, const struct child *child,
+			     unsigned long *start)
 {
-	unsigned long last = slot_last(leaf, KIND_LEAF, offset, way->max);
-	unsigned long first = way->min;
+	unsigned long last = slot_last(leaf, KIND_LEAF, offset, child->max);
+	unsigned long first = child->min;
 
 	if (offset) {
 		unsigned long below = pivot_load(leaf, offset - 1);
 
-		if (below >= way->max) /* outside, or past the end */
+		if (below >= child->max) /* outside, or past the end */
 			return false;
 		first = below < first ? first : below + 1;
 	}
-	return fits(want, how, first, last, start);
+	return fits(want, mode, first, last, start);
 }
 
 static inline enum clip clip_of(enum mt_fit fit)
@@ -95,57 +98,58 @@ static inline enum clip clip_of(enum mt_fit fit)
 }
 
 /*
- * The place in a leaf, in the first of its slots that has one. That there is none is of one state of
- * the leaf: the same slots had room at the end.
+ * Finds the place in the first slot of a leaf that has one. The answer that there is none must come
+ * from one state of the leaf, so the slots with room are determined again at the end and compared.
  */
-static ALWAYS_INLINE enum look place_in_leaf(const struct mt_area *want, struct manner how,
-					     const struct way *way, unsigned long *start)
+static ALWAYS_INLINE enum look place_in_leaf(const struct mt_area *want, struct search_mode mode,
+					     const struct child *child, unsigned long *start)
 {
-	struct mt_node *leaf = enode_node(way->child);
+	struct mt_node *leaf = enode_node(child->enode);
 	unsigned long version = leaf_version(leaf);
-	unsigned int all = leaf_with_room(leaf, way->min, way->max, want->size, clip_of(how.fit));
+	enum clip clip = clip_of(mode.fit);
+	unsigned int all = leaf_with_room(leaf, child->min, child->max, want->size, clip);
 	enum look look = LOOK_NOTHING;
 	unsigned int slots = all;
 
 	while (slots && look == LOOK_NOTHING) {
-		unsigned int i = pick(slots, how.fit);
+		unsigned int i = pick(slots, mode.fit);
 
-		slots = drop(slots, i, how.fit);
-		if (fits_slot(want, how, leaf, i, way, start))
+		slots = drop(slots, i, mode.fit);
+		if (fits_slot(want, mode, leaf, i, child, start))
 			look = LOOK_FOUND;
-		else if (!how.whole)
+		else if (!mode.whole)
 			return LOOK_AGAIN;
 	}
-	if (how.whole && look == LOOK_NOTHING && all) {
-		read_barrier(); /* the second look comes behind the first */
-		if (leaf_with_room(leaf, way->min, way->max, want->size, clip_of(how.fit)) != all)
+	if (mode.whole && look == LOOK_NOTHING && all) {
+		read_barrier(); /* the second look must come after the first */
+		if (leaf_with_room(leaf, child->min, child->max, want->size, clip) != all)
 			return LOOK_AGAIN;
 	}
 	return LIKELY(leaf_unchanged(leaf, version)) ? look : LOOK_AGAIN;
 }
 
-/* The same, as often as it takes. */
+/* The same, repeated until the leaf holds still. */
 static ALWAYS_INLINE enum look look_at_leaf(struct maple_tree *mt, const struct mt_area *want,
-					    struct manner how, const struct way *way,
+					    struct search_mode mode, const struct child *child,
 					    unsigned long *start)
 {
-	enum look look = place_in_leaf(want, how, way, start);
+	enum look look = place_in_leaf(want, mode, child, start);
 	unsigned int failed = 0;
 
-	if (!how.whole)
+	if (!mode.whole)
 		return look;
 	while (UNLIKELY(look == LOOK_AGAIN)) {
 		failed = retry(mt, failed);
-		look = place_in_leaf(want, how, way, start);
+		look = place_in_leaf(want, mode, child, start);
 	}
 	retry_end(mt, failed);
 	return look;
 }
 
-/* The slots of an inner node that have room, without those that begin outside the window. */
-static inline unsigned int worth_a_visit(const struct mt_area *want, enum mt_fit fit,
-					 struct mt_node *node, unsigned long min,
-					 unsigned long max)
+/* The slots of an inner node that have room and do not lie outside the window. */
+static inline unsigned int slots_to_visit(const struct mt_area *want, enum mt_fit fit,
+					  struct mt_node *node, unsigned long min,
+					  unsigned long max)
 {
 	unsigned int slots = gaps_with_room(node, want->size);
 
@@ -154,7 +158,10 @@ static inline unsigned int worth_a_visit(const struct mt_area *want, enum mt_fit
 	return slots & (gaps_below(node, max) << 1 | 1);
 }
 
-/* A node with slots still to be visited; [min, max] is as of a way. */
+/*
+ * An inner node with slots that are still to be visited. [min, max] are its bounds, as in struct
+ * child.
+ */
 struct level {
 	struct mt_node *node;
 	unsigned long min;
@@ -162,70 +169,72 @@ struct level {
 	unsigned int slots;
 };
 
-static ALWAYS_INLINE struct way way_at(const struct level *at, unsigned int slot, enum mt_fit fit)
+static ALWAYS_INLINE struct child child_at(const struct level *at, unsigned int slot,
+					   enum mt_fit fit)
 {
-	struct way way = { slot_child(at->node, KIND_GAPS, slot), at->min, 0 };
+	struct child child = { slot_child(at->node, KIND_GAPS, slot), at->min, 0 };
 
 	if (slot) {
 		unsigned long below = pivot_load(at->node, slot - 1);
 
-		if (fit == MT_FIT_HIGHEST || below >= way.min)
-			way.min = below + 1;
+		if (fit == MT_FIT_HIGHEST || below >= child.min)
+			child.min = below + 1;
 	}
-	way.max = slot_last(at->node, KIND_GAPS, slot, at->max);
-	return way;
+	child.max = slot_last(at->node, KIND_GAPS, slot, at->max);
+	return child;
 }
 
 /*
- * The same by a jump for each slot: the processor predicts it and is busy with the child while the
- * comparisons that chose it are still under way. Searches tend to go where others went before.
+ * The same through a jump for each slot: the processor predicts the jump and can work on the child
+ * while the comparisons that chose the slot are still in progress. Searches tend to take the same
+ * slots as earlier ones.
  */
-static ALWAYS_INLINE struct way way_through(const struct level *at, unsigned int slot,
-					    enum mt_fit fit)
+static ALWAYS_INLINE struct child child_by_jump(const struct level *at, unsigned int slot,
+						enum mt_fit fit)
 {
 #if GAPS_SLOTS == 10
-#define WAY(k) case k: return way_at(at, k, fit);
+#define CHILD(k) case k: return child_at(at, k, fit);
 	switch (slot) {
-	WAY(0) WAY(1) WAY(2) WAY(3) WAY(4) WAY(5) WAY(6) WAY(7) WAY(8) WAY(9)
+	CHILD(0) CHILD(1) CHILD(2) CHILD(3) CHILD(4) CHILD(5) CHILD(6) CHILD(7) CHILD(8) CHILD(9)
 	default:
 		__builtin_unreachable();
 	}
-#undef WAY
+#undef CHILD
 #else
-	return way_at(at, slot, fit);
+	return child_at(at, slot, fit);
 #endif
 }
 
-/* Whether the window ends before the way begins, and before all that follow. */
-static ALWAYS_INLINE bool is_behind(const struct way *way, const struct mt_area *want,
-				    enum mt_fit fit)
+/* Whether the child, and all that follow it in the order of the search, lie outside the window. */
+static ALWAYS_INLINE bool is_outside(const struct child *child, const struct mt_area *want,
+				     enum mt_fit fit)
 {
-	return fit == MT_FIT_HIGHEST ? way->max < want->min : way->min > way->max;
+	return fit == MT_FIT_HIGHEST ? child->max < want->min : child->min > child->max;
 }
 
 static ALWAYS_INLINE struct level level_at(const struct mt_area *want, enum mt_fit fit,
-					   const struct way *way)
+					   const struct child *child)
 {
-	struct mt_node *node = enode_node(way->child);
+	struct mt_node *node = enode_node(child->enode);
 
-	return (struct level){ node, way->min, way->max,
-			       worth_a_visit(want, fit, node, way->min, way->max) };
+	return (struct level){ node, child->min, child->max,
+			       slots_to_visit(want, fit, node, child->min, child->max) };
 }
 
-/* The leaves below one node are looked at one after the other; inner nodes wait on the stack. */
+/* Searches the leaves below one node one after the other; inner nodes wait on the stack. */
 static ALWAYS_INLINE enum look search(struct maple_tree *mt, const struct maple_enode *root,
-				      const struct mt_area *want, struct manner how,
+				      const struct mt_area *want, struct search_mode mode,
 				      unsigned long *start)
 {
 	struct level stack[MAPLE_HEIGHT_MAX];
 	struct level *top = stack;
-	struct way way = { root, how.fit == MT_FIT_HIGHEST ? 0 : want->min, want->max };
+	struct child child = { root, mode.fit == MT_FIT_HIGHEST ? 0 : want->min, want->max };
 	struct level at = { NULL, 0, 0, 0 };
 	enum look look;
 
-	if (how.whole && enode_kind(root) == KIND_LEAF)
-		return look_at_leaf(mt, want, how, &way, start);
-	at = level_at(want, how.fit, &way);
+	if (mode.whole && enode_kind(root) == KIND_LEAF)
+		return look_at_leaf(mt, want, mode, &child, start);
+	at = level_at(want, mode.fit, &child);
 	for (;;) {
 		unsigned int i;
 
@@ -234,13 +243,13 @@ static ALWAYS_INLINE enum look search(struct maple_tree *mt, const struct maple_
 				return LOOK_NOTHING;
 			at = *--top;
 		}
-		i = pick(at.slots, how.fit);
-		at.slots = drop(at.slots, i, how.fit);
-		way = way_through(&at, i, how.fit);
-		if (is_behind(&way, want, how.fit)) {
+		i = pick(at.slots, mode.fit);
+		at.slots = drop(at.slots, i, mode.fit);
+		child = child_by_jump(&at, i, mode.fit);
+		if (is_outside(&child, want, mode.fit)) {
 			at.slots = 0;
-		} else if (enode_kind(way.child) == KIND_LEAF) {
-			look = look_at_leaf(mt, want, how, &way, start);
+		} else if (enode_kind(child.enode) == KIND_LEAF) {
+			look = look_at_leaf(mt, want, mode, &child, start);
 			if (look != LOOK_NOTHING)
 				return look;
 		} else {
@@ -248,7 +257,7 @@ static ALWAYS_INLINE enum look search(struct maple_tree *mt, const struct maple_
 				assert(top < stack + MAPLE_HEIGHT_MAX);
 				*top++ = at;
 			}
-			at = level_at(want, how.fit, &way);
+			at = level_at(want, mode.fit, &child);
 		}
 	}
 }
@@ -258,21 +267,21 @@ struct mt_place_found VARIANT(gap_find)(struct maple_tree *mt, const struct mt_a
 	const void *root = root_load(mt);
 	struct mt_place_found place = { 0, 0 };
 
-	if (!root_is_node(root)) /* one gap: everything, or everything above the lone entry */
-		place.found = fits(want, (struct manner){ want->fit, true },
+	if (!root_is_node(root)) /* one gap: all indexes, or all above the lone entry */
+		place.found = fits(want, (struct search_mode){ want->fit, true },
 				   root && !want->min ? 1 : want->min, want->max, &place.start);
 	else if (want->fit == MT_FIT_LOWEST)
-		place.found = search(mt, root, want, (struct manner){ MT_FIT_LOWEST, true },
+		place.found = search(mt, root, want, (struct search_mode){ MT_FIT_LOWEST, true },
 				     &place.start) == LOOK_FOUND;
 	else
-		place.found = search(mt, root, want, (struct manner){ MT_FIT_HIGHEST, true },
+		place.found = search(mt, root, want, (struct search_mode){ MT_FIT_HIGHEST, true },
 				     &place.start) == LOOK_FOUND;
 	return place;
 }
 
-/* Apart: only here what is wanted need be in memory. */
+/* Out of line, so that only here the wanted area has to be built in memory. */
 static __attribute__((noinline, cold)) struct mt_place_found
-start_again(struct maple_tree *mt, unsigned long min, unsigned long max, unsigned long size,
+find_slowly(struct maple_tree *mt, unsigned long min, unsigned long max, unsigned long size,
 	    enum mt_fit fit)
 {
 	struct mt_area want = { .min = min, .max = max, .size = size, .fit = fit };
@@ -285,15 +294,15 @@ static ALWAYS_INLINE struct mt_place_found find_quickly(struct maple_tree *mt,
 							unsigned long size, enum mt_fit fit)
 {
 	const struct mt_area want = { .min = min, .max = max, .size = size };
-	const struct manner how = { fit, !ROOM_IS_CUT };
+	const struct search_mode mode = { fit, !ROOM_IS_CUT };
 	const void *root = root_load(mt);
 	struct mt_place_found place = { 0, 0 };
 	enum look look = LOOK_AGAIN;
 
 	if (LIKELY(enode_is_gaps(root)))
-		look = search(mt, root, &want, how, &place.start);
+		look = search(mt, root, &want, mode, &place.start);
 	if (UNLIKELY(look == LOOK_AGAIN))
-		return start_again(mt, min, max, size, fit);
+		return find_slowly(mt, min, max, size, fit);
 	place.found = look == LOOK_FOUND;
 	return place;
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inplace.h - the stores that change a live leaf where it is: part of write.c.
+ * inplace.h - the stores that change a live leaf in place: part of write.c.
  *
- * Beside readers a leaf changes word by word. Before each word its version is raised, so a reader
+ * Beside readers a leaf changes word by word. The version is raised before each word. So a reader
  * that found the same version before and after saw the leaf either before or after one single word,
- * never a mixture of several; and each word by itself leads from one meaningful leaf to another. A
- * reader that has to look again does so because a writer got on: it never waits for one. After the
- * last word the version is raised once more: a cursor that keeps what it read, to be good as long as
- * the version stays, may have read before the word that its version announced. Until then
- * META_WRITING says that nothing is to be kept.
+ * never a mixture of several; and each single word leads from one meaningful leaf to another. A
+ * reader that has to retry does so because a writer made progress: it never waits for a writer.
+ * After the last word the version is raised once more. This is for cursors that keep what they read
+ * as long as the version stays: such a cursor may have read before the word that its version
+ * announced. Until then META_WRITING tells it to keep nothing.
  *
- * What a word may do, so that this is so:
- *   - A slot that covers nothing (its pivot is the one before it, or, past the end, both are the
+ * To make this possible, each word is one of the following:
+ *   - A slot that covers nothing (its pivot equals the one before it or, past the end, both are the
  *     maximum) may take any value: no index leads to it.
- *   - A pivot between two slots of the same value may go anywhere between its neighbours, these
- *     included: no index changes what it holds. So an entry moves as a whole, from its slot to one
- *     that covered nothing, and is never seen in two parts; gaps may be.
+ *   - A pivot between two slots of the same value may move anywhere between its neighbours,
+ *     inclusive: no index changes what it holds. So an entry moves as a whole from its slot to one
+ *     that covered nothing, and is never seen in two parts. Gaps may be.
  *   - One word of the whole write, a slot or a pivot, changes what indexes hold.
- * Slot 0 always covers something, since what it begins with is not a word of the leaf.
+ * Slot 0 always covers something, since its start is not a word of the leaf.
  */
 #ifndef MT_INPLACE_H
 #define MT_INPLACE_H
@@ -26,7 +26,7 @@
 
 #include "leaf_plan.h"
 
-/* A leaf that changes beside readers; meta is that of the leaf. */
+/* A leaf that is being changed beside readers. @meta is the leaf's meta word. */
 struct leaf_writer {
 	struct mt_node *leaf;
 	unsigned long meta;
@@ -38,7 +38,7 @@ static inline struct leaf_writer leaf_writer_begin(struct mt_node *leaf, unsigne
 	return (struct leaf_writer){ leaf, (leaf->wide.meta & ~META_END_MASK) | META_WRITING | end };
 }
 
-/* After the last word: from here on what is read under this version stays what it is. */
+/* Called after the last word: what is read under the new version stays valid as long as it does. */
 static inline void leaf_writer_end(struct leaf_writer *writer)
 {
 	writer->meta += META_VERSION_ONE - META_WRITING;
@@ -64,8 +64,8 @@ static inline void put_pivot(struct leaf_writer *writer, unsigned int i, unsigne
 }
 
 /*
- * Makes slot @at > 0 one that covers nothing; those from it to @end move up by one. The slot above
- * the one that moves covers nothing: it takes the same value, then the pivot hands the range over.
+ * Makes slot @at > 0 cover nothing, by moving the slots @at .. @end up by one. The slot above the
+ * one being moved covers nothing: it takes the same value, and then the pivot hands the range over.
  */
 static inline void open_slot(struct leaf_writer *writer, unsigned int at, unsigned int end)
 {
@@ -78,7 +78,7 @@ static inline void open_slot(struct leaf_writer *writer, unsigned int at, unsign
 	}
 }
 
-/* The other way: slot @at covers nothing, and those above it, up to @end, move down by one. */
+/* The reverse: slot @at covers nothing, and the slots above it, up to @end, move down by one. */
 static inline void close_slot(struct leaf_writer *writer, unsigned int at, unsigned int end)
 {
 	struct mt_node *leaf = writer->leaf;
@@ -88,17 +88,15 @@ static inline void close_slot(struct leaf_writer *writer, unsigned int at, unsig
 		put_slot(writer, i, leaf->wide.slot[i + 1]);
 		put_pivot(writer, i, leaf->pivot[i + 1]);
 	}
-	if (i < end) { /* the last one, whose pivot is the maximum */
+	if (i < end) { /* the last slot, whose pivot is the maximum */
 		put_slot(writer, i, leaf->wide.slot[end]);
 		put_pivot(writer, i, ULONG_MAX);
 	}
-	writer->meta--; /* of the end, from here on */
+	writer->meta--; /* lowers the end in the meta word */
 	put_slot(writer, end, NULL);
 }
 
-/*
- * An entry comes into a gap, which is divided first. Where parts of a gap end is nobody's promise.
- */
+/* Adds an entry in a gap, which is divided first: readers may see a gap in parts. */
 static inline void fill(const struct mt_leaf_plan *p)
 {
 	struct leaf_writer writer = leaf_writer_begin(p->leaf, p->new_end);
@@ -118,7 +116,10 @@ static inline void fill(const struct mt_leaf_plan *p)
 	leaf_writer_end(&writer);
 }
 
-/* An entry of @low .. @high goes, and the gaps beside it, the rest of these, become one. */
+/*
+ * Removes the entry among the slots @low .. @high, the others of which are gaps, and joins them to
+ * one gap.
+ */
 static __attribute__((noinline)) void clear(struct mt_node *leaf, unsigned int low,
 					    unsigned int high, unsigned int end)
 {
@@ -136,7 +137,7 @@ static __attribute__((noinline)) void clear(struct mt_node *leaf, unsigned int l
 	leaf_writer_end(&writer);
 }
 
-/* An entry loses one end to the new range, whose slot is ready when the boundary moves. */
+/* An entry loses one end to the new range, whose slot is filled before the boundary moves. */
 static inline void cut(const struct mt_leaf_plan *p)
 {
 	struct leaf_writer writer = leaf_writer_begin(p->leaf, p->new_end);
@@ -147,7 +148,7 @@ static inline void cut(const struct mt_leaf_plan *p)
 	leaf_writer_end(&writer);
 }
 
-/* An entry takes over all of the range beside it. */
+/* An entry takes over all of the neighbouring range. */
 static inline void absorb(const struct mt_leaf_plan *p)
 {
 	struct leaf_writer writer = leaf_writer_begin(p->leaf, p->end);
@@ -158,7 +159,7 @@ static inline void absorb(const struct mt_leaf_plan *p)
 	leaf_writer_end(&writer);
 }
 
-/* All at once; nobody may be reading. */
+/* Changes the leaf at once; nobody may be reading it. */
 static ALWAYS_INLINE void splice(const struct mt_leaf_plan *p)
 {
 	struct mt_node *leaf = p->leaf;
@@ -166,7 +167,7 @@ static ALWAYS_INLINE void splice(const struct mt_leaf_plan *p)
 	unsigned int moved = p->end + 1 - tail;
 
 	WORK(WRITE_IN_PLACE);
-	if (moved == 1) { /* the gap at the end, most often; its pivot is the maximum */
+	if (moved == 1) { /* mostly the gap at the end; its pivot is the maximum */
 		leaf->wide.slot[at + 1] = leaf->wide.slot[tail];
 	} else if (moved && tail != at + 1) {
 		memmove(&leaf->wide.slot[at + 1], &leaf->wide.slot[tail], moved * sizeof(void *));
@@ -180,7 +181,7 @@ static ALWAYS_INLINE void splice(const struct mt_leaf_plan *p)
 	node_pad(leaf, KIND_LEAF, p->new_end, p->end);
 }
 
-/* The kinds that move slots beside readers, but for WRITE_CLEAR. */
+/* The kinds that move slots beside readers, except WRITE_CLEAR. */
 static __attribute__((noinline)) void shift(const struct mt_leaf_plan *p)
 {
 	if (p->kind == WRITE_FILL)
@@ -191,10 +192,10 @@ static __attribute__((noinline)) void shift(const struct mt_leaf_plan *p)
 		absorb(p);
 }
 
-/* inplace_write - carry out @p, whose kind is one of a leaf and not WRITE_COPY. Lock held. */
+/* inplace_write - carry out @p, whose kind is one that changes a leaf in place. Lock held. */
 static inline void inplace_write(const struct mt_leaf_plan *p)
 {
-	struct mt_leaf_plan copy; /* so that *p need not be in memory for the others */
+	struct mt_leaf_plan copy; /* so that *p itself may stay in registers */
 	struct leaf_writer writer;
 
 	assert(p->kind < WRITE_COPY);

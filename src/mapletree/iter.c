@@ -3,32 +3,33 @@
  * iter.c - the cursor's reads: walk, next, prev and find, each over entries or over all ranges.
  *
  * A cursor stands on the range it last saw, [index, last]. Going up means going to the range that
- * holds last + 1 now, going down to the one that holds index - 1: whatever a writer did meanwhile,
- * nothing is skipped and nothing shown twice. Steps inside a leaf are a short cut to the same.
+ * now holds last + 1; going down, to the one that now holds index - 1. So whatever a writer did
+ * meanwhile, nothing is skipped and nothing is returned twice. Steps inside a leaf are a short cut
+ * to the same result.
  *
- * Where a call begins depends on the status that the cursor comes with:
+ * Where a call begins depends on the cursor's status:
  *
  *   status       next   find   prev   find_rev
  *   start        pass   show   pass   show
- *   pause        pass   show*  pass   show*    * from last + 1 or index - 1 on
+ *   pause        pass   show*  pass   show*    * beginning at last + 1 or index - 1
  *   active       step   step   step   step
- *   root         step   step   step   step     it stands on the lone entry at 0
+ *   root         step   step   step   step     the cursor stands on the lone entry at 0
  *   none         pass   show   step   step
  *   overflow     step   show   show   step
  *   underflow    show   show   step   step
  *   error        stop   stop   stop   stop
  *
- *   step   the cursor stands on a range: the one beside it
- *   show   the range that holds index, if that is an entry; else the one beside it
- *   pass   the one beside the range that holds index
+ *   step   the cursor stands on a range: go to the next one
+ *   show   the range that holds index, if it is an entry; otherwise the next one
+ *   pass   the range after the one that holds index
  *   stop   nothing is read
  *
- * An overflow or underflow that came before any walk has left no range to step from: as from start.
- * "Beside" is above for next and find, below for prev and find_rev; gaps count for the _range
- * forms alone.
+ * An overflow or underflow before any walk leaves no range to step from: it is treated as start.
+ * "Next" and "after" mean upwards for next and find, downwards for prev and find_rev. Only the
+ * _range forms count gaps as ranges.
  *
  * A tree without nodes has two ranges, the lone entry at 0 (ma_root) and the gap above it
- * (ma_none), or just one gap.
+ * (ma_none), or it is one single gap.
  */
 #include "walk.h"
 
@@ -66,7 +67,7 @@ static bool rootless(const struct ma_state *mas)
 	return !root_is_node(root_load(mas->tree));
 }
 
-/* Whether the cursor has stood on a range of a leaf and goes on from there. */
+/* Whether the cursor stands on a range of a leaf from which it can continue. */
 static bool on_leaf(const struct ma_state *mas)
 {
 	return mas->node && (mas->status == ma_active || mas->status == ma_overflow ||
@@ -83,22 +84,23 @@ static enum begin begin_of(const struct ma_state *mas, enum call call)
 	return begin;
 }
 
-static void *end_at(struct ma_state *mas, enum maple_status status)
+static void *end_with(struct ma_state *mas, enum maple_status status)
 {
 	mas->status = status;
 	return NULL;
 }
 
 /*
- * After a write of NULL the cursor stands on the whole gap, wider maybe than what was written. But it
- * goes on from index and last if an entry was stored there since, or they were set by hand.
+ * After a write of NULL the cursor stands on the whole gap, which may be wider than what was
+ * written. But if an entry was stored there since, or index and last were set by hand, the cursor
+ * continues from index and last.
  */
-static void settle(struct ma_state *mas)
+static void resync_after_null(struct ma_state *mas)
 {
 	unsigned long first = mas->index, last = mas->last;
 
 	if (mas->gap_written && on_leaf(mas)) {
-		bool entry = walk_here(mas);
+		bool entry = walk_reread(mas);
 
 		mas->index = entry || first < mas->index ? first : mas->index;
 		mas->last = entry || last > mas->last ? last : mas->last;
@@ -108,7 +110,10 @@ static void settle(struct ma_state *mas)
 
 /* ---- trees without nodes ---------------------------------------------------------------- */
 
-/* Where a cursor ends: in the gap above the lone entry, or on the entry; in an empty tree, where it is. */
+/*
+ * Ends in the gap @above the lone entry, or on the entry; in an empty tree the cursor does not
+ * move.
+ */
 static void *end_rootless(struct ma_state *mas, bool above, enum maple_status status)
 {
 	mas->node = NULL;
@@ -116,10 +121,10 @@ static void *end_rootless(struct ma_state *mas, bool above, enum maple_status st
 		mas->index = above;
 		mas->last = above ? ULONG_MAX : 0;
 	}
-	return end_at(mas, status);
+	return end_with(mas, status);
 }
 
-/* From index down to the lone entry, unless the limit is above it. */
+/* Steps down from index to the lone entry, unless the limit is above it. */
 static void *rootless_at_0(struct ma_state *mas, unsigned long min)
 {
 	mas->node = NULL;
@@ -145,8 +150,8 @@ static void *read_rootless(struct ma_state *mas, unsigned long limit, enum call 
 /* ---- steps ------------------------------------------------------------------------------ */
 
 /*
- * Steps to the next entry, or range if @gaps, unless the limit is reached before: mas_find() alone
- * does not say that in the status.
+ * Steps to the next entry, or to the next range if @gaps. If it meets the limit first, it sets the
+ * status to overflow, except for mas_find(), which stays active.
  */
 static void *step_up(struct ma_state *mas, unsigned long max, bool gaps, enum call call)
 {
@@ -154,7 +159,7 @@ static void *step_up(struct ma_state *mas, unsigned long max, bool gaps, enum ca
 
 	do {
 		if (mas->last >= max)
-			return end_at(mas, call == CALL_FIND && !gaps ? ma_active : ma_overflow);
+			return end_with(mas, call == CALL_FIND && !gaps ? ma_active : ma_overflow);
 		entry = walk_up(mas);
 		if (!mas->node)
 			return entry;
@@ -168,7 +173,7 @@ static void *step_down(struct ma_state *mas, unsigned long min, bool gaps)
 
 	do {
 		if (mas->index <= min)
-			return end_at(mas, ma_underflow);
+			return end_with(mas, ma_underflow);
 		entry = walk_down(mas);
 		if (!mas->node)
 			return entry || gaps ? entry : rootless_at_0(mas, min);
@@ -178,18 +183,18 @@ static void *step_down(struct ma_state *mas, unsigned long min, bool gaps)
 
 /* ---- short cuts ------------------------------------------------------------------------- */
 
-/* Not inlined into the quick way, which would save registers for it. */
-#define APART __attribute__((noinline))
-#define QUICK inline __attribute__((always_inline))
+/* Keeps a slow path out of line, so that the quick one does not have to save registers for it. */
+#define SLOW_PATH __attribute__((noinline))
+#define FAST_PATH inline __attribute__((always_inline))
 
 /*
  * The common case of going up: the next entry is in the same leaf, at most one gap further, and
- * below the limit. NULL: it is not, or the leaf has changed, and the cursor is where it was. Each
- * word of the leaf is read once under one version, so all are of one state of it; that it follows
- * on what the cursor has seen is what the comparison with last is for. The last range of a leaf has
- * no pivot, but the maximum in its place, and so is not followed by any here.
+ * below the limit. Otherwise, or if the leaf has changed, returns NULL and leaves the cursor where
+ * it was. Each word of the leaf is read once under one version, so all words belong to one state of
+ * the leaf; the comparison with last makes sure that this state continues what the cursor has seen.
+ * The last slot of a leaf has no pivot; the leaf's maximum ends it, so no slot can follow it here.
  */
-static QUICK void *take_up(struct ma_state *mas, struct mt_node *leaf, size_t offset,
+static FAST_PATH void *take_up(struct ma_state *mas, struct mt_node *leaf, size_t offset,
 			   unsigned long below, void *entry)
 {
 	unsigned long last = mas->max;
@@ -207,7 +212,7 @@ static QUICK void *take_up(struct ma_state *mas, struct mt_node *leaf, size_t of
 	return entry;
 }
 
-static QUICK void *next_in_leaf(struct ma_state *mas, unsigned long max)
+static FAST_PATH void *next_in_leaf(struct ma_state *mas, unsigned long max)
 {
 	struct mt_node *leaf = node_of(mas->node, KIND_LEAF);
 	size_t offset = mas->offset;
@@ -231,8 +236,8 @@ static QUICK void *next_in_leaf(struct ma_state *mas, unsigned long max)
 	return take_up(mas, leaf, offset + 2, below, entry);
 }
 
-/* The same downwards. */
-static QUICK void *prev_in_leaf(struct ma_state *mas, unsigned long min)
+/* The same, going down. */
+static FAST_PATH void *prev_in_leaf(struct ma_state *mas, unsigned long min)
 {
 	struct mt_node *leaf = node_of(mas->node, KIND_LEAF);
 	unsigned int offset = mas->offset;
@@ -264,9 +269,9 @@ static QUICK void *prev_in_leaf(struct ma_state *mas, unsigned long min)
 }
 
 /*
- * From the end of a leaf to the first entry of the next leaf, below the limit; *@entry is NULL if
- * the cursor has come to a gap, from where it has to go on. False, and nothing has changed, if
- * that is not where the cursor stands or the way there is not as easy.
+ * Goes from the end of a leaf to the first entry of the next leaf, below the limit. *@entry is NULL
+ * if the cursor has reached a gap, from which it has to continue. Returns false, having changed
+ * nothing, if the cursor is not at the end of its leaf or the next leaf cannot simply be entered.
  */
 static inline bool to_next_leaf(struct ma_state *mas, unsigned long max, void **entry)
 {
@@ -301,7 +306,10 @@ void mas_pause(struct ma_state *mas)
 	mas->status = ma_pause;
 }
 
-/* Whether the limit leaves nothing to read: next and prev say so in the status, find after a pause. */
+/*
+ * Whether the limit leaves nothing to read. next and prev record that in the status, and so does
+ * find after a pause.
+ */
 static bool is_beyond(struct ma_state *mas, unsigned long limit, enum call call, enum begin begin)
 {
 	bool up = goes_up(call);
@@ -309,18 +317,18 @@ static bool is_beyond(struct ma_state *mas, unsigned long limit, enum call call,
 	if (!is_find(call) || mas->status == ma_pause) {
 		if (up ? mas->last < limit : mas->index > limit)
 			return false;
-		end_at(mas, up ? ma_overflow : ma_underflow);
+		end_with(mas, up ? ma_overflow : ma_underflow);
 		return true;
 	}
 	if (!up)
 		return mas->index < limit;
-	if (begin == STEP) /* from a lone entry to where the tree ends no limit counts */
+	if (begin == STEP) /* a step from a lone entry to the end of the tree ignores the limit */
 		return mas->last >= limit && !(mas->status == ma_root && rootless(mas));
 	return mas->status == ma_start ? mas->index > limit : mas->index >= limit;
 }
 
-/* find after a pause: the cursor looks for what comes behind the range it stood on. */
-static void move_on(struct ma_state *mas, bool up)
+/* find after a pause: looks for what follows the range that the cursor stood on. */
+static void skip_current(struct ma_state *mas, bool up)
 {
 	if (up)
 		mas->index = ++mas->last;
@@ -328,7 +336,7 @@ static void move_on(struct ma_state *mas, bool up)
 		mas->last = --mas->index;
 }
 
-static APART void *read(struct ma_state *mas, unsigned long limit, enum call call, bool gaps)
+static SLOW_PATH void *read(struct ma_state *mas, unsigned long limit, enum call call, bool gaps)
 {
 	enum begin begin = begin_of(mas, call);
 	bool over = mas->status == ma_overflow;
@@ -336,15 +344,15 @@ static APART void *read(struct ma_state *mas, unsigned long limit, enum call cal
 
 	if (begin == STOP)
 		return NULL;
-	settle(mas);
+	resync_after_null(mas);
 	if (is_beyond(mas, limit, call, begin))
 		return NULL;
 	if (mas->status == ma_pause && is_find(call))
-		move_on(mas, goes_up(call));
+		skip_current(mas, goes_up(call));
 	if (rootless(mas))
 		return read_rootless(mas, limit, call, gaps, begin);
 	if (begin != STEP) {
-		entry = on_leaf(mas) ? walk_here(mas) : walk_to(mas, mas->index);
+		entry = on_leaf(mas) ? walk_reread(mas) : walk_to(mas, mas->index);
 		if (entry && begin == SHOW)
 			return entry;
 		if (!mas->node)
@@ -352,14 +360,17 @@ static APART void *read(struct ma_state *mas, unsigned long limit, enum call cal
 		if (call == CALL_FIND_REV && mas->index < limit)
 			return NULL;
 		if (call == CALL_FIND && over && mas->last >= limit)
-			return end_at(mas, ma_overflow);
+			return end_with(mas, ma_overflow);
 	}
 	mas->status = ma_active;
 	return goes_up(call) ? step_up(mas, limit, gaps, call) : step_down(mas, limit, gaps);
 }
 
-/* What is not in the cursor's leaf, upwards or downwards, mostly in the leaf beside it. */
-static APART void *read_above(struct ma_state *mas, unsigned long max, enum call call)
+/*
+ * Slow paths: what is not in the cursor's leaf, going up or down, is mostly in the neighbouring
+ * leaf.
+ */
+static SLOW_PATH void *read_above(struct ma_state *mas, unsigned long max, enum call call)
 {
 	void *entry;
 
@@ -370,7 +381,7 @@ static APART void *read_above(struct ma_state *mas, unsigned long max, enum call
 	return UNLIKELY(walk_up_is_due(mas)) ? walk_ahead_up(mas, entry) : entry;
 }
 
-static APART void *read_below(struct ma_state *mas, unsigned long min, enum call call)
+static SLOW_PATH void *read_below(struct ma_state *mas, unsigned long min, enum call call)
 {
 	void *entry;
 
@@ -381,14 +392,14 @@ static APART void *read_below(struct ma_state *mas, unsigned long min, enum call
 	return UNLIKELY(walk_down_is_due(mas)) ? walk_ahead_down(mas, entry) : entry;
 }
 
-static QUICK void *read_up(struct ma_state *mas, unsigned long max, enum call call)
+static FAST_PATH void *read_up(struct ma_state *mas, unsigned long max, enum call call)
 {
 	void *entry = mas->status == ma_active ? next_in_leaf(mas, max) : NULL;
 
 	return LIKELY(entry) ? entry : read_above(mas, max, call);
 }
 
-static QUICK void *read_down(struct ma_state *mas, unsigned long min, enum call call)
+static FAST_PATH void *read_down(struct ma_state *mas, unsigned long min, enum call call)
 {
 	void *entry = mas->status == ma_active ? prev_in_leaf(mas, min) : NULL;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.c - carry out a layout: gather what each level holds, spread it over nodes, make it visible.
+ * layout.c - carry out a layout: gather the content of each level, spread it over nodes, and make
+ * them visible.
  */
 #include "layout.h"
 
@@ -13,7 +14,7 @@
 
 /* ---- gather ---------------------------------------------------------------------------------- */
 
-/* Adds the first @count slots of @node; the last one ends at @last at most. */
+/* Adds the first @count slots of @node; the last one ends at @last at the latest. */
 static inline void add_first(struct mt_content *content, struct mt_node *node, enum node_kind kind,
 			     unsigned int count, unsigned long last)
 {
@@ -32,7 +33,7 @@ static inline void add_first(struct mt_content *content, struct mt_node *node, e
 		content->pivot[at + count - 1] = slot_last(node, kind, count - 1, last);
 }
 
-/* Adds the slots of @node, which covers up to @last, from @from on. */
+/* Adds the slots of @node, which ends at @last, beginning with slot @from. */
 static inline void add_rest(struct mt_content *content, struct mt_node *node, enum node_kind kind,
 			    unsigned int from, unsigned long last)
 {
@@ -102,7 +103,9 @@ static inline void fill_node(struct mt_node *node, enum node_kind kind,
 	assert(node_is_valid(node, kind));
 }
 
-/* Puts @count items into the slots from @at on of a node whose last slot is @end. */
+/*
+ * Puts @count items into consecutive slots, beginning with @at, of a node whose last slot is @end.
+ */
 static inline void put_items(struct mt_node *node, enum node_kind kind, unsigned int at,
 			     const struct mt_item *item, unsigned int count, unsigned int end)
 {
@@ -115,7 +118,7 @@ static inline void put_items(struct mt_node *node, enum node_kind kind, unsigned
 	}
 }
 
-/* Fills a fresh node with them. */
+/* Fills a fresh node with @count items. */
 static inline void fill_with_items(struct mt_node *node, enum node_kind kind,
 				   const struct mt_item *item, unsigned int count)
 {
@@ -125,7 +128,7 @@ static inline void fill_with_items(struct mt_node *node, enum node_kind kind,
 	assert(node_is_valid(node, kind));
 }
 
-/* Puts @count items in the place of slots @at .. @from - 1 of @node. */
+/* Replaces the slots @at .. @from - 1 of @node by @count items. */
 static inline void splice_node(struct mt_node *node, enum node_kind kind, unsigned int at,
 			       unsigned int from, const struct mt_item *item, unsigned int count)
 {
@@ -145,7 +148,7 @@ static inline void splice_node(struct mt_node *node, enum node_kind kind, unsign
 	assert(node_is_valid(node, kind));
 }
 
-/* The old nodes of a level, by their place. Returns how many. */
+/* Collects the old nodes of a level in order. Returns how many there are. */
 static unsigned int old_nodes(const struct mt_layout *l, const struct mt_layout_level *s,
 			      struct mt_node *old[LAYOUT_NODES])
 {
@@ -163,9 +166,13 @@ static unsigned int old_nodes(const struct mt_layout *l, const struct mt_layout_
 	return count;
 }
 
-/* A layout under way. @items: what goes into the level at hand. @own: which slot of it the way to the
- * range written takes. @way: that way, in the new nodes. @came: how
- * wide the gap becomes that is written in a tree that tracks gaps; 0 for an entry. */
+/*
+ * A layout in progress.
+ * @items: what goes into the current level.
+ * @own: which slot of that level lies on the path to the range written.
+ * @way: that path, in the new nodes.
+ * @came: the width of the gap that is written in a tree that tracks gaps; 0 for an entry.
+ */
 struct layout_run {
 	const struct mt_layout *l;
 	struct maple_tree *mt;
@@ -177,7 +184,7 @@ struct layout_run {
 	struct mt_finger way;
 };
 
-/* What the nodes above record as the widest gap of the old leaf that @step leads to from there. */
+/* The widest gap that the node above, at @step, records for the old leaf. */
 static inline unsigned long recorded_gap(const struct layout_run *run, unsigned long step)
 {
 	return run->came && run->l->left->height > 1
@@ -186,9 +193,9 @@ static inline unsigned long recorded_gap(const struct layout_run *run, unsigned 
 }
 
 /*
- * The widest gap of a node laid out; of a leaf that was @before, or ULONG_MAX if that is not known. A
- * store of NULL leaves gaps as they are but for those it joins to one, which is in this leaf if it is
- * its @own: so the leaf is looked through only if its widest gap may have gone to another.
+ * The widest gap of a node laid out. For a leaf, @before is its former widest gap, or ULONG_MAX if
+ * that is unknown. A store of NULL changes no gaps except those that it joins into one, which is in
+ * this leaf if @own. So the leaf is searched only if its widest gap may have moved to another leaf.
  */
 static inline unsigned long gap_of(const struct layout_run *run, enum node_kind kind,
 				   struct mt_node *node, unsigned long min, unsigned long last,
@@ -201,7 +208,10 @@ static inline unsigned long gap_of(const struct layout_run *run, enum node_kind 
 	return own && run->came > before ? run->came : before;
 }
 
-/* Notes node @i of a level, filled with slots from @from on, as an item of the level above. */
+/*
+ * Records node @i of a level, filled with the slots @from .. @to - 1, as an item of the level
+ * above.
+ */
 static ALWAYS_INLINE void note_node(struct layout_run *run, unsigned int level, enum node_kind kind,
 		      struct mt_node *node, unsigned int i, unsigned long min, unsigned long last,
 		      unsigned int from, unsigned int to, unsigned long gap_before)
@@ -221,7 +231,7 @@ static ALWAYS_INLINE void note_node(struct layout_run *run, unsigned int level, 
 	}
 }
 
-/* Calls @give_up for each child between both ways at @level. */
+/* Calls @give_up for each child between the two paths at @level. */
 static void each_dropped(struct layout_run *run, unsigned int level,
 			 void (*give_up)(struct layout_run *run, struct maple_enode *child))
 {
@@ -252,9 +262,9 @@ static void mark_child(struct layout_run *run, struct maple_enode *child)
 }
 
 /*
- * Whether each node of the level keeps its own slots and takes its share of the items: one that remains
- * one; two between which the boundary moves; or one that leaves all it has no room for, at its end,
- * to a new one.
+ * Whether each node of the level keeps its own slots and takes a share of the items. This is so for
+ * a single node that remains one; for two nodes between which the boundary moves; and for a node
+ * that moves what it has no room for, at its end, to a new node.
  */
 static inline bool keep_their_own(const struct mt_layout_level *s, enum node_kind kind)
 {
@@ -278,7 +288,7 @@ static inline struct mt_node *renew(struct layout_run *run, struct mt_node *node
 	return fresh;
 }
 
-/* See keep_their_own(). */
+/* Lays out a level for which keep_their_own() is true. */
 static ALWAYS_INLINE void lay_out_each(struct layout_run *run, unsigned int level,
 				       enum node_kind kind)
 {
@@ -317,7 +327,7 @@ static ALWAYS_INLINE void lay_out_each(struct layout_run *run, unsigned int leve
 	run->own = run->own >= cut;
 }
 
-/* The widest gap of the old leaves of a level that become one. */
+/* The widest gap of those old leaves of a level that become one. */
 static inline unsigned long widest_recorded(const struct layout_run *run,
 					    const struct mt_layout_level *s)
 {
@@ -332,7 +342,10 @@ static inline unsigned long widest_recorded(const struct layout_run *run,
 	return other > widest ? other : widest;
 }
 
-/* What the level holds is spread evenly; without readers over its old nodes, as far as they suffice. */
+/*
+ * Spreads the content of a level evenly over nodes; without readers over its old nodes, as far as
+ * they suffice.
+ */
 static ALWAYS_INLINE void lay_out_evenly(struct layout_run *run, unsigned int level,
 					 enum node_kind kind)
 {
@@ -364,8 +377,8 @@ static ALWAYS_INLINE void lay_out_evenly(struct layout_run *run, unsigned int le
 }
 
 /*
- * Lays out one level. Without readers what is left over of its old nodes goes, with the children that
- * the write covers; beside readers that is done when nobody new can come.
+ * Lays out one level. Without readers its unused old nodes are retired here, with the children that
+ * the write covers; beside readers that happens when no new reader can reach them any more.
  */
 static ALWAYS_INLINE void lay_out_level(struct layout_run *run, unsigned int level,
 					enum node_kind kind)
@@ -386,9 +399,11 @@ static ALWAYS_INLINE void lay_out_level(struct layout_run *run, unsigned int lev
 	run->items.count = s->nodes;
 }
 
-/* ---- make it visible, and clear up ------------------------------------------------------------ */
+/*
+ * ---- make it visible, and retire the old nodes ------------------------------------------------
+ */
 
-/* Before the store: marks the leaves that leave the tree. */
+/* Before the store: marks the leaves that are removed from the tree. */
 static void mark_dead(struct layout_run *run)
 {
 	const struct mt_layout_level *s = &run->l->level[0];
@@ -401,7 +416,7 @@ static void mark_dead(struct layout_run *run)
 		each_dropped(run, level, mark_child);
 }
 
-/* Stores the root word, with a node above those laid out if they are several. */
+/* Stores the root word. If several nodes were laid out, adds a node above them. */
 static void publish_top(struct layout_run *run)
 {
 	unsigned int height = run->l->levels;
@@ -420,8 +435,8 @@ static void publish_top(struct layout_run *run)
 }
 
 /*
- * After the store: gives up all that it replaced, where that has not been done. Subtrees of many nodes do not
- * wait for a batch to fill.
+ * After the store: retires all that it replaced and that is not retired yet. Dropped subtrees may
+ * have many nodes, so they do not wait for a batch to fill.
  */
 static void retire_replaced(struct layout_run *run)
 {
@@ -446,7 +461,10 @@ static void retire_replaced(struct layout_run *run)
 		retire_hand_over(run->mt);
 }
 
-/* Lets the tree's finger lead to the range written: by the new nodes, and the old ones above them. */
+/*
+ * Makes the tree's finger lead to the range written, through the new nodes and the old ones above
+ * them.
+ */
 static void move_finger(struct layout_run *run)
 {
 	struct mt_finger *finger = &run->mt->ma_finger;
@@ -465,7 +483,7 @@ static void move_finger(struct layout_run *run)
 		finger->step[level] = run->way.step[level];
 }
 
-/* The gap of the node that takes it all, as far as it changes, and those above. */
+/* Updates the gap of the topmost node laid out, and those above it, as far as they change. */
 static void raise_gaps(const struct layout_run *run)
 {
 	const struct mt_finger *finger = &run->mt->ma_finger;
@@ -488,7 +506,7 @@ static void write_value(const struct mt_layout *l, struct maple_tree *mt, struct
 	publish_root(mt, l->value, 0);
 	if (root_is_node(root))
 		retire_subtree(mt, root, reserve);
-	retire_hand_over(mt); /* an empty tree waits for nothing */
+	retire_hand_over(mt); /* an empty tree keeps no batch */
 }
 
 void layout_write(const struct mt_layout *l, struct maple_tree *mt, struct pool_list *reserve)
@@ -510,7 +528,7 @@ void layout_write(const struct mt_layout *l, struct maple_tree *mt, struct pool_
 	run.own = l->own;
 	run.came = 0;
 	if (tree_tracks_gaps(mt) && !l->items.item[l->own].slot)
-		run.came = l->last - l->first + 1; /* 0 for all there is: then nothing is left */
+		run.came = l->last - l->first + 1; /* 0 if all indexes become free */
 	run.rcu = mt_in_rcu(mt);
 	lay_out_level(&run, 0, KIND_LEAF);
 	for (level = 1; level < l->levels; level++)

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout_plan.c - decide how nodes are laid out anew, level by level, without doing any of it.
+ * layout_plan.c - decide how nodes are laid out anew, level by level, without changing anything.
  *
  * The rules are those of B-trees (Bayer and McCreight, 1972): what is too much for a node is
- * divided, what is too little is joined with a neighbour. A run that is appended or prepended to the
- * whole tree leaves full nodes behind. Without readers a node that is too full is laid out together
- * with the emptier one beside it, as in a B*-tree (Knuth, The Art of Computer Programming 3, 6.2.4);
- * beside readers it is not, since there each node that changes so is a copy.
+ * divided, and what is too little is joined with a neighbour. A run that is appended or prepended
+ * to the whole tree leaves full nodes behind. Without readers, a node that is too full is laid out
+ * together with its emptier neighbour, as in a B*-tree (Knuth, The Art of Computer Programming 3,
+ * 6.2.4). Beside readers it is not, since each node that changes would have to be copied.
  */
 #include "layout.h"
 #include "retire.h"
 
 /*
- * What all steps of a plan need to know. @kind: of the level at hand; @inner: of inner nodes. @fresh:
- * the nodes that are needed beside the old ones, or in their place; @old: those that the old ones are.
+ * The state of planning.
+ * @kind: of the current level; @inner: of inner nodes.
+ * @fresh: how many new nodes are needed besides the old ones, or in their place; @old: how many old
+ *         ones there are.
  */
 struct planner {
 	struct mt_layout *l;
@@ -32,9 +34,12 @@ static bool same_node(const struct mt_layout_level *s)
 	return s->left == s->right;
 }
 
-/* ---- the ways to both ends ------------------------------------------------------------------ */
+/* ---- the paths to both ends ------------------------------------------------------------------ */
 
-/* A leaf with the content of a root word that is no node: maybe an entry at 0, then a gap. */
+/*
+ * Makes a leaf with the content of a root word that is not a node: possibly an entry at 0, then a
+ * gap.
+ */
 static void make_leaf_of_root(struct mt_layout *l, void *root, unsigned long first)
 {
 	struct mt_finger *way = &l->own_way[0];
@@ -69,8 +74,8 @@ static unsigned long last_at(const struct mt_finger *way, unsigned int at)
 }
 
 /*
- * Widens the store of NULL over [*@first, *@last] by a gap that it meets before (behind) it, be it in
- * another leaf; so gaps always are one range.
+ * Widens the store of NULL over [*@first, *@last] by a gap that lies directly before (behind) it,
+ * also in another leaf; so a gap is always a single range.
  */
 static void join_before(struct mt_layout *l, enum node_kind inner, unsigned long *first)
 {
@@ -137,7 +142,7 @@ unsigned int layout_items(struct mt_items *items, const struct mt_ends *ends, un
 	return own;
 }
 
-/* Finds both ways, and what goes into the leaves. False: nothing changes. */
+/* Finds both paths, and what goes into the leaves. Returns false if the write changes nothing. */
 static bool plan_ends(struct mt_layout *l, struct maple_tree *mt, unsigned long first,
 		      unsigned long last, void *entry, unsigned long step)
 {
@@ -192,8 +197,8 @@ static ALWAYS_INLINE void begin_level(const struct planner *p)
 }
 
 /*
- * Where an append (a prepend) to the whole tree divides what is too much for one node, so that a
- * full node is left behind. 0: the level goes on inside the tree.
+ * Where to divide what is too much for one node when it was appended (prepended) to the whole tree,
+ * so that a full node is left behind. 0: the level is not at that end of the tree.
  */
 static ALWAYS_INLINE unsigned int run_cut(const struct planner *p)
 {
@@ -209,7 +214,10 @@ static ALWAYS_INLINE unsigned int run_cut(const struct planner *p)
 	return 0;
 }
 
-/* Whether the level is too empty, or too full for one node, to stay alone. @run: see run_cut(). */
+/*
+ * Whether the level needs a sibling, being too empty, or too full for one node. @run: see
+ * run_cut().
+ */
 static ALWAYS_INLINE bool wants_sibling(const struct planner *p, unsigned int run)
 {
 	const struct mt_layout_level *s = p->s;
@@ -218,14 +226,16 @@ static ALWAYS_INLINE bool wants_sibling(const struct planner *p, unsigned int ru
 		return false;
 	if (s->total > kind_slots(p->kind))
 		return same_node(s) && !p->rcu && !run;
-	/* a level that does not lose slots is left alone, however empty it is */
+	/* a level that loses no slots is left as it is, however empty it is */
 	return s->total < kind_min_slots(p->kind) &&
 	       (!same_node(s) || s->total <= node_end(s->left, p->kind));
 }
 
-/* Slots of child @at of a step's node, and the child; 0 if there is none (nor is there one at -1). */
-static ALWAYS_INLINE unsigned int child_slots(const struct planner *p, unsigned long step, unsigned int at,
-				struct mt_node **child)
+/*
+ * Finds child @at of a step's node and returns its number of slots; 0 if there is none (as for -1).
+ */
+static ALWAYS_INLINE unsigned int child_slots(const struct planner *p, unsigned long step,
+					      unsigned int at, struct mt_node **child)
 {
 	if (at > node_end(step_node(step), p->inner))
 		return 0;
@@ -233,7 +243,7 @@ static ALWAYS_INLINE unsigned int child_slots(const struct planner *p, unsigned 
 	return node_end(*child, p->kind) + 1;
 }
 
-/* Takes in the emptier one of the nodes beside, under the same parents, if there is one. */
+/* Includes the emptier of the two siblings under the same parents, if there is one. */
 static ALWAYS_INLINE void take_sibling(const struct planner *p)
 {
 	struct mt_layout_level *s = p->s;
@@ -266,11 +276,12 @@ static ALWAYS_INLINE bool parents_differ(const struct planner *p)
 }
 
 /*
- * Two nodes mostly stay two, and the boundary between them moves before or behind all that is
- * inserted: this stays together, on the emptier side, so that the next write of the same kind finds it
- * in one node. 0: one node takes it all with some room to spare, or a side would be too empty or too
- * full. Where joining the two would take a child from different parents, hardly a side is too empty:
- * each has siblings of its own to be joined with later.
+ * Two nodes usually remain two, and the boundary between them moves before or behind all that is
+ * inserted. So what is inserted stays together, on the emptier side, and the next write of the same
+ * kind finds it in one node. Returns 0 if one node takes it all with some room to spare, or if a
+ * side would be too empty or too full. If the two nodes have different parents, joining them would
+ * take a child from one parent; so a side may then be nearly empty, since each node has siblings of
+ * its own to be joined with later.
  */
 static ALWAYS_INLINE unsigned int boundary_cut(const struct planner *p)
 {
@@ -285,7 +296,7 @@ static ALWAYS_INLINE unsigned int boundary_cut(const struct planner *p)
 	else if (s->total <= slots - slots / 8)
 		return 0;
 	if (p->level && s->inserted == 2)
-		cut++; /* each of the two stays where it came from */
+		cut++; /* each of the two stays under its own parent */
 	else if (2u * s->keep_left + s->inserted <= s->total)
 		cut += s->inserted;
 	return cut >= least && cut <= slots && s->total >= cut + least && s->total <= cut + slots
@@ -293,7 +304,10 @@ static ALWAYS_INLINE unsigned int boundary_cut(const struct planner *p)
 		       : 0;
 }
 
-/* Decides how many nodes the level becomes and where they are cut: evenly, unless cut[0] is given. */
+/*
+ * Decides how many nodes the level becomes and where they are divided: evenly, unless there is a
+ * better cut.
+ */
 static ALWAYS_INLINE void cut_nodes(const struct planner *p, unsigned int run)
 {
 	struct mt_layout_level *s = p->s;
@@ -301,7 +315,7 @@ static ALWAYS_INLINE void cut_nodes(const struct planner *p, unsigned int run)
 	unsigned int i, rest = s->total;
 
 	s->nodes = s->total <= slots ? 1 : s->total <= 2 * slots ? 2 : LAYOUT_NODES;
-	/* what came from two nodes stays two rather than one that the next insertion splits again */
+	/* two nodes stay two, rather than become one that the next insertion would split again */
 	if (first || (s->nodes == 1 && s->total > slots - slots / 8 && !same_node(s)))
 		s->nodes = 2;
 	if (s->nodes == 2 && s->side == SIBLING_NONE && run)
@@ -316,7 +330,7 @@ static ALWAYS_INLINE void cut_nodes(const struct planner *p, unsigned int run)
 	assert(!rest);
 }
 
-/* Whether the level covers all there is of the tree. */
+/* Whether the level covers the whole tree. */
 static ALWAYS_INLINE bool covers_all(const struct planner *p)
 {
 	unsigned int before = p->s->side == SIBLING_LEFT, behind = p->s->side == SIBLING_RIGHT;
@@ -343,7 +357,9 @@ static ALWAYS_INLINE unsigned long level_last(const struct planner *p)
 	return finger_child_last(p->l->right, p->level + 1, p->inner, step_offset(right) + 1);
 }
 
-/* Whether one or two slots, all there is, need no node: nothing, or one plain entry at 0. */
+/*
+ * Whether the tree's only slots, one or two, need no node: they are a gap, or one plain entry at 0.
+ */
 static bool needs_no_node(struct mt_layout *l)
 {
 	struct mt_content content;
@@ -357,8 +373,8 @@ static bool needs_no_node(struct mt_layout *l)
 }
 
 /*
- * Whether the level, which is not the leaves', is one node that takes all that changes below it and
- * remains a node as it should be: what most writes come to.
+ * Whether the level, which is not that of the leaves, is one node that takes all that changes below
+ * it and remains a valid node: the case of most writes.
  */
 static ALWAYS_INLINE bool one_node_takes_it(const struct planner *p)
 {
@@ -368,7 +384,7 @@ static ALWAYS_INLINE bool one_node_takes_it(const struct planner *p)
 	       (s->total >= kind_min_slots(p->kind) || s->total > node_end(s->left, p->kind));
 }
 
-/* Counts what the level at hand takes. */
+/* Counts the nodes that the current level needs and replaces. */
 static ALWAYS_INLINE void count_level(struct planner *p)
 {
 	const struct mt_layout_level *s = p->s;
@@ -383,7 +399,7 @@ static ALWAYS_INLINE void count_level(struct planner *p)
 	p->old += old;
 }
 
-/* How a level becomes visible that remains the one node it was. */
+/* How a level becomes visible that was one node and remains one. */
 static ALWAYS_INLINE enum write_kind kind_of_one(const struct planner *p)
 {
 	if (!p->rcu && p->s->left != &p->l->scratch)
@@ -392,8 +408,8 @@ static ALWAYS_INLINE enum write_kind kind_of_one(const struct planner *p)
 }
 
 /*
- * Plans one level. Returns how the write becomes visible, if that is decided by it; WRITE_LAYOUT: the
- * level above changes, too.
+ * Plans one level. Returns how the write becomes visible if this level decides it; WRITE_LAYOUT if
+ * the level above changes, too.
  */
 static ALWAYS_INLINE enum write_kind plan_level(struct planner *p)
 {
@@ -428,7 +444,7 @@ static ALWAYS_INLINE enum write_kind plan_level(struct planner *p)
 	return covers_all(p) ? WRITE_ROOT : WRITE_LAYOUT;
 }
 
-/* ---- what it takes --------------------------------------------------------------------------- */
+/* ---- the memory that is needed --------------------------------------------------------------- */
 
 unsigned int layout_dropped(const struct mt_layout *l, unsigned int level, enum node_kind inner)
 {
@@ -441,7 +457,10 @@ unsigned int layout_dropped(const struct mt_layout *l, unsigned int level, enum 
 	return node_end(step_node(left), inner) - step_offset(left) + step_offset(right);
 }
 
-/* The blocks that it takes from the pool, and that what is replaced takes until it is freed. */
+/*
+ * The blocks needed for new nodes, and for the batches that hold replaced nodes until they are
+ * freed.
+ */
 static unsigned int count_blocks(const struct planner *p)
 {
 	struct mt_layout *l = p->l;
@@ -466,7 +485,10 @@ static unsigned int count_blocks(const struct planner *p)
 	return fresh + (p->rcu ? retire_batches_needed(p->mt, old + dropped) : 0);
 }
 
-/* From the leaves up to where one node takes it all; both ends are known. */
+/*
+ * Plans all levels, from the leaves up to the one where a single node takes all items; both ends
+ * are known.
+ */
 static void plan_levels(struct mt_layout *l, struct maple_tree *mt)
 {
 	struct planner p = { .l = l, .mt = mt, .s = l->level, .kind = KIND_LEAF,

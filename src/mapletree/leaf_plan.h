@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaf_plan.h - a write that changes one leaf and keeps it one, as a value: part of write.c.
+ * leaf_plan.h - the plan of a write that changes one leaf and keeps it one leaf: part of write.c.
  *
- * Nearly all writes are such. Most change the leaf where it is, which takes no memory and cannot
- * fail. All others are planned in layout_plan.c, which would come to the same for these, too: what
- * stands here and in leaf_write.h is there because it is several times quicker, and debug builds
- * compare (see write.c).
+ * Nearly all writes are like this. Most change the leaf in place, which needs no memory and cannot
+ * fail. All others are planned in layout_plan.c, which would produce the same result for these,
+ * too: the code here and in leaf_write.h exists because it is several times faster, and debug
+ * builds compare the results (see write.c).
  */
 #ifndef MT_LEAF_PLAN_H
 #define MT_LEAF_PLAN_H
@@ -14,12 +14,12 @@
 #include "write_kind.h"
 
 /*
- * struct mt_leaf_plan - the write of @entry over [@first, @last] in one leaf. It touches slots
- * @low .. @high, which cover (@below, @top]; something may be left of both ends.
+ * struct mt_leaf_plan - the write of @entry over [@first, @last] in one leaf. It touches the slots
+ * @low .. @high, which cover (@below, @top]; a part may remain at both ends.
  *   left == (below + 1 < first), right == (last < top)
  *   new_end == end + left + right - (high - low)
- * @first, @last: for NULL as wide as the gap becomes, in this leaf.
- * @beside: whether it goes on in the leaf before this one, behind it.
+ * @first, @last: for NULL, the bounds of the resulting gap within this leaf.
+ * @beside: whether that gap continues in the leaf before this one, or in the one after it.
  * @end, @new_end: the last slot in use, before and after.
  */
 enum { GAP_BEFORE = 1, GAP_BEHIND = 2 };
@@ -41,19 +41,19 @@ struct mt_leaf_plan {
 	unsigned int new_end;
 };
 
-/* plan_at - the slot that the new range comes to. */
+/* plan_at - the slot of the new range. */
 static inline unsigned int plan_at(const struct mt_leaf_plan *p)
 {
 	return p->low + p->left;
 }
 
-/* A pivot of a leaf that is the tree's only reader and writer; the last slot has none. */
+/* A pivot of a leaf, for the writer: loaded plainly. The last slot has none. */
 static inline unsigned long pivot_of(const struct mt_node *leaf, unsigned int i)
 {
 	return i < WIDE_PIVOTS ? leaf->pivot[i] : ULONG_MAX;
 }
 
-/* Where slot @offset ends, in a leaf that covers up to @max. */
+/* The end of slot @offset in a leaf that covers indexes up to @max. */
 static inline unsigned long last_of(const struct mt_node *leaf, unsigned int offset,
 				    unsigned long max)
 {
@@ -62,7 +62,7 @@ static inline unsigned long last_of(const struct mt_node *leaf, unsigned int off
 	return pivot < max ? pivot : max;
 }
 
-/* Whether the range behind (@up) or before the finger's leaf, which exists, is a gap. */
+/* Whether the range after (@up) or before the finger's leaf is a gap. That range must exist. */
 static __attribute__((noinline)) bool gap_beside(const struct maple_tree *mt, bool up)
 {
 	struct mt_finger beside;
@@ -75,7 +75,10 @@ static __attribute__((noinline)) bool gap_beside(const struct maple_tree *mt, bo
 	return !step_node(beside.step[0])->wide.slot[step_offset(beside.step[0])];
 }
 
-/* Widens the store of NULL by the gaps at its ends. Returns where they go on in other leaves. */
+/*
+ * Widens a store of NULL by the gaps at its ends. Returns at which ends the gap continues in
+ * another leaf.
+ */
 static ALWAYS_INLINE unsigned int join_gaps(struct mt_leaf_plan *p, const struct maple_tree *mt)
 {
 	const struct mt_finger *finger = &mt->ma_finger;
@@ -106,7 +109,10 @@ static ALWAYS_INLINE unsigned int join_gaps(struct mt_leaf_plan *p, const struct
 	return beside;
 }
 
-/* How the leaf changes word by word: see inplace.h. WRITE_COPY: no order of single words does it. */
+/*
+ * How the leaf can be changed word by word (see inplace.h). WRITE_COPY: no sequence of single words
+ * does it.
+ */
 static ALWAYS_INLINE enum write_kind kind_beside_readers(const struct mt_leaf_plan *p)
 {
 	void **slot = &p->leaf->wide.slot[p->low];
@@ -124,11 +130,11 @@ static ALWAYS_INLINE enum write_kind kind_beside_readers(const struct mt_leaf_pl
 			       ? WRITE_ABSORB
 			       : WRITE_COPY;
 	if (slots == 2 ? !slot[0] || !slot[1] : !slot[0] && !slot[2])
-		return WRITE_CLEAR; /* of three slots the one between two gaps goes */
+		return WRITE_CLEAR; /* of three slots, the one between two gaps is removed */
 	return WRITE_COPY;
 }
 
-/* The kind of a write that leaves the leaf with as many slots as it has. */
+/* The kind of a write that does not change the number of slots. */
 static ALWAYS_INLINE enum write_kind kind_of_same_size(const struct mt_leaf_plan *p, bool rcu)
 {
 	void **slot = &p->leaf->wide.slot[p->low];
@@ -141,8 +147,8 @@ static ALWAYS_INLINE enum write_kind kind_of_same_size(const struct mt_leaf_plan
 }
 
 /*
- * Whether the leaf would be too full, or so empty that it is joined with one beside it under the same
- * parent, or maybe no node is needed then.
+ * Whether the leaf would become too full, or so empty that it is joined with a neighbour under the
+ * same parent, or that the tree may not need a node at all.
  */
 static ALWAYS_INLINE bool needs_layout(const struct mt_leaf_plan *p, const struct maple_tree *mt)
 {
@@ -158,8 +164,8 @@ static ALWAYS_INLINE bool needs_layout(const struct mt_leaf_plan *p, const struc
 
 /*
  * leaf_plan - plan the store of @entry over [@first, @last] in the leaf of the tree's finger, which
- * led to @step. Returns the kind, which it also sets if the leaf remains one; after WRITE_SPAN nothing
- * of *@p means anything. Changes nothing but *@p. Lock held.
+ * led to @step. Returns the kind, and also sets p->kind if the leaf remains one; after WRITE_SPAN
+ * *@p is undefined. Changes nothing but *@p. Lock held.
  */
 static ALWAYS_INLINE enum write_kind leaf_plan(struct mt_leaf_plan *p, const struct maple_tree *mt,
 					       unsigned long first, unsigned long last,

@@ -2,10 +2,10 @@
 /*
  * leaf_short.h - the most frequent writes of one leaf, in two to six stores: part of write.c.
  *
- * An entry takes the place of another one; an entry grows into the gap behind it or shrinks before
- * it, as a heap does; an entry comes into the gap at the end of a leaf, as areas do that are mapped
- * one above the other. leaf_write.h would come to the same: WRITE_SLOT, WRITE_PIVOT, WRITE_FILL
- * without a slot to move. Here nothing else is asked.
+ * An entry replaces another one; an entry grows into the gap after it or shrinks before it, as a
+ * heap does; an entry is added in the gap at the end of a leaf, as areas are that are mapped one
+ * above the other. leaf_write.h would produce the same: WRITE_SLOT, WRITE_PIVOT, or WRITE_FILL
+ * without a slot to move. The code here checks only what these cases need.
  */
 #ifndef MT_LEAF_SHORT_H
 #define MT_LEAF_SHORT_H
@@ -13,8 +13,8 @@
 #include "leaf_write.h"
 
 /*
- * Where slot @offset of the finger's leaf begins. Without a branch: which slot it is cannot be
- * predicted where writes come at random.
+ * The start of slot @offset of the finger's leaf. Computed without a branch, which would be
+ * mispredicted where writes come at random.
  */
 static ALWAYS_INLINE unsigned long first_of(const struct mt_node *leaf, unsigned int offset,
 					    const struct mt_finger *finger)
@@ -24,7 +24,7 @@ static ALWAYS_INLINE unsigned long first_of(const struct mt_node *leaf, unsigned
 	return *below + (offset > 0);
 }
 
-/* After the write: the finger leads to slot @at of @leaf, and the gaps above are told. */
+/* Finishes the write: the finger leads to slot @at of @leaf, and the gaps above are updated. */
 static ALWAYS_INLINE bool short_done(struct maple_tree *mt, struct mt_node *leaf, unsigned int at,
 				     unsigned long gone, unsigned long came)
 {
@@ -34,7 +34,10 @@ static ALWAYS_INLINE bool short_done(struct maple_tree *mt, struct mt_node *leaf
 	return true;
 }
 
-/* [first, last] becomes @entry in the gap that is the last slot, *@end, of @leaf; some is left. */
+/*
+ * Stores @entry over [first, last] inside the gap that is the last slot, *@end, of @leaf; a part of
+ * the gap remains at its end.
+ */
 static ALWAYS_INLINE bool fill_tail(struct maple_tree *mt, struct mt_node *leaf,
 				    unsigned long first, unsigned long last, void *entry,
 				    unsigned int *end)
@@ -59,9 +62,9 @@ static ALWAYS_INLINE bool fill_tail(struct maple_tree *mt, struct mt_node *leaf,
 }
 
 /*
- * leaf_short - store @entry over [@first, @last] from the slot of @step on, where @first lies, if
- * this is one of the writes above. Sets *@end to the leaf's end after it, and lets the tree's
- * finger lead to what was written. False, and nothing has changed: it is not. Lock held.
+ * leaf_short - store @entry over [@first, @last], beginning in the slot of @step, which holds
+ * @first, if this is one of the writes above. Sets *@end to the leaf's new end, and lets the tree's
+ * finger lead to what was written. Returns false, having changed nothing, if it is not. Lock held.
  */
 static ALWAYS_INLINE bool leaf_short(struct maple_tree *mt, unsigned long step,
 				     unsigned long first, unsigned long last, void *entry,
@@ -75,7 +78,7 @@ static ALWAYS_INLINE bool leaf_short(struct maple_tree *mt, unsigned long step,
 	struct leaf_writer writer;
 
 	*end = node_end(leaf, KIND_LEAF);
-	if (finger->height == 1 && *end < 2) /* maybe no node is needed any more */
+	if (finger->height == 1 && *end < 2) /* the tree may need no node after the store */
 		return false;
 	if (!held)
 		return entry && at == *end && fill_tail(mt, leaf, first, last, entry, end);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaf_write.h - carry out a write that changes one leaf, and correct the gaps above: part of write.c.
+ * leaf_write.h - carry out a write that changes one leaf, and update the gaps above: part of
+ * write.c.
  *
- * Upkeep of gaps is the dearest part of such a write, so it looks at as little as it can: the gaps
- * that the write touches are measured on the way, and the rest of the leaf is looked through only
- * if its widest gap may be among those that went.
+ * Updating gaps is the most expensive part of such a write, so it reads as little as it can: the
+ * gaps that the write touches are measured on the way, and the rest of the leaf is searched only if
+ * its widest gap may be among those that disappeared.
  */
 #ifndef MT_LEAF_WRITE_H
 #define MT_LEAF_WRITE_H
@@ -14,13 +15,13 @@
 #include "inplace.h"
 #include "publish.h"
 
-/* The widest gap among those a write touches, before and after it. */
+/* The widest of the gaps that a write touches, before and after the write. */
 struct gap_change {
 	unsigned long before;
 	unsigned long after;
 };
 
-/* Of slots low .. high: gaps are never neighbours, so of two slots one at most is a gap. */
+/* Measures the slots low .. high. Gaps are never adjacent, so at most one of two slots is a gap. */
 static ALWAYS_INLINE struct gap_change measure_gaps(const struct mt_leaf_plan *p)
 {
 	struct gap_change m = { 0, p->entry ? 0 : p->last - p->first + 1 };
@@ -33,7 +34,7 @@ static ALWAYS_INLINE struct gap_change measure_gaps(const struct mt_leaf_plan *p
 
 		if (!slot[i])
 			return (struct gap_change){ was - below, now - below };
-		if (!slot[i + 1]) /* mostly leaf_short.h's */
+		if (!slot[i + 1]) /* mostly handled by leaf_short.h */
 			return (struct gap_change){ p->top - was, p->top - now };
 		return (struct gap_change){ 0, 0 };
 	}
@@ -54,9 +55,9 @@ static ALWAYS_INLINE struct gap_change measure_gaps(const struct mt_leaf_plan *p
 }
 
 /*
- * update_gaps - after a write into @leaf, the finger's, which is not the root: the gaps above. The
- * leaf is looked through only if its widest gap may have gone and what came is not wider than all
- * the rest together.
+ * update_gaps - after a write into @leaf, the finger's leaf, which is not the root: update the gaps
+ * above. The leaf is searched only if its widest gap may have disappeared and the new gap may be
+ * narrower than one of the others.
  */
 static ALWAYS_INLINE void update_gaps(struct maple_tree *mt, struct mt_node *leaf,
 				      struct gap_change m)
@@ -75,7 +76,7 @@ static ALWAYS_INLINE void update_gaps(struct maple_tree *mt, struct mt_node *lea
 		gap_tell(finger, 0, was, now);
 }
 
-/* leaf_write - carry out @p, whose kind is not WRITE_COPY, where the leaf is. Lock held. */
+/* leaf_write - carry out @p, whose kind is not WRITE_COPY, in place. Lock held. */
 static ALWAYS_INLINE void leaf_write(struct maple_tree *mt, const struct mt_leaf_plan *p)
 {
 	struct gap_change m = { 0, 0 };
@@ -90,8 +91,10 @@ static ALWAYS_INLINE void leaf_write(struct maple_tree *mt, const struct mt_leaf
 		update_gaps(mt, p->leaf, m);
 }
 
-/* leaf_copy - let @fresh, a block of the pool, take the place of p->leaf as @p says; which the
- * caller retires. Lock held. */
+/*
+ * leaf_copy - make @fresh, an allocated block, a copy of p->leaf changed as @p says, and replace
+ * p->leaf by it. The caller retires p->leaf. Lock held.
+ */
 static inline void leaf_copy(struct maple_tree *mt, const struct mt_leaf_plan *p,
 			     struct mt_node *fresh)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup.c - the ways down from the root: a lookup's, a cursor's and a writer's.
+ * lookup.c - the walks down from the root: of a lookup, a cursor and a writer.
  *
- * The hot loops of the library. On x86-64 this file is compiled once more for each instruction
- * set that search.h knows; variants.c binds the names to one of them when the program starts,
- * so that the choice costs a call nothing (see variants.h).
+ * These are the hot loops of the library. On x86-64 this file is compiled once more for each
+ * instruction set that search.h knows. variants.c binds the names to one of them when the program
+ * starts, so that the choice costs nothing at each call (see variants.h).
  */
 #include "finger.h"
 #include "rcu.h"
@@ -25,7 +25,7 @@ unsigned long VARIANT(leaf_find)(unsigned long step, unsigned long index);
 
 /* ---- a lookup --------------------------------------------------------------------------- */
 
-/* From an inner node of a tree whose inner nodes are all of one kind. */
+/* Looks up from an inner node of a tree whose inner nodes are all of @kind. */
 static inline void *load_below(struct maple_tree *mt, struct maple_enode *enode,
 			       enum node_kind kind, unsigned long index)
 {
@@ -52,7 +52,7 @@ static inline void *load(struct maple_tree *mt, unsigned long index)
 	}
 }
 
-/* Apart, so that lookups in other trees save no registers for it. */
+/* Out of line, so that lookups in trees without RCU mode save no registers for it. */
 static __attribute__((noinline)) void *load_in_section(struct maple_tree *mt, unsigned long index)
 {
 	struct read_section section = read_enter(mt);
@@ -69,48 +69,48 @@ void *VARIANT(lookup_load)(struct maple_tree *mt, unsigned long index)
 
 /* ---- a cursor --------------------------------------------------------------------------- */
 
-/* A leaf, what it covers, and where it hangs. */
-struct spot {
+/* A leaf, its bounds, and the two nodes above it. */
+struct leaf_path {
 	struct subtree leaf;
 	struct subtree parent; /* enode NULL: the leaf is the root */
-	unsigned int offset; /* of the leaf in it */
-	struct maple_enode *above; /* the parent's parent, or NULL */
-	unsigned int above_offset; /* of the parent in it */
+	unsigned int offset; /* of the leaf in its parent */
+	struct maple_enode *grandparent; /* or NULL */
+	unsigned int parent_offset; /* of the parent in the grandparent */
 };
 
-static inline struct spot descend(struct maple_enode *root, unsigned long index)
+static inline struct leaf_path descend(struct maple_enode *root, unsigned long index)
 {
-	struct spot spot = { { root, 0, ULONG_MAX }, { NULL, 0, ULONG_MAX }, 0, NULL, 0 };
+	struct leaf_path path = { { root, 0, ULONG_MAX }, { NULL, 0, ULONG_MAX }, 0, NULL, 0 };
 
-	while (enode_kind(spot.leaf.enode) != KIND_LEAF) {
-		struct mt_node *node = enode_node(spot.leaf.enode);
-		enum node_kind kind = enode_kind(spot.leaf.enode);
+	while (enode_kind(path.leaf.enode) != KIND_LEAF) {
+		struct mt_node *node = enode_node(path.leaf.enode);
+		enum node_kind kind = enode_kind(path.leaf.enode);
 
-		spot.above = spot.parent.enode;
-		spot.above_offset = spot.offset;
-		spot.parent = spot.leaf;
-		spot.offset = node_search(node, kind, index);
-		spot.leaf.enode = slot_child(node, kind, spot.offset);
-		node_prefetch_slots(spot.leaf.enode);
-		spot.leaf.min = slot_first(node, spot.offset, spot.parent.min);
-		spot.leaf.max = slot_last(node, kind, spot.offset, spot.parent.max);
+		path.grandparent = path.parent.enode;
+		path.parent_offset = path.offset;
+		path.parent = path.leaf;
+		path.offset = node_search(node, kind, index);
+		path.leaf.enode = slot_child(node, kind, path.offset);
+		node_prefetch_slots(path.leaf.enode);
+		path.leaf.min = slot_first(node, path.offset, path.parent.min);
+		path.leaf.max = slot_last(node, kind, path.offset, path.parent.max);
 	}
-	return spot;
+	return path;
 }
 
-static inline void remember_parent(struct ma_state *mas, const struct spot *spot)
+static inline void remember_parent(struct ma_state *mas, const struct leaf_path *path)
 {
-	mas->parent = spot->parent.enode;
+	mas->parent = path->parent.enode;
 	if (!mas->parent)
 		return;
-	mas->parent_min = spot->parent.min;
-	mas->parent_max = spot->parent.max;
-	mas->parent_offset = (unsigned char)spot->offset;
+	mas->parent_min = path->parent.min;
+	mas->parent_max = path->parent.max;
+	mas->parent_offset = (unsigned char)path->offset;
 	mas->parent_end = (unsigned char)node_end(enode_node(mas->parent),
 						  enode_kind(mas->parent));
 }
 
-/* The range of the cursor's leaf that holds @index. False: the leaf changed meanwhile. */
+/* Reads the range of the cursor's leaf that holds @index. False: the leaf changed meanwhile. */
 static inline bool try_range(struct ma_state *mas, unsigned long index, void **entry)
 {
 	struct mt_node *leaf = enode_node(mas->node);
@@ -121,7 +121,7 @@ static inline bool try_range(struct ma_state *mas, unsigned long index, void **e
 	       mas->index <= index && index <= mas->last;
 }
 
-/* The same, when the first try has failed. */
+/* Repeats a failed try_range() until it succeeds. Out of line: hardly any walk needs it. */
 static __attribute__((noinline, cold)) void *retry_range(struct ma_state *mas, unsigned long index)
 {
 	unsigned int failed = 0;
@@ -134,7 +134,7 @@ static __attribute__((noinline, cold)) void *retry_range(struct ma_state *mas, u
 	return entry;
 }
 
-/* Never holds. */
+/* Makes watch_holds() false from now on. */
 static inline void watch_nothing(struct ma_state *mas)
 {
 	static const unsigned long changed = 1;
@@ -143,8 +143,8 @@ static inline void watch_nothing(struct ma_state *mas)
 	mas->version = 0;
 }
 
-/* What the cursor, which has just read @leaf at its version, watches from now on. See walk.h. */
-static inline void watch_from_here(struct ma_state *mas, const struct mt_node *leaf)
+/* Chooses the word to watch for a cursor that has just read @leaf at its version. See watch.h. */
+static inline void watch_after_walk(struct ma_state *mas, const struct mt_node *leaf)
 {
 	if (!mt_in_rcu(mas->tree))
 		watch_tree(mas);
@@ -157,8 +157,9 @@ static inline void watch_from_here(struct ma_state *mas, const struct mt_node *l
 }
 
 /*
- * Puts the cursor on the range of its leaf that holds @index, which the leaf covers. A leaf that is
- * dead by now was in the tree when it was reached, so it is good for this step, not for the next.
+ * Puts the cursor on the range of its leaf that holds @index; the leaf must cover @index. A leaf
+ * that is dead by now was in the tree when the cursor reached it, so it may be used for this step,
+ * but not for the next one.
  */
 static void *stand_in_leaf(struct ma_state *mas, unsigned long index)
 {
@@ -169,7 +170,7 @@ static void *stand_in_leaf(struct ma_state *mas, unsigned long index)
 	mas->end = (unsigned char)(mas->version & META_END_MASK);
 	mas->gap_written = false;
 	mas->batch = NULL;
-	watch_from_here(mas, enode_node(mas->node));
+	watch_after_walk(mas, enode_node(mas->node));
 	return entry;
 }
 
@@ -193,20 +194,20 @@ static void *walk_rootless(struct ma_state *mas, void *entry, unsigned long inde
 void *VARIANT(walk_to)(struct ma_state *mas, unsigned long index)
 {
 	struct maple_enode *root = root_load(mas->tree);
-	struct spot spot;
+	struct leaf_path path;
 
 	if (!root_is_node(root))
 		return walk_rootless(mas, root, index);
 	WORK(WALK);
-	spot = descend(root, index);
-	remember_parent(mas, &spot);
-	mas->node = spot.leaf.enode;
-	mas->min = spot.leaf.min;
-	mas->max = spot.leaf.max;
+	path = descend(root, index);
+	remember_parent(mas, &path);
+	mas->node = path.leaf.enode;
+	mas->min = path.leaf.min;
+	mas->max = path.leaf.max;
 	return stand_in_leaf(mas, index);
 }
 
-/* Asks for a child, if there is such a slot. */
+/* Prefetches a child, if there is such a slot. */
 static inline void prefetch_child(struct maple_enode *enode, unsigned int offset)
 {
 	struct mt_node *node = enode_node(enode);
@@ -220,21 +221,21 @@ void VARIANT(walk_ahead)(struct ma_state *mas, unsigned long index, int step, bo
 {
 	struct maple_enode *root = root_load(mas->tree);
 	unsigned int way = (unsigned int)step, i;
-	struct spot spot = { { NULL, 0, 0 }, { NULL, 0, 0 }, 0, NULL, 0 };
+	struct leaf_path path = { { NULL, 0, 0 }, { NULL, 0, 0 }, 0, NULL, 0 };
 
 	WORK(WALK_AHEAD);
 	if (root_is_node(root))
-		spot = descend(root, index);
+		path = descend(root, index);
 	if (move) {
-		remember_parent(mas, &spot);
+		remember_parent(mas, &path);
 		mas->parent_offset = (unsigned char)(mas->parent_offset - step);
 	}
-	if (!spot.parent.enode)
+	if (!path.parent.enode)
 		return;
-	if (spot.above)
-		prefetch_child(spot.above, spot.above_offset + way);
+	if (path.grandparent)
+		prefetch_child(path.grandparent, path.parent_offset + way);
 	for (i = 0; i < LEAVES_AHEAD; i++)
-		prefetch_child(spot.parent.enode, spot.offset + i * way);
+		prefetch_child(path.parent.enode, path.offset + i * way);
 }
 
 /* ---- a writer --------------------------------------------------------------------------- */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup_many.c - many lookups at once: groups go down the tree in step, level by level, so that
- * the cache misses of a level overlap (group prefetching: S. Chen, A. Ailamaki, P. Gibbons and
- * T. Mowry, "Improving hash join performance through prefetching", 2004).
+ * lookup_many.c - many lookups at once: groups walk down the tree in step, level by level, so that
+ * the cache misses of a level overlap (group prefetching: S. Chen, A. Ailamaki, P. Gibbons and T.
+ * Mowry, "Improving hash join performance through prefetching", 2004).
  *
- * All leaves of a tree are equally deep, and a slot is only ever replaced by a node of the same
- * level: lookups that leave one root together arrive together, whatever is written meanwhile.
- * Compiled once for each instruction set, as lookup.c is.
+ * All leaves of a tree have the same depth, and a slot is only ever replaced by a node of the same
+ * level. So lookups that start from one root reach their leaves together, whatever is written
+ * meanwhile. Compiled once for each instruction set, as lookup.c is.
  */
 #include "rcu.h"
 #include "search.h"
@@ -19,7 +19,7 @@ void VARIANT(lookup_load_many)(struct maple_tree *mt, const unsigned long *keys,
 #define lookup_load_many mtree_load_many
 #endif
 
-/* As many lookups go down together. 16 have 64 cache lines under way. */
+/* How many lookups walk down together. 16 have 64 cache lines in flight. */
 #define GROUP 16
 
 /* One level down, from inner nodes of @kind. */

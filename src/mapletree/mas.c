@@ -56,8 +56,10 @@ int mas_preallocate(struct ma_state *mas, void *entry, gfp_t gfp)
 	return 0;
 }
 
-/* What was reserved for another store, or in another mode of the tree, may be too little: then the
- * store may allocate, rather than be lost. */
+/*
+ * Blocks that were reserved for another store, or in another mode of the tree, may be too few. Then
+ * the store may allocate, rather than be lost.
+ */
 void mas_store_prealloc(struct ma_state *mas, void *entry)
 {
 	if (write_store(mas, entry, false, NULL) == -ENOMEM) {
@@ -65,9 +67,13 @@ void mas_store_prealloc(struct ma_state *mas, void *entry)
 		write_store(mas, entry, true, NULL);
 	}
 	mas_destroy(mas);
+	assert(!mas->reserve && !mas->reserve_count);
 }
 
-/* The entry at index, whose range index and last become; if there is none, walks there. */
+/*
+ * Returns the entry at index and sets index and last to its range. If there is none, walks to
+ * index.
+ */
 static void *entry_at(struct ma_state *mas)
 {
 	const struct mt_finger *finger = &mas->tree->ma_finger;
@@ -91,8 +97,9 @@ void *mas_erase(struct ma_state *mas)
 		return NULL;
 	first = mas->index;
 	last = mas->last;
+	assert(first <= last);
 	old = mas_store(mas, NULL);
-	mas->index = first; /* which is a part of the gap, maybe */
+	mas->index = first; /* which may be only a part of the gap */
 	mas->last = last;
 	mas->gap_written = true;
 	return old;
@@ -166,9 +173,10 @@ int mas_expected_entries(struct ma_state *mas, unsigned long count)
 }
 
 /*
- * The levels that a tree of @mt's height may get when @more ranges come. One at once, if all nodes on
- * the way are full. The next takes as many splits below as a root has slots left; then every node
- * has been split lately, so each further level takes half a node's slots as many.
+ * The number of levels that the tree may reach when @more ranges are added. The first level can be
+ * added at once, if all nodes on the path are full. The next one takes as many splits below as a
+ * root has free slots. Then every node has been split recently, so each further level takes that
+ * many times half a node's slots.
  */
 static unsigned int levels_with(const struct maple_tree *mt, unsigned long more)
 {
@@ -187,9 +195,9 @@ static unsigned int levels_with(const struct maple_tree *mt, unsigned long more)
 }
 
 /*
- * A store builds at most LAYOUT_NODES nodes in each level, and a root above them. What it replaces,
- * three nodes of a level and what lies between them, is put into a batch that may be full, and one
- * more.
+ * A store builds at most LAYOUT_NODES nodes in each level and a root above them. What it replaces,
+ * three nodes of a level and all that lies between them, goes into a batch that may be full, and
+ * one more.
  */
 int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned long more)
 {
@@ -200,20 +208,22 @@ int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned long more)
 	if (enough && reserve.count < stores * each)
 		enough = retire_reserve(mas->tree, &reserve, (unsigned int)(stores * each));
 	keep_reserve(mas, &reserve);
+	assert(!enough || mas->reserve_count >= stores * each);
 	return enough ? 0 : fail(mas, -ENOMEM);
 }
 
-static bool may_be_found(const struct ma_state *mas, unsigned long min, unsigned long max,
+static bool search_is_valid(const struct ma_state *mas, unsigned long min, unsigned long max,
 			 unsigned long size)
 {
 	return tree_tracks_gaps(mas->tree) && size && min <= max && max - min >= size - 1;
 }
 
-/* Puts the cursor on the area of @size that was found. */
-static int stand_on(struct ma_state *mas, struct mt_place_found place, unsigned long size)
+/* Puts the cursor on the area of @size indexes that was found. */
+static int set_to_area(struct ma_state *mas, struct mt_place_found place, unsigned long size)
 {
 	if (!place.found)
 		return -EBUSY;
+	assert(place.start <= ULONG_MAX - (size - 1));
 	mas_set_range(mas, place.start, place.start + size - 1);
 	return 0;
 }
@@ -223,9 +233,9 @@ int mas_find_area(struct ma_state *mas, struct mt_area *area)
 	int error;
 
 	if (area->align & (area->align - 1) ||
-	    !may_be_found(mas, area->min, area->max, area->size))
+	    !search_is_valid(mas, area->min, area->max, area->size))
 		return -EINVAL;
-	error = stand_on(mas, gap_find(mas->tree, area), area->size);
+	error = set_to_area(mas, gap_find(mas->tree, area), area->size);
 	if (!error)
 		area->start = mas->index;
 	return error;
@@ -234,17 +244,17 @@ int mas_find_area(struct ma_state *mas, struct mt_area *area)
 int mas_empty_area(struct ma_state *mas, unsigned long min, unsigned long max,
 		   unsigned long size)
 {
-	if (!may_be_found(mas, min, max, size))
+	if (!search_is_valid(mas, min, max, size))
 		return -EINVAL;
-	return stand_on(mas, gap_find_lowest(mas->tree, min, max, size), size);
+	return set_to_area(mas, gap_find_lowest(mas->tree, min, max, size), size);
 }
 
 int mas_empty_area_rev(struct ma_state *mas, unsigned long min, unsigned long max,
 		       unsigned long size)
 {
-	if (!may_be_found(mas, min, max, size))
+	if (!search_is_valid(mas, min, max, size))
 		return -EINVAL;
-	return stand_on(mas, gap_find_highest(mas->tree, min, max, size), size);
+	return set_to_area(mas, gap_find_highest(mas->tree, min, max, size), size);
 }
 
 int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void *entry,
@@ -268,6 +278,7 @@ int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void *entry,
 	error = mas_store_gfp(mas, entry, gfp);
 	if (error)
 		return error;
+	assert(range_lo <= start && start <= range_hi);
 	*startp = start;
 	*next = start + 1;
 	if (tree_flags(mas->tree) & MT_FLAGS_ALLOC_WRAPPED) {

@@ -39,7 +39,10 @@ void mt_init_flags(struct maple_tree *mt, unsigned int flags)
 	finger_forget(mt);
 }
 
-/* What was retired before goes to the allocator, after a grace period of the flavour, of then. */
+/*
+ * Nodes retired earlier still go to the previous allocator, after a grace period of the previous
+ * flavour.
+ */
 int mt_set_allocator(struct maple_tree *mt, const struct mt_allocator *alloc)
 {
 	if (root_is_node(mt->ma_root))
@@ -60,6 +63,7 @@ int mt_set_rcu_flavour(struct maple_tree *mt, const struct mt_rcu *flavour)
 
 static void change_flags(struct maple_tree *mt, unsigned int set, unsigned int clear)
 {
+	assert(!(set & clear));
 	__atomic_store_n(&mt->ma_flags, (mt->ma_flags & ~clear) | set, __ATOMIC_RELEASE);
 }
 
@@ -73,17 +77,23 @@ int mt_set_in_rcu(struct maple_tree *mt)
 	return 0;
 }
 
-/* No reader is left: one that has gone without a word, in another process maybe, is forgotten. */
+/*
+ * No reader is left, so the count of retrying readers is reset: a reader that ended without
+ * subtracting itself, maybe in another process, must not make writers copy for ever.
+ */
 void mt_clear_in_rcu(struct maple_tree *mt)
 {
 	lock(mt);
 	change_flags(mt, 0, MT_FLAGS_USE_RCU);
 	__atomic_store_n(&mt->ma_retrying, 0, __ATOMIC_RELAXED);
-	retire_hand_over(mt); /* nothing is added to it any more */
+	retire_hand_over(mt); /* no later write would add to the batch */
 	unlock(mt);
 }
 
-/* Before a write that may wait. */
+/*
+ * Takes the lock for a write. If the write may wait, it first waits until the retired nodes are
+ * below the limit.
+ */
 static void lock_to_write(struct maple_tree *mt, gfp_t gfp)
 {
 	if (__builtin_expect(retire_limited(), 0) && gfp & __GFP_DIRECT_RECLAIM &&
@@ -116,7 +126,9 @@ int mtree_store(struct maple_tree *mt, unsigned long index, void *entry, gfp_t g
 	return mtree_store_range(mt, index, index, entry, gfp);
 }
 
-/* Whether all of [@first, @last] is free: gaps are never neighbours, so it lies in one. */
+/*
+ * Whether all of [@first, @last] is free. Gaps are never adjacent, so it then lies in a single one.
+ */
 static bool is_free(struct maple_tree *mt, unsigned long first, unsigned long last)
 {
 	unsigned long step = finger_to(mt, first);
@@ -230,6 +242,7 @@ int mtree_fill_gap(struct maple_tree *mt, unsigned long index, void *entry,
 	unlock(mt);
 	if (error)
 		return error;
+	assert(mas.index <= index && index <= mas.last);
 	*first = mas.index;
 	*last = mas.last;
 	return 0;
@@ -257,6 +270,7 @@ void __mt_destroy(struct maple_tree *mt)
 		dead_mark_below(root);
 	publish_root(mt, NULL, 0);
 	retire_whole(mt, root);
+	assert(!mt->ma_root && !mt_height(mt) && !mt->ma_retired);
 }
 
 void mtree_destroy(struct maple_tree *mt)

@@ -35,8 +35,8 @@
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 /*
- * What a fast path is made of belongs into it, for all its callers; not where branches are counted or
- * stepped through, which are of one copy then.
+ * Inlines the parts of a fast path into each of its callers. Builds in which branches are counted
+ * or stepped through do not optimise, and keep one copy of each part.
  */
 #ifdef __OPTIMIZE__
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -77,7 +77,7 @@ enum node_kind { KIND_LEAF, KIND_INNER, KIND_GAPS };
 #endif
 #define META_VERSION_MAX (~0ul >> (CHAR_BIT * sizeof(long) - META_VERSION_BITS))
 
-/* What was read of a leaf with one of these holds for that moment only. */
+/* What a reader reads of a leaf with one of these bits set holds for that moment only. */
 #define META_UNSETTLED (META_DEAD | META_WRITING)
 
 struct node_wide {
@@ -124,7 +124,9 @@ static inline enum node_kind enode_kind(const struct maple_enode *enode)
 	return (enum node_kind)((uintptr_t)enode >> 2 & 3);
 }
 
-/* root_is_node - whether a root word is a tagged node, not NULL or a lone entry at 0. */
+/*
+ * root_is_node - whether a root word is a tagged node; otherwise it is NULL or a lone entry at 0.
+ */
 static inline bool root_is_node(const void *root)
 {
 	return ((uintptr_t)root & 3) == 2;
@@ -136,7 +138,10 @@ static inline bool enode_is_gaps(const void *root)
 	return ((uintptr_t)root & 15) == (KIND_GAPS << 2 | 2);
 }
 
-/* entry_fits_root - whether an entry can stand in the root word without passing for a node. */
+/*
+ * entry_fits_root - whether an entry can be stored in the root word without being mistaken for a
+ * node.
+ */
 static inline bool entry_fits_root(const void *entry)
 {
 	return entry && !root_is_node(entry);
@@ -155,7 +160,7 @@ static inline unsigned int kind_slots(enum node_kind kind)
 	return kind == KIND_GAPS ? GAPS_SLOTS : WIDE_SLOTS;
 }
 
-/* kind_min_slots - below this a node is joined with a sibling, if it has one. */
+/* kind_min_slots - a node with fewer slots in use is joined with a sibling, if it has one. */
 static inline unsigned int kind_min_slots(enum node_kind kind)
 {
 	return (kind_slots(kind) + 2) / 3;
@@ -167,7 +172,7 @@ static inline unsigned int node_end(const struct mt_node *node, enum node_kind k
 	return (kind == KIND_GAPS ? node->gaps.meta : node->wide.meta) & META_END_MASK;
 }
 
-/* node_set_end - for nodes no reader can see. */
+/* node_set_end - for nodes that no reader can see. */
 static inline void node_set_end(struct mt_node *node, enum node_kind kind, unsigned int end)
 {
 	if (kind == KIND_GAPS)
@@ -177,11 +182,12 @@ static inline void node_set_end(struct mt_node *node, enum node_kind kind, unsig
 }
 
 /*
- * read_barrier - what was loaded before it is loaded before what follows.
+ * read_barrier - loads before it are done before loads after it.
  *
- * gcc warns that its ThreadSanitizer knows of no fences: it would miss a happens-before that only a
- * fence makes. None depends on this one, as all loads in the bracket below are atomic, and those of
- * slots acquire; so there the same order comes from a full barrier, which gcc accepts.
+ * gcc warns that its ThreadSanitizer does not understand fences, so it would miss a happens-before
+ * relation established by a fence alone. None depends on this one: all loads in the bracket below
+ * are atomic, and those of slots are acquire loads. So under ThreadSanitizer a full barrier, which
+ * gcc accepts, provides the same order.
  */
 static inline void read_barrier(void)
 {
@@ -193,8 +199,8 @@ static inline void read_barrier(void)
 }
 
 /*
- * leaf_version, leaf_unchanged - a reader's bracket around what it reads of a leaf. All is of one
- * state of the leaf if the version at the end is the one at the beginning.
+ * leaf_version, leaf_unchanged - a reader's bracket around what it reads of a leaf. If the version
+ * at the end equals the one at the beginning, all that was read belongs to one state of the leaf.
  */
 static inline unsigned long leaf_version(const struct mt_node *leaf)
 {
@@ -223,8 +229,8 @@ static inline void gap_set(struct mt_node *node, unsigned int offset, unsigned l
 }
 
 /*
- * node_pad - let slot @end be the last one in use, and fill what is behind it, up to slot @old_end,
- * as the layout asks. For nodes no reader can see.
+ * node_pad - make slot @end the last one in use, and fill what follows, up to slot @old_end, as the
+ * layout requires. For nodes that no reader can see.
  */
 static inline void node_pad(struct mt_node *node, enum node_kind kind, unsigned int end,
 			    unsigned int old_end)
@@ -232,7 +238,9 @@ static inline void node_pad(struct mt_node *node, enum node_kind kind, unsigned 
 	void **slot = node_slots(node, kind);
 	unsigned int i;
 
-	/* Atomic so that the compiler makes no calls of this, mostly none or one or two are stored. */
+	/*
+	 * Atomic, so that the compiler does not call memset(): usually none, one or two are stored.
+	 */
 	for (i = end; i < old_end; i++) {
 		__atomic_store_n(&node->pivot[i], ULONG_MAX, __ATOMIC_RELAXED);
 		__atomic_store_n(&slot[i + 1], NULL, __ATOMIC_RELAXED);
@@ -242,7 +250,10 @@ static inline void node_pad(struct mt_node *node, enum node_kind kind, unsigned 
 	node_set_end(node, kind, end);
 }
 
-/* node_is_valid - what can be said of a node at a glance; mt_check() looks at everything. */
+/*
+ * node_is_valid - the invariants of a node that can be checked in a few loads; mt_check() checks
+ * all.
+ */
 static inline bool node_is_valid(struct mt_node *node, enum node_kind kind)
 {
 	unsigned int end = node_end(node, kind), last = kind_slots(kind) - 1;
@@ -254,7 +265,7 @@ static inline bool node_is_valid(struct mt_node *node, enum node_kind kind)
 	       (kind == KIND_LEAF || node_slots(node, kind)[end]);
 }
 
-/* slot_load - a slot as a reader sees it; pairs with slot_publish(). */
+/* slot_load - a slot, as readers load it; pairs with slot_publish(). */
 static inline void *slot_load(struct mt_node *node, enum node_kind kind, size_t offset)
 {
 	return __atomic_load_n(&node_slots(node, kind)[offset], __ATOMIC_ACQUIRE);
@@ -274,7 +285,7 @@ static inline void slot_publish(struct mt_node *node, enum node_kind kind, unsig
 	__atomic_store_n(&node_slots(node, kind)[offset], value, __ATOMIC_RELEASE);
 }
 
-/* pivot_load - a pivot as a reader sees it; pairs with pivot_publish(). */
+/* pivot_load - a pivot, as readers load it; pairs with pivot_publish(). */
 static inline unsigned long pivot_load(const struct mt_node *node, size_t offset)
 {
 	return __atomic_load_n(&node->pivot[offset], __ATOMIC_RELAXED);
@@ -307,8 +318,9 @@ static inline unsigned int tree_flags(const struct maple_tree *mt)
 }
 
 /*
- * tree_changes - a change of @mt begins. Raised before its first store, and all stores that readers
- * see are release stores: whoever sees one of them finds that the stamp has changed. Lock held.
+ * tree_changes - announce a change of @mt: raise its stamp. It is raised before the first store of
+ * the change, and every store that readers see is a release store; so a thread that sees one of
+ * these stores also sees the new stamp. Lock held.
  */
 static inline void tree_changes(struct maple_tree *mt)
 {
@@ -320,7 +332,7 @@ static inline bool tree_tracks_gaps(const struct maple_tree *mt)
 	return tree_flags(mt) & MT_FLAGS_ALLOC_RANGE;
 }
 
-/* inner_kind - which kind a tree's inner nodes are. */
+/* inner_kind - the kind of all inner nodes of a tree. */
 static inline enum node_kind inner_kind(const struct maple_tree *mt)
 {
 	return tree_tracks_gaps(mt) ? KIND_GAPS : KIND_INNER;
@@ -333,7 +345,7 @@ struct subtree {
 	unsigned long max;
 };
 
-/* root_load - the root word as a reader sees it; pairs with root_publish(). */
+/* root_load - the root word, as readers load it; pairs with publish_root(). */
 static inline void *root_load(const struct maple_tree *mt)
 {
 	return __atomic_load_n(&mt->ma_root, __ATOMIC_ACQUIRE);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pool.c - nodes from a tree's allocator, and the lists of reserved ones.
- */
+/* pool.c - nodes from a tree's allocator, and lists of reserved nodes. */
 #include "pool.h"
 
 #include "rcu.h"
 
-/* The node is filled soon, and in RCU mode comes back from its grace period cold. */
-static void fetch(struct mt_node *node)
+/* Prefetches a node that is filled soon; in RCU mode it comes back from its grace period cold. */
+static void prefetch_to_fill(struct mt_node *node)
 {
 	unsigned int i;
 
@@ -27,11 +25,12 @@ bool pool_grow(const struct mt_allocator *alloc, struct pool_list *list, unsigne
 				pool_free(alloc, pool_take(list));
 			return false;
 		}
-		fetch(node);
+		prefetch_to_fill(node);
 		node->next = list->head;
 		list->head = node;
 		list->count++;
 	}
+	assert((list->count > 0) == (list->head != NULL));
 	return true;
 }
 
@@ -39,6 +38,7 @@ void pool_release(const struct mt_allocator *alloc, struct pool_list *list)
 {
 	while (list->count)
 		pool_free(alloc, pool_take(list));
+	assert(!list->head);
 }
 
 void mt_cache_shrink(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool.h - where nodes come from and go to: the one place that calls an allocator.
+ * pool.h - where nodes come from and go to: the only place that calls an allocator.
  *
  * Every block is NODE_BYTES large and aligned to NODE_BYTES.
  */
@@ -9,13 +9,13 @@
 
 #include "slab.h"
 
-/* A list of blocks nobody uses, linked through mt_node.next. count == length of the list. */
+/* A list of unused blocks, linked through mt_node.next. @count is the length of the list. */
 struct pool_list {
 	struct mt_node *head;
 	unsigned int count;
 };
 
-/* pool_alloc - a block of unspecified content, or NULL. */
+/* pool_alloc - allocate a block of unspecified content, or return NULL. */
 static inline struct mt_node *pool_alloc(const struct mt_allocator *alloc)
 {
 	struct mt_node *node;
@@ -37,15 +37,15 @@ static inline void pool_free(const struct mt_allocator *alloc, void *block)
 }
 
 /*
- * pool_grow - bring @list to at least @count blocks. False: not enough memory, and the list is
- * what it was before.
+ * pool_grow - bring @list to at least @count blocks. Returns false, with the list unchanged, if
+ * there is not enough memory.
  */
 bool pool_grow(const struct mt_allocator *alloc, struct pool_list *list, unsigned int count);
 
 /* pool_release - give all blocks of @list back. */
 void pool_release(const struct mt_allocator *alloc, struct pool_list *list);
 
-/* pool_take - the next block of a list that is known to hold one. */
+/* pool_take - take the first block of a list that is known not to be empty. */
 static inline struct mt_node *pool_take(struct pool_list *list)
 {
 	struct mt_node *node = list->head;

@@ -3,7 +3,7 @@
  * publish.h - the stores that make nodes visible.
  *
  * Each is a release store of a pointer and pairs with the acquire load of the same word by a reader
- * going down: who sees the pointer sees the node behind it as it was filled.
+ * on its way down: a reader that sees the pointer sees the node completely filled.
  */
 #ifndef MT_PUBLISH_H
 #define MT_PUBLISH_H
@@ -11,12 +11,12 @@
 #include "finger.h"
 
 /*
- * publish_root - make @root the tree's root word and @height its height. The tree's finger is
- * forgotten. Lock held.
+ * publish_root - make @root the tree's root word and @height its height, and forget the tree's
+ * finger. Lock held.
  */
 void publish_root(struct maple_tree *mt, void *root, unsigned int height);
 
-/* publish_leaf - let @leaf take the place of the finger's leaf, whose bounds it has. Lock held. */
+/* publish_leaf - replace the finger's leaf by @leaf, which has the same bounds. Lock held. */
 void publish_leaf(struct maple_tree *mt, struct mt_node *leaf);
 
 #endif

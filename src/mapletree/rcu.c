@@ -2,12 +2,12 @@
 /*
  * rcu.c - the writer's side of userspace RCU, and what has to happen around a fork.
  *
- * liburcu ends the process where it finds no memory for a thread's registration, or cannot start
- * the thread that runs callbacks. Both happen inside calls that cannot fail. So rcu_prepare() makes
- * them happen earlier, where a store can still be refused, and right after it has got, and given
- * back, as much as liburcu is going to ask for: address space for the registry, memory of the C
- * library, a thread with its stack. What is left is a window: another process or thread may take
- * just that in the few microseconds in between, once in the life of a process or thread.
+ * liburcu terminates the process if it finds no memory to register a thread, or cannot start the
+ * thread that runs callbacks. Both can happen inside calls that cannot fail. So rcu_prepare() makes
+ * them happen earlier, where a store can still be refused, and immediately after it has obtained
+ * and returned as much as liburcu is going to ask for: address space for the registry, memory of
+ * the C library, a thread with its stack. A window remains: in the few microseconds between,
+ * another process or thread may take exactly that, once in the life of a process or thread.
  */
 #include "rcu.h"
 
@@ -19,34 +19,34 @@
 #include "slab.h"
 
 /*
- * liburcu-bp keeps 128 bytes a thread in pieces, each twice as large as the one before. With this
- * much there is room for the next piece up to 16,000 threads.
+ * liburcu-bp keeps 128 bytes per thread in chunks, each twice as large as the previous one. This is
+ * enough for the next chunk up to 16,000 threads.
  */
 #define REGISTRY_BYTES (1u << 20)
 
 /* Larger than what liburcu, or pthread_setspecific(), asks the C library for. */
 #define HEAP_BYTES 4096
 
-/* What is there of the thread that runs liburcu's callbacks. */
+/* State of the thread that runs liburcu's callbacks. */
 enum worker {
 	WORKER_NONE,
-	WORKER_LOST, /* in a fork: the child has not been able to start it again */
+	WORKER_LOST, /* by a fork: the child has not been able to start it again */
 	WORKER_RUNS,
 };
 
-static enum worker worker; /* stored under starting, with release */
+static enum worker worker; /* written under the mutex starting, with release */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
 static _Thread_local bool registered __attribute__((tls_model("initial-exec")));
 
-/* Implies registered, and WORKER_RUNS. */
+/* If true, so is registered, and worker is WORKER_RUNS. */
 _Thread_local bool rcu_prepared __attribute__((tls_model("initial-exec")));
 
 /* Callbacks that could not be deferred, linked through next.next. */
 static struct rcu_head *waiting;
 
-/* What liburcu needs to register a thread: to be had now. */
-static bool memory_is_there(void)
+/* Whether the memory that liburcu needs to register a thread is available now. */
+static bool memory_available(void)
 {
 	void *map = mmap(NULL, REGISTRY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
@@ -59,35 +59,45 @@ static bool memory_is_there(void)
 	return heap && map != MAP_FAILED;
 }
 
-/* liburcu asks for memory only for a thread that it does not know yet. */
+/*
+ * Registers the calling thread with liburcu, which allocates only for a thread that it does not
+ * know yet.
+ */
 static bool register_thread(void)
 {
 	if (registered)
 		return true;
-	if (!memory_is_there())
+	if (!memory_available())
 		return false;
 	urcu_bp_register_thread();
 	registered = true;
 	return true;
 }
 
-/* Leaves its stack and its place in the registry to the next thread. */
-static void *stand_in(void *unused)
+/*
+ * A thread that shows that one can be started, and leaves its stack and its place in the registry
+ * to the next.
+ */
+static void *trial_thread(void *unused)
 {
 	(void)unused;
 	return register_thread() ? &worker : NULL;
 }
 
-/* All signals are blocked, also in the threads: the process's signals are not their business. */
+/*
+ * Starts liburcu's thread. The caller has blocked all signals, so new threads block them too: the
+ * process's signals must not be handled there.
+ */
 static bool start_worker(void)
 {
 	pthread_t thread;
 	void *done;
 
-	if (pthread_create(&thread, NULL, stand_in, NULL))
+	assert(worker != WORKER_RUNS);
+	if (pthread_create(&thread, NULL, trial_thread, NULL))
 		return false;
 	pthread_join(thread, &done);
-	if (!done || !memory_is_there())
+	if (!done || !memory_available())
 		return false;
 	if (worker == WORKER_LOST)
 		urcu_bp_call_rcu_after_fork_child();
@@ -119,7 +129,7 @@ bool rcu_prepare_thread(void)
 	return rcu_prepared;
 }
 
-static void wait_for_resources(struct rcu_head *head, void (*func)(struct rcu_head *head))
+static void queue_for_retry(struct rcu_head *head, void (*func)(struct rcu_head *head))
 {
 	struct rcu_head *next = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
 
@@ -148,12 +158,13 @@ bool rcu_retry(void)
 void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
 	       void (*func)(struct rcu_head *head))
 {
+	assert(head && func);
 	if (flavour)
 		flavour->call(head, func);
 	else if (rcu_prepare(NULL) && rcu_retry())
 		urcu_bp_call_rcu(head, func);
 	else
-		wait_for_resources(head, func);
+		queue_for_retry(head, func);
 }
 
 void rcu_wait(const struct mt_rcu *flavour)
@@ -174,7 +185,7 @@ void mt_thread_unregister(void)
 	slab_detach();
 }
 
-/* The thread that runs callbacks stops first, as liburcu asks; it starts again last. */
+/* As liburcu requires, the thread that runs callbacks is stopped first and restarted last. */
 void mt_before_fork(void)
 {
 	pthread_mutex_lock(&starting);
@@ -189,7 +200,7 @@ void mt_after_fork_parent(void)
 	pthread_mutex_unlock(&starting);
 }
 
-/* If the child cannot have the thread now, the first store that needs it is refused. */
+/* If the thread cannot be started in the child now, the first store that needs it is refused. */
 void mt_after_fork_child(void)
 {
 	urcu_bp_after_fork_child();

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rcu.h - the seam to userspace RCU.
+ * rcu.h - the interface to userspace RCU.
  *
- * The default flavour, liburcu-bp, needs no registration of threads, so mtree_load() works from
- * any thread. A tree of another flavour names it in ma_rcu; lookups in trees of the default one
- * pay a test of a word of the tree's own cache line for that, and nothing else.
+ * The default flavour, liburcu-bp, needs no registration of threads, so mtree_load() works from any
+ * thread. A tree of another flavour names it in ma_rcu. All this costs lookups in trees of the
+ * default flavour is one test of a word in the tree's own cache line.
  */
 #ifndef MT_RCU_H
 #define MT_RCU_H
 
-/* Inline liburcu's read side in releases. Not elsewhere: liburcu 0.13 keeps its readers at
- * addresses less aligned than it declares, which harms nobody but stops UBSan. */
+/*
+ * Inlines liburcu's read side in release builds. Not in others: liburcu 0.13 keeps its readers at
+ * addresses less aligned than it declares, which is harmless but makes UBSan fail.
+ */
 #if defined(NDEBUG) && !defined(_LGPL_SOURCE)
 #define _LGPL_SOURCE
 #endif
@@ -47,8 +49,10 @@ static inline void read_leave(struct read_section section)
 		section.flavour->read_unlock();
 }
 
-/* read_ongoing_known - whether @mt's flavour can tell; read_ongoing - whether the thread is inside a
- * read-side section of it. */
+/*
+ * read_ongoing_known - whether @mt's flavour can tell whether a thread is inside a section.
+ * read_ongoing - whether the calling thread is inside a read-side section of that flavour.
+ */
 static inline bool read_ongoing_known(const struct maple_tree *mt)
 {
 	return !mt->ma_rcu || mt->ma_rcu->read_ongoing;
@@ -67,8 +71,8 @@ extern _Thread_local bool rcu_prepared
 bool rcu_prepare_thread(void);
 
 /*
- * rcu_prepare - get what a later rcu_defer() of this thread needs. False: there is not enough
- * memory for it, or no thread can be started.
+ * rcu_prepare - obtain what a later rcu_defer() of this thread needs. Returns false if there is not
+ * enough memory, or a thread cannot be started.
  */
 static inline bool rcu_prepare(const struct mt_rcu *flavour)
 {
@@ -77,12 +81,12 @@ static inline bool rcu_prepare(const struct mt_rcu *flavour)
 
 /*
  * rcu_defer - call @func with @head after a grace period of the tree's flavour. Cannot fail: if
- * rcu_prepare() does, @head waits until it succeeds in some thread's next call.
+ * rcu_prepare() does, @head waits until rcu_prepare() succeeds in a later call of some thread.
  */
 void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
 	       void (*func)(struct rcu_head *head));
 
-/* rcu_retry - defer what could not be deferred before. False: something still waits. */
+/* rcu_retry - defer what could not be deferred before. Returns false if something still waits. */
 bool rcu_retry(void);
 
 /* rcu_wait - wait for a grace period; not inside a read-side section. */

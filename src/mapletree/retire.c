@@ -9,9 +9,9 @@
 #include "rcu.h"
 
 /*
- * A batch takes the place of a node. Each word is a plain node (freed alone) or a tagged one
- * (freed with all below it). count <= BATCH_WORDS; a batch on a tree is never full. @nodes: how
- * many nodes it frees, itself included.
+ * A batch occupies the memory of a node. Each word is a plain node (freed alone) or a tagged one
+ * (freed with all below it). count <= BATCH_WORDS; a batch on a tree is never full.
+ * @nodes: how many nodes it frees, including itself.
  */
 #define BATCH_WORDS \
 	((NODE_BYTES - sizeof(struct rcu_head) - sizeof(void *) - 2 * sizeof(int)) / sizeof(long))
@@ -24,12 +24,12 @@ struct mt_retire_batch {
 	uintptr_t word[BATCH_WORDS];
 };
 
-/* Nodes in batches that were handed over and are not freed yet. */
+/* Nodes in batches that were handed over but are not freed yet. */
 static unsigned long nodes_waiting;
 
 unsigned long retire_limit;
 
-/* This thread has run callbacks: if it waited for them it might wait for ever. */
+/* This thread has run callbacks: if it waited for callbacks, it might wait for ever. */
 static _Thread_local bool frees_batches __attribute__((tls_model("initial-exec")));
 
 static_assert(sizeof(struct mt_retire_batch) <= NODE_BYTES, "a batch fits a block of the pool");
@@ -46,7 +46,10 @@ void retire_free_subtree(const struct mt_allocator *alloc, struct maple_enode *e
 	pool_free(alloc, node);
 }
 
-/* Looks at inner nodes only: a leaf says in the pointer to it that it is one. */
+/*
+ * Counts the nodes of a subtree. Reads inner nodes only: the pointer to a leaf already says that it
+ * is one.
+ */
 static unsigned int count_subtree(struct maple_enode *enode)
 {
 	struct mt_node *node = enode_node(enode);
@@ -75,13 +78,16 @@ static void free_batch(struct rcu_head *head)
 	struct mt_retire_batch *batch = caa_container_of(head, struct mt_retire_batch, rcu);
 	const struct mt_allocator *alloc = batch->alloc;
 	unsigned int i, nodes = batch->nodes;
+	unsigned long waiting;
 
 	assert(batch->count <= BATCH_WORDS && nodes > batch->count);
 	frees_batches = true;
 	for (i = 0; i < batch->count; i++)
 		free_word(alloc, batch->word[i]);
 	pool_free(alloc, batch);
-	__atomic_sub_fetch(&nodes_waiting, nodes, __ATOMIC_RELAXED);
+	waiting = __atomic_fetch_sub(&nodes_waiting, nodes, __ATOMIC_RELAXED);
+	assert(waiting >= nodes);
+	(void)waiting;
 }
 
 void retire_hand_over(struct maple_tree *mt)
@@ -91,6 +97,7 @@ void retire_hand_over(struct maple_tree *mt)
 	mt->ma_retired = NULL;
 	if (!batch)
 		return;
+	assert(batch->count && batch->count <= BATCH_WORDS && batch->nodes > batch->count);
 	__atomic_add_fetch(&nodes_waiting, batch->nodes, __ATOMIC_RELAXED);
 	rcu_defer(mt->ma_rcu, &batch->rcu, free_batch);
 }
@@ -115,6 +122,7 @@ static void retire_word(struct maple_tree *mt, uintptr_t word, struct pool_list 
 {
 	struct mt_retire_batch *batch = mt->ma_retired;
 
+	assert(word);
 	if (!mt_in_rcu(mt)) {
 		free_word(mt->ma_alloc, word);
 		return;
@@ -158,6 +166,7 @@ void retire_whole(struct maple_tree *mt, struct maple_enode *root)
 		retire_word(mt, (uintptr_t)root, &one);
 	}
 	retire_hand_over(mt);
+	assert(!one.count && !mt->ma_retired);
 }
 
 /* ---- how much waits, and a limit of it ------------------------------------------------------- */
@@ -181,7 +190,9 @@ static bool above_limit(void)
 	return limit && __atomic_load_n(&nodes_waiting, __ATOMIC_RELAXED) > limit;
 }
 
-/* Behind a grace period it only takes the other thread's time until batches are freed. */
+/*
+ * After a grace period, batches are freed as soon as the thread that runs callbacks gets the time.
+ */
 void mt_wait_retired(struct maple_tree *mt)
 {
 	const struct timespec moment = { 0, 1000000 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * retire.h - what a write has replaced: freed at once, or, in RCU mode, after a grace period.
+ * retire.h - nodes that a write has replaced: freed at once, or in RCU mode after a grace period.
  *
- * In RCU mode nodes are gathered in a batch that hangs on the tree; a full batch goes to
- * call_rcu() as one. So one callback serves about 28 nodes, and up to that many wait for the next
+ * In RCU mode nodes are gathered in a batch that is attached to the tree; a full batch is passed to
+ * call_rcu() as one. So one callback frees about 28 nodes, and up to that many wait for the next
  * write or for mtree_destroy(); a tree without nodes holds no batch. Readers may still be in a
- * retired node: nothing is written to it until the grace period has passed, so what they see there
- * is a consistent past.
+ * retired node: nothing is written to it until the grace period has passed, so they see a
+ * consistent past there.
  */
 #ifndef MT_RETIRE_H
 #define MT_RETIRE_H
@@ -14,20 +14,23 @@
 #include "node.h"
 #include "pool.h"
 
-/* retire_batches_needed - how many more blocks @mt needs to retire @count things; lock held. */
+/*
+ * retire_batches_needed - how many more blocks @mt needs to retire @count nodes or subtrees; lock
+ * held.
+ */
 unsigned int retire_batches_needed(const struct maple_tree *mt, unsigned int count);
 
 /*
- * retire_reserve - pool_grow() of @reserve to @count blocks for writes of @mt, and what is needed
- * besides to hand batches over without fail. False: one of them is not to be had; @reserve is what
- * it was.
+ * retire_reserve - pool_grow() of @reserve to @count blocks for writes of @mt; also obtains what
+ * else is needed so that handing over batches cannot fail. Returns false, with @reserve unchanged,
+ * if either is not available.
  */
 bool retire_reserve(const struct maple_tree *mt, struct pool_list *reserve, unsigned int count);
 
-/* retire_hand_over - let the grace period begin of all that waits on the tree. Lock held. */
+/* retire_hand_over - start the grace period of all that waits on the tree. Lock held. */
 void retire_hand_over(struct maple_tree *mt);
 
-/* Nodes that may wait for readers before a writer does; 0: any number. */
+/* How many nodes may wait for readers before writers wait; 0: any number. */
 extern unsigned long retire_limit __attribute__((visibility("hidden")));
 
 /* retire_limited - whether there is a limit. */
@@ -36,19 +39,22 @@ static inline bool retire_limited(void)
 	return __atomic_load_n(&retire_limit, __ATOMIC_RELAXED);
 }
 
-/* retire_node - give up one node that was replaced. A batch comes from @reserve. Lock held. */
+/*
+ * retire_node - retire one node that was replaced. If a batch is needed, it comes from @reserve.
+ * Lock held.
+ */
 void retire_node(struct maple_tree *mt, struct mt_node *node, struct pool_list *reserve);
 
 /* retire_subtree - the same for a node with all below it. */
 void retire_subtree(struct maple_tree *mt, struct maple_enode *enode, struct pool_list *reserve);
 
 /*
- * retire_whole - give up the tree below @root, which no new reader can reach any more, and hand
- * over what still waits. Lock held; in RCU mode not inside a read-side section.
+ * retire_whole - retire the tree below @root, which new readers can no longer reach, and hand over
+ * what still waits. Lock held; in RCU mode not inside a read-side section.
  */
 void retire_whole(struct maple_tree *mt, struct maple_enode *root);
 
-/* retire_free_subtree - free a subtree nobody can reach. */
+/* retire_free_subtree - free a subtree that nobody can reach. */
 void retire_free_subtree(const struct mt_allocator *alloc, struct maple_enode *enode);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * retry.c - what a reader does whose try to read a leaf has failed. Not inlined: no hot path comes
- * here.
+ * retry.c - the slow path of a reader whose try to read a leaf has failed. Not inlined, since no
+ * hot path comes here.
  */
 #include "retry.h"
 

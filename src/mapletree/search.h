@@ -17,7 +17,7 @@
 #include "retry.h"
 
 #if defined(__SANITIZE_THREAD__)
-#define SEARCH_SANITIZED 1 /* a vector load looks like a race to it */
+#define SEARCH_SANITIZED 1 /* ThreadSanitizer would take a vector load for a race */
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define SEARCH_SANITIZED 1
@@ -31,8 +31,8 @@
 #endif
 
 /*
- * node_prefetch_slots - ask for the lines of a node that the search of its pivots, which comes
- * next, will lead to. @enode may be tagged: a tag does not leave the line.
+ * node_prefetch_slots - prefetch those lines of a node that will be needed after its pivots, which
+ * are searched next. @enode may be tagged: a tag does not leave the line.
  */
 static inline void node_prefetch_slots(const struct maple_enode *enode)
 {
@@ -40,7 +40,7 @@ static inline void node_prefetch_slots(const struct maple_enode *enode)
 	__builtin_prefetch((const char *)enode + NODE_BYTES / 4 * 3);
 }
 
-/* node_prefetch - ask for all of a node, which is searched later. */
+/* node_prefetch - prefetch all of a node that is searched later. */
 static inline void node_prefetch(const struct maple_enode *enode)
 {
 	__builtin_prefetch((const char *)enode);
@@ -141,7 +141,9 @@ static inline unsigned int node_search(const struct mt_node *node, enum node_kin
 	return kind == KIND_GAPS ? count_gaps(node, index) : count_wide(node, index);
 }
 
-/* node_of - enode_node() of a node whose kind is known: the tag goes into the addresses. */
+/*
+ * node_of - enode_node() for a node of known kind: the compiler folds the tag into address offsets.
+ */
 static inline struct mt_node *node_of(struct maple_enode *enode, enum node_kind kind)
 {
 	assert(enode_kind(enode) == kind);
@@ -166,7 +168,7 @@ static ALWAYS_INLINE bool try_entry(struct mt_node *leaf, unsigned long index, v
 	return leaf_unchanged(leaf, version);
 }
 
-/* The same, when the first try has failed. */
+/* Repeats a failed try_entry() until it succeeds. Out of line: hardly any lookup needs it. */
 static __attribute__((noinline, cold, unused)) void *
 retry_entry(struct maple_tree *mt, struct mt_node *leaf, unsigned long index)
 {
@@ -180,7 +182,10 @@ retry_entry(struct maple_tree *mt, struct mt_node *leaf, unsigned long index)
 	return entry;
 }
 
-/* search_entry - the entry at @index of a leaf of @mt, as the normal API shows it. */
+/*
+ * search_entry - the entry at @index of a leaf of @mt, as the normal API returns it: a zero entry
+ * is NULL.
+ */
 static inline void *search_entry(struct maple_tree *mt, struct maple_enode *enode,
 				 unsigned long index)
 {
@@ -192,8 +197,10 @@ static inline void *search_entry(struct maple_tree *mt, struct maple_enode *enod
 	return xa_is_zero(entry) ? NULL : entry;
 }
 
-/* search_rootless - the same in a tree whose root word is no node; nor is it a zero entry, which
- * would pass for one (see entry_fits_root()). */
+/*
+ * search_rootless - the same for a tree whose root word @root is not a node. It cannot be a zero
+ * entry, which would look like a node (see entry_fits_root()).
+ */
 static inline void *search_rootless(void *root, unsigned long index)
 {
 	assert(!xa_is_zero(root));

@@ -2,50 +2,53 @@
 /*
  * slab.c - the default node allocator: slabs of 255 blocks behind a cache per thread.
  *
- * A thread takes blocks from, and puts them into, its own magazine without a lock; an empty one is
- * refilled, a full one half emptied, under the lock of the depot that holds the slabs (after
- * Bonwick and Adams, "Magazines and Vmem", 2001). Blocks freed by the thread that runs RCU
- * callbacks so find their way back to the writers. A thread that can have no magazine (no memory
- * for it, or no key that tells when the thread ends) exchanges each block with the depot by itself.
+ * A thread takes blocks from and returns them to its own magazine without a lock. An empty magazine
+ * is refilled, and a full one half emptied, under the lock of the depot that holds the slabs (after
+ * Bonwick and Adams, "Magazines and Vmem", 2001). So blocks that are freed by the thread that runs
+ * RCU callbacks find their way back to the writers. A thread that cannot have a magazine (no memory
+ * for it, or no key whose destructor tells that the thread ends) exchanges each block with the
+ * depot directly.
  *
- * Which blocks are free is said by addresses in the magazines and by bits in the slabs: a free
- * block is not touched, so neither a free nor an allocation waits for memory.
+ * Free blocks are recorded by address in the magazines and by bits in the slabs. A free block
+ * itself is not touched, so neither allocating nor freeing waits for memory.
  *
- * The first slabs come from the C library one by one: a small process pays for little more than it
- * uses. Above 8 MiB they come as regions of 2 MiB, on huge pages where the system has them: that
- * is where pages of 4 KiB begin to be too many for the processor's tables.
+ * The first slabs come from the C library one by one, so a small process pays for little more than
+ * it uses. Above 8 MiB they come in regions of 2 MiB, on huge pages where the system has them: from
+ * there on, pages of 4 KiB are too many for the processor's TLBs.
  *
- * slab_shrink() empties the magazines of all threads, idle ones too, and the owners pay nothing for
- * it as long as nobody shrinks. It is the way a thief takes work from the queue of a running thread
- * (Frigo, Leiserson and Randall, "The implementation of the Cilk-5 multithreaded language", 1998,
- * the THE protocol), with the owner's fence moved to the thief's side. The owner takes from the
+ * slab_shrink() empties the magazines of all threads, idle ones too, and costs the owners nothing
+ * as long as nobody shrinks. It works like a thief that takes work from the queue of a running
+ * thread (Frigo, Leiserson and Randall, "The implementation of the Cilk-5 multithreaded language",
+ * 1998, the THE protocol), with the owner's fence moved to the thief. The owner takes from the
  * upper end of block[top .. bottom - 1], the thief from the lower one:
  *
  * owner, to take block c = bottom - 1   thief, with the depot's lock
  * O1  bottom = c                        T1  taken = bottom; top = taken
  * O2  if top > c, back out:             T2  membarrier(): of every thread, the accesses before
- *     the lock decides                      some point are done, those behind it are not begun
+ *     the lock decides                      some point are done, those after it not begun
  * O3  use block[c]                      T3  b = bottom (acquire); the blocks from the old top
  *                                           up to the lesser of b and taken are the thief's
  *                                       T4  top = that limit, or the old top if b is below it
  *
- * O1 and O2 stay in that order in the program (a compiler's barrier); the processor may exchange
- * them. No block is taken twice: let c lie below taken. If the point of T2 lies behind O1, T3 sees
- * bottom at c or a later store to it. If it lies before O1, then before O2 too, which sees top as
- * T1 set it, or T4: either is above c, or the thief took nothing from c upwards. If O1 lies before
- * the point and O2 behind it both see each other and both leave block c alone: the owner backs out
- * under the lock, which it gets when the thief has finished, and looks again.
+ * The compiler keeps O1 and O2 in program order (a compiler barrier); the processor may reorder
+ * them. No block is taken twice. Proof: let c be below taken. If the point of T2 comes after O1, T3
+ * sees bottom at c or a later store to it. If the point comes before O1, it also comes before O2,
+ * which sees top as T1 or T4 set it: either value is above c, or the thief took nothing from c
+ * upwards. If O1 comes before the point and O2 after it, both see each other and both leave block c
+ * alone: the owner backs out under the lock, which it gets when the thief has finished, and looks
+ * again.
  * A later store that T3 sees may be that of slab_free(), bottom = c + 1, which put another block at
- * c: it is a release store and T3 an acquire load, so that is the block that the thief reads.
- * slab_free() needs nothing more: it writes at bottom, and the thief reads below it. The owner uses
- * the places below top again only after it has set top back to 0, under the lock.
- * Where membarrier() is not to be had, on kernels before 4.3 or in a sandbox that refuses it,
+ * c. It is a release store and T3 an acquire load, so the thief reads that other block. slab_free()
+ * needs nothing more: it writes at bottom, and the thief reads below it. The owner uses the slots
+ * below top again only after it has set top back to 0, under the lock.
+ * Where membarrier() is not available, on kernels before 4.3 or in a sandbox that refuses it,
  * slab_shrink() empties the caller's magazine only. With SLAB_ORDERED, O1, O2, T1 and T3 are
- * sequentially consistent instead: one of O2 and T3 comes last of the four, and sees the other's.
+ * sequentially consistent instead: one of O2 and T3 comes last of the four, and sees the other
+ * side's store.
  *
- * A fork leaves the child the magazines of threads that it does not have. What lies between top and
- * bottom is free whatever such a thread was doing, but for what it was about to put there
- * or had just claimed, which is lost; the child takes the rest back at once.
+ * After a fork the child has the magazines of threads that it does not have. Whatever such a thread
+ * was doing, the blocks between top and bottom are free, and the child takes them back at once.
+ * Only the block that the thread was about to put there, or had just claimed, is lost.
  */
 #include "slab.h"
 
@@ -75,17 +78,17 @@ void slab_detach(void)
 #endif
 
 #define SLAB_BYTES        65536u
-#define SLAB_BLOCKS       (SLAB_BYTES / NODE_BYTES - 1) /* the first block's place is the head */
+#define SLAB_BLOCKS       (SLAB_BYTES / NODE_BYTES - 1) /* the head takes one block's place */
 #define SLAB_WORDS        (SLAB_BYTES / NODE_BYTES / 64)
 #define REGION_BYTES      (2u << 20)
 #define REGION_SLABS      (REGION_BYTES / SLAB_BYTES)
 #define REGIONS_FROM      128u  /* slabs: 8 MiB */
-#define EMPTY_SLABS_KEPT  1024u /* 64 MiB, or as much as is in use: what comes and goes is kept */
+#define EMPTY_SLABS_KEPT  1024u /* 64 MiB, or as much as is in use: a varying load keeps it */
 #define MAGAZINE_EXCHANGE 64u
 
 /*
- * What came as one and goes back as one: a slab alone or REGION_SLABS of them. Stands in the head
- * of its first slab. The depot's lock covers it.
+ * Memory that is obtained and returned as one: a single slab or REGION_SLABS of them. Stored in the
+ * head of its first slab. The depot's lock covers it.
  *   empty == number of its slabs that are all free; empty <= made <= slabs
  */
 struct region {
@@ -112,10 +115,11 @@ struct slab {
 static_assert(sizeof(struct slab) <= NODE_BYTES, "the head takes one block");
 
 /*
- * @fork_safe: the handlers of fork are registered, so that a child does not find the lock taken.
- * @has_key: thread_exit is a key of ours. Both are settled by once.
- * @magazines: of all threads, linked both ways.
- * @making: region with room for further slabs, or NULL; @slabs, @empty: how many there are.
+ * @fork_safe: the fork handlers are registered, so a child never finds the lock taken.
+ * @has_key: thread_exit is a valid key. Both are set once, under @once.
+ * @magazines: those of all threads, a doubly linked list.
+ * @making: region with room for further slabs, or NULL.
+ * @slabs, @empty: number of slabs, and of those that are all free.
  */
 static struct depot {
 	pthread_mutex_t lock;
@@ -168,7 +172,7 @@ static void unlink_slab(struct slab *slab)
 		slab->next->prev = slab->prev;
 }
 
-/* REGION_BYTES, aligned to their size, or NULL. */
+/* Maps REGION_BYTES, aligned to their size. Returns NULL on failure. */
 static void *map_region(void)
 {
 	char *map = mmap(NULL, 2 * (size_t)REGION_BYTES, PROT_READ | PROT_WRITE,
@@ -219,6 +223,7 @@ static bool add_slab(void)
 	memset(slab->free, 0xff, sizeof(slab->free));
 	slab->free[0] &= ~1ull;
 	slab->free_count = SLAB_BLOCKS;
+	assert(region->made < region->slabs);
 	region->made++;
 	region->empty++;
 	depot.making = region->made < region->slabs ? region : NULL;
@@ -228,12 +233,13 @@ static bool add_slab(void)
 	return true;
 }
 
-/* All slabs of @region are empty. */
+/* Returns @region to the system; all its slabs are empty. */
 static void drop_region(struct region *region)
 {
 	unsigned int i, slabs = region->slabs;
 	char *start = region_start(region);
 
+	assert(region->empty == region->made && depot.empty >= region->empty);
 	for (i = 0; i < region->made; i++)
 		unlink_slab((struct slab *)(start + (size_t)i * SLAB_BYTES));
 	depot.slabs -= region->made;
@@ -246,7 +252,7 @@ static void drop_region(struct region *region)
 		free(start);
 }
 
-/* Takes up to @count blocks of @slab, written downwards from @end; returns how many. */
+/* Takes up to @count blocks of @slab, stored downwards from @end; returns how many. */
 static unsigned int take_blocks(struct slab *slab, struct mt_node **end, unsigned int count)
 {
 	unsigned int word, taken = 0;
@@ -264,6 +270,7 @@ static unsigned int take_blocks(struct slab *slab, struct mt_node **end, unsigne
 					   (unsigned int)__builtin_ctzll(bits);
 		slab->free[word] = bits;
 	}
+	assert(taken && taken <= slab->free_count);
 	slab->free_count -= taken;
 	if (slab->free_count)
 		link_slab(slab);
@@ -275,6 +282,7 @@ static void put_block(struct mt_node *block)
 	struct slab *slab = (struct slab *)((uintptr_t)block & ~(uintptr_t)(SLAB_BYTES - 1));
 	unsigned int number = (unsigned int)(block - (struct mt_node *)slab);
 
+	assert(number && slab->free_count < SLAB_BLOCKS);
 	assert(!(slab->free[number / 64] >> number % 64 & 1) && "a node is freed twice");
 	slab->free[number / 64] |= 1ull << number % 64;
 	if (slab->free_count && slab->free_count + 1 < SLAB_BLOCKS) {
@@ -302,7 +310,7 @@ static struct mt_node *take_block(void)
 	return block;
 }
 
-/* ---- magazines: with the depot's lock ---------------------------------------------------- */
+/* ---- magazines: depot's lock held ----------------------------------------------------------- */
 
 static void set_content(struct slab_magazine *m, int top, int bottom)
 {
@@ -311,11 +319,12 @@ static void set_content(struct slab_magazine *m, int top, int bottom)
 	__atomic_store_n(&m->top, top, __ATOMIC_RELAXED);
 }
 
-/* Fills the empty magazine so that it hands out blocks by rising address. */
+/* Fills an empty magazine so that it hands out blocks in ascending order of their addresses. */
 static void refill(struct slab_magazine *m)
 {
 	unsigned int room = MAGAZINE_EXCHANGE;
 
+	assert(m->top == m->bottom);
 	while (room && (depot.partial || depot.all_free || add_slab()))
 		room -= take_blocks(depot.partial ? depot.partial : depot.all_free,
 				    &m->block[room], room);
@@ -325,7 +334,7 @@ static void refill(struct slab_magazine *m)
 	set_content(m, 0, (int)(MAGAZINE_EXCHANGE - room));
 }
 
-/* Gives blocks back, those first that have lain there longest, until there are only @count. */
+/* Returns the blocks that have been in the magazine longest, until only @count are left. */
 static void empty_down_to(struct slab_magazine *m, int count)
 {
 	int i, kept = m->bottom - count;
@@ -349,12 +358,13 @@ static void link_magazine(struct slab_magazine *m)
 	depot.magazines = m;
 }
 
-/* Of a thread that is not going to use it any more. */
+/* Returns the magazine of a thread that will not use it any more. */
 static void drop_magazine(struct slab_magazine *m)
 {
-	if (m->bottom < m->top) /* the thread was lost in a fork when it claimed a block */
+	if (m->bottom < m->top) /* a fork lost the thread while it claimed a block */
 		m->bottom = m->top;
 	empty_down_to(m, 0);
+	assert(m->top == m->bottom);
 	if (m->prev)
 		m->prev->next = m->next;
 	else
@@ -364,13 +374,13 @@ static void drop_magazine(struct slab_magazine *m)
 	free(m);
 }
 
-/* T2: whether it was possible. */
+/* T2. Returns whether it was possible. */
 static bool other_threads_fence(void)
 {
 #ifdef SLAB_ORDERED
 	return true;
 #else
-	/* Registering again costs next to nothing, so a fork need not concern us. */
+	/* Registering again costs next to nothing, so a fork needs no special treatment. */
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) &&
 	    !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0))
 		return true;
@@ -378,7 +388,7 @@ static bool other_threads_fence(void)
 #endif
 }
 
-/* T3 and T4. If the others made no @fence, only the caller's own blocks can be taken. */
+/* T3 and T4. Without a @fence only the caller's own blocks can be taken. */
 static void take_content(struct slab_magazine *m, bool fence)
 {
 	int i, end = __atomic_load_n(&m->bottom, SLAB_LOOK);
@@ -392,7 +402,7 @@ static void take_content(struct slab_magazine *m, bool fence)
 	__atomic_store_n(&m->top, end, __ATOMIC_RELAXED);
 }
 
-/* What lies in the magazines of all threads goes back to the slabs. */
+/* Returns the blocks in the magazines of all threads to the slabs. */
 static void empty_magazines(void)
 {
 	struct slab_magazine *m;
@@ -409,7 +419,7 @@ static void empty_magazines(void)
 	for (m = depot.magazines; m; m = m->next)
 		take_content(m, fence);
 }
-/* ---- magazines: without it --------------------------------------------------------------- */
+/* ---- magazines: depot's lock not held ------------------------------------------------------- */
 
 static void lock_depot(void)
 {
@@ -421,8 +431,11 @@ static void unlock_depot(void)
 	pthread_mutex_unlock(&depot.lock);
 }
 
-/* Destructors of other keys that run later may still allocate: they get a new magazine. */
-static void thread_exits(void *magazine)
+/*
+ * Runs when a thread ends. Destructors of other keys that run later may still allocate: they get a
+ * new magazine.
+ */
+static void magazine_destructor(void *magazine)
 {
 	slab_magazine = &no_magazine;
 	lock_depot();
@@ -430,8 +443,8 @@ static void thread_exits(void *magazine)
 	unlock_depot();
 }
 
-/* The child has one thread, the one that forked. */
-static void go_on_in_child(void)
+/* After a fork, in the child: its only thread is the one that forked. */
+static void drop_other_magazines(void)
 {
 	struct slab_magazine *m, *next;
 
@@ -443,18 +456,18 @@ static void go_on_in_child(void)
 	unlock_depot();
 }
 
-static void set_up(void)
+static void init_depot(void)
 {
-	depot.fork_safe = !pthread_atfork(lock_depot, unlock_depot, go_on_in_child);
-	depot.has_key = !pthread_key_create(&depot.thread_exit, thread_exits);
+	depot.fork_safe = !pthread_atfork(lock_depot, unlock_depot, drop_other_magazines);
+	depot.has_key = !pthread_key_create(&depot.thread_exit, magazine_destructor);
 }
 
-/* A magazine for the calling thread, or NULL. */
+/* Creates a magazine for the calling thread, or returns NULL. */
 static struct slab_magazine *new_magazine(void)
 {
 	struct slab_magazine *m;
 
-	pthread_once(&depot.once, set_up);
+	pthread_once(&depot.once, init_depot);
 	if (!depot.has_key || !depot.fork_safe)
 		return NULL;
 	m = malloc(sizeof(*m));
@@ -473,8 +486,8 @@ static struct slab_magazine *new_magazine(void)
 	return m;
 }
 
-/* A single block for a thread without a magazine. */
-static struct mt_node *alloc_alone(void)
+/* Allocates a single block for a thread without a magazine. */
+static struct mt_node *alloc_without_magazine(void)
 {
 	struct mt_node *block;
 
@@ -498,7 +511,7 @@ struct mt_node *slab_alloc_refill(void)
 		__atomic_store_n(&m->bottom, 0, __ATOMIC_RELAXED);
 		m = new_magazine();
 		if (!m)
-			return alloc_alone();
+			return alloc_without_magazine();
 		lock_depot();
 	}
 	if (m->bottom == m->top)
@@ -534,7 +547,7 @@ bool slab_attach(void)
 {
 	if (slab_magazine->limit || new_magazine())
 		return true;
-	/* Without a key the thread never gets one, and needs none. */
+	/* Without a key no thread ever gets a magazine, and none needs one. */
 	return depot.fork_safe && !depot.has_key;
 }
 
@@ -545,7 +558,7 @@ void slab_detach(void)
 	if (!m->limit)
 		return;
 	pthread_setspecific(depot.thread_exit, NULL); /* cannot fail: it has been set before */
-	thread_exits(m);
+	magazine_destructor(m);
 }
 
 void slab_shrink(void)

@@ -17,18 +17,23 @@
 #endif
 #endif
 
-/* slab_shrink - give what all threads have cached, and all empty slabs, back to the system. */
+/*
+ * slab_shrink - give the blocks that all threads have cached, and all empty slabs, back to the
+ * system.
+ */
 void slab_shrink(void);
 
 /* slab_attach - give the calling thread its magazine now. False: not enough memory for one. */
 bool slab_attach(void);
 
-/* slab_detach - give the calling thread's magazine and what it holds back; it may get another. */
+/*
+ * slab_detach - return the calling thread's magazine and the blocks in it; it may get another one.
+ */
 void slab_detach(void);
 
 #ifdef SLAB_SANITIZED
 
-/* Every block comes from the C library, so that the sanitizer can see misuse. */
+/* Every block comes from the C library, so that the sanitizer detects misuse. */
 static inline struct mt_node *slab_alloc(void)
 {
 	return aligned_alloc(NODE_BYTES, NODE_BYTES);
@@ -51,9 +56,9 @@ static inline bool slab_alloc_many(struct mt_node **block, unsigned int count)
 #define MAGAZINE_BLOCKS 128
 
 /*
- * Threads give way to slab_shrink() by the order of an access to bottom and one to top (slab.c says
- * how). ThreadSanitizer sees no membarrier(); there, and where the system has none, the order is in
- * the accesses.
+ * The protocol between a thread and slab_shrink() depends on the order of an access to bottom and
+ * one to top (see slab.c). ThreadSanitizer does not understand membarrier(); there, and on systems
+ * without membarrier(), the accesses themselves are ordered.
  */
 #if defined(__SANITIZE_THREAD__)
 #define SLAB_ORDERED 1
@@ -75,12 +80,13 @@ static inline bool slab_alloc_many(struct mt_node **block, unsigned int count)
 #endif
 
 /*
- * What a thread holds: block[top .. bottom - 1], where 0 <= top <= bottom <= limit at rest. The
- * blocks themselves are not touched while they lie here.
- * @bottom: the owner's; it stores without a lock.
- * @top:    stored under the depot's lock, by the owner or by a thread that takes what lies here.
- * @limit:  0: the magazine that threads share that have none. It never holds a block.
- * @taken_from, @taken: what slab_shrink() is taking. They, @next and @prev: the depot's lock.
+ * The blocks that a thread holds: block[top .. bottom - 1], where 0 <= top <= bottom <= limit while
+ * no operation is in progress. The blocks themselves are not touched while they are here.
+ * @bottom: written by the owner only, without a lock.
+ * @top:    written under the depot's lock, by the owner or by a thread that takes blocks from here.
+ * @limit:  0 for the magazine shared by threads that have none. It never holds a block.
+ * @taken_from, @taken: the blocks that slab_shrink() is taking; like @next and @prev, under the
+ *           depot's lock.
  */
 struct slab_magazine {
 	int bottom;
@@ -96,13 +102,13 @@ struct slab_magazine {
 extern _Thread_local struct slab_magazine *slab_magazine
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* The ways out of line: the claim of a block failed; there is no room for another one. */
+/* The slow paths: the claim of a block failed; there is no room for another block. */
 struct mt_node *slab_alloc_refill(void);
 void slab_free_full(struct mt_node *block);
 
 /*
- * slab_claim - claim the @count uppermost blocks: bottom goes down, to the value returned. If that
- * is below *@top then, they are not the caller's.
+ * slab_claim - claim the @count uppermost blocks: lower bottom, and return it. If it is then below
+ * *@top, the blocks are not the caller's.
  */
 static inline int slab_claim(struct slab_magazine *m, int count, int *top)
 {
@@ -114,8 +120,10 @@ static inline int slab_claim(struct slab_magazine *m, int count, int *top)
 	return bottom;
 }
 
-/* slab_alloc - a block aligned to its size, of unspecified content, or NULL. Not for signal
- * handlers. */
+/*
+ * slab_alloc - a block of unspecified content, aligned to its size, or NULL. Not for signal
+ * handlers.
+ */
 static inline struct mt_node *slab_alloc(void)
 {
 	struct slab_magazine *m = slab_magazine;
@@ -127,8 +135,8 @@ static inline struct mt_node *slab_alloc(void)
 }
 
 /*
- * slab_alloc_many - @count blocks at once, if the thread holds so many; else none, and false. The
- * last one of @block has the lowest address if they came in one piece.
+ * slab_alloc_many - allocate @count blocks at once if the thread holds that many; otherwise none,
+ * and return false. If the blocks are contiguous, the last one of @block has the lowest address.
  */
 static inline bool slab_alloc_many(struct mt_node **block, unsigned int count)
 {
@@ -145,7 +153,7 @@ static inline bool slab_alloc_many(struct mt_node **block, unsigned int count)
 	return true;
 }
 
-/* slab_free - give a block of slab_alloc() back; any thread. */
+/* slab_free - return a block of slab_alloc(); any thread. */
 static inline void slab_free(struct mt_node *block)
 {
 	struct slab_magazine *m = slab_magazine;

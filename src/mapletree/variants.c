@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variants.c - bind what is compiled for several instruction sets to the variant for this
- * processor, when a program starts: the ways down, the copy of a tree, the search for gaps.
+ * variants.c - bind the functions that are compiled for several instruction sets to the variant for
+ * this processor when a program starts: walks down the tree, the copy of a tree, the search for
+ * gaps.
  */
 #include "copy.h"
 #include "finger.h"
@@ -9,15 +10,16 @@
 #include "variants.h"
 #include "walk.h"
 
-/* ---- ways down --------------------------------------------------------------------------- */
+/* ---- walks down the tree ------------------------------------------------------------------ */
 
 VARIANTS(void *, lookup_load, (struct maple_tree *mt, unsigned long index))
 VARIANTS(void, lookup_load_many, (struct maple_tree *mt, const unsigned long *keys,
 				  void **entries, size_t count))
 VARIANTS(void *, walk_to, (struct ma_state *mas, unsigned long index))
 VARIANTS(void, walk_ahead, (struct ma_state *mas, unsigned long index, int step, bool move))
-VARIANTS(unsigned long, batch_find, (unsigned long *batch, unsigned long left, unsigned long seen,
-				     struct ma_state *mas, unsigned long max))
+VARIANTS(unsigned long, batch_find, (unsigned long *batch, unsigned long left,
+				     unsigned long prev_last, struct ma_state *mas,
+				     unsigned long max))
 VARIANTS(struct maple_enode *, copy_tree, (const struct mt_allocator *alloc,
 					   struct maple_enode *root))
 VARIANTS(unsigned long, finger_descend, (const struct maple_tree *mt, struct mt_finger *finger,
@@ -32,8 +34,9 @@ void *walk_to(struct ma_state *mas, unsigned long index)
 	__attribute__((ifunc("select_walk_to")));
 void walk_ahead(struct ma_state *mas, unsigned long index, int step, bool move)
 	__attribute__((ifunc("select_walk_ahead")));
-unsigned long mas_batch_find(unsigned long *batch, unsigned long left, unsigned long seen,
-			     struct ma_state *mas, unsigned long max) __attribute__((ifunc("select_batch_find")));
+unsigned long mas_batch_find(unsigned long *batch, unsigned long left, unsigned long prev_last,
+			     struct ma_state *mas, unsigned long max)
+	__attribute__((ifunc("select_batch_find")));
 struct maple_enode *copy_tree(const struct mt_allocator *alloc, struct maple_enode *root)
 	__attribute__((ifunc("select_copy_tree")));
 unsigned long finger_descend(const struct maple_tree *mt, struct mt_finger *finger,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variants.h - functions compiled for several instruction sets, one of them chosen at the start.
+ * variants.h - functions compiled for several instruction sets, one of which is chosen at startup.
  *
- * GNU indirect functions: the dynamic linker (or the start-up code of a static program) asks a
- * resolver once and calls what it names ever after. Resolvers run before everything else, so
- * they ask the processor and touch nothing.
+ * These are GNU indirect functions: the dynamic linker (or the start-up code of a static program)
+ * calls a resolver once and from then on calls the function that it returned. Resolvers run before
+ * everything else, so they query the processor and touch nothing else.
  *
- * A file with such functions is compiled with MT_ISA naming the instruction set, and names them
- * VARIANT(name): name_base, name_avx2, name_avx512; without it, by their own names. Another file
- * says VARIANTS() once for each and declares the name itself an ifunc of select_<name>.
+ * A file with such functions is compiled with MT_ISA set to the instruction set, and calls them
+ * VARIANT(name): name_base, name_avx2, name_avx512. Without MT_ISA they have their own names.
+ * Another file uses VARIANTS() once for each, and declares the name itself as an ifunc of
+ * select_<name>.
  */
 #ifndef MT_VARIANTS_H
 #define MT_VARIANTS_H
@@ -24,7 +25,7 @@
 #endif
 
 #if defined(__x86_64__)
-/* Whether this processor has what the variants are compiled for (see meson.build). */
+/* Whether this processor supports what the variants are compiled for (see meson.build). */
 static inline bool runs_avx2(void)
 {
 	__builtin_cpu_init();

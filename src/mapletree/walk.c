@@ -2,24 +2,25 @@
 /*
  * walk.c - move a cursor from range to range.
  *
- * The short cuts inside a leaf hold only if the leaf is what the cursor read and if the next range
- * begins (or ends) where the one before ended (or began): under one version two reads may still
+ * The short cuts inside a leaf apply only if the leaf is the one the cursor read and the next range
+ * begins (or ends) where the previous one ended (or began): two reads under one version may still
  * differ by the one word that is being stored.
  */
 #include "walk.h"
 
-void *walk_here(struct ma_state *mas)
+void *walk_reread(struct ma_state *mas)
 {
 	unsigned long here = mas->index;
 	void *entry;
 
-	return walk_read_range(mas, mas->offset, &entry) && mas->index <= here && here <= mas->last ?
-	       entry : walk_to(mas, here);
+	if (walk_read_range(mas, mas->offset, &entry) && mas->index <= here && here <= mas->last)
+		return entry;
+	return walk_to(mas, here);
 }
 
 /*
- * Whether a tree has more leaves than fit into the cache next to a processor, some megabytes, so
- * that a first look at them pays. Nodes that track gaps have fewer children.
+ * Whether the leaves of the tree exceed the cache next to a processor, some megabytes, so that
+ * looking ahead early pays. Nodes that track gaps have fewer children.
  */
 static bool is_tall(const struct ma_state *mas)
 {

@@ -2,11 +2,11 @@
 /*
  * walk.h - move a cursor.
  *
- * Lock or read side. A step looks only at a leaf that is what the cursor knows of it (watch.h), and
- * walks again from the root where that does not hold.
+ * Lock or read side. A step uses the cursor's leaf only while the leaf is as the cursor knows it
+ * (watch.h); otherwise it walks again from the root.
  *
- * When the cursor leaves a leaf it goes to the one beside it by the node above them, which it
- * remembers too, unless that leaf is marked as dead; else it walks from the root.
+ * A cursor that leaves its leaf finds the next one through the node above, which it remembers as
+ * well. If that next leaf is marked as dead, the cursor walks from the root.
  */
 #ifndef MT_WALK_H
 #define MT_WALK_H
@@ -15,16 +15,17 @@
 #include "watch.h"
 
 /*
- * walk_to - put the cursor on the range that holds @index: index and last become its bounds,
- * status active (root or none where the tree has no nodes). Returns the entry there.
+ * walk_to - put the cursor on the range that holds @index. Sets index and last to the range's
+ * bounds and the status to active (root or none in a tree without nodes). Returns the entry there.
  */
 void *walk_to(struct ma_state *mas, unsigned long index);
 
 /*
- * walk_look - read the range at @offset of the cursor's leaf: index, last, *@entry. False if the leaf
- * is not what the cursor knows, or has no such range any more (a slot that is being moved in or out
- * may be empty for a moment). Only if it was what the cursor knows a moment ago: see watch.h.
- * walk_read_range - the same, whenever that was.
+ * walk_look - read the range at @offset of the cursor's leaf into index, last and *@entry. Returns
+ * false if the leaf is not as the cursor knows it, or no longer has such a range (a slot that is
+ * being moved in or out may be empty for a moment). The caller has just checked that the leaf was
+ * as the cursor knows it: see watch.h.
+ * walk_read_range - the same, including that check.
  */
 static inline bool walk_look(struct ma_state *mas, unsigned int offset, void **entry)
 {
@@ -47,10 +48,10 @@ static inline bool walk_read_range(struct ma_state *mas, unsigned int offset, vo
 	return watch_holds(mas) && walk_look(mas, offset, entry);
 }
 
-/* A cursor that goes from leaf to leaf asks for as many of them in advance. */
+/* How many leaves in advance a cursor prefetches that goes from leaf to leaf. */
 #define LEAVES_AHEAD 6
 
-/* walk_prefetch - ask for the leaf in a slot of the node above, if that has such a slot. */
+/* walk_prefetch - prefetch the leaf in slot @offset of the node above, if there is such a slot. */
 static inline void walk_prefetch(const struct ma_state *mas, unsigned int offset)
 {
 	if (offset <= mas->parent_end)
@@ -58,8 +59,9 @@ static inline void walk_prefetch(const struct ma_state *mas, unsigned int offset
 					 offset));
 }
 
-/* Of what is set when a cursor comes to the leaf beside its own: what is the same both ways. */
-static inline void walk_stand(struct ma_state *mas, struct maple_enode *leaf, unsigned long version)
+/* The part of entering a neighbouring leaf that is the same in both directions. */
+static inline void walk_set_leaf(struct ma_state *mas, struct maple_enode *leaf,
+				 unsigned long version)
 {
 	mas->node = leaf;
 	if (mas->watch != &mas->tree->ma_writes)
@@ -69,8 +71,11 @@ static inline void walk_stand(struct ma_state *mas, struct maple_enode *leaf, un
 	mas->batch = NULL;
 }
 
-/* A leaf beside the cursor's, not yet its leaf: what it covers, and its slot in the node above. */
-struct beside {
+/*
+ * A leaf next to the cursor's, which it has not entered yet: its bounds, and its slot in the node
+ * above.
+ */
+struct neighbour {
 	struct maple_enode *enode;
 	unsigned long min;
 	unsigned long max;
@@ -78,10 +83,10 @@ struct beside {
 };
 
 /*
- * walk_leaf_above - the leaf behind the cursor's, which is as the cursor knows it. False: it is not,
- * or the node above does not know that leaf.
+ * walk_find_next_leaf - find the leaf after the cursor's. Returns false if the cursor's leaf is not
+ * as the cursor knows it, or if the node above does not hold the next leaf.
  */
-static inline bool walk_leaf_above(const struct ma_state *mas, struct beside *leaf)
+static inline bool walk_find_next_leaf(const struct ma_state *mas, struct neighbour *leaf)
 {
 	struct mt_node *parent = enode_node(mas->parent);
 	enum node_kind kind = enode_kind(mas->parent);
@@ -98,29 +103,29 @@ static inline bool walk_leaf_above(const struct ma_state *mas, struct beside *le
 	return true;
 }
 
-/* walk_enter - make it the cursor's leaf. */
-static inline void walk_enter(struct ma_state *mas, const struct beside *leaf,
+/* walk_enter - make @leaf the cursor's leaf. */
+static inline void walk_enter(struct ma_state *mas, const struct neighbour *leaf,
 			      unsigned long version)
 {
-	walk_stand(mas, leaf->enode, version);
+	walk_set_leaf(mas, leaf->enode, version);
 	mas->parent_offset = (unsigned char)leaf->offset;
 	mas->min = leaf->min;
 	mas->max = leaf->max;
 }
 
 /*
- * walk_next_leaf, walk_prev_leaf - from the last (first) range of the cursor's leaf to the first
- * (last) one of the leaf beside it, whose *@entry may be NULL. False, and nothing has changed, if
- * the cursor's leaf has changed, the node above does not know that leaf, or the leaf is changing or
- * dead: walk from the root.
+ * walk_next_leaf, walk_prev_leaf - go from the last (first) range of the cursor's leaf to the first
+ * (last) range of the leaf after (before) it, whose *@entry may be NULL. Returns false, having
+ * changed nothing, if the cursor's leaf has changed, the node above does not hold the neighbour, or
+ * the neighbour is changing or dead: the caller then walks from the root.
  */
 static inline bool walk_next_leaf(struct ma_state *mas, void **entry)
 {
-	struct beside next;
+	struct neighbour next;
 	struct mt_node *leaf;
 	unsigned long version, last;
 
-	if (!walk_leaf_above(mas, &next))
+	if (!walk_find_next_leaf(mas, &next))
 		return false;
 	leaf = node_of(next.enode, KIND_LEAF);
 	version = leaf_version(leaf);
@@ -166,7 +171,7 @@ static inline bool walk_prev_leaf(struct ma_state *mas, void **entry)
 	    !leaf_unchanged(leaf, version))
 		return false;
 	WORK(LEAF_STEPPED);
-	walk_stand(mas, enode, version);
+	walk_set_leaf(mas, enode, version);
 	mas->parent_offset = (unsigned char)offset;
 	mas->offset = (unsigned char)end;
 	mas->index = below + 1;
@@ -176,13 +181,13 @@ static inline bool walk_prev_leaf(struct ma_state *mas, void **entry)
 }
 
 /*
- * walk_ahead - find the node above the leaf that covers @index, which is beside what the cursor's
- * node above covers, above it (@step 1) or below it (@step -1), and ask for its first leaves and for
- * the node next to it. @move: it becomes the cursor's node above. Is done while the processor is
- * still busy with the leaf that the cursor has come to.
+ * walk_ahead - find the node above the leaf that covers @index, where @index is just above (@step
+ * 1) or just below (@step -1) what the cursor's node above covers. Prefetches its first leaves and
+ * the node next to it. If @move, it becomes the cursor's node above. This runs while the processor
+ * still waits for the leaf that the cursor has just entered.
  *
- * walk_up_is_due, walk_down_is_due - whether it is time for that, after a step to another leaf: at
- * the last child of the node above; and without a move a few children earlier, for a first look.
+ * walk_up_is_due, walk_down_is_due - whether it is time for that after a step to another leaf: at
+ * the last child of the node above, and a few children earlier for a first look, without a move.
  * walk_ahead_up, walk_ahead_down - do it, and return @entry.
  */
 #define LEAVES_LEFT_AT_LOOK 3
@@ -206,13 +211,12 @@ static inline bool walk_down_is_due(const struct ma_state *mas)
 }
 
 /*
- * walk_here - the range of the leaf that the cursor stands on, read again; the range that holds
- * index, if the leaf has changed.
- * walk_up, walk_down - to the range that holds last + 1 (index - 1), which exists.
- * All three set the status to active, or find that the tree has no nodes any more: mas->node is
- * NULL then.
+ * walk_reread - read the range again that the cursor stands on; if the leaf has changed, the range
+ * that now holds index.
+ * walk_up, walk_down - go to the range that holds last + 1 (index - 1), which must exist.
+ * All three set the status to active; if the tree no longer has nodes, they set mas->node to NULL.
  */
-void *walk_here(struct ma_state *mas);
+void *walk_reread(struct ma_state *mas);
 void *walk_up(struct ma_state *mas);
 void *walk_down(struct ma_state *mas);
 

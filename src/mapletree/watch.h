@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch.h - how a cursor finds out that what it knows of its leaf no longer holds.
+ * watch.h - how a cursor notices that what it knows about its leaf is out of date.
  *
- * Lock or read side. A cursor remembers which word to watch and what it held, and walks again from
- * the root when it differs:
+ * Lock or read side. A cursor remembers a word to watch and the value it had. If the value differs,
+ * the cursor walks again from the root. The word is
  *
  *   inside a read-side section of a tree in RCU mode    the meta word of its leaf
- *   else, so with the lock held or without writers      the stamp of the tree, ma_writes
+ *   otherwise: lock held, or no writers                 the stamp of the tree, ma_writes
  *
- * In a section the leaf cannot be freed; its meta word changes when the leaf is changed, before its
- * first word and after its last (inplace.h), and when it leaves the tree (dead.h). Without a
- * section any change of the tree may have freed the leaf, so nothing but the stamp is looked at
- * before it was compared; and nobody changes the tree while the cursor looks. So with both what a
- * step has read is in the tree at that step.
+ * Inside a section the leaf cannot be freed. Its meta word changes when the leaf is changed, before
+ * the first word and after the last (inplace.h), and when the leaf is taken out of the tree
+ * (dead.h). Outside a section any change of the tree may have freed the leaf, so the cursor
+ * compares the stamp before it touches the leaf; and nobody changes the tree while the cursor
+ * reads. In both cases what a step returns is in the tree at the time of that step.
  */
 #ifndef MT_WATCH_H
 #define MT_WATCH_H
@@ -20,8 +20,8 @@
 #include "node.h"
 
 /*
- * watch_holds, watch_held - before and after a look at the cursor's leaf: whether what the cursor
- * knows of it still holds.
+ * watch_holds, watch_held - whether what the cursor knows about its leaf is still true: called
+ * before and after the leaf is read.
  */
 static inline bool watch_holds(const struct ma_state *mas)
 {
@@ -41,7 +41,7 @@ static inline void watch_tree(struct ma_state *mas)
 	mas->version = __atomic_load_n(mas->watch, __ATOMIC_ACQUIRE);
 }
 
-/* watch_leaf - watch @leaf as it was at @version; an unsettled one differs from that at once. */
+/* watch_leaf - watch @leaf as of @version. An unsettled version never compares equal. */
 static inline void watch_leaf(struct ma_state *mas, const struct mt_node *leaf,
 			      unsigned long version)
 {

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * work.h - what a debug build counts of the tree's work, so that tests notice a short cut that is
- * lost without looking at a clock.
+ * work.h - counters of the work that a debug build does, so that tests can notice a lost short cut
+ * without measuring time.
  *
- * Each thread counts for itself, over all trees. In a release WORK() is nothing.
+ * Each thread has its own counters, for all trees. In release builds WORK() does nothing.
  */
 #ifndef MT_WORK_H
 #define MT_WORK_H
 
 /*
- * enum work_kind - what is counted, each at one place in the code if that can be.
+ * enum work_kind - what is counted, each kind in one place of the code where possible.
  *
- * WORK_WALK:             a cursor or a writer goes down from the root.
- * WORK_WALK_AHEAD:       a cursor that iterates looks up, from the root, the next node above
- *                        leaves, for which it need not wait.
- * WORK_LEAF_STEPPED:     a cursor goes from a leaf to the one beside it by the node above them.
- * WORK_BATCH_READ:       a leaf is read at once for a loop.
- * WORK_WRITE_IN_PLACE:   a live leaf changes where it is; no node is taken, none retired.
- * WORK_NODE_COPIED:      a changed copy takes the place of one node.
- * WORK_NODE_BUILT:       a node is laid out anew: filled, or some of its slots replaced by others.
- * WORK_LEAVES_LAID_OUT:  a leaf and one or two beside it get new shares of their slots, or a gap
- *                        that two leaves share moves into one of them.
+ * WORK_WALK: a cursor or a writer walks down from the root.
+ * WORK_WALK_AHEAD: an iterating cursor looks up, from the root, the next node above leaves, without
+ * waiting for it.
+ * WORK_LEAF_STEPPED: a cursor goes to a neighbouring leaf through the node above.
+ * WORK_BATCH_READ: a leaf is read as a whole for a loop.
+ * WORK_WRITE_IN_PLACE: a live leaf is changed in place; no node is allocated or retired.
+ * WORK_NODE_COPIED: a changed copy replaces one node.
+ * WORK_NODE_BUILT: a node is laid out anew: filled, or some of its slots replaced.
+ * WORK_LEAVES_LAID_OUT: the slots of a leaf and of one or two neighbours are redistributed, or a
+ * gap that two leaves share moves into one of them.
  */
 enum work_kind {
 	WORK_WALK,
@@ -37,10 +37,10 @@ enum work_kind {
 #ifdef NDEBUG
 #define WORK(kind) ((void)0)
 #else
-/* How often each kind of work was done by this thread since it began; tests may set them to 0. */
+/* How often this thread has done each kind of work; tests may reset the counters to 0. */
 extern _Thread_local unsigned long work_done[WORK_KINDS];
 
-/* WORK - once more WORK_@kind. */
+/* WORK - count WORK_@kind. */
 #define WORK(kind) ((void)work_done[WORK_##kind]++)
 #endif
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * write.c - drive one write: where the leaf is, by a copy of it, or by laying nodes out anew.
- */
+/* write.c - perform one write: in its leaf, by a copy of the leaf, or by laying nodes out anew. */
 #include "write.h"
 
 #include <errno.h>
@@ -14,7 +12,7 @@
 #include "retry.h"
 #include "watch.h"
 
-/* ---- debug builds: what is quick must come to the same as a layout ------------------------------ */
+/* ---- debug builds: a short cut must have the same result as a layout ------------------------ */
 
 #ifdef NDEBUG
 
@@ -30,13 +28,13 @@ static inline void expect(struct expected *expected, const struct maple_tree *mt
 
 #else
 
-/* What the finger's leaf shall hold after a write that keeps it one leaf, if the write does. */
+/* The content that the finger's leaf must have after a write, if the write keeps it one leaf. */
 struct expected {
 	bool one_leaf;
 	struct mt_content content;
 };
 
-/* Gathers it as a layout of that leaf would. */
+/* Computes that content in the way a layout of the leaf would. */
 static void expect(struct expected *expected, const struct maple_tree *mt,
 		   const struct ma_state *mas, void *entry, unsigned long step)
 {
@@ -62,7 +60,7 @@ static void expect(struct expected *expected, const struct maple_tree *mt,
 	content_gather(&expected->content, &s, KIND_LEAF, &items);
 }
 
-/* Whether the finger's leaf, not laid out anew, holds that now. */
+/* Whether the finger's leaf, which was not laid out anew, now has that content. */
 static bool is_met(const struct expected *expected, const struct maple_tree *mt)
 {
 	struct mt_node *leaf = step_node(mt->ma_finger.step[0]);
@@ -78,7 +76,7 @@ static bool is_met(const struct expected *expected, const struct maple_tree *mt)
 	return node_is_valid(leaf, KIND_LEAF);
 }
 
-/* Whether the tree is sound, in builds that look at all of it after every write. */
+/* Whether the tree is consistent; builds with MT_DEBUG=2 check all of it after every write. */
 static bool tree_is_sound(struct maple_tree *mt)
 {
 #if defined(MT_DEBUG) && MT_DEBUG >= 2
@@ -89,7 +87,7 @@ static bool tree_is_sound(struct maple_tree *mt)
 
 #endif
 
-/* ---- what a write takes ----------------------------------------------------------------------- */
+/* ---- the memory that a write needs ---------------------------------------------------------- */
 
 static unsigned int blocks_of_copy(const struct maple_tree *mt)
 {
@@ -97,8 +95,8 @@ static unsigned int blocks_of_copy(const struct maple_tree *mt)
 }
 
 /*
- * Beside readers a leaf that could change in place may have to be copied when it comes to it: see
- * retry.h.
+ * Beside readers even a leaf that could change in place may have to be copied when the write takes
+ * place: see retry.h.
  */
 unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned long *last,
 			  void *entry)
@@ -124,16 +122,16 @@ unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned 
 	return l.blocks;
 }
 
-/* ---- through a cursor ------------------------------------------------------------------------- */
+/* ---- writes through a cursor ---------------------------------------------------------------- */
 
-/* Puts the cursor on the slot that the tree's finger leads to; @end: the last one of its leaf. */
+/* Puts the cursor on the slot that the tree's finger leads to. @end: the last slot of that leaf. */
 static ALWAYS_INLINE void stand_at_finger(struct ma_state *mas, unsigned int end)
 {
 	const struct mt_finger *finger = &mas->tree->ma_finger;
 	struct mt_node *leaf = step_node(finger->step[0]);
 
 	mas->node = enode_make(leaf, KIND_LEAF);
-	mas->parent = NULL; /* of another leaf, maybe */
+	mas->parent = NULL; /* it may belong to another leaf */
 	mas->batch = NULL;
 	mas->min = finger->min;
 	mas->max = finger->max;
@@ -144,7 +142,7 @@ static ALWAYS_INLINE void stand_at_finger(struct ma_state *mas, unsigned int end
 	assert(tree_is_sound(mas->tree));
 }
 
-/* After a store in a tree that has no node now. */
+/* Puts the cursor in a tree that has no node after the store. */
 static void stand_rootless(struct ma_state *mas)
 {
 	mas->parent = NULL;
@@ -154,7 +152,7 @@ static void stand_rootless(struct ma_state *mas)
 	assert(tree_is_sound(mas->tree));
 }
 
-/* Brings the cursor's reserve to @blocks, if it @may. Returns whether it is enough. */
+/* Brings the cursor's reserve to @blocks, allocating if it @may. Returns whether it is enough. */
 static bool reserve_for(struct ma_state *mas, struct pool_list *reserve, unsigned int blocks,
 			bool may)
 {
@@ -167,7 +165,7 @@ static bool reserve_for(struct ma_state *mas, struct pool_list *reserve, unsigne
 	return false;
 }
 
-/* A store that changes more than a leaf: of @kind, WRITE_LAYOUT as @p says or WRITE_SPAN. */
+/* A store that changes more than a leaf. @kind is WRITE_LAYOUT, planned from @p, or WRITE_SPAN. */
 static int store_by_layout(struct ma_state *mas, enum write_kind kind, const struct mt_leaf_plan *p,
 			   void *entry, unsigned long step, bool may)
 {
@@ -192,7 +190,7 @@ static int store_by_layout(struct ma_state *mas, enum write_kind kind, const str
 	return 0;
 }
 
-/* A store by a changed copy of the leaf. */
+/* A store that replaces the leaf by a changed copy. */
 static int store_by_copy(struct ma_state *mas, const struct mt_leaf_plan *p, bool may,
 			 const struct expected *expected)
 {
@@ -222,7 +220,7 @@ static __attribute__((noinline)) int store_by_new_nodes(struct ma_state *mas, en
 	return store_by_layout(mas, kind, p, entry, step, may);
 }
 
-/* A store that leaf_short() left over, where @step leads. */
+/* A store that leaf_short() does not handle, at the slot of @step. */
 static inline int store_at(struct ma_state *mas, unsigned long step, void *entry, bool may,
 			   const struct expected *expected)
 {
@@ -231,7 +229,7 @@ static inline int store_at(struct ma_state *mas, unsigned long step, void *entry
 	enum write_kind kind = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
 
 	if (kind >= WRITE_COPY) {
-		struct mt_leaf_plan copy = p; /* so that p need not be in memory otherwise */
+		struct mt_leaf_plan copy = p; /* so that p itself may stay in registers */
 
 		return store_by_new_nodes(mas, kind, &copy, entry, step, may, expected);
 	}
@@ -244,9 +242,10 @@ static inline int store_at(struct ma_state *mas, unsigned long step, void *entry
 }
 
 /*
- * The cursor stands on the very range that is stored to, and an entry takes the place of an entry:
- * no way down, no gap and no pivot changes. False: it is not so; nor may a leaf be trusted that the
- * cursor found in a read-side section, for who held the lock then may have replaced it.
+ * Stores an entry over an entry, in exactly the range that the cursor stands on: no walk is needed,
+ * and no gap and no pivot changes. Returns false if this is not such a store. A leaf that the
+ * cursor found in a read-side section cannot be used: whoever held the lock then may have replaced
+ * it.
  */
 static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *entry, void **old)
 {
@@ -261,7 +260,7 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	    slot_last(leaf, KIND_LEAF, offset, mas->max) != mas->last || !leaf->wide.slot[offset])
 		return false;
 	end = node_end(leaf, KIND_LEAF);
-	if (end < 2) /* maybe no node is needed any more */
+	if (end < 2) /* the tree may need no node after the store */
 		return false;
 	if (old)
 		*old = leaf->wide.slot[offset];
@@ -274,7 +273,10 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	return true;
 }
 
-/* Takes the blocks of a copy from the allocator: the reserve may be for what later stores take. */
+/*
+ * Allocates the blocks for a copy. They are not taken from the reserve, which later stores may
+ * need.
+ */
 static bool get_copy(struct ma_state *mas)
 {
 	struct pool_list reserve = take_reserve(mas);
@@ -285,9 +287,9 @@ static bool get_copy(struct ma_state *mas)
 }
 
 /*
- * A store where no leaf is to change in place, or not the one that @step leads to. If there is no
- * memory for a copy it does so all the same: a store that needs no memory does not fail because
- * readers are slow. But it does not take a version that the leaf has had.
+ * A store in a tree whose leaves, or whose leaf at @step, must not change in place. If there is no
+ * memory for a copy, the leaf is changed in place all the same: a store that needs no memory must
+ * not fail because readers are slow. But a leaf whose versions are used up is always copied.
  */
 static __attribute__((noinline, cold)) int store_in_copy(struct ma_state *mas, unsigned long step,
 							 void *entry, bool may)
@@ -342,7 +344,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	if (!leaf_short(mt, step, mas->index, mas->last, entry, &end))
 		return store_at(mas, step, entry, may, &expected);
 	assert(is_met(&expected, mt));
-	if (!entry) /* an entry shrank before this gap */
+	if (!entry) /* the entry before this gap has shrunk */
 		mas->last = last_of(step_node(step), step_offset(step) + 1, mt->ma_finger.max);
 	stand_at_finger(mas, end);
 	return 0;

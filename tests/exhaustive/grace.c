@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grace.c - grace periods that pass when the test says so.
+ * grace.c - grace periods that end when the test asks for it.
  */
 #include "grace.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grace.h - grace periods that pass when the test says so.
+ * grace.h - grace periods that end when the test asks for it.
  *
  * The linker sends the library's urcu_bp_call_rcu() here (--wrap): callbacks wait in a list, so
  * that a test can look at what readers of the past still hold, then let them run.

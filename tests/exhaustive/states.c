@@ -39,7 +39,7 @@ void states_close(struct states *states)
 	free(states->text);
 }
 
-/* The slot that holds the shape, or the free one where it belongs. */
+/* The slot that holds the shape, or the free slot where it would be inserted. */
 static size_t *find(const struct states *states, const unsigned char *byte, size_t length)
 {
 	size_t i = hash(byte, length) & (states->slots - 1);

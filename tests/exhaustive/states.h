@@ -8,8 +8,8 @@
 #include "shape.h"
 
 /*
- * @text:  all shapes one behind the other: length, bytes; @used of @size bytes.
- * @slot:  a hash table of offsets into @text plus 1; @slots is a power of two > 2 * @count.
+ * @text: all shapes, one after the other: length, bytes; @used of @size bytes.
+ * @slot: a hash table of offsets into @text plus 1; @slots is a power of two > 2 * @count.
  */
 struct states {
 	unsigned char *text;
@@ -26,7 +26,7 @@ void states_close(struct states *states);
 /* states_add - whether @shape is new; then it is added. Aborts without memory. */
 bool states_add(struct states *states, const struct shape *shape);
 
-/* states_next - the shape at *@at (0: the first), and *@at goes on; false behind the last. */
+/* states_next - read the shape at *@at (0: the first) and advance *@at; false after the last. */
 bool states_next(const struct states *states, size_t *at, struct shape *shape);
 
 #endif

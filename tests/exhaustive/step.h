@@ -28,9 +28,9 @@ struct world {
 };
 
 /*
- * step_write - make @before, fail each of the write's allocations in turn (nothing may change),
- * then do it with reserved nodes alone, and check what came out: content, invariants, the
- * cursor, that readers saw it all at once, that no node is lost. Sets *@after.
+ * step_write - make @before and fail each allocation of the write in turn, which must change
+ * nothing. Then do the write with reserved nodes alone and check the result: content, invariants,
+ * the cursor, that readers saw it all at once, and that no node is lost. Sets *@after.
  */
 const char *step_write(struct world *world, const struct shape *before,
 		       const struct write *write, struct shape *after);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * watch.c - a reader that looks at the tree between any two stores of a write.
- */
+/* watch.c - a reader that reads the tree between any two stores of a write. */
 #include <urcu/urcu-bp.h>
 
 #include "watch.h"
 
-/* What one cursor is to find: entry and range, or NULL. */
+/* What one cursor must find: entry and range, or NULL. */
 struct found {
 	void *entry;
 	unsigned long first;
@@ -143,7 +141,7 @@ static bool finds_down(const struct listing *l)
 	return !entry_from(l, i, -1).entry;
 }
 
-/* All ranges, entries and gaps, one behind the other from end to end. */
+/* All ranges, entries and gaps, in order and without holes. */
 static bool ranges_follow(const struct listing *l, int step)
 {
 	unsigned long next = step > 0 ? 0 : ULONG_MAX;
@@ -205,7 +203,7 @@ static bool gaps_are_free(const struct listing *l, unsigned long size)
 	return true;
 }
 
-/* Whether all reads show what the list says. */
+/* Whether all reads agree with the list. */
 static bool shows(const struct listing *l)
 {
 	unsigned int point;
@@ -239,11 +237,11 @@ static struct found next_to(unsigned int i, int step)
 
 	if (step > 0 ? last + 1 == watch.points : first == 0)
 		return (struct found){ NULL, 0, 0 };
-	return entry_from(present(), listing_at(present(), step > 0 ? last + 1 : first - 1, &unused),
-			  step);
+	return entry_from(present(),
+			  listing_at(present(), step > 0 ? last + 1 : first - 1, &unused), step);
 }
 
-/* Where the cursor steps to is what is next to its range at that moment. */
+/* The cursor steps to what is next to its range at that moment. */
 static bool steps(unsigned int i, int step)
 {
 	struct ma_state mas = watch.cursor[i];
@@ -264,7 +262,7 @@ static bool steps_range(unsigned int i, int step)
 	if (step > 0 ? mas.last == ULONG_MAX : mas.index == 0)
 		return true;
 	entry = step > 0 ? mas_next_range(&mas, ULONG_MAX) : mas_prev_range(&mas, 0);
-	if (!mas.node) /* of a tree without nodes it tells its end instead */
+	if (!mas.node) /* in a tree without nodes it reports the end instead */
 		return true;
 	got = cursor_found(&mas, entry);
 	return is_range(present(), next, &got);
@@ -282,7 +280,9 @@ static void loop_copy(struct loop *to, const struct loop *from)
 		to->mas.batch = to->batch;
 }
 
-/* And for a loop; from a lone entry at 0 it has nowhere to go, even if something is there by now. */
+/*
+ * And for a loop; from a lone entry at 0 it has nowhere to go, even if something is there by now.
+ */
 static bool loops(unsigned int i)
 {
 	struct found got, want = next_to(i, 1);

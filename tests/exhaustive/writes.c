@@ -13,7 +13,7 @@
 
 #define NODES_MAX 64
 
-/* All of a tree as it was: what a reader of that time may still be looking at. */
+/* A copy of a whole tree, as readers that are still in the old nodes may see it. */
 struct past {
 	void *root;
 	unsigned int flags;
@@ -118,7 +118,7 @@ static bool in_tree(const struct maple_tree *mt, const struct maple_enode *enode
 	return root_is_node(mt->ma_root) && hangs_below(mt->ma_root, enode);
 }
 
-/* Whether a leaf is what it was, but for the mark that it has left the tree. */
+/* Whether a leaf is unchanged, except for the mark that it has been removed from the tree. */
 static bool same_but_dead(const struct mt_node *now, const struct mt_node *was)
 {
 	struct mt_node marked = *was;
@@ -129,8 +129,8 @@ static bool same_but_dead(const struct mt_node *now, const struct mt_node *was)
 
 /*
  * In RCU mode a write changes one word, the root or a slot, or one leaf, of what there was: all
- * else stays for the readers of the past. (What they see of the leaf meanwhile: watch.h.) But a leaf
- * that leaves the tree is marked.
+ * else stays for the readers of the past. (What they see of the leaf meanwhile: watch.h.) But a
+ * leaf that leaves the tree is marked.
  */
 static const char *check_past(struct past *past, const struct maple_tree *mt)
 {
@@ -176,7 +176,7 @@ static void *write_entry(const struct write *write, const struct listing *conten
 	}
 }
 
-/* Fails allocation after allocation until the write would succeed, which is left to do. */
+/* Fails one allocation after the other, until the write would succeed; does not make that write. */
 static const char *fail_each(struct world *world, struct ma_state *mas, void *entry,
 			     const struct past *past)
 {

@@ -118,7 +118,8 @@ static void compare_at(struct run *run, unsigned long index)
 {
 	MA_STATE(mas, &run->mt, index, index);
 
-	expect_range(run, &mas, mas_walk(&mas), &run->oracle.ranges[oracle_at(&run->oracle, index)]);
+	expect_range(run, &mas, mas_walk(&mas),
+		     &run->oracle.ranges[oracle_at(&run->oracle, index)]);
 }
 
 void compare_change(struct run *run, unsigned long first, unsigned long last)

@@ -63,7 +63,10 @@ void draw_range(struct run *run, unsigned long *first, unsigned long *last);
 unsigned long draw_end(struct run *run, unsigned long index);
 /* A limit for an upward (downward) search from @index. */
 unsigned long draw_limit(struct run *run, unsigned long index, bool up);
-/* A search for free indexes: mostly with an alignment that matters in the mix, now and then a bad one. */
+/*
+ * A search for free indexes: mostly with an alignment that matters in the mix, now and then a bad
+ * one.
+ */
 struct mt_area draw_area(struct run *run);
 /* An entry: mostly new ones, a few equal to others, values, zero entries. */
 void *draw_entry(struct run *run);

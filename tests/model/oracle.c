@@ -249,7 +249,9 @@ static unsigned long lowest(unsigned long a, unsigned long b)
 	return a < b ? a : b;
 }
 
-/* The lowest (highest) multiple of @align in the free range [first, last] with room for the size. */
+/*
+ * The lowest (highest) multiple of @align in the free range [first, last] with room for the size.
+ */
 static bool place_in(unsigned long first, unsigned long last, const struct mt_area *area,
 		     unsigned long *start)
 {

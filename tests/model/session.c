@@ -187,7 +187,7 @@ static void write_step(struct session *s)
 		last = s->place.last;
 		store_step(s);
 	}
-	mtree_unlock(&run->mt); /* the cursor is not used meanwhile, nor is the tree changed */
+	mtree_unlock(&run->mt); /* neither the cursor nor the tree is used meanwhile */
 	compare_change(run, first, last);
 	mtree_lock(&run->mt);
 }
@@ -204,7 +204,10 @@ static void area_step(struct session *s)
 	if (!aligned)
 		area.align = 0;
 	set(s);
-	record(run, aligned ? "find_area" : area.fit == MT_FIT_HIGHEST ? "empty_area_rev" : "empty_area",
+	record(run,
+	       aligned			   ? "find_area"
+	       : area.fit == MT_FIT_HIGHEST ? "empty_area_rev"
+					   : "empty_area",
 	       area.min, area.max, area.size, (void *)area.align);
 	expected = oracle_area(&run->oracle, &area, &start);
 	if (aligned)

@@ -3,10 +3,10 @@
  * loops.c - loops whose bodies pause, walk again, step back and forth and change the tree, beside
  * writers; entries are memory, which is poisoned and freed a grace period after they went.
  *
- * The indexes are cut into stretches of WIDTH. At the beginning of each is a permanent entry; behind it
- * one writer, whose stretch it is, stores and erases entries. So of each step is known: what it returns
- * is no freed entry, and none whose removal was done before the step began; it lies above what the
- * step began from; and no permanent entry is passed over.
+ * The indexes are cut into stretches of WIDTH. At the beginning of each is a permanent entry;
+ * behind it one writer, whose stretch it is, stores and erases entries. So of each step is known:
+ * what it returns is no freed entry, and none whose removal was done before the step began; it lies
+ * above what the step began from; and no permanent entry is passed over.
  */
 #include <getopt.h>
 #include <pthread.h>
@@ -127,7 +127,9 @@ static void *writer(void *arg)
 
 /* ---- loops ------------------------------------------------------------------------------ */
 
-/* A cursor going through the tree under the lock or in a section. @next: nothing below is to come. */
+/*
+ * A cursor going through the tree under the lock or in a section. @next: nothing below is to come.
+ */
 struct loop {
 	struct ma_state mas;
 	struct random random;
@@ -152,7 +154,7 @@ static void leave(const struct loop *loop)
 		urcu_bp_read_unlock();
 }
 
-/* The loop goes on behind the range the cursor stands on; that may be the gap at the end. */
+/* The loop continues after the range that the cursor stands on, which may be the gap at the end. */
 static void go_behind(struct loop *loop)
 {
 	loop->next = loop->mas.last < STRETCHES * WIDTH ? loop->mas.last + 1 : STRETCHES * WIDTH;
@@ -240,7 +242,7 @@ static void rest(struct loop *loop)
 	begin_step(loop);
 	if (how == 0 && random_below(&loop->random, 2)) {
 		go_behind(loop);
-		return; /* the loop goes on behind it */
+		return; /* the loop continues after it */
 	}
 	check_item(loop, mas_walk(&loop->mas));
 	go_behind(loop);
@@ -261,7 +263,8 @@ static void disturb(struct loop *loop)
 		go_behind(loop);
 		break;
 	case 2:
-		if (!loop->locked) /* while nobody else writes: the very entry, or one that replaces it */
+		/* Needs the lock, under which nobody else writes: the same entry, or another. */
+		if (!loop->locked)
 			break;
 		begin_step(loop);
 		item = mas_walk(&loop->mas);

@@ -371,7 +371,7 @@ static void step_down(struct worker *me, bool ranges)
 	end_down(&s);
 }
 
-/* The normal API tells entries and where they end. */
+/* The normal API returns entries and where they end. */
 static void for_each(struct worker *me)
 {
 	unsigned long index;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsan.c - tells ThreadSanitizer what liburcu, which is not compiled with it, guarantees.
+ * tsan.c - tell ThreadSanitizer what liburcu, which is not compiled with it, guarantees.
  *
- * The linker sends calls of liburcu-bp here (--wrap). Stated is RCU's promise and no more: what a
- * thread did before it left its outermost read-side section happens before a callback that runs,
- * or a wait that ends, afterwards; and what happened before call_rcu() happens before the
- * callback. A section that has not been left when the callback runs states nothing: a node freed
- * under a reader is still reported.
+ * The linker redirects calls of liburcu-bp to this file (--wrap), which announces exactly what RCU
+ * guarantees: what a thread did before it left its outermost read-side section happens before any
+ * callback that runs, or any wait that ends, afterwards; and what happened before call_rcu()
+ * happens before the callback. A section that has not been left when the callback runs announces
+ * nothing, so a node freed under a reader is still reported.
  */
 #include <sanitizer/tsan_interface.h>
 #include <stdbool.h>

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * world.h - what the tree under torture holds, and what any reader can know of it.
+ * world.h - what the tree under torture holds, and what any reader can know about it.
  *
- * The indexes are cut into zones of ZONE_WIDTH, and one last, open zone up to ULONG_MAX.
+ * The indexes are divided into zones of ZONE_WIDTH, and a last, open zone up to ULONG_MAX.
  *
  *   still zone  every 4th: entries over offsets 4i .. 4i+2, the last up to the zone's end;
- *               nothing changes ever
+ *               never changes
  *   live zone   offset 0..1   the fence: an entry that is never touched
  *               offset 2..7   the counter: stores over 2..k; so 2..7 are always occupied, and
  *                             the number at offset 2 only grows
  *               offset 8..    anything, written by one thread alone
- *   open zone   anything, written by all; a tiny world is an open zone from 0 and nothing else
+ *   open zone   anything, written by all; a tiny world is a single open zone from 0
  *
- * An entry is a number that tells its zone, where in it it may ever be found, and how many writes
- * the zone had seen; so whatever a reader finds, it can tell whether that was ever there.
+ * An entry is a number that encodes its zone, where in the zone it may ever be found, and how many
+ * writes the zone had seen. So a reader can tell for any entry whether it was ever in that place.
  */
 #ifndef TORTURE_WORLD_H
 #define TORTURE_WORLD_H
@@ -69,7 +69,7 @@ struct worker {
 	unsigned long seen[ZONES]; /* the largest counter a reader has met */
 };
 
-/* What an entry says: offsets of @zone; number 0: it was there from the start. */
+/* What an entry encodes: offsets of @zone; number 0: it was there from the start. */
 struct tag {
 	unsigned int zone;
 	unsigned int first;

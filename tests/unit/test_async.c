@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_async.c - forks of a process whose threads read and write, and lookups in signal handlers that
- * interrupt a writer.
+ * test_async.c - forks of a process whose threads read and write, and lookups in signal handlers
+ * that interrupt a writer.
  */
 #include "fixture.h"
 
@@ -19,9 +19,9 @@
 #define FORKS 12
 
 /*
- * A second writer works on a tree whose lock the fork does not hold, so it may be in the allocator then.
- * That of a sanitizer stays locked in the child for ever; and to memcheck (SLAB_SANITIZED) the
- * nodes in the hands of a thread that the child does not have are lost.
+ * A second writer works on a tree whose lock the fork does not hold, so it may be in the allocator
+ * then. That of a sanitizer stays locked in the child for ever; and to memcheck (SLAB_SANITIZED)
+ * the nodes in the hands of a thread that the child does not have are lost.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLAB_SANITIZED)
 #define THREADS 2

@@ -162,7 +162,7 @@ static void disturb(unsigned long *limit)
 	}
 }
 
-/* What a new cursor finds behind the range that the loop's stands on. */
+/* What a new cursor finds after the range on which the loop's cursor stands. */
 static void *find_behind(unsigned long limit)
 {
 	MA_STATE(fresh, &trees[0], mas[0].last + 1, mas[0].last + 1);

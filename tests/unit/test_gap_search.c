@@ -117,7 +117,8 @@ static void compare_search(struct maple_tree *mt, const struct mt_area *want)
 
 	for (size_t i = 0; i < variant_count; i++) {
 		const struct variant *variant = &variants[i];
-		find_anywhere *find = want->fit == MT_FIT_LOWEST ? variant->lowest : variant->highest;
+		find_anywhere *find = want->fit == MT_FIT_LOWEST ? variant->lowest
+								 : variant->highest;
 
 		compare_place(variant->find(mt, want), variant->name, found, expected, want);
 		if (want->align <= 1)
@@ -226,7 +227,7 @@ static void compare_gaps(struct maple_enode *enode, unsigned long min, unsigned 
 			     slot_last(node, kind, i, max));
 }
 
-/* What is used, an index a byte; all before and behind is free. */
+/* Which indexes are used, one byte each; all before and after are free. */
 #define DOMAIN 4000
 static unsigned char used[DOMAIN];
 

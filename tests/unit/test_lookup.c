@@ -123,7 +123,7 @@ static void store_list(struct maple_tree *mt)
 	mtree_unlock(mt);
 }
 
-/* Anywhere, at a boundary or beside one; the same again and again, too. */
+/* Anywhere, at a boundary or next to one; sometimes the same index repeatedly. */
 static unsigned long draw_key(void)
 {
 	const struct range *range = &list.range[list.count ? below(list.count) : 0];
@@ -136,7 +136,8 @@ static unsigned long draw_key(void)
 	case 1:
 		return range->last + below(2);
 	default:
-		return range->first + below(range->last > range->first ? range->last - range->first : 1);
+		return range->first +
+		       below(range->last > range->first ? range->last - range->first : 1);
 	}
 }
 

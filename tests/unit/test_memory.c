@@ -339,7 +339,8 @@ static void the_default_allocator_runs_out(void **state)
 		error = mtree_store(&mt, 3 * count, xa_mk_value(count), GFP_KERNEL);
 	while (!error && ++count < 10000000);
 	for (i = 0; i < 3 * count + 10; i++)
-		loaded += mtree_load(&mt, i) == (i % 3 || i >= 3 * count ? NULL : xa_mk_value(i / 3));
+		loaded += mtree_load(&mt, i) ==
+			  (i % 3 || i >= 3 * count ? NULL : xa_mk_value(i / 3));
 	setrlimit(RLIMIT_AS, &limit); /* now the test may fail */
 	assert_int_equal(error, -ENOMEM);
 	assert_int_equal(loaded, i);
@@ -378,7 +379,7 @@ static void an_emptied_tree_keeps_no_memory(void **state)
 	}
 }
 
-/* The kinds of write that change a leaf where it is: see publish_kind in plan.h. */
+/* The kinds of write that change a leaf in place: see write_kind.h. */
 static void some_writes_take_no_memory(void **state)
 {
 	static const unsigned int modes[] = { 0, MT_FLAGS_USE_RCU, MT_FLAGS_ALLOC_RANGE,
@@ -434,8 +435,9 @@ static void taking_and_giving_back_a_place_settles(void **state)
 	for (n = 4; n < 80; n++) {
 		build(&mt, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU, 0);
 		for (i = 0; i < n; i++)
-			mtree_store_range(&mt, 0x10000 + i * 0x20, 0x10000 + i * 0x20 + 0x18 + i % 8,
-					  xa_mk_value(i), GFP_KERNEL);
+			mtree_store_range(&mt, 0x10000 + i * 0x20,
+					  0x10000 + i * 0x20 + 0x18 + i % 8, xa_mk_value(i),
+					  GFP_KERNEL);
 		for (i = 0; i < 20; i++) {
 			if (i == 4)
 				fail_from(0, LONG_MAX);
@@ -547,7 +549,8 @@ static void reserved_stores_do_not_fail(void **state)
 {
 	static const unsigned int flags[] = { 0, MT_FLAGS_ALLOC_RANGE, MT_FLAGS_USE_RCU,
 					      MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU };
-	static const unsigned long entries[] = { 0, 1, 7, 30, 200, 3000 }, stores[] = { 1, 2, 8, 60, 700 };
+	static const unsigned long entries[] = { 0, 1, 7, 30, 200, 3000 };
+	static const unsigned long stores[] = { 1, 2, 8, 60, 700 };
 
 	(void)state;
 	for (size_t f = 0; f < LENGTH(flags); f++)

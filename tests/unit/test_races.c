@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_races.c - a read in RCU mode beside one write: the reader starts between any two stores of
- * the writer, and before any of the reader's loads the writer goes on by some.
+ * the writer, and the writer makes some more stores before any of the reader's loads.
  *
- * Both run in one thread, the writer on a stack of its own; the library is compiled with races.h in
- * front, which says where they may be switched. What a read may show is in docs/concurrency.md:
- * each answer is of the tree before the write or after it. The orders in which another processor
- * would see the stores are not what is tested here.
+ * Both run in one thread, the writer on its own stack. The library is compiled with races.h
+ * included first, which defines where they may be switched. docs/concurrency.md says what a read
+ * may return: each answer is from the tree before the write or after it. The order in which another
+ * processor would see the stores is not tested here.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -120,7 +120,7 @@ static void never_call(struct rcu_head *head, void (*func)(struct rcu_head *head
 	(void)func;
 }
 
-/* While the original is made nobody reads. And no other thread may come to the switches. */
+/* Nobody reads while the original is made, and no other thread may reach the switches. */
 static void call_now(struct rcu_head *head, void (*func)(struct rcu_head *head))
 {
 	func(head);
@@ -252,7 +252,7 @@ static void writer_main(void)
 	}
 }
 
-/* Lets the writer come to where it waits for the first race. */
+/* Lets the writer run to the point where it waits for the first race. */
 static void start_writer(void)
 {
 	static unsigned char stack[256 * 1024];
@@ -264,7 +264,9 @@ static void start_writer(void)
 	makecontext(context, writer_main, 0);
 	if (!_setjmp(race.reader.place))
 		swapcontext(&race.reader.context, context);
-	/* It is left where it comes back to: AddressSanitizer need not clear its stack each time. */
+	/*
+	 * It is left where it comes back to: AddressSanitizer need not clear its stack each time.
+	 */
 	context->uc_stack.ss_size = 0;
 }
 
@@ -282,11 +284,11 @@ static void begin(struct maple_tree *original)
 	race.stores = 0;
 }
 
-/* ---- readers: each says what was wrong, or NULL ------------------------------------------- */
+/* ---- readers: each returns what was wrong, or NULL ------------------------------------------- */
 
 typedef const char *(*reader)(unsigned long index);
 
-/* A cursor says that it stands on a node only if it does. */
+/* A cursor claims to stand on a node only if it does. */
 static bool is_whole(const struct ma_state *mas)
 {
 	return mas->status != ma_active || mas->node;
@@ -604,8 +606,8 @@ static bool run(struct maple_tree *original, unsigned int which, unsigned long i
 }
 
 /*
- * Where the writer makes many stores, not every schedule is run by every reader at every index, unless
- * asked for; but from each store on some are.
+ * Where the writer makes many stores, not every schedule is run by every reader at every index,
+ * unless asked for; but from each store on some are.
  */
 static bool every_schedule;
 

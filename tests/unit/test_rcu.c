@@ -133,7 +133,9 @@ static void what_a_tree_uses_stays_while_it_has_nodes(void **state)
 	assert_int_equal(mt_set_rcu_flavour(&mt, NULL), 0);
 }
 
-/* Whatever number of nodes a write retires, the batches it takes for them are no more than needed. */
+/*
+ * Whatever number of nodes a write retires, the batches it takes for them are no more than needed.
+ */
 static void no_write_keeps_blocks(void **state)
 {
 	struct maple_tree mt;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_retries.c - how often a reader tries to read a leaf beside a writer that never stops: no
- * more than retry.h says. What writers do meanwhile, and that versions of leaves do not come again.
+ * test_retries.c - a reader beside a writer that never stops tries to read a leaf at most as often
+ * as retry.h says. Also tests what writers do meanwhile, and that a leaf never gets a version
+ * again.
  *
- * Reader and writer run in one thread, the writer on a stack of its own, with the library compiled
- * behind looks.h: before loads of the reader the writer goes on by some stores. At the end both run
- * as threads for a moment.
+ * Reader and writer run in one thread, the writer on its own stack, with looks.h included before
+ * the library: the writer makes some stores before loads of the reader. At the end both run as
+ * threads for a moment.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -187,7 +188,7 @@ static void begin(const struct hammer *h, unsigned int flags, const struct sched
 	go_on(s->before);
 }
 
-/* ---- reads, each of which looks at so many leaves at most ------------------------------------ */
+/* ---- reads, each with the most leaves that it may read ------------------------------------ */
 
 static void do_load(unsigned long index)
 {
@@ -245,7 +246,7 @@ static void do_lowest(unsigned long index)
 	MA_STATE(mas, &race.mt, 0, 0);
 
 	if (race.mt.ma_flags & MT_FLAGS_ALLOC_RANGE)
-		mas_empty_area(&mas, index, index + 3, 4); /* no such place: one leaf is looked at */
+		mas_empty_area(&mas, index, index + 3, 4); /* no such place; searches one leaf */
 }
 
 static void do_highest(unsigned long index)
@@ -308,7 +309,8 @@ static void no_writer_keeps_a_reader(void **state)
 
 		s.at_end = i / LENGTH(reads) / 2 % 2;
 		s.burst = bursts[i / LENGTH(reads) / 4 / LENGTH(hammers)];
-		for (s.before = 0; s.before < 12 + 2 * IN_PLACE_WORDS_MAX; s.before += 1 + s.before / 8) {
+		for (s.before = 0; s.before < 12 + 2 * IN_PLACE_WORDS_MAX;
+		     s.before += 1 + s.before / 8) {
 			unsigned long tries = read_beside(h, flags, which, &s);
 
 			if (reads[which].looks == 1 && tries > most)
@@ -347,7 +349,7 @@ static void expect_equal(struct maple_tree *a, struct maple_tree *b)
 	} while (entry);
 }
 
-/* Every store comes to the same as in place, and no leaf that readers may be in changes. */
+/* Every store has the same result as in place, and no leaf that readers may be in changes. */
 static void copies_are_what_changes_in_place_make(void **state)
 {
 	struct maple_tree in_place;
@@ -368,8 +370,10 @@ static void copies_are_what_changes_in_place_make(void **state)
 
 			if (leaf)
 				before = *node;
-			assert_int_equal(mtree_store_range(&race.mt, first, last, entry, GFP_KERNEL), 0);
-			assert_int_equal(mtree_store_range(&in_place, first, last, entry, GFP_KERNEL), 0);
+			assert_int_equal(mtree_store_range(&race.mt, first, last, entry,
+							   GFP_KERNEL), 0);
+			assert_int_equal(mtree_store_range(&in_place, first, last, entry,
+							   GFP_KERNEL), 0);
 			if (leaf && race.mt.ma_root == root)
 				assert_memory_equal(node, &before, sizeof(before));
 			expect_equal(&race.mt, &in_place);
@@ -377,7 +381,7 @@ static void copies_are_what_changes_in_place_make(void **state)
 	}
 }
 
-/* A reader comes between: what is reserved for a change in place is enough for a copy. */
+/* A reader intervenes: what is reserved for a change in place is enough for a copy. */
 static void preallocated_stores_have_memory_for_a_copy(void **state)
 {
 	MA_STATE(mas, &race.mt, 8, 8);
@@ -470,7 +474,10 @@ static void changes_store_no_more_words_than_said(void **state)
 	unsigned long most = 0, version;
 
 	(void)state;
-	/* The version is raised before each word and once at the end. The first entry goes from a leaf whose last slot is in use. */
+	/*
+	 * The version is raised before each word and once at the end. The first entry goes from a
+	 * leaf whose last slot is in use.
+	 */
 	make_tree(&race.mt, 0, WIDE_SLOTS / 2 - 1);
 	mtree_store_range(&race.mt, 2 * WIDE_SLOTS, ULONG_MAX, value(1), GFP_KERNEL);
 	version = version_of(enode_node(race.mt.ma_root));

@@ -3,8 +3,8 @@
  * test_seam.c - a gap grows at the border of a leaf and joins the one in the leaf beside it, whose
  * lowest node in common is their parent, that one's parent, and so on.
  *
- * Ascending stores leave full leaves: eight entries, each with the gap behind (or before) it. So the
- * first (last) entry of each eight lies at a border beyond which there is a gap.
+ * Ascending stores leave full leaves: eight entries, each with the gap behind (or before) it. So
+ * the first (last) entry of each eight lies at a border beyond which there is a gap.
  */
 #include "fixture.h"
 
@@ -43,7 +43,7 @@ static void build(struct maple_tree *mt, unsigned int flags, unsigned long start
 	}
 }
 
-/* The cursor that erased there goes on to the entries beside the gap. */
+/* The cursor that erased there continues to the entries next to the gap. */
 static void expect_beside(struct ma_state *mas, unsigned long at)
 {
 	unsigned long next = at, prev = at;

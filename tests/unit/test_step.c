@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_step.c - what a step of a cursor promises when the tree was changed since the last one, by
- * the body of a loop or beside it: what it returns is in the tree at that moment, and it goes on
- * behind where the cursor stands.
+ * test_step.c - what a step of a cursor guarantees after the tree was changed since the last step,
+ * by the body of a loop or by others: what it returns is in the tree at that moment, and it
+ * continues after the range on which the cursor stands.
  */
 #include "fixture.h"
 
@@ -108,7 +108,9 @@ static void a_loop_that_rests_and_walks_again_gives_out_nothing_erased(void **st
 
 /* ---- the body moves the cursor ------------------------------------------------------------ */
 
-/* Walks, or steps back and forth, at every entry: the loop goes on behind where the cursor stands. */
+/*
+ * Walks, or steps back and forth, at every entry: the loop continues from where the cursor stands.
+ */
 static void loop_with_steps(unsigned int flags, bool walks)
 {
 	MA_STATE(mas, &mt, 0, 0);
@@ -344,7 +346,7 @@ static void a_step_in_a_tree_that_was_destroyed_finds_nothing(void **state)
 	}
 }
 
-/* ---- stores through a cursor that others have overtaken --------------------------------------- */
+/* ---- stores through a cursor that others have overtaken --------------------------------- */
 
 /* Found, then locked and stored through; in between a store replaced the leaf, or changed it. */
 static void store_after(unsigned int flags, unsigned long first, unsigned long last)

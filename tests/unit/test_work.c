@@ -3,8 +3,8 @@
  * test_work.c - how much work the tree does for what is done most often (work.h), so that a short
  * cut that is lost is noticed without a clock.
  *
- * Trees have areas of 4 indexes, each followed by a gap of 4. Bounds are what is needed, with little
- * room for another choice of where nodes are divided.
+ * Trees have areas of 4 indexes, each followed by a gap of 4. Bounds are what is needed, with
+ * little room for another choice of where nodes are divided.
  */
 #include "fixture.h"
 
@@ -100,7 +100,7 @@ static void appends_divide_full_leaves_only(void **state)
 	}
 }
 
-/* The last area grows into the gap behind it, and shrinks again. */
+/* The last area grows into the gap after it, and shrinks again. */
 static void brk_changes_a_leaf_in_place(void **state)
 {
 	const unsigned long first = 8 * (AREAS - 1);

@@ -141,8 +141,8 @@ void *reader_run(void *actor)
 		}
 		addr = BASE + GUEST_PAGES * PAGE;
 		while (addr && vmspace_prev(space, addr, &info)) {
-			expect(info.start < addr, "the area before %lx is %lx-%lx", addr, info.start,
-			       info.end);
+			expect(info.start < addr, "the area before %lx is %lx-%lx", addr,
+			       info.start, info.end);
 			addr = info.start;
 			me->count[KIND_LOOKUPS]++;
 		}

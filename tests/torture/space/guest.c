@@ -95,7 +95,8 @@ static uint64_t frame_load(uint64_t frame)
 
 static void frame_store(uint64_t frame, uint64_t value)
 {
-	expect(frame && frame <= FRAMES && __atomic_load_n(&frames[frame - 1].live, __ATOMIC_ACQUIRE),
+	expect(frame && frame <= FRAMES &&
+		       __atomic_load_n(&frames[frame - 1].live, __ATOMIC_ACQUIRE),
 	       "a frame is written that was freed");
 	__atomic_store_n(&frames[frame - 1].value, value, __ATOMIC_RELAXED);
 }
