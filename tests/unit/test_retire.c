@@ -164,8 +164,11 @@ static void who_may_not_wait_does_not(void **state)
 	for (i = 0; mt_retired_bytes() < 2 * LIMIT; i++)
 		assert_int_equal(write_one(i, GFP_KERNEL), 0);
 	mt_set_retire_limit(LIMIT);
-	/* In place: takes no memory. */
-	assert_int_equal(mtree_store_range(&mt, 0, 0, E('a'), GFP_NOWAIT), 0);
+	/* In place of one entry, however wide it was left: takes no memory. */
+	mas_lock(&mas);
+	assert_non_null(mas_walk(&mas));
+	mas_unlock(&mas);
+	assert_int_equal(mtree_store_range(&mt, mas.index, mas.last, E('a'), GFP_NOWAIT), 0);
 	mas_lock(&mas); /* a reader may wait for the lock */
 	for (i = 0; i < 1000; i++) {
 		mas_set(&mas, 4 * i);
