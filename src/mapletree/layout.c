@@ -411,14 +411,27 @@ static void publish_top(struct layout_run *run)
 	publish_root(run->mt, root, height);
 }
 
+/* Whether subtrees of more than a leaf are dropped. All nodes that are replaced are still there. */
+static bool drops_high_subtrees(const struct layout_run *run)
+{
+	const struct mt_layout *l = run->l;
+	unsigned int level;
+
+	for (level = 2; l->drops && level < l->left->height; level++)
+		if (layout_dropped(l, level, inner_kind(run->mt)))
+			return true;
+	return false;
+}
+
 /*
  * After the store: gives up all that it replaced, where that has not been done. Subtrees of many nodes do not
- * wait for a batch to fill.
+ * wait for a batch to fill; that is asked before anything is given up, which may free it.
  */
 static void retire_replaced(struct layout_run *run)
 {
 	const struct mt_layout *l = run->l;
 	unsigned int level = run->rcu ? 0 : l->levels, i, count;
+	bool hand_over = run->rcu && drops_high_subtrees(run);
 	struct mt_node *old[LAYOUT_NODES];
 
 	for (; level < l->levels; level++) {
@@ -434,9 +447,8 @@ static void retire_replaced(struct layout_run *run)
 			retire_node(run->mt, step_node(l->right->step[level]), run->reserve);
 		retire_node(run->mt, step_node(l->left->step[level]), run->reserve);
 	}
-	for (level = 2; l->drops && level < l->left->height; level++)
-		if (layout_dropped(l, level, inner_kind(run->mt)))
-			retire_hand_over(run->mt);
+	if (hand_over)
+		retire_hand_over(run->mt);
 }
 
 /* Lets the tree's finger lead to the range written: by the new nodes, and the old ones above them. */
