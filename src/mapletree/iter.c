@@ -100,8 +100,10 @@ static void settle(struct ma_state *mas)
 	if (mas->gap_written && on_leaf(mas)) {
 		bool entry = walk_here(mas);
 
-		mas->index = entry || first < mas->index ? first : mas->index;
-		mas->last = entry || last > mas->last ? last : mas->last;
+		if (entry)
+			mas->index = first;
+		if (entry || last > mas->last)
+			mas->last = last;
 	}
 	mas->gap_written = false;
 }

@@ -44,7 +44,7 @@ def measure(build):
         if suite.flavour not in FLAVOURS:
             continue
         suites.build_program(build, suite, RELEASE)
-        wrong, _ = suites.run(build, suite, build / suite.flavour, 300, 300)
+        wrong, _ = suites.run(build, suite, build / suite.flavour, 300, 3000)
         if wrong:
             raise SystemExit(f'coverage: {wrong}')
     # Older versions of gcov now and then count backwards in programs of several threads.

@@ -89,7 +89,7 @@ class Workshop:
         self.users = {f: self.sources_with(f) for f in FILES}
         for suite in self.suites:
             suites.build_program(build, suite)
-            wrong, suite.cpu = suites.run(build, suite, build / suite.flavour, 300, 300)
+            wrong, suite.cpu = suites.run(build, suite, build / suite.flavour, 300, 3000)
             if wrong:
                 raise SystemExit(f'without any change: {wrong}')
 

@@ -77,7 +77,7 @@ static void expect_in_place(unsigned long writes, unsigned long walks)
 	assert_in_range(work_done[WORK_WALK], 0, walks);
 }
 
-/* Of these @writes was each one of the shortest, and found its slot beside that of the one before. */
+/* Each of these @writes was one of the shortest, and had its slot beside that of the one before. */
 static void expect_short(unsigned long writes)
 {
 	assert_int_equal(work_done[WORK_WRITE_SHORT], writes);
