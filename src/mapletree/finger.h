@@ -34,9 +34,7 @@ static inline unsigned int step_offset(unsigned long step)
 	return (unsigned int)(step & (NODE_BYTES - 1));
 }
 
-/*
- * ---- walks from the root: see lookup.c --------------------------------------------------------
- */
+/* ---- walks from the root: see lookup.c ----------------------------------------------------------- */
 
 /*
  * finger_descend - walk from the root of @mt, which is a node, to @index, and record the path in
@@ -77,6 +75,7 @@ static inline unsigned long finger_to(struct maple_tree *mt, unsigned long index
 	} else if (offset == 1 || leaf->pivot[offset - 2] < index) {
 		return step - 1;
 	}
+	WORK(LEAF_SEARCHED);
 	return leaf_find(step, index);
 }
 

@@ -15,6 +15,7 @@ static unsigned long widest_in_leaf(const struct mt_node *leaf, unsigned long mi
 	unsigned long below = min - 1, widest = 0, width;
 	unsigned int i;
 
+	WORK(GAPS_MEASURED);
 	for (i = 0; i < end; i++) {
 		width = leaf->wide.slot[i] ? 0 : leaf->pivot[i] - below;
 		widest = width > widest ? width : widest;

@@ -102,8 +102,10 @@ static void resync_after_null(struct ma_state *mas)
 	if (mas->gap_written && on_leaf(mas)) {
 		bool entry = walk_reread(mas);
 
-		mas->index = entry || first < mas->index ? first : mas->index;
-		mas->last = entry || last > mas->last ? last : mas->last;
+		if (entry)
+			mas->index = first;
+		if (entry || last > mas->last)
+			mas->last = last;
 	}
 	mas->gap_written = false;
 }

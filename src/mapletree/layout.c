@@ -355,6 +355,7 @@ static ALWAYS_INLINE void lay_out_evenly(struct layout_run *run, unsigned int le
 	struct mt_node *old[LAYOUT_NODES];
 	struct mt_content content;
 
+	WORK(LEVEL_SPREAD);
 	used = run->rcu ? 0 : old_nodes(run->l, s, old);
 	if (!level && s->nodes == 1)
 		gap = widest_recorded(run, s);

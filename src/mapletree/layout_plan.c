@@ -169,7 +169,7 @@ static bool plan_ends(struct mt_layout *l, struct maple_tree *mt, unsigned long 
 	l->first = first;
 	l->last = last;
 	l->own = layout_items(&l->items, &ends, first, last, entry);
-	return entry || ends.first_entry || l->left != l->right || l->low != l->high;
+	return entry || ends.first_entry || l->left != l->right; /* one way leads to one gap */
 }
 
 /* ---- one level ------------------------------------------------------------------------------ */
@@ -271,8 +271,8 @@ static ALWAYS_INLINE bool parents_differ(const struct planner *p)
 {
 	const struct mt_layout *l = p->l;
 
-	return p->level + 1 < l->left->height &&
-	       step_node(l->left->step[p->level + 1]) != step_node(l->right->step[p->level + 1]);
+	assert(p->level + 1 < l->left->height);
+	return step_node(l->left->step[p->level + 1]) != step_node(l->right->step[p->level + 1]);
 }
 
 /*

@@ -343,6 +343,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	expect(&expected, mt, mas, entry, step);
 	if (!leaf_short(mt, step, mas->index, mas->last, entry, &end))
 		return store_at(mas, step, entry, may, &expected);
+	WORK(WRITE_SHORT);
 	assert(is_met(&expected, mt));
 	if (!entry) /* the entry before this gap has shrunk */
 		mas->last = last_of(step_node(step), step_offset(step) + 1, mt->ma_finger.max);

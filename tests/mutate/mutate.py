@@ -29,9 +29,10 @@ from pathlib import Path
 import mutants
 import suites
 
-FILES = ('plan.c build.c publish.c retire.c path.c gap.c gap_search.c gap_node.h walk.h walk.c iter.c batch.c '
-         'lookup.c lookup_many.c mas.c mtree.c dup.c copy.c node.h search.h write.c check.c pool.c '
-         'way.h inplace.h leaf.h leaf_plan.h leaf_short.h leaf_group.h leaf_seam.h').split()
+FILES = ('layout_plan.c layout.c layout.h leaf_plan.h leaf_write.h leaf_short.h inplace.h write.c '
+         'cursor.h finger.h publish.c retire.c dead.c dead.h gap.c gap.h gap_search.c gap_node.h '
+         'walk.h walk.c iter.c batch.c lookup.c lookup_many.c watch.h search.h retry.c retry.h node.h '
+         'mas.c mtree.c dup.c copy.c check.c pool.c').split()
 HERE = Path(__file__).resolve().parent
 FLAGS = ['-O1']
 
@@ -88,7 +89,7 @@ class Workshop:
         self.users = {f: self.sources_with(f) for f in FILES}
         for suite in self.suites:
             suites.build_program(build, suite)
-            wrong, suite.cpu = suites.run(build, suite, build / suite.flavour, 300, 300)
+            wrong, suite.cpu = suites.run(build, suite, build / suite.flavour, 300, 3000)
             if wrong:
                 raise SystemExit(f'without any change: {wrong}')
 
@@ -139,8 +140,11 @@ class Workshop:
         return '' if any(built.values()) else None
 
 
-def choose(args):
+def choose(args, known):
     found = [m for f in FILES for m in mutants.find(f, (suites.CORE / f).read_text())]
+    gone = known.keys() - {m.key for m in found}
+    if gone:
+        raise SystemExit('mutate: no longer there, but in equivalent.txt:\n' + '\n'.join(gone))
     if args.only:
         file, _, line = args.only.partition(':')
         found = [m for m in found if m.file == file and (not line or m.line == int(line))]
@@ -224,8 +228,8 @@ def main():
 
     build = args.build.resolve()
     build.mkdir(parents=True, exist_ok=True)
-    chosen = choose(args)
     known = known_equivalent()
+    chosen = choose(args, known)
     verdicts = Verdicts(build / 'verdicts.jsonl', suites.test_sources())
     print(f'mutate: {args.count} of {len(chosen)} places, seed {args.seed}', flush=True)
     judge_all(args, chosen, known, verdicts, build)

@@ -24,11 +24,14 @@ SANITIZE = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
 SMALL = ['-DMT_TEST_SLOTS=4']
 YIELDS = ['-include', f'{TESTS}/torture/yield.h']
 RACES = ['-include', f'{TESTS}/unit/races.h']
+LOOKS = ['-include', f'{TESTS}/unit/looks.h']
 FLAVOURS = {
     'plain': [],
     'small': SMALL,
     'races': RACES,
     'races-small': RACES + SMALL,
+    'looks': LOOKS,
+    'looks-versions': LOOKS + ['-DMT_TEST_VERSION_BITS=9'],
     'watched': SMALL + ['-include', f'{TESTS}/exhaustive/observe.h'],
     'yields': YIELDS,
     'yields-small': YIELDS + SMALL,
@@ -49,9 +52,10 @@ class Suite:
 
 def all_suites(torture_seconds):
     """Cheapest first."""
-    unit = ['store', 'find', 'gaps', 'gap_search', 'seam', 'lookup', 'cursor', 'write', 'dup', 'rcu', 'check',
-            'debug', 'fill', 'work']
-    waiting = ['lock', 'memory', 'scarce', 'retire']
+    unit = ['store', 'find', 'gaps', 'gap_search', 'seam', 'lookup', 'cursor', 'step', 'for_each',
+            'write', 'dup', 'rcu', 'check', 'debug', 'fill', 'work']
+    small = ['gap_search', 'lookup', 'for_each']
+    waiting = ['lock', 'memory', 'scarce', 'retire', 'async']
     files = lambda folder, names: [f'{folder}/{n}.c' for n in names.split()]
     fault = files('fault', 'main calls whole trees heap')
     model = files('model', 'main draw calls session compare oracle reading')
@@ -65,6 +69,7 @@ def all_suites(torture_seconds):
         *(Suite(f'unit {n}', 'plain', [f'unit/test_{n}.c', 'unit/fixture.c']) for n in unit),
         *(Suite(f'regress {n}', 'plain', [f'regress/test_{n}.c', 'unit/fixture.c'])
           for n in ['documented', 'tree']),
+        *(Suite(f'unit {n}-small', 'small', [f'unit/test_{n}.c', 'unit/fixture.c']) for n in small),
         *(Suite(f'api {n}', 'plain', [f'api/{n}.c']) for n in ['kernel_style', 'beyond_kernel']),
         Suite('model', 'plain', model, ['--ops=60000', '--seed=7']),
         Suite('conformance', 'plain', files('conformance', 'main replay calls words'),
@@ -73,6 +78,8 @@ def all_suites(torture_seconds):
         Suite('corpus-small', 'small', corpus, [ROOT / 'fuzz/corpus/tree']),
         *(Suite(f'unit {n}', 'plain', [f'unit/test_{n}.c', 'unit/fixture.c']) for n in waiting),
         *(Suite(f'unit {n}', n, ['unit/test_races.c']) for n in ['races', 'races-small']),
+        *(Suite(f'unit retries {n}', n, ['unit/test_retries.c'])
+          for n in ['looks', 'looks-versions']),
         Suite('exhaustive', 'watched', ['fault/heap.c', *files(
             'exhaustive', 'main states writes reads watch shape grace')], ['--tap']),
         Suite('fault', 'plain', fault),
@@ -130,9 +137,9 @@ def program(build, suite):
     return build / suite.flavour / suite.name.replace(' ', '_')
 
 
-def build_program(build, suite):
+def build_program(build, suite, extra=()):
     folder = build / suite.flavour
-    check_call([*COMPILE, '-O1', *FLAVOURS[suite.flavour], f'-I{CORE}', f'-I{TESTS}/fault',
+    check_call([*COMPILE, '-O1', *extra, *FLAVOURS[suite.flavour], f'-I{CORE}', f'-I{TESTS}/fault',
                 f'-I{TESTS}/model', f'-I{TESTS}/unit', f'-I{ROOT}/fuzz', *suite.sources,
                 '-o', program(build, suite), f'-L{folder}', '-ltree', *LIBRARIES])
 

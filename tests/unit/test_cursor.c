@@ -402,6 +402,44 @@ static void a_cursor_in_error_reads_nothing(void **state)
 	assert_ptr_equal(mas_find(&mas, ULONG_MAX), E('b'));
 }
 
+/* An erased range of which a part was stored to by another: the cursor goes on behind all of it. */
+static void a_cursor_that_erased_goes_on_behind_it(void **state)
+{
+	struct maple_tree tree;
+	MA_STATE(mas, &tree, 10, 10);
+
+	(void)state;
+	mt_init(&tree);
+	assert_int_equal(mtree_store_range(&tree, 5, 9, E('a'), GFP_KERNEL), 0);
+	assert_int_equal(mtree_store_range(&tree, 10, 19, E('b'), GFP_KERNEL), 0);
+	assert_int_equal(mtree_store_range(&tree, 20, 29, E('c'), GFP_KERNEL), 0);
+	mtree_lock(&tree);
+	assert_ptr_equal(mas_erase(&mas), E('b'));
+	mtree_unlock(&tree);
+	assert_int_equal(mtree_store_range(&tree, 15, 17, E('d'), GFP_KERNEL), 0);
+	mtree_lock(&tree);
+	assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('c'));
+	mtree_unlock(&tree);
+	end(&tree);
+}
+
+/* What was reserved was for a store that takes less. */
+static void a_store_that_was_not_reserved_for_is_not_lost(void **state)
+{
+	struct maple_tree tree;
+	MA_STATE(mas, &tree, 0, 0);
+
+	(void)state;
+	mt_init(&tree);
+	mtree_lock(&tree);
+	assert_int_equal(mas_preallocate(&mas, E('a'), GFP_KERNEL), 0);
+	mas_set_range(&mas, 5, 9);
+	mas_store_prealloc(&mas, E('b'));
+	mtree_unlock(&tree);
+	expect_content(&tree, "5-9:b");
+	end(&tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -426,6 +464,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_lone_entry_at_zero, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(ranges_up_to_the_last_index, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(iteration_over_many_leaves, set_up, tear_down),
+		cmocka_unit_test(a_cursor_that_erased_goes_on_behind_it),
+		cmocka_unit_test(a_store_that_was_not_reserved_for_is_not_lost),
 		cmocka_unit_test(at_the_end_of_a_tree_without_nodes),
 		cmocka_unit_test_setup_teardown(a_cursor_in_error_reads_nothing, set_up, tear_down),
 	};

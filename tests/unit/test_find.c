@@ -127,6 +127,26 @@ static void searches_around_a_lone_entry_at_zero(void **state)
 	end(&mt);
 }
 
+/* No limit counts on the way from a lone entry to where the tree ends; it does once there is more. */
+static void a_lone_entry_that_is_joined_by_others(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 0, 0);
+
+	(void)state;
+	mt_init(&mt);
+	assert_int_equal(mtree_store(&mt, 0, E('a'), GFP_KERNEL), 0);
+	mtree_lock(&mt);
+	assert_ptr_equal(mas_find(&mas, 0), E('a'));
+	mtree_unlock(&mt);
+	assert_int_equal(mtree_store(&mt, 5, E('b'), GFP_KERNEL), 0);
+	mtree_lock(&mt);
+	assert_null(mas_find(&mas, 0));
+	assert_ptr_equal(mas_find(&mas, 5), E('b'));
+	mtree_unlock(&mt);
+	end(&mt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +159,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test(searches_of_an_empty_tree_find_nothing),
 		cmocka_unit_test(searches_around_a_lone_entry_at_zero),
+		cmocka_unit_test(a_lone_entry_that_is_joined_by_others),
 	};
 
 	return cmocka_run_group_tests_name("find", tests, NULL, NULL);

@@ -164,8 +164,11 @@ static void who_may_not_wait_does_not(void **state)
 	for (i = 0; mt_retired_bytes() < 2 * LIMIT; i++)
 		assert_int_equal(write_one(i, GFP_KERNEL), 0);
 	mt_set_retire_limit(LIMIT);
-	/* In place: takes no memory. */
-	assert_int_equal(mtree_store_range(&mt, 0, 0, E('a'), GFP_NOWAIT), 0);
+	/* In place of one entry, however wide it was left: takes no memory. */
+	mas_lock(&mas);
+	assert_non_null(mas_walk(&mas));
+	mas_unlock(&mas);
+	assert_int_equal(mtree_store_range(&mt, mas.index, mas.last, E('a'), GFP_NOWAIT), 0);
 	mas_lock(&mas); /* a reader may wait for the lock */
 	for (i = 0; i < 1000; i++) {
 		mas_set(&mas, 4 * i);
@@ -184,12 +187,32 @@ static void who_may_not_wait_does_not(void **state)
 	end_tree();
 }
 
+/* Under the least limit there is: a lock that is not the tree's own is held by then. */
+static void who_holds_a_lock_of_its_own_does_not_wait(void **state)
+{
+	struct maple_tree tree;
+	unsigned long i;
+
+	(void)state;
+	set_up_tree();
+	begin_reading();
+	for (i = 0; mt_retired_bytes() == 0; i++)
+		assert_int_equal(write_one(i, GFP_KERNEL), 0);
+	mt_set_retire_limit(1);
+	mt_init_flags(&tree, MT_FLAGS_USE_RCU | MT_FLAGS_LOCK_EXTERN);
+	assert_int_equal(mtree_store_range(&tree, 3, 5, E('a'), GFP_KERNEL), 0);
+	__mt_destroy(&tree);
+	end_reading();
+	end_tree();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_waits_for_readers_is_counted),
 		cmocka_unit_test(a_limit_makes_writers_wait_for_a_reader),
 		cmocka_unit_test(who_may_not_wait_does_not),
+		cmocka_unit_test(who_holds_a_lock_of_its_own_does_not_wait),
 	};
 
 	return cmocka_run_group_tests_name("retire", tests, NULL, NULL);

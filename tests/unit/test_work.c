@@ -77,6 +77,13 @@ static void expect_in_place(unsigned long writes, unsigned long walks)
 	assert_in_range(work_done[WORK_WALK], 0, walks);
 }
 
+/* Each of these @writes was one of the shortest, and had its slot beside that of the one before. */
+static void expect_short(unsigned long writes)
+{
+	assert_int_equal(work_done[WORK_WRITE_SHORT], writes);
+	assert_int_equal(work_done[WORK_LEAF_SEARCHED], 0);
+}
+
 /* ---- writes --------------------------------------------------------------------------------- */
 
 static void appends_divide_full_leaves_only(void **state)
@@ -96,6 +103,8 @@ static void appends_divide_full_leaves_only(void **state)
 		assert_int_equal(work_done[WORK_NODE_COPIED], 0);
 		assert_in_range(work_done[WORK_LEAVES_LAID_OUT], 1, grown);
 		assert_in_range(work_done[WORK_NODE_BUILT], grown, 4 * grown);
+		/* Each node keeps its own. */
+		assert_int_equal(work_done[WORK_LEVEL_SPREAD], 0);
 		end(&mt);
 	}
 }
@@ -114,6 +123,8 @@ static void brk_changes_a_leaf_in_place(void **state)
 			store(first + 4, first + 5, NULL);
 		}
 		expect_in_place(200, 1);
+		expect_short(200);
+		assert_int_equal(work_done[WORK_GAPS_MEASURED], 0); /* of the widest gap enough is left */
 		end(&mt);
 	}
 }
@@ -132,6 +143,29 @@ static void an_area_in_the_middle_grows_in_place(void **state)
 			store(first + 4, first + 5, NULL);
 		}
 		expect_in_place(200, 1);
+		expect_short(200);
+		end(&mt);
+	}
+}
+
+/* The same beside a wider gap: that of the leaf is another one, whatever the write does. */
+static void a_gap_that_is_not_the_widest_is_not_measured(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		unsigned long first = 8 * (AREAS / 2) + 8;
+
+		begin(modes[m], AREAS);
+		for (unsigned long i = 0; i < AREAS; i += 4)
+			store(8 * i, 8 * i + 3, NULL);
+		count_anew();
+		for (int i = 0; i < 100; i++) {
+			store(first, first + 5, mtree_load(&mt, first));
+			store(first + 4, first + 5, NULL);
+		}
+		expect_in_place(200, 1);
+		expect_short(200);
+		assert_int_equal(work_done[WORK_GAPS_MEASURED], 0);
 		end(&mt);
 	}
 }
@@ -153,6 +187,7 @@ static void an_area_comes_and_goes_in_place(void **state)
 			store(above, above + 3, NULL);
 		}
 		expect_in_place(200, 1);
+		expect_short(100); /* those that come */
 		end(&mt);
 	}
 }
@@ -166,6 +201,8 @@ static void a_value_is_replaced_in_place(void **state)
 		for (unsigned long i = 0; i < AREAS; i++)
 			store(8 * i, 8 * i + 3, E('x'));
 		expect_in_place(AREAS, leaves());
+		assert_int_equal(work_done[WORK_WRITE_SHORT], AREAS);
+		assert_int_equal(work_done[WORK_GAPS_MEASURED], 0);
 		end(&mt);
 	}
 }
@@ -251,6 +288,7 @@ int main(void)
 		cmocka_unit_test(appends_divide_full_leaves_only),
 		cmocka_unit_test(brk_changes_a_leaf_in_place),
 		cmocka_unit_test(an_area_in_the_middle_grows_in_place),
+		cmocka_unit_test(a_gap_that_is_not_the_widest_is_not_measured),
 		cmocka_unit_test(an_area_comes_and_goes_in_place),
 		cmocka_unit_test(a_value_is_replaced_in_place),
 		cmocka_unit_test(a_cursor_replaces_where_it_stands),
