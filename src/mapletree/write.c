@@ -142,13 +142,16 @@ static ALWAYS_INLINE void stand_at_finger(struct ma_state *mas, unsigned int end
 	assert(tree_is_sound(mas->tree));
 }
 
-/* Puts the cursor in a tree that has no node after the store. */
+/*
+ * After a store that left the tree without nodes. A cursor that goes on continues behind what it
+ * wrote, whatever is stored there meanwhile: that is what a pause is.
+ */
 static void stand_rootless(struct ma_state *mas)
 {
 	mas->parent = NULL;
 	mas->batch = NULL;
 	mas->node = NULL;
-	mas->status = mas->index == 0 && mas->tree->ma_root ? ma_root : ma_none;
+	mas->status = mas->index == 0 && mas->tree->ma_root ? ma_root : ma_pause;
 	assert(tree_is_sound(mas->tree));
 }
 
