@@ -155,8 +155,8 @@ static void index_zero_is_found_once(void **state)
 	end(&mt);
 }
 
-/* A write that dropped all but both ends of a high tree without readers looked into nodes that it had
- * freed: only a sanitizer or memcheck notices. */
+/* A write that dropped all but both ends of a high tree without readers looked into nodes that it
+ * had freed: only a sanitizer or memcheck notices. */
 static void what_is_freed_is_not_looked_at(void **state)
 {
 	static const unsigned int modes[] = { 0, MT_FLAGS_ALLOC_RANGE };

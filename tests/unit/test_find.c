@@ -127,7 +127,7 @@ static void searches_around_a_lone_entry_at_zero(void **state)
 	end(&mt);
 }
 
-/* No limit counts on the way from a lone entry to where the tree ends; it does once there is more. */
+/* No limit counts from a lone entry to where the tree ends; it does once there is more. */
 static void a_lone_entry_that_is_joined_by_others(void **state)
 {
 	struct maple_tree mt;
