@@ -621,7 +621,7 @@ static void race_all(struct maple_tree *original, unsigned long stores, unsigned
 	struct schedule s;
 
 	for (size_t i = 0; i < LENGTH(bursts); i++) {
-		unsigned long step = every_schedule ? 1 : 1 + stores / (i ? 8 : 32);
+		unsigned long step = every_schedule ? 1 : 1 + stores / (i ? 4 : 12);
 
 		s = bursts[i];
 		for (s.before = (which + index) % step; s.before < stores; s.before += step)
