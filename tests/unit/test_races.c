@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -610,6 +611,7 @@ static bool run(struct maple_tree *original, unsigned int which, unsigned long i
  * unless asked for; but from each store on some are.
  */
 static bool every_schedule;
+static bool few_schedules; /* RACE_SCHEDULES=few: for what makes programs many times slower */
 
 static void race_all(struct maple_tree *original, unsigned long stores, unsigned int which,
 		     unsigned long index)
@@ -623,6 +625,8 @@ static void race_all(struct maple_tree *original, unsigned long stores, unsigned
 	for (size_t i = 0; i < LENGTH(bursts); i++) {
 		unsigned long step = every_schedule ? 1 : 1 + stores / (i ? 4 : 12);
 
+		if (few_schedules)
+			step = 1 + stores;
 		s = bursts[i];
 		for (s.before = (which + index) % step; s.before < stores; s.before += step)
 			for (s.load = 0; run(original, which, index, &s); s.load++)
@@ -760,6 +764,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(leaves_are_divided_and_joined),
 	};
 
+	few_schedules = getenv("RACE_SCHEDULES") && !strcmp(getenv("RACE_SCHEDULES"), "few");
 	every_schedule = argc > 1 && !strcmp(argv[1], "--full");
 	return cmocka_run_group_tests_name("races", tests, NULL, NULL);
 }
