@@ -22,6 +22,15 @@ static bool stop;
 #define WORKERS 3
 #define HELD	300
 
+/* Where every block comes from the C library there are no caches, but memcheck, which is slow. */
+#ifdef SLAB_SANITIZED
+#define SHRINKS 200
+#define ROUNDS	20
+#else
+#define SHRINKS 20000
+#define ROUNDS	1000
+#endif
+
 struct worker {
 	pthread_t thread;
 	unsigned long rounds;
@@ -103,13 +112,13 @@ static void shrinking_takes_no_block_that_is_in_use(void **state)
 		workers[i].seed = i;
 		assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
 	}
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < SHRINKS; i++) {
 		mt_cache_shrink();
 		if (i % 16 == 0)
 			usleep(10);
 	}
 	for (int i = 0; i < WORKERS; i++) {
-		while (__atomic_load_n(&workers[i].rounds, __ATOMIC_RELAXED) < 1000)
+		while (__atomic_load_n(&workers[i].rounds, __ATOMIC_RELAXED) < ROUNDS)
 			mt_cache_shrink();
 	}
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);

@@ -17,10 +17,11 @@
 
 #ifdef NDEBUG
 
+/* The counters do not exist there, so this would not link if WORK() were anything. */
 static void a_release_counts_nothing(void **state)
 {
 	(void)state;
-	skip();
+	WORK(WALK);
 }
 
 int main(void)
