@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * batch.c - read a whole leaf for a loop that is going to visit it. Compiled for each instruction
- * set, as lookup.c is.
+ * set, as descend.c is.
  *
  * Every word of the leaf is read once, between two loads of its version. So all words belong to one
  * state of the leaf: the one before or the one after the single word that may have been stored

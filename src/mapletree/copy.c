@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.c - copy a tree node by node. Compiled for each instruction set, as lookup.c is.
+ * copy.c - copy a tree node by node. Compiled for each instruction set, as descend.c is.
  *
  * A node holds no pointer upwards and nothing that depends on its address, so a copy of its bytes
  * with the children exchanged is a node of the new tree. Nodes are copied depth first, in the order

@@ -34,17 +34,26 @@ static inline unsigned int step_offset(unsigned long step)
 	return (unsigned int)(step & (NODE_BYTES - 1));
 }
 
-/* ---- walks from the root: see lookup.c ----------------------------------------------------------- */
+/* @step; tells the compiler that it is one, which 0 is not. */
+static inline unsigned long a_step(unsigned long step)
+{
+	assert(step_node(step));
+	if (!step)
+		__builtin_unreachable();
+	return step;
+}
+
+/* ---- walks from the root: see descend.c -------------------------------------------------------- */
 
 /*
  * finger_descend - walk from the root of @mt, which is a node, to @index, and record the path in
  * @finger. Returns its step[0]. Lock held.
  */
 unsigned long finger_descend(const struct maple_tree *mt, struct mt_finger *finger,
-			     unsigned long index);
+			     unsigned long index) __attribute__((noplt));
 
 /* leaf_find - find @index in the leaf of @step, which must cover it. Returns the step to it. */
-unsigned long leaf_find(unsigned long step, unsigned long index);
+unsigned long leaf_find(unsigned long step, unsigned long index) __attribute__((noplt));
 
 /* finger_forget - the next write has to walk. */
 static inline void finger_forget(struct maple_tree *mt)
@@ -66,17 +75,19 @@ static inline unsigned long finger_to(struct maple_tree *mt, unsigned long index
 	unsigned int offset = step_offset(step);
 
 	if (UNLIKELY(index < finger->min || index > finger->max))
-		return root_is_node(mt->ma_root) ? finger_descend(mt, &mt->ma_finger, index) : 0;
+		return mt->ma_flags & MT_FLAGS_HEIGHT_MASK
+			       ? a_step(finger_descend(mt, &mt->ma_finger, index))
+			       : 0;
 	if (!offset || leaf->pivot[offset - 1] < index) {
 		if (offset == WIDE_PIVOTS || index <= leaf->pivot[offset])
-			return step;
+			return a_step(step);
 		if (offset + 1 == WIDE_PIVOTS || index <= leaf->pivot[offset + 1])
-			return step + 1;
+			return a_step(step + 1);
 	} else if (offset == 1 || leaf->pivot[offset - 2] < index) {
-		return step - 1;
+		return a_step(step - 1);
 	}
 	WORK(LEAF_SEARCHED);
-	return leaf_find(step, index);
+	return a_step(leaf_find(step, index));
 }
 
 /*

@@ -13,6 +13,19 @@ unsigned long gap_widest(struct mt_node *node, enum node_kind kind, unsigned lon
 			 unsigned long max);
 
 /*
+ * gap_of_leaf - the widest gap of @leaf, which covers [min, max], after a store of NULL that left a
+ * gap @came wide, in this leaf if @own; it was @before. The leaf is searched only if its widest gap
+ * may have moved to another leaf.
+ */
+static inline unsigned long gap_of_leaf(struct mt_node *leaf, unsigned long min, unsigned long max,
+					unsigned long before, unsigned long came, bool own)
+{
+	if (own)
+		return came > before ? came : before;
+	return before > came ? before : gap_widest(leaf, KIND_LEAF, min, max);
+}
+
+/*
  * gap_raise - one of the gaps that the finger's node at @level records for its children went from
  * @was to @now: update the nodes above as far as they change. Lock held.
  */

@@ -2,7 +2,7 @@
 /*
  * gap_search.c - the search for a free range, by the widest gap of each child.
  *
- * Compiled for each instruction set, as lookup.c is; variants.c chooses.
+ * Compiled for each instruction set, as descend.c is; variants.c chooses.
  */
 #include "gap.h"
 #include "gap_node.h"

@@ -32,10 +32,12 @@ struct leaf_writer {
 	unsigned long meta;
 };
 
-static inline struct leaf_writer leaf_writer_begin(struct mt_node *leaf, unsigned int end)
+/* @slots: how many slots the leaf gains, or less than 0. */
+static inline struct leaf_writer leaf_writer_begin(struct mt_node *leaf, long slots)
 {
 	WORK(WRITE_IN_PLACE);
-	return (struct leaf_writer){ leaf, (leaf->wide.meta & ~META_END_MASK) | META_WRITING | end };
+	assert(!(leaf->wide.meta & META_UNSETTLED));
+	return (struct leaf_writer){ leaf, leaf->wide.meta + META_WRITING + (unsigned long)slots };
 }
 
 /* Called after the last word: what is read under the new version stays valid as long as it does. */
@@ -51,13 +53,13 @@ static inline void raise_version(struct leaf_writer *writer)
 	__atomic_store_n(&writer->leaf->wide.meta, writer->meta, __ATOMIC_RELEASE);
 }
 
-static inline void put_slot(struct leaf_writer *writer, unsigned int i, void *value)
+static inline void put_slot(struct leaf_writer *writer, size_t i, void *value)
 {
 	raise_version(writer);
 	slot_publish(writer->leaf, KIND_LEAF, i, value);
 }
 
-static inline void put_pivot(struct leaf_writer *writer, unsigned int i, unsigned long pivot)
+static inline void put_pivot(struct leaf_writer *writer, size_t i, unsigned long pivot)
 {
 	raise_version(writer);
 	pivot_publish(writer->leaf, i, pivot);
@@ -67,10 +69,10 @@ static inline void put_pivot(struct leaf_writer *writer, unsigned int i, unsigne
  * Makes slot @at > 0 cover nothing, by moving the slots @at .. @end up by one. The slot above the
  * one being moved covers nothing: it takes the same value, and then the pivot hands the range over.
  */
-static inline void open_slot(struct leaf_writer *writer, unsigned int at, unsigned int end)
+static inline void open_slot(struct leaf_writer *writer, size_t at, size_t end)
 {
 	struct mt_node *leaf = writer->leaf;
-	unsigned int i;
+	size_t i;
 
 	for (i = end + 1; i-- > at;) {
 		put_slot(writer, i + 1, leaf->wide.slot[i]);
@@ -79,10 +81,10 @@ static inline void open_slot(struct leaf_writer *writer, unsigned int at, unsign
 }
 
 /* The reverse: slot @at covers nothing, and the slots above it, up to @end, move down by one. */
-static inline void close_slot(struct leaf_writer *writer, unsigned int at, unsigned int end)
+static inline void close_slot(struct leaf_writer *writer, size_t at, size_t end)
 {
 	struct mt_node *leaf = writer->leaf;
-	unsigned int i;
+	size_t i;
 
 	for (i = at; i + 1 < end; i++) {
 		put_slot(writer, i, leaf->wide.slot[i + 1]);
@@ -99,8 +101,8 @@ static inline void close_slot(struct leaf_writer *writer, unsigned int at, unsig
 /* Adds an entry in a gap, which is divided first: readers may see a gap in parts. */
 static inline void fill(const struct mt_leaf_plan *p)
 {
-	struct leaf_writer writer = leaf_writer_begin(p->leaf, p->new_end);
 	bool both = p->left & p->right;
+	struct leaf_writer writer = leaf_writer_begin(p->leaf, 1 + both);
 	unsigned int i;
 
 	open_slot(&writer, p->low + 1, p->end);
@@ -117,30 +119,30 @@ static inline void fill(const struct mt_leaf_plan *p)
 }
 
 /*
- * Removes the entry among the slots @low .. @high, the others of which are gaps, and joins them to
- * one gap.
+ * Removes the entry among the slots @low .. @high, which are two or three and of which the others
+ * are gaps, and joins them to one gap.
  */
-static __attribute__((noinline)) void clear(struct mt_node *leaf, unsigned int low,
-					    unsigned int high, unsigned int end)
+static __attribute__((noinline)) void clear(struct mt_node *leaf, size_t low, size_t high,
+					    size_t end)
 {
-	struct leaf_writer writer = leaf_writer_begin(leaf, end);
-	unsigned long last = pivot_of(leaf, high);
-	unsigned int i = low;
+	struct leaf_writer writer = leaf_writer_begin(leaf, 0);
+	unsigned long last = pivot_of(leaf, (unsigned int)high);
 
-	while (!leaf->wide.slot[i])
-		i++;
-	put_slot(&writer, i, NULL);
-	for (i = high; i-- > low;)
-		put_pivot(&writer, i, last);
-	for (i = high; i > low; i--)
-		close_slot(&writer, i, end - (high - i));
+	assert(high - low == 1 || high - low == 2);
+	put_slot(&writer, leaf->wide.slot[low] ? low : low + 1, NULL);
+	put_pivot(&writer, high - 1, last);
+	if (high - low == 2)
+		put_pivot(&writer, low, last);
+	close_slot(&writer, high, end);
+	if (high - low == 2)
+		close_slot(&writer, high - 1, end - 1);
 	leaf_writer_end(&writer);
 }
 
 /* An entry loses one end to the new range, whose slot is filled before the boundary moves. */
 static inline void cut(const struct mt_leaf_plan *p)
 {
-	struct leaf_writer writer = leaf_writer_begin(p->leaf, p->new_end);
+	struct leaf_writer writer = leaf_writer_begin(p->leaf, 1);
 
 	open_slot(&writer, plan_at(p), p->end);
 	put_slot(&writer, plan_at(p), p->entry);
@@ -151,7 +153,7 @@ static inline void cut(const struct mt_leaf_plan *p)
 /* An entry takes over all of the neighbouring range. */
 static inline void absorb(const struct mt_leaf_plan *p)
 {
-	struct leaf_writer writer = leaf_writer_begin(p->leaf, p->end);
+	struct leaf_writer writer = leaf_writer_begin(p->leaf, 0);
 	bool up = p->leaf->wide.slot[p->low] == p->entry;
 
 	put_pivot(&writer, p->low, up ? pivot_of(p->leaf, p->high) : p->below);
@@ -200,11 +202,11 @@ static inline void inplace_write(const struct mt_leaf_plan *p)
 
 	assert(p->kind < WRITE_COPY);
 	if (p->kind == WRITE_PIVOT) {
-		writer = leaf_writer_begin(p->leaf, p->end);
+		writer = leaf_writer_begin(p->leaf, 0);
 		put_pivot(&writer, p->low, p->left ? p->first - 1 : p->last);
 		leaf_writer_end(&writer);
 	} else if (p->kind == WRITE_SLOT) {
-		writer = leaf_writer_begin(p->leaf, p->end);
+		writer = leaf_writer_begin(p->leaf, 0);
 		put_slot(&writer, p->low, p->entry);
 		leaf_writer_end(&writer);
 	} else if (p->kind == WRITE_CLEAR) {

@@ -5,8 +5,6 @@
  */
 #include "layout.h"
 
-#include <string.h>
-
 #include "dead.h"
 #include "gap.h"
 #include "publish.h"
@@ -103,21 +101,6 @@ static inline void fill_node(struct mt_node *node, enum node_kind kind,
 	assert(node_is_valid(node, kind));
 }
 
-/*
- * Puts @count items into consecutive slots, beginning with @at, of a node whose last slot is @end.
- */
-static inline void put_items(struct mt_node *node, enum node_kind kind, unsigned int at,
-			     const struct mt_item *item, unsigned int count, unsigned int end)
-{
-	for (; count; count--, item++, at++) {
-		node_slots(node, kind)[at] = item->slot;
-		if (at < end)
-			node->pivot[at] = item->last;
-		if (kind == KIND_GAPS)
-			node->gaps.gap[at] = item->gap;
-	}
-}
-
 /* Fills a fresh node with @count items. */
 static inline void fill_with_items(struct mt_node *node, enum node_kind kind,
 				   const struct mt_item *item, unsigned int count)
@@ -126,44 +109,6 @@ static inline void fill_with_items(struct mt_node *node, enum node_kind kind,
 	put_items(node, kind, 0, item, count, count - 1);
 	node_pad(node, kind, count - 1, kind_slots(kind) - 1);
 	assert(node_is_valid(node, kind));
-}
-
-/* Replaces the slots @at .. @from - 1 of @node by @count items. */
-static inline void splice_node(struct mt_node *node, enum node_kind kind, unsigned int at,
-			       unsigned int from, const struct mt_item *item, unsigned int count)
-{
-	unsigned int to = at + count, old_end = node_end(node, kind);
-	unsigned int tail = old_end + 1 - from, end = to + tail - 1;
-	void **slot = node_slots(node, kind);
-
-	WORK(NODE_BUILT);
-	if (to != from && tail) {
-		memmove(&slot[to], &slot[from], tail * sizeof(void *));
-		memmove(&node->pivot[to], &node->pivot[from], (tail - 1) * sizeof(long));
-		if (kind == KIND_GAPS)
-			memmove(&node->gaps.gap[to], &node->gaps.gap[from], tail * sizeof(long));
-	}
-	put_items(node, kind, at, item, count, end);
-	node_pad(node, kind, end, old_end);
-	assert(node_is_valid(node, kind));
-}
-
-/* Collects the old nodes of a level in order. Returns how many there are. */
-static unsigned int old_nodes(const struct mt_layout *l, const struct mt_layout_level *s,
-			      struct mt_node *old[LAYOUT_NODES])
-{
-	unsigned int count = 0;
-
-	if (s->left == &l->scratch)
-		return 0;
-	if (s->side == SIBLING_LEFT)
-		old[count++] = s->sibling;
-	old[count++] = s->left;
-	if (s->right != s->left)
-		old[count++] = s->right;
-	if (s->side == SIBLING_RIGHT)
-		old[count++] = s->sibling;
-	return count;
 }
 
 /*
@@ -194,8 +139,7 @@ static inline unsigned long recorded_gap(const struct layout_run *run, unsigned 
 
 /*
  * The widest gap of a node laid out. For a leaf, @before is its former widest gap, or ULONG_MAX if
- * that is unknown. A store of NULL changes no gaps except those that it joins into one, which is in
- * this leaf if @own. So the leaf is searched only if its widest gap may have moved to another leaf.
+ * that is unknown. @own: the gap that is written is in this leaf.
  */
 static inline unsigned long gap_of(const struct layout_run *run, enum node_kind kind,
 				   struct mt_node *node, unsigned long min, unsigned long last,
@@ -203,16 +147,16 @@ static inline unsigned long gap_of(const struct layout_run *run, enum node_kind 
 {
 	if (!tree_tracks_gaps(run->mt))
 		return 0;
-	if (before == ULONG_MAX || (!own && before <= run->came))
+	if (before == ULONG_MAX)
 		return gap_widest(node, kind, min, last);
-	return own && run->came > before ? run->came : before;
+	return gap_of_leaf(node, min, last, before, run->came, own);
 }
 
 /*
  * Records node @i of a level, filled with the slots @from .. @to - 1, as an item of the level
- * above.
+ * above. Returns whether it lies on the path to the range written.
  */
-static ALWAYS_INLINE void note_node(struct layout_run *run, unsigned int level, enum node_kind kind,
+static ALWAYS_INLINE bool note_node(struct layout_run *run, unsigned int level, enum node_kind kind,
 		      struct mt_node *node, unsigned int i, unsigned long min, unsigned long last,
 		      unsigned int from, unsigned int to, unsigned long gap_before)
 {
@@ -223,12 +167,13 @@ static ALWAYS_INLINE void note_node(struct layout_run *run, unsigned int level, 
 	item->slot = enode_make(node, kind);
 	item->gap = gap_of(run, kind, node, min, last, gap_before, own);
 	if (!own)
-		return;
+		return false;
 	run->way.step[level] = step_make(node, run->own - from);
 	if (!level) {
 		run->way.min = min;
 		run->way.max = last;
 	}
+	return true;
 }
 
 /* Calls @give_up for each child between the two paths at @level. */
@@ -350,30 +295,27 @@ static ALWAYS_INLINE void lay_out_evenly(struct layout_run *run, unsigned int le
 					 enum node_kind kind)
 {
 	const struct mt_layout_level *s = &run->l->level[level];
-	unsigned int i, from = 0, own = 0, used;
+	unsigned int i, from = 0, own = 0, used = run->rcu ? 0 : s->old_count;
 	unsigned long min = run->l->min, gap = ULONG_MAX;
-	struct mt_node *old[LAYOUT_NODES];
 	struct mt_content content;
 
 	WORK(LEVEL_SPREAD);
-	used = run->rcu ? 0 : old_nodes(run->l, s, old);
 	if (!level && s->nodes == 1)
 		gap = widest_recorded(run, s);
 	gather(&content, s, kind, &run->items);
 	for (i = 0; i < s->nodes; i++) {
-		struct mt_node *node = i < used ? old[i] : pool_take(run->reserve);
+		struct mt_node *node = i < used ? s->old[i] : pool_take(run->reserve);
 		unsigned int to = from + s->cut[i];
 		unsigned long last = i + 1 < s->nodes ? content.pivot[to - 1] : s->last;
 
 		fill_node(node, kind, &content, from, to);
-		note_node(run, level, kind, node, i, min, last, from, to, gap);
-		if (run->own >= from && run->own < to)
+		if (note_node(run, level, kind, node, i, min, last, from, to, gap))
 			own = i;
 		from = to;
 		min = last + 1;
 	}
 	for (; i < used; i++)
-		retire_node(run->mt, old[i], run->reserve);
+		retire_node(run->mt, s->old[i], run->reserve);
 	run->own = own;
 }
 
@@ -391,7 +333,7 @@ static ALWAYS_INLINE void lay_out_level(struct layout_run *run, unsigned int lev
 	run->own += s->keep_left;
 	if (s->side == SIBLING_LEFT)
 		run->own += node_end(s->sibling, kind) + 1;
-	if (!run->rcu && run->l->drops)
+	if (run->l->drops && !run->rcu)
 		each_dropped(run, level, retire_child);
 	if (keep_their_own(s, kind))
 		lay_out_each(run, level, kind);
@@ -408,11 +350,10 @@ static ALWAYS_INLINE void lay_out_level(struct layout_run *run, unsigned int lev
 static void mark_dead(struct layout_run *run)
 {
 	const struct mt_layout_level *s = &run->l->level[0];
-	struct mt_node *old[LAYOUT_NODES];
-	unsigned int level, count = old_nodes(run->l, s, old);
+	unsigned int level, i;
 
-	while (count)
-		dead_mark(old[--count]);
+	for (i = 0; i < s->old_count; i++)
+		dead_mark(s->old[i]);
 	for (level = 1; run->l->drops && level < run->l->left->height; level++)
 		each_dropped(run, level, mark_child);
 }
@@ -442,15 +383,13 @@ static void publish_top(struct layout_run *run)
 static void retire_replaced(struct layout_run *run)
 {
 	const struct mt_layout *l = run->l;
-	unsigned int level = run->rcu ? 0 : l->levels, i, count;
-	struct mt_node *old[LAYOUT_NODES];
+	unsigned int level = run->rcu ? 0 : l->levels, i;
 
 	for (; level < l->levels; level++) {
 		if (run->l->drops)
 			each_dropped(run, level, retire_child);
-		count = old_nodes(l, &l->level[level], old);
-		for (i = 0; i < count; i++)
-			retire_node(run->mt, old[i], run->reserve);
+		for (i = 0; i < l->level[level].old_count; i++)
+			retire_node(run->mt, l->level[level].old[i], run->reserve);
 	}
 	for (; l->kind == WRITE_ROOT && level < l->left->height; level++) {
 		each_dropped(run, level, retire_child);
@@ -512,6 +451,7 @@ static void write_value(const struct mt_layout *l, struct maple_tree *mt, struct
 
 void layout_write(const struct mt_layout *l, struct maple_tree *mt, struct pool_list *reserve)
 {
+	enum node_kind inner = inner_kind(mt);
 	struct layout_run run;
 	unsigned int level;
 
@@ -533,13 +473,13 @@ void layout_write(const struct mt_layout *l, struct maple_tree *mt, struct pool_
 	run.rcu = mt_in_rcu(mt);
 	lay_out_level(&run, 0, KIND_LEAF);
 	for (level = 1; level < l->levels; level++)
-		lay_out_level(&run, level, inner_kind(mt));
+		lay_out_level(&run, level, inner);
 	if (run.rcu)
 		mark_dead(&run);
 	if (l->kind == WRITE_ROOT)
 		publish_top(&run);
 	else if (l->kind == WRITE_CHILD)
-		slot_publish(step_node(l->left->step[level]), inner_kind(mt),
+		slot_publish(step_node(l->left->step[level]), inner,
 			     step_offset(l->left->step[level]), run.items.item[0].slot);
 	retire_replaced(&run);
 	move_finger(&run);

@@ -21,17 +21,11 @@
 
 #include "leaf_plan.h"
 #include "pool.h"
+#include "splice.h"
 
 /* The most items that go into a level, and the most nodes that come out of it. */
 #define LAYOUT_ITEMS 3
 #define LAYOUT_NODES 3
-
-/* The content of a slot that ends at @last; @gap is used only in trees that track gaps. */
-struct mt_item {
-	unsigned long last;
-	void *slot;
-	unsigned long gap;
-};
 
 struct mt_items {
 	unsigned int count;
@@ -50,6 +44,7 @@ enum sibling_side { SIBLING_NONE, SIBLING_LEFT, SIBLING_RIGHT };
  *                and those of @right from @keep_right_from on stay.
  * @border:  the last index of the lower one of @sibling and the node next to it.
  * @last:    the last index that the level covers.
+ * @old:     the nodes that are in the tree now, in order: @left, @right and @sibling.
  */
 struct mt_layout_level {
 	struct mt_node *left;
@@ -64,6 +59,8 @@ struct mt_layout_level {
 	unsigned int total;
 	unsigned int nodes;
 	unsigned int cut[LAYOUT_NODES];
+	unsigned int old_count;
+	struct mt_node *old[LAYOUT_NODES];
 };
 
 /*
@@ -126,6 +123,31 @@ void layout_write(const struct mt_layout *l, struct maple_tree *mt, struct pool_
  * write over all of them drops them with everything below.
  */
 unsigned int layout_dropped(const struct mt_layout *l, unsigned int level, enum node_kind inner);
+
+/*
+ * layout_boundary - where the boundary between two nodes with slots of @kind goes when @inserted
+ * slots replace what lies between the first @keep_left slots of the first and the last slots of the
+ * second, which become @total together: before or behind all that is inserted, so that it stays
+ * together, on the emptier side, and the next write of the same kind finds it in one node. Returns
+ * how many slots the first one gets; 0 if a node would have less than @least, or be too full.
+ */
+static ALWAYS_INLINE unsigned int layout_boundary(enum node_kind kind, unsigned int keep_left,
+						  unsigned int inserted, unsigned int total,
+						  unsigned int least)
+{
+	unsigned int slots = kind_slots(kind), cut = keep_left;
+
+	if (2u * keep_left + inserted <= total)
+		cut += inserted;
+	return cut >= least && cut <= slots && total >= cut + least && total <= cut + slots ? cut
+											    : 0;
+}
+
+/* layout_joins - whether two nodes of a level that keeps @total slots become one. */
+static ALWAYS_INLINE bool layout_joins(enum node_kind kind, unsigned int total)
+{
+	return total <= kind_slots(kind) - kind_slots(kind) / 8;
+}
 
 /* ---- the content of a level ------------------------------------------------------------------ */
 

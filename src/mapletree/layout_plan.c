@@ -276,32 +276,25 @@ static ALWAYS_INLINE bool parents_differ(const struct planner *p)
 }
 
 /*
- * Two nodes usually remain two, and the boundary between them moves before or behind all that is
- * inserted. So what is inserted stays together, on the emptier side, and the next write of the same
- * kind finds it in one node. Returns 0 if one node takes it all with some room to spare, or if a
- * side would be too empty or too full. If the two nodes have different parents, joining them would
- * take a child from one parent; so a side may then be nearly empty, since each node has siblings of
- * its own to be joined with later.
+ * Two nodes usually remain two, and the boundary between them moves: see layout_boundary(). Returns
+ * 0 if one node takes it all with some room to spare, or if a side would be too empty or too full.
+ * If the two nodes have different parents, joining them would take a child from one parent; so a
+ * side may then be nearly empty, since each node has siblings of its own to be joined with later.
  */
 static ALWAYS_INLINE unsigned int boundary_cut(const struct planner *p)
 {
 	const struct mt_layout_level *s = p->s;
-	unsigned int slots = kind_slots(p->kind), least = kind_min_slots(p->kind);
-	unsigned int cut = s->keep_left;
+	unsigned int least = kind_min_slots(p->kind);
 
 	if (same_node(s) || s->side != SIBLING_NONE)
 		return 0;
 	if (parents_differ(p))
 		least = 1;
-	else if (s->total <= slots - slots / 8)
+	else if (layout_joins(p->kind, s->total))
 		return 0;
-	if (p->level && s->inserted == 2)
-		cut++; /* each of the two stays under its own parent */
-	else if (2u * s->keep_left + s->inserted <= s->total)
-		cut += s->inserted;
-	return cut >= least && cut <= slots && s->total >= cut + least && s->total <= cut + slots
-		       ? cut
-		       : 0;
+	if (p->level && s->inserted == 2) /* each of the two stays under its own parent */
+		return layout_boundary(p->kind, s->keep_left + 1, 0, s->total, least);
+	return layout_boundary(p->kind, s->keep_left, s->inserted, s->total, least);
 }
 
 /*
@@ -316,18 +309,16 @@ static ALWAYS_INLINE void cut_nodes(const struct planner *p, unsigned int run)
 
 	s->nodes = s->total <= slots ? 1 : s->total <= 2 * slots ? 2 : LAYOUT_NODES;
 	/* two nodes stay two, rather than become one that the next insertion would split again */
-	if (first || (s->nodes == 1 && s->total > slots - slots / 8 && !same_node(s)))
+	if (first || (s->nodes == 1 && !layout_joins(p->kind, s->total) && !same_node(s)))
 		s->nodes = 2;
 	if (s->nodes == 2 && s->side == SIBLING_NONE && run)
 		first = run;
-	for (i = 0; i < LAYOUT_NODES && i < s->nodes; i++) {
-		unsigned int left = s->nodes - i;
-
-		s->cut[i] = (i == 0 && first ? first : (rest + left - 1) / left);
-		rest -= s->cut[i];
-		assert(s->cut[i] > 0 && s->cut[i] <= slots);
-	}
-	assert(!rest);
+	s->cut[0] = first ? first : (rest + s->nodes - 1) / s->nodes;
+	rest -= s->cut[0];
+	for (i = 1; i < s->nodes; i++, rest -= s->cut[i - 1])
+		s->cut[i] = s->nodes - i > 1 ? (rest + 1) / 2 : rest;
+	assert(!rest && s->cut[0] > 0 && s->cut[0] <= slots);
+	assert(s->nodes == 1 || (s->cut[1] > 0 && s->cut[1] <= slots));
 }
 
 /* Whether the level covers the whole tree. */
@@ -384,18 +375,26 @@ static ALWAYS_INLINE bool one_node_takes_it(const struct planner *p)
 	       (s->total >= kind_min_slots(p->kind) || s->total > node_end(s->left, p->kind));
 }
 
-/* Counts the nodes that the current level needs and replaces. */
+/* Collects the nodes that the current level replaces, and counts those that it needs. */
 static ALWAYS_INLINE void count_level(struct planner *p)
 {
-	const struct mt_layout_level *s = p->s;
-	unsigned int old = s->left == &p->l->scratch
-				   ? 0
-				   : 1 + !same_node(s) + (s->side != SIBLING_NONE);
+	struct mt_layout_level *s = p->s;
+	unsigned int old = 0;
 
+	if (s->left != &p->l->scratch) {
+		if (s->side == SIBLING_LEFT)
+			s->old[old++] = s->sibling;
+		s->old[old++] = s->left;
+		if (!same_node(s))
+			s->old[old++] = s->right;
+		if (s->side == SIBLING_RIGHT)
+			s->old[old++] = s->sibling;
+	}
 	if (p->rcu)
 		p->fresh += s->nodes;
 	else if (s->nodes > old)
 		p->fresh += s->nodes - old;
+	s->old_count = old;
 	p->old += old;
 }
 

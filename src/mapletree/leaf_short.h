@@ -24,21 +24,24 @@ static ALWAYS_INLINE unsigned long first_of(const struct mt_node *leaf, unsigned
 	return *below + (offset > 0);
 }
 
-/* Finishes the write: the finger leads to slot @at of @leaf, and the gaps above are updated. */
-static ALWAYS_INLINE bool short_done(struct maple_tree *mt, struct mt_node *leaf, unsigned int at,
+/*
+ * Finishes the write: the finger leads to slot @at of @leaf, and the gaps above are updated. Returns
+ * @at.
+ */
+static ALWAYS_INLINE int short_done(struct maple_tree *mt, struct mt_node *leaf, unsigned int at,
 				     unsigned long gone, unsigned long came)
 {
 	mt->ma_finger.step[0] = step_make(leaf, at);
 	if (tree_tracks_gaps(mt) && mt->ma_finger.height > 1)
 		update_gaps(mt, leaf, (struct gap_change){ gone, came });
-	return true;
+	return (int)at;
 }
 
 /*
  * Stores @entry over [first, last] inside the gap that is the last slot, *@end, of @leaf; a part of
  * the gap remains at its end.
  */
-static ALWAYS_INLINE bool fill_tail(struct maple_tree *mt, struct mt_node *leaf,
+static ALWAYS_INLINE int fill_tail(struct maple_tree *mt, struct mt_node *leaf,
 				    unsigned long first, unsigned long last, void *entry,
 				    unsigned int *end)
 {
@@ -49,8 +52,8 @@ static ALWAYS_INLINE bool fill_tail(struct maple_tree *mt, struct mt_node *leaf,
 	struct leaf_writer writer;
 
 	if (last >= finger->max || at + 1 >= WIDE_SLOTS)
-		return false;
-	writer = leaf_writer_begin(leaf, at + 1);
+		return -1;
+	writer = leaf_writer_begin(leaf, at + 1 - (long)*end);
 	if (before)
 		put_pivot(&writer, *end, first - 1);
 	put_pivot(&writer, at, last);
@@ -63,12 +66,14 @@ static ALWAYS_INLINE bool fill_tail(struct maple_tree *mt, struct mt_node *leaf,
 
 /*
  * leaf_short - store @entry over [@first, @last], beginning in the slot of @step, which holds
- * @first, if this is one of the writes above. Sets *@end to the leaf's new end, and lets the tree's
- * finger lead to what was written. Returns false, having changed nothing, if it is not. Lock held.
+ * @first, if this is one of the writes above. Sets *@end to the leaf's new end and *@last to the
+ * end of the range written, a gap's being wider than what was asked for; and lets the tree's finger
+ * lead to what was written. Returns its slot, or -1, having changed nothing, if it is not such a
+ * write. Lock held.
  */
-static ALWAYS_INLINE bool leaf_short(struct maple_tree *mt, unsigned long step,
-				     unsigned long first, unsigned long last, void *entry,
-				     unsigned int *end)
+static ALWAYS_INLINE int leaf_short(struct maple_tree *mt, unsigned long step,
+				    unsigned long first, unsigned long *last, void *entry,
+				    unsigned int *end)
 {
 	const struct mt_finger *finger = &mt->ma_finger;
 	struct mt_node *leaf = step_node(step);
@@ -79,36 +84,37 @@ static ALWAYS_INLINE bool leaf_short(struct maple_tree *mt, unsigned long step,
 
 	*end = node_end(leaf, KIND_LEAF);
 	if (finger->height == 1 && *end < 2) /* the tree may need no node after the store */
-		return false;
+		return -1;
 	if (!held)
-		return entry && at == *end && fill_tail(mt, leaf, first, last, entry, end);
+		return entry && at == *end ? fill_tail(mt, leaf, first, *last, entry, end) : -1;
 	if (entry) {
 		was = last_of(leaf, at, finger->max);
 		if (first_of(leaf, at, finger) != first)
-			return false;
-		if (last == was) {
-			writer = leaf_writer_begin(leaf, *end);
+			return -1;
+		if (*last == was) {
+			writer = leaf_writer_begin(leaf, 0);
 			put_slot(&writer, at, entry);
 			leaf_writer_end(&writer);
 			mt->ma_finger.step[0] = step;
-			return true;
+			return (int)at;
 		}
-		if (entry != held || last < was || at == *end || leaf->wide.slot[at + 1])
-			return false;
+		if (entry != held || *last < was || at == *end || leaf->wide.slot[at + 1])
+			return -1;
 		top = last_of(leaf, at + 1, finger->max);
-		if (last >= top)
-			return false;
-		now = last;
+		if (*last >= top)
+			return -1;
+		now = *last;
 	} else {
 		if (first_of(leaf, at, finger) == first || at == *end || leaf->wide.slot[at + 1])
-			return false;
+			return -1;
 		was = leaf->pivot[at];
 		top = last_of(leaf, at + 1, finger->max);
-		if (last < was || last > top)
-			return false;
+		if (*last < was || *last > top)
+			return -1;
 		now = first - 1;
+		*last = top;
 	}
-	writer = leaf_writer_begin(leaf, *end);
+	writer = leaf_writer_begin(leaf, 0);
 	put_pivot(&writer, at, now);
 	leaf_writer_end(&writer);
 	return short_done(mt, leaf, at + !entry, top - was, top - now);

@@ -6,7 +6,7 @@
  *
  * All leaves of a tree have the same depth, and a slot is only ever replaced by a node of the same
  * level. So lookups that start from one root reach their leaves together, whatever is written
- * meanwhile. Compiled once for each instruction set, as lookup.c is.
+ * meanwhile. Compiled once for each instruction set, as descend.c is.
  */
 #include "rcu.h"
 #include "search.h"

@@ -223,7 +223,7 @@ static inline unsigned long gap_load(struct mt_node *node, unsigned int offset)
 	return __atomic_load_n(&node->gaps.gap[offset], __ATOMIC_RELAXED);
 }
 
-static inline void gap_set(struct mt_node *node, unsigned int offset, unsigned long gap)
+static inline void gap_set(struct mt_node *node, size_t offset, unsigned long gap)
 {
 	__atomic_store_n(&node->gaps.gap[offset], gap, __ATOMIC_RELAXED);
 }
@@ -236,7 +236,7 @@ static inline void node_pad(struct mt_node *node, enum node_kind kind, unsigned 
 			    unsigned int old_end)
 {
 	void **slot = node_slots(node, kind);
-	unsigned int i;
+	size_t i;
 
 	/*
 	 * Atomic, so that the compiler does not call memset(): usually none, one or two are stored.
@@ -279,7 +279,7 @@ static inline struct maple_enode *slot_child(struct mt_node *node, enum node_kin
 }
 
 /* slot_publish - the one store that makes a write visible; lock held. */
-static inline void slot_publish(struct mt_node *node, enum node_kind kind, unsigned int offset,
+static inline void slot_publish(struct mt_node *node, enum node_kind kind, size_t offset,
 				void *value)
 {
 	__atomic_store_n(&node_slots(node, kind)[offset], value, __ATOMIC_RELEASE);
@@ -291,7 +291,7 @@ static inline unsigned long pivot_load(const struct mt_node *node, size_t offset
 	return __atomic_load_n(&node->pivot[offset], __ATOMIC_RELAXED);
 }
 
-static inline void pivot_publish(struct mt_node *node, unsigned int offset, unsigned long pivot)
+static inline void pivot_publish(struct mt_node *node, size_t offset, unsigned long pivot)
 {
 	__atomic_store_n(&node->pivot[offset], pivot, __ATOMIC_RELEASE);
 }

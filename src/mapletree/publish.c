@@ -16,14 +16,15 @@ void publish_root(struct maple_tree *mt, void *root, unsigned int height)
 	finger_forget(mt);
 }
 
-void publish_leaf(struct maple_tree *mt, struct mt_node *leaf)
+void publish_node(struct maple_tree *mt, unsigned int level, struct maple_enode *enode)
 {
 	const struct mt_finger *finger = &mt->ma_finger;
-	struct maple_enode *enode = enode_make(leaf, KIND_LEAF);
+	unsigned long above;
 
-	if (finger->height == 1)
+	if (level + 1 == finger->height) {
 		__atomic_store_n(&mt->ma_root, enode, __ATOMIC_RELEASE);
-	else
-		slot_publish(step_node(finger->step[1]), inner_kind(mt),
-			     step_offset(finger->step[1]), enode);
+		return;
+	}
+	above = finger->step[level + 1];
+	slot_publish(step_node(above), inner_kind(mt), step_offset(above), enode);
 }

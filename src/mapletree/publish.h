@@ -16,7 +16,10 @@
  */
 void publish_root(struct maple_tree *mt, void *root, unsigned int height);
 
-/* publish_leaf - replace the finger's leaf by @leaf, which has the same bounds. Lock held. */
-void publish_leaf(struct maple_tree *mt, struct mt_node *leaf);
+/*
+ * publish_node - replace the node at @level of the tree's finger by @enode, which has the same
+ * bounds. Changes neither the finger nor the height. Lock held.
+ */
+void publish_node(struct maple_tree *mt, unsigned int level, struct maple_enode *enode);
 
 #endif

@@ -22,8 +22,8 @@
  * WORK_GAPS_MEASURED: a leaf is searched for its widest gap.
  * WORK_NODE_COPIED: a changed copy replaces one node.
  * WORK_NODE_BUILT: a node is laid out anew: filled, or some of its slots replaced.
- * WORK_LEAVES_LAID_OUT: the slots of a leaf and of one or two neighbours are redistributed, or a
- * gap that two leaves share moves into one of them.
+ * WORK_BOUNDARY_MOVED: an erase at the border of two leaves moves it (shared_gap.h).
+ * WORK_LEAVES_LAID_OUT: the slots of a leaf and of one or two neighbours are redistributed.
  * WORK_LEVEL_SPREAD: all slots of a level are gathered and spread over its nodes.
  */
 enum work_kind {
@@ -37,6 +37,7 @@ enum work_kind {
 	WORK_GAPS_MEASURED,
 	WORK_NODE_COPIED,
 	WORK_NODE_BUILT,
+	WORK_BOUNDARY_MOVED,
 	WORK_LEAVES_LAID_OUT,
 	WORK_LEVEL_SPREAD,
 	WORK_KINDS

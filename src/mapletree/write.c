@@ -10,6 +10,7 @@
 #include "leaf_write.h"
 #include "retire.h"
 #include "retry.h"
+#include "shared_gap.h"
 #include "watch.h"
 
 /* ---- debug builds: a short cut must have the same result as a layout ------------------------ */
@@ -124,19 +125,22 @@ unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned 
 
 /* ---- writes through a cursor ---------------------------------------------------------------- */
 
-/* Puts the cursor on the slot that the tree's finger leads to. @end: the last slot of that leaf. */
-static ALWAYS_INLINE void stand_at_finger(struct ma_state *mas, unsigned int end)
+/*
+ * Puts the cursor on slot @at of @leaf, to which the tree's finger leads. @end: the leaf's last slot.
+ */
+static ALWAYS_INLINE void stand_at(struct ma_state *mas, const struct maple_tree *mt,
+				   struct mt_node *leaf, unsigned int at, unsigned int end)
 {
-	const struct mt_finger *finger = &mas->tree->ma_finger;
-	struct mt_node *leaf = step_node(finger->step[0]);
+	const struct mt_finger *finger = &mt->ma_finger;
 
+	assert(finger->step[0] == step_make(leaf, at));
 	mas->node = enode_make(leaf, KIND_LEAF);
 	mas->parent = NULL; /* it may belong to another leaf */
 	mas->batch = NULL;
 	mas->min = finger->min;
 	mas->max = finger->max;
 	watch_tree(mas);
-	mas->offset = (unsigned char)step_offset(finger->step[0]);
+	mas->offset = (unsigned char)at;
 	mas->end = (unsigned char)end;
 	mas->status = ma_active;
 	assert(tree_is_sound(mas->tree));
@@ -168,6 +172,24 @@ static bool reserve_for(struct ma_state *mas, struct pool_list *reserve, unsigne
 	return false;
 }
 
+/* An erase at the border of two leaves. */
+static int store_at_border(struct ma_state *mas, const struct mt_shared_gap *g, bool may)
+{
+	struct maple_tree *mt = mas->tree;
+	struct pool_list reserve;
+	struct mt_node *leaf;
+
+	if (!reserve_for(mas, &reserve, shared_gap_blocks(mt), may))
+		return fail(mas, -ENOMEM);
+	shared_gap_write(g, mt, &reserve);
+	keep_reserve(mas, &reserve);
+	mas->index = g->first;
+	mas->last = g->last;
+	leaf = step_node(mt->ma_finger.step[0]);
+	stand_at(mas, mt, leaf, step_offset(mt->ma_finger.step[0]), node_end(leaf, KIND_LEAF));
+	return 0;
+}
+
 /* A store that changes more than a leaf. @kind is WRITE_LAYOUT, planned from @p, or WRITE_SPAN. */
 static int store_by_layout(struct ma_state *mas, enum write_kind kind, const struct mt_leaf_plan *p,
 			   void *entry, unsigned long step, bool may)
@@ -186,10 +208,12 @@ static int store_by_layout(struct ma_state *mas, enum write_kind kind, const str
 	keep_reserve(mas, &reserve);
 	mas->index = l.first;
 	mas->last = l.last;
-	if (mt_height(mt))
-		stand_at_finger(mas, node_end(step_node(mt->ma_finger.step[0]), KIND_LEAF));
-	else
+	if (!mt_height(mt)) {
 		stand_rootless(mas);
+		return 0;
+	}
+	step = mt->ma_finger.step[0];
+	stand_at(mas, mt, step_node(step), step_offset(step), node_end(step_node(step), KIND_LEAF));
 	return 0;
 }
 
@@ -199,17 +223,19 @@ static int store_by_copy(struct ma_state *mas, const struct mt_leaf_plan *p, boo
 {
 	struct maple_tree *mt = mas->tree;
 	struct pool_list reserve;
+	struct mt_node *fresh;
 
 	if (!reserve_for(mas, &reserve, blocks_of_copy(mt), may))
 		return fail(mas, -ENOMEM);
-	leaf_copy(mt, p, pool_take(&reserve));
+	fresh = pool_take(&reserve);
+	leaf_copy(mt, p, fresh);
 	assert(is_met(expected, mt));
 	(void)expected;
 	retire_node(mt, p->leaf, &reserve);
 	keep_reserve(mas, &reserve);
 	mas->index = p->first;
 	mas->last = p->last;
-	stand_at_finger(mas, p->new_end);
+	stand_at(mas, mt, fresh, plan_at(p), p->new_end);
 	return 0;
 }
 
@@ -218,8 +244,12 @@ static __attribute__((noinline)) int store_by_new_nodes(struct ma_state *mas, en
 							void *entry, unsigned long step,
 							bool may, const struct expected *expected)
 {
+	struct mt_shared_gap g;
+
 	if (kind == WRITE_COPY)
 		return store_by_copy(mas, p, may, expected);
+	if (kind == WRITE_LAYOUT && p->beside && shared_gap_plan(&g, mas->tree, p))
+		return store_at_border(mas, &g, may);
 	return store_by_layout(mas, kind, p, entry, step, may);
 }
 
@@ -240,7 +270,7 @@ static inline int store_at(struct ma_state *mas, unsigned long step, void *entry
 	assert(is_met(expected, mt));
 	mas->index = p.first;
 	mas->last = p.last;
-	stand_at_finger(mas, p.new_end);
+	stand_at(mas, mt, p.leaf, plan_at(&p), p.new_end);
 	return 0;
 }
 
@@ -268,7 +298,7 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	if (old)
 		*old = leaf->wide.slot[offset];
 	tree_changes(mas->tree);
-	writer = leaf_writer_begin(leaf, end);
+	writer = leaf_writer_begin(leaf, 0);
 	put_slot(&writer, offset, entry);
 	leaf_writer_end(&writer);
 	watch_tree(mas);
@@ -318,38 +348,41 @@ static __attribute__((noinline, cold)) int store_in_copy(struct ma_state *mas, u
 	assert(is_met(&expected, mt));
 	mas->index = p.first;
 	mas->last = p.last;
-	stand_at_finger(mas, p.new_end);
+	stand_at(mas, mt, p.leaf, plan_at(&p), p.new_end);
 	return 0;
 }
 
 int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 {
 	struct maple_tree *mt = mas->tree;
+	unsigned long step, index = mas->index, last = mas->last;
 	struct expected expected;
-	unsigned long step;
 	unsigned int end;
+	int at;
 
 	if (mas->status == ma_active && !readers_retry(mt) && replace_here(mas, entry, old))
 		return 0;
-	if (mas->index > mas->last)
+	if (index > last)
 		return fail(mas, -EINVAL);
 	mas->gap_written = false;
 	tree_changes(mt);
-	step = finger_to(mt, mas->index);
-	if (old)
-		*old = step ? step_node(step)->wide.slot[step_offset(step)]
-			    : mas->index ? NULL : mt->ma_root;
-	if (!step)
+	step = finger_to(mt, index);
+	if (!step) {
+		if (old)
+			*old = index ? NULL : mt->ma_root;
 		return store_by_layout(mas, WRITE_SPAN, NULL, entry, step, may);
+	}
+	if (old)
+		*old = step_node(step)->wide.slot[step_offset(step)];
 	if (readers_retry(mt) || !leaf_version_lasts(mt, step_node(step)))
 		return store_in_copy(mas, step, entry, may);
 	expect(&expected, mt, mas, entry, step);
-	if (!leaf_short(mt, step, mas->index, mas->last, entry, &end))
+	at = leaf_short(mt, step, index, &last, entry, &end);
+	if (at < 0)
 		return store_at(mas, step, entry, may, &expected);
 	WORK(WRITE_SHORT);
 	assert(is_met(&expected, mt));
-	if (!entry) /* the entry before this gap has shrunk */
-		mas->last = last_of(step_node(step), step_offset(step) + 1, mt->ma_finger.max);
-	stand_at_finger(mas, end);
+	mas->last = last;
+	stand_at(mas, mt, step_node(step), (unsigned int)at, end);
 	return 0;
 }

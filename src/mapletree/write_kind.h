@@ -12,8 +12,8 @@
  *   WRITE_NOTHING   yes             nothing
  *   WRITE_SLOT      yes             one slot of a leaf, its bounds unchanged
  *   WRITE_PIVOT     yes             one pivot of a leaf: a boundary between two ranges moves
- *   WRITE_FILL      yes             pivots that divide a gap, then one slot: an entry is added in
- *   it WRITE_CLEAR     yes             one slot, then pivots that join gaps: an entry is removed
+ *   WRITE_FILL      yes             pivots that divide a gap, then one slot: an entry is added
+ *   WRITE_CLEAR     yes             one slot, then pivots that join gaps: an entry is removed
  *   WRITE_CUT       yes             a slot that covers nothing, then one pivot: an entry loses one
  *                                   end to a new range
  *   WRITE_ABSORB    yes             one pivot: an entry takes over all of the neighbouring range

@@ -193,6 +193,31 @@ static void an_area_comes_and_goes_in_place(void **state)
 	}
 }
 
+/* One area in eight begins a leaf, behind the gap that the leaf before it ends with. */
+static void an_erase_at_a_border_moves_it(void **state)
+{
+	const unsigned long areas = 400;
+	unsigned long i, m, moved, laid_out, built;
+
+	(void)state;
+	for (m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+		moved = laid_out = built = 0;
+		for (i = 0; i < areas; i++) {
+			begin(modes[m], areas);
+			count_anew();
+			assert_non_null(mtree_erase(&mt, i * 8));
+			moved += work_done[WORK_BOUNDARY_MOVED];
+			laid_out += work_done[WORK_LEAVES_LAID_OUT];
+			built += work_done[WORK_NODE_BUILT];
+			mt_validate(&mt);
+			mtree_destroy(&mt);
+		}
+		assert_in_range(moved, areas / 8 * 3 / 4, areas / 8);
+		assert_in_range(laid_out, 0, areas / 8 / 4); /* under different parents */
+		assert_in_range(built, 0, 2 * moved + 6 * laid_out);
+	}
+}
+
 static void a_value_is_replaced_in_place(void **state)
 {
 	(void)state;
@@ -291,6 +316,7 @@ int main(void)
 		cmocka_unit_test(an_area_in_the_middle_grows_in_place),
 		cmocka_unit_test(a_gap_that_is_not_the_widest_is_not_measured),
 		cmocka_unit_test(an_area_comes_and_goes_in_place),
+		cmocka_unit_test(an_erase_at_a_border_moves_it),
 		cmocka_unit_test(a_value_is_replaced_in_place),
 		cmocka_unit_test(a_cursor_replaces_where_it_stands),
 		cmocka_unit_test(a_loop_reads_each_leaf_once),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup.c - the walks down from the root: of a lookup, a cursor and a writer.
+ * descend.c - the walks down from the root: of a lookup, a cursor and a writer.
  *
  * These are the hot loops of the library. On x86-64 this file is compiled once more for each
  * instruction set that search.h knows. variants.c binds the names to one of them when the program
@@ -243,8 +243,9 @@ void VARIANT(walk_ahead)(struct ma_state *mas, unsigned long index, int step, bo
 unsigned long VARIANT(finger_descend)(const struct maple_tree *mt, struct mt_finger *finger,
 				      unsigned long index)
 {
-	enum node_kind kind = inner_kind(mt);
-	unsigned int level = mt_height(mt) - 1;
+	unsigned int flags = mt->ma_flags; /* loaded once */
+	enum node_kind kind = flags & MT_FLAGS_ALLOC_RANGE ? KIND_GAPS : KIND_INNER;
+	unsigned int level = ((flags & MT_FLAGS_HEIGHT_MASK) >> MT_FLAGS_HEIGHT_OFFSET) - 1;
 	struct mt_node *node = enode_node(mt->ma_root);
 
 	WORK(WALK);
