@@ -43,17 +43,17 @@ static inline unsigned long a_step(unsigned long step)
 	return step;
 }
 
-/* ---- walks from the root: see descend.c -------------------------------------------------------- */
+/* ---- walks from the root: see descend.c ------------------------------------------------------ */
 
 /*
  * finger_descend - walk from the root of @mt, which is a node, to @index, and record the path in
  * @finger. Returns its step[0]. Lock held.
  */
 unsigned long finger_descend(const struct maple_tree *mt, struct mt_finger *finger,
-			     unsigned long index) __attribute__((noplt));
+			     unsigned long index) NO_PLT;
 
 /* leaf_find - find @index in the leaf of @step, which must cover it. Returns the step to it. */
-unsigned long leaf_find(unsigned long step, unsigned long index) __attribute__((noplt));
+unsigned long leaf_find(unsigned long step, unsigned long index) NO_PLT;
 
 /* finger_forget - the next write has to walk. */
 static inline void finger_forget(struct maple_tree *mt)

@@ -34,6 +34,13 @@
 #define LIKELY(condition)   __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
+/* Called through its entry in the global offset table, not through a stub that jumps there. */
+#if __has_attribute(noplt)
+#define NO_PLT __attribute__((noplt))
+#else
+#define NO_PLT
+#endif
+
 /*
  * Inlines the parts of a fast path into each of its callers. Builds in which branches are counted
  * or stepped through do not optimise, and keep one copy of each part.

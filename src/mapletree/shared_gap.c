@@ -25,7 +25,8 @@ bool shared_gap_plan(struct mt_shared_gap *g, const struct maple_tree *mt,
 	bool behind = p->beside == GAP_BEHIND;
 
 	if (p->entry || (p->left | p->right) || !p->beside ||
-	    p->beside == (GAP_BEFORE | GAP_BEHIND) || (behind ? at == node_end(parent, inner) : !at))
+	    p->beside == (GAP_BEFORE | GAP_BEHIND) ||
+	    (behind ? at == node_end(parent, inner) : !at))
 		return false;
 	g->min = finger->min;
 	g->max = finger->max;
@@ -86,11 +87,14 @@ struct expected {
 
 static void expect(struct expected *e, const struct mt_shared_gap *g)
 {
-	const struct mt_items items = { 1, { { g->last, NULL, 0 } } };
-	const struct mt_layout_level s = { .left = g->left, .right = g->right, .last = g->max,
-					   .keep_left = g->keep_left, .inserted = 1,
-					   .keep_right_from = g->keep_right_from,
-					   .total = total_slots(g) };
+	const struct mt_items items = {1, {{g->last, NULL, 0}}};
+	const struct mt_layout_level s = {.left = g->left,
+					  .right = g->right,
+					  .last = g->max,
+					  .keep_left = g->keep_left,
+					  .inserted = 1,
+					  .keep_right_from = g->keep_right_from,
+					  .total = total_slots(g)};
 
 	content_gather(&e->content, &s, KIND_LEAF, &items);
 	e->cut = g->keep_left + g->left_takes;
@@ -141,10 +145,11 @@ static inline void update_gaps(const struct mt_shared_gap *g, const struct maple
 	const struct mt_finger *finger = &mt->ma_finger;
 	unsigned long came = g->last - g->first + 1, was, now;
 
-	gap_set(parent, g->at, gap_of_leaf(left, g->min, border, gap_load(parent, g->at), came,
-					   g->left_takes));
-	gap_set(parent, g->at + 1, gap_of_leaf(right, border + 1, g->max,
-					       gap_load(parent, g->at + 1), came, !g->left_takes));
+	gap_set(parent, g->at,
+		gap_of_leaf(left, g->min, border, gap_load(parent, g->at), came, g->left_takes));
+	gap_set(parent, g->at + 1,
+		gap_of_leaf(right, border + 1, g->max, gap_load(parent, g->at + 1), came,
+			    !g->left_takes));
 	if (finger->height == 2)
 		return;
 	was = gap_load(step_node(finger->step[2]), step_offset(finger->step[2]));
@@ -156,7 +161,7 @@ static inline void update_gaps(const struct mt_shared_gap *g, const struct maple
 void shared_gap_write(const struct mt_shared_gap *g, struct maple_tree *mt,
 		      struct pool_list *reserve)
 {
-	const struct mt_item gap = { g->last, NULL, 0 };
+	const struct mt_item gap = {g->last, NULL, 0};
 	struct mt_finger *finger = &mt->ma_finger;
 	struct mt_node *old = step_node(finger->step[1]);
 	unsigned long border = g->left_takes ? g->last : g->first - 1;
