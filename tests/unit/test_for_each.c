@@ -246,6 +246,13 @@ static void a_loop_is_what_its_steps_are(void **state)
 	}
 }
 
+static int say_seed(void **state)
+{
+	(void)state;
+	print_message("# seed %lu, %lu loops\n", seed, loops);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +263,5 @@ int main(int argc, char **argv)
 		seed = strtoul(argv[1], NULL, 0);
 	if (argc > 2)
 		loops = strtoul(argv[2], NULL, 0);
-	printf("# seed %lu, %lu loops\n", seed, loops);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, say_seed, NULL);
 }

@@ -339,6 +339,13 @@ static void trees_without_nodes_answer(void **state)
 	}
 }
 
+static int say_seed(void **state)
+{
+	(void)state;
+	print_message("# seed %lu, %lu trees\n", seed, trees);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,12 +359,11 @@ int main(int argc, char **argv)
 		seed = strtoul(argv[1], NULL, 0);
 	if (argc > 2)
 		trees = strtoul(argv[2], NULL, 0);
-	printf("# seed %lu, %lu trees\n", seed, trees);
 #ifdef ISA_VARIANTS
 	if (!runs_avx512())
 		variant_count--;
 	if (!runs_avx2())
 		variant_count--;
 #endif
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, say_seed, NULL);
 }

@@ -143,7 +143,7 @@ static void report(const struct totals *totals)
 
 	for (int kind = 0; kind < KINDS; kind++)
 		printf("%s%llu %s", kind ? ", " : "# ", totals->count[kind], kind_names[kind]);
-	printf("\n%lu faults, %.1f%% without the space's lock; "
+	printf("\n# %lu faults, %.1f%% without the space's lock; "
 	       "%.3f%% of %lu where areas are stable\n",
 	       totals->faults,
 	       totals->faults ? 100.0 * (double)(totals->faults - totals->locked) /
