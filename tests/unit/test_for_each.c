@@ -9,7 +9,6 @@
  */
 #include "fixture.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <urcu-bp.h>
 

@@ -7,7 +7,6 @@
  */
 #include "fixture.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
