@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # vmscope check: no difference. A planted one is found, shrunk, logged and reproduced.
-# Usage: check.sh VMSCOPE
+# Usage: check.sh VMSCOPE REFUSE
 . "$(dirname "$0")/common.sh"
 vmscope=$(realpath "$vmscope")
+refuse=$(realpath "$2")
 check() { expect "$1" "$2" "$vmscope" check "${@:3}"; }
 
 if ! "$vmscope" check -q --ops 1 2>"$work/err" && grep -q 'check needs ' "$work/err"; then
@@ -46,11 +47,12 @@ expect 1 "a falsified log" "$vmscope" replay -q other.log
 
 # userfaultfd: mentioned in the summary, and differences if it is hidden.
 if expect 0 "mix uffd" "$vmscope" check --mix uffd --ops 4000 --seed 5 &&
-   ! grep -q 'userfaultfd(2) is refused' "$work/err"; then
-	for hidden in 'ioctl(UFFDIO_REGISTER)' 'ioctl(UFFDIO_UNREGISTER)' 'close(userfaultfd)'; do
+   ! grep -q 'userfaultfd(2) is refused (' "$work/err"; then
+	uffd_calls='ioctl(UFFDIO_REGISTER) ioctl(UFFDIO_UNREGISTER) close(userfaultfd)'
+	for hidden in $uffd_calls; do
 		said "$hidden [0-9]" "mix uffd"
 	done
-	for hidden in 'ioctl(UFFDIO_REGISTER)' 'ioctl(UFFDIO_UNREGISTER)' 'close(userfaultfd)'; do
+	for hidden in $uffd_calls; do
 		check 1 "hidden $hidden" --mix uffd --ops 20000 --seed 3 --hide "$hidden" -o uffd.log
 		left=$(sed -n 's/^vmscope: \([0-9]*\) operations are left.*/\1/p' err)
 		[ "${left:-99}" -le 8 ] || fail "$hidden: ${left:-no} operations are left"
@@ -58,16 +60,28 @@ if expect 0 "mix uffd" "$vmscope" check --mix uffd --ops 4000 --seed 5 &&
 		check 0 "replayed $hidden" --replay uffd.log
 		expect 0 "played $hidden" "$vmscope" replay -q uffd.log
 	done
-	# A user without the right to userfaultfds is told so once, and gets the other calls.
+	# Who may only create those of users is told so once, and these are compared.
 	if setpriv --bounding-set -sys_ptrace true 2>"$work/err"; then
-		expect 0 "refused" setpriv --bounding-set -sys_ptrace \
-			"$vmscope" check --mix uffd --ops 2000 --seed 5 --jobs 2
-		if [ "$(grep -c 'userfaultfd(2) is refused' "$work/err")" != 1 ]; then
-			fail "refused: said once"
+		expect 0 "of users" setpriv --bounding-set -sys_ptrace \
+			"$vmscope" check --mix uffd --ops 4000 --seed 5 --jobs 2
+		if [ "$(grep -c 'is refused but with UFFD_USER_MODE_ONLY' "$work/err")" != 1 ]; then
+			fail "of users: said once"
 		fi
-		said 'mix uffd: 0 differences' "refused"
-		grep -q UFFDIO "$work/err" && fail "refused: a call of userfaultfd"
+		said 'mix uffd: 0 differences' "of users"
+		for hidden in $uffd_calls; do
+			said "$hidden [0-9]" "of users"
+		done
 	fi
+fi
+# Where there are none at all, there are the other calls.
+if "$refuse" userfaultfd true 2>"$work/err"; then
+	expect 0 "refused" "$refuse" userfaultfd \
+		"$vmscope" check --mix uffd --ops 2000 --seed 5 --jobs 2
+	if [ "$(grep -c 'userfaultfd(2) is refused (' "$work/err")" != 1 ]; then
+		fail "refused: said once"
+	fi
+	said 'mix uffd: 0 differences' "refused"
+	grep -q UFFDIO "$work/err" && fail "refused: a call of userfaultfd"
 fi
 
 # Invalid arguments are rejected with a reason.

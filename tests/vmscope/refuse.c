@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refuse CALL COMMAND [ARG...] - runs a command with a seccomp filter by which CALL, kcmp or
- * pidfd_getfd, fails with EPERM, as in a container. Exits with status 77 if no filter can be set.
+ * refuse CALL COMMAND [ARG...] - runs a command with a seccomp filter by which CALL fails with EPERM,
+ * as in a container. Exits with status 77 if no filter can be set.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -12,6 +12,17 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+static const struct {
+	const char *name;
+	unsigned int number;
+} calls[] = {
+	{ "kcmp", SYS_kcmp },
+	{ "pidfd_getfd", SYS_pidfd_getfd },
+	{ "userfaultfd", SYS_userfaultfd },
+};
+
+#define CALLS (sizeof(calls) / sizeof(calls[0]))
 
 static int refuse(unsigned int number)
 {
@@ -30,11 +41,15 @@ static int refuse(unsigned int number)
 
 int main(int argc, char **argv)
 {
-	if (argc < 3 || (strcmp(argv[1], "kcmp") != 0 && strcmp(argv[1], "pidfd_getfd") != 0)) {
-		fprintf(stderr, "usage: refuse kcmp|pidfd_getfd COMMAND [ARG...]\n");
+	size_t call = 0;
+
+	while (argc > 2 && call < CALLS && strcmp(argv[1], calls[call].name) != 0)
+		call++;
+	if (argc < 3 || call == CALLS) {
+		fprintf(stderr, "usage: refuse kcmp|pidfd_getfd|userfaultfd COMMAND [ARG...]\n");
 		return 2;
 	}
-	if (refuse(strcmp(argv[1], "kcmp") == 0 ? SYS_kcmp : SYS_pidfd_getfd) != 0) {
+	if (refuse(calls[call].number) != 0) {
 		perror("refuse: seccomp");
 		return 77;
 	}

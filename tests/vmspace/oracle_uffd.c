@@ -428,12 +428,16 @@ static void move_with_event_takes_it_along(void **state)
 
 static void fork_with_event_takes_it_along(void **state)
 {
-	unsigned int a = make_uffd(UFFD_FEATURE_EVENT_FORK), b = make_uffd(0);
-	struct pair child;
-	struct vma_info info;
 	unsigned long events = puppet_uffd_events();
+	struct vma_info info;
+	struct pair child;
+	unsigned int a, b;
 
 	(void)state;
+	if (puppet_uffd_right(NULL) != PUPPET_UFFD_ALL)
+		case_skip("UFFD_FEATURE_EVENT_FORK needs CAP_SYS_PTRACE");
+	a = make_uffd(UFFD_FEATURE_EVENT_FORK);
+	b = make_uffd(0);
 	map(AT(0), 4, RW, FIXED);
 	reg_with(a, AT(0), 2 * PAGE, MISSING, UFFD_FEATURE_EVENT_FORK);
 	reg(b, AT(2), 2, MISSING);
@@ -452,11 +456,12 @@ static void fork_with_event_takes_it_along(void **state)
 
 static bool uffd_possible(void)
 {
-	int rc = puppet_uffd_possible();
+	int rc;
 
-	if (rc != 0)
-		printf("SKIP: userfaultfd(2): %s\n", strerror(-rc));
-	return rc == 0;
+	if (puppet_uffd_right(&rc) != PUPPET_UFFD_NONE)
+		return true;
+	printf("SKIP: userfaultfd(2): %s\n", strerror(-rc));
+	return false;
 }
 
 int main(void)

@@ -228,9 +228,29 @@ static bool grows_registered(const struct pair *p, const struct vmspace_mremap *
 	if (m->new_length <= m->old_length || !vmspace_lookup(p->space, m->addr, &info) ||
 	    !(info.flags & VMA_LOCKED) || !(info.flags & (VMA_UFFD_MISSING | VMA_UFFD_MINOR)))
 		return false;
+	if (puppet_uffd_right(NULL) == PUPPET_UFFD_USER)
+		return true; /* not filled, if faults that the kernel makes are not reported */
 	uffd = puppet_uffd_find(&p->puppet, info.uffd);
 	return (uffd && uffd->features & (UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_UNMAP)) ||
 	       reads_registered(p, m->addr, m->addr + 1, true);
+}
+
+/*
+ * Would the request fault in pages of registered areas with flags @also, though only faults that the
+ * program itself makes are reported? Then it fails, if they are not there.
+ */
+static bool fills_registered(const struct pair *p, unsigned long start, unsigned long end,
+			     vma_flags_t also)
+{
+	struct vma_info info;
+
+	if (puppet_uffd_right(NULL) != PUPPET_UFFD_USER)
+		return false;
+	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
+	     at = info.end)
+		if (info.flags & (VMA_UFFD_MISSING | VMA_UFFD_MINOR) && (info.flags & also) == also)
+			return true;
+	return false;
 }
 
 static bool reads_pages(const struct pair *p, unsigned long start, unsigned long end, bool by_lock)
@@ -254,23 +274,28 @@ static bool depends_on_pages(const struct pair *p, const struct vmspace_request 
 		start = r->madvise.addr;
 		end = start + r->madvise.length;
 		if (r->madvise.advice == MADV_POPULATE_READ)
-			return reads_pages(p, start, end, false);
+			return reads_pages(p, start, end, false) ||
+			       fills_registered(p, start, end, 0);
 		return r->madvise.advice == MADV_POPULATE_WRITE &&
-		       guard_decides(p, start, end, false);
+		       (guard_decides(p, start, end, false) || fills_registered(p, start, end, 0));
 	case VMSPACE_MLOCK:
 		start = r->mlock.addr & ~(GENERATOR_PAGE - 1);
 		end = (r->mlock.addr + r->mlock.length + GENERATOR_PAGE - 1) &
 		      ~(GENERATOR_PAGE - 1);
-		return reads_pages(p, start, end, true) || guard_decides(p, start, end, false);
+		return reads_pages(p, start, end, true) || guard_decides(p, start, end, false) ||
+		       fills_registered(p, start, end, 0);
 	case VMSPACE_MLOCKALL:
 		return (r->mlockall.flags & MCL_CURRENT) &&
-		       (reads_pages(p, start, end, true) || guard_decides(p, start, end, true));
+		       (reads_pages(p, start, end, true) || guard_decides(p, start, end, true) ||
+			fills_registered(p, start, end, 0));
 	case VMSPACE_MREMAP:
 		return grows_registered(p, &r->mremap);
 	case VMSPACE_MPROTECT:
 		start = r->mprotect.addr;
 		end = (start + r->mprotect.length + GENERATOR_PAGE - 1) & ~(GENERATOR_PAGE - 1);
-		return (r->mprotect.prot & PROT_WRITE) && guard_decides_protect(p, start, end);
+		return (r->mprotect.prot & PROT_WRITE) &&
+		       (guard_decides_protect(p, start, end) ||
+			fills_registered(p, start, end, VMA_LOCKED));
 	default:
 		return false;
 	}
@@ -279,8 +304,10 @@ static bool depends_on_pages(const struct pair *p, const struct vmspace_request 
 /* Does the userfaultfd not exist, and cannot be created either? */
 static bool no_uffd(const struct pair *p, const struct vmspace_request *r)
 {
-	return p->mode.no_uffd || (p->puppet.uffd_count == PUPPET_UFFDS &&
-				   !puppet_uffd_find(&p->puppet, r->uffd.context));
+	return puppet_uffd_right(NULL) == PUPPET_UFFD_NONE ||
+	       (r->uffd.features & ~puppet_uffd_features()) ||
+	       (p->puppet.uffd_count == PUPPET_UFFDS &&
+		!puppet_uffd_find(&p->puppet, r->uffd.context));
 }
 
 bool generator_harms_puppet(const struct generator *c, const struct pair *p,

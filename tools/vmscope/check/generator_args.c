@@ -478,10 +478,11 @@ static void make_process_madvise(struct generator *c, const struct pair *p,
 
 static uint64_t draw_features(struct generator *c)
 {
+	const uint64_t possible = puppet_uffd_features();
 	uint64_t features = 0;
 
-	for (uint64_t bit = 1; bit && bit <= puppet_uffd_features; bit <<= 1)
-		if (puppet_uffd_features & bit && chance(c, 2))
+	for (uint64_t bit = 1; bit && bit <= possible; bit <<= 1)
+		if (possible & bit && chance(c, 2))
 			features |= bit;
 	return features;
 }

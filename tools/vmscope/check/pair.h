@@ -22,7 +22,6 @@ struct pair_mode {
 	bool bottom_up;		/* personality ADDR_COMPAT_LAYOUT */
 	bool read_implies_exec;	/* personality READ_IMPLIES_EXEC */
 	bool aslr;		/* addresses are randomised */
-	bool no_uffd;		/* no userfaultfds: the kernel refuses them here */
 	unsigned int flags_every;/* compare VmFlags after every so many requests; 0: never */
 	enum vmspace_op hide;	/* for tests: libvmspace does not get these; 0: gets all */
 	FILE *report;		/* where differences are described; may be NULL */

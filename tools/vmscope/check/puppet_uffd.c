@@ -17,9 +17,19 @@
 #define PAGE_BYTES 4096UL
 #define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK) /* poll() requires O_NONBLOCK */
 
-const uint64_t puppet_uffd_features = UFFD_FEATURE_EVENT_FORK | UFFD_FEATURE_EVENT_REMAP |
+/* What each right is good for. */
+static const struct {
+	unsigned int flags; /* of userfaultfd(2) */
+	uint64_t features;
+} allowed[] = {
+	[PUPPET_UFFD_USER] = { OPEN_FLAGS | UFFD_USER_MODE_ONLY,
+			       UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE |
+				       UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_WP_ASYNC },
+	[PUPPET_UFFD_ALL] = { OPEN_FLAGS,
+			      UFFD_FEATURE_EVENT_FORK | UFFD_FEATURE_EVENT_REMAP |
 				      UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_EVENT_UNMAP |
-				      UFFD_FEATURE_WP_ASYNC;
+				      UFFD_FEATURE_WP_ASYNC },
+};
 
 static unsigned long events;
 
@@ -30,15 +40,38 @@ static int set_up(int fd, uint64_t features)
 	return ioctl(fd, UFFDIO_API, &api) == 0 ? 0 : -errno;
 }
 
-int puppet_uffd_possible(void)
+static int try_right(enum puppet_uffd_right right)
 {
-	int fd = (int)syscall(SYS_userfaultfd, OPEN_FLAGS), rc;
+	int fd = (int)syscall(SYS_userfaultfd, allowed[right].flags), rc;
 
 	if (fd < 0)
 		return -errno;
-	rc = set_up(fd, puppet_uffd_features);
+	rc = set_up(fd, allowed[right].features);
 	close(fd);
 	return rc;
+}
+
+enum puppet_uffd_right puppet_uffd_right(int *error)
+{
+	static enum puppet_uffd_right right;
+	static bool known;
+	static int refused;
+
+	if (!known) {
+		known = true;
+		right = PUPPET_UFFD_ALL;
+		refused = try_right(right);
+		if (refused)
+			right = try_right(PUPPET_UFFD_USER) ? PUPPET_UFFD_NONE : PUPPET_UFFD_USER;
+	}
+	if (error)
+		*error = refused;
+	return right;
+}
+
+uint64_t puppet_uffd_features(void)
+{
+	return allowed[puppet_uffd_right(NULL)].features;
 }
 
 const struct puppet_uffd *puppet_uffd_find(const struct puppet *puppet, unsigned int context)
@@ -75,7 +108,8 @@ int puppet_uffd(struct puppet *puppet, unsigned int context, uint64_t features)
 		return known->fd;
 	if (puppet->uffd_count == PUPPET_UFFDS)
 		return -EMFILE;
-	there = puppet_call(puppet, SYS_userfaultfd, (unsigned long[6]){ OPEN_FLAGS });
+	there = puppet_call(puppet, SYS_userfaultfd,
+			    (unsigned long[6]){ allowed[puppet_uffd_right(NULL)].flags });
 	if (there < 0)
 		return there == PUPPET_GONE ? -ECHILD : (int)there;
 	fd = fetch(puppet, there);

@@ -16,11 +16,24 @@
 
 #include "check/puppet.h"
 
-/* The UFFD_FEATURE_* that puppet_uffd() supports. */
-extern const uint64_t puppet_uffd_features;
+/* Which userfaultfds the kernel lets this process create. */
+enum puppet_uffd_right {
+	PUPPET_UFFD_NONE,
+	PUPPET_UFFD_USER,	/* with UFFD_USER_MODE_ONLY and without UFFD_FEATURE_EVENT_FORK */
+	PUPPET_UFFD_ALL,
+};
 
-/* Can userfaultfds with all of these features be created here? Returns 0 or -errno. */
-int puppet_uffd_possible(void);
+/*
+ * Found out by the first call, and the same from then on. @error: why it is not PUPPET_UFFD_ALL, or
+ * 0; may be NULL.
+ *
+ * With PUPPET_UFFD_USER, faults that the kernel makes in registered areas are not reported but
+ * fail: mlock() and MADV_POPULATE_* then answer errors.
+ */
+enum puppet_uffd_right puppet_uffd_right(int *error);
+
+/* The UFFD_FEATURE_* that puppet_uffd() may be asked for. */
+uint64_t puppet_uffd_features(void);
 
 /* The userfaultfd with number @context. NULL: there is none, or it was closed. */
 const struct puppet_uffd *puppet_uffd_find(const struct puppet *puppet, unsigned int context);

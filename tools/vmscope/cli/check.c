@@ -184,7 +184,6 @@ static int replay(const struct arguments *arguments)
 		script_free(&script);
 		return STATUS_FAILED;
 	}
-	script.mode.no_uffd = arguments->run.mode.no_uffd;
 	script.mode.hide = arguments->run.mode.hide;
 	script.mode.flags_every = 1;
 	script.mode.report = stderr;
@@ -200,15 +199,18 @@ static int replay(const struct arguments *arguments)
 	       result == FAMILY_DIFFERS ? STATUS_DIFFERENT : 0;
 }
 
-/* Leaves out userfaultfds if this user may not create them. */
-static void leave_out_uffd(struct check_run *run)
+/* Says so if this user may not create all userfaultfds. */
+static void tell_uffd_right(const struct check_run *run)
 {
-	int rc = puppet_uffd_possible();
+	int rc;
 
-	run->mode.no_uffd = rc != 0;
-	if (rc != 0 && !run->quiet)
-		session_say("userfaultfd(2) is refused (%s): its calls are left out; see "
-			    "vm.unprivileged_userfaultfd in userfaultfd(2)", strerror(-rc));
+	if (puppet_uffd_right(&rc) == PUPPET_UFFD_ALL || run->quiet)
+		return;
+	if (puppet_uffd_right(NULL) == PUPPET_UFFD_NONE)
+		session_say("userfaultfd(2) is refused (%s): its calls are left out", strerror(-rc));
+	else
+		session_say("userfaultfd(2) is refused but with UFFD_USER_MODE_ONLY: its calls are "
+			    "made with that; see vm.unprivileged_userfaultfd in userfaultfd(2)");
 }
 
 int check_main(int argc, char **argv)
@@ -223,7 +225,7 @@ int check_main(int argc, char **argv)
 		session_say("check needs %s", why);
 		return STATUS_FAILED;
 	}
-	leave_out_uffd(run);
+	tell_uffd_right(run);
 	if (arguments.replay)
 		return replay(&arguments);
 	if (!arguments.has_seed &&
