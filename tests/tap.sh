@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tap.sh COMMAND... - does each command (a string of words) print TAP that every meson accepts?
-# Since meson 1.7 nothing may stand before "TAP version N", not even a comment; cmocka prints that line
-# since 1.1.7, so its programs must begin with it or, older ones, with the plan. Lines that are not TAP
-# are complained of by all.
+# Since meson 1.7 nothing may stand before "TAP version N", not even a comment; cmocka prints that
+# line since 1.1.7, so its programs must begin with it or, older ones, with the plan. All versions
+# complain of lines that are not TAP.
 set -u
 
 work=$(mktemp -d) || exit 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refuse CALL COMMAND [ARG...] - runs a command with a seccomp filter by which CALL fails with EPERM,
- * as in a container. Exits with status 77 if no filter can be set.
+ * refuse CALL COMMAND [ARG...] - runs a command with a seccomp filter by which CALL fails with
+ * EPERM, as in a container. Exits with status 77 if no filter can be set.
  */
 #include <errno.h>
 #include <linux/filter.h>

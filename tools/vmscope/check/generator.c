@@ -236,8 +236,8 @@ static bool grows_registered(const struct pair *p, const struct vmspace_mremap *
 }
 
 /*
- * Would the request fault in pages of registered areas with flags @also, though only faults that the
- * program itself makes are reported? Then it fails, if they are not there.
+ * Would the request fault in pages of registered areas with flags @also, though only faults that
+ * the program itself makes are reported? Then it fails, if they are not there.
  */
 static bool fills_registered(const struct pair *p, unsigned long start, unsigned long end,
 			     vma_flags_t also)
