@@ -31,6 +31,7 @@
 #   make counts BASE=         instructions an operation, counted by callgrind; BASE=counts.tsv: beside
 #                             those of before; SHOW=append/plain/1000: the functions of one cell
 #   make install PREFIX= DESTDIR=
+#   make uninstall            removes what the last "make install" installed
 #   make tidy                 clang-tidy over all C files
 #   make clean
 #
@@ -73,7 +74,7 @@ TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 20
 FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .PHONY: all check check-debug2 debug asan clang conformance model exhaustive fault
-.PHONY: install tidy clean
+.PHONY: install uninstall tidy clean
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: fuzz fuzz-afl model-check check-arch programs programs-large cost coverage mutate valgrind
 .PHONY: builds proofs
@@ -201,6 +202,11 @@ install: $(RELEASE)/build.ninja
 	$(if $(PREFIX),$(MESON) configure $(RELEASE) -Dprefix=$(PREFIX))
 	$(NINJA) -C $(RELEASE)
 	$(MESON) install -C $(RELEASE) --no-rebuild $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+uninstall:
+	@test -f $(RELEASE)/meson-logs/install-log.txt || \
+		{ echo "nothing was installed from $(RELEASE)"; exit 1; }
+	$(NINJA) -C $(RELEASE) uninstall
 
 .PHONY: counts bench bench-full bench-build
 counts: $(COUNTS)/build.ninja
