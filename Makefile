@@ -25,6 +25,10 @@
 #   make coverage             which branches of the tree's core the suites reach
 #   make mutate COUNT= SEED=  break the core, one thing at a time: do the suites notice?
 #   make check-arch ARCHS=    the suites on other architectures under qemu-user
+#   make kernels KERNELS="6.1 7.3" VARIANTS="root user" DURATION= OPS= SUITES= GUESTS=
+#                             the comparisons with the kernel under others, Debian's, in QEMU; which
+#                             variants there are: tests/kernels/kernels.py --help
+#   make kernels-slice        a few minutes of it on 6.1 and the newest
 #   make asan | clang         the suites under ASan + UBSan | built with clang
 #   make check-debug2         unit and vmspace suites with MT_DEBUG=2: invariants after every write
 #   make bench | bench-full   against the peers: quick (minutes) | all sizes and modes
@@ -52,6 +56,9 @@ SCENARIO ?=
 BUILDS ?=
 BASE ?=
 SHOW ?=
+KERNELS ?= 5.10 6.1 6.12 6.16 6.17 6.18 6.19 7.0 7.1 7.2 7.3
+VARIANTS ?= root
+GUESTS ?= 1
 
 RELEASE := $(BUILD)/release
 DEBUG   := $(BUILD)/debug
@@ -77,7 +84,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: install uninstall tidy clean
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: fuzz fuzz-afl model-check check-arch programs programs-large cost coverage mutate valgrind
-.PHONY: builds proofs
+.PHONY: builds proofs kernels kernels-slice
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -186,6 +193,18 @@ mutate:
 
 check-arch:
 	SUITES='$(SUITES)' tests/arch/check.sh -b $(BUILD) $(ARCHS)
+
+# OPS is the model's unless it is given.
+run_kernels = PYTHONDONTWRITEBYTECODE=1 python3 tests/kernels/kernels.py --build $(DEBUG) \
+	--work $(BUILD)/kernels
+
+kernels: $(DEBUG)/build.ninja
+	$(run_kernels) --duration $(DURATION) --guests $(GUESTS) --variants $(VARIANTS) \
+		$(if $(SUITES),--suites $(SUITES)) \
+		$(if $(filter file,$(origin OPS)),,--ops $(OPS)) -- $(KERNELS)
+
+kernels-slice: $(DEBUG)/build.ninja
+	$(run_kernels) --duration 30 --guests 2 --suites oracle trace check -- 6.1 7.3
 
 programs: all $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) tests/vmscope/calls

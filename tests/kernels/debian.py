@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Debian's kernel packages: found, downloaded and unpacked.
+
+apt has a source list, lists and a cache of its own here, below one directory: those of the machine
+stay as they are.
+"""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+SUITES = ("bullseye", "bookworm", "bookworm-backports", "trixie", "trixie-backports")
+SECURITY_SUITES = ("bullseye-security", "bookworm-security", "trixie-security")
+LISTS_LAST = 24 * 3600  # seconds until the lists are fetched again
+
+
+class Unavailable(Exception):
+    """No such kernel can be had; the text says why."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    version: str  # as asked for: 6.1
+    release: str  # what uname -r says
+    package: str  # the package's version
+    image: Path
+    modules: Path  # the directory /lib/modules/RELEASE
+
+
+def mirrors():
+    """The URIs of Debian and of its security updates that this machine installs from."""
+    found = {}
+    listed = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)"],
+        capture_output=True, text=True, check=False).stdout
+    for line in listed.splitlines():
+        origin, label, uri = line.split("|")
+        if origin == "Debian":
+            found.setdefault(label, uri)
+    return (os.environ.get("DEBIAN_MIRROR") or found.get("Debian", "http://deb.debian.org/debian"),
+            os.environ.get("DEBIAN_SECURITY_MIRROR") or
+            found.get("Debian-Security", "http://deb.debian.org/debian-security"))
+
+
+def newer(one, other):
+    """Compares versions of packages as sorting wants it."""
+    for operator, result in (("gt", 1), ("lt", -1)):
+        if subprocess.run(["dpkg", "--compare-versions", one, operator, other],
+                          check=False).returncode == 0:
+            return result
+    return 0
+
+
+class Archive:
+    """Debian's archive for one architecture, kept below a directory."""
+
+    def __init__(self, directory, arch, flavour):
+        self.directory = Path(directory).resolve()
+        self.arch = arch
+        self.flavour = flavour
+        self.state = self.directory / f"apt-{arch}"
+        self.warning = ""  # why the lists may be old
+
+    def options(self):
+        state = self.state
+        return ["-q", f"-oAPT::Architecture={self.arch}", f"-oAPT::Architectures={self.arch}",
+                f"-oDir::State={state}", f"-oDir::State::lists={state}/lists",
+                "-oDir::State::status=/dev/null", f"-oDir::Cache={state}",
+                f"-oDir::Etc::sourcelist={state}/sources.list", "-oDir::Etc::sourceparts=-",
+                "-oDir::Etc::preferencesparts=-", "-oAPT::Sandbox::User=root",
+                "-oAPT::Update::Post-Invoke=", "-oAPT::Update::Post-Invoke-Success=",
+                "-oAcquire::Languages=none",
+                "-oAcquire::IndexTargets::deb::DEP-11::DefaultEnabled=false"]
+
+    def apt(self, command, *args, cwd=None):
+        return subprocess.run([command, *self.options(), *args], cwd=cwd, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def update(self):
+        """Fetches the lists, once a day. What an unreachable suite has is left out."""
+        stamp = self.state / "updated"
+        if stamp.exists() and time.time() - stamp.stat().st_mtime < LISTS_LAST:
+            return
+        for directory in ("lists/partial", "archives/partial"):
+            (self.state / directory).mkdir(parents=True, exist_ok=True)
+        if not os.path.exists(KEYRING):
+            self.warning = f"there is no {KEYRING} (package debian-archive-keyring)"
+            return
+        debian, security = mirrors()
+        (self.state / "sources.list").write_text("".join(
+            f"deb [signed-by={KEYRING}] {uri} {suite} main\n"
+            for uri, suites in ((debian, SUITES), (security, SECURITY_SUITES))
+            for suite in suites), encoding="utf-8")
+        done = self.apt("apt-get", "update")
+        complaints = [line for line in done.stdout.splitlines() if line[:2] in ("E:", "W:")]
+        self.warning = "; ".join(complaints[:2])
+        if done.returncode == 0 and not complaints:
+            stamp.touch()
+
+    @functools.lru_cache
+    def offered(self):
+        """(name, version, dependencies) of each kernel there is."""
+        self.update()
+        pattern = f"^linux-image-[0-9].*-{self.flavour}$"
+        names = [line.split(" ")[0] for line in
+                 self.apt("apt-cache", "search", "--names-only", pattern).stdout.splitlines()
+                 if line.startswith("linux-image-")]
+        if not names:
+            return []
+        kernels = []
+        for text in self.apt("apt-cache", "show", *names).stdout.split("\n\n"):
+            fields = dict(re.findall(r"^(Package|Version|Depends): (.*)$", text, re.MULTILINE))
+            # linux-image-6.1-cloud-amd64 only depends on the newest.
+            if re.match(r"linux-image-\d+\.\d+[.+]", fields.get("Package", "")):
+                kernels.append((fields["Package"], fields["Version"], fields.get("Depends", "")))
+        return kernels
+
+    def candidates(self, version):
+        """The packages of a version (6.1, or 6.1.176), the newest first."""
+        def matches(package):
+            upstream = re.split(r"[-+~]", package)[0]
+            return upstream == version or upstream.startswith(version + ".")
+
+        fitting = {kernel[1]: kernel for kernel in self.offered() if matches(kernel[1])}
+        order = sorted(fitting, key=functools.cmp_to_key(newer), reverse=True)
+        return [fitting[package] for package in order]
+
+    def fetch(self, version):
+        """The newest kernel of a version that can be had."""
+        reasons = []
+        for name, package, depends in self.candidates(version)[:3]:
+            release = name.removeprefix("linux-image-")
+            target = self.directory / "unpacked" / f"{release}_{package}"
+            if not target.exists():
+                reason = self.download(name, package, depends, target)
+                if reason:
+                    reasons.append(f"{name}: {reason}")
+                    continue
+            return self.describe(version, release, package, target)
+        return self.kept(version, reasons)
+
+    def kept(self, version, reasons):
+        """A kernel unpacked before, for when the archive cannot be reached or has it no more."""
+        here = {path.name: path for path in self.directory.glob(f"unpacked/*-{self.flavour}_*")}
+        for name in sorted(here, key=functools.cmp_to_key(
+                lambda a, b: newer(a.split("_")[1], b.split("_")[1])), reverse=True):
+            release, package = name.split("_")
+            if re.match(re.escape(version) + r"[-.+]", package):
+                return self.describe(version, release, package, here[name])
+        if not reasons:
+            newest = {re.match(r"\d+\.\d+", kernel[1]).group() for kernel in self.offered()}
+            reasons = [f"Debian's archive offers no {version} for {self.flavour}" +
+                       (f"; it has {' '.join(sorted(newest, key=functools.cmp_to_key(newer)))}"
+                        if newest else "")]
+        raise Unavailable("; ".join(reasons + [self.warning] * bool(self.warning)))
+
+    def download(self, name, package, depends, target):
+        """Unpacks a kernel and what holds its parts into a directory; says why it cannot."""
+        parts = [name] + re.findall(rf"linux-(?:binary|modules)-[^ ,]*-{self.flavour}", depends)
+        debs = self.directory / "debs"
+        debs.mkdir(parents=True, exist_ok=True)
+        done = self.apt("apt-get", "download", *(f"{part}={package}" for part in parts), cwd=debs)
+        if done.returncode:
+            return done.stdout.strip().splitlines()[-1]
+        unfinished = target.with_name(target.name + ".new")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        for part in parts:
+            # apt writes a colon as %3a; kernels have no epoch.
+            deb, = debs.glob(f"{part}_{package}_{self.arch}.deb")
+            subprocess.run(["dpkg-deb", "-x", deb, unfinished], check=True)
+            deb.unlink()
+        unfinished.rename(target)
+        return None
+
+    @staticmethod
+    def describe(version, release, package, target):
+        modules = [path for path in (target / "usr/lib/modules" / release,
+                                     target / "lib/modules" / release) if path.is_dir()]
+        images = [path for path in (target / f"boot/vmlinuz-{release}",
+                                    *(directory / "vmlinuz" for directory in modules))
+                  if path.exists()]
+        if not images or not modules:
+            raise Unavailable(f"{release}: its packages hold no kernel, or no modules")
+        return Kernel(version, release, package, images[0], modules[0])

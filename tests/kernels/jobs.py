@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""What runs in a guest: tests as meson knows them, programs under vmscope trace, vmscope check."""
+
+import fnmatch
+import json
+import os
+from dataclasses import dataclass
+
+# Those that ask the kernel most come first. oracle, vmspace: of tests/vmspace, what compares with
+# the kernel, and the rest.
+SUITES = ("oracle", "trace", "check", "vmscope", "vmspace")
+
+# meson's limits of time are for this machine; without KVM a guest is some ten times as slow.
+LIMIT_FACTOR = 10
+TRACE_LIMIT = 600
+CHECK_MARGIN = 600  # for the round that is under way when its time is up, and to shorten a difference
+
+THREADS = """
+import threading
+def work():
+    kept = []
+    for i in range(20):
+        kept.append(bytearray(i * 20000))
+        if len(kept) > 8: kept.pop(0)
+threads = [threading.Thread(target=work) for _ in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+
+TRACED = (
+    ("python3 with threads", ["/usr/bin/python3", "-c", THREADS]),
+    ("python3, imports", ["/usr/bin/python3", "-c", "import json, ctypes, multiprocessing"]),
+    ("perl", ["/usr/bin/perl", "-e", 'my @a = map { "x" x $_ } 1 .. 2000; print scalar(@a), "\\n"']),
+    ("bash with pipes", ["/bin/bash", "-c", "for i in 1 2 3 4 5 6 7 8; do echo $i | cat; done"]),
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    suite: str
+    name: str
+    argv: list
+    directory: str  # where it runs
+    limit: int  # seconds in the guest
+
+
+def introspect(build, what):
+    with open(os.path.join(build, "meson-info", f"intro-{what}.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def programs(build):
+    """The programs of the suites and vmscope itself: what has to be built, and be in the guest."""
+    found = []
+    for target in introspect(build, "targets"):
+        place = target["defined_in"]
+        if target["type"] == "executable" and any(
+                f"/{directory}/meson.build" in place
+                for directory in ("tests/vmspace", "tests/vmscope", "tools/vmscope")):
+            found += target["filename"]
+    return found
+
+
+def in_guest(build, words):
+    """A test's command: what is neither built nor of the checkout is the guest's own."""
+    source = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+    first = words[0]
+    if not os.path.realpath(first).startswith((os.path.realpath(build), source)):
+        first = "/usr/bin/" + os.path.basename(first)
+    return [first] + words[1:]
+
+
+def tests(build, suite):
+    for test in introspect(build, "tests"):
+        tags = {name.split(":")[-1] for name in test["suite"]}
+        place = "vmscope" if "vmscope" in tags else "vmspace" if "vmspace" in tags else None
+        if suite == ("oracle" if place == "vmspace" and "oracle" in tags else place):
+            yield Job(suite, test["name"], in_guest(build, test["cmd"]),
+                      test["workdir"] or os.path.realpath(build), test["timeout"] * LIMIT_FACTOR)
+
+
+def traces(vmscope):
+    for name, program in TRACED:
+        yield Job("trace", name, [vmscope, "trace", "--verify=each", "--", *program],
+                  "/tmp", TRACE_LIMIT)
+
+
+def check(vmscope, seconds, ops):
+    """Ends after so many operations or seconds. The log of a difference is part of the output."""
+    script = ('"$@" -o difference.log; status=$?; '
+              '[ ! -s difference.log ] || cat difference.log; exit $status')
+    yield Job("check", "check", ["/bin/sh", "-c", script, "sh", vmscope, "check",
+                                 "--ops", str(ops), "--duration", str(seconds)],
+              "/tmp", seconds + CHECK_MARGIN)
+
+
+def plan(build, suites, seconds, ops, only):
+    """The jobs of some suites whose name fits one of the patterns "only", if there are any."""
+    vmscope = os.path.join(build, "tools/vmscope/vmscope")
+    jobs = []
+    for suite in suites:
+        if suite == "trace":
+            jobs += traces(vmscope)
+        elif suite == "check":
+            jobs += check(vmscope, seconds, ops)
+        else:
+            jobs += tests(build, suite)
+    return [job for job in jobs if not only or any(fnmatch.fnmatch(job.name, p) for p in only)]

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs tests under other Linux versions: Debian's kernels, booted by QEMU.
+
+Each kernel and each variant is a guest of its own, with a root made of what is built and installed
+here. What each guest sent and its console are kept below the work directory. Ends with a table and
+the line "N passed, N failed"; a kernel that cannot be had is skipped, with the reason.
+"""
+
+import argparse
+import concurrent.futures
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import debian
+import jobs
+import machine
+import modules
+import report
+import root
+from variants import VARIANTS
+
+OUTPUT_SHOWN = 30  # lines of a job that failed
+
+
+def duration(text):
+    match = re.fullmatch(r"(\d+)([smh]?)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time: seconds, or 10m, or 2h")
+    return int(match.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600}[match.group(2)]
+
+
+def arguments():
+    known = "\n".join(f"  {name:13} {variant.what}" for name, variant in VARIANTS.items())
+    parser = argparse.ArgumentParser(description=__doc__, epilog=f"variants:\n{known}",
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, required=True, help="meson's build directory")
+    parser.add_argument("--work", type=Path, required=True,
+                        help="where kernels, roots and results are kept")
+    parser.add_argument("--variants", nargs="+", default=["root"], choices=VARIANTS, metavar="NAME",
+                        help="default: root")
+    parser.add_argument("--suites", nargs="+", default=jobs.SUITES, choices=jobs.SUITES)
+    parser.add_argument("--only", nargs="+", default=[], metavar="PATTERN",
+                        help="of the suites' jobs those with such a name")
+    parser.add_argument("--duration", type=duration, default=60,
+                        help="vmscope check ends then (default 60)")
+    parser.add_argument("--ops", type=int, default=100000,
+                        help="or after so many operations (default 100000)")
+    parser.add_argument("--limit", type=duration, default=4 * 3600,
+                        help="a guest is ended then, and has failed (default 4h)")
+    parser.add_argument("--guests", type=int, default=1, help="how many run side by side")
+    parser.add_argument("--command", help="a shell's command to run instead of the suites")
+    parser.add_argument("kernels", nargs="+", metavar="VERSION", help="6.1, or 6.1.176")
+    return parser.parse_args()
+
+
+def run_guest(args, kernel, variant, common, planned):
+    """Boots one guest. Returns its results and lines that tell of them."""
+    name = f"{kernel.version}-{variant.name}"
+    place = args.work / "results" / name
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    initrd = place / "initrd"
+    begun = time.monotonic()
+    root.write_guest(initrd, common, kernel, variant, planned)
+    problem = machine.run(kernel, initrd, variant, place / "console", place / "port", args.limit)
+    initrd.unlink()
+    lines = (place / "port").read_text(encoding="utf-8", errors="replace").splitlines()
+    results, notes, done = report.parse(lines, planned)
+    said = [f"{name}: Linux {kernel.release} ({kernel.package}), {variant.what};"
+            f" {time.monotonic() - begun:.0f} s"]
+    said += [f"  {note}" for note in notes if note.startswith("note")]
+    if problem or not done:
+        said.append(f"FAIL {name}: {problem or 'the guest ended too early'}; its console:")
+        console = (place / "console").read_text(encoding="utf-8", errors="replace")
+        said += [f"    {line}" for line in console.splitlines()[-OUTPUT_SHOWN:]]
+    for number, result in enumerate(results):
+        log = place / f"{number:02}-{re.sub(r'[^a-z0-9]+', '-', result.name.lower())}.log"
+        log.write_text("\n".join(result.output) + "\n", encoding="utf-8")
+        if result.failed:
+            said.append(f"{name}: {result.suite}: {result.name} failed; {log} begins:")
+            said += [f"    {line}" for line in result.output[:OUTPUT_SHOWN]]
+    said += report.details(name, results)
+    return results, said
+
+
+def main():
+    args = arguments()
+    if not shutil.which(machine.QEMU):
+        print(f"SKIP: there is no {machine.QEMU} here (package qemu-system-x86)\n0 passed, 0 failed")
+        return 77
+    args.work.mkdir(parents=True, exist_ok=True)
+    build = str(args.build.resolve())
+    subprocess.run(["ninja", "-C", build, "--quiet", *sorted(
+        str(Path(program).relative_to(build)) for program in jobs.programs(build))], check=True)
+    common = args.work / "root.cpio"
+    root.write_common(common, build)
+    if args.command:
+        planned = [jobs.Job("command", "command", ["/bin/sh", "-c", args.command], "/tmp",
+                            args.limit)]
+    else:
+        planned = jobs.plan(build, args.suites, args.duration, args.ops, args.only)
+    if not planned:
+        sys.exit(f"kernels: no job of the suites is named {shlex.join(args.only)}")
+
+    archive = debian.Archive(args.work, "amd64", "cloud-amd64")
+    guests = []
+    with concurrent.futures.ThreadPoolExecutor(args.guests) as pool:
+        for version in args.kernels:
+            try:
+                kernel = archive.fetch(version)
+            except debian.Unavailable as why:
+                guests.append((version, "", str(why)))
+                print(f"SKIP {version}: {why}", flush=True)
+                continue
+            for name in args.variants:
+                guests.append((kernel.release, name, pool.submit(
+                    run_guest, args, kernel, VARIANTS[name], common, planned)))
+        finished = []
+        for kernel, variant, pending in guests:
+            if not isinstance(pending, str):
+                pending, said = pending.result()
+                print("\n".join(said), flush=True)
+            finished.append((kernel, variant, pending))
+
+    print("\n".join([""] + report.table(finished, list(dict.fromkeys(job.suite for job in planned)))))
+    ran = [result for _, _, results in finished if not isinstance(results, str)
+           for result in results]
+    passed = sum(result.passed for result in ran)
+    failed = sum(len(result.failed) for result in ran)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0 if ran else 77
+
+
+sys.exit(main())

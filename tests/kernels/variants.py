@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""The variants of a guest: other processors, settings and users."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Variant:
+    name: str
+    what: str
+    cpu: str = "max"
+    qemu: tuple = ()  # further options
+    cmdline: str = ""  # further words for the kernel
+    sysctls: dict = field(default_factory=dict)
+    user: str = "root"  # or "user": no capabilities; "userns": root in a user namespace of its own
+
+
+def thp(mode):
+    return Variant(f"thp-{mode}", f"transparent huge pages: {mode}",
+                   cmdline=f"transparent_hugepage={mode}")
+
+
+def overcommit(mode, **more):
+    return Variant(f"overcommit-{mode}", f"vm.overcommit_memory={mode}",
+                   sysctls={"vm.overcommit_memory": mode, **more})
+
+
+VARIANTS = {variant.name: variant for variant in (
+    Variant("root", "as Debian configures it, as root"),
+    Variant("user", "a user without capabilities", user="user"),
+    Variant("userns", "root in a user namespace of its own", user="userns"),
+    Variant("nopku", "a processor without protection keys", cpu="max,-pku"),
+    Variant("la57", "five levels of page tables", cpu="max,+la57"),
+    Variant("nola57", "four levels of page tables", cpu="max,-la57"),
+    thp("always"), thp("madvise"), thp("never"),
+    overcommit(0), overcommit(1), overcommit(2, **{"vm.overcommit_ratio": 80}),
+    Variant("legacy", "vm.legacy_va_layout=1: from low addresses upwards",
+            sysctls={"vm.legacy_va_layout": 1}),
+    Variant("few-areas", "vm.max_map_count=1000", sysctls={"vm.max_map_count": 1000}),
+    Variant("hugetlb", "64 huge pages for hugetlbfs", sysctls={"vm.nr_hugepages": 64}),
+    Variant("numa", "two NUMA nodes",
+            qemu=("-object", "memory-backend-ram,id=m0,size=1G",
+                  "-object", "memory-backend-ram,id=m1,size=1G",
+                  "-numa", "node,memdev=m0,cpus=0", "-numa", "node,memdev=m1,cpus=1")),
+)}
