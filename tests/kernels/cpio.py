@@ -64,26 +64,27 @@ class Archive:
         self.add_directory("/dev")
         self.write("dev/console", stat.S_IFCHR | 0o600, b"", device=(5, 1))
 
-    def add_host_path(self, path, data=None):
+    def add_path(self, path, below="", data=None):
         """A file of this machine at its own path, and each symbolic link on the way to it.
 
-        "data" takes the place of what is in it. Returns the path without symbolic links.
+        With "below" it is that of a root that lies there; "data" takes the place of what is in it.
+        Returns the path without symbolic links.
         """
         done = "/"
         left = os.path.abspath(path).strip("/").split("/")
         while left:
             done = os.path.join(done, left.pop(0))
-            if os.path.islink(done):
-                target = os.readlink(done)
+            if os.path.islink(below + done):
+                target = os.readlink(below + done)
                 self.add_link(done, target)
                 real = os.path.normpath(os.path.join(os.path.dirname(done), target))
                 left = real.strip("/").split("/") + left
                 done = "/"
-        if os.path.isdir(done):
+        if os.path.isdir(below + done):
             self.add_directory(done)
         elif done not in self.names:
             if data is None:
-                with open(done, "rb") as file:
+                with open(below + done, "rb") as file:
                     data = file.read()
-            self.add_data(done, data, stat.S_IMODE(os.stat(done).st_mode))
+            self.add_data(done, data, stat.S_IMODE(os.stat(below + done).st_mode))
         return done

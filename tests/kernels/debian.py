@@ -7,6 +7,7 @@ stay as they are.
 
 import functools
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -16,7 +17,6 @@ from pathlib import Path
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SUITES = ("bullseye", "bookworm", "bookworm-backports", "trixie", "trixie-backports")
-SECURITY_SUITES = ("bullseye-security", "bookworm-security", "trixie-security")
 LISTS_LAST = 24 * 3600  # seconds until the lists are fetched again
 
 
@@ -57,21 +57,27 @@ def newer(one, other):
     return 0
 
 
+def release_here():
+    """The code name of this machine's Debian."""
+    return platform.freedesktop_os_release()["VERSION_CODENAME"]
+
+
 class Archive:
     """Debian's archive for one architecture, kept below a directory."""
 
-    def __init__(self, directory, arch, flavour):
+    def __init__(self, directory, arch, flavour="", suites=None):
         self.directory = Path(directory).resolve()
         self.arch = arch
-        self.flavour = flavour
-        self.state = self.directory / f"apt-{arch}"
+        self.flavour = flavour  # of kernels
+        self.suites = suites or SUITES
+        self.state = self.directory / "-".join(["apt", arch, *(suites or [])])
         self.warning = ""  # why the lists may be old
 
     def options(self):
         state = self.state
         return ["-q", f"-oAPT::Architecture={self.arch}", f"-oAPT::Architectures={self.arch}",
                 f"-oDir::State={state}", f"-oDir::State::lists={state}/lists",
-                "-oDir::State::status=/dev/null", f"-oDir::Cache={state}",
+                f"-oDir::State::status={state}/status", f"-oDir::Cache={state}",
                 f"-oDir::Etc::sourcelist={state}/sources.list", "-oDir::Etc::sourceparts=-",
                 "-oDir::Etc::preferencesparts=-", "-oAPT::Sandbox::User=root",
                 "-oAPT::Update::Post-Invoke=", "-oAPT::Update::Post-Invoke-Success=",
@@ -89,13 +95,16 @@ class Archive:
             return
         for directory in ("lists/partial", "archives/partial"):
             (self.state / directory).mkdir(parents=True, exist_ok=True)
+        (self.state / "status").touch()  # nothing is installed
         if not os.path.exists(KEYRING):
             self.warning = f"there is no {KEYRING} (package debian-archive-keyring)"
             return
         debian, security = mirrors()
         (self.state / "sources.list").write_text("".join(
             f"deb [signed-by={KEYRING}] {uri} {suite} main\n"
-            for uri, suites in ((debian, SUITES), (security, SECURITY_SUITES))
+            for uri, suites in ((debian, self.suites),
+                                (security, [f"{suite}-security" for suite in self.suites
+                                            if not suite.endswith("-backports")]))
             for suite in suites), encoding="utf-8")
         done = self.apt("apt-get", "update")
         complaints = [line for line in done.stdout.splitlines() if line[:2] in ("E:", "W:")]

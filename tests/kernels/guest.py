@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Runs the jobs in a guest: guest.py SETTINGS PORT, the only program that writes to that port.
+"""Runs the jobs in a guest: guest.py SETTINGS.
 
-SETTINGS: {"sysctls": {}, "user": "", "jobs": [{"argv": [], "directory": "", "limit": seconds}, ...]}.
-The lines of PORT:
+SETTINGS: {"port": "a serial port that nothing else writes to",
+           "sysctls": {}, "user": "", "tmp": "",
+           "jobs": [{"argv": [], "directory": "", "limit": seconds}, ...]}
+The lines that it writes to that port:
 
     @guest RELEASE          it has begun
-    @note TEXT              a setting that was refused
+    @refused TEXT           a setting
     @begin N                job N of the list has begun
     | TEXT                  a line of its output, standard error included
     @end N STATUS SECONDS   its exit status, "signalN" or "time" (over its limit)
@@ -23,6 +25,7 @@ import time
 
 USER = 1000
 ALIVE_EVERY = 10
+DISK_SIZE = 512 << 20
 LINES_MOST = 3000  # of one job; a serial port is slow
 
 
@@ -48,7 +51,21 @@ def apply_sysctls(port, sysctls):
             with open("/proc/sys/" + name.replace(".", "/"), "w", encoding="ascii") as file:
                 file.write(str(value))
         except OSError as error:
-            port.say(f"@note {name}={value}: {error.strerror}")
+            port.say(f"@refused {name}={value}: {error.strerror}")
+
+
+def mount_tmp(port, kind):
+    """Puts a file system of another kind than tmpfs over /tmp."""
+    if kind == "tmpfs":
+        return
+    disk = "/run/disk"
+    with open(disk, "wb") as file:
+        file.truncate(DISK_SIZE)
+    for command in (["mkfs." + kind, "-q", disk], ["/bin/busybox", "mount", "-o", "loop", disk, "/tmp"],
+                    ["chmod", "1777", "/tmp"]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            port.say(f"@refused {' '.join(command)}: {done.stderr.strip()}")
 
 
 def become_user():
@@ -114,9 +131,10 @@ def run(port, number, job, user):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         settings = json.load(file)
-    port = Port(sys.argv[2])
+    port = Port(settings["port"])
     port.say(f"@guest {os.uname().release}")
     apply_sysctls(port, settings["sysctls"])
+    mount_tmp(port, settings["tmp"])
     threading.Thread(target=port.stay_alive, daemon=True).start()
     for number, job in enumerate(settings["jobs"]):
         run(port, number, job, settings["user"])

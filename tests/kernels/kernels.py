@@ -14,15 +14,17 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import debian
 import jobs
 import machine
-import modules
 import report
 import root
+import sysroot
+from arch import ARCHS
 from variants import VARIANTS
 
 OUTPUT_SHOWN = 30  # lines of a job that failed
@@ -39,7 +41,10 @@ def arguments():
     known = "\n".join(f"  {name:13} {variant.what}" for name, variant in VARIANTS.items())
     parser = argparse.ArgumentParser(description=__doc__, epilog=f"variants:\n{known}",
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, required=True, help="meson's build directory")
+    parser.add_argument("--arch", default="amd64", choices=ARCHS,
+                        help="of kernels and programs (default amd64)")
+    parser.add_argument("--build", type=Path,
+                        help="meson's build directory (default: one made for the architecture)")
     parser.add_argument("--work", type=Path, required=True,
                         help="where kernels, roots and results are kept")
     parser.add_argument("--variants", nargs="+", default=["root"], choices=VARIANTS, metavar="NAME",
@@ -55,26 +60,31 @@ def arguments():
                         help="a guest is ended then, and has failed (default 4h)")
     parser.add_argument("--guests", type=int, default=1, help="how many run side by side")
     parser.add_argument("--command", help="a shell's command to run instead of the suites")
-    parser.add_argument("kernels", nargs="+", metavar="VERSION", help="6.1, or 6.1.176")
-    return parser.parse_args()
+    parser.add_argument("kernels", nargs="+", metavar="VERSION",
+                        help="6.1, or 6.1.176; arm64 also 6.12-16k")
+    args = parser.parse_args()
+    args.arch = ARCHS[args.arch]
+    if args.arch.is_native and not args.build:
+        parser.error("--build is missing")
+    return args
 
 
 def run_guest(args, kernel, variant, common, planned):
     """Boots one guest. Returns its results and lines that tell of them."""
-    name = f"{kernel.version}-{variant.name}"
+    name = f"{kernel.release}-{variant.name}"
     place = args.work / "results" / name
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     initrd = place / "initrd"
     begun = time.monotonic()
-    root.write_guest(initrd, common, kernel, variant, planned)
-    problem = machine.run(kernel, initrd, variant, place / "console", place / "port", args.limit)
+    root.write_guest(initrd, common, args.arch, kernel, variant, planned)
+    problem = machine.run(args.arch, kernel, initrd, variant, place / "console", place / "port",
+                          args.limit)
     initrd.unlink()
     lines = (place / "port").read_text(encoding="utf-8", errors="replace").splitlines()
-    results, notes, done = report.parse(lines, planned)
+    results, done = report.parse(lines, planned)
     said = [f"{name}: Linux {kernel.release} ({kernel.package}), {variant.what};"
             f" {time.monotonic() - begun:.0f} s"]
-    said += [f"  {note}" for note in notes if note.startswith("note")]
     if problem or not done:
         said.append(f"FAIL {name}: {problem or 'the guest ended too early'}; its console:")
         console = (place / "console").read_text(encoding="utf-8", errors="replace")
@@ -82,24 +92,21 @@ def run_guest(args, kernel, variant, common, planned):
     for number, result in enumerate(results):
         log = place / f"{number:02}-{re.sub(r'[^a-z0-9]+', '-', result.name.lower())}.log"
         log.write_text("\n".join(result.output) + "\n", encoding="utf-8")
-        if result.failed:
+        if result.suite == "command":
+            said += [f"    {line}" for line in result.output]
+        elif result.failed:
             said.append(f"{name}: {result.suite}: {result.name} failed; {log} begins:")
             said += [f"    {line}" for line in result.output[:OUTPUT_SHOWN]]
     said += report.details(name, results)
     return results, said
 
 
-def main():
-    args = arguments()
-    if not shutil.which(machine.QEMU):
-        print(f"SKIP: there is no {machine.QEMU} here (package qemu-system-x86)\n0 passed, 0 failed")
-        return 77
-    args.work.mkdir(parents=True, exist_ok=True)
-    build = str(args.build.resolve())
+def prepare(args, common):
+    """Builds what runs in guests, and writes what every root has. Returns the jobs."""
+    below = "" if args.arch.is_native else str(sysroot.make(args.work, args.arch))
+    build = str((args.build or sysroot.build(args.work, args.arch, below)).resolve())
     subprocess.run(["ninja", "-C", build, "--quiet", *sorted(
         str(Path(program).relative_to(build)) for program in jobs.programs(build))], check=True)
-    common = args.work / "root.cpio"
-    root.write_common(common, build)
     if args.command:
         planned = [jobs.Job("command", "command", ["/bin/sh", "-c", args.command], "/tmp",
                             args.limit)]
@@ -107,30 +114,56 @@ def main():
         planned = jobs.plan(build, args.suites, args.duration, args.ops, args.only)
     if not planned:
         sys.exit(f"kernels: no job of the suites is named {shlex.join(args.only)}")
+    root.write_common(common, args.arch, build, below)
+    return planned
 
-    archive = debian.Archive(args.work, "amd64", "cloud-amd64")
+
+def run_all(args, planned, common):
+    """[(kernel, variant, results)]; in the place of results the reason why there is no kernel."""
     guests = []
     with concurrent.futures.ThreadPoolExecutor(args.guests) as pool:
         for version in args.kernels:
+            number, flavour = args.arch.flavour(version)
             try:
-                kernel = archive.fetch(version)
+                kernel = debian.Archive(args.work, args.arch.name, flavour).fetch(number)
             except debian.Unavailable as why:
                 guests.append((version, "", str(why)))
                 print(f"SKIP {version}: {why}", flush=True)
                 continue
             for name in args.variants:
+                if VARIANTS[name].only not in ("", args.arch.name):
+                    guests.append((kernel.release, name, f"{args.arch.name} has no such thing"))
+                    continue
                 guests.append((kernel.release, name, pool.submit(
                     run_guest, args, kernel, VARIANTS[name], common, planned)))
         finished = []
-        for kernel, variant, pending in guests:
-            if not isinstance(pending, str):
-                pending, said = pending.result()
+        for kernel, variant, outcome in guests:
+            if not isinstance(outcome, str):
+                outcome, said = outcome.result()
                 print("\n".join(said), flush=True)
-            finished.append((kernel, variant, pending))
+            finished.append((kernel, variant, outcome))
+    return finished
 
-    print("\n".join([""] + report.table(finished, list(dict.fromkeys(job.suite for job in planned)))))
+
+def main():
+    args = arguments()
+    if not shutil.which(args.arch.qemu):
+        print(f"SKIP: there is no {args.arch.qemu} here (package {args.arch.qemu_package})\n"
+              "0 passed, 0 failed")
+        return 77
+    args.work.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=args.work) as place:
+        common = Path(place, "root")
+        try:
+            planned = prepare(args, common)
+        except (root.Incomplete, sysroot.Failed) as why:
+            sys.exit(f"kernels: {why}")
+        finished = run_all(args, planned, common)
     ran = [result for _, _, results in finished if not isinstance(results, str)
            for result in results]
+    suites = list(dict.fromkeys(job.suite for job in planned)) + \
+        ["guest"] * any(result.suite == "guest" for result in ran)
+    print("\n".join([""] + report.table(finished, suites)))
     passed = sum(result.passed for result in ran)
     failed = sum(len(result.failed) for result in ran)
     print(f"{passed} passed, {failed} failed")

@@ -6,32 +6,30 @@ import re
 import subprocess
 import time
 
-QEMU = "qemu-system-x86_64"
 MEMORY = "2G"
 PROCESSORS = 2
 SILENCE_MOST = 300  # seconds without a line; a guest sends one every ten seconds
 BOOT_MOST = 600
 # The console is for panics; a panic ends QEMU, since it may not start the machine again.
-CMDLINE = "console=ttyS0 loglevel=5 panic=-1 random.trust_cpu=on mitigations=off"
+CMDLINE = "loglevel=5 panic=-1 random.trust_cpu=on mitigations=off"
 
 
-def accelerators():
-    """KVM where the processor virtualises in hardware; a /dev/kvm alone may hang."""
-    try:
+def accelerators(arch):
+    """KVM where it can be used; a /dev/kvm on x86 without hardware for it lets guests hang."""
+    usable = arch.is_native and os.access("/dev/kvm", os.R_OK | os.W_OK)
+    if usable and arch.name == "amd64":
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            hardware = re.search(r"^flags\s*:.*\b(vmx|svm)\b", file.read(), re.MULTILINE)
-    except OSError:
-        hardware = False
-    usable = hardware and os.access("/dev/kvm", os.R_OK | os.W_OK)
+            usable = re.search(r"^flags\s*:.*\b(vmx|svm)\b", file.read(), re.MULTILINE)
     return (["-accel", "kvm"] if usable else []) + ["-accel", "tcg"]
 
 
-def command(kernel, initrd, variant, console, port):
-    return [QEMU, *accelerators(), "-cpu", variant.cpu, "-smp", str(PROCESSORS),
-            "-m", MEMORY, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-            "-kernel", str(kernel.image), "-initrd", str(initrd),
-            "-append", f"{CMDLINE} {variant.cmdline}".strip(),
-            "-serial", f"file:{console}", "-serial", f"file:{port}", *variant.qemu]
+def command(arch, kernel, initrd, variant, console, port):
+    return [arch.qemu, *arch.machine, *accelerators(arch), "-cpu", arch.cpu + variant.cpu,
+            "-smp", str(PROCESSORS), "-m", MEMORY, "-nodefaults", "-no-user-config",
+            "-display", "none", "-no-reboot", "-kernel", str(kernel.image), "-initrd", str(initrd),
+            "-append", f"console={arch.console} {CMDLINE} {variant.cmdline}".strip(),
+            "-serial", f"file:{console}", "-chardev", f"file,id=port,path={port}",
+            *arch.port, *variant.qemu]
 
 
 def why_to_end(begun, last_line, any_line, limit):
@@ -44,11 +42,11 @@ def why_to_end(begun, last_line, any_line, limit):
     return None
 
 
-def run(kernel, initrd, variant, console, port, limit):
+def run(arch, kernel, initrd, variant, console, port, limit):
     """Runs a guest to its end. Returns what went wrong with the machine, or None."""
     for path in (console, port):
         path.write_bytes(b"")
-    with subprocess.Popen(command(kernel, initrd, variant, console, port),
+    with subprocess.Popen(command(arch, kernel, initrd, variant, console, port),
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True) as process:
         begun = last_line = time.monotonic()
@@ -67,5 +65,5 @@ def run(kernel, initrd, variant, console, port, limit):
                 process.kill()
         errors = process.stderr.read().strip()
     if process.returncode:
-        return f"{QEMU}: status {process.returncode}: {errors}"
+        return f"{arch.qemu}: status {process.returncode}: {errors}"
     return None

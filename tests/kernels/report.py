@@ -55,8 +55,11 @@ def judge(job, status, seconds, output):
 
 
 def parse(lines, jobs):
-    """The results of the jobs, from what a guest sent; and notes. What is missing has failed."""
-    results, notes = {}, []
+    """The results of the jobs, from what a guest sent, and whether it came to its end.
+
+    What is missing has failed, and so has a guest that refused one of its settings.
+    """
+    results, refused = {}, []
     number, output = None, []
     done = False
     for line in lines:
@@ -69,8 +72,8 @@ def parse(lines, jobs):
         elif words[0] == "@end" and len(words) == 4 and int(words[1]) == number:
             results[number] = judge(jobs[number], words[2], float(words[3]), output)
             number = None
-        elif words[0] in ("@note", "@guest"):
-            notes.append(line[1:])
+        elif words[0] == "@refused":
+            refused.append(line.removeprefix("@refused "))
         elif words[0] == "@done":
             done = True
     for missing, job in enumerate(jobs):
@@ -78,7 +81,8 @@ def parse(lines, jobs):
             why = "the guest ended during it" if missing == number else "the guest had ended before it"
             results[missing] = Result(job.suite, job.name, failed=[why],
                                       output=output if missing == number else [])
-    return [results[i] for i in range(len(jobs))], notes, done
+    return ([Result("guest", "settings", failed=refused)] if refused else []) + \
+        [results[i] for i in range(len(jobs))], done
 
 
 def cell(results):

@@ -6,27 +6,27 @@ Programs lie at the paths that they have here, so that the tests' commands need 
 
 import json
 import os
-import re
 import subprocess
 import tempfile
 from pathlib import Path
 
 import cpio
+import elf
 import jobs
 import modules
+from variants import SYSCTLS
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 
-# What the scripts of the tests call, if it is installed here; busybox has the rest.
+# What the scripts of the tests call, if it is installed; busybox has the rest.
 TOOLS = """
 	bash sh cat chmod cmp cp cut date diff dirname basename echo env expr false find getconf grep head
-	id kill ln ls mkdir mkfifo mktemp mount mv nproc perl prlimit ps python3 realpath rm rmdir sed seq
-	setarch setpriv sleep sort stat sync tac tail tee test timeout touch tr true truncate umount uname
-	uniq unshare wc xargs awk
+	id kill ln ls mkdir mkfifo mkfs.ext4 mktemp mount mv nproc perl prlimit ps python3 realpath rm
+	rmdir sed seq setarch setpriv sleep sort stat sync tac tail tee test timeout touch tr true truncate
+	umount uname uniq unshare wc xargs awk mawk
 """.split()
-DATA = ["/etc/services", "/usr/share/perl", "/usr/lib/x86_64-linux-gnu/perl-base"]
-SEARCH = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SEARCH = ("/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 # Parts of Python that nothing here imports.
 UNUSED = ("test", "tests", "idlelib", "tkinter", "lib2to3", "ensurepip", "turtledemo", "pydoc_data",
           "dist-packages", "site-packages", "distutils")
@@ -41,63 +41,79 @@ class Incomplete(Exception):
     """Something that every root needs is not here."""
 
 
-def which(name):
-    for directory in SEARCH.split(":"):
-        path = os.path.join(directory, name)
-        if os.access(path, os.X_OK):
-            return path
-    return None
+class Root:
+    """An archive that is filled from this machine, or from another root below a directory."""
+
+    def __init__(self, archive, triplet, below=""):
+        self.archive = archive
+        self.below = below
+        self.libraries = [f"{directory}/{place}" for place in (triplet, "")
+                          for directory in ("/usr/local/lib", "/lib", "/usr/lib")] + ["/lib64"]
+
+    def here(self, path):
+        return self.below + str(path)
+
+    def which(self, name):
+        paths = [os.path.join(directory, name) for directory in SEARCH]
+        return next((path for path in paths if os.access(self.here(path), os.X_OK)), None)
+
+    def library(self, name):
+        paths = [os.path.join(directory, name) for directory in self.libraries]
+        for path in paths:
+            if os.path.exists(self.here(path)):
+                return path
+        raise Incomplete(f"there is no library {name} in {' '.join(self.libraries)}")
+
+    def add_program(self, path):
+        """A program or library, with what it is loaded with."""
+        known = len(self.archive.names)
+        real = self.archive.add_path(path, self.below)
+        if len(self.archive.names) > known and elf.is_elf(self.here(real)):
+            self.add_needs(self.here(real))
+
+    def add_needs(self, file):
+        loader, names = elf.needs(file)
+        for needed in ([loader] if loader else []) + [self.library(name) for name in names]:
+            self.add_program(needed)
+
+    def add_tree(self, directory, left_out=()):
+        if not os.path.isdir(self.here(directory)):
+            return
+        self.archive.add_path(directory, self.below)
+        for path, directories, files in os.walk(self.here(directory)):
+            directories[:] = sorted(name for name in directories if name not in left_out)
+            inside = path.removeprefix(self.below)
+            for name in sorted(files):
+                if name.endswith(".so"):
+                    self.add_program(os.path.join(inside, name))
+                elif not name.endswith(".a") and os.path.exists(os.path.join(path, name)):
+                    self.archive.add_path(os.path.join(inside, name), self.below)
+
+    def add_system(self, triplet):
+        busybox = self.which("busybox")
+        if not busybox or elf.needs(self.here(busybox))[0]:
+            raise Incomplete("there is no static busybox here (package busybox-static)")
+        self.archive.add_path("/bin", self.below)
+        with open(self.here(busybox), "rb") as file:
+            self.archive.add_path("/bin/busybox", self.below, data=file.read())
+        for tool in filter(None, map(self.which, TOOLS)):
+            self.add_program(tool)
+        python = os.path.basename(os.path.realpath(self.here("/usr/bin/python3")))  # python3.11
+        stdlib = f"/usr/lib/{python}"
+        self.add_tree(stdlib, UNUSED + tuple(
+            name for name in os.listdir(self.here(stdlib)) if name.startswith("config-")))
+        self.add_tree(f"/usr/lib/{triplet}/perl-base")
 
 
-def libraries(path):
-    """The shared libraries of a program or library, its loader included."""
-    listed = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
-    if " => not found" in listed:
-        raise Incomplete(f"{path}: {listed.strip()}")
-    return re.findall(r"(?:=>|^)\s*(/\S+) \(0x", listed, re.MULTILINE)
-
-
-def is_elf(path):
-    with open(path, "rb") as file:
-        return file.read(4) == b"\x7fELF"
-
-
-def without_symbols(path):
+def without_symbols(path, triplet):
     """A program that was built, without what is for debuggers: ten times as small."""
     with tempfile.NamedTemporaryFile() as file:
-        subprocess.run(["strip", "-g", "-o", file.name, path], check=True)
+        subprocess.run([f"{triplet}-strip", "-g", "-o", file.name, path], check=True)
         return file.read()
 
 
-def add_program(archive, path, data=None):
-    real = archive.add_host_path(path, data)
-    if is_elf(real):
-        for library in libraries(real):
-            archive.add_host_path(library)
-
-
-def add_tree(archive, directory, left_out=()):
-    archive.add_host_path(directory)
-    for path, directories, files in os.walk(directory):
-        directories[:] = sorted(name for name in directories if name not in left_out)
-        for name in sorted(files):
-            full = os.path.join(path, name)
-            if name.endswith(".so"):
-                add_program(archive, full)
-            elif not name.endswith(".a") and os.path.exists(full):
-                archive.add_host_path(full)
-
-
-def add_python(archive):
-    stdlib = subprocess.run(
-        ["/usr/bin/python3", "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"],
-        capture_output=True, text=True, check=True).stdout.strip()
-    left_out = UNUSED + tuple(name for name in os.listdir(stdlib) if name.startswith("config-"))
-    add_tree(archive, stdlib, left_out)
-
-
-def write_common(path, build):
-    """What every guest has."""
+def write_common(path, arch, build, below):
+    """What every guest has: the system below a directory (or this one), and what was built."""
     with cpio.Archive(path) as archive:
         archive.add_console()
         for directory, mode in (("/tmp", 0o1777), ("/root", 0o700), ("/proc", 0o555),
@@ -107,35 +123,25 @@ def write_common(path, build):
         archive.add_data("/guest/guest.py", (HERE / "guest.py").read_bytes())
         for name, text in ACCOUNTS.items():
             archive.add_text(name, text)
-        busybox = which("busybox")
-        if not busybox or libraries(busybox):
-            raise Incomplete("there is no static busybox here (package busybox-static)")
-        with open(busybox, "rb") as file:
-            archive.add_data("/bin/busybox" if not os.path.islink("/bin") else "/usr/bin/busybox",
-                             file.read(), 0o755)
-        archive.add_host_path("/bin")
-        for tool in filter(None, map(which, TOOLS)):
-            add_program(archive, tool)
-        add_python(archive)
-        for name in filter(os.path.exists, DATA):
-            if os.path.isdir(name):
-                add_tree(archive, name)
-            else:
-                archive.add_host_path(name)
+        system = Root(archive, arch.triplet, below)
+        system.add_system(arch.triplet)
         for program in jobs.programs(build):
-            add_program(archive, program, without_symbols(program))
+            archive.add_path(program, data=without_symbols(program, arch.triplet))
+            system.add_needs(program)
+        checkout = Root(archive, arch.triplet)
         for directory in ("tests/vmspace", "tests/vmscope", "tests/programs"):
-            add_tree(archive, SOURCE / directory, ("__pycache__",))
+            checkout.add_tree(SOURCE / directory, ("__pycache__",))
 
 
-def write_guest(path, common, kernel, variant, planned):
+def write_guest(path, common, arch, kernel, variant, planned):
     """The common archive, followed by the kernel's modules, and what this guest is to do."""
     with tempfile.NamedTemporaryFile(dir=path.parent) as own:
         with cpio.Archive(own.name) as archive:
             for number, (name, data) in enumerate(modules.with_dependencies(kernel.modules, MODULES)):
                 archive.add_data(f"/modules/{number:02}-{name}.ko", data)
             archive.add_text("/guest/guest.json", json.dumps({
-                "sysctls": variant.sysctls, "user": variant.user,
+                "port": f"/dev/{arch.port_name}", "sysctls": SYSCTLS | variant.sysctls, "user": variant.user,
+                "tmp": variant.tmp,
                 "jobs": [{"argv": job.argv, "directory": job.directory, "limit": job.limit}
                          for job in planned]}))
         with open(path, "wb") as file:

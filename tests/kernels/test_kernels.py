@@ -18,8 +18,7 @@ JOBS = [Job("oracle", "first", [], "/", 10), Job("check", "second", [], "/", 10)
 
 
 def parse(text):
-    results, _, done = report.parse(text.splitlines(), JOBS)
-    return results, done
+    return report.parse(text.splitlines(), JOBS)
 
 
 def counts(result):
@@ -48,6 +47,12 @@ class Parsing(unittest.TestCase):
         results, done = parse("")
         self.assertFalse(done)
         self.assertEqual([counts(result) for result in results], [(0, 1, 0), (0, 1, 0)])
+
+    def test_a_refused_setting_has_failed(self):
+        results, _ = parse("@guest 6.1\n@refused vm.x=1: No such file\n@begin 0\n@end 0 0 1\n"
+                           "@begin 1\n@end 1 0 1\n@done\n")
+        self.assertEqual([counts(result) for result in results], [(0, 1, 0), (1, 0, 0), (1, 0, 0)])
+        self.assertEqual(results[0].failed, ["vm.x=1: No such file"])
 
     def test_an_end_cut_off_is_no_end(self):
         results, _ = parse("@begin 0\n@end 0 0")

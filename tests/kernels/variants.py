@@ -4,14 +4,21 @@
 from dataclasses import dataclass, field
 
 
+# What every guest sets. The rules of vm.max_map_count are the same at any number, and 65530 areas
+# take minutes without KVM.
+SYSCTLS = {"vm.max_map_count": 10000}
+
+
 @dataclass(frozen=True)
 class Variant:
     name: str
     what: str
-    cpu: str = "max"
+    cpu: str = ""  # what is added to the processor's name for QEMU
+    only: str = ""  # the one architecture that has it
     qemu: tuple = ()  # further options
     cmdline: str = ""  # further words for the kernel
-    sysctls: dict = field(default_factory=dict)
+    sysctls: dict = field(default_factory=dict)  # beside SYSCTLS
+    tmp: str = "tmpfs"  # what /tmp is
     user: str = "root"  # or "user": no capabilities; "userns": root in a user namespace of its own
 
 
@@ -26,12 +33,13 @@ def overcommit(mode, **more):
 
 
 VARIANTS = {variant.name: variant for variant in (
-    Variant("root", "as Debian configures it, as root"),
+    Variant("root", "as root; but for vm.max_map_count as Debian configures it"),
     Variant("user", "a user without capabilities", user="user"),
     Variant("userns", "root in a user namespace of its own", user="userns"),
-    Variant("nopku", "a processor without protection keys", cpu="max,-pku"),
-    Variant("la57", "five levels of page tables", cpu="max,+la57"),
-    Variant("nola57", "four levels of page tables", cpu="max,-la57"),
+    Variant("nopku", "a processor without protection keys", cpu=",-pku", only="amd64"),
+    Variant("la57", "five levels of page tables", cpu=",+la57", only="amd64"),
+    Variant("nola57", "four levels of page tables", cpu=",-la57", only="amd64"),
+    Variant("ext4", "temporary files on ext4", tmp="ext4"),
     thp("always"), thp("madvise"), thp("never"),
     overcommit(0), overcommit(1), overcommit(2, **{"vm.overcommit_ratio": 80}),
     Variant("legacy", "vm.legacy_va_layout=1: from low addresses upwards",

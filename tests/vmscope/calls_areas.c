@@ -25,6 +25,9 @@
 
 #define RW (PROT_READ | PROT_WRITE)
 #define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
+#ifndef MAP_32BIT
+#define MAP_32BIT 0 /* x86 alone has it */
+#endif
 #ifndef SYS_mseal
 #define SYS_mseal 462
 #endif

@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#ifndef MAP_32BIT
+#define MAP_32BIT 0x40 /* x86's: the log may come from there */
+#endif
+
 /* The range that must be mapped without a hole for @req to succeed. False: there is none. */
 static bool needed_range(const struct vmspace_request *req, unsigned long *start,
 			 unsigned long *length)
