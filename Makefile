@@ -28,6 +28,7 @@
 #   make kernels KERNELS="6.1 7.3" VARIANTS="root user" DURATION= OPS= SUITES= GUESTS=
 #                             the comparisons with the kernel under others, Debian's, in QEMU; which
 #                             variants there are: tests/kernels/kernels.py --help
+#   make kernels-arm64 KERNELS="6.12 6.12-16k"   the same on arm64, with pages of 4 and 16 KiB
 #   make kernels-slice        a few minutes of it on 6.1 and the newest
 #   make asan | clang         the suites under ASan + UBSan | built with clang
 #   make check-debug2         unit and vmspace suites with MT_DEBUG=2: invariants after every write
@@ -84,7 +85,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: install uninstall tidy clean
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: fuzz fuzz-afl model-check check-arch programs programs-large cost coverage mutate valgrind
-.PHONY: builds proofs kernels kernels-slice
+.PHONY: builds proofs kernels kernels-arm64 kernels-slice
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -195,16 +196,19 @@ check-arch:
 	SUITES='$(SUITES)' tests/arch/check.sh -b $(BUILD) $(ARCHS)
 
 # OPS is the model's unless it is given.
-run_kernels = PYTHONDONTWRITEBYTECODE=1 python3 tests/kernels/kernels.py --build $(DEBUG) \
-	--work $(BUILD)/kernels
+run_kernels = PYTHONDONTWRITEBYTECODE=1 python3 tests/kernels/kernels.py --work $(BUILD)/kernels
+kernels_options = --duration $(DURATION) --guests $(GUESTS) --variants $(VARIANTS) \
+	$(if $(SUITES),--suites $(SUITES)) $(if $(filter file,$(origin OPS)),,--ops $(OPS))
 
 kernels: $(DEBUG)/build.ninja
-	$(run_kernels) --duration $(DURATION) --guests $(GUESTS) --variants $(VARIANTS) \
-		$(if $(SUITES),--suites $(SUITES)) \
-		$(if $(filter file,$(origin OPS)),,--ops $(OPS)) -- $(KERNELS)
+	$(run_kernels) --build $(DEBUG) $(kernels_options) -- $(KERNELS)
+
+kernels-arm64:
+	$(run_kernels) --arch arm64 $(kernels_options) -- \
+		$(if $(filter file,$(origin KERNELS)),6.12 6.12-16k 7.3 7.3-16k,$(KERNELS))
 
 kernels-slice: $(DEBUG)/build.ninja
-	$(run_kernels) --duration 30 --guests 2 --suites oracle trace check -- 6.1 7.3
+	$(run_kernels) --build $(DEBUG) --duration 30 --guests 2 --suites oracle trace check -- 6.1 7.3
 
 programs: all $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) tests/vmscope/calls

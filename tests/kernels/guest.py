@@ -2,7 +2,7 @@
 """Runs the jobs in a guest: guest.py SETTINGS.
 
 SETTINGS: {"port": "a serial port that nothing else writes to",
-           "sysctls": {}, "user": "", "tmp": "",
+           "sysctls": {}, "user": "", "scratch": "tmpfs",
            "jobs": [{"argv": [], "directory": "", "limit": seconds}, ...]}
 The lines that it writes to that port:
 
@@ -25,6 +25,7 @@ import time
 
 USER = 1000
 ALIVE_EVERY = 10
+SCRATCH = os.environ["TMPDIR"]
 DISK_SIZE = 512 << 20
 LINES_MOST = 3000  # of one job; a serial port is slow
 
@@ -54,15 +55,15 @@ def apply_sysctls(port, sysctls):
             port.say(f"@refused {name}={value}: {error.strerror}")
 
 
-def mount_tmp(port, kind):
-    """Puts a file system of another kind than tmpfs over /tmp."""
+def mount_scratch(port, kind):
+    """Puts a file system of another kind than tmpfs there."""
     if kind == "tmpfs":
         return
     disk = "/run/disk"
     with open(disk, "wb") as file:
         file.truncate(DISK_SIZE)
-    for command in (["mkfs." + kind, "-q", disk], ["/bin/busybox", "mount", "-o", "loop", disk, "/tmp"],
-                    ["chmod", "1777", "/tmp"]):
+    for command in (["mkfs." + kind, "-q", disk], ["/bin/busybox", "mount", "-o", "loop", disk, SCRATCH],
+                    ["chmod", "1777", SCRATCH]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             port.say(f"@refused {' '.join(command)}: {done.stderr.strip()}")
@@ -80,7 +81,7 @@ def start(job, user):
         argv = ["/usr/bin/unshare", "--user", "--map-root-user", *argv]
     environment = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", PYTHONDONTWRITEBYTECODE="1")
     if user != "root":
-        environment["HOME"] = "/tmp"
+        environment["HOME"] = SCRATCH
     return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, cwd=job["directory"], env=environment,
                             preexec_fn=become_user if user != "root" else None)
@@ -134,7 +135,7 @@ def main():
     port = Port(settings["port"])
     port.say(f"@guest {os.uname().release}")
     apply_sysctls(port, settings["sysctls"])
-    mount_tmp(port, settings["tmp"])
+    mount_scratch(port, settings["scratch"])
     threading.Thread(target=port.stay_alive, daemon=True).start()
     for number, job in enumerate(settings["jobs"]):
         run(port, number, job, settings["user"])

@@ -12,6 +12,7 @@ SUITES = ("oracle", "trace", "check", "vmscope", "vmspace")
 
 # meson's limits of time are for this machine; without KVM a guest is some ten times as slow.
 LIMIT_FACTOR = 10
+SCRATCH = "/scratch"  # the guests' directory for temporary files
 TRACE_LIMIT = 600
 CHECK_MARGIN = 600  # for the round that is under way when its time is up, and to shorten a difference
 
@@ -82,7 +83,7 @@ def tests(build, suite):
 def traces(vmscope):
     for name, program in TRACED:
         yield Job("trace", name, [vmscope, "trace", "--verify=each", "--", *program],
-                  "/tmp", TRACE_LIMIT)
+                  SCRATCH, TRACE_LIMIT)
 
 
 def check(vmscope, seconds, ops):
@@ -91,7 +92,7 @@ def check(vmscope, seconds, ops):
               '[ ! -s difference.log ] || cat difference.log; exit $status')
     yield Job("check", "check", ["/bin/sh", "-c", script, "sh", vmscope, "check",
                                  "--ops", str(ops), "--duration", str(seconds)],
-              "/tmp", seconds + CHECK_MARGIN)
+              SCRATCH, seconds + CHECK_MARGIN)
 
 
 def plan(build, suites, seconds, ops, only):

@@ -108,7 +108,7 @@ def prepare(args, common):
     subprocess.run(["ninja", "-C", build, "--quiet", *sorted(
         str(Path(program).relative_to(build)) for program in jobs.programs(build))], check=True)
     if args.command:
-        planned = [jobs.Job("command", "command", ["/bin/sh", "-c", args.command], "/tmp",
+        planned = [jobs.Job("command", "command", ["/bin/sh", "-c", args.command], jobs.SCRATCH,
                             args.limit)]
     else:
         planned = jobs.plan(build, args.suites, args.duration, args.ops, args.only)

@@ -141,7 +141,7 @@ def write_guest(path, common, arch, kernel, variant, planned):
                 archive.add_data(f"/modules/{number:02}-{name}.ko", data)
             archive.add_text("/guest/guest.json", json.dumps({
                 "port": f"/dev/{arch.port_name}", "sysctls": SYSCTLS | variant.sysctls, "user": variant.user,
-                "tmp": variant.tmp,
+                "scratch": variant.scratch,
                 "jobs": [{"argv": job.argv, "directory": job.directory, "limit": job.limit}
                          for job in planned]}))
         with open(path, "wb") as file:

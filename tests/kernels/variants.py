@@ -18,7 +18,7 @@ class Variant:
     qemu: tuple = ()  # further options
     cmdline: str = ""  # further words for the kernel
     sysctls: dict = field(default_factory=dict)  # beside SYSCTLS
-    tmp: str = "tmpfs"  # what /tmp is
+    scratch: str = "tmpfs"  # where temporary files are
     user: str = "root"  # or "user": no capabilities; "userns": root in a user namespace of its own
 
 
@@ -39,7 +39,7 @@ VARIANTS = {variant.name: variant for variant in (
     Variant("nopku", "a processor without protection keys", cpu=",-pku", only="amd64"),
     Variant("la57", "five levels of page tables", cpu=",+la57", only="amd64"),
     Variant("nola57", "four levels of page tables", cpu=",-la57", only="amd64"),
-    Variant("ext4", "temporary files on ext4", tmp="ext4"),
+    Variant("ext4", "temporary files on ext4", scratch="ext4"),
     thp("always"), thp("madvise"), thp("never"),
     overcommit(0), overcommit(1), overcommit(2, **{"vm.overcommit_ratio": 80}),
     Variant("legacy", "vm.legacy_va_layout=1: from low addresses upwards",
