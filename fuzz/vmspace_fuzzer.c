@@ -259,6 +259,7 @@ static struct vmspace_config make_config(struct world *world)
 		.mseal = true,
 		.read_implies_exec = how & 64,
 		.lock_privileged = how & 128,
+		.move_all_privileged = how & 128,
 		.rlimit_as = VMSPACE_NO_LIMIT,
 		.rlimit_data = VMSPACE_NO_LIMIT,
 		.rlimit_stack = 8UL << 20,

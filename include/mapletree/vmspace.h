@@ -130,7 +130,7 @@ struct vmspace_config {
 	unsigned long overcommit_kbytes; /* vm.overcommit_kbytes: not 0: instead of the ratio */
 	unsigned long admin_reserve_kbytes; /* reserved for processes with `admin` */
 	unsigned long user_reserve_kbytes; /* reserved: 1/32 of the process, at most this */
-	bool admin;                    /* CAP_SYS_ADMIN */
+	bool admin;                    /* CAP_SYS_ADMIN; also for MADV_HWPOISON */
 	unsigned long committed_elsewhere; /* pages that others have committed */
 	unsigned long *commit_pool;    /* pages; or NULL */
 	uint64_t memory_nodes;         /* bit n: memory of node n is usable; 0: no NUMA calls */
@@ -149,6 +149,7 @@ struct vmspace_config {
 	bool read_implies_exec;        /* personality READ_IMPLIES_EXEC */
 	bool low_privileged;           /* CAP_SYS_RAWIO: mmap_min_addr does not apply */
 	bool lock_privileged;          /* CAP_IPC_LOCK: RLIMIT_MEMLOCK does not apply */
+	bool move_all_privileged;      /* CAP_SYS_NICE: mbind() takes MPOL_MF_MOVE_ALL */
 	unsigned long rlimit_as;       /* bytes; VMSPACE_NO_LIMIT */
 	unsigned long rlimit_data;     /* 0: rlimit_data_max applies instead, except to brk */
 	unsigned long rlimit_data_max; /* the hard limit */

@@ -345,7 +345,8 @@ static long advise(struct vmspace *space, unsigned long start, unsigned long byt
 	if (!length)
 		return 0;
 	if (advice == MADV_HWPOISON || advice == MADV_SOFT_OFFLINE)
-		return space->host_error;
+		return space->host_error || space->config.admin ? space->host_error :
+			       outcome_limit(space, -EPERM, "it takes CAP_SYS_ADMIN");
 	/* Where it stops, and why, depends on pages that are not known. */
 	if (advice == MADV_COLLAPSE && space->host_error)
 		return outcome_fail(space, space->host_error, "refused by the host");

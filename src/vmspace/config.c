@@ -10,16 +10,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <mapletree/vmspace.h>
+#include "config.h"
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
 #endif
 #define ADVICE_GUARD_INSTALL 102 /* MADV_GUARD_INSTALL, newer than some headers */
-#define CAN_LOCK (1ULL << 14)    /* CAP_IPC_LOCK */
-#define CAN_MAP_LOW (1ULL << 17) /* CAP_SYS_RAWIO */
-#define CAN_ADMIN (1ULL << 21)   /* CAP_SYS_ADMIN */
+/* Capabilities: see capabilities(7). */
+#define CAN_LOCK (UINT64_C(1) << 14)     /* CAP_IPC_LOCK */
+#define CAN_MAP_LOW (UINT64_C(1) << 17)  /* CAP_SYS_RAWIO */
+#define CAN_ADMIN (UINT64_C(1) << 21)    /* CAP_SYS_ADMIN */
+#define CAN_MOVE_ALL (UINT64_C(1) << 23) /* CAP_SYS_NICE */
+#define INITIAL_USER_NAMESPACE "user:[4026531837]" /* its inode is the same on all machines */
 #define CALL_MSEAL 462L          /* mseal, the same number on all architectures */
 
 static bool read_text(const char *path, char *buf, size_t size)
@@ -73,7 +76,39 @@ static bool cpu_has(const char *flag)
 	return found;
 }
 
-static unsigned long long capabilities(void)
+bool config_has_own_users(const char *process)
+{
+	char path[64], name[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/user", process);
+	length = readlink(path, name, sizeof(name) - 1);
+	if (length < 0)
+		return false;
+	name[length] = '\0';
+	return strcmp(name, INITIAL_USER_NAMESPACE) != 0;
+}
+
+void config_set_privileges(struct vmspace_config *config, uint64_t caps)
+{
+	config->admin = caps & CAN_ADMIN;
+	config->low_privileged = caps & CAN_MAP_LOW;
+	config->lock_privileged = caps & CAN_LOCK;
+	config->move_all_privileged = caps & CAN_MOVE_ALL;
+}
+
+bool config_is_bottom_up(unsigned long persona, unsigned long rlimit_stack)
+{
+#ifdef __x86_64__
+	(void)rlimit_stack;
+#else
+	if (rlimit_stack == VMSPACE_NO_LIMIT)
+		return true;
+#endif
+	return (persona & ADDR_COMPAT_LAYOUT) || read_number("/proc/sys/vm/legacy_va_layout", 0);
+}
+
+static unsigned long long own_capabilities(void)
 {
 	char line[256];
 	unsigned long long caps = 0;
@@ -84,7 +119,7 @@ static unsigned long long capabilities(void)
 			break;
 	if (file)
 		fclose(file);
-	return caps;
+	return config_has_own_users("self") ? 0 : caps;
 }
 
 /* The number of kB in the line of /proc/meminfo that begins with `key`; 0: no such line. */
@@ -106,7 +141,6 @@ static void read_commit(struct vmspace_config *config)
 	config->overcommit_kbytes = read_number("/proc/sys/vm/overcommit_kbytes", 0);
 	config->admin_reserve_kbytes = read_number("/proc/sys/vm/admin_reserve_kbytes", 8192);
 	config->user_reserve_kbytes = read_number("/proc/sys/vm/user_reserve_kbytes", 131072);
-	config->admin = capabilities() & CAN_ADMIN;
 	if (!read_text("/proc/meminfo", text, sizeof(text)))
 		return;
 	config->ram_pages = meminfo(text, "MemTotal:") / page_kb;
@@ -305,10 +339,9 @@ void vmspace_config_init(struct vmspace_config *config)
 	probe_pt_reclaim(config);
 	probe_hint_min(config);
 	config->read_implies_exec = persona != -1 && (persona & READ_IMPLIES_EXEC);
-	config->mmap_bottom_up = (persona != -1 && (persona & ADDR_COMPAT_LAYOUT)) ||
-				 limit(RLIMIT_STACK) == VMSPACE_NO_LIMIT;
-	config->lock_privileged = capabilities() & CAN_LOCK;
-	config->low_privileged = capabilities() & CAN_MAP_LOW;
+	config->mmap_bottom_up = config_is_bottom_up(persona != -1 ? (unsigned long)persona : 0,
+						     limit(RLIMIT_STACK));
+	config_set_privileges(config, own_capabilities());
 	config->rlimit_as = limit(RLIMIT_AS);
 	config->rlimit_data = limit(RLIMIT_DATA);
 	config->rlimit_data_max = hard_limit(RLIMIT_DATA);

@@ -133,12 +133,47 @@ static void complete_image(struct vmspace_image *image, const struct vmspace_are
 }
 
 /* vm.mmap_rnd_bits is at most 32, in pages. */
-#define LEGACY_RANDOM_MAX (1UL << 44)
+#define RANDOM_MAX (1UL << 44)
+
+/* The highest base that exec chooses: the gap that is left for the stack depends on its limit. */
+static unsigned long highest_base(const struct vmspace *space, unsigned long rlimit_stack)
+{
+	unsigned long window = space->config.map_window, widest = window / 6 * 5;
+
+	return space_ceil(space, window - (rlimit_stack < widest ? rlimit_stack : widest));
+}
+
+/* The end of the highest area below `bound`, which is the base's highest place; 0: too far away. */
+static unsigned long end_below(const struct vmspace *space, unsigned long bound)
+{
+	const struct vma *vma = find_before(space, bound);
+
+	if (vma && vma->end > bound)
+		vma = find_before(space, vma->start);
+	return vma && bound - vma->end <= RANDOM_MAX ? vma->end : 0;
+}
+
+/*
+ * The topmost mapping at exec is right below the base. That is the topmost one below the stack, or
+ * where the stack was not limited, below a sixth of the space: the program and its heap are above
+ * it then. The limit may have changed since.
+ */
+static unsigned long guess_top(const struct vmspace *space)
+{
+	const struct vma *stack = find_at(space, space->image.start_stack);
+	unsigned long bound = highest_base(space, space->config.rlimit_stack);
+	unsigned long base;
+
+	if (!stack)
+		return 0;
+	base = end_below(space, bound < stack->start ? bound : stack->start);
+	if (!base)
+		base = end_below(space, stack->start);
+	return base ? base : end_below(space, highest_base(space, VMSPACE_NO_LIMIT));
+}
 
 static void guess_base(struct vmspace *space)
 {
-	const struct vma *stack = find_at(space, space->image.start_stack);
-	const struct vma *top = stack ? find_before(space, stack->start) : NULL;
 	const struct vma *first;
 
 	space->base_guessed = !space->config.mmap_base;
@@ -146,12 +181,12 @@ static void guess_base(struct vmspace *space)
 	if (!space->base_guessed)
 		return;
 	if (!space->config.mmap_bottom_up) {
-		space->mmap_base = top ? top->end : 0;
+		space->mmap_base = guess_top(space);
 		return;
 	}
 	/* The first mappings at exec are the kernel's own, placed from a randomised base. */
 	first = find_first(space, space->config.mmap_base_legacy);
-	if (first && first->start - space->config.mmap_base_legacy <= LEGACY_RANDOM_MAX)
+	if (first && first->start - space->config.mmap_base_legacy <= RANDOM_MAX)
 		space->mmap_base = first->start;
 	space->base_guessed = false;
 }

@@ -4,78 +4,65 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "proc.h"
 #include "space.h"
 
-#define BIT_SYS_RAWIO 17     /* capabilities: see capabilities(7) */
-#define BIT_IPC_LOCK 14
-#define BIT_SYS_ADMIN 21
-#define INITIAL_USER_NAMESPACE "user:[4026531837]" /* its inode is the same on all machines */
 #define READ_IMPLIES_EXEC_BIT 0x0400000UL /* personality(2) */
-#define ADDR_COMPAT_LAYOUT_BIT 0x0200000UL
 
-static unsigned long read_limit(pid_t pid, int resource, unsigned long *hard)
+/* A limit out of the text of /proc/PID/limits; *hard (may be NULL) gets the hard one. */
+static unsigned long read_limit(const char *text, const char *name, unsigned long *hard)
 {
-	struct rlimit limit;
+	const char *line = text ? strstr(text, name) : NULL;
+	unsigned long limits[2] = { VMSPACE_NO_LIMIT, VMSPACE_NO_LIMIT };
+	char words[2][32];
 
-	if (prlimit(pid, (enum __rlimit_resource)resource, NULL, &limit))
-		limit.rlim_cur = limit.rlim_max = RLIM_INFINITY;
+	if (line && sscanf(line + strlen(name), "%31s %31s", words[0], words[1]) == 2)
+		for (int i = 0; i < 2; i++)
+			if (strcmp(words[i], "unlimited") != 0)
+				limits[i] = strtoul(words[i], NULL, 10);
 	if (hard)
-		*hard = limit.rlim_max == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit.rlim_max;
-	return limit.rlim_cur == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit.rlim_cur;
+		*hard = limits[1];
+	return limits[0];
 }
 
-/* Does exec choose the bottom-up layout for this process? */
-static bool has_legacy_layout(pid_t pid, unsigned long persona)
+/* prlimit() takes a privilege for processes of another user; reading this does not. */
+static void read_limits(struct vmspace_config *config, const char *text)
 {
-	struct rlimit stack;
-
-	return persona & ADDR_COMPAT_LAYOUT_BIT ||
-	       (!prlimit(pid, RLIMIT_STACK, NULL, &stack) && stack.rlim_cur == RLIM_INFINITY);
-}
-
-/* Limits on memory need capabilities in the initial user namespace, not in a container's. */
-static bool has_own_users(pid_t pid)
-{
-	char path[64], name[64];
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-	length = readlink(path, name, sizeof(name) - 1);
-	if (length < 0)
-		return false;
-	name[length] = '\0';
-	return strcmp(name, INITIAL_USER_NAMESPACE) != 0;
+	config->rlimit_as = read_limit(text, "Max address space", NULL);
+	config->rlimit_data = read_limit(text, "Max data size", &config->rlimit_data_max);
+	config->rlimit_stack = read_limit(text, "Max stack size", NULL);
+	config->rlimit_memlock = read_limit(text, "Max locked memory", NULL);
 }
 
 /* 0 or -ENOMEM. What may not be read counts as not there. */
 static int read_config(struct vmspace_config *config, pid_t pid)
 {
-	int status_err, persona_err;
-	char *status = proc_read(pid, "status", &status_err);
-	char *personality = proc_read(pid, "personality", &persona_err);
-	unsigned long caps = status ? proc_number(status, "CapEff:", 16, 0) : 0;
-	unsigned long persona = personality ? strtoul(personality, NULL, 16) : 0;
+	enum { STATUS, PERSONALITY, LIMITS, FILES };
+	static const char *const names[FILES] = { "status", "personality", "limits" };
+	unsigned long caps = 0, persona;
+	char *texts[FILES], number[16];
+	int err = 0, rc = 0;
 
-	if (has_own_users(pid))
-		caps = 0;
-	config->lock_privileged = caps >> BIT_IPC_LOCK & 1;
-	config->low_privileged = caps >> BIT_SYS_RAWIO & 1;
-	config->admin = caps >> BIT_SYS_ADMIN & 1;
+	for (int i = 0; i < FILES; i++) {
+		texts[i] = proc_read(pid, names[i], &err);
+		if (!texts[i] && err == -ENOMEM)
+			rc = -ENOMEM;
+	}
+	if (texts[STATUS])
+		caps = proc_number(texts[STATUS], "CapEff:", 16, 0);
+	snprintf(number, sizeof(number), "%d", (int)pid);
+	config_set_privileges(config, config_has_own_users(number) ? 0 : caps);
+	read_limits(config, texts[LIMITS]);
+	persona = texts[PERSONALITY] ? strtoul(texts[PERSONALITY], NULL, 16) : 0;
 	config->read_implies_exec = persona & READ_IMPLIES_EXEC_BIT;
-	if (personality)
-		config->mmap_bottom_up = has_legacy_layout(pid, persona);
-	config->rlimit_as = read_limit(pid, RLIMIT_AS, NULL);
-	config->rlimit_data = read_limit(pid, RLIMIT_DATA, &config->rlimit_data_max);
-	config->rlimit_stack = read_limit(pid, RLIMIT_STACK, NULL);
-	config->rlimit_memlock = read_limit(pid, RLIMIT_MEMLOCK, NULL);
-	free(status);
-	free(personality);
-	return (!status && status_err == -ENOMEM) || (!personality && persona_err == -ENOMEM) ?
-		       -ENOMEM : 0;
+	if (texts[PERSONALITY])
+		config->mmap_bottom_up = config_is_bottom_up(persona, config->rlimit_stack);
+	for (int i = 0; i < FILES; i++)
+		free(texts[i]);
+	return rc;
 }
 
 void vmspace_config_read(struct vmspace_config *config, pid_t pid)

@@ -21,6 +21,7 @@ enum { MODE_DEFAULT, MODE_PREFERRED, MODE_BIND, MODE_INTERLEAVE, MODE_LOCAL, MOD
 #define MODE_NUMA_BALANCING (1 << 13)
 #define MODE_FLAGS (MODE_STATIC_NODES | MODE_RELATIVE_NODES | MODE_NUMA_BALANCING)
 #define MOVE_STRICT 1u
+#define MOVE_ALL 4u /* MPOL_MF_MOVE_ALL: also pages that other processes map */
 #define MOVE_FLAGS 7u /* MPOL_MF_STRICT, MPOL_MF_MOVE, MPOL_MF_MOVE_ALL */
 
 static struct policy *new_policy(const struct policy *like)
@@ -124,8 +125,13 @@ long bind_call(struct vmspace *space, struct vmspace_request *req)
 		return -ENOSYS;
 	if (!mode_valid(m->mode) || (m->flags & ~MOVE_FLAGS))
 		return -EINVAL;
+	if ((m->flags & MOVE_ALL) && !space->config.move_all_privileged) {
+		err = outcome_limit(space, -EPERM, "MPOL_MF_MOVE_ALL takes CAP_SYS_NICE");
+		if (err)
+			return err;
+	}
 	if (space->host_error == -EPERM)
-		return outcome_fail(space, -EPERM, "MPOL_MF_MOVE_ALL takes a privilege");
+		return outcome_fail(space, -EPERM, "refused by the host");
 	if (!space_aligned(space, m->addr) || end < m->addr)
 		return -EINVAL;
 	if (end == m->addr)

@@ -194,6 +194,7 @@ static void no_privilege(struct vmspace_config *config, unsigned long value)
 {
 	(void)value;
 	config->lock_privileged = config->low_privileged = config->admin = false;
+	config->move_all_privileged = false;
 }
 
 static void drop_privileges(void)
@@ -271,6 +272,37 @@ static void lock_limit_after_a_fork(void **state)
 	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ AT(0), PAGE, 0, false };
 	assert_int_equal(both(&child), -ENOMEM);
 	pair_end(&child);
+}
+
+/* ---- capabilities ---- */
+
+static long bind(int mode, uint64_t nodes, unsigned int flags)
+{
+	new_req(VMSPACE_MBIND)->mbind = (struct vmspace_mbind){ AT(0), 2 * PAGE, mode, nodes,
+								flags };
+	return both(&pair);
+}
+
+/* Only an unknown mode or flag is refused before the privilege is missed. */
+static void moving_the_pages_of_all_takes_a_privilege(void **state)
+{
+	const int relative_and_static = 3 << 14;
+	const unsigned int move_all = 4, unknown = 8;
+
+	(void)state;
+	if (!vmspace_config(pair.space)->memory_nodes)
+		case_skip("there are no memory policies here");
+	map(AT(0), 4, RW, FIXED);
+	drop_privileges();
+	assert_int_equal(bind(4, 0, move_all), -EPERM);
+	assert_int_equal(bind(5, UINT64_C(1) << 63, move_all), -EPERM);
+	assert_int_equal(bind(0, 1, move_all), -EPERM);
+	assert_int_equal(bind(2 | relative_and_static, 1, move_all), -EINVAL);
+	assert_int_equal(bind(77, 1, move_all), -EINVAL);
+	assert_int_equal(bind(4, 0, move_all | unknown), -EINVAL);
+	assert_int_equal(areas(), 1);
+	assert_int_equal(bind(4, 0, 2), 0);
+	assert_int_equal(areas(), 2);
 }
 
 /* ---- max_map_count ---- */
@@ -402,6 +434,8 @@ int main(void)
 		CASE(data_limit), CASE(data_limit_of_the_break),
 		CASE(data_limit_of_zero_is_the_hard_one), CASE(stack_limit),
 		CASE(lock_limit), CASE(lock_limit_of_what_comes), CASE(lock_limit_after_a_fork),
+		CASE(moving_the_pages_of_all_takes_a_privilege),
+		MIRRORED(moving_the_pages_of_all_takes_a_privilege),
 		CASE(at_most_max_map_count),
 		CASE(obvious_overcommit_is_refused), CASE(what_is_mapped_over_is_not_charged),
 		CASE(a_move_is_charged_for_what_grows), CASE(a_child_is_charged_area_by_area),

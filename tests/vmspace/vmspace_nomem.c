@@ -410,7 +410,8 @@ static void assert_same(const struct vmspace *a, const struct vmspace *b)
 	struct vma_info one, other;
 
 	assert_true(c->admin == d->admin && c->lock_privileged == d->lock_privileged &&
-		    c->low_privileged == d->low_privileged);
+		    c->low_privileged == d->low_privileged &&
+		    c->move_all_privileged == d->move_all_privileged);
 	for (unsigned long at = 0; vmspace_next(a, at, &one); at = one.end) {
 		assert_true(vmspace_lookup(b, one.start, &other));
 		assert_int_equal(one.anon_shared, other.anon_shared);

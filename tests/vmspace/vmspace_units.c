@@ -682,6 +682,56 @@ static void a_segment_has_a_size(void **state)
 	}
 }
 
+/* Without a limit on the stack exec puts mappings below the program, else above it. */
+static void the_base_depends_on_the_stack_limit_at_exec(void **state)
+{
+	const struct vmspace_image image = { .start_stack = 0x7fffffff0000 };
+	struct vmspace_config config = *vmspace_config(space);
+	struct vmspace_area areas[] = {
+		{ .start = 0x155555000000, .end = 0x155555001000, .flags = RW_FLAGS },
+		{ .start = 0x555555554000, .end = 0x555555556000, .flags = RW_FLAGS },
+		{ .start = 0x7f0000000000, .end = 0x7f0000003000, .flags = RW_FLAGS },
+		{ .start = 0x7ffffffe0000, .end = 0x7fffffff1000, .flags = RW_FLAGS },
+	};
+	struct vmspace_stats stats;
+
+	(void)state;
+	config.mmap_base = 0;
+	for (int now_limited = 0; now_limited < 2; now_limited++) {
+		config.rlimit_stack = now_limited ? 8UL << 20 : VMSPACE_NO_LIMIT;
+		assert_int_equal(vmspace_configure(space, &config), 0);
+		areas[2].start = areas[1].end;
+		areas[2].end = areas[1].end + PAGE; /* a heap */
+		assert_int_equal(vmspace_exec(space, areas, 4, &image), 0);
+		vmspace_stats(space, &stats);
+		assert_true(stats.mmap_base == areas[0].end);
+		areas[2].start = 0x7f0000000000;
+		areas[2].end = 0x7f0000003000;
+		assert_int_equal(vmspace_exec(space, areas + 1, 3, &image), 0);
+		vmspace_stats(space, &stats);
+		assert_true(stats.mmap_base == areas[2].end);
+	}
+}
+
+/* MADV_HWPOISON says nothing about areas, but who may give it. */
+static void poisoning_takes_a_privilege(void **state)
+{
+	struct vmspace_config config = *vmspace_config(space);
+
+	(void)state;
+	map(0x10000, 1, PROT_READ, NULL);
+	for (int admin = 0; admin < 2; admin++) {
+		config.admin = admin;
+		assert_int_equal(vmspace_configure(space, &config), 0);
+		memset(&req, 0, sizeof(req));
+		req.op = VMSPACE_MADVISE;
+		req.madvise = (struct vmspace_madvise){ 0x10000, PAGE, MADV_HWPOISON };
+		assert_int_equal(call(), admin ? 0 : -EPERM);
+		req.madvise.length = 0;
+		assert_int_equal(call(), 0);
+	}
+}
+
 /* Where there are no huge pages, none can be mapped. */
 static void huge_pages_need_a_size(void **state)
 {
@@ -740,6 +790,8 @@ int main(void)
 		SPACE(joining_and_parting_nothing_changes_nothing),
 		SPACE(a_segment_has_a_size), SPACE(huge_pages_need_a_size),
 		SPACE(unmapped_edges_make_no_area),
+		SPACE(the_base_depends_on_the_stack_limit_at_exec),
+		SPACE(poisoning_takes_a_privilege),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

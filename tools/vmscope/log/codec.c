@@ -101,6 +101,7 @@ static const struct field config_fields[] = {
 	{ "read_implies_exec", FIELD_BOOL, AT(vmspace_config, read_implies_exec) },
 	{ "low_privileged", FIELD_BOOL, AT(vmspace_config, low_privileged) },
 	{ "lock_privileged", FIELD_BOOL, AT(vmspace_config, lock_privileged) },
+	{ "move_all_privileged", FIELD_BOOL, AT(vmspace_config, move_all_privileged) },
 	{ "rlimit_as", FIELD_WORD, AT(vmspace_config, rlimit_as) },
 	{ "rlimit_data", FIELD_WORD, AT(vmspace_config, rlimit_data) },
 	{ "rlimit_data_max", FIELD_WORD, AT(vmspace_config, rlimit_data_max) },

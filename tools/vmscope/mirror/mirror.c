@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,8 @@ static int load(struct mirror *mirror, const struct log_who *who, bool attach,
 		rc = vmspace_create(&mirror->vm, &config);
 	if (rc == 0)
 		rc = snapshot_load(mirror->vm, who->tid, attach, record);
+	if (rc == 0)
+		mirror->locks = vmspace_count_pages(mirror->vm, 0, ULONG_MAX, VMA_LOCKED) > 0;
 	if (rc == 0 && attach)
 		rc = guess_attached(&mirror->guess, mirror->vm);
 	return rc;
@@ -221,13 +224,13 @@ void mirror_finish(struct mirror *mirror, const struct log_who *who, const char 
 	mirror_gone(mirror, who, occasion);
 }
 
-void mirror_refresh_limits(struct mirror *mirror, pid_t pid)
+void mirror_refresh_limits(struct mirror *mirror, pid_t pid, pid_t tid)
 {
-	const struct log_who who = { pid, pid, mirror->space_id };
+	const struct log_who who = { pid, tid, mirror->space_id };
 	struct vmspace_config config = *vmspace_config(mirror->vm);
 	const struct vmspace_config before = config;
 
-	vmspace_config_read(&config, pid);
+	vmspace_config_read(&config, tid);
 	config.mmap_bottom_up = before.mmap_bottom_up; /* fixed until the next exec */
 	vmspace_configure(mirror->vm, &config);
 	if (memcmp(&before, &config, sizeof(config)) != 0)

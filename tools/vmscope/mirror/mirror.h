@@ -89,8 +89,8 @@ void mirror_finish(struct mirror *mirror, const struct log_who *who, const char 
 /* The address space is gone, on @occasion "exec" or "exit": writes final maps and counts. */
 void mirror_gone(struct mirror *mirror, const struct log_who *who, const char *occasion);
 
-/* The limits or privileges of process @pid may have changed: reads them again. */
-void mirror_refresh_limits(struct mirror *mirror, pid_t pid);
+/* The limits of process @pid or the privileges of its thread @tid may have changed: reads them. */
+void mirror_refresh_limits(struct mirror *mirror, pid_t pid, pid_t tid);
 
 /* The address space was changed in a way that cannot be followed: says so, stops comparing. */
 void mirror_give_up(struct mirror *mirror, const char *why);

@@ -12,6 +12,8 @@
 #include "mirror/state.h"
 #include "mirror/verify.h"
 
+#define MOVE_ALL 4u	/* MPOL_MF_MOVE_ALL */
+
 /* ---- at the entry --------------------------------------------------------------------------- */
 
 /* Starts recording answers for a call. NULL: there is no log, or the session has failed. */
@@ -115,6 +117,39 @@ static void begin_call(struct mirror *mirror, const struct log_who *who, struct 
 	find_site(mirror, who, pending);
 }
 
+/*
+ * May the outcome depend on the thread's capabilities? They change without a call that we stop at,
+ * in each thread by itself.
+ */
+static bool takes_privilege(struct mirror *mirror, const struct vmspace_request *req)
+{
+	const struct vmspace_config *config = vmspace_config(mirror->vm);
+
+	switch (req->op) {
+	case VMSPACE_MLOCK:
+	case VMSPACE_MLOCKALL:
+		mirror->locks = true;
+		return true;
+	case VMSPACE_MBIND:
+		return req->mbind.flags & MOVE_ALL;
+	case VMSPACE_MMAP:
+		mirror->locks |= (req->mmap.flags & MAP_LOCKED) != 0;
+		return mirror->locks || (req->mmap.addr < config->mmap_min_addr &&
+					 req->mmap.flags & (MAP_FIXED | MAP_FIXED_NOREPLACE));
+	case VMSPACE_MREMAP:
+		return mirror->locks || (req->mremap.flags & MREMAP_FIXED &&
+					 req->mremap.new_addr < config->mmap_min_addr);
+	case VMSPACE_SHMAT:
+		return mirror->locks ||
+		       (req->shmat.addr && req->shmat.addr < config->mmap_min_addr);
+	case VMSPACE_BRK:
+	case VMSPACE_REMAP_FILE_PAGES:
+		return mirror->locks;
+	default:
+		return false;
+	}
+}
+
 void mirror_call_enter(struct mirror *mirror, const struct log_who *who, struct call *call,
 		       struct pending_call *pending, bool alone)
 {
@@ -135,9 +170,8 @@ void mirror_call_enter(struct mirror *mirror, const struct log_who *who, struct 
 	begin_call(mirror, who, call, pending);
 	if (pending->model != REQUEST_MADE)
 		return;
-	/* Privileges change without a call that we stop at. */
-	if (req->op == VMSPACE_MLOCK || req->op == VMSPACE_MLOCKALL)
-		mirror_refresh_limits(mirror, who->pid);
+	if (takes_privilege(mirror, req))
+		mirror_refresh_limits(mirror, who->pid, who->tid);
 	if (uffd_apply_ends(&mirror->uffds, mirror->vm, who->tid, mirror->host.answers))
 		log_space_observed(mirror->session, who, &mirror->observed);
 	identify_file(mirror, who, call, &pending->request);

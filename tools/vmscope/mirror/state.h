@@ -30,6 +30,7 @@ struct mirror {
 	struct open_files files;	/* of mapped files */
 	struct uffds uffds;		/* that areas are, or were, registered with */
 	bool brk_unknown;		/* attached: only the page of the break is known so far */
+	bool locks;			/* it has locked memory, or asked to lock what comes */
 	char command[32];		/* of the process, for messages */
 
 	/* Comparing: see verify.h. */

@@ -19,6 +19,7 @@ void strace_default_config(struct vmspace_config *config)
 		.ksm = true,
 		.mseal = true,
 		.lock_privileged = true,
+		.move_all_privileged = true,
 		.rlimit_as = VMSPACE_NO_LIMIT,
 		.rlimit_data = VMSPACE_NO_LIMIT,
 		.rlimit_data_max = VMSPACE_NO_LIMIT,

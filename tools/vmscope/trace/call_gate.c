@@ -98,7 +98,7 @@ static void limits_changed(struct tracer *tracer, const struct task *task)
 		target = (pid_t)task->call.args[0];
 	other = task_in_group(&tracer->tasks, target, NULL);
 	if (other && tracer_follows(other))
-		mirror_refresh_limits(other->space->mirror, target);
+		mirror_refresh_limits(other->space->mirror, target, target);
 }
 
 /* The thread was killed inside its call, before anybody saw whether it was performed. */
