@@ -282,7 +282,8 @@ struct vmspace_shmat {           /* result: the address */
 	unsigned long addr;
 	int flags;                   /* SHM_RDONLY, SHM_RND, SHM_REMAP, SHM_EXEC */
 	unsigned long size;          /* bytes of the segment (shm_segsz) */
-	struct vma_backing backing;  /* dev, inode, name "/SYSV%08x (deleted)"; file_id ignored */
+	/* dev, inode, name "/SYSV%08x (deleted)"; file_id and size are ignored. */
+	struct vma_backing backing;
 };
 struct vmspace_shmdt { unsigned long addr; };
 struct vmspace_remap_file_pages {
@@ -290,6 +291,8 @@ struct vmspace_remap_file_pages {
 	int prot;                    /* must be 0 */
 	unsigned long page_offset;   /* pages */
 	int flags;                   /* MAP_NONBLOCK or 0 */
+	/* VMA_BACKING_SEAL_WRITE, _NO_EXEC: what the file may have got since it was mapped. */
+	unsigned int file_flags;
 };
 struct vmspace_mseal { unsigned long addr, length; unsigned long flags; };
 struct vmspace_msync { unsigned long addr, length; int flags; }; /* MS_* */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -119,6 +120,32 @@ static unsigned long heap_end(const struct vmspace_area *areas, size_t count)
 	return 0;
 }
 
+/* Are System V segments of the process known by the same numbers here? */
+static bool shares_ipc(pid_t pid)
+{
+	char path[64], ours[64], theirs[64];
+	ssize_t mine, its;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/ipc", (int)pid);
+	mine = readlink("/proc/self/ns/ipc", ours, sizeof(ours));
+	its = readlink(path, theirs, sizeof(theirs));
+	return mine > 0 && mine == its && !memcmp(ours, theirs, (size_t)mine);
+}
+
+/* maps does not show how large attached segments are. */
+static void read_segments(pid_t pid, struct vmspace_area *areas, size_t count)
+{
+	struct shmid_ds segment;
+
+	for (size_t i = 0; i < count; i++) {
+		struct vma_backing *backing = &areas[i].backing;
+
+		if (backing->kind == VMA_BACKING_SYSV && shares_ipc(pid) &&
+		    !shmctl((int)backing->inode, IPC_STAT, &segment))
+			backing->size = segment.shm_segsz;
+	}
+}
+
 static int read_areas(pid_t pid, struct vmspace_area **areas, size_t *count)
 {
 	int err;
@@ -129,6 +156,8 @@ static int read_areas(pid_t pid, struct vmspace_area **areas, size_t *count)
 	/* The file is empty for kernel threads and zombies. */
 	err = *text ? vmspace_parse_areas(text, areas, count, NULL) : -ESRCH;
 	free(text);
+	if (!err)
+		read_segments(pid, *areas, *count);
 	return err;
 }
 

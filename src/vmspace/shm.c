@@ -62,6 +62,7 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 		return outcome_fail(space, -EINVAL, "a segment has a size");
 	own.kind = VMA_BACKING_SYSV;
 	own.file_id = map_new_file_id(space);
+	own.size = s->size;
 	attach_flags(space, s, &plan);
 	plan.flags |= space->default_flags;
 	at = attach_place(space, s, &own, &plan);
@@ -87,13 +88,21 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 	return err < 0 ? err : at;
 }
 
-/* Does vma belong to the attachment at addr, of this backing (NULL: of any)? */
-static bool is_part_of(const struct vma *vma, const struct backing *backing, unsigned long addr,
-		       unsigned long page_size)
+/*
+ * Does vma belong to the attachment at addr, of this backing? Whichever area is found first does
+ * (NULL: none so far), however far an mremap() has extended it. The others may not reach beyond
+ * the segment.
+ */
+static bool is_part_of(const struct vmspace *space, const struct vma *vma,
+		       const struct backing *backing, unsigned long addr)
 {
-	return vma->backing && vma->backing->is.kind == VMA_BACKING_SYSV &&
-	       (!backing || vma->backing == backing) &&
-	       vma->start - addr == vma->pgoff * page_size;
+	if (!vma->backing || vma->backing->is.kind != VMA_BACKING_SYSV ||
+	    vma->start - addr != vma->pgoff * space->config.page_size)
+		return false;
+	if (!backing)
+		return true;
+	return vma->backing == backing &&
+	       (!backing->is.size || vma->end - addr <= space_ceil(space, backing->is.size));
 }
 
 /* How many areas of the attachment at addr are left; each is unmapped separately. */
@@ -104,7 +113,7 @@ static unsigned long count_parts(struct vmspace *space, unsigned long addr)
 	const struct vma *vma;
 
 	for (vma = find_first(space, addr); vma; vma = find_first(space, vma->end)) {
-		if (!is_part_of(vma, backing, addr, space->config.page_size))
+		if (!is_part_of(space, vma, backing, addr))
 			continue;
 		backing = vma->backing;
 		count++;
@@ -115,7 +124,7 @@ static unsigned long count_parts(struct vmspace *space, unsigned long addr)
 /* Detach what is left of the attachment at addr. */
 long shm_detach_call(struct vmspace *space, struct vmspace_request *req)
 {
-	unsigned long addr = req->shmdt.addr, at = addr, page = space->config.page_size;
+	unsigned long addr = req->shmdt.addr, at = addr;
 	struct backing *backing = NULL;
 	bool found = false;
 	struct vma *vma;
@@ -128,7 +137,7 @@ long shm_detach_call(struct vmspace *space, struct vmspace_request *req)
 		unsigned long start = vma->start, end = vma->end;
 
 		at = end;
-		if (!is_part_of(vma, backing, addr, page))
+		if (!is_part_of(space, vma, backing, addr))
 			continue;
 		if (!backing)
 			backing = backing_get(vma->backing);
@@ -138,6 +147,30 @@ long shm_detach_call(struct vmspace *space, struct vmspace_request *req)
 	}
 	backing_put(backing);
 	return found ? 0 : -EINVAL;
+}
+
+/*
+ * The flags of the new mapping: of the area's, access rights, the lock, and what the file permits;
+ * that may have become less.
+ */
+static long remapped_flags(const struct vmspace *space, const struct vmspace_remap_file_pages *r,
+			   const struct vma *vma, vma_flags_t *flags)
+{
+	const vma_flags_t may = VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC;
+
+	*flags = (vma->flags & (VMA_ACCESS_FLAGS | VMA_LOCKED | may)) | space->default_flags |
+		 VMA_SHARED | VMA_MAYSHARE;
+	if (r->file_flags & VMA_BACKING_SEAL_WRITE)
+		*flags &= ~VMA_MAYWRITE;
+	if (r->file_flags & VMA_BACKING_NO_EXEC)
+		*flags &= ~VMA_MAYEXEC;
+	if ((*flags & VMA_WRITE) && !(*flags & VMA_MAYWRITE))
+		return -EPERM;
+	if ((*flags & VMA_EXEC) && !(*flags & VMA_MAYEXEC))
+		return -EPERM;
+	if ((*flags & VMA_READ) && (*flags & VMA_MAYEXEC) && space->config.read_implies_exec)
+		*flags |= VMA_EXEC;
+	return 0;
 }
 
 /* Linux emulates remap_file_pages by a new shared mapping at the same place. */
@@ -155,17 +188,15 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 	vma = find_at(space, start);
 	if (!vma || !(vma->flags & VMA_SHARED) || !vma->backing)
 		return -EINVAL;
-	/* It is a new mapping, which keeps only access rights and the lock. */
-	plan.flags = (vma->flags & (VMA_ACCESS_FLAGS | VMA_LOCKED)) | space->default_flags |
-		     VMA_SHARED | VMA_MAYSHARE | VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC;
-	if ((plan.flags & VMA_READ) && space->config.read_implies_exec)
-		plan.flags |= VMA_EXEC;
 	for (end = vma->end, next = vma; end < start + size; end = next->end) {
 		next = find_at(space, end);
 		if (!next || !backing_same_file(next->backing, vma->backing) ||
 		    next->flags != vma->flags)
 			return -EINVAL;
 	}
+	at = remapped_flags(space, r, vma, &plan.flags);
+	if (at)
+		return outcome_fail(space, at, "the file does not permit it any more");
 	if (space->host_error)
 		return outcome_fail(space, space->host_error, "refused by the host");
 	plan.populate = !(r->flags & MAP_NONBLOCK);

@@ -66,6 +66,7 @@ static const struct {
 	{ "files", test_files },
 	{ "growsdown", test_growsdown },
 	{ "uffd", test_uffd },
+	{ "rings", test_rings },
 	{ "odd", test_odd },
 	{ "recursion", test_recursion },
 	{ "threads", test_threads },

@@ -31,6 +31,7 @@ void test_shared(void);
 void test_files(void);
 void test_growsdown(void);
 void test_uffd(void);
+void test_rings(void);
 void test_odd(void);
 
 /* calls_tasks.c: threads, processes, stacks and signals. */

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
+#include <linux/io_uring.h>
+#include <linux/perf_event.h>
 #include <linux/prctl.h>
 #include <linux/userfaultfd.h>
 #include <stdint.h>
@@ -300,6 +302,31 @@ void test_names(void)
 	MUST(mremap(a + 4 * PAGE, 2 * PAGE, 4 * PAGE, MREMAP_MAYMOVE) != MAP_FAILED);
 }
 
+/* Sealed after it was mapped, a file is remapped with less rights than its neighbours have. */
+static void remap_sealed(int memfd)
+{
+	char *a = mmap(NULL, 8 * PAGE, PROT_READ, MAP_SHARED, memfd, 0);
+
+	MUST(a != MAP_FAILED);
+	if (fcntl(memfd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0)
+		return;
+	/* Who may not look at the seals of a mapped file takes them to be as they were. */
+	if (geteuid() == 0 && syscall(SYS_remap_file_pages, a, PAGE, 0, 3, 0) == 0)
+		MUST(mprotect(a, PAGE, RW) == -1 && errno == EACCES);
+	(void)mlock(a, PAGE);
+}
+
+/* A piece of a segment that was extended beyond its end stays attached. */
+static void detach_extended(int id)
+{
+	char *a = shmat(id, (void *)(1UL << 44), 0);
+
+	MUST(a != (void *)-1 && munmap(a + PAGE, PAGE) == 0);
+	if (mremap(a + 2 * PAGE, 2 * PAGE, 5 * PAGE, 0) != MAP_FAILED)
+		MUST(shmdt(a) == 0 && mprotect(a + 2 * PAGE, PAGE, PROT_READ) == 0);
+	MUST(munmap(a, 8 * PAGE) == 0);
+}
+
 void test_shared(void)
 {
 	int memfd = memfd_create("a name", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -330,9 +357,11 @@ void test_shared(void)
 		MUST(mprotect(a + PAGE, PAGE, PROT_READ) == 0);
 		MUST(shmdt(b) == -1 || 1);
 		MUST(shmdt(a) == 0);
+		detach_extended(id);
 		MUST(shmctl(id, IPC_RMID, NULL) == 0);
 		MUST(shmdt(a) == -1 && errno == EINVAL);
 	}
+	remap_sealed(memfd);
 	close(memfd);
 }
 
@@ -456,6 +485,45 @@ void test_uffd(void)
 	MUST(close(again) == 0);
 	MUST(munmap(a + 14 * PAGE, PAGE) == 0);
 	MUST(close(one) == 0);
+}
+
+/* What may be done with a mapping shows as results and, after a lock, as flags. */
+static void use_ring(char *ring)
+{
+	MUST(ring != MAP_FAILED);
+	(void)mprotect(ring, PAGE, PROT_READ | PROT_EXEC);
+	(void)mprotect(ring, PAGE, PROT_READ);
+	(void)mlock(ring, PAGE);
+	(void)munlock(ring, PAGE);
+}
+
+/* Mappings of files that have no name and lie on mounts of the kernel's own. */
+void test_rings(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+					.config = PERF_COUNT_SW_TASK_CLOCK, .disabled = 1,
+					.exclude_kernel = 1 };
+	struct io_uring_params params;
+	aio_context_t aio = 0;
+	int fd;
+
+	memset(&params, 0, sizeof(params));
+	if (syscall(SYS_io_setup, 10, &aio) == 0) {
+		use_ring((char *)aio);
+		MUST(syscall(SYS_io_destroy, aio) == 0);
+	}
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	if (fd >= 0) {
+		use_ring(mmap(NULL, 3 * PAGE, RW, MAP_SHARED, fd, 0));
+		(void)mmap(NULL, 3 * PAGE, RW | PROT_EXEC, MAP_SHARED, fd, 0);
+		close(fd);
+	}
+	fd = (int)syscall(SYS_io_uring_setup, 8, &params);
+	if (fd >= 0) {
+		use_ring(mmap(NULL, PAGE, RW, MAP_SHARED | MAP_POPULATE, fd, IORING_OFF_SQ_RING));
+		use_ring(mmap(NULL, PAGE, RW, MAP_SHARED | MAP_POPULATE, fd, IORING_OFF_SQES));
+		close(fd);
+	}
 }
 
 void test_odd(void)

@@ -250,6 +250,11 @@ static void layout_is_that_of_the_process(void **state)
 {
 	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
 	struct rlimit limit;
+#ifdef __x86_64__
+	const bool decides = false; /* an unlimited stack moves the base instead */
+#else
+	const bool decides = true;
+#endif
 
 	(void)state;
 	for (int way = 0; way < 3; way++) {
@@ -272,11 +277,11 @@ static void layout_is_that_of_the_process(void **state)
 		vmspace_config_init(&config);
 		config.mmap_bottom_up = way == 0;
 		vmspace_config_read(&config, pid);
-		assert_int_equal(config.mmap_bottom_up, way != 0);
 		close(ready[0]);
 		close(ready[1]);
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
+		assert_int_equal(config.mmap_bottom_up, way == 1 || (way == 2 && decides));
 	}
 }
 

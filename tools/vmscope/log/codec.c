@@ -42,6 +42,7 @@ static const struct field backing_fields[] = {
 	{ "file", FIELD_WORD, AT(vma_backing, file_id) },
 	{ "name", FIELD_TEXT, AT(vma_backing, name) },
 	{ "huge_size", FIELD_WORD, AT(vma_backing, huge_size) },
+	{ "size", FIELD_WORD, AT(vma_backing, size) },
 	{ NULL, FIELD_END, 0 },
 };
 
@@ -172,6 +173,7 @@ static const struct field op_fields[VMSPACE_OP_COUNT][OP_FIELDS] = {
 		{ "prot", FIELD_INT, AT(vmspace_request, remap_file_pages.prot) },
 		{ "page_offset", FIELD_WORD, AT(vmspace_request, remap_file_pages.page_offset) },
 		{ "flags", FIELD_INT, AT(vmspace_request, remap_file_pages.flags) },
+		{ "file_flags", FIELD_INT, AT(vmspace_request, remap_file_pages.file_flags) },
 	},
 	[VMSPACE_MSEAL] = {
 		OP_RANGE(mseal),

@@ -2,11 +2,14 @@
 /* What a mapping of another process's file descriptor, or a line of maps, is backed by. */
 #include "mirror/backing.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -92,6 +95,36 @@ static unsigned int flags_below(const struct vma_backing *backing)
 	return flags;
 }
 
+/*
+ * The files of anonymous inodes (io_uring, perf events ...) are on one mount, from which newer
+ * kernels execute nothing; statvfs(3) does not show that. mmap(2) refuses to before it finds that
+ * an eventfd cannot be mapped at all.
+ */
+static bool anon_inodes_are_noexec(void)
+{
+	static int known = -1;
+	void *at;
+	int fd;
+
+	if (known >= 0)
+		return known;
+	fd = eventfd(0, EFD_CLOEXEC);
+	at = mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	known = at == MAP_FAILED && errno == EPERM;
+	if (at != MAP_FAILED)
+		munmap(at, 1);
+	if (fd >= 0)
+		close(fd);
+	return known;
+}
+
+/* Files on mounts internal to the kernel. */
+static bool is_noexec_inside(const char *name)
+{
+	return strncmp(name, "pipe:[", 6) == 0 || strncmp(name, "/[aio]", 6) == 0 ||
+	       (strncmp(name, "anon_inode:", 11) == 0 && anon_inodes_are_noexec());
+}
+
 static void describe_system(struct backing_file *file, const char *path)
 {
 	struct vma_backing *backing = &file->backing;
@@ -148,8 +181,7 @@ bool backing_of_fd(struct backing_file *file, pid_t tid, int fd)
 		backing->flags |= VMA_BACKING_NO_MMAP;
 	if (st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH))
 		backing->flags |= VMA_BACKING_EXECUTABLE;
-	/* Pipes live on a noexec mount, but statvfs(3) does not show that. */
-	if (strncmp(file->name, "pipe:[", 6) == 0)
+	if (is_noexec_inside(file->name))
 		backing->flags |= VMA_BACKING_NO_EXEC;
 	file->is_regular = S_ISREG(st.st_mode);
 	file->is_zero = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 5);
@@ -160,6 +192,17 @@ bool backing_of_fd(struct backing_file *file, pid_t tid, int fd)
 	if (strncmp(file->name, "/memfd:", 7) == 0)
 		backing->flags |= seal_flags(path);
 	return true;
+}
+
+unsigned int backing_denials(pid_t tid, unsigned long start, unsigned long end)
+{
+	struct statvfs mount;
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)tid, start, end);
+	if (statvfs(path, &mount) != 0)
+		return 0;
+	return seal_flags(path) | (mount.f_flag & ST_NOEXEC ? VMA_BACKING_NO_EXEC : 0);
 }
 
 bool backing_path_is(const char *path, unsigned int dev_major, unsigned int dev_minor,
@@ -174,5 +217,7 @@ bool backing_path_is(const char *path, unsigned int dev_major, unsigned int dev_
 void backing_of_line(struct backing_file *file, const struct vmspace_line *line)
 {
 	vmspace_line_backing(line, &file->backing, file->name, sizeof(file->name));
+	if (is_noexec_inside(file->name))
+		file->backing.flags |= VMA_BACKING_NO_EXEC;
 	file->is_regular = file->is_device = file->is_zero = false;
 }

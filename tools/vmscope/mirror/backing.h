@@ -24,6 +24,12 @@ struct backing_file {
 /* Describes descriptor @fd of thread @tid. False: it is not open (EBADF). */
 bool backing_of_fd(struct backing_file *file, pid_t tid, int fd);
 
+/*
+ * What the file that @tid has mapped at [@start, @end), an area, denies by now: VMA_BACKING_NO_EXEC
+ * and _SEAL_WRITE. 0 where it cannot be opened (which takes CAP_SYS_ADMIN).
+ */
+unsigned int backing_denials(pid_t tid, unsigned long start, unsigned long end);
+
 /* Whether @path currently resolves to the file with that device and inode. */
 bool backing_path_is(const char *path, unsigned int dev_major, unsigned int dev_minor,
 		     uint64_t inode);

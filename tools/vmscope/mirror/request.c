@@ -215,6 +215,21 @@ static enum request_model build_uffd(struct request *req, pid_t tid, const uint6
 	return REQUEST_MADE;
 }
 
+static enum request_model build_remap_file_pages(struct request *req, const struct vmspace *space,
+						pid_t tid, const uint64_t *args)
+{
+	struct vmspace_remap_file_pages *remap = &req->vm.remap_file_pages;
+	struct vma_info info;
+
+	req->vm.op = VMSPACE_REMAP_FILE_PAGES;
+	*remap = (struct vmspace_remap_file_pages){ .addr = args[0], .size = args[1],
+						    .prot = (int)args[2], .page_offset = args[3],
+						    .flags = (int)args[4] };
+	if (vmspace_lookup(space, remap->addr, &info) && info.backing.kind == VMA_BACKING_FILE)
+		remap->file_flags = backing_denials(tid, info.start, info.end);
+	return REQUEST_MADE;
+}
+
 static enum request_model build_rest(struct request *req, const struct call *call)
 {
 	const uint64_t *args = call->args;
@@ -248,11 +263,6 @@ static enum request_model build_rest(struct request *req, const struct call *cal
 	case CALL_SHMDT:
 		req->vm.op = VMSPACE_SHMDT;
 		req->vm.shmdt.addr = args[0];
-		return REQUEST_MADE;
-	case CALL_REMAP_FILE_PAGES:
-		req->vm.op = VMSPACE_REMAP_FILE_PAGES;
-		req->vm.remap_file_pages = (struct vmspace_remap_file_pages){
-			args[0], args[1], (int)args[2], args[3], (int)args[4] };
 		return REQUEST_MADE;
 	case CALL_SET_HOME_NODE:
 		req->vm.op = VMSPACE_SET_HOME_NODE;
@@ -297,6 +307,8 @@ enum request_model request_build(struct request *req, const struct vmspace *spac
 		return build_uffd(req, tid, call->args);
 	case CALL_PROCESS_MADVISE:
 		return build_process_madvise(req, tid, call->args);
+	case CALL_REMAP_FILE_PAGES:
+		return build_remap_file_pages(req, space, tid, call->args);
 	case CALL_IO_DESTROY:
 		return build_io_destroy(req, space, call->args);
 	default:

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -60,6 +61,28 @@ void verify_report_result(struct mirror *mirror, const struct log_who *who,
 		       false);
 }
 
+/*
+ * Drivers pin pages (perf events in mmap(), io_uring in io_uring_register() ...), which depends on
+ * what they have counted for the user. The mirror takes the number from the kernel.
+ */
+static void follow_pins(struct vmspace *vm, pid_t tid)
+{
+	const unsigned long page_kib = vmspace_config(vm)->page_size / 1024;
+	char *status = kernel_read_file(tid, "status");
+	struct vmspace_stats stats;
+	unsigned long pinned;
+
+	if (!status)
+		return;
+	vmspace_stats(vm, &stats);
+	pinned = kernel_status_number(status, "VmPin:", 10, 0) / page_kib;
+	if (pinned > stats.pinned_vm)
+		vmspace_pin(vm, pinned - stats.pinned_vm);
+	else if (pinned < stats.pinned_vm)
+		vmspace_unpin(vm, stats.pinned_vm - pinned);
+	free(status);
+}
+
 static enum compare_result timed_compare_flags(struct mirror *mirror, const struct log_who *who)
 {
 	struct timespec before, after;
@@ -67,6 +90,7 @@ static enum compare_result timed_compare_flags(struct mirror *mirror, const stru
 
 	/* CPU time: how busy the machine is says nothing about the areas. */
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+	follow_pins(mirror->vm, who->tid);
 	result = compare_flags(&mirror->comparison, mirror->vm, who->tid);
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
 	mirror->flags_are_slow = (after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec -
