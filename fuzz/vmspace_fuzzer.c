@@ -184,7 +184,8 @@ static void take_arguments(struct world *world, struct vmspace_request *req)
 	case VMSPACE_SHMDT: req->shmdt.addr = addr; break;
 	case VMSPACE_REMAP_FILE_PAGES:
 		req->remap_file_pages = (struct vmspace_remap_file_pages){
-			addr, length, 0, input_byte(in), input_byte(in) << 8 };
+			addr, length, 0, input_byte(in), input_byte(in) << 8,
+			input_byte(in) & (VMA_BACKING_SEAL_WRITE | VMA_BACKING_NO_EXEC) };
 		break;
 	case VMSPACE_MSEAL:
 		req->mseal = (struct vmspace_mseal){ addr, length, input_byte(in) % 16 == 0 };

@@ -3,7 +3,6 @@
  * privileges [drop] - calls whose outcome depends on capabilities, by two threads; with "drop",
  * made before and after one of them has given up all of its own. Prints how many were refused.
  */
-#define _GNU_SOURCE
 #include <linux/capability.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -72,9 +71,8 @@ int main(int argc, char **argv)
 	struct rlimit limit = { 4 * PAGE, 4 * PAGE };
 	pthread_t thread;
 
-	(void)argv;
 	setrlimit(RLIMIT_MEMLOCK, &limit);
-	if (pthread_create(&thread, NULL, in_thread, argc > 1 ? "drop" : NULL) != 0)
+	if (pthread_create(&thread, NULL, in_thread, argc > 1 ? argv[1] : NULL) != 0)
 		return 1;
 	pthread_join(thread, NULL);
 	make_calls(); /* this thread has what it had */

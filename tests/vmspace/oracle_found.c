@@ -208,12 +208,12 @@ static void pages_of_two_mappings(void **state)
 	map_file(PUPPET_FILE_RW, AT(0), 4, RW, MAP_SHARED | MAP_FIXED, 10);
 	map_file(PUPPET_FILE_RW, AT(4), 4, RW, MAP_SHARED | MAP_FIXED, 40);
 	new_req(VMSPACE_REMAP_FILE_PAGES)->remap_file_pages =
-		(struct vmspace_remap_file_pages){ AT(2), 4 * PAGE, 0, 20, MAP_NONBLOCK };
+		(struct vmspace_remap_file_pages){ AT(2), 4 * PAGE, 0, 20, MAP_NONBLOCK, 0 };
 	assert_int_equal(both(&pair), 0);
 	assert_int_equal(areas(), 3);
 	map_file(PUPPET_FILE_RW_AGAIN, AT(8), 4, RW, MAP_SHARED | MAP_FIXED, 44);
 	new_req(VMSPACE_REMAP_FILE_PAGES)->remap_file_pages =
-		(struct vmspace_remap_file_pages){ AT(6), 4 * PAGE, 0, 20, MAP_NONBLOCK };
+		(struct vmspace_remap_file_pages){ AT(6), 4 * PAGE, 0, 20, MAP_NONBLOCK, 0 };
 	assert_int_equal(both(&pair), -EINVAL);
 }
 

@@ -3,7 +3,6 @@
  * oracle_shared.c - System V segments that were cut and extended, and remap_file_pages() on files
  * that permit less than they did: made for real and in libvmspace.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/shm.h>

@@ -361,7 +361,8 @@ static void make_remap_pages(struct generator *c, const struct pair *p, struct v
 
 	r->op = VMSPACE_REMAP_FILE_PAGES;
 	r->remap_file_pages = (struct vmspace_remap_file_pages){
-		s.start, s.end - s.start, 0, below(c, 16), chance(c, 2) ? MAP_NONBLOCK : 0 };
+		.addr = s.start, .size = s.end - s.start, .page_offset = below(c, 16),
+		.flags = chance(c, 2) ? MAP_NONBLOCK : 0 };
 }
 
 static void make_mseal(struct generator *c, const struct pair *p, struct vmspace_request *r)

@@ -162,8 +162,9 @@ static void make_plain(struct vmspace_request *req, const uint64_t *v, const cha
 		req->shmdt.addr = v[0];
 		break;
 	case VMSPACE_REMAP_FILE_PAGES:
-		req->remap_file_pages = (struct vmspace_remap_file_pages){ v[0], v[1], (int)v[2],
-									   v[3], (int)v[4] };
+		req->remap_file_pages = (struct vmspace_remap_file_pages){
+			.addr = v[0], .size = v[1], .prot = (int)v[2], .page_offset = v[3],
+			.flags = (int)v[4] };
 		break;
 	case VMSPACE_MSEAL:
 		req->mseal = (struct vmspace_mseal){ v[0], v[1], v[2] };
