@@ -51,6 +51,9 @@ static inline void add_items(struct mt_content *content, const struct mt_items *
 {
 	unsigned int i;
 
+	assert(items->count <= LAYOUT_ITEMS);
+	if (items->count > LAYOUT_ITEMS)
+		__builtin_unreachable(); /* gcc 14 warns of items behind the array's end */
 	for (i = 0; i < items->count; i++) {
 		content->pivot[content->count] = items->item[i].last;
 		content->slot[content->count] = items->item[i].slot;

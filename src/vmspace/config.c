@@ -327,8 +327,11 @@ void vmspace_config_init(struct vmspace_config *config)
 	snprintf(path, sizeof(path), "%sshmem_enabled", thp);
 	if (read_text(path, text, sizeof(text)))
 		config->shmem_align_huge = !strstr(text, "[never]") && !strstr(text, "[deny]");
-	/* Naming an empty range succeeds if the kernel supports names. */
-	config->anon_names = !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, 0, 0, NULL);
+	/*
+	 * Naming an empty range succeeds if the kernel supports names. Not by prctl(): with newer
+	 * compilers, AddressSanitizer reads the name before the call, though it may be NULL.
+	 */
+	config->anon_names = !syscall(SYS_prctl, PR_SET_VMA, PR_SET_VMA_ANON_NAME, 0L, 0L, NULL);
 	config->ksm = !access("/sys/kernel/mm/ksm", F_OK);
 	if (access("/sys/kernel/mm", F_OK))
 		probe_without_sys(config);
