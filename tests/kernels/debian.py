@@ -17,6 +17,8 @@ from pathlib import Path
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SUITES = ("bullseye", "bookworm", "bookworm-backports", "trixie", "trixie-backports")
+# Most of what is in them: drivers (but for those of blocks and buses) and protocols.
+LEFT_OUT = ("*/kernel/drivers/[!b]*", "*/kernel/net/*", "*/kernel/sound/*", "./usr/share/*")
 LISTS_LAST = 24 * 3600  # seconds until the lists are fetched again
 
 
@@ -32,6 +34,10 @@ class Kernel:
     image: Path
     modules: Path  # the directory /lib/modules/RELEASE
 
+    @property
+    def has_modules(self):
+        return (self.modules / "kernel").is_dir()
+
 
 def mirrors():
     """The URIs of Debian and of its security updates that this machine installs from."""
@@ -46,6 +52,18 @@ def mirrors():
     return (os.environ.get("DEBIAN_MIRROR") or found.get("Debian", "http://deb.debian.org/debian"),
             os.environ.get("DEBIAN_SECURITY_MIRROR") or
             found.get("Debian-Security", "http://deb.debian.org/debian-security"))
+
+
+def unpack(deb, target, left_out=()):
+    """Unpacks a package below a directory, but for what fits one of the patterns; and removes it."""
+    files = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE)
+    with files:
+        subprocess.run(["tar", "-x", "--keep-directory-symlink", "-C", target,
+                        *(f"--exclude={pattern}" for pattern in left_out)],
+                       stdin=files.stdout, check=True)
+    if files.returncode:
+        raise subprocess.CalledProcessError(files.returncode, files.args)
+    Path(deb).unlink()
 
 
 def newer(one, other):
@@ -174,27 +192,28 @@ class Archive:
         parts = [name] + re.findall(rf"linux-(?:binary|modules)-[^ ,]*-{self.flavour}", depends)
         debs = self.directory / "debs"
         debs.mkdir(parents=True, exist_ok=True)
-        done = self.apt("apt-get", "download", *(f"{part}={package}" for part in parts), cwd=debs)
-        if done.returncode:
-            return done.stdout.strip().splitlines()[-1]
+        for part in list(parts):
+            done = self.apt("apt-get", "download", f"{part}={package}", cwd=debs)
+            if done.returncode and part.startswith("linux-modules-"):
+                parts.remove(part)  # the archive keeps some kernels longer than their modules
+            elif done.returncode:
+                return done.stdout.strip().splitlines()[-1]
         unfinished = target.with_name(target.name + ".new")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         for part in parts:
             # apt writes a colon as %3a; kernels have no epoch.
             deb, = debs.glob(f"{part}_{package}_{self.arch}.deb")
-            subprocess.run(["dpkg-deb", "-x", deb, unfinished], check=True)
-            deb.unlink()
+            unpack(deb, unfinished, LEFT_OUT)
         unfinished.rename(target)
         return None
 
     @staticmethod
     def describe(version, release, package, target):
-        modules = [path for path in (target / "usr/lib/modules" / release,
-                                     target / "lib/modules" / release) if path.is_dir()]
-        images = [path for path in (target / f"boot/vmlinuz-{release}",
-                                    *(directory / "vmlinuz" for directory in modules))
-                  if path.exists()]
-        if not images or not modules:
-            raise Unavailable(f"{release}: its packages hold no kernel, or no modules")
-        return Kernel(version, release, package, images[0], modules[0])
+        modules = target / "usr/lib/modules" / release
+        if not modules.exists():
+            modules = target / "lib/modules" / release
+        for image in (target / f"boot/vmlinuz-{release}", modules / "vmlinuz"):
+            if image.exists():
+                return Kernel(version, release, package, image, modules)
+        raise Unavailable(f"{release}: its packages hold no kernel")

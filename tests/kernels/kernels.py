@@ -85,6 +85,8 @@ def run_guest(args, kernel, variant, common, planned):
     results, done = report.parse(lines, planned)
     said = [f"{name}: Linux {kernel.release} ({kernel.package}), {variant.what};"
             f" {time.monotonic() - begun:.0f} s"]
+    if not kernel.has_modules:
+        said.append(f"{name}: Debian's archive has the kernel, but its modules no more: no overlayfs")
     if problem or not done:
         said.append(f"FAIL {name}: {problem or 'the guest ended too early'}; its console:")
         console = (place / "console").read_text(encoding="utf-8", errors="replace")
@@ -94,7 +96,7 @@ def run_guest(args, kernel, variant, common, planned):
         log.write_text("\n".join(result.output) + "\n", encoding="utf-8")
         if result.suite == "command":
             said += [f"    {line}" for line in result.output]
-        elif result.failed:
+        elif result.failed and result.output:
             said.append(f"{name}: {result.suite}: {result.name} failed; {log} begins:")
             said += [f"    {line}" for line in result.output[:OUTPUT_SHOWN]]
     said += report.details(name, results)

@@ -33,10 +33,7 @@ def make(work, arch):
         if not (unfinished / name).is_symlink():
             (unfinished / name).symlink_to(f"usr/{name}")
     for deb in sorted((archive.state / "archives").glob("*.deb")):
-        files = subprocess.run(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE, check=True)
-        subprocess.run(["tar", "-x", "--keep-directory-symlink", "-C", unfinished],
-                       input=files.stdout, check=True)
-        deb.unlink()
+        debian.unpack(deb, unfinished)
     unfinished.rename(target)
     return target
 
