@@ -95,8 +95,8 @@ def check(vmscope, seconds, ops):
               SCRATCH, seconds + CHECK_MARGIN)
 
 
-def plan(build, suites, seconds, ops, only):
-    """The jobs of some suites whose name fits one of the patterns "only", if there are any."""
+def plan(build, suites, seconds, ops):
+    """The jobs of some suites."""
     vmscope = os.path.join(build, "tools/vmscope/vmscope")
     jobs = []
     for suite in suites:
@@ -106,4 +106,12 @@ def plan(build, suites, seconds, ops, only):
             jobs += check(vmscope, seconds, ops)
         else:
             jobs += tests(build, suite)
-    return [job for job in jobs if not only or any(fnmatch.fnmatch(job.name, p) for p in only)]
+    return jobs
+
+
+def named(jobs, only, without):
+    """Those whose name fits one of the patterns "only", if there are any, and none of "without"."""
+    def fits(job, patterns):
+        return any(fnmatch.fnmatch(job.name, pattern) for pattern in patterns)
+
+    return [job for job in jobs if (not only or fits(job, only)) and not fits(job, without)]

@@ -52,6 +52,8 @@ def arguments():
     parser.add_argument("--suites", nargs="+", default=jobs.SUITES, choices=jobs.SUITES)
     parser.add_argument("--only", nargs="+", default=[], metavar="PATTERN",
                         help="of the suites' jobs those with such a name")
+    parser.add_argument("--without", nargs="+", default=[], metavar="PATTERN",
+                        help="and none with such a name")
     parser.add_argument("--duration", type=duration, default=60,
                         help="vmscope check ends then (default 60)")
     parser.add_argument("--ops", type=int, default=100000,
@@ -107,13 +109,18 @@ def prepare(args, common):
     """Builds what runs in guests, and writes what every root has. Returns the jobs."""
     below = "" if args.arch.is_native else str(sysroot.make(args.work, args.arch))
     build = str((args.build or sysroot.build(args.work, args.arch, below)).resolve())
-    subprocess.run(["ninja", "-C", build, "--quiet", *sorted(
-        str(Path(program).relative_to(build)) for program in jobs.programs(build))], check=True)
+    built = subprocess.run(["ninja", "-C", build, *sorted(
+        str(Path(program).relative_to(build)) for program in jobs.programs(build))],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if built.returncode:
+        print("\n".join(built.stdout.splitlines()[-OUTPUT_SHOWN:]))
+        sys.exit(f"kernels: {build} could not be built")
     if args.command:
         planned = [jobs.Job("command", "command", ["/bin/sh", "-c", args.command], jobs.SCRATCH,
                             args.limit)]
     else:
-        planned = jobs.plan(build, args.suites, args.duration, args.ops, args.only)
+        planned = jobs.plan(build, args.suites, args.duration, args.ops)
+        planned = jobs.named(planned, args.only, args.without)
     if not planned:
         sys.exit(f"kernels: no job of the suites is named {shlex.join(args.only)}")
     root.write_common(common, args.arch, build, below)

@@ -12,7 +12,7 @@ import cpio  # noqa: E402
 import debian  # noqa: E402
 import modules  # noqa: E402
 import report  # noqa: E402
-from jobs import Job  # noqa: E402
+from jobs import Job, named  # noqa: E402
 
 JOBS = [Job("oracle", "first", [], "/", 10), Job("check", "second", [], "/", 10)]
 
@@ -99,6 +99,12 @@ class Parsing(unittest.TestCase):
 
 
 class Choosing(unittest.TestCase):
+    def test_jobs_by_name(self):
+        self.assertEqual(named(JOBS, [], []), JOBS)
+        self.assertEqual(named(JOBS, ["f*"], []), JOBS[:1])
+        self.assertEqual(named(JOBS, [], ["f*"]), JOBS[1:])
+        self.assertEqual(named(JOBS, ["third"], []), [])
+
     def test_the_newest_of_a_version(self):
         archive = debian.Archive("/nowhere", "amd64", "cloud-amd64")
         archive.offered = lambda: [
