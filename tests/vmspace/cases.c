@@ -39,14 +39,14 @@ int case_status(int failed, size_t tests)
 int case_start(void **state)
 {
 	(void)state;
-	mode.mirror = false;
+	mode.way = PAIR_PURE;
 	return pair_start(&pair, &mode, NULL);
 }
 
 int case_start_mirror(void **state)
 {
 	(void)state;
-	mode.mirror = true;
+	mode.way = PAIR_ASKED;
 	return pair_start(&pair, &mode, NULL);
 }
 

@@ -118,7 +118,7 @@ static bool reads_huge(const struct pair *p, unsigned long start, unsigned long 
 	unsigned long run = 0, run_end = 0, from;
 	struct vma_info info;
 
-	if (p->mode.mirror || !huge)
+	if (p->mode.way == PAIR_ASKED || !huge)
 		return false;
 	from = start > huge ? start - huge : 0;
 	for (unsigned long at = from; vmspace_next(p->space, at, &info) &&
@@ -154,7 +154,7 @@ static bool guard_decides(const struct pair *p, unsigned long start, unsigned lo
 	struct vma_info info;
 	bool stopped = false;
 
-	if (p->mode.mirror || !p->guards)
+	if (p->mode.way == PAIR_ASKED || !p->guards)
 		return false;
 	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
 	     at = info.end) {
@@ -175,7 +175,7 @@ static bool guard_decides_protect(const struct pair *p, unsigned long start, uns
 {
 	struct vma_info info;
 
-	if (p->mode.mirror || !p->guards)
+	if (p->mode.way == PAIR_ASKED || !p->guards)
 		return false;
 	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
 	     at = info.end)
@@ -193,8 +193,8 @@ static bool wakes_stack(const struct pair *p, unsigned long addr)
 {
 	struct vma_info info;
 
-	return p->mode.mirror && vmspace_next(p->space, addr, &info) && info.start > addr &&
-	       (info.flags & VMA_GROWSDOWN) && !info.anon_id;
+	return p->mode.way == PAIR_ASKED && vmspace_next(p->space, addr, &info) &&
+	       info.start > addr && (info.flags & VMA_GROWSDOWN) && !info.anon_id;
 }
 
 /*
@@ -205,7 +205,7 @@ static bool wakes_stack(const struct pair *p, unsigned long addr)
 static bool reads_registered(const struct pair *p, unsigned long start, unsigned long end,
 			     bool by_lock)
 {
-	const vma_flags_t hidden = VMA_UFFD_MINOR | (p->mode.mirror ? 0 : VMA_UFFD_MISSING);
+	const vma_flags_t hidden = VMA_UFFD_MINOR | (p->mode.way == PAIR_ASKED ? 0 : VMA_UFFD_MISSING);
 	struct vma_info info;
 
 	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
@@ -313,7 +313,7 @@ static bool no_uffd(const struct pair *p, const struct vmspace_request *r)
 bool generator_harms_puppet(const struct generator *c, const struct pair *p,
 			    const struct vmspace_request *r)
 {
-	if (depends_on_pages(p, r))
+	if (depends_on_pages(p, r) || (p->mode.way == PAIR_PURE && pair_kernel_decides(r)))
 		return true;
 	switch (r->op) {
 	case VMSPACE_REMAP_FILE_PAGES:

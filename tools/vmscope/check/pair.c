@@ -22,6 +22,15 @@
 #define MADV_GUARD_INSTALL_ADVICE 102
 #define MAP_32BIT_FLAG 0x40
 
+const char *pair_way_name(enum pair_way way)
+{
+	static const char *const names[PAIR_WAYS] = {
+		[PAIR_PURE] = "pure", [PAIR_TOLD] = "told", [PAIR_ASKED] = "asked",
+	};
+
+	return names[way];
+}
+
 bool pair_possible(char *why, size_t size)
 {
 	struct utsname name;
@@ -78,7 +87,7 @@ static unsigned long ask_stack(void *ctx, unsigned long start, unsigned long end
 static void set_callbacks(struct pair *pair, struct vmspace_host *host)
 {
 	memset(host, 0, sizeof(*host));
-	if (!pair->mode.mirror)
+	if (pair->mode.way != PAIR_ASKED)
 		return;
 	host->ctx = pair;
 	host->has_anon = ask_anon;
@@ -240,46 +249,53 @@ static bool compare(struct pair *p)
 	return false;
 }
 
-/*
- * Results that libvmspace does not claim to know: a random address, or whether MADV_COLLAPSE
- * succeeds.
- */
-static bool kernel_decides(const struct vmspace_request *req)
+bool pair_kernel_decides(const struct vmspace_request *req)
 {
-	return (req->op == VMSPACE_MMAP && (req->mmap.flags & MAP_32BIT_FLAG)) ||
+	return (req->op == VMSPACE_MMAP && (req->mmap.flags & MAP_32BIT_FLAG) &&
+		!(req->mmap.flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))) ||
 	       (req->op == VMSPACE_MADVISE && req->madvise.advice == MADV_COLLAPSE_ADVICE);
 }
 
-static void apply_to_vmspace(struct pair *p, struct vmspace_request *req)
+/* Is the request made in libvmspace before the kernel is asked to make it? */
+static bool is_predicted(const struct pair *p, const struct vmspace_request *req)
 {
-	if (req->op == p->mode.hide) {
+	return p->mode.way == PAIR_PURE && !pair_kernel_decides(req) && req->op != p->mode.hide;
+}
+
+/* The request has been made in the kernel: it is followed. */
+static void follow(struct pair *p, struct vmspace_request *req)
+{
+	bool hidden = req->op == p->mode.hide;
+
+	if (hidden || (req->op == VMSPACE_FAULT && p->mode.way == PAIR_ASKED)) {
 		vmspace_abort(p->space, req);
 		req->out = (struct vmspace_outcome){ .result = p->kernel_result };
+		if (!hidden)
+			vmspace_refresh(p->space);
 		return;
 	}
-	if (req->op == VMSPACE_FAULT && p->mode.mirror) {
-		req->out = (struct vmspace_outcome){ .result = p->kernel_result };
-		vmspace_refresh(p->space);
-		return;
-	}
-	if (p->mode.mirror || kernel_decides(req))
-		req->host = (struct vmspace_host_result){ true, p->kernel_result };
+	req->host = (struct vmspace_host_result){ true, p->kernel_result };
 	vmspace_complete(p->space, req);
 }
 
 bool pair_do(struct pair *p, struct vmspace_request *req)
 {
+	bool predicted = is_predicted(p, req);
+
 	assert(!p->gone);
 	req->host.valid = false;
 	p->view.text_current = false;
 	vmspace_gather(p->space, req);
+	if (predicted)
+		vmspace_complete(p->space, req);
 	p->kernel_result = pair_call(p, req);
 	p->view.text_current = false;
 	if (p->kernel_result == PUPPET_GONE) {
 		p->gone = true;
 		return false;
 	}
-	apply_to_vmspace(p, req);
+	if (!predicted)
+		follow(p, req);
 	p->requests++;
 	identify(p, req);
 	p->last = *req;

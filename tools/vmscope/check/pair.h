@@ -16,9 +16,20 @@
 #include "mirror/compare.h"
 #include "mirror/kernel.h"
 
+/* What libvmspace gets to know, from the least to the most. */
+enum pair_way {
+	PAIR_PURE,	/* as an emulator: it decides before the call is made for real */
+	PAIR_TOLD,	/* each call with its result, and each page that is touched */
+	PAIR_ASKED,	/* as a mirror: each call with its result; it asks the kernel about pages */
+	PAIR_WAYS
+};
+
+/* "pure", "told", "asked". */
+const char *pair_way_name(enum pair_way way);
+
 /* How pairs are started and compared. */
 struct pair_mode {
-	bool mirror;		/* as in a trace: faults are not requests, and the kernel answers */
+	enum pair_way way;
 	bool bottom_up;		/* personality ADDR_COMPAT_LAYOUT */
 	bool read_implies_exec;	/* personality READ_IMPLIES_EXEC */
 	bool aslr;		/* addresses are randomised */
@@ -60,6 +71,12 @@ int pair_start(struct pair *pair, const struct pair_mode *mode, struct json_obje
 
 /* Makes the request in both. False: they differ, or the puppet has died (pair->gone). */
 bool pair_do(struct pair *pair, struct vmspace_request *req);
+
+/*
+ * Does libvmspace not claim to know the result? It is a random address, or whether MADV_COLLAPSE
+ * succeeds. Given the result, it follows, even if the way is PAIR_PURE.
+ */
+bool pair_kernel_decides(const struct vmspace_request *req);
 
 /* Forks both. False as above; the caller must end *@child even then, unless the puppet has died. */
 bool pair_fork(struct pair *pair, struct pair *child);

@@ -89,18 +89,20 @@ static enum family_result play(struct round *round, struct family *family)
 
 enum family_result round_run(struct round *round)
 {
+	static const enum pair_way ways[] = { PAIR_PURE, PAIR_PURE, PAIR_TOLD, PAIR_ASKED };
 	struct generator draws = { .state = round_seed(round->seed, 0) | 1 };
 	const struct mix *mix = round->mix;
 	enum family_result result = FAMILY_GONE;
+	enum pair_way way;
 	struct family family;
 	size_t mixes = 0;
 
-	if (round->draw_mode) {
-		round->mode.mirror = random_below(&draws, 4) == 0;
-		round->mode.bottom_up = random_below(&draws, 8) == 0;
-		round->mode.read_implies_exec = random_below(&draws, 16) == 0;
-		round->mode.aslr = random_below(&draws, 8) == 0;
-	}
+	way = ways[random_below(&draws, 4)];
+	if (round->draw_way)
+		round->mode.way = way;
+	round->mode.bottom_up = random_below(&draws, 8) == 0;
+	round->mode.read_implies_exec = random_below(&draws, 16) == 0;
+	round->mode.aslr = random_below(&draws, 8) == 0;
 	while (mix_nth(mixes))
 		mixes++;
 	/* Half of the rounds use the first mix, which is the broadest. */

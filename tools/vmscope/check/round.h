@@ -23,8 +23,8 @@ struct round {
 	uint64_t seed;
 	const struct mix *mix;			/* NULL: chosen by the seed */
 	unsigned long ops;			/* maximum number */
-	struct pair_mode mode;			/* partly overwritten if draw_mode */
-	bool draw_mode;
+	struct pair_mode mode;			/* partly drawn */
+	bool draw_way;				/* mode.way, too */
 	struct tally *tally;
 	struct script script;			/* all steps; the last one differs */
 };

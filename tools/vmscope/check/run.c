@@ -79,7 +79,7 @@ static void run_round(struct check_run *run, unsigned long number)
 	unsigned long left = run->ops - ops_done(run);
 	struct round round = {
 		.seed = round_seed(run->seed, number), .mix = run->mix, .mode = run->mode,
-		.draw_mode = run->draw_mode, .tally = tally,
+		.draw_way = run->draw_way, .tally = tally,
 	};
 	enum family_result result;
 

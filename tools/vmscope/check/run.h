@@ -11,7 +11,7 @@ struct check_run {
 	unsigned long jobs;
 	const struct mix *mix;		/* NULL: all of them */
 	struct pair_mode mode;
-	bool draw_mode;			/* see struct round */
+	bool draw_way;			/* see struct round */
 	const char *log_path;		/* NULL: a name made from the seed */
 	bool quiet;
 	char **argv;			/* of the command, for the log */

@@ -34,7 +34,7 @@ static void write_mode(struct session *session, const struct pair_mode *mode)
 {
 	struct json_object *detail = json_object_new_object();
 
-	add(detail, "mirror", json_object_new_boolean(mode->mirror));
+	add(detail, "way", json_object_new_string(pair_way_name(mode->way)));
 	add(detail, "bottom_up", json_object_new_boolean(mode->bottom_up));
 	add(detail, "read_implies_exec", json_object_new_boolean(mode->read_implies_exec));
 	add(detail, "aslr", json_object_new_boolean(mode->aslr));
@@ -57,7 +57,7 @@ static void write_call(struct session *session, const struct family *family, uns
 	add(detail, "result", encode_result(pair->kernel_result));
 	add(detail, "request", json_object_new_string(text));
 	/* A mirror does not get faults: it asks the kernel what they have done. */
-	if (req.op != VMSPACE_FAULT || !pair->mode.mirror) {
+	if (req.op != VMSPACE_FAULT || pair->mode.way != PAIR_ASKED) {
 		/*
 		 * A difference that only pages explain: a replay has no pages, so it gets
 		 * libvmspace's result.
@@ -182,6 +182,19 @@ static bool is_set(struct json_object *object, const char *key)
 	return json_object_object_get_ex(object, key, &value) && json_object_get_boolean(value);
 }
 
+/* Logs of older builds have "mirror" instead. */
+static enum pair_way read_way(struct json_object *object)
+{
+	struct json_object *value;
+	int way = is_set(object, "mirror") ? PAIR_ASKED : PAIR_PURE;
+
+	if (json_object_object_get_ex(object, "way", &value))
+		for (way = PAIR_WAYS - 1; way > 0; way--)
+			if (!strcmp(json_object_get_string(value), pair_way_name((enum pair_way)way)))
+				break;
+	return (enum pair_way)way;
+}
+
 /* Reads the record "check", which is the second line. */
 static bool read_mode(FILE *file, struct pair_mode *mode)
 {
@@ -194,7 +207,7 @@ static bool read_mode(FILE *file, struct pair_mode *mode)
 
 		found = json_object_object_get_ex(object, "type", &type) &&
 			strcmp(json_object_get_string(type), "check") == 0;
-		mode->mirror = found && is_set(object, "mirror");
+		mode->way = found ? read_way(object) : PAIR_PURE;
 		mode->bottom_up = found && is_set(object, "bottom_up");
 		mode->read_implies_exec = found && is_set(object, "read_implies_exec");
 		mode->aslr = found && is_set(object, "aslr");

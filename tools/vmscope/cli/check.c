@@ -18,7 +18,7 @@
 #include "check/shrink.h"
 #include "cli/number.h"
 
-enum { OPT_OPS = 256, OPT_SEED, OPT_DURATION, OPT_MIX, OPT_REPLAY, OPT_HIDE, OPT_MIRROR };
+enum { OPT_OPS = 256, OPT_SEED, OPT_DURATION, OPT_MIX, OPT_REPLAY, OPT_HIDE, OPT_WAY };
 
 enum { OPS_DEFAULT = 100000, JOBS_MAX = 256 };
 
@@ -30,9 +30,11 @@ static const struct argp_option option_table[] = {
 	{ "mix", OPT_MIX, "NAME", 0,
 	  "Which calls, and how often: one of the mixes below (default all)", 0 },
 	{ "jobs", 'j', "N", 0, "Run N families of processes side by side (default 1)", 0 },
-	{ "mirror", OPT_MIRROR, "WHEN", 0,
-	  "Let libvmspace find out about page faults as 'vmscope trace' does: \"always\", "
-	  "\"never\", or in some of the rounds (\"some\", the default)", 0 },
+	{ "way", OPT_WAY, "WAY", 0,
+	  "What libvmspace gets to know: \"pure\": nothing, it decides before the kernel does; "
+	  "\"told\": the result of each call, and each page that is touched; \"asked\": results, "
+	  "and about pages it asks the kernel, as 'vmscope trace' does; \"any\" (the default): "
+	  "drawn for each round", 0 },
 	{ "output", 'o', "FILE", 0,
 	  "Where the log of a difference goes (default vmscope-check-SEED.log)", 0 },
 	{ "replay", OPT_REPLAY, "LOG", 0, "Make the calls of such a log again, and no others", 0 },
@@ -77,12 +79,18 @@ static enum vmspace_op parse_call(struct argp_state *state, const char *name)
 	return 0;
 }
 
-static void parse_mirror(struct argp_state *state, struct check_run *run, const char *text)
+static void parse_way(struct argp_state *state, struct check_run *run, const char *text)
 {
-	run->draw_mode = strcmp(text, "some") == 0;
-	run->mode.mirror = strcmp(text, "always") == 0;
-	if (!run->draw_mode && !run->mode.mirror && strcmp(text, "never") != 0)
-		argp_error(state, "--mirror: '%s' is not 'always', 'never' or 'some'", text);
+	int way;
+
+	run->draw_way = strcmp(text, "any") == 0;
+	if (run->draw_way)
+		return;
+	for (way = 0; way < PAIR_WAYS && strcmp(pair_way_name((enum pair_way)way), text); way++)
+		;
+	if (way == PAIR_WAYS)
+		argp_error(state, "--way: '%s' is not 'pure', 'told', 'asked' or 'any'", text);
+	run->mode.way = (enum pair_way)way;
 }
 
 static uint64_t parse_seed(struct argp_state *state, const char *text)
@@ -124,8 +132,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'j':
 		run->jobs = number_option(state, "--jobs", arg, 1, JOBS_MAX);
 		return 0;
-	case OPT_MIRROR:
-		parse_mirror(state, run, arg);
+	case OPT_WAY:
+		parse_way(state, run, arg);
 		return 0;
 	case 'o':
 		run->log_path = arg;
@@ -215,7 +223,7 @@ static void tell_uffd_right(const struct check_run *run)
 
 int check_main(int argc, char **argv)
 {
-	struct arguments arguments = { .run = { .jobs = 1, .draw_mode = true, .argv = argv } };
+	struct arguments arguments = { .run = { .jobs = 1, .draw_way = true, .argv = argv } };
 	struct check_run *run = &arguments.run;
 	char why[256];
 
