@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/shm.h>
 
+#include "check/leave_out.h"
+
 enum { SHM_BYTES = 5 * 4096 };
 
 bool script_add(struct script *script, const struct script_step *step)
@@ -141,7 +143,7 @@ enum family_result family_perform(struct family *family, struct script_step *ste
 	case SCRIPT_CALL:
 		break;
 	}
-	if (generator_harms_puppet(&family->generator, pair, &step->req))
+	if (leave_out(&family->generator, pair, &step->req))
 		return FAMILY_SKIPPED;
 	equal = pair_do(pair, &step->req);
 	result = result_of(equal, pair);

@@ -59,13 +59,6 @@ enum gen_kind generator_pick(struct generator *c, const struct pair *p);
 void generator_fill(struct generator *c, const struct pair *p, enum gen_kind kind,
 		    struct vmspace_request *req);
 
-/*
- * Must the request not be made? It would change areas that the puppet needs, or its outcome depends
- * on what libvmspace cannot know.
- */
-bool generator_harms_puppet(const struct generator *c, const struct pair *p,
-			    const struct vmspace_request *req);
-
 /* A random number in [0, n). */
 unsigned long random_below(struct generator *c, unsigned long n);
 

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* The arguments of random calls that map, unmap, move and protect. */
+#include <sys/mman.h>
+#include <sys/shm.h>
+
+#include "check/calls.h"
+#include "check/draw.h"
+
+#define MAP_DROPPABLE_TYPE 8
+#ifndef MAP_TYPE
+#define MAP_TYPE 0x0f
+#endif
+
+static int some_map_flags(struct generator *c)
+{
+	int flags = 0;
+
+	if (chance(c, 12))
+		flags |= MAP_NORESERVE;
+	if (chance(c, 14))
+		flags |= MAP_POPULATE;
+	if (chance(c, 14))
+		flags |= MAP_STACK;
+	if (chance(c, 40))
+		flags |= MAP_LOCKED;
+	if (chance(c, 40))
+		flags |= MAP_NONBLOCK;
+	if (chance(c, 30))
+		flags |= 0x40; /* MAP_32BIT */
+	if (chance(c, 60))
+		flags |= MAP_DENYWRITE | MAP_EXECUTABLE;
+	return flags;
+}
+
+static void some_place(struct generator *c, struct vmspace_mmap *m)
+{
+	switch (below(c, 5)) {
+	case 0:
+		break; /* no hint */
+	case 1:
+		m->addr = DRAW_ARENA + below(c, c->arena_pages) * PAGE +
+			  (chance(c, 6) ? below(c, PAGE) : 0);
+		break;
+	default:
+		m->addr = DRAW_ARENA + below(c, c->arena_pages) * PAGE;
+		m->flags |= chance(c, 4) ? MAP_FIXED_NOREPLACE : MAP_FIXED;
+	}
+}
+
+/* The part common to all kinds of mmap(), without the type of the mapping. */
+static struct vmspace_mmap *begin_mmap(struct generator *c, struct vmspace_request *r)
+{
+	struct vmspace_mmap *m = &r->mmap;
+
+	r->op = VMSPACE_MMAP;
+	m->length = draw_length(c);
+	if (chance(c, 30))
+		m->length -= below(c, PAGE);
+	m->prot = draw_prot(c);
+	m->flags = some_map_flags(c);
+	some_place(c, m);
+	if (chance(c, 200))
+		m->length = 0;
+	return m;
+}
+
+/* Makes some arguments invalid. */
+static void spoil_mmap(struct generator *c, struct vmspace_mmap *m)
+{
+	if (chance(c, 100))
+		m->flags &= ~MAP_TYPE;
+	if (chance(c, 200))
+		m->offset |= 1;
+}
+
+void call_mmap(struct generator *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct vmspace_mmap *m = begin_mmap(c, r);
+
+	(void)p;
+	m->flags |= MAP_ANONYMOUS | MAP_PRIVATE;
+	if (chance(c, 25))
+		m->flags |= MAP_GROWSDOWN;
+	if (chance(c, 60))
+		m->flags = (m->flags & ~MAP_TYPE) | MAP_DROPPABLE_TYPE;
+	spoil_mmap(c, m);
+}
+
+void call_mmap_shared(struct generator *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct vmspace_mmap *m = begin_mmap(c, r);
+
+	(void)p;
+	m->flags |= MAP_ANONYMOUS | MAP_SHARED;
+	spoil_mmap(c, m);
+}
+
+void call_mmap_file(struct generator *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct vmspace_mmap *m = begin_mmap(c, r);
+
+	(void)p;
+	m->backing = *pair_backing(
+		(enum puppet_file)below(c, chance(c, 50) ? PUPPET_ZERO : PUPPET_PIPE));
+	m->offset = below(c, 64) * PAGE;
+	/* Often continue the mapping below, as program loaders do. */
+	if (m->addr >= DRAW_ARENA && chance(c, 2))
+		m->offset = (m->addr - DRAW_ARENA) / PAGE * PAGE;
+	m->flags |= chance(c, 3) ? MAP_SHARED : MAP_PRIVATE;
+	if (chance(c, 30))
+		m->flags = (m->flags & ~MAP_TYPE) | MAP_SHARED_VALIDATE;
+	spoil_mmap(c, m);
+}
+
+void call_munmap(struct generator *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = draw_range(c, p);
+
+	r->op = VMSPACE_MUNMAP;
+	r->munmap = (struct vmspace_munmap){ s.start, s.end - s.start };
+	if (chance(c, 50))
+		r->munmap.addr += 1 + below(c, PAGE - 1);
+	else if (chance(c, 50))
+		r->munmap.length -= below(c, PAGE);
+	if (chance(c, 100))
+		r->munmap.length = 0;
+}
+
+void call_mprotect(struct generator *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = draw_range(c, p);
+
+	r->op = VMSPACE_MPROTECT;
+	r->mprotect = (struct vmspace_mprotect){ s.start, s.end - s.start, draw_prot(c), -1 };
+	if (chance(c, 30))
+		r->mprotect.prot |= chance(c, 4) ? PROT_GROWSUP : PROT_GROWSDOWN;
+	if (chance(c, 60))
+		r->mprotect.prot |= 1 << below(c, 10);
+	if (chance(c, 60))
+		r->mprotect.addr += below(c, PAGE);
+	if (chance(c, 30))
+		r->mprotect.pkey = 0;
+}
+
+void call_mremap(struct generator *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = draw_range(c, p);
+	struct vmspace_mremap *m = &r->mremap;
+
+	r->op = VMSPACE_MREMAP;
+	m->addr = s.start;
+	m->old_length = s.end - s.start;
+	m->new_length = chance(c, 2) ? m->old_length : draw_length(c);
+	m->flags = chance(c, 6) ? 0 : MREMAP_MAYMOVE;
+	if (chance(c, 2))
+		m->flags |= MREMAP_FIXED;
+	if (chance(c, 6)) {
+		m->flags |= 4; /* MREMAP_DONTUNMAP */
+		if (!chance(c, 10))
+			m->new_length = m->old_length;
+	}
+	m->new_addr = DRAW_ARENA + below(c, c->arena_pages) * PAGE;
+	if (chance(c, 12))
+		m->old_length = 0;
+	if (chance(c, 60))
+		m->flags = (int)below(c, 16);
+	if (chance(c, 100))
+		m->addr += below(c, PAGE);
+	if (chance(c, 100))
+		m->new_length = 0;
+	if (chance(c, 60))
+		m->old_length -= below(c, PAGE);
+	if (chance(c, 60))
+		m->new_length += below(c, PAGE);
+}
+
+void call_brk(struct generator *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct vmspace_stats stats;
+	unsigned long to;
+
+	vmspace_stats(p->space, &stats);
+	r->op = VMSPACE_BRK;
+	to = stats.brk + below(c, 20) * PAGE - 10 * PAGE + below(c, 3);
+	if (to < stats.start_brk || to > stats.start_brk + 200 * PAGE)
+		to = stats.start_brk + below(c, 20) * PAGE;
+	r->brk.brk = chance(c, 20) ? 0 : to;
+}
+
+void call_shm(struct generator *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = draw_range(c, p);
+
+	if (chance(c, 3)) {
+		r->op = VMSPACE_SHMDT;
+		r->shmdt.addr = s.start;
+		return;
+	}
+	r->op = VMSPACE_SHMAT;
+	r->shmat.size = 5 * PAGE;
+	r->shmat.backing.name = "/SYSV00000000 (deleted)";
+	if (chance(c, 3))
+		r->shmat.flags |= SHM_RDONLY;
+	if (chance(c, 3))
+		r->shmat.addr = DRAW_ARENA + below(c, c->arena_pages) * PAGE;
+	if (r->shmat.addr && chance(c, 4))
+		r->shmat.flags |= SHM_REMAP;
+	if (r->shmat.addr && chance(c, 4)) {
+		r->shmat.addr += below(c, PAGE);
+		r->shmat.flags |= SHM_RND;
+	}
+	if (chance(c, 8))
+		r->shmat.flags |= SHM_EXEC;
+}
+
+void call_remap_pages(struct generator *c, const struct pair *p, struct vmspace_request *r)
+{
+	struct span s = draw_range(c, p);
+
+	r->op = VMSPACE_REMAP_FILE_PAGES;
+	r->remap_file_pages = (struct vmspace_remap_file_pages){
+		s.start, s.end - s.start, 0, below(c, 16), chance(c, 2) ? MAP_NONBLOCK : 0 };
+}
