@@ -51,6 +51,11 @@ static bool is_shmem(const struct vma *vma)
 	       (is->kind == VMA_BACKING_FILE && is->flags & VMA_BACKING_TMPFS);
 }
 
+static bool is_kernels(const struct vma *vma)
+{
+	return vma->backing && vma->backing->is.kind == VMA_BACKING_SPECIAL;
+}
+
 /* A private mapping of /dev/zero is anonymous memory. */
 static bool is_anon(const struct vma *vma)
 {
@@ -64,7 +69,7 @@ static bool can_register(const struct vma *vma, vma_flags_t modes, const struct 
 {
 	bool pages_of_memory = is_hugetlb(vma) || is_shmem(vma);
 
-	if (vma->flags & VMA_DROPPABLE || (modes & VMA_UFFD_MINOR && !pages_of_memory))
+	if (vma->flags & VMA_DROPPABLE || is_kernels(vma) || (modes & VMA_UFFD_MINOR && !pages_of_memory))
 		return false;
 	if (args->features & UFFD_FEATURE_WP_ASYNC && modes == VMA_UFFD_WP)
 		return true;

@@ -454,6 +454,24 @@ static void fork_with_event_takes_it_along(void **state)
 	assert_int_equal(puppet_uffd_events() - events, 1);
 }
 
+/* Found by vmscope check: not even for WP_ASYNC, which takes all other kinds of areas. */
+static void areas_of_the_kernels_are_refused(void **state)
+{
+	unsigned int a = make_uffd(UFFD_FEATURE_WP_ASYNC);
+	struct vma_info info;
+	int found = 0;
+
+	(void)state;
+	for (unsigned long at = 0; vmspace_next(pair.space, at, &info); at = info.end) {
+		if (info.backing.kind != VMA_BACKING_SPECIAL)
+			continue;
+		assert_int_equal(reg_with(a, info.start, info.end - info.start, WP,
+					  UFFD_FEATURE_WP_ASYNC), -EINVAL);
+		found++;
+	}
+	assert_true(found >= 2);
+}
+
 static bool uffd_possible(void)
 {
 	int rc;
@@ -469,7 +487,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(splits_and_joins), CASE(modes_take_the_place_of_others),
 		CASE(contexts_keep_apart), CASE(holes_are_passed_over), CASE(arguments),
-		CASE(range_from_zero),
+		CASE(range_from_zero), CASE(areas_of_the_kernels_are_refused),
 		CASE(kinds_of_areas), CASE(segments_are_refused), CASE(all_or_nothing),
 		CASE(huge_pages_are_whole),
 		CASE(released_areas_join), CASE(move_leaves_it_behind),

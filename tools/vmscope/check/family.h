@@ -42,11 +42,14 @@ struct family {
 	int shm_id;
 	struct generator generator;
 	struct answers *answers;			/* of all members; may be NULL */
+	int known;		/* which known difference the last step may show: see known.h */
+	bool shun_known;	/* leave most requests out that may */
 };
 
 enum family_result {
 	FAMILY_EQUAL,		/* performed, and both sides are equal */
 	FAMILY_DIFFERS,
+	FAMILY_KNOWN,		/* differs in a known way: see family->known */
 	FAMILY_SKIPPED,		/* not performed: no such member, or the call would harm it */
 	FAMILY_GONE,		/* a puppet has died */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check/calls.h"
+#include "check/spoil.h"
 
 /* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators". */
 static uint64_t draw(struct generator *c)
@@ -20,6 +21,18 @@ unsigned long random_below(struct generator *c, unsigned long n)
 	return (unsigned long)((draw(c) >> 16) % n);
 }
 
+/* On arm64 signal handlers return through the vdso. */
+static bool is_trampoline(const struct vma_info *info)
+{
+#ifdef __aarch64__
+	return info->backing.name && strcmp(info->backing.name, "[vdso]") == 0;
+#else
+	(void)info;
+	return false;
+#endif
+}
+
+/* The puppet's program, which is below the heap, with the stack that it uses. */
 static void reserve_own_areas(struct generator *c, const struct pair *p)
 {
 	struct vma_info info;
@@ -29,18 +42,22 @@ static void reserve_own_areas(struct generator *c, const struct pair *p)
 	c->reserved_count = 0;
 	vmspace_stats(p->space, &stats);
 	for (; vmspace_next(p->space, at, &info); at = info.end) {
-		bool heap = info.start < stats.brk && info.end > stats.start_brk;
+		bool program = info.start < stats.start_brk &&
+			       (info.backing.kind == VMA_BACKING_FILE || info.end <= stats.start_brk);
 
-		if (!heap && c->reserved_count < RESERVED_MAX)
+		if ((program || is_trampoline(&info)) && c->reserved_count < RESERVED_MAX)
 			c->reserved[c->reserved_count++] = (struct span){ info.start, info.end };
 	}
 }
 
 void generator_init(struct generator *c, uint64_t seed, const struct mix *mix, const struct pair *p)
 {
+	static const unsigned short spoil_one_in[] = { 0, 6, 30, 100 };
+
 	*c = (struct generator){ .state = seed ? seed : 1, .mix = mix };
 	c->busy_areas = random_below(c, 4) ? 20 + random_below(c, 30) : 90;
 	c->arena_pages = random_below(c, 3) ? 160 : 16 + random_below(c, 32);
+	c->spoil_one_in = spoil_one_in[random_below(c, 4)];
 	reserve_own_areas(c, p);
 }
 
@@ -78,4 +95,6 @@ void generator_fill(struct generator *c, const struct pair *p, enum gen_kind kin
 {
 	memset(req, 0, sizeof(*req));
 	calls[kind](c, p, req);
+	if (c->spoil_one_in && random_below(c, c->spoil_one_in) == 0)
+		spoil(c, p, req);
 }

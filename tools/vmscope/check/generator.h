@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "check/pair.h"
+#include "check/ranges.h"
 
 /* The kinds of random calls. */
 enum gen_kind {
@@ -31,17 +32,13 @@ const struct mix *mix_find(const char *name);
 /* The mixes in order, from 0; NULL after the last. */
 const struct mix *mix_nth(size_t n);
 
-/* A range of addresses. */
-struct span {
-	unsigned long start, end;
-};
-
 enum { RESERVED_MAX = 64 };
 
 struct generator {
 	uint64_t state;			/* of the random number generator; never 0 */
 	const struct mix *mix;
 	unsigned long busy_areas;	/* with more areas, munmap() is preferred */
+	unsigned long spoil_one_in;	/* so many calls get an absurd argument; 0: none */
 	unsigned long arena_pages;	/* size of the arena: a small one makes many neighbours */
 	struct span reserved[RESERVED_MAX];	/* the puppet's own areas, reserved_count of them */
 	int reserved_count;

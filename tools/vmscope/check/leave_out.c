@@ -10,12 +10,37 @@
 #include "check/draw.h"
 #include "check/puppet_uffd.h"
 
+#define MADV_COLLAPSE_ADVICE 25
+#define MADV_SOFT_OFFLINE_ADVICE 101
+#define MADV_GUARD_INSTALL_ADVICE 102
+
 bool leave_out_range(const struct generator *c, unsigned long start, unsigned long length)
 {
 	for (int i = 0; i < c->reserved_count; i++)
 		if (start < c->reserved[i].end && start + length > c->reserved[i].start)
 			return true;
-	return start + length < start;
+	return false;
+}
+
+/* Calls that cannot harm the puppet, and may be about its own areas. */
+static bool is_harmless(enum vmspace_op op)
+{
+	return op == VMSPACE_MLOCK || op == VMSPACE_MUNLOCK || op == VMSPACE_MBIND ||
+	       op == VMSPACE_SET_HOME_NODE || op == VMSPACE_SET_ANON_NAME ||
+	       op == VMSPACE_UFFD_UNREGISTER;
+}
+
+/* Linux refuses ranges that wrap around, whatever lies there. */
+static bool hits_puppet(const struct generator *c, const struct vmspace_request *r)
+{
+	struct span spans[RANGES_MAX];
+	unsigned int count = is_harmless(r->op) ? 0 : ranges_of(r, spans);
+
+	for (unsigned int i = 0; i < count; i++)
+		if (spans[i].end != RANGE_WRAPS &&
+		    leave_out_range(c, spans[i].start, spans[i].end - spans[i].start))
+			return true;
+	return false;
 }
 
 /*
@@ -59,7 +84,7 @@ static bool may_be_huge(const struct pair *p, const struct vma_info *info)
 static bool reads_huge(const struct pair *p, unsigned long start, unsigned long end, bool by_lock)
 {
 	const unsigned long huge = vmspace_config(p->space)->pmd_size;
-	unsigned long run = 0, run_end = 0, from;
+	unsigned long run = 0, run_end = 0, from, block;
 	struct vma_info info;
 
 	if (p->mode.way == PAIR_ASKED || !huge)
@@ -73,9 +98,10 @@ static bool reads_huge(const struct pair *p, unsigned long start, unsigned long 
 		if (run_end != info.start)
 			run = info.start;
 		run_end = info.end;
-		for (unsigned long block = (run + huge - 1) & ~(huge - 1); block + huge <= run_end;
-		     block += huge)
-			if (block < end && block + huge > start)
+		block = run > from ? run : from;
+		block = (block + huge - 1) & ~(huge - 1);
+		for (; block + huge <= run_end && block < end; block += huge)
+			if (block + huge > start)
 				return true;
 	}
 	return false;
@@ -197,6 +223,29 @@ static bool fills_registered(const struct pair *p, unsigned long start, unsigned
 	return false;
 }
 
+/*
+ * Would pages be populated of which the file has none? That stops there (ENOMEM, EFAULT, SIGBUS):
+ * what lies behind is not touched. libvmspace does not know how long files are.
+ */
+static bool outruns_file(const struct pair *p, unsigned long start, unsigned long end)
+{
+	struct vma_info info;
+
+	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
+	     at = info.end)
+		if (info.backing.kind == VMA_BACKING_FILE &&
+		    info.offset + (info.end - info.start) > PUPPET_FILE_BYTES)
+			return true;
+	return false;
+}
+
+/* Would populating stop before the end? */
+static bool cannot_fill(const struct pair *p, unsigned long start, unsigned long end,
+			vma_flags_t also)
+{
+	return fills_registered(p, start, end, also) || outruns_file(p, start, end);
+}
+
 static bool reads_pages(const struct pair *p, unsigned long start, unsigned long end, bool by_lock)
 {
 	return reads_huge(p, start, end, by_lock) || reads_registered(p, start, end, by_lock);
@@ -213,25 +262,27 @@ static bool depends_on_pages(const struct pair *p, const struct vmspace_request 
 		end = start + PAGE;
 		if (r->fault.access == VMSPACE_ACCESS_READ)
 			return wakes_stack(p, start) || reads_pages(p, start, end, false);
-		return wakes_stack(p, start) || guard_decides(p, start, end, true);
+		return wakes_stack(p, start) || guard_decides(p, start, end, true) ||
+		       (p->mode.way == PAIR_ASKED && outruns_file(p, start, end));
 	case VMSPACE_MADVISE:
 		start = r->madvise.addr;
 		end = start + r->madvise.length;
 		if (r->madvise.advice == MADV_POPULATE_READ)
-			return reads_pages(p, start, end, false) ||
-			       fills_registered(p, start, end, 0);
+			return reads_pages(p, start, end, false) || cannot_fill(p, start, end, 0);
+		if (r->madvise.advice == MADV_REMOVE)
+			return outruns_file(p, start, end); /* EFBIG, says the file system */
 		return r->madvise.advice == MADV_POPULATE_WRITE &&
-		       (guard_decides(p, start, end, false) || fills_registered(p, start, end, 0));
+		       (guard_decides(p, start, end, false) || cannot_fill(p, start, end, 0));
 	case VMSPACE_MLOCK:
 		start = r->mlock.addr & ~(PAGE - 1);
 		end = (r->mlock.addr + r->mlock.length + PAGE - 1) &
 		      ~(PAGE - 1);
 		return reads_pages(p, start, end, true) || guard_decides(p, start, end, false) ||
-		       fills_registered(p, start, end, 0);
+		       cannot_fill(p, start, end, 0);
 	case VMSPACE_MLOCKALL:
 		return (r->mlockall.flags & MCL_CURRENT) &&
 		       (reads_pages(p, start, end, true) || guard_decides(p, start, end, true) ||
-			fills_registered(p, start, end, 0));
+			cannot_fill(p, start, end, 0));
 	case VMSPACE_MREMAP:
 		return grows_registered(p, &r->mremap);
 	case VMSPACE_MPROTECT:
@@ -239,10 +290,90 @@ static bool depends_on_pages(const struct pair *p, const struct vmspace_request 
 		end = (start + r->mprotect.length + PAGE - 1) & ~(PAGE - 1);
 		return (r->mprotect.prot & PROT_WRITE) &&
 		       (guard_decides_protect(p, start, end) ||
-			fills_registered(p, start, end, VMA_LOCKED));
+			cannot_fill(p, start, end, VMA_LOCKED));
 	default:
 		return false;
 	}
+}
+
+enum { PAGES_MANY = 16384 };
+
+static bool is_many(const struct pair *p, unsigned long start, unsigned long end, vma_flags_t of)
+{
+	return vmspace_count_pages(p->space, start, end, of) > PAGES_MANY;
+}
+
+/* Advice of which the kernel does something about each page, be it there or not. */
+static bool visits_pages(int advice)
+{
+	return advice == MADV_POPULATE_READ || advice == MADV_POPULATE_WRITE ||
+	       advice == MADV_COLLAPSE_ADVICE || advice == MADV_GUARD_INSTALL_ADVICE;
+}
+
+static bool is_locked(const struct pair *p, unsigned long addr)
+{
+	struct vma_info info;
+
+	return vmspace_lookup(p->space, addr, &info) && info.flags & VMA_LOCKED;
+}
+
+/* Would the request take more memory than is good for the machine? */
+static bool takes_much(const struct pair *p, const struct vmspace_request *r)
+{
+	const unsigned long many = PAGES_MANY * PAGE;
+	struct span spans[RANGES_MAX];
+	unsigned int count = ranges_of(r, spans);
+
+	switch (r->op) {
+	case VMSPACE_MMAP:
+		return r->mmap.length > many &&
+		       (r->mmap.flags & (MAP_POPULATE | MAP_LOCKED) || p->lock_future);
+	case VMSPACE_MREMAP:
+		return r->mremap.new_length > many && is_locked(p, r->mremap.addr);
+	case VMSPACE_BRK:
+		return p->lock_future && r->brk.brk > many;
+	case VMSPACE_MLOCK:
+		return !(r->mlock.flags & 1) && count && is_many(p, spans->start, spans->end, 0);
+	case VMSPACE_MLOCKALL:
+		return is_many(p, 0, ~0UL, 0);
+	case VMSPACE_MPROTECT:
+		return count && is_many(p, spans->start, spans->end, VMA_LOCKED);
+	case VMSPACE_MADVISE:
+		return visits_pages(r->madvise.advice) && count &&
+		       is_many(p, spans->start, spans->end, 0);
+	case VMSPACE_PROCESS_MADVISE:
+		for (unsigned int i = 0; i < count; i++)
+			if (visits_pages(r->process_madvise.advice) &&
+			    is_many(p, spans[i].start, spans[i].end, 0))
+				return true;
+		return false;
+	default:
+		return false;
+	}
+}
+
+/* Advice that takes memory from the machine, and calls that write beyond the puppet's scratch. */
+static bool is_destructive(const struct pair *p, const struct vmspace_request *r)
+{
+	int advice = r->op == VMSPACE_MADVISE	      ? r->madvise.advice :
+		     r->op == VMSPACE_PROCESS_MADVISE ? r->process_madvise.advice : 0;
+	const unsigned long top = vmspace_config(p->space)->task_size;
+
+	if (r->op == VMSPACE_MINCORE)
+		return r->mincore.length > PUPPET_SCRATCH_BYTES * PAGE && r->mincore.length < top &&
+		       r->mincore.addr < top - r->mincore.length;
+	return advice == MADV_HWPOISON || advice == MADV_SOFT_OFFLINE_ADVICE;
+}
+
+/* Whether there are enough huge pages is the machine's business; MAP_SYNC the file system's. */
+static bool is_unpredictable(const struct pair *p, const struct vmspace_request *r)
+{
+	/* How many bytes it has advised depends on pages. */
+	if (r->op == VMSPACE_PROCESS_MADVISE && r->process_madvise.advice == MADV_COLLAPSE_ADVICE)
+		return true;
+	return p->mode.way == PAIR_PURE && r->op == VMSPACE_MMAP &&
+	       (r->mmap.flags & MAP_HUGETLB ||
+		(r->mmap.flags & MAP_SYNC && !(r->mmap.flags & MAP_ANONYMOUS)));
 }
 
 /* Does the userfaultfd not exist, and cannot be created either? */
@@ -258,46 +389,22 @@ bool leave_out(const struct generator *c, const struct pair *p, const struct vms
 {
 	if (depends_on_pages(p, r) || (p->mode.way == PAIR_PURE && pair_kernel_decides(r)))
 		return true;
+	if (hits_puppet(c, r) || is_destructive(p, r) || takes_much(p, r) || is_unpredictable(p, r))
+		return true;
 	switch (r->op) {
 	case VMSPACE_REMAP_FILE_PAGES:
 		return outgrows_file(p, r->remap_file_pages.addr & ~(PAGE - 1),
 				     r->remap_file_pages.size,
 				     r->remap_file_pages.page_offset * PAGE, false);
-	case VMSPACE_MMAP:
-		return (r->mmap.flags & MAP_FIXED) &&
-		       leave_out_range(c, r->mmap.addr, r->mmap.length);
 	case VMSPACE_MREMAP:
-		if (r->mremap.new_length > r->mremap.old_length &&
-		    outgrows_file(p, r->mremap.addr & ~(PAGE - 1),
-				  (r->mremap.new_length + PAGE - 1) &
-					  ~(PAGE - 1),
-				  0, true))
-			return true;
-		return leave_out_range(c, r->mremap.addr, r->mremap.old_length) ||
-		       leave_out_range(c, r->mremap.new_addr, r->mremap.new_length);
-	case VMSPACE_MUNMAP:
-		return leave_out_range(c, r->munmap.addr, r->munmap.length);
-	case VMSPACE_MADVISE:
-		return leave_out_range(c, r->madvise.addr, r->madvise.length);
-	case VMSPACE_PROCESS_MADVISE:
-		for (size_t i = 0; i < r->process_madvise.count; i++)
-			if (leave_out_range(c, r->process_madvise.ranges[i].addr,
-						  r->process_madvise.ranges[i].length))
-				return true;
-		return false;
-	case VMSPACE_MSEAL:
-		return leave_out_range(c, r->mseal.addr, r->mseal.length);
-	case VMSPACE_FAULT:
-		return leave_out_range(c, r->fault.addr, 1);
+		return r->mremap.new_length > r->mremap.old_length &&
+		       outgrows_file(p, r->mremap.addr & ~(PAGE - 1),
+				     (r->mremap.new_length + PAGE - 1) & ~(PAGE - 1), 0, true);
 	case VMSPACE_UFFD_REGISTER:
-		return no_uffd(p, r) || leave_out_range(c, r->uffd.addr, r->uffd.length);
 	case VMSPACE_UFFD_UNREGISTER:
 		return no_uffd(p, r);
 	case VMSPACE_UFFD_RELEASE:
 		return !puppet_uffd_find(&p->puppet, r->uffd.context);
-	case VMSPACE_MPROTECT:
-		return leave_out_range(c, r->mprotect.addr,
-					     r->mprotect.length + PAGE);
 	default:
 		return false;
 	}

@@ -163,7 +163,7 @@ static void identify(struct pair *p, struct vmspace_request *r)
 	struct vmspace_line line;
 	struct backing_file file;
 
-	if ((!is_map && r->op != VMSPACE_SHMAT) || p->kernel_result <= 0)
+	if ((!is_map && r->op != VMSPACE_SHMAT) || p->kernel_result < 0)
 		return;
 	p->view.text_current = false;
 	if (kernel_read_maps(&p->view) != 0 ||
@@ -278,6 +278,19 @@ static void follow(struct pair *p, struct vmspace_request *req)
 	vmspace_complete(p->space, req);
 }
 
+/* What the generator needs to know of the past. */
+static void remember(struct pair *p, const struct vmspace_request *req)
+{
+	p->guards |= (req->op == VMSPACE_MADVISE &&
+		      req->madvise.advice == MADV_GUARD_INSTALL_ADVICE) ||
+		     (req->op == VMSPACE_PROCESS_MADVISE &&
+		      req->process_madvise.advice == MADV_GUARD_INSTALL_ADVICE);
+	if (req->op == VMSPACE_MLOCKALL && p->kernel_result == 0)
+		p->lock_future = req->mlockall.flags & MCL_FUTURE;
+	if (req->op == VMSPACE_MUNLOCKALL)
+		p->lock_future = false;
+}
+
 bool pair_do(struct pair *p, struct vmspace_request *req)
 {
 	bool predicted = is_predicted(p, req);
@@ -299,8 +312,7 @@ bool pair_do(struct pair *p, struct vmspace_request *req)
 	p->requests++;
 	identify(p, req);
 	p->last = *req;
-	p->guards |= req->op == VMSPACE_MADVISE &&
-		     req->madvise.advice == MADV_GUARD_INSTALL_ADVICE;
+	remember(p, req);
 	return compare(p);
 }
 
@@ -312,6 +324,7 @@ bool pair_fork(struct pair *p, struct pair *child)
 	assert(!p->gone);
 	*child = *p;
 	child->space = NULL;
+	child->lock_future = false;
 	set_callbacks(child, &host);
 	req.fork.child_host = &host;
 	p->view.text_current = false;

@@ -49,6 +49,7 @@ struct pair {
 	bool gone;		/* the puppet has died */
 	bool excused;		/* the last results differ legitimately, because of pages */
 	bool guards;		/* there may be guard pages */
+	bool lock_future;	/* mlockall(MCL_FUTURE) is in effect */
 	int shm_id;		/* the segment that shmat() attaches */
 	unsigned long requests;	/* number of requests so far */
 	struct answers *answers;	/* gets the kernel's answers; may be NULL */

@@ -60,7 +60,8 @@ static long of_pointing(const struct pair *p, const struct vmspace_request *r, u
 
 	switch (r->op) {
 	case VMSPACE_MINCORE:
-		ARGS(r->mincore.addr, r->mincore.length, r->mincore.bad_vec ? 0 : scratch);
+		ARGS(r->mincore.addr, r->mincore.length, 
+		     r->mincore.bad_vec ? p->puppet.unwritable : scratch);
 		return SYS_mincore;
 	case VMSPACE_SET_ANON_NAME:
 		if (r->set_anon_name.name)

@@ -23,7 +23,6 @@
 #include "check/puppet_uffd.h"
 #include "check/puppet_wire.h"
 
-#define FILE_BYTES (64UL << 20)
 #define STACK_BYTES (8UL << 20)
 enum { PATIENCE_SECONDS = 30 };
 _Static_assert(SCRATCH_BYTES == PUPPET_SCRATCH_BYTES, "the puppet has as much as is told");
@@ -62,9 +61,9 @@ static bool make_files(void)
 	       place_fd(open(two, O_RDWR | O_CREAT, 0600), FD_FILES + PUPPET_FILE_OTHER) &&
 	       place_fd(memfd_create("puppet", 0), FD_FILES + PUPPET_MEMFD) &&
 	       place_fd(open("/dev/zero", O_RDWR), FD_FILES + PUPPET_ZERO) &&
-	       ftruncate(FD_FILES + PUPPET_FILE_RW, FILE_BYTES) == 0 &&
-	       ftruncate(FD_FILES + PUPPET_FILE_OTHER, FILE_BYTES) == 0 &&
-	       ftruncate(FD_FILES + PUPPET_MEMFD, FILE_BYTES) == 0;
+	       ftruncate(FD_FILES + PUPPET_FILE_RW, PUPPET_FILE_BYTES) == 0 &&
+	       ftruncate(FD_FILES + PUPPET_FILE_OTHER, PUPPET_FILE_BYTES) == 0 &&
+	       ftruncate(FD_FILES + PUPPET_MEMFD, PUPPET_FILE_BYTES) == 0;
 	unlink(one);
 	unlink(two);
 	if (!good || pipe(ends) != 0)
@@ -173,7 +172,7 @@ static long execute(const struct puppet *puppet, const struct command *command)
 
 int puppet_start(struct puppet *puppet, unsigned long persona)
 {
-	const struct command where = { .verb = VERB_SCRATCH };
+	struct command where = { .verb = VERB_SCRATCH };
 	unsigned long none[6] = { 0 };
 	int program = unpack_program();
 
@@ -198,6 +197,8 @@ int puppet_start(struct puppet *puppet, unsigned long persona)
 			return -ECHILD;
 		}
 	puppet->scratch = (unsigned long)execute(puppet, &where);
+	where.args[0] = 1;
+	puppet->unwritable = (unsigned long)execute(puppet, &where);
 	return 0;
 }
 
@@ -238,6 +239,7 @@ long puppet_fork(const struct puppet *puppet, struct puppet *child)
 
 	child->channel = 0;
 	child->scratch = puppet->scratch;
+	child->unwritable = puppet->unwritable;
 	child->uffd_count = 0;
 	while (child->channel < PUPPET_MAX && channel_used[child->channel])
 		child->channel++;

@@ -30,9 +30,12 @@ struct puppet {
 	pid_t pid;
 	int channel;		/* number of its channel */
 	unsigned long scratch;	/* address of PUPPET_SCRATCH_BYTES for data of calls */
+	unsigned long unwritable; /* an address that is always mapped, and never to be written */
 	struct puppet_uffd uffds[PUPPET_UFFDS]; /* uffd_count, of different contexts */
 	unsigned int uffd_count;
 };
+
+#define PUPPET_FILE_BYTES (64UL << 20)
 
 /* Files that puppets inherit; the descriptors have the same numbers in this process. */
 enum puppet_file {

@@ -2,7 +2,8 @@
 /*
  * The program of a puppet: it makes the system calls and touches the pages that it is told to, and
  * nothing else, so that its address space is entirely under puppet.c's control. It does without a C
- * library, which would have a heap and a dozen areas.
+ * library, which would have a heap and a dozen areas. Its stack lies in its own memory: the area
+ * that Linux gave it for one may be cut, moved and unmapped, as may the vdso.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -13,8 +14,9 @@
 
 #include "check/puppet_wire.h"
 
-enum { SIGNAL_STACK_BYTES = 65536, SA_RESTORER_FLAG = 0x04000000 };
+enum { STACK_BYTES = 16384, SIGNAL_STACK_BYTES = 65536, SA_RESTORER_FLAG = 0x04000000 };
 
+__attribute__((used)) _Alignas(16) char own_stack[STACK_BYTES];
 static char signal_stack[SIGNAL_STACK_BYTES];
 static char scratch[SCRATCH_BYTES];
 
@@ -35,7 +37,7 @@ void serve(void);
 
 #if defined(__x86_64__)
 __asm__(".globl _start, touch_read, touch_write, touch_failed, return_from_signal\n"
-	"_start: xorl %ebp, %ebp\n andq $-16, %rsp\n call serve\n hlt\n"
+	"_start: xorl %ebp, %ebp\n leaq own_stack + 16384(%rip), %rsp\n call serve\n hlt\n"
 	"touch_read: movb (%rdi), %al\n xorl %eax, %eax\n"
 	"touch_failed: ret\n"
 	"touch_write: movb $1, (%rdi)\n xorl %eax, %eax\n ret\n"
@@ -62,7 +64,8 @@ static void fail_touch(ucontext_t *context, long error)
 }
 #elif defined(__aarch64__)
 __asm__(".globl _start, touch_read, touch_write, touch_failed, return_from_signal\n"
-	"_start: mov x29, 0\n bl serve\n brk 0\n"
+	"_start: mov x29, 0\n adrp x0, own_stack + 16384\n"
+	"add x0, x0, :lo12:own_stack + 16384\n mov sp, x0\n bl serve\n brk 0\n"
 	"touch_read: ldrb w1, [x0]\n mov x0, 0\n"
 	"touch_failed: ret\n"
 	"touch_write: mov w1, 1\n strb w1, [x0]\n mov x0, 0\n ret\n"
@@ -106,8 +109,10 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	long error = -EIO;
 
+	/* An address that the processor does not have comes with SI_KERNEL. */
 	if (sig == SIGSEGV)
-		error = info->si_code == SEGV_MAPERR ? -EFAULT : -EACCES;
+		error = info->si_code == SEGV_MAPERR || info->si_code == SI_KERNEL ? -EFAULT :
+										     -EACCES;
 	fail_touch(context, error);
 }
 
@@ -150,7 +155,7 @@ static long execute(const struct command *command, unsigned long *channel)
 	case VERB_DROP:
 		return drop_privileges();
 	case VERB_SCRATCH:
-		return (long)scratch;
+		return command->args[0] ? (long)serve : (long)scratch;
 	case VERB_FORK:
 		result = CALL(SYS_clone, SIGCHLD);
 		if (result == 0)
@@ -168,6 +173,8 @@ __attribute__((used, noreturn)) void serve(void)
 	long result;
 
 	CALL(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+	for (unsigned long i = 0; i < STACK_BYTES; i += 4096)
+		*(volatile char *)&own_stack[i] += 0;
 	for (unsigned long i = 0; i < SIGNAL_STACK_BYTES; i += 4096)
 		*(volatile char *)&signal_stack[i] = 1;
 	for (unsigned long i = 0; i < SCRATCH_BYTES; i += 4096)

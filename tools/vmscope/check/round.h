@@ -7,6 +7,7 @@
 #define VMSCOPE_CHECK_ROUND_H
 
 #include "check/family.h"
+#include "check/known.h"
 
 /* Counters in shared memory, updated by several processes at the same time. */
 struct tally {
@@ -15,6 +16,7 @@ struct tally {
 	unsigned long exits;			/* of processes */
 	unsigned long rounds;
 	unsigned long differences;
+	unsigned long known[KNOWN_MAX];		/* differences that are known: see known.h */
 	unsigned long failures;			/* rounds that did not start, or ended early */
 	bool stop;				/* all workers shall stop */
 };
@@ -24,7 +26,7 @@ struct round {
 	const struct mix *mix;			/* NULL: chosen by the seed */
 	unsigned long ops;			/* maximum number */
 	struct pair_mode mode;			/* partly drawn */
-	bool draw_way;				/* mode.way, too */
+	bool draw_way;				/* mode.way and mode.aslr, too */
 	struct tally *tally;
 	struct script script;			/* all steps; the last one differs */
 };

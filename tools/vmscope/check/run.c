@@ -145,6 +145,10 @@ static void summarize(const struct check_run *run, double seconds)
 	if (used < sizeof(line))
 		snprintf(line + used, sizeof(line) - used, "exit %lu", tally->exits);
 	session_say("%s", line);
+	for (int i = 0; known_name(i); i++)
+		if (tally->known[i])
+			session_say("known difference, %lu times: %s", tally->known[i],
+				    known_name(i));
 	session_say("%lu operations in %lu rounds, %.0f/s, seed %" PRIu64 ", mix %s: "
 		    "%lu differences",
 		    tally->ops, tally->rounds, (double)tally->ops / seconds, run->seed,
