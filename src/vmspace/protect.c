@@ -65,14 +65,13 @@ static long new_flags(struct vmspace *space, const struct vma *vma, const struct
 	return 0;
 }
 
-static long check_data_limit(struct vmspace *space, const struct vma *vma, vma_flags_t flags,
-			     unsigned long pages)
+/* Would part of an area become too much data? `before`: what became data before it. */
+static bool exceeds_data(const struct vmspace *space, const struct vma *vma, vma_flags_t flags,
+			 unsigned long pages, unsigned long before)
 {
-	if (!account_is_data(flags) || account_is_data(vma->flags) ||
-	    account_may_expand(space, flags, pages) ||
-	    !account_may_expand(space, vma->flags, pages))
-		return 0;
-	return outcome_limit(space, -ENOMEM, "RLIMIT_DATA reached");
+	return account_is_data(flags) && !account_is_data(vma->flags) &&
+	       account_may_expand(space, vma->flags, pages) &&
+	       !account_may_hold_data(space, flags, before + pages);
 }
 
 /* Did the host stop at this area, for a reason that is not predicted? */
@@ -96,7 +95,8 @@ static long protect_part(struct edit_span *span, const struct change *c)
 
 	if (err || (want.flags == vma->flags && want.pkey == vma->pkey))
 		return err;
-	err = check_data_limit(space, vma, want.flags, space_pages(space, span->to - span->from));
+	if (exceeds_data(space, vma, want.flags, space_pages(space, span->to - span->from), 0))
+		err = outcome_limit(space, -ENOMEM, "RLIMIT_DATA reached");
 	if (err)
 		return err;
 	want.flags = with_account(vma, want.flags);
@@ -116,16 +116,21 @@ static long protect_part(struct edit_span *span, const struct change *c)
 /* The error predicted from the present areas. */
 static long foresee(struct vmspace *space, const struct change *c)
 {
+	unsigned long data = 0; /* more, or with wrap-around less */
 	struct edit_span span;
-	long err;
 
 	edit_span_init(&span, space, c->start, c->end);
 	while (edit_next(&span) && !span.hole) {
+		unsigned long pages = space_pages(space, span.to - span.from);
 		struct edit_attrs want = edit_attrs_of(span.vma);
+		long err = new_flags(space, span.vma, c, &want);
 
-		err = new_flags(space, span.vma, c, &want);
 		if (err)
 			return err;
+		if (exceeds_data(space, span.vma, want.flags, pages, data))
+			return -ENOMEM;
+		data += account_is_data(want.flags) ? pages : 0;
+		data -= account_is_data(span.vma->flags) ? pages : 0;
 	}
 	return span.hole ? -ENOMEM : 0;
 }

@@ -145,6 +145,19 @@ static void data_limit(void **state)
 	assert_int_equal(map(AT(20), 7, RW, FIXED), -ENOMEM);
 }
 
+/* Found by vmscope check: what comes before the area that is too much has changed. */
+static void data_limit_within_a_range(void **state)
+{
+	(void)state;
+	map(AT(0), 4, PROT_READ, FIXED);
+	map(AT(4), 4, PROT_NONE, FIXED);
+	set_limit(RLIMIT_DATA, now().data_vm + 6);
+	assert_int_equal(protect(AT(0), 8, RW), -ENOMEM);
+	assert_int_equal(areas(), 2);
+	assert_int_equal(protect(AT(0), 6, PROT_NONE), 0);
+	assert_int_equal(areas(), 1);
+}
+
 static void data_limit_of_the_break(void **state)
 {
 	unsigned long brk = now().brk;
@@ -431,7 +444,8 @@ int main(void)
 		CASE(address_space_limit), CASE(address_space_limit_of_a_source_that_stays),
 		CASE(address_space_limit_of_stacks_and_forks),
 		CASE(address_space_limit_of_segments),
-		CASE(data_limit), CASE(data_limit_of_the_break),
+		CASE(data_limit), CASE(data_limit_within_a_range),
+		MIRRORED(data_limit_within_a_range), CASE(data_limit_of_the_break),
 		CASE(data_limit_of_zero_is_the_hard_one), CASE(stack_limit),
 		CASE(lock_limit), CASE(lock_limit_of_what_comes), CASE(lock_limit_after_a_fork),
 		CASE(moving_the_pages_of_all_takes_a_privilege),

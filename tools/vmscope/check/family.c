@@ -74,6 +74,7 @@ int family_start(struct family *family, const struct pair_mode *mode, struct jso
 	}
 	family->members[0] = first;
 	family->created = family->alive = 1;
+	family->initial = settings_of(vmspace_config(first->space));
 	family->shm_id = first->shm_id = shmget(IPC_PRIVATE, SHM_BYTES, 0700);
 	return family->shm_id < 0 ? -errno : 0;
 }
@@ -156,6 +157,8 @@ enum family_result family_perform(struct family *family, struct script_step *ste
 			return FAMILY_SKIPPED;
 		end_member(family, step->who);
 		return FAMILY_EQUAL;
+	case SCRIPT_SET:
+		return settings_apply(pair, &step->settings) ? FAMILY_EQUAL : FAMILY_GONE;
 	case SCRIPT_CALL:
 		break;
 	}

@@ -10,16 +10,18 @@
 
 #include "check/generator.h"
 #include "check/pair.h"
+#include "check/settings.h"
 
 enum { FAMILY_MAX = 200, FAMILY_ALIVE = 3 };
 
-enum script_verb { SCRIPT_CALL, SCRIPT_FORK, SCRIPT_EXIT };
+enum script_verb { SCRIPT_CALL, SCRIPT_SET, SCRIPT_FORK, SCRIPT_EXIT };
 
 /* Members of a family are numbered in the order in which they were forked, from 0. */
 struct script_step {
 	enum script_verb verb;
 	unsigned int who;
 	unsigned int child;		/* SCRIPT_FORK: its number */
+	struct settings settings;	/* SCRIPT_SET */
 	struct vmspace_request req;	/* SCRIPT_CALL; its strings outlive the script */
 };
 
@@ -40,6 +42,7 @@ struct family {
 	struct pair *members[FAMILY_MAX];	/* NULL: not forked yet, or ended */
 	unsigned int created, alive;	/* members */
 	int shm_id;
+	struct settings initial;	/* of all members */
 	struct generator generator;
 	struct answers *answers;			/* of all members; may be NULL */
 	int known;		/* which known difference the last step may show: see known.h */

@@ -16,7 +16,7 @@ enum gen_kind {
 	GEN_BRK, GEN_MADVISE, GEN_MLOCK, GEN_MLOCKALL, GEN_FAULT, GEN_SHM, GEN_REMAP_PAGES,
 	GEN_MSEAL, GEN_MSYNC, GEN_MINCORE, GEN_POLICY, GEN_PROCESS_MADVISE, GEN_NAME,
 	GEN_UFFD,
-	GEN_FORK, GEN_EXIT,	/* by the round itself, not by generator_fill() */
+	GEN_SET, GEN_FORK, GEN_EXIT,	/* by the round itself, not by generator_fill() */
 	GEN_KINDS
 };
 
@@ -52,7 +52,7 @@ void generator_init(struct generator *c, uint64_t seed, const struct mix *mix,
 /* Draws the kind of the next call. */
 enum gen_kind generator_pick(struct generator *c, const struct pair *p);
 
-/* Draws the arguments of a call of @kind, which is neither GEN_FORK nor GEN_EXIT. */
+/* Draws the arguments of a call of @kind, which is none of the last three. */
 void generator_fill(struct generator *c, const struct pair *p, enum gen_kind kind,
 		    struct vmspace_request *req);
 

@@ -49,9 +49,20 @@ static bool predicts_error(const struct pair *p, const struct vmspace_request *r
 static bool overmaps_in_vain(const struct pair *p, const struct vmspace_request *r)
 {
 	bool fixed = (r->op == VMSPACE_MMAP && r->mmap.flags & MAP_FIXED) ||
-		     (r->op == VMSPACE_SHMAT && r->shmat.flags & SHM_REMAP);
+		     (r->op == VMSPACE_SHMAT && r->shmat.flags & SHM_REMAP) ||
+		     r->op == VMSPACE_REMAP_FILE_PAGES;
 
 	return fixed && predicts_error(p, r);
+}
+
+static bool attaches_locked(const struct pair *p, const struct vmspace_request *r)
+{
+	struct vma_info info;
+
+	if (r->op == VMSPACE_REMAP_FILE_PAGES &&
+	    vmspace_lookup(p->space, r->remap_file_pages.addr, &info) && info.flags & VMA_LOCKED)
+		return true;
+	return p->lock_future && (r->op == VMSPACE_SHMAT || r->op == VMSPACE_REMAP_FILE_PAGES);
 }
 
 static bool syncs_over(const struct pair *p, const struct vmspace_request *r)
@@ -174,7 +185,7 @@ static bool maps_huge_pages(const struct pair *p, const struct vmspace_request *
 
 static const struct known known[] = {
 	{ "[vdso] and [vvar] cannot be cut", cuts_special },
-	{ "a refused MAP_FIXED has cut what was there", overmaps_in_vain },
+	{ "a refused MAP_FIXED, shmat or remap_file_pages has cut what was there", overmaps_in_vain },
 	{ "MAP_FIXED with MAP_SYNC has unmapped what was there", syncs_over },
 	{ "MAP_SYNC sets sf on anonymous and tmpfs mappings", syncs_memory },
 	{ "MADV_WIPEONFORK on areas of the kernel's", wipes_special },
@@ -183,6 +194,7 @@ static const struct known known[] = {
 	{ "mremap to a fixed place that shrinks: the rest is charged", moves_and_shrinks },
 	{ "MAP_FIXED_NOREPLACE at 0 over an area: EEXIST", replaces_at_0 },
 	{ "MAP_FIXED in the last page: the address comes back as an errno", is_at_last_page },
+	{ "shmat and remap_file_pages of what is to be locked: EAGAIN", attaches_locked },
 	{ "a refused mremap has unmapped something", moves_in_vain },
 	{ "mremap with a hint below 64 KiB", moves_low },
 	{ "anonymous MAP_SHARED_VALIDATE: EINVAL", shares_validated },

@@ -2,8 +2,8 @@
 /*
  * Known differences: requests of which libvmspace is known to make something else than the
  * kernel. Each is to be mended, and then taken from the table. Until then such requests are made
- * rarely, and a difference ends the round without a report. A run counts them; "make check-cover" fails if one
- * never showed, so that no entry outlives its difference.
+ * rarely, and a difference ends the round without a report. A run counts them; "make check-cover"
+ * fails if one never showed, so that no entry outlives its difference.
  */
 #ifndef VMSCOPE_CHECK_KNOWN_H
 #define VMSCOPE_CHECK_KNOWN_H

@@ -232,6 +232,13 @@ long puppet_drop_privileges(const struct puppet *puppet)
 	return execute(puppet, &command);
 }
 
+long puppet_suspend_privileges(const struct puppet *puppet, unsigned long off)
+{
+	const struct command command = { .verb = VERB_SUSPEND, .args = { off } };
+
+	return execute(puppet, &command);
+}
+
 long puppet_fork(const struct puppet *puppet, struct puppet *child)
 {
 	struct command command = { .verb = VERB_FORK };

@@ -76,6 +76,12 @@ long puppet_fork(const struct puppet *puppet, struct puppet *child);
 /* Drops all capabilities of a puppet. Returns 0, -errno or PUPPET_GONE. */
 long puppet_drop_privileges(const struct puppet *puppet);
 
+/*
+ * Takes the capabilities @off (bits) out of a puppet's effective set, and puts all others in that
+ * it is permitted. Returns 0, -errno or PUPPET_GONE.
+ */
+long puppet_suspend_privileges(const struct puppet *puppet, unsigned long off);
+
 /* Kills a puppet and waits for it. */
 void puppet_end(struct puppet *puppet);
 

@@ -141,6 +141,17 @@ static long drop_privileges(void)
 	return CALL(SYS_capset, (unsigned long)&header, (unsigned long)none);
 }
 
+static long suspend_privileges(unsigned long off)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct sets[2];
+
+	CALL(SYS_capget, (unsigned long)&header, (unsigned long)sets);
+	sets[0].effective = sets[0].permitted & ~(unsigned int)off;
+	sets[1].effective = sets[1].permitted & ~(unsigned int)(off >> 32);
+	return CALL(SYS_capset, (unsigned long)&header, (unsigned long)sets);
+}
+
 static long execute(const struct command *command, unsigned long *channel)
 {
 	long result;
@@ -154,6 +165,8 @@ static long execute(const struct command *command, unsigned long *channel)
 		return touch_write(command->args[0]);
 	case VERB_DROP:
 		return drop_privileges();
+	case VERB_SUSPEND:
+		return suspend_privileges(command->args[0]);
 	case VERB_SCRATCH:
 		return command->args[0] ? (long)serve : (long)scratch;
 	case VERB_FORK:

@@ -10,7 +10,7 @@
 /* Size of the puppet's memory for data of calls; equal to PUPPET_SCRATCH_BYTES. */
 #define SCRATCH_BYTES 65536UL
 
-enum verb { VERB_CALL, VERB_READ, VERB_WRITE, VERB_FORK, VERB_DROP, VERB_SCRATCH };
+enum verb { VERB_CALL, VERB_READ, VERB_WRITE, VERB_FORK, VERB_DROP, VERB_SUSPEND, VERB_SCRATCH };
 
 struct command {
 	enum verb verb;

@@ -21,7 +21,9 @@ static void count(struct tally *tally, const struct script_step *step)
 {
 	unsigned long *of = &tally->exits;
 
-	if (step->verb == SCRIPT_FORK)
+	if (step->verb == SCRIPT_SET)
+		of = &tally->settings;
+	else if (step->verb == SCRIPT_FORK)
 		of = &tally->by_op[VMSPACE_FORK];
 	else if (step->verb == SCRIPT_CALL)
 		of = &tally->by_op[step->req.op];
@@ -52,6 +54,9 @@ static void make_step(struct family *family, unsigned int who, struct script_ste
 		step->child = family->created;
 	} else if (kind == GEN_EXIT) {
 		step->verb = SCRIPT_EXIT;
+	} else if (kind == GEN_SET) {
+		step->verb = SCRIPT_SET;
+		step->settings = settings_draw(generator, family->members[who], &family->initial);
 	} else {
 		step->verb = SCRIPT_CALL;
 		generator_fill(generator, family->members[who], kind, &step->req);

@@ -11,9 +11,10 @@
 
 /* Counters in shared memory, updated by several processes at the same time. */
 struct tally {
-	unsigned long ops;			/* performed; the sum of by_op and exits */
+	unsigned long ops;			/* performed; the sum of by_op, exits and settings */
 	unsigned long by_op[VMSPACE_OP_COUNT];
 	unsigned long exits;			/* of processes */
+	unsigned long settings;			/* changed */
 	unsigned long rounds;
 	unsigned long differences;
 	unsigned long known[KNOWN_MAX];		/* differences that are known: see known.h */

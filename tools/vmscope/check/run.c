@@ -143,7 +143,8 @@ static void summarize(const struct check_run *run, double seconds)
 						 vmspace_op_name((enum vmspace_op)op),
 						 tally->by_op[op]);
 	if (used < sizeof(line))
-		snprintf(line + used, sizeof(line) - used, "exit %lu", tally->exits);
+		snprintf(line + used, sizeof(line) - used, "exit %lu, settings %lu",
+			 tally->exits, tally->settings);
 	session_say("%s", line);
 	for (int i = 0; known_name(i); i++)
 		if (tally->known[i])

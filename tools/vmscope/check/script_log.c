@@ -104,7 +104,7 @@ static void write_ends(struct session *session, const struct family *family)
 static void write_step(struct session *session, const struct family *family,
 		       const struct script_step *step, unsigned long number)
 {
-	struct log_who child;
+	struct log_who child, who;
 
 	switch (step->verb) {
 	case SCRIPT_CALL:
@@ -113,6 +113,10 @@ static void write_step(struct session *session, const struct family *family,
 	case SCRIPT_FORK:
 		child = who_of(family, step->child);
 		log_space_forked(session, &child, step->who + 1, family->answers);
+		break;
+	case SCRIPT_SET:
+		who = who_of(family, step->who);
+		log_space_limits(session, &who, family->members[step->who]->space);
 		break;
 	case SCRIPT_EXIT:
 		break;
@@ -273,6 +277,10 @@ static bool append_step(struct script *script, const struct step *from)
 		step.verb = SCRIPT_FORK;
 		step.who = from->from - 1;
 		step.child = from->space - 1;
+		return script_add(script, &step);
+	case STEP_LIMITS:
+		step.verb = SCRIPT_SET;
+		step.settings = settings_of(&from->config);
 		return script_add(script, &step);
 	case STEP_END:
 		/* The end of the last process ends the log, too; playing the script skips it. */
