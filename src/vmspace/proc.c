@@ -166,6 +166,8 @@ void vmspace_line_backing(const struct vmspace_line *line, struct vma_backing *b
 	};
 	if (backing->kind != VMA_BACKING_ANON && buf[0])
 		backing->name = buf;
+	if (backing->kind == VMA_BACKING_FILE && !strncmp(buf, "/memfd:", 7))
+		backing->flags |= VMA_BACKING_TMPFS;
 }
 
 static vma_flags_t parse_flags(const char *at, const char *end)

@@ -51,9 +51,10 @@ static bool is_shmem(const struct vma *vma)
 	       (is->kind == VMA_BACKING_FILE && is->flags & VMA_BACKING_TMPFS);
 }
 
-static bool is_kernels(const struct vma *vma)
+/* Memory of the kernel's or a driver's. */
+static bool is_foreign(const struct vma *vma)
 {
-	return vma->backing && vma->backing->is.kind == VMA_BACKING_SPECIAL;
+	return vma->flags & VMA_SPECIAL_FLAGS && !is_hugetlb(vma);
 }
 
 /* A private mapping of /dev/zero is anonymous memory. */
@@ -69,7 +70,7 @@ static bool can_register(const struct vma *vma, vma_flags_t modes, const struct 
 {
 	bool pages_of_memory = is_hugetlb(vma) || is_shmem(vma);
 
-	if (vma->flags & VMA_DROPPABLE || is_kernels(vma) || (modes & VMA_UFFD_MINOR && !pages_of_memory))
+	if (vma->flags & VMA_DROPPABLE || is_foreign(vma) || (modes & VMA_UFFD_MINOR && !pages_of_memory))
 		return false;
 	if (args->features & UFFD_FEATURE_WP_ASYNC && modes == VMA_UFFD_WP)
 		return true;

@@ -82,7 +82,8 @@ long map_file(enum puppet_file file, unsigned long addr, unsigned long pages, in
 {
 	new_req(VMSPACE_MMAP)->mmap = (struct vmspace_mmap){
 		.addr = addr, .length = pages * PAGE, .prot = prot, .flags = flags,
-		.offset = page_offset * PAGE, .backing = *pair_backing(file) };
+		.offset = page_offset * PAGE, .backing = *pair_backing(file),
+		.driver_flags = puppet_file_info(file)->driver_flags };
 	return both(&pair);
 }
 

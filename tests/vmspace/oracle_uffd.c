@@ -470,6 +470,22 @@ static void areas_of_the_kernels_are_refused(void **state)
 		found++;
 	}
 	assert_true(found >= 2);
+	if (!puppet_file_info(PUPPET_IO_URING)->there)
+		return;
+	assert_int_equal(reg_with(a, (unsigned long)map_file(PUPPET_IO_URING, 0, 1, RW,
+							     MAP_SHARED, 0),
+				  PAGE, WP, UFFD_FEATURE_WP_ASYNC), -EINVAL);
+}
+
+/* Found by vmscope check: the program of the puppet is a memfd, which maps shows by its name. */
+static void taken_over_memfd_is_shared_memory(void **state)
+{
+	struct vma_info info;
+
+	(void)state;
+	assert_true(vmspace_next(pair.space, 0, &info));
+	assert_memory_equal(info.backing.name, "/memfd:", 7);
+	assert_int_equal(unreg(make_uffd(0), info.start, 1), 0);
 }
 
 static bool uffd_possible(void)
@@ -488,6 +504,7 @@ int main(void)
 		CASE(splits_and_joins), CASE(modes_take_the_place_of_others),
 		CASE(contexts_keep_apart), CASE(holes_are_passed_over), CASE(arguments),
 		CASE(range_from_zero), CASE(areas_of_the_kernels_are_refused),
+		CASE(taken_over_memfd_is_shared_memory),
 		CASE(kinds_of_areas), CASE(segments_are_refused), CASE(all_or_nothing),
 		CASE(huge_pages_are_whole),
 		CASE(released_areas_join), CASE(move_leaves_it_behind),

@@ -95,13 +95,51 @@ void call_mmap_shared(struct generator *c, const struct pair *p, struct vmspace_
 	spoil_mmap(c, m);
 }
 
+/* Mostly one of the common ones. */
+static enum puppet_file some_file(struct generator *c)
+{
+	unsigned long file = below(c, PUPPET_PIPE);
+
+	if (chance(c, c->odd_file_one_in))
+		file = below(c, PUPPET_FILE_COUNT);
+	return puppet_file_info((enum puppet_file)file)->there ? (enum puppet_file)file :
+								 PUPPET_FILE_RW;
+}
+
+/* What is particular to the file; where a driver is choosy, as it likes. */
+static void suit_file(struct generator *c, struct vmspace_mmap *m, enum puppet_file file)
+{
+	const struct puppet_file_info *info = puppet_file_info(file);
+
+	m->backing = *pair_backing(file);
+	/* What has no handler for mmap() is known to be refused; sockets have one. */
+	if (info->driver_refuses && file != PUPPET_SOCKET)
+		m->backing.flags |= VMA_BACKING_NO_MMAP;
+	m->bad_fd = file == PUPPET_PATH;
+	m->driver_flags = info->driver_flags;
+	if (file == PUPPET_ZERO) {
+		/* A shared mapping of /dev/zero is anonymous memory. */
+		m->flags = (m->flags & ~MAP_TYPE) | MAP_SHARED;
+		m->backing = (struct vma_backing){ .kind = VMA_BACKING_SHMEM,
+						   .name = "/dev/zero (deleted)" };
+		m->offset = 0;
+	}
+	if (!info->driver_bytes)
+		return;
+	m->addr = 0;
+	m->length = info->driver_bytes;
+	m->offset = info->driver_offsets[below(c, 3)];
+	m->prot = PROT_READ | PROT_WRITE;
+	m->flags = MAP_SHARED | (m->flags & (MAP_POPULATE | MAP_NORESERVE | MAP_STACK));
+}
+
 void call_mmap_file(struct generator *c, const struct pair *p, struct vmspace_request *r)
 {
 	struct vmspace_mmap *m = begin_mmap(c, r);
+	enum puppet_file file;
 
 	(void)p;
-	m->backing = *pair_backing(
-		(enum puppet_file)below(c, chance(c, 50) ? PUPPET_ZERO : PUPPET_PIPE));
+	file = some_file(c);
 	m->offset = below(c, 64) * PAGE;
 	/* Often continue the mapping below, as program loaders do. */
 	if (m->addr >= DRAW_ARENA && chance(c, 2))
@@ -109,6 +147,7 @@ void call_mmap_file(struct generator *c, const struct pair *p, struct vmspace_re
 	m->flags |= chance(c, 3) ? MAP_SHARED : MAP_PRIVATE;
 	if (chance(c, 30))
 		m->flags = (m->flags & ~MAP_TYPE) | MAP_SHARED_VALIDATE;
+	suit_file(c, m, file);
 	spoil_mmap(c, m);
 }
 
@@ -219,5 +258,5 @@ void call_remap_pages(struct generator *c, const struct pair *p, struct vmspace_
 
 	r->op = VMSPACE_REMAP_FILE_PAGES;
 	r->remap_file_pages = (struct vmspace_remap_file_pages){
-		s.start, s.end - s.start, 0, below(c, 16), chance(c, 2) ? MAP_NONBLOCK : 0 };
+		s.start, s.end - s.start, 0, below(c, 16), chance(c, 2) ? MAP_NONBLOCK : 0, 0 };
 }

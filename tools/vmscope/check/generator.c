@@ -57,6 +57,7 @@ void generator_init(struct generator *c, uint64_t seed, const struct mix *mix, c
 	*c = (struct generator){ .state = seed ? seed : 1, .mix = mix };
 	c->busy_areas = random_below(c, 4) ? 20 + random_below(c, 30) : 90;
 	c->arena_pages = random_below(c, 3) ? 160 : 16 + random_below(c, 32);
+	c->odd_file_one_in = random_below(c, 3) ? 30 : 2;
 	c->spoil_one_in = spoil_one_in[random_below(c, 4)];
 	reserve_own_areas(c, p);
 }

@@ -39,6 +39,7 @@ struct generator {
 	const struct mix *mix;
 	unsigned long busy_areas;	/* with more areas, munmap() is preferred */
 	unsigned long spoil_one_in;	/* so many calls get an absurd argument; 0: none */
+	unsigned long odd_file_one_in;	/* so many mapped files are none of the common ones */
 	unsigned long arena_pages;	/* size of the arena: a small one makes many neighbours */
 	struct span reserved[RESERVED_MAX];	/* the puppet's own areas, reserved_count of them */
 	int reserved_count;

@@ -65,17 +65,22 @@ static bool attaches_locked(const struct pair *p, const struct vmspace_request *
 	return p->lock_future && (r->op == VMSPACE_SHMAT || r->op == VMSPACE_REMAP_FILE_PAGES);
 }
 
-static bool syncs_over(const struct pair *p, const struct vmspace_request *r)
+/* A file's own refusal comes when the place is free already. */
+static bool maps_over_in_vain(const struct pair *p, const struct vmspace_request *r)
 {
+	const uint64_t file = r->mmap.backing.file_id;
+
 	(void)p;
-	return r->op == VMSPACE_MMAP && r->mmap.flags & MAP_FIXED && r->mmap.flags & MAP_SYNC;
+	if (r->op != VMSPACE_MMAP || !(r->mmap.flags & MAP_FIXED) || r->mmap.flags & MAP_ANONYMOUS)
+		return false;
+	return r->mmap.flags & MAP_SYNC ||
+	       file == PUPPET_SOCKET + 1;
 }
 
 static bool syncs_memory(const struct pair *p, const struct vmspace_request *r)
 {
 	(void)p;
-	return r->op == VMSPACE_MMAP && r->mmap.flags & MAP_SYNC &&
-	       (r->mmap.flags & MAP_ANONYMOUS || r->mmap.backing.flags & VMA_BACKING_TMPFS);
+	return r->op == VMSPACE_MMAP && r->mmap.flags & MAP_SYNC;
 }
 
 static bool wipes_special(const struct pair *p, const struct vmspace_request *r)
@@ -143,6 +148,14 @@ static bool replaces_at_0(const struct pair *p, const struct vmspace_request *r)
 	return r->op == VMSPACE_MMAP && r->mmap.flags & MAP_FIXED_NOREPLACE && r->mmap.addr == 0;
 }
 
+static bool maps_sealed(const struct pair *p, const struct vmspace_request *r)
+{
+	(void)p;
+	return r->op == VMSPACE_MMAP && !(r->mmap.flags & MAP_ANONYMOUS) &&
+	       r->mmap.flags & (MAP_GROWSDOWN | MAP_HUGETLB) &&
+	       r->mmap.backing.flags & VMA_BACKING_SEAL_WRITE;
+}
+
 static bool is_at_last_page(const struct pair *p, const struct vmspace_request *r)
 {
 	(void)p;
@@ -173,6 +186,8 @@ static bool has_sign(const struct pair *p, const struct vmspace_request *r)
 static bool is_far_in_file(const struct pair *p, const struct vmspace_request *r)
 {
 	(void)p;
+	if (r->op == VMSPACE_REMAP_FILE_PAGES)
+		return r->remap_file_pages.page_offset > (1UL << 62) / 4096;
 	return r->op == VMSPACE_MMAP && !(r->mmap.flags & MAP_ANONYMOUS) &&
 	       r->mmap.offset + r->mmap.length > 1UL << 62;
 }
@@ -180,14 +195,15 @@ static bool is_far_in_file(const struct pair *p, const struct vmspace_request *r
 static bool maps_huge_pages(const struct pair *p, const struct vmspace_request *r)
 {
 	(void)p;
-	return r->op == VMSPACE_MMAP && r->mmap.flags & MAP_HUGETLB;
+	return r->op == VMSPACE_MMAP && (r->mmap.flags & MAP_HUGETLB ||
+					 r->mmap.backing.kind == VMA_BACKING_HUGETLB);
 }
 
 static const struct known known[] = {
 	{ "[vdso] and [vvar] cannot be cut", cuts_special },
 	{ "a refused MAP_FIXED, shmat or remap_file_pages has cut what was there", overmaps_in_vain },
-	{ "MAP_FIXED with MAP_SYNC has unmapped what was there", syncs_over },
-	{ "MAP_SYNC sets sf on anonymous and tmpfs mappings", syncs_memory },
+	{ "MAP_FIXED that the file refuses has unmapped what was there", maps_over_in_vain },
+	{ "MAP_SYNC sets sf where the file does not refuse it", syncs_memory },
 	{ "MADV_WIPEONFORK on areas of the kernel's", wipes_special },
 	{ "process_madvise stops at 0x7ffff000 bytes", advises_much },
 	{ "a no-op mremap that reaches past the end", moves_past_end },
@@ -195,6 +211,7 @@ static const struct known known[] = {
 	{ "MAP_FIXED_NOREPLACE at 0 over an area: EEXIST", replaces_at_0 },
 	{ "MAP_FIXED in the last page: the address comes back as an errno", is_at_last_page },
 	{ "shmat and remap_file_pages of what is to be locked: EAGAIN", attaches_locked },
+	{ "MAP_GROWSDOWN or MAP_HUGETLB of a sealed memfd: EINVAL", maps_sealed },
 	{ "a refused mremap has unmapped something", moves_in_vain },
 	{ "mremap with a hint below 64 KiB", moves_low },
 	{ "anonymous MAP_SHARED_VALIDATE: EINVAL", shares_validated },

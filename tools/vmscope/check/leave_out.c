@@ -11,6 +11,9 @@
 #include "check/puppet_uffd.h"
 
 #define MADV_COLLAPSE_ADVICE 25
+#ifndef MAP_TYPE
+#define MAP_TYPE 0x0f
+#endif
 #define MADV_SOFT_OFFLINE_ADVICE 101
 #define MADV_GUARD_INSTALL_ADVICE 102
 
@@ -27,7 +30,7 @@ static bool is_harmless(enum vmspace_op op)
 {
 	return op == VMSPACE_MLOCK || op == VMSPACE_MUNLOCK || op == VMSPACE_MBIND ||
 	       op == VMSPACE_SET_HOME_NODE || op == VMSPACE_SET_ANON_NAME ||
-	       op == VMSPACE_UFFD_UNREGISTER;
+	       op == VMSPACE_UFFD_UNREGISTER || op == VMSPACE_MSYNC || op == VMSPACE_MINCORE;
 }
 
 /* Linux refuses ranges that wrap around, whatever lies there. */
@@ -205,6 +208,20 @@ static bool grows_registered(const struct pair *p, const struct vmspace_mremap *
 	       reads_registered(p, m->addr, m->addr + 1, true);
 }
 
+/* The program that runs in the puppet is no file of random calls. */
+static const struct puppet_file_info *file_of(const struct vma_backing *backing)
+{
+	return backing->file_id && backing->file_id <= PUPPET_FILE_COUNT ?
+		       puppet_file_info((enum puppet_file)(backing->file_id - 1)) : NULL;
+}
+
+static unsigned long bytes_of(const struct vma_backing *backing)
+{
+	const struct puppet_file_info *info = file_of(backing);
+
+	return info ? info->bytes : ~0UL;
+}
+
 /*
  * Would the request fault in pages of registered areas with flags @also, though only faults that
  * the program itself makes are reported? Then it fails, if they are not there.
@@ -234,7 +251,7 @@ static bool outruns_file(const struct pair *p, unsigned long start, unsigned lon
 	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
 	     at = info.end)
 		if (info.backing.kind == VMA_BACKING_FILE &&
-		    info.offset + (info.end - info.start) > PUPPET_FILE_BYTES)
+		    info.offset + (info.end - info.start) > bytes_of(&info.backing))
 			return true;
 	return false;
 }
@@ -360,9 +377,64 @@ static bool is_destructive(const struct pair *p, const struct vmspace_request *r
 	const unsigned long top = vmspace_config(p->space)->task_size;
 
 	if (r->op == VMSPACE_MINCORE)
-		return r->mincore.length > PUPPET_SCRATCH_BYTES * PAGE && r->mincore.length < top &&
-		       r->mincore.addr < top - r->mincore.length;
+		return r->mincore.length > PUPPET_SCRATCH_BYTES * PAGE && r->mincore.length <= top &&
+		       r->mincore.addr <= top - r->mincore.length;
 	return advice == MADV_HWPOISON || advice == MADV_SOFT_OFFLINE_ADVICE;
+}
+
+/* What a driver maps, and where, is its own business. */
+static bool displeases_driver(const struct vmspace_mmap *m)
+{
+	const struct puppet_file_info *info = file_of(&m->backing);
+
+	if (m->flags & MAP_ANONYMOUS || !info || !info->driver_bytes)
+		return false;
+	if (m->addr || m->length != info->driver_bytes || m->flags & MAP_FIXED ||
+	    (m->flags & MAP_TYPE) != MAP_SHARED || m->prot != (PROT_READ | PROT_WRITE))
+		return true;
+	for (int i = 0; i < 3; i++)
+		if (m->offset == info->driver_offsets[i])
+			return false;
+	return true;
+}
+
+/* Is it about a ring, which its driver may not let be cut, moved, emptied or written? */
+static bool is_about_ring(const struct pair *p, const struct vmspace_request *r)
+{
+	struct span spans[RANGES_MAX];
+	unsigned int count = ranges_of(r, spans);
+	bool asks = r->op == VMSPACE_REMAP_FILE_PAGES ||
+		    (r->op == VMSPACE_MREMAP && r->mremap.flags & MREMAP_MAYMOVE) ||
+		    (r->op == VMSPACE_MADVISE && r->madvise.advice == MADV_REMOVE) ||
+		    (r->op == VMSPACE_MSYNC && r->msync.flags & MS_SYNC);
+	bool looks = r->op == VMSPACE_MSYNC || r->op == VMSPACE_MINCORE;
+	const struct puppet_file_info *info;
+	struct vma_info area;
+
+	for (unsigned int i = 0; i < count; i++)
+		for (unsigned long at = spans[i].start;
+		     vmspace_next(p->space, at, &area) && area.start < spans[i].end; at = area.end) {
+			info = file_of(&area.backing);
+			if (info && info->driver_bytes &&
+			    (asks || (!looks && (area.start < spans[i].start ||
+						 area.end > spans[i].end))))
+				return true;
+		}
+	return false;
+}
+
+/* The memory of a shared mapping of /dev/zero is as long as that, and begins at 0. */
+static bool outgrows_zero(const struct vmspace_mmap *m)
+{
+	return m->backing.kind == VMA_BACKING_SHMEM && !(m->flags & MAP_ANONYMOUS) && m->offset;
+}
+
+static bool driver_refuses(const struct vmspace_mmap *m)
+{
+	const struct puppet_file_info *info = file_of(&m->backing);
+
+	return !(m->flags & MAP_ANONYMOUS) && info && info->driver_refuses &&
+	       !(m->backing.flags & VMA_BACKING_NO_MMAP);
 }
 
 /* Whether there are enough huge pages is the machine's business; MAP_SYNC the file system's. */
@@ -371,8 +443,15 @@ static bool is_unpredictable(const struct pair *p, const struct vmspace_request 
 	/* How many bytes it has advised depends on pages. */
 	if (r->op == VMSPACE_PROCESS_MADVISE && r->process_madvise.advice == MADV_COLLAPSE_ADVICE)
 		return true;
-	return p->mode.way == PAIR_PURE && r->op == VMSPACE_MMAP &&
-	       (r->mmap.flags & MAP_HUGETLB ||
+	if (is_about_ring(p, r))
+		return true;
+	if (r->op != VMSPACE_MMAP)
+		return false;
+	if (displeases_driver(&r->mmap) || outgrows_zero(&r->mmap))
+		return true;
+	return p->mode.way == PAIR_PURE &&
+	       (r->mmap.flags & MAP_HUGETLB || r->mmap.backing.kind == VMA_BACKING_HUGETLB ||
+		driver_refuses(&r->mmap) ||
 		(r->mmap.flags & MAP_SYNC && !(r->mmap.flags & MAP_ANONYMOUS)));
 }
 

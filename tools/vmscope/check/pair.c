@@ -157,8 +157,10 @@ void pair_end(struct pair *p)
 /* New shared memory: stores the device and inode that the kernel chose in the request. */
 static void identify(struct pair *p, struct vmspace_request *r)
 {
-	bool is_map = r->op == VMSPACE_MMAP && (r->mmap.flags & MAP_ANONYMOUS) &&
-		      (r->mmap.flags & (MAP_SHARED | MAP_HUGETLB));
+	bool is_map = r->op == VMSPACE_MMAP &&
+		      (r->mmap.backing.kind == VMA_BACKING_SHMEM ||
+		       ((r->mmap.flags & MAP_ANONYMOUS) &&
+			(r->mmap.flags & (MAP_SHARED | MAP_HUGETLB))));
 	struct vma_backing *backing = is_map ? &r->mmap.backing : &r->shmat.backing;
 	struct vmspace_line line;
 	struct backing_file file;
@@ -229,8 +231,12 @@ static bool guard_hit(const struct pair *p)
 		return true; /* beyond the end of a file */
 	if (p->kernel_result != -EFAULT && (p->last.out.result || p->kernel_result != -ENOMEM))
 		return false;
-	return p->guards && touched_range(&p->last, &start, &end) &&
-	       kernel_first_guard(&p->view, start, end);
+	if (!p->guards || !touched_range(&p->last, &start, &end))
+		return false;
+	/* The kernel does not search beyond the end of user space. */
+	if (end > vmspace_config(p->space)->task_size)
+		end = vmspace_config(p->space)->task_size;
+	return kernel_first_guard(&p->view, start, end);
 }
 
 static bool compare(struct pair *p)
@@ -285,6 +291,7 @@ static void remember(struct pair *p, const struct vmspace_request *req)
 		      req->madvise.advice == MADV_GUARD_INSTALL_ADVICE) ||
 		     (req->op == VMSPACE_PROCESS_MADVISE &&
 		      req->process_madvise.advice == MADV_GUARD_INSTALL_ADVICE);
+	p->pinned |= req->op == VMSPACE_MMAP && req->mmap.backing.file_id == PUPPET_PERF + 1;
 	if (req->op == VMSPACE_MLOCKALL && p->kernel_result == 0)
 		p->lock_future = req->mlockall.flags & MCL_FUTURE;
 	if (req->op == VMSPACE_MUNLOCKALL)

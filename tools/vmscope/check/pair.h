@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "check/files.h"
 #include "check/puppet.h"
 #include "log/answers.h"
 #include "mirror/compare.h"
@@ -49,6 +50,7 @@ struct pair {
 	bool gone;		/* the puppet has died */
 	bool excused;		/* the last results differ legitimately, because of pages */
 	bool guards;		/* there may be guard pages */
+	bool pinned;		/* a driver may have pinned pages */
 	bool lock_future;	/* mlockall(MCL_FUTURE) is in effect */
 	int shm_id;		/* the segment that shmat() attaches */
 	unsigned long requests;	/* number of requests so far */

@@ -23,9 +23,15 @@
 
 static long of_mmap(const struct vmspace_mmap *m, unsigned long a[6])
 {
+	int fd = -1;
+
 	/* The file_id identifies the file: see pair_backing(). */
-	int fd = m->flags & MAP_ANONYMOUS || !m->backing.file_id ?
-			 -1 : puppet_fd((enum puppet_file)(m->backing.file_id - 1));
+	if (m->flags & MAP_ANONYMOUS)
+		fd = -1;
+	else if (m->backing.kind == VMA_BACKING_SHMEM)
+		fd = puppet_fd(PUPPET_ZERO);
+	else if (m->backing.file_id)
+		fd = puppet_fd((enum puppet_file)(m->backing.file_id - 1));
 
 	memcpy(a, (unsigned long[6]){ m->addr, m->length, (unsigned long)m->prot,
 				      (unsigned long)m->flags, (unsigned long)fd, m->offset },

@@ -64,6 +64,19 @@ static const char *read_status(struct pair *p)
 	return strstr(text, "VmPeak:");
 }
 
+/* How many pages of a perf ring are pinned depends on the rings of all processes of this user. */
+static void follow_pins(struct pair *p, const char *status)
+{
+	unsigned long pinned = kernel_status_number(status, "VmPin:", 10, 0) / 4;
+	struct vmspace_stats stats;
+
+	vmspace_stats(p->space, &stats);
+	if (pinned > stats.pinned_vm)
+		vmspace_pin(p->space, pinned - stats.pinned_vm);
+	else if (pinned < stats.pinned_vm)
+		vmspace_unpin(p->space, stats.pinned_vm - pinned);
+}
+
 static bool counters_equal(struct pair *p)
 {
 	const char *status = read_status(p);
@@ -72,6 +85,8 @@ static bool counters_equal(struct pair *p)
 
 	if (!status)
 		return false;
+	if (p->pinned)
+		follow_pins(p, status);
 	vmspace_stats(p->space, &stats);
 	equal = counter_equal(p, status, "VmSize:", stats.total_vm);
 	equal &= counter_equal(p, status, "VmLck:", stats.locked_vm);

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "check/files.h"
 #include "check/puppet_uffd.h"
 #include "check/puppet_wire.h"
 
@@ -32,11 +33,6 @@ extern const char puppet_blob[], puppet_blob_end[];
 
 static bool channel_used[PUPPET_MAX];
 
-int puppet_fd(enum puppet_file file)
-{
-	return FD_FILES + (int)file;
-}
-
 static bool place_fd(int fd, int at)
 {
 	if (fd < 0 || dup2(fd, at) < 0)
@@ -44,42 +40,6 @@ static bool place_fd(int fd, int at)
 	if (fd != at)
 		close(fd);
 	return true;
-}
-
-static bool make_files(void)
-{
-	const char *dir = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-	char one[256], two[256];
-	int ends[2];
-	bool good;
-
-	snprintf(one, sizeof(one), "%s/vmscope-check-one-%d", dir, (int)getpid());
-	snprintf(two, sizeof(two), "%s/vmscope-check-two-%d", dir, (int)getpid());
-	good = place_fd(open(one, O_RDWR | O_CREAT, 0600), FD_FILES + PUPPET_FILE_RW) &&
-	       place_fd(open(one, O_RDWR), FD_FILES + PUPPET_FILE_RW_AGAIN) &&
-	       place_fd(open(one, O_RDONLY), FD_FILES + PUPPET_FILE_RDONLY) &&
-	       place_fd(open(two, O_RDWR | O_CREAT, 0600), FD_FILES + PUPPET_FILE_OTHER) &&
-	       place_fd(memfd_create("puppet", 0), FD_FILES + PUPPET_MEMFD) &&
-	       place_fd(open("/dev/zero", O_RDWR), FD_FILES + PUPPET_ZERO) &&
-	       ftruncate(FD_FILES + PUPPET_FILE_RW, PUPPET_FILE_BYTES) == 0 &&
-	       ftruncate(FD_FILES + PUPPET_FILE_OTHER, PUPPET_FILE_BYTES) == 0 &&
-	       ftruncate(FD_FILES + PUPPET_MEMFD, PUPPET_FILE_BYTES) == 0;
-	unlink(one);
-	unlink(two);
-	if (!good || pipe(ends) != 0)
-		return false;
-	close(ends[1]);
-	return place_fd(ends[0], FD_FILES + PUPPET_PIPE);
-}
-
-int puppet_open_files(void)
-{
-	static pid_t opened_by;
-
-	if (opened_by != getpid() && !make_files())
-		return -errno;
-	opened_by = getpid();
-	return 0;
 }
 
 /* New channels for each family: an old one may still contain an answer. */

@@ -35,20 +35,6 @@ struct puppet {
 	unsigned int uffd_count;
 };
 
-#define PUPPET_FILE_BYTES (64UL << 20)
-
-/* Files that puppets inherit; the descriptors have the same numbers in this process. */
-enum puppet_file {
-	PUPPET_FILE_RW, PUPPET_FILE_RW_AGAIN, PUPPET_FILE_RDONLY, PUPPET_FILE_OTHER,
-	PUPPET_MEMFD, PUPPET_PIPE, /* cannot be mapped */
-	PUPPET_ZERO, /* /dev/zero: not used by random calls, see docs/fidelity.md */
-	PUPPET_FILE_COUNT,
-};
-int puppet_fd(enum puppet_file file);
-
-/* Opens these files. To be called once by each process that starts puppets. Returns 0 or -errno. */
-int puppet_open_files(void);
-
 /*
  * Starts the first puppet of a family; none of the previous family may be left. @personality: see
  * personality(2); with ADDR_NO_RANDOMIZE addresses are the same each time. Returns 0 or -errno.

@@ -69,6 +69,10 @@ unsigned int ranges_of(const struct vmspace_request *r, struct span spans[RANGES
 		return one(spans, r->mseal.addr, r->mseal.length);
 	case VMSPACE_FAULT:
 		return one(spans, r->fault.addr, 1);
+	case VMSPACE_MSYNC:
+		return one(spans, r->msync.addr, r->msync.length);
+	case VMSPACE_MINCORE:
+		return one(spans, r->mincore.addr, r->mincore.length);
 	case VMSPACE_MBIND:
 		return one(spans, r->mbind.addr, r->mbind.length);
 	case VMSPACE_SET_HOME_NODE:

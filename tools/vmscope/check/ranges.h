@@ -15,7 +15,7 @@ struct span {
 enum { RANGES_MAX = 8 };
 
 /*
- * The ranges whose areas the request may change, in whole pages. If a range wraps around,
+ * The ranges whose areas the request changes or looks at, in whole pages. If a range wraps around,
  * its end is RANGE_WRAPS. Returns how many.
  */
 unsigned int ranges_of(const struct vmspace_request *r, struct span spans[RANGES_MAX]);

@@ -21,6 +21,7 @@ struct settings settings_of(const struct vmspace_config *config)
 		.rlimit_memlock = config->rlimit_memlock,
 		.low_privileged = config->low_privileged,
 		.lock_privileged = config->lock_privileged,
+		.move_all_privileged = config->move_all_privileged,
 		.read_implies_exec = config->read_implies_exec,
 	};
 }
@@ -51,7 +52,7 @@ struct settings settings_draw(struct generator *c, const struct pair *p,
 	struct vmspace_stats stats;
 
 	vmspace_stats(p->space, &stats);
-	switch (below(c, 12)) {
+	switch (below(c, 13)) {
 	case 0:
 	case 1:
 		s.rlimit_as = near(c, stats.total_vm);
@@ -82,6 +83,9 @@ struct settings settings_draw(struct generator *c, const struct pair *p,
 		break;
 	case 9:
 		s.read_implies_exec = !s.read_implies_exec;
+		break;
+	case 10:
+		s.move_all_privileged = initial->move_all_privileged && !s.move_all_privileged;
 		break;
 	default:
 		s = *initial;
@@ -125,6 +129,7 @@ static bool apply_to_process(struct pair *p, const struct settings *s)
 	set_limit(pid, RLIMIT_MEMLOCK, s->rlimit_memlock, VMSPACE_NO_LIMIT);
 	off |= s->low_privileged ? 0 : 1UL << CAP_SYS_RAWIO;
 	off |= s->lock_privileged ? 0 : 1UL << CAP_IPC_LOCK;
+	off |= s->move_all_privileged ? 0 : 1UL << CAP_SYS_NICE;
 	if (puppet_suspend_privileges(&p->puppet, off) == PUPPET_GONE)
 		return false;
 	persona = puppet_call(&p->puppet, SYS_personality, (unsigned long[6]){ 0xffffffff });

@@ -11,7 +11,7 @@
 /* Members have the names that they have in struct vmspace_config. */
 struct settings {
 	unsigned long rlimit_as, rlimit_data, rlimit_data_max, rlimit_stack, rlimit_memlock;
-	bool low_privileged, lock_privileged, read_implies_exec;
+	bool low_privileged, lock_privileged, move_all_privileged, read_implies_exec;
 };
 
 struct settings settings_of(const struct vmspace_config *config);

@@ -196,7 +196,7 @@ static void drop_file(struct vmspace_mmap *m)
 	if (m->flags & MAP_ANONYMOUS)
 		m->backing = (struct vma_backing){ .kind = VMA_BACKING_ANON };
 	else
-		m->bad_fd = !m->backing.file_id;
+		m->bad_fd |= !m->backing.file_id && m->backing.kind != VMA_BACKING_SHMEM;
 }
 
 void spoil(struct generator *c, const struct pair *p, struct vmspace_request *r)

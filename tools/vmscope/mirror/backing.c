@@ -121,7 +121,8 @@ static bool anon_inodes_are_noexec(void)
 /* Files on mounts internal to the kernel. */
 static bool is_noexec_inside(const char *name)
 {
-	return strncmp(name, "pipe:[", 6) == 0 || strncmp(name, "/[aio]", 6) == 0 ||
+	return strncmp(name, "pipe:[", 6) == 0 || strncmp(name, "socket:[", 8) == 0 ||
+	       strncmp(name, "/[aio]", 6) == 0 ||
 	       (strncmp(name, "anon_inode:", 11) == 0 && anon_inodes_are_noexec());
 }
 
@@ -140,6 +141,11 @@ static void describe_system(struct backing_file *file, const char *path)
 	switch ((unsigned long)fs.f_type) {
 	case OVERLAYFS_SUPER_MAGIC:
 		backing->flags |= VMA_BACKING_MAP_ALONE | flags_below(backing);
+		break;
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+		/* Nothing there is executable, however it is mounted. */
+		backing->flags |= VMA_BACKING_NO_EXEC;
 		break;
 	case TMPFS_MAGIC:
 		backing->flags |= VMA_BACKING_TMPFS;
