@@ -258,5 +258,6 @@ void call_remap_pages(struct generator *c, const struct pair *p, struct vmspace_
 
 	r->op = VMSPACE_REMAP_FILE_PAGES;
 	r->remap_file_pages = (struct vmspace_remap_file_pages){
-		s.start, s.end - s.start, 0, below(c, 16), chance(c, 2) ? MAP_NONBLOCK : 0, 0 };
+		.addr = s.start, .size = s.end - s.start, .page_offset = below(c, 16),
+		.flags = chance(c, 2) ? MAP_NONBLOCK : 0 };
 }
