@@ -4,10 +4,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { PLAYS_MAX = 4000, TRIES = 3 };
 
-enum family_result script_play(struct script *script)
+/* Asks for the place that the kernel chose before, so that it no longer depends on other steps. */
+static void pin_place(struct vmspace_request *req, const struct vmspace_outcome *out)
+{
+	if (req->op == VMSPACE_MMAP && !(req->mmap.flags & MAP_FIXED) && out->result > 0)
+		req->mmap.addr = (unsigned long)out->result;
+}
+
+/* Performs the script, and leaves only the steps that could be. @pin: and pins their places. */
+static enum family_result play(struct script *script, bool pin)
 {
 	enum family_result result = FAMILY_GONE;
 	struct family family;
@@ -25,11 +34,19 @@ enum family_result script_play(struct script *script)
 			result = FAMILY_EQUAL;
 			continue;
 		}
-		script->steps[kept++] = script->steps[i];
+		script->steps[kept] = script->steps[i];
+		if (pin && step.verb == SCRIPT_CALL)
+			pin_place(&script->steps[kept].req, &step.req.out);
+		kept++;
 	}
 	script->count = kept;
 	family_end(&family);
 	return result;
+}
+
+enum family_result script_play(struct script *script)
+{
+	return play(script, false);
 }
 
 /* Copies @from without @length steps from index @at on. */
@@ -60,6 +77,21 @@ static bool try_without(struct script *script, size_t at, size_t length)
 	return true;
 }
 
+/* Pins the places of areas if the script still differs then. */
+static void pin_places(struct script *script)
+{
+	struct script trial;
+
+	if (!copy_without(&trial, script, 0, 0))
+		return;
+	if (play(&trial, true) == FAMILY_DIFFERS && script_play(&trial) == FAMILY_DIFFERS) {
+		script_free(script);
+		*script = trial;
+	} else {
+		script_free(&trial);
+	}
+}
+
 unsigned long shrink(struct script *script)
 {
 	unsigned long plays = 0;
@@ -73,6 +105,7 @@ unsigned long shrink(struct script *script)
 	}
 	if (!again)
 		return 0;
+	pin_places(script);
 	for (chunk = script->count / 2; chunk > 0; chunk /= 2) {
 		bool dropped;
 
