@@ -13,6 +13,7 @@ class Arch:
     qemu: str
     qemu_package: str
     machine: tuple  # QEMU's options for it
+    emulator: str  # where there is no KVM
     cpu: str
     cmdline: str  # for its kernels
     port: tuple  # QEMU's options for a second serial port, which writes to the chardev "port"
@@ -31,14 +32,16 @@ class Arch:
         return version, self.flavours[""]
 
 
-# no_timer_check: on a busy machine the timer is late for the check, and that would be a panic.
+# x86: with a thread for each processor QEMU 7.2 lets kernels that change their own code die of an
+# int3. no_timer_check: on a busy machine the timer is late for the check, and that would be a panic.
 ARCHS = {arch.name: arch for arch in (
     Arch("amd64", "x86_64", "x86_64-linux-gnu", "qemu-system-x86_64", "qemu-system-x86", (),
-         "max", "console=ttyS0 no_timer_check", ("-device", "isa-serial,chardev=port,index=1"), "ttyS1",
+         "tcg,thread=single", "max", "console=ttyS0 no_timer_check",
+         ("-device", "isa-serial,chardev=port,index=1"), "ttyS1",
          {"": "cloud-amd64"}),
     # What the processor signs pointers with may be any function; the architecture's own is slow.
     Arch("arm64", "aarch64", "aarch64-linux-gnu", "qemu-system-aarch64", "qemu-system-arm",
-         ("-machine", "virt"), "max,pauth-impdef=on", "console=ttyAMA0",
+         ("-machine", "virt"), "tcg", "max,pauth-impdef=on", "console=ttyAMA0",
          ("-device", "pci-serial,chardev=port"), "ttyS0",
          {"": "cloud-arm64", "-16k": "arm64-16k"}),
 )}

@@ -9,8 +9,8 @@ import functools
 import os
 import platform
 import re
-import shutil
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +55,7 @@ def mirrors():
 
 
 def unpack(deb, target, left_out=()):
-    """Unpacks a package below a directory, but for what fits one of the patterns; and removes it."""
+    """Unpacks a package below a directory but for what fits a pattern, and removes it."""
     files = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE)
     with files:
         subprocess.run(["tar", "-x", "--keep-directory-symlink", "-C", target,
@@ -190,22 +190,19 @@ class Archive:
     def download(self, name, package, depends, target):
         """Unpacks a kernel and what holds its parts into a directory; says why it cannot."""
         parts = [name] + re.findall(rf"linux-(?:binary|modules)-[^ ,]*-{self.flavour}", depends)
-        debs = self.directory / "debs"
-        debs.mkdir(parents=True, exist_ok=True)
-        for part in list(parts):
-            done = self.apt("apt-get", "download", f"{part}={package}", cwd=debs)
-            if done.returncode and part.startswith("linux-modules-"):
-                parts.remove(part)  # the archive keeps some kernels longer than their modules
-            elif done.returncode:
-                return done.stdout.strip().splitlines()[-1]
-        unfinished = target.with_name(target.name + ".new")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
-        for part in parts:
-            # apt writes a colon as %3a; kernels have no epoch.
-            deb, = debs.glob(f"{part}_{package}_{self.arch}.deb")
-            unpack(deb, unfinished, LEFT_OUT)
-        unfinished.rename(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as place:
+            for part in parts:
+                done = self.apt("apt-get", "download", f"{part}={package}", cwd=place)
+                # The archive keeps some kernels longer than their modules.
+                if done.returncode and not part.startswith("linux-modules-"):
+                    return done.stdout.strip().splitlines()[-1]
+            unfinished = Path(place, "unpacked")
+            unfinished.mkdir()
+            for deb in Path(place).glob("*.deb"):
+                unpack(deb, unfinished, LEFT_OUT)
+            if not target.exists():  # another run may have been faster
+                unfinished.rename(target)
         return None
 
     @staticmethod

@@ -62,7 +62,8 @@ def mount_scratch(port, kind):
     disk = "/run/disk"
     with open(disk, "wb") as file:
         file.truncate(DISK_SIZE)
-    for command in (["mkfs." + kind, "-q", disk], ["/bin/busybox", "mount", "-o", "loop", disk, SCRATCH],
+    for command in (["mkfs." + kind, "-q", disk],
+                    ["/bin/busybox", "mount", "-o", "loop", disk, SCRATCH],
                     ["chmod", "1777", SCRATCH]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:

@@ -84,13 +84,13 @@ def run_guest(args, kernel, variant, common, planned):
                           args.limit)
     initrd.unlink()
     lines = (place / "port").read_text(encoding="utf-8", errors="replace").splitlines()
-    results, done = report.parse(lines, planned)
+    results = report.parse(lines, planned, problem)
     said = [f"{name}: Linux {kernel.release} ({kernel.package}), {variant.what};"
             f" {time.monotonic() - begun:.0f} s"]
     if not kernel.has_modules:
-        said.append(f"{name}: Debian's archive has the kernel, but its modules no more: no overlayfs")
-    if problem or not done:
-        said.append(f"FAIL {name}: {problem or 'the guest ended too early'}; its console:")
+        said.append(f"{name}: Debian's archive has its modules no more: no overlayfs")
+    if any(result.suite == "guest" for result in results):
+        said.append(f"{name}: its console ends:")
         console = (place / "console").read_text(encoding="utf-8", errors="replace")
         said += [f"    {line}" for line in console.splitlines()[-OUTPUT_SHOWN:]]
     for number, result in enumerate(results):

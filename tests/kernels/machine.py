@@ -20,7 +20,7 @@ def accelerators(arch):
     if usable and arch.name == "amd64":
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
             usable = re.search(r"^flags\s*:.*\b(vmx|svm)\b", file.read(), re.MULTILINE)
-    return (["-accel", "kvm"] if usable else []) + ["-accel", "tcg"]
+    return (["-accel", "kvm"] if usable else []) + ["-accel", arch.emulator]
 
 
 def command(arch, kernel, initrd, variant, console, port):

@@ -24,7 +24,7 @@ def plain(name):
 
 
 def with_dependencies(directory, wanted):
-    """[(name, the module's bytes)]. Modules that the kernel has built in, or has not, are left out."""
+    """[(name, its bytes)]. What the kernel has built in, or does not have, is left out."""
     files = {plain(path.name.split(".ko")[0]): path for path in directory.rglob("*.ko*")}
     loaded = {}
 

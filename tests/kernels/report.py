@@ -54,12 +54,13 @@ def judge(job, status, seconds, output):
     return result
 
 
-def parse(lines, jobs):
-    """The results of the jobs, from what a guest sent, and whether it came to its end.
+def parse(lines, jobs, problem=None):
+    """The results of the jobs, from what a guest sent.
 
-    What is missing has failed, and so has a guest that refused one of its settings.
+    What is missing has failed; and so has a guest that had a problem, that did not come to its end,
+    or that refused one of its settings.
     """
-    results, refused = {}, []
+    results, guest = {}, [problem] if problem else []
     number, output = None, []
     done = False
     for line in lines:
@@ -73,16 +74,18 @@ def parse(lines, jobs):
             results[number] = judge(jobs[number], words[2], float(words[3]), output)
             number = None
         elif words[0] == "@refused":
-            refused.append(line.removeprefix("@refused "))
+            guest.append(line[1:])
         elif words[0] == "@done":
             done = True
     for missing, job in enumerate(jobs):
         if missing not in results:
-            why = "the guest ended during it" if missing == number else "the guest had ended before it"
+            why = f"the guest {'ended during' if missing == number else 'had ended before'} it"
             results[missing] = Result(job.suite, job.name, failed=[why],
                                       output=output if missing == number else [])
-    return ([Result("guest", "settings", failed=refused)] if refused else []) + \
-        [results[i] for i in range(len(jobs))], done
+    if not done and not problem:
+        guest.append("it ended too early")
+    return [results[i] for i in range(len(jobs))] + \
+        [Result("guest", "itself", failed=guest)] * bool(guest)
 
 
 def cell(results):
@@ -99,12 +102,13 @@ def cell(results):
 
 
 def table(guests, suites):
-    """Lines of a table. guests: [(kernel, variant, results)]; for a kernel not to be had, a reason."""
+    """Lines of a table. guests: [(kernel, variant, results, or why there are none)]"""
     lines = ["| kernel | variant | " + " | ".join(suites) + " |",
              "|---|---|" + "---|" * len(suites)]
     for kernel, variant, results in guests:
         if isinstance(results, str):
-            lines.append(f"| {kernel} | {variant} | skipped: {results} |" + " |" * (len(suites) - 1))
+            rest = " |" * (len(suites) - 1)
+            lines.append(f"| {kernel} | {variant} | skipped: {results} |{rest}")
             continue
         cells = [cell([result for result in results if result.suite == suite]) for suite in suites]
         lines.append(f"| {kernel} | {variant} | " + " | ".join(cells) + " |")

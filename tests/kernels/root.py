@@ -21,10 +21,10 @@ SOURCE = HERE.parent.parent
 
 # What the scripts of the tests call, if it is installed; busybox has the rest.
 TOOLS = """
-	bash sh cat chmod cmp cp cut date diff dirname basename echo env expr false find getconf grep head
-	id kill ln ls mkdir mkfifo mkfs.ext4 mktemp mount mv nproc perl prlimit ps python3 realpath rm
-	rmdir sed seq setarch setpriv sleep sort stat sync tac tail tee test timeout touch tr true truncate
-	umount uname uniq unshare wc xargs awk mawk
+    bash sh cat chmod cmp cp cut date diff dirname basename echo env expr false find getconf grep
+    head id kill ln ls mkdir mkfifo mkfs.ext4 mktemp mount mv nproc perl prlimit ps python3 realpath
+    rm rmdir sed seq setarch setpriv sleep sort stat sync tac tail tee test timeout touch tr true
+    truncate umount uname uniq unshare wc xargs awk mawk
 """.split()
 SEARCH = ("/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 # Parts of Python that nothing here imports.
@@ -137,11 +137,12 @@ def write_guest(path, common, arch, kernel, variant, planned):
     """The common archive, followed by the kernel's modules, and what this guest is to do."""
     with tempfile.NamedTemporaryFile(dir=path.parent) as own:
         with cpio.Archive(own.name) as archive:
-            for number, (name, data) in enumerate(modules.with_dependencies(kernel.modules, MODULES)):
+            loaded = modules.with_dependencies(kernel.modules, MODULES)
+            for number, (name, data) in enumerate(loaded):
                 archive.add_data(f"/modules/{number:02}-{name}.ko", data)
             archive.add_text("/guest/guest.json", json.dumps({
-                "port": f"/dev/{arch.port_name}", "sysctls": SYSCTLS | variant.sysctls, "user": variant.user,
-                "scratch": variant.scratch,
+                "port": f"/dev/{arch.port_name}", "sysctls": SYSCTLS | variant.sysctls,
+                "user": variant.user, "scratch": variant.scratch,
                 "jobs": [{"argv": job.argv, "directory": job.directory, "limit": job.limit}
                          for job in planned]}))
         with open(path, "wb") as file:

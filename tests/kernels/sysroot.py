@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""For a guest of another architecture: Debian's packages for it, unpacked, and a build against them."""
+"""For guests of another architecture: Debian's packages for it, unpacked, and a build with them."""
 
 import subprocess
 
 import debian
 
 PACKAGES = """
-	bash busybox-static coreutils dash diffutils e2fsprogs findutils grep libc-bin mawk mount perl-base procps
-	python3-minimal libpython3-stdlib sed util-linux libc6-dev libcmocka-dev libjson-c-dev liburcu-dev
-	zlib1g-dev
+    bash busybox-static coreutils dash diffutils e2fsprogs findutils grep libc-bin mawk mount perl-
+    base procps python3-minimal libpython3-stdlib sed util-linux libc6-dev libcmocka-dev libjson-c-
+    dev liburcu-dev zlib1g-dev
 """.split()
 
 

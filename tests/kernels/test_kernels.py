@@ -28,38 +28,42 @@ def counts(result):
 class Parsing(unittest.TestCase):
     def judged(self, output, status="0"):
         lines = ["@begin 0"] + ["| " + line for line in output] + [f"@end 0 {status} 1.5"]
-        return parse("\n".join(lines))[0][0]
+        return parse("\n".join(lines))[0]
 
     def test_one_that_passes(self):
-        results, done = parse("@guest 6.1\n@begin 0\n| fine\n@end 0 0 1\n"
-                              "@begin 1\n@alive\n@end 1 0 2\n@done\n")
-        self.assertTrue(done)
+        results = parse("@guest 6.1\n@begin 0\n| fine\n@end 0 0 1\n"
+                        "@begin 1\n@alive\n@end 1 0 2\n@done\n")
         self.assertEqual([counts(result) for result in results], [(1, 0, 0), (1, 0, 0)])
 
     def test_a_guest_that_panics_fails_what_ran_and_what_had_not(self):
-        results, done = parse("@guest 6.1\n@begin 0\n| half a li")
-        self.assertFalse(done)
-        self.assertEqual([counts(result) for result in results], [(0, 1, 0), (0, 1, 0)])
+        results = parse("@guest 6.1\n@begin 0\n| half a li")
+        self.assertEqual([counts(result) for result in results], [(0, 1, 0)] * 3)
         self.assertIn("ended during it", results[0].failed[0])
         self.assertEqual(results[0].output, ["half a li"])
+        self.assertEqual((results[2].suite, results[2].failed), ("guest", ["it ended too early"]))
 
     def test_a_guest_that_never_spoke(self):
-        results, done = parse("")
-        self.assertFalse(done)
-        self.assertEqual([counts(result) for result in results], [(0, 1, 0), (0, 1, 0)])
+        self.assertEqual([counts(result) for result in parse("")], [(0, 1, 0)] * 3)
+
+    def test_a_machine_that_fails_after_the_jobs(self):
+        sent = "@begin 0\n@end 0 0 1\n@begin 1\n@end 1 0 2\n"
+        for text, problem in ((sent, None), (sent + "@done\n", "it hangs")):
+            results = report.parse(text.splitlines(), JOBS, problem)
+            self.assertEqual([counts(result) for result in results],
+                             [(1, 0, 0), (1, 0, 0), (0, 1, 0)])
 
     def test_a_refused_setting_has_failed(self):
-        results, _ = parse("@guest 6.1\n@refused vm.x=1: No such file\n@begin 0\n@end 0 0 1\n"
-                           "@begin 1\n@end 1 0 1\n@done\n")
-        self.assertEqual([counts(result) for result in results], [(0, 1, 0), (1, 0, 0), (1, 0, 0)])
-        self.assertEqual(results[0].failed, ["vm.x=1: No such file"])
+        results = parse("@guest 6.1\n@refused vm.x=1: No such file\n@begin 0\n@end 0 0 1\n"
+                        "@begin 1\n@end 1 0 1\n@done\n")
+        self.assertEqual([counts(result) for result in results], [(1, 0, 0), (1, 0, 0), (0, 1, 0)])
+        self.assertEqual(results[2].failed, ["refused vm.x=1: No such file"])
 
     def test_an_end_cut_off_is_no_end(self):
-        results, _ = parse("@begin 0\n@end 0 0")
+        results = parse("@begin 0\n@end 0 0")
         self.assertEqual(counts(results[0]), (0, 1, 0))
 
     def test_output_that_looks_like_an_end(self):
-        results, _ = parse("@begin 0\n| @end 0 0 1\n@end 0 3 1")
+        results = parse("@begin 0\n| @end 0 0 1\n@end 0 3 1")
         self.assertEqual(results[0].failed, ["status 3"])
 
     def test_subtests(self):
@@ -90,7 +94,7 @@ class Parsing(unittest.TestCase):
         self.assertEqual(counts(result), (0, 1, 0))
 
     def test_a_table(self):
-        results, _ = parse("@begin 0\n@end 0 0 1\n@begin 1\n| 2 differences\n@end 1 1 1\n@done")
+        results = parse("@begin 0\n@end 0 0 1\n@begin 1\n| 2 differences\n@end 1 1 1\n@done")
         lines = report.table([("6.1.0-1", "root", results), ("9.9", "", "none such")],
                              ["oracle", "check"])
         self.assertEqual(lines[2:], [
