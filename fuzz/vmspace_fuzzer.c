@@ -6,7 +6,7 @@
 #include "fuzzer.h"
 #include "input.h"
 
-#include <mapletree/vmspace.h>
+#include <mapletree/vmspace_rules.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,7 +257,6 @@ static struct vmspace_config make_config(struct world *world)
 		.softdirty = how & 32,
 		.pkeys = true,
 		.ksm = true,
-		.mseal = true,
 		.read_implies_exec = how & 64,
 		.lock_privileged = how & 128,
 		.move_all_privileged = how & 128,
@@ -267,6 +266,7 @@ static struct vmspace_config make_config(struct world *world)
 		.rlimit_memlock = 64 * PAGE,
 	};
 
+	vmspace_config_kernel(&config, VMSPACE_KERNEL_NEWEST);
 	if (how & 8)
 		config.host = (struct vmspace_host){ world, has_anon, stack_start };
 	return config;

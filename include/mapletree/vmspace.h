@@ -73,6 +73,7 @@ struct vmspace; /* one address space; opaque */
 enum vmspace_thp { VMSPACE_THP_NEVER, VMSPACE_THP_MADVISE, VMSPACE_THP_ALWAYS };
 
 #define VMSPACE_NO_LIMIT (~0UL)
+#define VMSPACE_RULE_WORDS 2
 
 /*
  * The host: answers what libvmspace cannot know when it mirrors a live process. All members may be
@@ -136,7 +137,6 @@ struct vmspace_config {
 	uint64_t memory_nodes;         /* bit n: memory of node n is usable; 0: no NUMA calls */
 	bool anon_names;               /* the kernel supports PR_SET_VMA_ANON_NAME */
 	bool softdirty;                /* the kernel has soft-dirty tracking: VmFlags sd */
-	bool guard_flag;               /* the kernel marks areas with guard regions (VmFlags gu) */
 	/*
 	 * madvise(MADV_DONTNEED), also _LOCKED, frees lowest-level page tables (2 MiB each) that
 	 * lie wholly in the range and in one area and have become empty: CONFIG_PT_RECLAIM, x86-64
@@ -145,7 +145,6 @@ struct vmspace_config {
 	bool pt_reclaim;
 	bool pkeys;                    /* the CPU has memory protection keys */
 	bool ksm;                      /* the kernel supports MADV_MERGEABLE */
-	bool mseal;                    /* the kernel supports mseal() */
 	bool read_implies_exec;        /* personality READ_IMPLIES_EXEC */
 	bool low_privileged;           /* CAP_SYS_RAWIO: mmap_min_addr does not apply */
 	bool lock_privileged;          /* CAP_IPC_LOCK: RLIMIT_MEMLOCK does not apply */
@@ -155,6 +154,11 @@ struct vmspace_config {
 	unsigned long rlimit_data_max; /* the hard limit */
 	unsigned long rlimit_stack;
 	unsigned long rlimit_memlock;
+	/*
+	 * In what versions of Linux differ; see <mapletree/vmspace_rules.h>. Bit n of the words: rule
+	 * n applies. None: Linux 5.10, or older.
+	 */
+	uint64_t rules[VMSPACE_RULE_WORDS];
 	struct vmspace_host host;
 	const struct vmspace_memory *memory; /* the user's; NULL: no pages are kept */
 	const struct vmspace_hooks *hooks;   /* the user's; NULL: none */
@@ -381,6 +385,7 @@ enum vma_verdict {
 	VMA_SPECIAL,                 /* one is special (device memory, vdso, huge pages ...) */
 	VMA_DIFFERENT_POLICY,        /* memory policies (mbind) differ */
 	VMA_NOT_TRIED,               /* Linux does not try (brk, stack growth: one side only) */
+	VMA_ANON_VMA_NOT_TAKEN,      /* one has none, and takes none before Linux 6.16 */
 	VMA_VERDICT_COUNT,
 };
 

@@ -10,6 +10,7 @@
 #include "ops.h"
 #include "outcome.h"
 #include "pages.h"
+#include "rules.h"
 #include "store.h"
 #include "sync.h"
 #include "touch.h"
@@ -44,9 +45,11 @@ static bool known(const struct vmspace *space, int advice)
 	case MADV_DONTNEED: case MADV_FREE: case MADV_REMOVE: case MADV_DONTFORK:
 	case MADV_DOFORK: case MADV_DONTDUMP: case MADV_DODUMP: case MADV_WIPEONFORK:
 	case MADV_KEEPONFORK: case MADV_COLD: case MADV_PAGEOUT: case MADV_POPULATE_READ:
-	case MADV_POPULATE_WRITE: case MADV_DONTNEED_LOCKED: case MADV_GUARD_INSTALL:
-	case MADV_GUARD_REMOVE: case MADV_HWPOISON: case MADV_SOFT_OFFLINE:
+	case MADV_POPULATE_WRITE: case MADV_DONTNEED_LOCKED: case MADV_HWPOISON:
+	case MADV_SOFT_OFFLINE:
 		return true;
+	case MADV_GUARD_INSTALL: case MADV_GUARD_REMOVE:
+		return rule_applies(&space->config, RULE_GUARDS);
 	default:
 		return false;
 	}
@@ -134,11 +137,14 @@ static long check_pages(struct vmspace *space, struct vma *vma, int advice)
 	case MADV_GUARD_INSTALL:
 		if (vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB | VMA_LOCKED))
 			return -EINVAL;
-		/* Kernels with guard_flag need an anon_vma only for anonymous memory. */
-		if (!vma->backing || !space->config.guard_flag)
+		if (vma->backing && !rule_applies(&space->config, RULE_GUARDS_IN_FILES))
+			return -EINVAL;
+		if (!vma->backing || !rule_applies(&space->config, RULE_GUARD_FLAG))
 			anon_vma_prepare(space, vma);
 		return 0;
 	case MADV_GUARD_REMOVE:
+		if (vma->backing && !rule_applies(&space->config, RULE_GUARDS_IN_FILES))
+			return -EINVAL;
 		return vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB) ? -EINVAL : 0;
 	default:
 		return 0;
@@ -175,7 +181,7 @@ static long advise_pages(struct edit_span *span, int advice)
 		return 0;
 	case MADV_GUARD_INSTALL:
 		sync_write_lock(space, span->vma);
-		if (space->config.guard_flag)
+		if (rule_applies(&space->config, RULE_GUARD_FLAG))
 			span->vma->flags |= VMA_MAYBE_GUARD;
 		if (space->pages && pages_guard(space->pages, span->from, span->to))
 			return outcome_no_memory(space);
@@ -371,6 +377,13 @@ long advise_call(struct vmspace *space, struct vmspace_request *req)
 	return err ? err : advise(space, m->addr, m->length, m->advice);
 }
 
+/* Advice that process_madvise() takes whosever memory it is about. */
+static bool for_other_processes(int advice)
+{
+	return advice == MADV_COLD || advice == MADV_PAGEOUT || advice == MADV_WILLNEED ||
+	       advice == MADV_COLLAPSE;
+}
+
 /* An error counts only if nothing was advised before it. */
 long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 {
@@ -379,6 +392,8 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 	long err;
 
 	if (m->flags || m->count > RANGES_MAX)
+		return -EINVAL;
+	if (!rule_applies(&space->config, RULE_ADVISE_SELF) && !for_other_processes(m->advice))
 		return -EINVAL;
 	/* Ranges beyond the address space are refused before anything is done. */
 	for (size_t i = 0; i < m->count; i++) {

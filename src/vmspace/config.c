@@ -10,20 +10,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <mapletree/vmspace_rules.h>
+
 #include "config.h"
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
 #endif
-#define ADVICE_GUARD_INSTALL 102 /* MADV_GUARD_INSTALL, newer than some headers */
 /* Capabilities: see capabilities(7). */
 #define CAN_LOCK (UINT64_C(1) << 14)     /* CAP_IPC_LOCK */
 #define CAN_MAP_LOW (UINT64_C(1) << 17)  /* CAP_SYS_RAWIO */
 #define CAN_ADMIN (UINT64_C(1) << 21)    /* CAP_SYS_ADMIN */
 #define CAN_MOVE_ALL (UINT64_C(1) << 23) /* CAP_SYS_NICE */
 #define INITIAL_USER_NAMESPACE "user:[4026531837]" /* its inode is the same on all machines */
-#define CALL_MSEAL 462L          /* mseal, the same number on all architectures */
 
 static bool read_text(const char *path, char *buf, size_t size)
 {
@@ -182,9 +182,7 @@ static void probe_flags(struct vmspace_config *config)
 		return;
 	/* Inaccessible pages on both sides keep it an area of its own. */
 	if (!mprotect(at + page, page, PROT_READ | PROT_WRITE)) {
-		(void)madvise(at + page, page, ADVICE_GUARD_INSTALL);
 		flags = own_flags(at + page);
-		config->guard_flag = flags & VMA_MAYBE_GUARD;
 		config->softdirty = flags & VMA_SOFTDIRTY;
 	}
 	munmap(at, 3 * page);
@@ -309,6 +307,7 @@ void vmspace_config_init(struct vmspace_config *config)
 	int persona = personality(0xffffffff);
 
 	memset(config, 0, sizeof(*config));
+	memcpy(config->rules, vmspace_running_kernel()->rules, sizeof(config->rules));
 	config->page_size = (unsigned long)sysconf(_SC_PAGESIZE);
 	config->map_window = (1UL << 47) - config->page_size;
 	config->task_size = cpu_has(" la57") ? (1UL << 56) - config->page_size
@@ -337,7 +336,6 @@ void vmspace_config_init(struct vmspace_config *config)
 		probe_without_sys(config);
 	config->memory_nodes = memory_nodes();
 	config->pkeys = cpu_has(" ospke");
-	config->mseal = !syscall(CALL_MSEAL, 0, 0, 0);
 	probe_flags(config);
 	probe_pt_reclaim(config);
 	probe_hint_min(config);

@@ -7,6 +7,7 @@
 #include "edit.h"
 #include "merge.h"
 #include "outcome.h"
+#include "rules.h"
 #include "store.h"
 #include "sync.h"
 
@@ -114,33 +115,65 @@ static void report(struct vmspace *space, const struct vma *left, const struct v
 }
 
 /*
+ * merge_verdict() of an area that is new or changes, `changed`, and the one beside it, with what
+ * some versions of Linux judge otherwise.
+ */
+static enum vma_verdict verdict_beside(struct vmspace *space, const struct vma *changed,
+				       const struct vma *beside, vma_flags_t *differ)
+{
+	const struct vmspace_config *c = &space->config;
+	bool below = beside->end == changed->start;
+	enum vma_verdict verdict = merge_verdict(below ? beside : changed, below ? changed : beside,
+						 c->page_size, differ);
+
+	if (!changed->anon_id || beside->anon_id)
+		return verdict;
+	if (verdict == VMA_MERGED && !rule_applies(c, RULE_ANON_VMA_TAKEN))
+		return VMA_ANON_VMA_NOT_TAKEN;
+	if (verdict == VMA_ANON_VMA_SHARED && rule_applies(c, RULE_MOVE_JOINS_INHERITED))
+		return VMA_MERGED;
+	return verdict;
+}
+
+/* Can two of three adjacent areas, which both merge with the one between them, be merged? */
+static enum vma_verdict verdict_across(const struct vma *left, const struct vma *right)
+{
+	enum vma_verdict verdict = merge_anon_verdict(left, right);
+
+	if (verdict == VMA_MERGED && backing_has_close(right->backing))
+		return VMA_SPECIAL;
+	return verdict;
+}
+
+/*
  * Can `middle` (not in the tree as it is here) merge with its left neighbour, its right, or both?
+ * upper_first: if only with either, then with the right one.
  */
 static struct merge decide(struct vmspace *space, const struct vma *middle, struct vma *left,
-			  struct vma *right)
+			  struct vma *right, bool upper_first)
 {
-	unsigned long page = space->config.page_size;
+	enum vma_verdict to_left = VMA_MERGE_NONE, to_right = VMA_MERGE_NONE;
+	vma_flags_t left_differ, right_differ;
 	struct merge merge = { NULL, NULL };
-	enum vma_verdict verdict;
-	vma_flags_t differ;
 
-	if (left) {
-		verdict = merge_verdict(left, middle, page, &differ);
-		report(space, left, middle, verdict, differ);
-		if (verdict == VMA_MERGED)
-			merge.left = left;
+	if (left)
+		to_left = verdict_beside(space, middle, left, &left_differ);
+	if (right)
+		to_right = verdict_beside(space, middle, right, &right_differ);
+	if (to_left == VMA_MERGED && to_right == VMA_MERGED) {
+		if (upper_first)
+			to_left = verdict_across(left, right);
+		else
+			to_right = verdict_across(left, right);
 	}
-	if (right) {
-		verdict = merge_verdict(middle, right, page, &differ);
-		if (verdict == VMA_MERGED && merge.left) {
-			verdict = merge_anon_verdict(left, right);
-			if (verdict == VMA_MERGED && backing_has_close(right->backing))
-				verdict = VMA_SPECIAL;
-		}
-		report(space, middle, right, verdict, differ);
-		if (verdict == VMA_MERGED)
-			merge.right = right;
-	}
+	if (left)
+		report(space, left, middle, to_left, left_differ);
+	if (right)
+		report(space, middle, right, to_right, right_differ);
+	if (to_left == VMA_MERGED)
+		merge.left = left;
+	if (to_right == VMA_MERGED)
+		merge.right = right;
 	return merge;
 }
 
@@ -394,7 +427,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 		middle.may_have_anon = true;
 	if (!(first && last) || !backing_has_close(vma->backing))
 		merge = decide(space, &middle, first ? left_of(span) : NULL,
-			      last ? right_of(span) : NULL);
+			      last ? right_of(span) : NULL, false);
 	if (merge.left || merge.right)
 		err = do_merge(space, &merge, &middle, vma);
 	else
@@ -423,7 +456,7 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 	if (hole) {
 		assert(hole->start == proto->start && hole->end == proto->end);
 		vma = hole->next && hole->next->start == proto->end ? hole->next : NULL;
-		merge = decide(space, proto, hole->left, vma);
+		merge = decide(space, proto, hole->left, vma, hole->upper_first);
 	}
 	if (merge.left || merge.right) {
 		vma = merge.left ? merge.left : merge.right;
@@ -550,7 +583,7 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 		/* Linux does not check whether the growing area's own anon_vma was inherited. */
 		middle.anon_id = vma->anon_id;
 		middle.anon_shared = false;
-		verdict = merge_verdict(&middle, right, space->config.page_size, &differ);
+		verdict = verdict_beside(space, &middle, right, &differ);
 		if (verdict == VMA_MERGED && backing_has_close(right->backing))
 			verdict = VMA_SPECIAL;
 		report(space, &middle, right, verdict, differ);

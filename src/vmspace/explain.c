@@ -6,6 +6,7 @@
 
 #include "find.h"
 #include "merge.h"
+#include "rules.h"
 #include "sync.h"
 
 /* The two areas, and where the sentence goes. */
@@ -141,6 +142,10 @@ static void say_why(const struct question *q)
 		SAY(q, "the %s has no pages of its own, and the other's anon_vma came through fork",
 		    q->low->anon_id ? "upper" : "lower");
 		break;
+	case VMA_ANON_VMA_NOT_TAKEN:
+		SAY(q, "the %s has no pages of its own, and before Linux 6.16 takes no anon_vma in",
+		    q->low->anon_id ? "upper" : "lower");
+		break;
 	case VMA_DIFFERENT_NAME:
 		say_name(q);
 		break;
@@ -190,6 +195,9 @@ static int explain(const struct vmspace *space, unsigned long a, unsigned long b
 		return 0;
 	}
 	out->verdict = merge_verdict(q.low, q.high, space->config.page_size, &out->differ);
+	if (out->verdict == VMA_MERGED && !q.low->anon_id != !q.high->anon_id &&
+	    !rule_applies(&space->config, RULE_ANON_VMA_TAKEN))
+		out->verdict = VMA_ANON_VMA_NOT_TAKEN;
 	if (out->verdict == VMA_MERGED)
 		out->verdict = backing_has_close(q.high->backing) ? VMA_SPECIAL : VMA_NOT_TRIED;
 	if (out->verdict != VMA_DIFFERENT_FLAGS && out->verdict != VMA_DIFFERENT_UFFD)

@@ -12,6 +12,7 @@
 #include "host.h"
 #include "ops.h"
 #include "outcome.h"
+#include "rules.h"
 #include "store.h"
 
 #ifndef MAP_DROPPABLE
@@ -66,7 +67,8 @@ static vma_flags_t call_flags(const struct vmspace *space, const struct vmspace_
 		flags |= VMA_GROWSDOWN;
 	if (m->flags & MAP_LOCKED)
 		flags |= VMA_LOCKED;
-	if ((m->flags & MAP_STACK) && space->config.pmd_size)
+	if ((m->flags & MAP_STACK) && space->config.pmd_size &&
+	    rule_applies(&space->config, RULE_STACK_NOHUGEPAGE))
 		flags |= VMA_NOHUGEPAGE;
 	return flags;
 }
@@ -116,7 +118,8 @@ static long file_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
 	return *flags & VMA_GROWSDOWN ? -EINVAL : 0;
 }
 
-static long anon_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
+static long anon_flags(const struct vmspace *space, const struct vmspace_mmap *m,
+		       vma_flags_t *flags)
 {
 	switch (m->flags & MAP_KINDS) {
 	case MAP_SHARED:
@@ -126,10 +129,12 @@ static long anon_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
 		*flags |= VMA_SHARED | VMA_MAYSHARE;
 		return 0;
 	case MAP_DROPPABLE:
-		if (m->flags & (MAP_LOCKED | MAP_GROWSDOWN))
+		if (!rule_applies(&space->config, RULE_DROPPABLE) ||
+		    m->flags & (MAP_LOCKED | MAP_GROWSDOWN))
 			return -EINVAL;
 		*flags |= VMA_DROPPABLE | VMA_NORESERVE | VMA_WIPEONFORK | VMA_DONTDUMP;
-		*flags &= ~VMA_LOCK_FLAGS;
+		if (!rule_applies(&space->config, RULE_DROPPABLE_LOCKED))
+			*flags &= ~VMA_LOCK_FLAGS;
 		return 0;
 	case MAP_PRIVATE:
 		return 0;
@@ -255,7 +260,10 @@ static long check_size(struct vmspace *space, const struct map_plan *plan, unsig
 	}
 	if (!map_accountable(plan->flags))
 		return commit_check(space, shared_charge(space, plan));
-	return pages > freed ? commit_check(space, pages - freed) : 0;
+	/* Otherwise Linux charges it when what is replaced is gone. */
+	if (!freed || rule_applies(c, RULE_REPLACED_NOT_CHARGED))
+		return pages > freed ? commit_check(space, pages - freed) : 0;
+	return 0;
 }
 
 static bool map_populates(const struct map_plan *plan)
@@ -303,6 +311,9 @@ static long make_room(struct vmspace *space, struct map_plan *plan)
 	free = find_hole(space, plan->at, end, &plan->hole);
 	assert(free);
 	(void)free;
+	if (freed && map_accountable(plan->flags) &&
+	    !rule_applies(&space->config, RULE_REPLACED_NOT_CHARGED))
+		return commit_check(space, space_pages(space, plan->length));
 	return 0;
 }
 
@@ -324,6 +335,7 @@ long map_region(struct vmspace *space, struct map_plan *plan)
 		plan->flags |= VMA_SOFTDIRTY;
 	proto.flags = plan->flags;
 	proto.may_have_anon = plan->flags & VMA_WRITE;
+	plan->hole.upper_first = rule_applies(&space->config, RULE_MMAP_UPPER_FIRST);
 	err = edit_insert(space, &proto, plan->no_merge ? NULL : &plan->hole, NULL);
 	if (err)
 		return err;
@@ -363,7 +375,7 @@ static long area_flags(struct vmspace *space, const struct vmspace_mmap *m,
 	long err;
 
 	if ((m->flags & MAP_ANONYMOUS) || !backing)
-		err = anon_flags(m, flags);
+		err = anon_flags(space, m, flags);
 	else
 		err = file_flags(m, flags);
 	if (err)
@@ -434,7 +446,8 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	    !(space->host_error == -EPERM && seal_covers(space, plan.at, plan.at + plan.length)))
 		return outcome_fail(space, space->host_error, "refused by the host");
 	/* Linux checks for merges while the new area still counts as locked. */
-	plan.no_merge = (plan.flags & VMA_DROPPABLE) && (space->default_flags & VMA_LOCKED);
+	plan.no_merge = (plan.flags & VMA_DROPPABLE) && (space->default_flags & VMA_LOCKED) &&
+			!rule_applies(&space->config, RULE_DROPPABLE_LOCKED);
 	plan.populate = (m->flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
 	/* It cannot be locked, but is populated all the same, even with MCL_ONFAULT. */
 	plan.populate |= plan.no_merge;

@@ -8,6 +8,7 @@
 #include "edit.h"
 #include "ops.h"
 #include "outcome.h"
+#include "rules.h"
 
 #ifndef PROT_SEM
 #define PROT_SEM 0x8
@@ -27,14 +28,16 @@ bool protect_allowed(vma_flags_t flags)
 }
 
 /* Private areas are charged when they become writable, until they are read-only without pages. */
-static vma_flags_t with_account(const struct vma *vma, vma_flags_t flags)
+static vma_flags_t with_account(const struct vmspace *space, const struct vma *vma,
+				vma_flags_t flags)
 {
 	if (flags & VMA_WRITE) {
 		if (!(vma->flags & (VMA_ACCOUNT | VMA_WRITE | VMA_HUGETLB | VMA_SHARED |
 				    VMA_NORESERVE)) &&
 		    map_accountable(flags))
 			flags |= VMA_ACCOUNT;
-	} else if ((flags & VMA_ACCOUNT) && vma_is_anon(vma) && !vma->anon_id) {
+	} else if ((flags & VMA_ACCOUNT) && vma_is_anon(vma) && !vma->anon_id &&
+		   rule_applies(&space->config, RULE_PROTECT_UNCHARGES)) {
 		flags &= ~VMA_ACCOUNT;
 	}
 	return flags;
@@ -99,7 +102,7 @@ static long protect_part(struct edit_span *span, const struct change *c)
 		err = outcome_limit(space, -ENOMEM, "RLIMIT_DATA reached");
 	if (err)
 		return err;
-	want.flags = with_account(vma, want.flags);
+	want.flags = with_account(space, vma, want.flags);
 	if (refused(space, vma, want.flags, c))
 		return outcome_fail(space, space->host_error, "refused by the host");
 	if (want.flags & ~vma->flags & VMA_ACCOUNT)

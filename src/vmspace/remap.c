@@ -11,6 +11,7 @@
 #include "host.h"
 #include "ops.h"
 #include "outcome.h"
+#include "rules.h"
 #include "store.h"
 #include "sync.h"
 
@@ -92,25 +93,58 @@ static long check_commit(struct vmspace *space, const struct vma *vma, const str
 	return vma->flags & VMA_ACCOUNT ? commit_check(space, space_pages(space, more)) : 0;
 }
 
-/*
- * MREMAP_DONTUNMAP: the source stays, unlocked and without pages. Linux does not subtract it from
- * locked_vm, though (locked_leak).
- */
-static void leave_source(struct vmspace *space, const struct move *m)
+/* The part that was moved is unlocked, as an area of its own. */
+static long unlock_part(struct vmspace *space, const struct move *m)
 {
-	struct vma *vma = find_at(space, m->addr);
+	struct edit_span span;
+	struct edit_attrs want;
 
-	assert(vma);
+	edit_span_init(&span, space, m->addr, m->addr + m->old_length);
+	span.changes = VMA_LOCK_FLAGS;
+	edit_next(&span);
+	want = edit_attrs_of(span.vma);
+	want.flags &= ~VMA_LOCK_FLAGS;
+	return edit_change(&span, &want);
+}
+
+/* The area is unlocked as a whole, and Linux does not subtract it from locked_vm (locked_leak). */
+static void unlock_leaking(struct vmspace *space, struct vma *vma)
+{
+	unsigned long pages = space_pages(space, vma->end - vma->start);
+	vma_flags_t flags = vma->flags & ~VMA_LOCK_FLAGS;
+
 	sync_write_lock(space, vma);
 	if (vma->flags & VMA_LOCKED)
-		space->locked_leak += space_pages(space, vma->end - vma->start);
-	vma->flags &= ~VMA_LOCK_FLAGS;
+		space->locked_leak += pages;
+	if (rule_applies(&space->config, RULE_DONTUNMAP_UNCHARGES))
+		flags &= ~VMA_ACCOUNT;
+	if (vma->flags & ~flags & VMA_ACCOUNT)
+		commit_charge(space, pages, -1);
+	vma->flags = flags;
+}
+
+/* MREMAP_DONTUNMAP: the source stays, unlocked and without pages. */
+static long leave_source(struct vmspace *space, const struct move *m)
+{
+	struct vma *vma = find_at(space, m->addr);
+	long err = 0;
+
+	assert(vma);
+	if (!rule_applies(&space->config, RULE_DONTUNMAP_PART))
+		unlock_leaking(space, vma);
+	else if (vma->flags & VMA_LOCKED)
+		err = unlock_part(space, m);
+	if (err)
+		return err;
+	vma = find_at(space, m->addr);
+	sync_write_lock(space, vma);
 	if (vma->start == m->addr && vma->end == m->addr + m->old_length) {
 		vma->anon_id = 0;
 		vma->anon_shared = false;
 		vma->may_have_anon = vma_takes_anon(vma->flags);
 	}
 	assert(vma_is_valid(vma, space->config.page_size));
+	return 0;
 }
 
 static int remove_source(struct vmspace *space, const struct move *m)
@@ -151,7 +185,8 @@ static long reserve_moves(struct vmspace *space, const struct vma *vma, const st
 		removed = count_areas(space, m->addr, m->addr + m->old_length);
 	if (m->flags & MREMAP_FIXED)
 		removed += count_areas(space, m->new_addr, m->new_addr + m->new_length);
-	return store_reserve_call(space, 3 * moves + 3 + removed / 64, moves + 4);
+	/* With MREMAP_DONTUNMAP the source is not unmapped, but may be split in three. */
+	return store_reserve_call(space, 3 * moves + 5 + removed / 64, moves + 4);
 }
 
 /* The move failed: free the page tables created for it, as nothing is mapped there. */
@@ -218,7 +253,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	outcome_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
 	uffd_moved(space, at);
 	if (m->flags & MREMAP_DONTUNMAP)
-		leave_source(space, m);
+		err = leave_source(space, m);
 	else if (m->old_length)
 		err = remove_source(space, m);
 	if (err)
@@ -344,6 +379,10 @@ static long to_given(struct vmspace *space, struct move *m)
 		m->old_length = m->new_length;
 	}
 	vma = find_at(space, m->addr);
+	if (vma && !rule_applies(&space->config, RULE_REMAP_CHECKS_FIRST))
+		err = check_area(space, vma, m);
+	if (err)
+		return err;
 	if (!vma || m->old_length > vma->end - m->addr)
 		return -EFAULT;
 	if ((m->flags & MREMAP_DONTUNMAP) &&
@@ -389,7 +428,8 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 		err = reserve_pages(space, vma, m, m->addr);
 		if (err)
 			return err;
-		err = edit_grow_up(space, vma, m->addr + m->new_length, true);
+		err = edit_grow_up(space, vma, m->addr + m->new_length,
+				   rule_applies(&space->config, RULE_REMAP_GROW_MERGES));
 		if (!err && (flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
 			lock_populate(space, m->addr + m->old_length, m->addr + m->new_length);
 		return err ? err : (long)m->addr;
@@ -457,9 +497,9 @@ static long move_many(struct vmspace *space, const struct move *all)
 	return (long)all->new_addr;
 }
 
-static bool moves_many(const struct vma *vma, const struct move *m)
+static bool moves_many(const struct vmspace *space, const struct vma *vma, const struct move *m)
 {
-	return (m->flags & MREMAP_FIXED) && m->old_length == m->new_length &&
+	return rule_applies(&space->config, RULE_REMAP_MANY) && (m->flags & MREMAP_FIXED) && m->old_length == m->new_length &&
 	       m->old_length > vma->end - m->addr;
 }
 
@@ -474,7 +514,7 @@ static bool expected_error(const struct vmspace *space, const struct vma *vma,
 		       seal_covers(space, to, to + m->new_length);
 	/* Several areas; or a copy over its own source, which is unmapped first. */
 	return space->host_error == -EFAULT &&
-	       (moves_many(vma, m) || ((m->flags & MREMAP_FIXED) && !m->old_length &&
+	       (moves_many(space, vma, m) || ((m->flags & MREMAP_FIXED) && !m->old_length &&
 				       m->addr == m->new_addr));
 }
 
@@ -522,10 +562,11 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 	vma = find_at(space, m.addr);
 	if (!vma)
 		return -EFAULT;
-	many = moves_many(vma, &m);
+	many = moves_many(space, vma, &m);
 	if (!many && (vma->flags & VMA_SEALED))
 		return outcome_fail(space, -EPERM, "the area is sealed");
-	if (!many)
+	/* Otherwise Linux has already unmapped what is in the way: see to_given(). */
+	if (!many && !(m.to_given && !rule_applies(&space->config, RULE_REMAP_CHECKS_FIRST)))
 		err = check_area(space, vma, &m);
 	if (err)
 		return err;

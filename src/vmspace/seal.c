@@ -4,6 +4,7 @@
 
 #include "edit.h"
 #include "ops.h"
+#include "rules.h"
 
 bool seal_covers(const struct vmspace *space, unsigned long start, unsigned long end)
 {
@@ -31,7 +32,7 @@ long seal_call(struct vmspace *space, struct vmspace_request *req)
 	unsigned long start = req->mseal.addr, length = space_ceil(space, req->mseal.length), end;
 	struct edit_span span;
 
-	if (!space->config.mseal)
+	if (!rule_applies(&space->config, RULE_MSEAL))
 		return -ENOSYS;
 	if (req->mseal.flags || !space_aligned(space, start))
 		return -EINVAL;

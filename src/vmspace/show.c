@@ -7,6 +7,7 @@
 #include <urcu/urcu-bp.h>
 
 #include "find.h"
+#include "rules.h"
 #include "show.h"
 #include "sync.h"
 
@@ -60,6 +61,8 @@ static void pad_to_name(struct text *t, size_t line_start)
 
 static bool is_heap(const struct vmspace *space, const struct vma *vma)
 {
+	if (!rule_applies(&space->config, RULE_HEAP_NAME_INSIDE))
+		return vma->start <= space->image.brk && vma->end >= space->image.start_brk;
 	return vma->start < space->image.brk && vma->end > space->image.start_brk;
 }
 

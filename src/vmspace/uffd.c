@@ -6,6 +6,7 @@
 #include "edit.h"
 #include "ops.h"
 #include "outcome.h"
+#include "rules.h"
 #include "sync.h"
 
 #ifndef UFFD_FEATURE_WP_ASYNC
@@ -30,6 +31,8 @@ static long check_range(const struct vmspace *space, const struct vmspace_uffd *
 		return -EINVAL;
 	if (!space_aligned(space, args->addr) || !space_aligned(space, args->length) ||
 	    !args->length || args->addr >= c->task_size || args->length > c->task_size - args->addr)
+		return -EINVAL;
+	if (args->addr < c->mmap_min_addr && !rule_applies(c, RULE_UFFD_LOW))
 		return -EINVAL;
 	return 0;
 }
@@ -66,11 +69,14 @@ static bool is_anon(const struct vma *vma)
 }
 
 /* Does Linux let such an area be registered in these modes? */
-static bool can_register(const struct vma *vma, vma_flags_t modes, const struct vmspace_uffd *args)
+static bool can_register(const struct vmspace *space, const struct vma *vma, vma_flags_t modes,
+			 const struct vmspace_uffd *args)
 {
 	bool pages_of_memory = is_hugetlb(vma) || is_shmem(vma);
 
-	if (vma->flags & VMA_DROPPABLE || is_foreign(vma) || (modes & VMA_UFFD_MINOR && !pages_of_memory))
+	if (vma->flags & VMA_DROPPABLE && rule_applies(&space->config, RULE_UFFD_NO_DROPPABLE))
+		return false;
+	if (is_foreign(vma) || (modes & VMA_UFFD_MINOR && !pages_of_memory))
 		return false;
 	if (args->features & UFFD_FEATURE_WP_ASYNC && modes == VMA_UFFD_WP)
 		return true;
@@ -101,15 +107,17 @@ static long check_part(const struct edit_span *span, const struct vmspace_uffd *
 {
 	const struct vma *vma = span->vma;
 
-	if (!can_register(vma, add ? mode_flags(args->mode) : vma->flags & VMA_UFFD_FLAGS, args))
+	if (!can_register(span->space, vma, add ? mode_flags(args->mode) : vma->flags & VMA_UFFD_FLAGS, args))
 		return -EINVAL;
 	if (add && !(vma->flags & VMA_MAYWRITE))
 		return -EPERM;
 	if (add && cuts_huge_page(span->space, vma, span->to))
 		return -EINVAL;
-	if (is_taken(vma, args))
-		return add ? -EBUSY : -EINVAL;
-	return 0;
+	if (!is_taken(vma, args))
+		return 0;
+	if (add)
+		return -EBUSY;
+	return rule_applies(&span->space->config, RULE_UFFD_OWN_ONLY) ? -EINVAL : 0;
 }
 
 /* Linux checks the whole range before it changes any of it. */

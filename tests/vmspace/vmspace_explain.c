@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include <mapletree/vmspace.h>
+#include <mapletree/vmspace_rules.h>
 
 #define PAGE 4096UL
 #define BASE 0x10000000000UL
@@ -169,6 +169,18 @@ static void inherited_anon_vma(void **state)
 				 "through fork");
 }
 
+static void anon_vma_not_taken(void **state)
+{
+	struct vmspace_config config = *vmspace_config(space);
+
+	(void)state;
+	assert_int_equal(vmspace_config_kernel(&config, "6.1"), 0);
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	two[1].has_anon = true;
+	ask(VMA_ANON_VMA_NOT_TAKEN, "the lower has no pages of its own, and before Linux 6.16 "
+				    "takes no anon_vma in");
+}
+
 static void different_name(void **state)
 {
 	(void)state;
@@ -262,7 +274,7 @@ int main(void)
 		RULE(not_adjacent), RULE(different_flags), RULE(different_uffd),
 		RULE(different_file), RULE(one_file_opened_twice), RULE(segments_of_their_own),
 		RULE(different_offset), RULE(moved_by_mremap), RULE(different_anon_vma),
-		RULE(inherited_anon_vma), RULE(different_name), RULE(different_pkey),
+		RULE(inherited_anon_vma), RULE(anon_vma_not_taken), RULE(different_name), RULE(different_pkey),
 		RULE(different_policy),
 		RULE(special_area), RULE(segments_cut_in_two), RULE(not_tried), RULE(one_area),
 		RULE(no_area), cmocka_unit_test(every_verdict_was_seen),

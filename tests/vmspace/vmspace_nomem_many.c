@@ -99,7 +99,7 @@ static void create(void)
 	config.page_size = PAGE;
 	config.mmap_base = 0x7f0000000000;
 	config.mmap_min_addr = PAGE;
-	config.anon_names = config.mseal = true;
+	config.anon_names = true;
 	config.overcommit = 1;
 	config.memory_nodes = 3;
 	config.lock_privileged = true;

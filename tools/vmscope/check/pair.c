@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "log/difference.h"
@@ -33,16 +32,8 @@ const char *pair_way_name(enum pair_way way)
 
 bool pair_possible(char *why, size_t size)
 {
-	struct utsname name;
-	int major = 0, minor = 0, persona = personality(0xffffffff);
+	int persona = personality(0xffffffff);
 
-	if (uname(&name) || sscanf(name.release, "%d.%d", &major, &minor) != 2 || major < 6 ||
-	    (major == 6 && minor < 17)) {
-		snprintf(why, size,
-			 "Linux 6.17 or later, whose rules libvmspace follows; this is %s",
-			 name.release);
-		return false;
-	}
 	if (persona < 0 || personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0) {
 		snprintf(why, size, "personality(2) for processes whose places are not random: %s "
 			 "(containers: --security-opt seccomp=unconfined)", strerror(errno));

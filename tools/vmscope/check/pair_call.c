@@ -13,7 +13,6 @@
 #include "check/pair.h"
 #include "check/puppet_uffd.h"
 
-#define PIDFD_OF_ITSELF (-10000) /* PIDFD_SELF */
 #ifndef SYS_set_mempolicy_home_node
 #define SYS_set_mempolicy_home_node 450
 #endif
@@ -58,6 +57,14 @@ static long of_locking(const struct vmspace_request *r, unsigned long a[6])
 	}
 }
 
+/* A pidfd of the puppet for itself; PIDFD_SELF is of Linux 6.14. */
+static unsigned long own_pidfd(const struct pair *p)
+{
+	unsigned long a[6] = { (unsigned long)p->puppet.pid };
+
+	return (unsigned long)puppet_call(&p->puppet, SYS_pidfd_open, a);
+}
+
 /* Calls with pointers to memory. */
 static long of_pointing(const struct pair *p, const struct vmspace_request *r, unsigned long a[6])
 {
@@ -86,7 +93,7 @@ static long of_pointing(const struct pair *p, const struct vmspace_request *r, u
 		assert(r->op == VMSPACE_PROCESS_MADVISE &&
 		       sizeof(m->ranges[0]) == sizeof(struct iovec));
 		puppet_write_scratch(&p->puppet, m->ranges, m->count * sizeof(m->ranges[0]));
-		ARGS((unsigned long)PIDFD_OF_ITSELF, scratch, m->count, (unsigned long)m->advice,
+		ARGS(own_pidfd(p), scratch, m->count, (unsigned long)m->advice,
 		     m->flags);
 		return SYS_process_madvise;
 	}
@@ -169,7 +176,7 @@ static long call_uffd(struct pair *p, const struct vmspace_request *r)
 long pair_call(struct pair *p, const struct vmspace_request *r)
 {
 	unsigned long args[6];
-	long number;
+	long number, result;
 
 	assert(r->op != VMSPACE_FORK);
 	if (r->op == VMSPACE_FAULT)
@@ -179,5 +186,8 @@ long pair_call(struct pair *p, const struct vmspace_request *r)
 	    r->op == VMSPACE_UFFD_RELEASE)
 		return call_uffd(p, r);
 	number = system_call(p, r, args);
-	return puppet_call(&p->puppet, number, args);
+	result = puppet_call(&p->puppet, number, args);
+	if (r->op == VMSPACE_PROCESS_MADVISE && result != PUPPET_GONE)
+		puppet_call(&p->puppet, SYS_close, args);
+	return result;
 }

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <mapletree/vmspace_rules.h>
+
 enum field_type {
 	FIELD_END,
 	FIELD_WORD,	/* unsigned long or uint64_t: a hexadecimal string */
@@ -94,11 +96,9 @@ static const struct field config_fields[] = {
 	{ "memory_nodes", FIELD_WORD, AT(vmspace_config, memory_nodes) },
 	{ "anon_names", FIELD_BOOL, AT(vmspace_config, anon_names) },
 	{ "softdirty", FIELD_BOOL, AT(vmspace_config, softdirty) },
-	{ "guard_flag", FIELD_BOOL, AT(vmspace_config, guard_flag) },
 	{ "pt_reclaim", FIELD_BOOL, AT(vmspace_config, pt_reclaim) },
 	{ "pkeys", FIELD_BOOL, AT(vmspace_config, pkeys) },
 	{ "ksm", FIELD_BOOL, AT(vmspace_config, ksm) },
-	{ "mseal", FIELD_BOOL, AT(vmspace_config, mseal) },
 	{ "read_implies_exec", FIELD_BOOL, AT(vmspace_config, read_implies_exec) },
 	{ "low_privileged", FIELD_BOOL, AT(vmspace_config, low_privileged) },
 	{ "lock_privileged", FIELD_BOOL, AT(vmspace_config, lock_privileged) },
@@ -477,9 +477,59 @@ bool decode_backing(struct json_object *from, struct vma_backing *backing, const
 	return valid_backing(backing);
 }
 
+/* The rules that apply, by name. */
+static struct json_object *write_rules(const struct vmspace_config *config)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (unsigned int i = 0; vmspace_rule(i); i++)
+		if (vmspace_config_has_rule(config, i))
+			json_object_array_add(array, json_object_new_string(vmspace_rule(i)->name));
+	return array;
+}
+
+static void set_rule(struct vmspace_config *config, const char *name, bool applies)
+{
+	vmspace_config_set_rule(config, (unsigned int)vmspace_rule_find(name), applies);
+}
+
+/* Logs from before revision 3: they are from kernels like Linux 6.18, or tell of these two. */
+static bool rules_of_old_log(struct json_object *from, struct vmspace_config *config)
+{
+	bool known = vmspace_config_kernel(config, "6.18") == 0;
+	struct json_object *value;
+
+	set_rule(config, "mseal", json_object_object_get_ex(from, "mseal", &value));
+	set_rule(config, "guard-flag", json_object_object_get_ex(from, "guard_flag", &value));
+	return known;
+}
+
+static bool read_rules(struct json_object *from, struct vmspace_config *config, const char **key)
+{
+	struct json_object *array;
+
+	if (!json_object_object_get_ex(from, "rules", &array))
+		return rules_of_old_log(from, config);
+	*key = "rules";
+	if (!json_object_is_type(array, json_type_array))
+		return false;
+	for (size_t i = 0; i < json_object_array_length(array); i++) {
+		const char *name = json_object_get_string(json_object_array_get_idx(array, i));
+		int number = name ? vmspace_rule_find(name) : -ENOENT;
+
+		if (number < 0)
+			return false;
+		vmspace_config_set_rule(config, (unsigned int)number, true);
+	}
+	return true;
+}
+
 struct json_object *encode_config(const struct vmspace_config *config)
 {
-	return write_fields(config, config_fields);
+	struct json_object *object = write_fields(config, config_fields);
+
+	add(object, "rules", write_rules(config));
+	return object;
 }
 
 bool decode_config(struct json_object *from, struct vmspace_config *config, const char **key)
@@ -489,5 +539,5 @@ bool decode_config(struct json_object *from, struct vmspace_config *config, cons
 	memset(config, 0, sizeof(*config));
 	config->host = host;
 	*key = "config";
-	return read_fields(from, config, config_fields, key);
+	return read_fields(from, config, config_fields, key) && read_rules(from, config, key);
 }

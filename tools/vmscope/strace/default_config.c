@@ -2,6 +2,8 @@
 /* The machine that a log of strace(1) is assumed to be from. */
 #include "strace/default_config.h"
 
+#include <mapletree/vmspace_rules.h>
+
 void strace_default_config(struct vmspace_config *config)
 {
 	*config = (struct vmspace_config){
@@ -17,7 +19,6 @@ void strace_default_config(struct vmspace_config *config)
 		.thp = VMSPACE_THP_MADVISE,
 		.anon_names = true,
 		.ksm = true,
-		.mseal = true,
 		.lock_privileged = true,
 		.move_all_privileged = true,
 		.rlimit_as = VMSPACE_NO_LIMIT,
@@ -26,4 +27,5 @@ void strace_default_config(struct vmspace_config *config)
 		.rlimit_stack = VMSPACE_NO_LIMIT,
 		.rlimit_memlock = VMSPACE_NO_LIMIT,
 	};
+	(void)vmspace_config_kernel(config, "6.18");
 }

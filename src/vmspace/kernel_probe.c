@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_probe.c - probes: a few system calls for each rule, that show whether the kernel follows
+ * it.
+ *
+ * They run in a child process that has a copy of the address space, so that nothing here changes.
+ * It is a copy of one thread of perhaps many, so it may use neither malloc() nor stdio.
+ */
+#include "kernel_probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef MAP_DROPPABLE
+#define MAP_DROPPABLE 0x08
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_process_madvise
+#define SYS_process_madvise 440
+#endif
+#ifndef SYS_mseal
+#define SYS_mseal 462
+#endif
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+#define GUARD_INSTALL 102 /* MADV_GUARD_INSTALL */
+
+#define RW (PROT_READ | PROT_WRITE)
+#define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
+#define PLACE_PAGES 32UL
+
+/* The pages that a probe may use, all unmapped. What is before and behind them merges with none. */
+struct place {
+	char *start;
+	unsigned long page;
+};
+
+static char *at(const struct place *p, unsigned long n)
+{
+	return p->start + n * p->page;
+}
+
+static char *map(const struct place *p, unsigned long n, unsigned long pages, int prot, int flags)
+{
+	char *addr = mmap(at(p, n), pages * p->page, prot, flags | MAP_FIXED, -1, 0);
+
+	return addr == MAP_FAILED ? NULL : addr;
+}
+
+static void touch(const struct place *p, unsigned long n)
+{
+	*(volatile char *)at(p, n) = 1;
+}
+
+/* Move `pages` pages from page `from` to page `to`. */
+static bool move(const struct place *p, unsigned long from, unsigned long pages,
+		 unsigned long new_pages, unsigned long to, int flags)
+{
+	return mremap(at(p, from), pages * p->page, new_pages * p->page,
+		      MREMAP_MAYMOVE | MREMAP_FIXED | flags, at(p, to)) == at(p, to);
+}
+
+enum { LINE_BYTES = 256 };
+
+/* What /proc/self/smaps shows of the areas that begin in the place. */
+struct seen {
+	unsigned int areas;
+	char line[LINE_BYTES], flags[LINE_BYTES]; /* of the first: its line, and VmFlags */
+};
+
+static void see_line(const struct place *p, const char *line, struct seen *seen, bool *inside)
+{
+	unsigned long start = 0;
+	const char *c = line;
+
+	for (; (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'f'); c++)
+		start = start * 16 + (unsigned long)(*c <= '9' ? *c - '0' : *c - 'a' + 10);
+	if (*c == '-' && c > line) {
+		*inside = start >= (unsigned long)p->start &&
+			  start < (unsigned long)at(p, PLACE_PAGES);
+		seen->areas += *inside;
+		if (*inside && seen->areas == 1)
+			memcpy(seen->line, line, LINE_BYTES);
+	} else if (*inside && seen->areas == 1 && !strncmp(line, "VmFlags:", 8)) {
+		memcpy(seen->flags, line, LINE_BYTES);
+	}
+}
+
+/* False: smaps cannot be read. */
+static bool see(const struct place *p, struct seen *seen)
+{
+	int fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+	char buffer[4096], line[LINE_BYTES] = "";
+	size_t length = 0;
+	bool inside = false;
+	ssize_t got;
+
+	memset(seen, 0, sizeof(*seen));
+	if (fd < 0)
+		return false;
+	while ((got = read(fd, buffer, sizeof(buffer))) > 0)
+		for (ssize_t i = 0; i < got; i++) {
+			if (buffer[i] != '\n') {
+				if (length < sizeof(line) - 1)
+					line[length++] = buffer[i];
+				continue;
+			}
+			line[length] = '\0';
+			see_line(p, line, seen, &inside);
+			length = 0;
+		}
+	close(fd);
+	return seen->areas > 0;
+}
+
+static enum probe_answer answer(bool yes)
+{
+	return yes ? PROBE_YES : PROBE_NO;
+}
+
+static enum probe_answer count_is(const struct place *p, unsigned int areas)
+{
+	struct seen seen;
+
+	return see(p, &seen) ? answer(seen.areas == areas) : PROBE_UNKNOWN;
+}
+
+static enum probe_answer has_flag(const struct place *p, const char *flag)
+{
+	struct seen seen;
+
+	return see(p, &seen) && seen.flags[0] ? answer(strstr(seen.flags, flag)) : PROBE_UNKNOWN;
+}
+
+/* ---- mappings ------------------------------------------------------------------------------- */
+
+static enum probe_answer stack_nohugepage(const struct place *p)
+{
+	return map(p, 0, 1, RW, ANON | MAP_STACK) ? has_flag(p, " nh ") : PROBE_UNKNOWN;
+}
+
+/* Are two mappings of that size, one after the other and a page apart, both aligned? */
+static enum probe_answer places_aligned(const struct place *p, unsigned long size)
+{
+	unsigned long huge = p->page * (p->page / sizeof(void *)), crooked = 0;
+	size_t sizes[3] = { size, p->page, size };
+	bool failed = false;
+	void *addr[3];
+
+	for (int i = 0; i < 3; i++) {
+		addr[i] = mmap(NULL, sizes[i], PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
+		failed |= addr[i] == MAP_FAILED;
+		crooked |= i == 1 ? 0 : (unsigned long)addr[i] & (huge - 1);
+	}
+	for (int i = 0; i < 3; i++)
+		munmap(addr[i], sizes[i]);
+	return failed ? PROBE_UNKNOWN : answer(!crooked);
+}
+
+static enum probe_answer anon_aligned(const struct place *p)
+{
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK))
+		return PROBE_UNKNOWN;
+	return places_aligned(p, p->page * (p->page / sizeof(void *)));
+}
+
+static enum probe_answer anon_aligned_whole(const struct place *p)
+{
+	if (anon_aligned(p) != PROBE_YES)
+		return PROBE_UNKNOWN;
+	return answer(places_aligned(p, p->page * (p->page / sizeof(void *) + 1)) == PROBE_NO);
+}
+
+static enum probe_answer heap_name_inside(const struct place *p)
+{
+	unsigned long end = ((unsigned long)syscall(SYS_brk, 0) + p->page - 1) & ~(p->page - 1);
+	struct place behind = { (char *)end, p->page };
+	struct seen seen;
+
+	if ((unsigned long)syscall(SYS_brk, end) != end ||
+	    mmap(behind.start, p->page, PROT_NONE, ANON | MAP_FIXED_NOREPLACE, -1, 0) !=
+		    behind.start || !see(&behind, &seen))
+		return PROBE_UNKNOWN;
+	return answer(!strstr(seen.line, "[heap]"));
+}
+
+static enum probe_answer protect_uncharges(const struct place *p)
+{
+	if (!map(p, 0, 1, RW, ANON) || mprotect(at(p, 0), p->page, PROT_READ))
+		return PROBE_UNKNOWN;
+	switch (has_flag(p, " ac ")) {
+	case PROBE_YES: return PROBE_NO;
+	case PROBE_NO: return PROBE_YES;
+	default: return PROBE_UNKNOWN;
+	}
+}
+
+static enum probe_answer anon_vma_taken(const struct place *p)
+{
+	if (!map(p, 0, 2, RW, ANON) || madvise(at(p, 1), p->page, MADV_DONTDUMP))
+		return PROBE_UNKNOWN;
+	touch(p, 1);
+	return madvise(at(p, 1), p->page, MADV_DODUMP) ? PROBE_UNKNOWN : count_is(p, 1);
+}
+
+static enum probe_answer mmap_upper_first(const struct place *p)
+{
+	if (!map(p, 0, 1, RW, ANON) || !map(p, 2, 1, RW, ANON))
+		return PROBE_UNKNOWN;
+	touch(p, 0);
+	touch(p, 2);
+	if (!map(p, 1, 1, RW, ANON) || count_is(p, 2) != PROBE_YES || munmap(at(p, 2), p->page))
+		return PROBE_UNKNOWN;
+	/* What is left of the upper one begins at the new page. */
+	return count_is(p, 2);
+}
+
+static enum probe_answer droppable(const struct place *p)
+{
+	return answer(map(p, 0, 1, RW, MAP_ANONYMOUS | MAP_DROPPABLE));
+}
+
+static enum probe_answer droppable_locked(const struct place *p)
+{
+	enum probe_answer result = PROBE_UNKNOWN;
+
+	if (!mlockall(MCL_FUTURE) && map(p, 0, 1, RW, MAP_ANONYMOUS | MAP_DROPPABLE))
+		result = has_flag(p, " lo ");
+	munlockall();
+	return result;
+}
+
+/* ---- advice, seals -------------------------------------------------------------------------- */
+
+static enum probe_answer guards(const struct place *p)
+{
+	return map(p, 0, 1, RW, ANON) ? answer(!madvise(at(p, 0), p->page, GUARD_INSTALL))
+				      : PROBE_UNKNOWN;
+}
+
+static enum probe_answer guards_in_files(const struct place *p)
+{
+	int fd = memfd_create("probe", MFD_CLOEXEC);
+	enum probe_answer result = PROBE_UNKNOWN;
+
+	if (fd >= 0 && !ftruncate(fd, (off_t)p->page) &&
+	    mmap(at(p, 0), p->page, RW, MAP_PRIVATE | MAP_FIXED, fd, 0) == at(p, 0))
+		result = answer(!madvise(at(p, 0), p->page, GUARD_INSTALL));
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+static enum probe_answer guard_flag(const struct place *p)
+{
+	return guards(p) == PROBE_YES ? has_flag(p, " gu ") : PROBE_NO;
+}
+
+static enum probe_answer advise_self(const struct place *p)
+{
+	struct iovec range = { at(p, 0), p->page };
+	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	long done;
+
+	if (fd < 0 || !map(p, 0, 1, RW, ANON))
+		return PROBE_UNKNOWN;
+	done = syscall(SYS_process_madvise, fd, &range, 1UL, (long)MADV_DONTDUMP, 0UL);
+	close(fd);
+	return done < 0 && errno == ENOSYS ? PROBE_UNKNOWN : answer(done == (long)p->page);
+}
+
+static enum probe_answer mseal_exists(const struct place *p)
+{
+	(void)p;
+	return answer(!syscall(SYS_mseal, 0L, 0L, 0L));
+}
+
+/* ---- mremap --------------------------------------------------------------------------------- */
+
+static enum probe_answer remap_many(const struct place *p)
+{
+	if (!map(p, 0, 1, RW, ANON) || !map(p, 1, 1, PROT_NONE, ANON))
+		return PROBE_UNKNOWN;
+	return answer(move(p, 0, 2, 2, 8, 0));
+}
+
+static enum probe_answer remap_checks_first(const struct place *p)
+{
+	if (!map(p, 0, 1, RW, ANON) || !map(p, 8, 3, RW, ANON) || move(p, 0, 2, 3, 8, 0))
+		return PROBE_UNKNOWN;
+	return count_is(p, 2);
+}
+
+static enum probe_answer remap_grow_merges(const struct place *p)
+{
+	if (!map(p, 0, 3, RW, ANON) || munmap(at(p, 1), p->page) ||
+	    mremap(at(p, 0), p->page, 2 * p->page, 0) != at(p, 0))
+		return PROBE_UNKNOWN;
+	return count_is(p, 1);
+}
+
+static enum probe_answer dontunmap_part(const struct place *p)
+{
+	if (!map(p, 0, 2, RW, ANON) || mlock(at(p, 0), 2 * p->page) ||
+	    !move(p, 0, 1, 1, 8, MREMAP_DONTUNMAP))
+		return PROBE_UNKNOWN;
+	return count_is(p, 3);
+}
+
+static enum probe_answer dontunmap_uncharges(const struct place *p)
+{
+	if (!map(p, 0, 1, RW, ANON) || has_flag(p, " ac ") != PROBE_YES ||
+	    !move(p, 0, 1, 1, 8, MREMAP_DONTUNMAP))
+		return PROBE_UNKNOWN;
+	return answer(has_flag(p, " ac ") == PROBE_NO);
+}
+
+/* ---- userfaultfd ---------------------------------------------------------------------------- */
+
+/* A userfaultfd, or -1: this process may have none. */
+static int new_uffd(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+
+	if (fd < 0) /* Linux 5.10 does not know the flag */
+		fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 || ioctl(fd, UFFDIO_API, &api) ? -1 : fd;
+}
+
+static bool uffd_register(int fd, const char *start, const char *end)
+{
+	struct uffdio_register asked = {
+		.range = { (unsigned long)start, (unsigned long)end - (unsigned long)start },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	return !ioctl(fd, UFFDIO_REGISTER, &asked);
+}
+
+static enum probe_answer uffd_low(const struct place *p)
+{
+	const struct place low = { (char *)65536, p->page };
+	int fd = new_uffd();
+
+	if (fd < 0 || mmap(at(&low, 0), p->page, RW, ANON | MAP_FIXED_NOREPLACE, -1, 0) !=
+			      at(&low, 0) ||
+	    !uffd_register(fd, at(&low, 0), at(&low, 1)))
+		return PROBE_UNKNOWN;
+	return answer(uffd_register(fd, NULL, at(&low, 1)));
+}
+
+static enum probe_answer uffd_own_only(const struct place *p)
+{
+	struct uffdio_range range = { (unsigned long)at(p, 0), p->page };
+	int one = new_uffd(), two = new_uffd();
+
+	if (one < 0 || two < 0 || !map(p, 0, 1, RW, ANON) || !uffd_register(one, at(p, 0), at(p, 1)))
+		return PROBE_UNKNOWN;
+	return answer(ioctl(two, UFFDIO_UNREGISTER, &range));
+}
+
+static enum probe_answer uffd_no_droppable(const struct place *p)
+{
+	int fd = new_uffd();
+
+	if (fd < 0 || !map(p, 0, 1, RW, MAP_ANONYMOUS | MAP_DROPPABLE))
+		return PROBE_UNKNOWN;
+	return answer(!uffd_register(fd, at(p, 0), at(p, 1)));
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
+	[RULE_STACK_NOHUGEPAGE] = stack_nohugepage,
+	[RULE_ANON_ALIGNED] = anon_aligned,
+	[RULE_ANON_ALIGNED_WHOLE] = anon_aligned_whole,
+	[RULE_HEAP_NAME_INSIDE] = heap_name_inside,
+	[RULE_PROTECT_UNCHARGES] = protect_uncharges,
+	[RULE_ANON_VMA_TAKEN] = anon_vma_taken,
+	[RULE_MMAP_UPPER_FIRST] = mmap_upper_first,
+	[RULE_DROPPABLE] = droppable,
+	[RULE_DROPPABLE_LOCKED] = droppable_locked,
+	[RULE_GUARDS] = guards,
+	[RULE_GUARDS_IN_FILES] = guards_in_files,
+	[RULE_GUARD_FLAG] = guard_flag,
+	[RULE_ADVISE_SELF] = advise_self,
+	[RULE_REMAP_MANY] = remap_many,
+	[RULE_REMAP_CHECKS_FIRST] = remap_checks_first,
+	[RULE_REMAP_GROW_MERGES] = remap_grow_merges,
+	[RULE_DONTUNMAP_PART] = dontunmap_part,
+	[RULE_DONTUNMAP_UNCHARGES] = dontunmap_uncharges,
+	[RULE_UFFD_LOW] = uffd_low,
+	[RULE_UFFD_OWN_ONLY] = uffd_own_only,
+	[RULE_UFFD_NO_DROPPABLE] = uffd_no_droppable,
+	[RULE_MSEAL] = mseal_exists,
+};
+
+/* A place between inaccessible pages, so that nothing comes near. False: no room. */
+static bool find_place(struct place *p)
+{
+	unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
+	unsigned long size = 3 * PLACE_PAGES * page;
+	char *start = mmap(NULL, size, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
+
+	if (start == MAP_FAILED)
+		return false;
+	*p = (struct place){ start + PLACE_PAGES * page, page };
+	return !munmap(p->start, PLACE_PAGES * page);
+}
+
+/* volatile: what a probe that kills the child has left is read by the parent. */
+static void run_probes(volatile unsigned char *answers)
+{
+	struct place place;
+
+	if (!find_place(&place))
+		return;
+	for (unsigned int i = 0; i < RULE_COUNT; i++) {
+		if (!probes[i])
+			continue;
+		answers[i] = (unsigned char)probes[i](&place);
+		munmap(place.start, PLACE_PAGES * place.page);
+	}
+}
+
+void kernel_probe(enum probe_answer answers[RULE_COUNT])
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned char *shared = mmap(NULL, size, RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	sigset_t all, before;
+	long child;
+
+	memset(answers, 0, RULE_COUNT * sizeof(*answers));
+	if (shared == MAP_FAILED)
+		return;
+	/* The child must run none of this program's handlers, and its end must not be noticed. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	child = syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL);
+	if (child == 0) {
+		run_probes(shared);
+		syscall(SYS_exit_group, 0);
+	}
+	if (child > 0)
+		while (waitpid((pid_t)child, NULL, __WCLONE) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	for (unsigned int i = 0; i < RULE_COUNT; i++)
+		answers[i] = (enum probe_answer)shared[i];
+	munmap(shared, size);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * oracle_rules.c - the case of each rule in which versions of Linux differ, made in a real process
+ * and in libvmspace; both agree, and what was found out about the running kernel is right.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cases.h"
+#include "check/puppet_uffd.h"
+#include "rules_cases.h"
+
+static struct rules_world world;
+
+static long call(struct vmspace_request *r)
+{
+	req = *r;
+	return both(&pair);
+}
+
+static void become_child(struct rules_world *w)
+{
+	struct pair child;
+
+	assert_true(pair_fork(&pair, &child));
+	pair_end(&pair);
+	pair = child;
+	w->space = pair.space;
+}
+
+/* Can the case be made here at all? */
+static void skip_what_cannot_be(const struct rules_case *it)
+{
+	const struct vmspace_config *c = vmspace_config(pair.space);
+
+	if (it->uffd && puppet_uffd_possible() != 0)
+		case_skip("userfaultfd(2) is refused");
+	if (!strcmp(it->rule, "replaced-not-charged") &&
+	    (c->overcommit != 0 || !c->ram_pages || c->ram_pages > 1UL << 30))
+		case_skip("vm.overcommit_memory is not 0, or the size of memory is not known");
+	if (!c->pmd_size && (!strcmp(it->rule, "stack-nohugepage") ||
+			     !strncmp(it->rule, "anon-aligned", 12)))
+		case_skip("the kernel has no huge pages");
+}
+
+static void run(void **state)
+{
+	const struct rules_case *it = *state;
+	unsigned int rule = (unsigned int)vmspace_rule_find(it->rule);
+	bool with;
+
+	skip_what_cannot_be(it);
+	with = vmspace_config_has_rule(vmspace_config(pair.space), rule);
+	world = (struct rules_world){ .space = pair.space, .call = call,
+				      .become_child = become_child,
+				      .memory = *pair_backing(PUPPET_MEMFD) };
+	assert_int_equal(rules_case_run(it, &world), with ? it->with : it->without);
+}
+
+/* The processes here call libvmspace in no unusual way, but for what the first call in each does. */
+static void probing_is_not_noticed(void **state)
+{
+	const struct vmspace_kernel *kernel = vmspace_running_kernel();
+	int status;
+
+	(void)state;
+	assert_ptr_equal(kernel, vmspace_running_kernel());
+	assert_int_equal(waitpid(-1, &status, 0), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+/* In a process that has many threads and children of its own. */
+static void *probe(void *result)
+{
+	*(const struct vmspace_kernel **)result = vmspace_running_kernel();
+	return NULL;
+}
+
+static void threads_probe_at_once(void **state)
+{
+	const struct vmspace_kernel *results[8];
+	pthread_t threads[8];
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	assert_true(child >= 0);
+	if (child == 0) {
+		for (int i = 0; i < 8; i++)
+			if (pthread_create(&threads[i], NULL, probe, &results[i]))
+				_exit(2);
+		for (int i = 0; i < 8; i++)
+			pthread_join(threads[i], NULL);
+		for (int i = 1; i < 8; i++)
+			if (results[i] != results[0])
+				_exit(1);
+		_exit(results[0]->probed[0] ? 0 : 3);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+static void tell_of_kernel(void)
+{
+	const struct vmspace_kernel *kernel = vmspace_running_kernel();
+
+	printf("# Linux %s, %s version\n", kernel->release, kernel->known ? "a known" : "an unknown");
+	for (unsigned int i = 0; vmspace_rule(i); i++)
+		if (kernel->unlike[i / 64] >> (i % 64) & 1)
+			printf("# not as the version: %s\n", vmspace_rule(i)->name);
+	fflush(stdout);
+}
+
+int main(void)
+{
+	struct CMUnitTest *tests = calloc(rules_cases_count + 2, sizeof(*tests));
+	size_t count = 0;
+	int failed;
+
+	if (!tests)
+		return 1;
+	/* The first, before anything has probed. */
+	tests[count++] = (struct CMUnitTest)cmocka_unit_test(threads_probe_at_once);
+	tests[count++] = (struct CMUnitTest)cmocka_unit_test(probing_is_not_noticed);
+	signal(SIGPIPE, SIG_IGN);
+	if (case_possible())
+		for (unsigned int i = 0; i < rules_cases_count; i++)
+			tests[count++] = (struct CMUnitTest){
+				rules_cases[i].name, run, case_start, case_end,
+				(void *)(uintptr_t)&rules_cases[i] };
+	failed = _cmocka_run_group_tests("rules", tests, count, NULL, NULL);
+	tell_of_kernel();
+	free(tests);
+	return case_status(failed, count);
+}

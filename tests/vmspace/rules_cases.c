@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* rules_cases.c - the cases; see rules_cases.h. */
+#include "rules_cases.h"
+
+#include <errno.h>
+#include <linux/userfaultfd.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096UL
+#define AT(page) (0x10000000000UL + (page) * PAGE)
+#define RW (PROT_READ | PROT_WRITE)
+#define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
+#define FIXED (ANON | MAP_FIXED)
+#define DROPPABLE 8 /* MAP_DROPPABLE */
+#define STAYS 4     /* MREMAP_DONTUNMAP */
+#define GUARD 102   /* MADV_GUARD_INSTALL */
+
+static struct rules_world *w;
+static struct vmspace_request req;
+
+static long call(enum vmspace_op op, struct vmspace_request args)
+{
+	req = args;
+	req.op = op;
+	return w->call(&req);
+}
+
+#define CALL(op, member, ...) call(op, (struct vmspace_request){ .member = { __VA_ARGS__ } })
+
+static long map(unsigned long addr, unsigned long pages, int prot, int flags)
+{
+	return CALL(VMSPACE_MMAP, mmap, .addr = addr, .length = pages * PAGE, .prot = prot,
+		    .flags = flags);
+}
+
+static long protect(unsigned long addr, unsigned long pages, int prot)
+{
+	return CALL(VMSPACE_MPROTECT, mprotect, addr, pages * PAGE, prot, -1);
+}
+
+static long remap(unsigned long addr, unsigned long pages, unsigned long new_pages, int flags,
+		  unsigned long to)
+{
+	return CALL(VMSPACE_MREMAP, mremap, addr, pages * PAGE, new_pages * PAGE, flags, to);
+}
+
+static long move(unsigned long addr, unsigned long pages, unsigned long to)
+{
+	return remap(addr, pages, pages, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+}
+
+static long advise(unsigned long addr, unsigned long pages, int advice)
+{
+	return CALL(VMSPACE_MADVISE, madvise, addr, pages * PAGE, advice);
+}
+
+static long lock(unsigned long addr, unsigned long pages)
+{
+	return CALL(VMSPACE_MLOCK, mlock, addr, pages * PAGE, 0, false);
+}
+
+static void unmap(unsigned long addr, unsigned long pages)
+{
+	CALL(VMSPACE_MUNMAP, munmap, addr, pages * PAGE);
+}
+
+static void touch(unsigned long addr)
+{
+	CALL(VMSPACE_FAULT, fault, addr, VMSPACE_ACCESS_WRITE);
+}
+
+static long areas(unsigned long from, unsigned long to)
+{
+	struct vma_info info;
+	long n = 0;
+
+	for (; vmspace_next(w->space, from, &info) && info.start < to; from = info.end)
+		n++;
+	return n;
+}
+
+static bool has(unsigned long addr, vma_flags_t flag)
+{
+	struct vma_info info;
+
+	return vmspace_lookup(w->space, addr, &info) && info.flags & flag;
+}
+
+/* ---- mappings ---- */
+
+static long stacks_get_no_huge_pages(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	map(AT(2), 2, RW, FIXED | MAP_STACK);
+	return areas(AT(0), AT(4));
+}
+
+/* How many of two that a page keeps apart are aligned to 2 MiB? */
+static long aligned_of_two(unsigned long pages)
+{
+	const unsigned long huge = 512 * PAGE;
+	long first = map(0, pages, PROT_NONE, ANON | MAP_NORESERVE), second;
+
+	map(0, 1, PROT_READ, ANON);
+	second = map(0, pages, PROT_NONE, ANON | MAP_NORESERVE);
+	return ((unsigned long)first % huge == 0) + ((unsigned long)second % huge == 0);
+}
+
+static long large_anonymous_areas_are_aligned(void)
+{
+	return aligned_of_two(512) == 2;
+}
+
+static long only_whole_huge_pages_are_aligned(void)
+{
+	return aligned_of_two(512) == 2 && aligned_of_two(513) < 2;
+}
+
+static long areas_beside_the_heap(void)
+{
+	struct vmspace_stats stats;
+	unsigned long end;
+	char line[256];
+
+	vmspace_stats(w->space, &stats);
+	end = (stats.brk + PAGE - 1) & ~(PAGE - 1);
+	CALL(VMSPACE_BRK, brk, end);
+	map(end, 1, PROT_READ, FIXED);
+	vmspace_show_area(w->space, end, line, sizeof(line));
+	return !strstr(line, "[heap]");
+}
+
+static long read_only_areas_without_pages_are_free(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	protect(AT(0), 2, PROT_READ);
+	return !has(AT(0), VMA_ACCOUNT);
+}
+
+static long replaced_memory_is_not_charged(void)
+{
+	const struct vmspace_config *c = vmspace_config(w->space);
+	unsigned long all = c->ram_pages + c->swap_pages, part = all / 10 * 6;
+
+	map(AT(0), part, RW, FIXED);
+	map(AT(part), part, RW, FIXED);
+	return map(AT(0), 2 * part, RW, FIXED) > 0;
+}
+
+static long droppable_memory(void)
+{
+	return map(AT(0), 2, RW, MAP_ANONYMOUS | MAP_FIXED | DROPPABLE) == (long)AT(0);
+}
+
+static long droppable_memory_under_mlockall(void)
+{
+	CALL(VMSPACE_MLOCKALL, mlockall, MCL_FUTURE);
+	map(AT(0), 2, RW, MAP_ANONYMOUS | MAP_FIXED | DROPPABLE);
+	return has(AT(0), VMA_LOCKED);
+}
+
+/* ---- merging ---- */
+
+static long neighbours_take_an_anon_vma(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	advise(AT(1), 1, MADV_DONTDUMP);
+	touch(AT(1));
+	advise(AT(1), 1, MADV_DODUMP);
+	return areas(AT(0), AT(2));
+}
+
+/* Where does the upper of the two areas begin? */
+static long mapped_between_two_anon_vmas(void)
+{
+	struct vma_info info;
+
+	map(AT(0), 1, RW, FIXED);
+	map(AT(2), 1, RW, FIXED);
+	touch(AT(0));
+	touch(AT(2));
+	map(AT(1), 1, RW, FIXED);
+	vmspace_lookup(w->space, AT(2), &info);
+	return (long)((info.start - AT(0)) / PAGE);
+}
+
+static long growth_meets_the_next_area(void)
+{
+	map(AT(0), 3, RW, FIXED);
+	unmap(AT(1), 1);
+	remap(AT(0), 1, 2, 0, 0);
+	return areas(AT(0), AT(3));
+}
+
+static long a_move_beside_an_inherited_area(void)
+{
+	map(AT(0), 1, RW, FIXED);
+	touch(AT(0));
+	w->become_child(w);
+	/* Away and back again: it keeps its page offset, so it goes with what is mapped behind. */
+	move(AT(0), 1, AT(10));
+	map(AT(1), 1, RW, FIXED);
+	move(AT(10), 1, AT(0));
+	return areas(AT(0), AT(2));
+}
+
+/* ---- advice, seals ---- */
+
+static long guards_in_anonymous_memory(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	return advise(AT(0), 1, GUARD) == 0;
+}
+
+static void map_memory(int flags)
+{
+	CALL(VMSPACE_MMAP, mmap, .addr = AT(0), .length = 4 * PAGE, .prot = RW,
+	     .flags = flags | MAP_FIXED, .backing = w->memory);
+}
+
+static long guards_in_files(void)
+{
+	map_memory(MAP_SHARED);
+	return advise(AT(0), 1, GUARD) == 0;
+}
+
+static long guards_are_marked(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	advise(AT(0), 1, GUARD);
+	map_memory(MAP_PRIVATE);
+	advise(AT(0), 1, GUARD);
+	return has(AT(0), VMA_MAYBE_GUARD);
+}
+
+static long process_madvise_takes_any_advice(void)
+{
+	const struct vmspace_range range = { AT(0), PAGE };
+
+	map(AT(0), 2, RW, FIXED);
+	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, &range, 1, MADV_DONTDUMP, 0);
+}
+
+static long sealing(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	return CALL(VMSPACE_MSEAL, mseal, AT(0), PAGE, 0);
+}
+
+/* ---- mremap ---- */
+
+static long several_areas_are_moved(void)
+{
+	map(AT(0), 1, RW, FIXED);
+	map(AT(1), 1, PROT_READ, FIXED);
+	return move(AT(0), 2, AT(10)) == (long)AT(10);
+}
+
+static long a_refused_move_and_its_destination(void)
+{
+	map(AT(0), 1, RW, FIXED);
+	map(AT(10), 3, RW, FIXED);
+	remap(AT(0), 2, 3, MREMAP_MAYMOVE | MREMAP_FIXED, AT(10));
+	return areas(AT(10), AT(13));
+}
+
+static long a_part_stays_behind(void)
+{
+	map(AT(0), 4, RW, FIXED);
+	lock(AT(0), 4);
+	remap(AT(1), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED | STAYS, AT(10));
+	return areas(AT(0), AT(4));
+}
+
+static long what_stays_behind_is_not_charged(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	remap(AT(0), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED | STAYS, AT(10));
+	return !has(AT(0), VMA_ACCOUNT);
+}
+
+/* ---- userfaultfd ---- */
+
+static long uffd(enum vmspace_op op, unsigned int context, unsigned long addr, unsigned long length)
+{
+	return CALL(op, uffd, .addr = addr, .length = length,
+		    .mode = UFFDIO_REGISTER_MODE_MISSING, .context = context);
+}
+
+static long userfaultfd_from_zero(void)
+{
+	unsigned long low = vmspace_config(w->space)->mmap_min_addr;
+
+	low = low < 65536 ? 65536 : low;
+	map(low, 1, RW, FIXED);
+	return uffd(VMSPACE_UFFD_REGISTER, 1, 0, low + PAGE);
+}
+
+static long userfaultfds_unregister_their_own(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	uffd(VMSPACE_UFFD_REGISTER, 1, AT(0), 2 * PAGE);
+	return uffd(VMSPACE_UFFD_UNREGISTER, 2, AT(0), 2 * PAGE);
+}
+
+static long droppable_memory_and_userfaultfd(void)
+{
+	map(AT(0), 2, RW, MAP_ANONYMOUS | MAP_FIXED | DROPPABLE);
+	return uffd(VMSPACE_UFFD_REGISTER, 1, AT(0), 2 * PAGE);
+}
+
+/* ---- all of them ---- */
+
+#define SHOWS(rule, function, with, without) { rule, #function, function, with, without, false }
+#define SHOWS_UFFD(rule, function, with, without) { rule, #function, function, with, without, true }
+
+const struct rules_case rules_cases[] = {
+	SHOWS("stack-nohugepage", stacks_get_no_huge_pages, 2, 1),
+	SHOWS("anon-aligned", large_anonymous_areas_are_aligned, true, false),
+	SHOWS("anon-aligned-whole", only_whole_huge_pages_are_aligned, true, false),
+	SHOWS("heap-name-inside", areas_beside_the_heap, true, false),
+	SHOWS("protect-uncharges", read_only_areas_without_pages_are_free, true, false),
+	SHOWS("anon-vma-taken", neighbours_take_an_anon_vma, 1, 2),
+	SHOWS("mmap-upper-first", mapped_between_two_anon_vmas, 1, 2),
+	SHOWS("replaced-not-charged", replaced_memory_is_not_charged, true, false),
+	SHOWS("droppable", droppable_memory, true, false),
+	SHOWS("droppable-locked", droppable_memory_under_mlockall, true, false),
+	SHOWS("guards", guards_in_anonymous_memory, true, false),
+	SHOWS("guards-in-files", guards_in_files, true, false),
+	SHOWS("guard-flag", guards_are_marked, true, false),
+	SHOWS("advise-self", process_madvise_takes_any_advice, PAGE, -EINVAL),
+	SHOWS("remap-many", several_areas_are_moved, true, false),
+	SHOWS("remap-checks-first", a_refused_move_and_its_destination, 1, 0),
+	SHOWS("remap-grow-merges", growth_meets_the_next_area, 1, 2),
+	SHOWS("dontunmap-part", a_part_stays_behind, 3, 1),
+	SHOWS("dontunmap-uncharges", what_stays_behind_is_not_charged, true, false),
+	SHOWS("move-joins-inherited", a_move_beside_an_inherited_area, 1, 2),
+	SHOWS("mseal", sealing, 0, -ENOSYS),
+	SHOWS_UFFD("uffd-low", userfaultfd_from_zero, 0, -EINVAL),
+	SHOWS_UFFD("uffd-own-only", userfaultfds_unregister_their_own, -EINVAL, 0),
+	SHOWS_UFFD("uffd-no-droppable", droppable_memory_and_userfaultfd, -EINVAL, 0),
+};
+const unsigned int rules_cases_count = sizeof(rules_cases) / sizeof(rules_cases[0]);
+
+long rules_case_run(const struct rules_case *it, struct rules_world *world)
+{
+	w = world;
+	return it->run();
+}

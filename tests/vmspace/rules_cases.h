@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules_cases.h - for each rule in which versions of Linux differ, calls that show it.
+ *
+ * A case is run in a space by itself, with the rule and without (vmspace_rules.c), and in a space
+ * and a real process at once (oracle_rules.c).
+ */
+#ifndef RULES_CASES_H
+#define RULES_CASES_H
+
+#include <stdbool.h>
+#include <mapletree/vmspace_rules.h>
+
+/* What a case acts on. */
+struct rules_world {
+	struct vmspace *space;
+	/* Makes the request; returns its result. */
+	long (*call)(struct vmspace_request *req);
+	/* Goes on in a child of the space, and of the process; world->space is the child's then. */
+	void (*become_child)(struct rules_world *world);
+	struct vma_backing memory;   /* a memfd of at least 16 pages */
+};
+
+struct rules_case {
+	const char *rule, *name;
+	/* Returns what the rule decides: `with` or `without` it. */
+	long (*run)(void);
+	long with, without;
+	bool uffd;                   /* it needs a userfaultfd */
+};
+
+extern const struct rules_case rules_cases[];
+extern const unsigned int rules_cases_count;
+
+/* Runs the case on the world. */
+long rules_case_run(const struct rules_case *it, struct rules_world *world);
+
+#endif

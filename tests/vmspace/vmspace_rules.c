@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* vmspace_rules.c - the table of rules, versions, and each rule's case with the rule and without. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rules_cases.h"
+
+static struct rules_world world;
+
+static long call(struct vmspace_request *req)
+{
+	return vmspace_call(world.space, req);
+}
+
+static void become_child(struct rules_world *w)
+{
+	struct vmspace_request req = { .op = VMSPACE_FORK };
+
+	assert_int_equal(vmspace_call(w->space, &req), 0);
+	vmspace_destroy(w->space);
+	w->space = req.fork.child;
+}
+
+/* A machine of 1000 pages, and Linux of that version. */
+static struct vmspace_config machine(const char *version)
+{
+	struct vmspace_config config = {
+		.page_size = 4096,
+		.task_size = 0x7ffffffff000UL,
+		.map_window = 0x7ffffffff000UL,
+		.mmap_base = 0x7ffff7fff000UL,
+		.mmap_base_legacy = 0x2aaaaaaab000UL,
+		.mmap_min_addr = 65536,
+		.stack_guard_gap = 256,
+		.max_map_count = 65530,
+		.pmd_size = 2UL << 20,
+		.ram_pages = 1000,
+		.lock_privileged = true,
+		.rlimit_as = VMSPACE_NO_LIMIT,
+		.rlimit_data = VMSPACE_NO_LIMIT,
+		.rlimit_data_max = VMSPACE_NO_LIMIT,
+		.rlimit_stack = VMSPACE_NO_LIMIT,
+		.rlimit_memlock = VMSPACE_NO_LIMIT,
+	};
+
+	assert_int_equal(vmspace_config_kernel(&config, version), 0);
+	return config;
+}
+
+static long run(const struct rules_case *it, const struct vmspace_config *config)
+{
+	const struct vmspace_image image = { .start_brk = 0x1000000, .brk = 0x1000800 };
+	const char *reason = "";
+	long result;
+
+	world = (struct rules_world){ .call = call, .become_child = become_child };
+	world.memory = (struct vma_backing){ .kind = VMA_BACKING_FILE, .file_id = 1,
+					     .flags = VMA_BACKING_TMPFS, .name = "/memory" };
+	assert_int_equal(vmspace_create(&world.space, config), 0);
+	assert_int_equal(vmspace_exec(world.space, NULL, 0, &image), 0);
+	result = rules_case_run(it, &world);
+	if (!vmspace_check(world.space, &reason))
+		fail_msg("%s: %s", it->name, reason);
+	vmspace_destroy(world.space);
+	return result;
+}
+
+static void each_rule_decides_its_case(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < rules_cases_count; i++) {
+		const struct rules_case *it = &rules_cases[i];
+		int rule = vmspace_rule_find(it->rule);
+		/* A version in which no other rule hides what this one decides. */
+		struct vmspace_config config = machine("6.17");
+
+		assert_true(rule >= 0);
+		for (int with = 0; with < 2; with++) {
+			vmspace_config_set_rule(&config, (unsigned int)rule, with);
+			if (run(it, &config) != (with ? it->with : it->without))
+				fail_msg("%s, %s %s", it->name, with ? "with" : "without",
+					 it->rule);
+		}
+	}
+}
+
+static void each_rule_has_its_case(void **state)
+{
+	unsigned int rules = 0;
+
+	(void)state;
+	for (const struct vmspace_rule *rule; (rule = vmspace_rule(rules)); rules++) {
+		bool found = false;
+
+		assert_int_equal(vmspace_rule_find(rule->name), rules);
+		for (unsigned int i = 0; i < rules_cases_count; i++)
+			found |= !strcmp(rules_cases[i].rule, rule->name) &&
+				 !strcmp(rules_cases[i].name, rule->test);
+		if (!found)
+			fail_msg("rule %s: there is no case %s", rule->name, rule->test);
+		assert_true(rule->text[0] && rule->source[0] && rule->versions[0]);
+	}
+	assert_int_equal(rules, rules_cases_count);
+	assert_int_equal(vmspace_rule_find("no such rule"), -ENOENT);
+}
+
+static bool has(const char *version, const char *rule)
+{
+	struct vmspace_config config = machine(version);
+
+	return vmspace_config_has_rule(&config, (unsigned int)vmspace_rule_find(rule));
+}
+
+static void versions_have_their_rules(void **state)
+{
+	(void)state;
+	assert_false(has("6.6", "stack-nohugepage"));
+	assert_true(has("6.7", "stack-nohugepage"));
+	assert_true(has("6.7.0-rc1", "stack-nohugepage"));
+	assert_true(has("7.3.4+deb13-cloud-amd64", "stack-nohugepage"));
+	/* Two ranges, one of a single version. */
+	assert_false(has("5.10", "dontunmap-part"));
+	assert_true(has("6.1.0-47-amd64", "dontunmap-part"));
+	assert_true(has("6.15", "dontunmap-part"));
+	assert_false(has("6.16", "dontunmap-part"));
+	assert_false(has("7.1", "dontunmap-part"));
+	assert_true(has("7.2", "dontunmap-part"));
+	assert_false(has("6.15", "dontunmap-uncharges"));
+	assert_true(has("6.16", "dontunmap-uncharges"));
+	assert_false(has("6.17", "dontunmap-uncharges"));
+}
+
+static void other_versions_are_refused(void **state)
+{
+	const char *const others[] = { "", "6", "6.", "6.x", "5.9", "4.19", "7.4", "8.0", "-6.1",
+				       "6.1x", "six.one", "6.-1", "66.1", "6.1111" };
+	struct vmspace_config config = machine("6.1"), before = config;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (vmspace_config_kernel(&config, others[i]) != -EINVAL)
+			fail_msg("%s is a version", others[i]);
+	assert_memory_equal(&config, &before, sizeof(config));
+	assert_int_equal(vmspace_config_set_rule(&config, 1000, true), -EINVAL);
+	assert_false(vmspace_config_has_rule(&config, 1000));
+	assert_int_equal(vmspace_config_kernel(&config, VMSPACE_KERNEL_OLDEST), 0);
+	assert_int_equal(vmspace_config_kernel(&config, VMSPACE_KERNEL_NEWEST), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_rule_decides_its_case),
+		cmocka_unit_test(each_rule_has_its_case),
+		cmocka_unit_test(versions_have_their_rules),
+		cmocka_unit_test(other_versions_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
