@@ -457,6 +457,8 @@ struct vmspace_outcome {
 	bool placed_at_random;       /* Linux chooses such addresses at random (MAP_32BIT) */
 	bool out_of_memory;          /* libvmspace has no memory: nothing has changed */
 	const char *why;             /* explains an error or a difference; static; NULL: none */
+	/* Bit n: rule n, in which versions of Linux differ, has decided something. */
+	uint64_t rules[VMSPACE_RULE_WORDS];
 	unsigned int event_count;    /* entries in events[] */
 	unsigned int events_lost;    /* further ones that did not fit */
 	struct vmspace_event events[VMSPACE_EVENT_MAX];

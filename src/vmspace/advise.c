@@ -10,7 +10,6 @@
 #include "ops.h"
 #include "outcome.h"
 #include "pages.h"
-#include "rules.h"
 #include "store.h"
 #include "sync.h"
 #include "touch.h"
@@ -49,7 +48,7 @@ static bool known(const struct vmspace *space, int advice)
 	case MADV_SOFT_OFFLINE:
 		return true;
 	case MADV_GUARD_INSTALL: case MADV_GUARD_REMOVE:
-		return rule_applies(&space->config, RULE_GUARDS);
+		return rule_decides(space, RULE_GUARDS);
 	default:
 		return false;
 	}
@@ -137,13 +136,13 @@ static long check_pages(struct vmspace *space, struct vma *vma, int advice)
 	case MADV_GUARD_INSTALL:
 		if (vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB | VMA_LOCKED))
 			return -EINVAL;
-		if (vma->backing && !rule_applies(&space->config, RULE_GUARDS_IN_FILES))
+		if (vma->backing && !rule_decides(space, RULE_GUARDS_IN_FILES))
 			return -EINVAL;
-		if (!vma->backing || !rule_applies(&space->config, RULE_GUARD_FLAG))
+		if (!vma->backing || !rule_decides(space, RULE_GUARD_FLAG))
 			anon_vma_prepare(space, vma);
 		return 0;
 	case MADV_GUARD_REMOVE:
-		if (vma->backing && !rule_applies(&space->config, RULE_GUARDS_IN_FILES))
+		if (vma->backing && !rule_decides(space, RULE_GUARDS_IN_FILES))
 			return -EINVAL;
 		return vma->flags & (VMA_SPECIAL_FLAGS | VMA_HUGETLB) ? -EINVAL : 0;
 	default:
@@ -181,7 +180,7 @@ static long advise_pages(struct edit_span *span, int advice)
 		return 0;
 	case MADV_GUARD_INSTALL:
 		sync_write_lock(space, span->vma);
-		if (rule_applies(&space->config, RULE_GUARD_FLAG))
+		if (rule_decides(space, RULE_GUARD_FLAG))
 			span->vma->flags |= VMA_MAYBE_GUARD;
 		if (space->pages && pages_guard(space->pages, span->from, span->to))
 			return outcome_no_memory(space);
@@ -393,7 +392,7 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 
 	if (m->flags || m->count > RANGES_MAX)
 		return -EINVAL;
-	if (!rule_applies(&space->config, RULE_ADVISE_SELF) && !for_other_processes(m->advice))
+	if (!rule_decides(space, RULE_ADVISE_SELF) && !for_other_processes(m->advice))
 		return -EINVAL;
 	/* Ranges beyond the address space are refused before anything is done. */
 	for (size_t i = 0; i < m->count; i++) {

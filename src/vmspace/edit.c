@@ -7,7 +7,6 @@
 #include "edit.h"
 #include "merge.h"
 #include "outcome.h"
-#include "rules.h"
 #include "store.h"
 #include "sync.h"
 
@@ -128,9 +127,9 @@ static enum vma_verdict verdict_beside(struct vmspace *space, const struct vma *
 
 	if (!changed->anon_id || beside->anon_id)
 		return verdict;
-	if (verdict == VMA_MERGED && !rule_applies(c, RULE_ANON_VMA_TAKEN))
+	if (verdict == VMA_MERGED && !rule_decides(space, RULE_ANON_VMA_TAKEN))
 		return VMA_ANON_VMA_NOT_TAKEN;
-	if (verdict == VMA_ANON_VMA_SHARED && rule_applies(c, RULE_MOVE_JOINS_INHERITED))
+	if (verdict == VMA_ANON_VMA_SHARED && rule_decides(space, RULE_MOVE_JOINS_INHERITED))
 		return VMA_MERGED;
 	return verdict;
 }
@@ -147,12 +146,12 @@ static enum vma_verdict verdict_across(const struct vma *left, const struct vma 
 
 /*
  * Can `middle` (not in the tree as it is here) merge with its left neighbour, its right, or both?
- * upper_first: if only with either, then with the right one.
+ * by_mmap: mmap makes it, which may prefer the right one if it cannot be both.
  */
 static struct merge decide(struct vmspace *space, const struct vma *middle, struct vma *left,
-			  struct vma *right, bool upper_first)
+			  struct vma *right, bool by_mmap)
 {
-	enum vma_verdict to_left = VMA_MERGE_NONE, to_right = VMA_MERGE_NONE;
+	enum vma_verdict to_left = VMA_MERGE_NONE, to_right = to_left, across = VMA_MERGED;
 	vma_flags_t left_differ, right_differ;
 	struct merge merge = { NULL, NULL };
 
@@ -160,12 +159,12 @@ static struct merge decide(struct vmspace *space, const struct vma *middle, stru
 		to_left = verdict_beside(space, middle, left, &left_differ);
 	if (right)
 		to_right = verdict_beside(space, middle, right, &right_differ);
-	if (to_left == VMA_MERGED && to_right == VMA_MERGED) {
-		if (upper_first)
-			to_left = verdict_across(left, right);
-		else
-			to_right = verdict_across(left, right);
-	}
+	if (to_left == VMA_MERGED && to_right == VMA_MERGED)
+		across = verdict_across(left, right);
+	if (across != VMA_MERGED && by_mmap && rule_decides(space, RULE_MMAP_UPPER_FIRST))
+		to_left = across;
+	else if (across != VMA_MERGED)
+		to_right = across;
 	if (left)
 		report(space, left, middle, to_left, left_differ);
 	if (right)
@@ -456,7 +455,7 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 	if (hole) {
 		assert(hole->start == proto->start && hole->end == proto->end);
 		vma = hole->next && hole->next->start == proto->end ? hole->next : NULL;
-		merge = decide(space, proto, hole->left, vma, hole->upper_first);
+		merge = decide(space, proto, hole->left, vma, hole->by_mmap);
 	}
 	if (merge.left || merge.right) {
 		vma = merge.left ? merge.left : merge.right;

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #include "find.h"
-#include "rules.h"
+#include "outcome.h"
 #include "sync.h"
 
 #ifndef MAP_32BIT
@@ -195,12 +195,16 @@ static long place_aligned(struct vmspace *space, unsigned long hint, unsigned lo
 	return at + (long)shift;
 }
 
-static bool anon_aligned(const struct vmspace_config *c, const struct find_place *want)
+static bool anon_aligned(const struct vmspace *space, const struct find_place *want)
 {
-	if (!rule_applies(c, RULE_ANON_ALIGNED))
+	unsigned long huge = space->config.pmd_size;
+
+	if (want->length < huge)
 		return false;
-	return !rule_applies(c, RULE_ANON_ALIGNED_WHOLE) ||
-	       (!want->addr && want->length % c->pmd_size == 0);
+	if (!rule_decides(space, RULE_ANON_ALIGNED))
+		return false;
+	return !rule_decides(space, RULE_ANON_ALIGNED_WHOLE) ||
+	       (!want->addr && want->length % huge == 0);
 }
 
 static unsigned long wanted_alignment(const struct vmspace *space, const struct find_place *want)
@@ -210,7 +214,7 @@ static unsigned long wanted_alignment(const struct vmspace *space, const struct 
 	if (!c->pmd_size)
 		return 0;
 	if (!want->backing || want->backing->kind == VMA_BACKING_ANON)
-		return anon_aligned(c, want) ? c->pmd_size : 0;
+		return anon_aligned(space, want) ? c->pmd_size : 0;
 	if (want->backing->kind == VMA_BACKING_SHMEM || want->backing->kind == VMA_BACKING_SYSV)
 		return c->shmem_align_huge ? c->pmd_size : 0;
 	return want->backing->flags & VMA_BACKING_ALIGN_HUGE ? c->pmd_size : 0;

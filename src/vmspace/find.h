@@ -18,13 +18,13 @@ struct vma *find_right(const struct vmspace *space, const struct vma *vma);
  * An unmapped range [start, end) and its neighbours.
  * left: the area that ends at start, or NULL.
  * next: the first area above, or NULL.
- * upper_first: what is inserted there merges with `next` rather than with `left`, if not with both.
+ * by_mmap: mmap is going to insert something there.
  * Valid until the areas change. start == end: nothing is known.
  */
 struct hole {
 	unsigned long start, end;
 	struct vma *left, *next;
-	bool upper_first;
+	bool by_mmap;
 };
 
 /* Fill *hole for [start, end), start < end, in one descent. False: something is mapped there. */

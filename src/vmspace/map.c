@@ -12,7 +12,6 @@
 #include "host.h"
 #include "ops.h"
 #include "outcome.h"
-#include "rules.h"
 #include "store.h"
 
 #ifndef MAP_DROPPABLE
@@ -68,7 +67,7 @@ static vma_flags_t call_flags(const struct vmspace *space, const struct vmspace_
 	if (m->flags & MAP_LOCKED)
 		flags |= VMA_LOCKED;
 	if ((m->flags & MAP_STACK) && space->config.pmd_size &&
-	    rule_applies(&space->config, RULE_STACK_NOHUGEPAGE))
+	    rule_decides(space, RULE_STACK_NOHUGEPAGE))
 		flags |= VMA_NOHUGEPAGE;
 	return flags;
 }
@@ -129,11 +128,11 @@ static long anon_flags(const struct vmspace *space, const struct vmspace_mmap *m
 		*flags |= VMA_SHARED | VMA_MAYSHARE;
 		return 0;
 	case MAP_DROPPABLE:
-		if (!rule_applies(&space->config, RULE_DROPPABLE) ||
+		if (!rule_decides(space, RULE_DROPPABLE) ||
 		    m->flags & (MAP_LOCKED | MAP_GROWSDOWN))
 			return -EINVAL;
 		*flags |= VMA_DROPPABLE | VMA_NORESERVE | VMA_WIPEONFORK | VMA_DONTDUMP;
-		if (!rule_applies(&space->config, RULE_DROPPABLE_LOCKED))
+		if (!rule_decides(space, RULE_DROPPABLE_LOCKED))
 			*flags &= ~VMA_LOCK_FLAGS;
 		return 0;
 	case MAP_PRIVATE:
@@ -261,7 +260,7 @@ static long check_size(struct vmspace *space, const struct map_plan *plan, unsig
 	if (!map_accountable(plan->flags))
 		return commit_check(space, shared_charge(space, plan));
 	/* Otherwise Linux charges it when what is replaced is gone. */
-	if (!freed || rule_applies(c, RULE_REPLACED_NOT_CHARGED))
+	if (!freed || rule_decides(space, RULE_REPLACED_NOT_CHARGED))
 		return pages > freed ? commit_check(space, pages - freed) : 0;
 	return 0;
 }
@@ -312,7 +311,7 @@ static long make_room(struct vmspace *space, struct map_plan *plan)
 	assert(free);
 	(void)free;
 	if (freed && map_accountable(plan->flags) &&
-	    !rule_applies(&space->config, RULE_REPLACED_NOT_CHARGED))
+	    !rule_decides(space, RULE_REPLACED_NOT_CHARGED))
 		return commit_check(space, space_pages(space, plan->length));
 	return 0;
 }
@@ -335,7 +334,7 @@ long map_region(struct vmspace *space, struct map_plan *plan)
 		plan->flags |= VMA_SOFTDIRTY;
 	proto.flags = plan->flags;
 	proto.may_have_anon = plan->flags & VMA_WRITE;
-	plan->hole.upper_first = rule_applies(&space->config, RULE_MMAP_UPPER_FIRST);
+	plan->hole.by_mmap = true;
 	err = edit_insert(space, &proto, plan->no_merge ? NULL : &plan->hole, NULL);
 	if (err)
 		return err;
@@ -447,7 +446,7 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 		return outcome_fail(space, space->host_error, "refused by the host");
 	/* Linux checks for merges while the new area still counts as locked. */
 	plan.no_merge = (plan.flags & VMA_DROPPABLE) && (space->default_flags & VMA_LOCKED) &&
-			!rule_applies(&space->config, RULE_DROPPABLE_LOCKED);
+			!rule_decides(space, RULE_DROPPABLE_LOCKED);
 	plan.populate = (m->flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
 	/* It cannot be locked, but is populated all the same, even with MCL_ONFAULT. */
 	plan.populate |= plan.no_merge;

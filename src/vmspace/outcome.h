@@ -3,7 +3,16 @@
 #ifndef VMSPACE_OUTCOME_H
 #define VMSPACE_OUTCOME_H
 
+#include "rules.h"
 #include "space.h"
+
+/* Does the rule apply, now that the request depends on it? Recorded in the outcome. */
+static inline bool rule_decides(const struct vmspace *space, enum rule rule)
+{
+	if (space->out)
+		space->out->rules[rule / 64] |= UINT64_C(1) << (rule % 64);
+	return rule_applies(&space->config, rule);
+}
 
 /* libvmspace itself has run out of memory: mark the outcome, return -ENOMEM. */
 long outcome_no_memory(struct vmspace *space);

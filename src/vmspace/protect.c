@@ -8,7 +8,6 @@
 #include "edit.h"
 #include "ops.h"
 #include "outcome.h"
-#include "rules.h"
 
 #ifndef PROT_SEM
 #define PROT_SEM 0x8
@@ -37,7 +36,7 @@ static vma_flags_t with_account(const struct vmspace *space, const struct vma *v
 		    map_accountable(flags))
 			flags |= VMA_ACCOUNT;
 	} else if ((flags & VMA_ACCOUNT) && vma_is_anon(vma) && !vma->anon_id &&
-		   rule_applies(&space->config, RULE_PROTECT_UNCHARGES)) {
+		   rule_decides(space, RULE_PROTECT_UNCHARGES)) {
 		flags &= ~VMA_ACCOUNT;
 	}
 	return flags;

@@ -11,7 +11,6 @@
 #include "host.h"
 #include "ops.h"
 #include "outcome.h"
-#include "rules.h"
 #include "store.h"
 #include "sync.h"
 
@@ -116,7 +115,7 @@ static void unlock_leaking(struct vmspace *space, struct vma *vma)
 	sync_write_lock(space, vma);
 	if (vma->flags & VMA_LOCKED)
 		space->locked_leak += pages;
-	if (rule_applies(&space->config, RULE_DONTUNMAP_UNCHARGES))
+	if (vma->flags & VMA_ACCOUNT && rule_decides(space, RULE_DONTUNMAP_UNCHARGES))
 		flags &= ~VMA_ACCOUNT;
 	if (vma->flags & ~flags & VMA_ACCOUNT)
 		commit_charge(space, pages, -1);
@@ -130,10 +129,10 @@ static long leave_source(struct vmspace *space, const struct move *m)
 	long err = 0;
 
 	assert(vma);
-	if (!rule_applies(&space->config, RULE_DONTUNMAP_PART))
-		unlock_leaking(space, vma);
-	else if (vma->flags & VMA_LOCKED)
+	if (vma->flags & VMA_LOCKED && rule_decides(space, RULE_DONTUNMAP_PART))
 		err = unlock_part(space, m);
+	else
+		unlock_leaking(space, vma);
 	if (err)
 		return err;
 	vma = find_at(space, m->addr);
@@ -379,7 +378,7 @@ static long to_given(struct vmspace *space, struct move *m)
 		m->old_length = m->new_length;
 	}
 	vma = find_at(space, m->addr);
-	if (vma && !rule_applies(&space->config, RULE_REMAP_CHECKS_FIRST))
+	if (vma && !rule_decides(space, RULE_REMAP_CHECKS_FIRST))
 		err = check_area(space, vma, m);
 	if (err)
 		return err;
@@ -429,7 +428,7 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 		if (err)
 			return err;
 		err = edit_grow_up(space, vma, m->addr + m->new_length,
-				   rule_applies(&space->config, RULE_REMAP_GROW_MERGES));
+				   rule_decides(space, RULE_REMAP_GROW_MERGES));
 		if (!err && (flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
 			lock_populate(space, m->addr + m->old_length, m->addr + m->new_length);
 		return err ? err : (long)m->addr;
@@ -499,8 +498,8 @@ static long move_many(struct vmspace *space, const struct move *all)
 
 static bool moves_many(const struct vmspace *space, const struct vma *vma, const struct move *m)
 {
-	return rule_applies(&space->config, RULE_REMAP_MANY) && (m->flags & MREMAP_FIXED) && m->old_length == m->new_length &&
-	       m->old_length > vma->end - m->addr;
+	return (m->flags & MREMAP_FIXED) && m->old_length == m->new_length &&
+	       m->old_length > vma->end - m->addr && rule_decides(space, RULE_REMAP_MANY);
 }
 
 /* Will libvmspace run into the host's error as well, and stop at the same place? */
@@ -565,10 +564,10 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 	many = moves_many(space, vma, &m);
 	if (!many && (vma->flags & VMA_SEALED))
 		return outcome_fail(space, -EPERM, "the area is sealed");
-	/* Otherwise Linux has already unmapped what is in the way: see to_given(). */
-	if (!many && !(m.to_given && !rule_applies(&space->config, RULE_REMAP_CHECKS_FIRST)))
+	if (!many)
 		err = check_area(space, vma, &m);
-	if (err)
+	/* If not, Linux unmaps what is in the way before it checks: see to_given(). */
+	if (err && (!m.to_given || rule_decides(space, RULE_REMAP_CHECKS_FIRST)))
 		return err;
 	if (space->host_error && !expected_error(space, vma, &m))
 		return outcome_fail(space, space->host_error, "refused by the host");

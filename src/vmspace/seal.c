@@ -4,7 +4,7 @@
 
 #include "edit.h"
 #include "ops.h"
-#include "rules.h"
+#include "outcome.h"
 
 bool seal_covers(const struct vmspace *space, unsigned long start, unsigned long end)
 {
@@ -32,7 +32,7 @@ long seal_call(struct vmspace *space, struct vmspace_request *req)
 	unsigned long start = req->mseal.addr, length = space_ceil(space, req->mseal.length), end;
 	struct edit_span span;
 
-	if (!rule_applies(&space->config, RULE_MSEAL))
+	if (!rule_decides(space, RULE_MSEAL))
 		return -ENOSYS;
 	if (req->mseal.flags || !space_aligned(space, start))
 		return -EINVAL;

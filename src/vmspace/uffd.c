@@ -6,7 +6,6 @@
 #include "edit.h"
 #include "ops.h"
 #include "outcome.h"
-#include "rules.h"
 #include "sync.h"
 
 #ifndef UFFD_FEATURE_WP_ASYNC
@@ -32,7 +31,7 @@ static long check_range(const struct vmspace *space, const struct vmspace_uffd *
 	if (!space_aligned(space, args->addr) || !space_aligned(space, args->length) ||
 	    !args->length || args->addr >= c->task_size || args->length > c->task_size - args->addr)
 		return -EINVAL;
-	if (args->addr < c->mmap_min_addr && !rule_applies(c, RULE_UFFD_LOW))
+	if (args->addr < c->mmap_min_addr && !rule_decides(space, RULE_UFFD_LOW))
 		return -EINVAL;
 	return 0;
 }
@@ -74,7 +73,7 @@ static bool can_register(const struct vmspace *space, const struct vma *vma, vma
 {
 	bool pages_of_memory = is_hugetlb(vma) || is_shmem(vma);
 
-	if (vma->flags & VMA_DROPPABLE && rule_applies(&space->config, RULE_UFFD_NO_DROPPABLE))
+	if (vma->flags & VMA_DROPPABLE && rule_decides(space, RULE_UFFD_NO_DROPPABLE))
 		return false;
 	if (is_foreign(vma) || (modes & VMA_UFFD_MINOR && !pages_of_memory))
 		return false;
@@ -117,7 +116,7 @@ static long check_part(const struct edit_span *span, const struct vmspace_uffd *
 		return 0;
 	if (add)
 		return -EBUSY;
-	return rule_applies(&span->space->config, RULE_UFFD_OWN_ONLY) ? -EINVAL : 0;
+	return rule_decides(span->space, RULE_UFFD_OWN_ONLY) ? -EINVAL : 0;
 }
 
 /* Linux checks the whole range before it changes any of it. */

@@ -31,6 +31,22 @@ expect 125 "no command at all" "$vmscope"
 expect 0 "--help" $t --help
 expect 0 "--version" "$vmscope" --version
 
+# A kernel whose rules are not known is named in the first line, with what was probed.
+expect 0 "an unknown kernel" setarch --uname-2.6 "$vmscope" trace -- true
+head -1 "$work/err" | grep -q 'Linux 2\.6.*the rules of 5\.10 to .* probed: ' ||
+	fail "an unknown kernel: $(head -1 "$work/err")"
+expect 0 "an unknown kernel, quietly" setarch --uname-2.6 "$vmscope" trace -q -- true
+[ -s "$work/err" ] && fail "an unknown kernel, quietly: $(head -1 "$work/err")"
+
+# A result that depends on a rule in which versions of Linux differ names the rule.
+expect 0 "large mappings" $t -q -o "$work/log" -- python3 -c 'import mmap, threading
+large = [mmap.mmap(-1, 2 << 20, mmap.MAP_PRIVATE) for i in range(3)]'
+sed 's/"anon-aligned",//' "$work/log" >"$work/older"
+if ! cmp -s "$work/log" "$work/older"; then
+	expect 1 "another rule" "$vmscope" replay -q "$work/older"
+	said 'depends on rule anon-aligned (Linux 6.7-)' "another rule"
+fi
+
 # If the program dies by a signal, so does vmscope.
 for signal in TERM KILL USR1; do
 	number=$(kill -l $signal)

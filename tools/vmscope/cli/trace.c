@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <mapletree/vmspace_rules.h>
+
 #include "cli/number.h"
 #include "log/log.h"
 #include "log/maps_file.h"
@@ -250,6 +252,32 @@ static bool can_identify_files(struct session *session)
 	return false;
 }
 
+/* Says what kernel this is if it is not one that libvmspace has been compared with. */
+static void tell_of_kernel(void)
+{
+	const struct vmspace_kernel *kernel = vmspace_running_kernel();
+	char unlike[1024] = "", guessed[1024] = "";
+	const struct vmspace_rule *rule;
+
+	for (unsigned int i = 0; (rule = vmspace_rule(i)); i++) {
+		char *list = kernel->unlike[i / 64] >> (i % 64) & 1 ? unlike :
+			     kernel->probed[i / 64] >> (i % 64) & 1 ? NULL : guessed;
+		size_t length = list ? strlen(list) : 0;
+
+		if (list)
+			snprintf(list + length, sizeof(unlike) - length, "%s%s", length ? ", " : "",
+				 rule->name);
+	}
+	if (!kernel->known)
+		session_say("Linux %s: libvmspace knows the rules of %s to %s. It takes those of %s, "
+			    "but for what was probed: %s; not probed: %s", kernel->release,
+			    VMSPACE_KERNEL_OLDEST, VMSPACE_KERNEL_NEWEST, kernel->version,
+			    *unlike ? unlike : "no difference", *guessed ? guessed : "none");
+	else if (*unlike)
+		session_say("Linux %s: probed, and not as in that version: %s", kernel->release,
+			    unlike);
+}
+
 int trace_main(int argc, char **argv)
 {
 	struct options options = { .verify_every = 1, .verify_end = true, .max_differences = 5 };
@@ -259,6 +287,8 @@ int trace_main(int argc, char **argv)
 	argp_err_exit_status = STATUS_FAILED;
 	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
 	signals_setup(options.command == NULL);
+	if (!options.quiet)
+		tell_of_kernel();
 	if (!can_identify_files(&session))
 		return STATUS_FAILED;
 	if (open_outputs(&session) != 0) {

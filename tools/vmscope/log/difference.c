@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <mapletree/vmspace_rules.h>
+
 enum { CONTEXT = 2 };	/* lines shown before and after a difference */
 
 struct side {
@@ -118,6 +120,17 @@ void difference_first(const char *kernel, const char *mirror, char *buf, size_t 
 	snprintf(buf, size, "%.*s | %.*s", (int)a.length, a.at, (int)b.length, b.at);
 }
 
+/* The rules in which versions of Linux differ and that have decided what the mirror did. */
+static void write_rules(FILE *to, const struct vmspace_outcome *out)
+{
+	const struct vmspace_rule *rule;
+
+	for (unsigned int i = 0; (rule = vmspace_rule(i)); i++)
+		if (out->rules[i / 64] >> (i % 64) & 1)
+			fprintf(to, "  it depends on rule %s (Linux %s): %s\n", rule->name,
+				rule->versions, rule->text);
+}
+
 void difference_outcome(FILE *to, const struct vmspace_outcome *out)
 {
 	char text[256];
@@ -132,6 +145,7 @@ void difference_outcome(FILE *to, const struct vmspace_outcome *out)
 		fprintf(to, "  mirror: changed nothing\n");
 	if (out->why)
 		fprintf(to, "  mirror: %s\n", out->why);
+	write_rules(to, out);
 }
 
 void difference_format_result(long result, char *buf, size_t size)
