@@ -548,10 +548,17 @@ VMSPACE_PUBLIC int vmspace_identify(struct vmspace *space, unsigned long addr,
  * inherit: the anon_vma of the area that contains `addr`, for all areas that have it, was inherited
  *   through fork (`inherited`: they do not merge with areas that have none), or was not. Ignored if
  *   there is no area, or one without an anon_vma. O(areas).
+ * drop: the area that contains `addr`, and no other, has no anon_vma; private anonymous memory then
+ *   has the page offsets of its address. Ignored if there is no area with one. O(log areas).
+ * place: the area that contains `addr`, and no other, was moved by mremap(): its page there has
+ *   `page_offset`, in pages. Ignored if there is no area of private anonymous memory. O(log areas).
  */
 VMSPACE_PUBLIC void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone);
 VMSPACE_PUBLIC void vmspace_part_anon(struct vmspace *space, unsigned long addr);
 VMSPACE_PUBLIC void vmspace_inherit_anon(struct vmspace *space, unsigned long addr, bool inherited);
+VMSPACE_PUBLIC void vmspace_drop_anon(struct vmspace *space, unsigned long addr);
+VMSPACE_PUBLIC void vmspace_place_anon(struct vmspace *space, unsigned long addr,
+				       uint64_t page_offset);
 
 /* ---- faults --------------------------------------------------------------------------------- */
 

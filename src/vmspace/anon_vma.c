@@ -60,6 +60,35 @@ void vmspace_part_anon(struct vmspace *space, unsigned long addr)
 	sync_leave(space);
 }
 
+void vmspace_drop_anon(struct vmspace *space, unsigned long addr)
+{
+	struct vma *vma;
+
+	sync_enter(space);
+	vma = find_first(space, addr);
+	if (vma && vma->start <= addr && vma->anon_id) {
+		sync_write_lock(space, vma);
+		vma->anon_id = 0;
+		vma->anon_shared = false;
+		if (vma_is_anon(vma))
+			vma->pgoff = vma->start >> space->page_shift;
+	}
+	sync_leave(space);
+}
+
+void vmspace_place_anon(struct vmspace *space, unsigned long addr, uint64_t page_offset)
+{
+	struct vma *vma;
+
+	sync_enter(space);
+	vma = find_first(space, addr);
+	if (vma && vma->start <= addr && vma_is_anon(vma)) {
+		sync_write_lock(space, vma);
+		vma->pgoff = page_offset - ((addr - vma->start) >> space->page_shift);
+	}
+	sync_leave(space);
+}
+
 void vmspace_inherit_anon(struct vmspace *space, unsigned long addr, bool inherited)
 {
 	const struct vma *at;

@@ -103,7 +103,7 @@ def main():
         sys.exit(f"inject: the faithful run failed ({run.returncode}):\n{run.stderr}")
     calls = [r for r in log if r["type"] == "call" and has_effect(r)]
     guesses = {key: log[-1][key] for key in ("raced", "anon_joined", "anon_parted", "anon_emptied",
-                                             "anon_inherited")}
+                                             "anon_inherited", "anon_moved")}
     if not all(guesses[key] for key in needed):
         sys.exit(f"inject: a kind of guess was not needed: {guesses}")
     named = [g for r in log for g in r.get("guesses", [])]

@@ -31,7 +31,7 @@ assert summary["checks"] >= summary["calls"] and summary["differences"] == 0
 assert summary["processes"] == 1 and summary["areas_peak"] >= 10 and summary["tree"]["nodes"] >= 1
 # One thread, started by vmscope: no guesses.
 for guess in ("raced", "lost_performed", "anon_joined", "anon_parted", "anon_emptied",
-              "anon_inherited"):
+              "anon_inherited", "anon_moved"):
     assert summary[guess] == 0, guess
 assert not any("guesses" in r for r in log)
 for c in calls:

@@ -15,6 +15,7 @@ const char *guess_name(enum guess_kind kind)
 		[GUESS_ANON_PARTED] = "anon_parted",
 		[GUESS_ANON_EMPTIED] = "anon_emptied",
 		[GUESS_ANON_INHERITED] = "anon_inherited",
+		[GUESS_ANON_MOVED] = "anon_moved",
 	};
 
 	assert((unsigned int)kind < GUESS_KINDS);

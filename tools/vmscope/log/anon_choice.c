@@ -15,8 +15,16 @@ static const char *const keys[] = {
 	[ANON_PART] = "part",
 	[ANON_INHERIT] = "inherited",
 	[ANON_OWN] = "own",
+	[ANON_NONE] = "none",
+	[ANON_PLACE] = "placed",
 };
 enum { ANON_CHOICE_KINDS = sizeof(keys) / sizeof(keys[0]) };
+
+/* The key that holds what else there is; NULL: nothing. */
+static const char *other_key(int kind)
+{
+	return kind == ANON_JOIN ? "gone" : kind == ANON_PLACE ? "offset" : NULL;
+}
 
 static uint64_t anon_at(const struct vmspace *space, unsigned long addr)
 {
@@ -39,6 +47,12 @@ void anon_choice_apply(struct vmspace *space, const struct anon_choice *choice)
 	case ANON_OWN:
 		vmspace_inherit_anon(space, choice->addr, choice->kind == ANON_INHERIT);
 		return;
+	case ANON_NONE:
+		vmspace_drop_anon(space, choice->addr);
+		return;
+	case ANON_PLACE:
+		vmspace_place_anon(space, choice->addr, choice->gone);
+		return;
 	}
 }
 
@@ -48,8 +62,8 @@ struct json_object *anon_choice_encode(const struct anon_choice *choice)
 
 	assert((unsigned int)choice->kind < ANON_CHOICE_KINDS);
 	json_object_object_add(object, keys[choice->kind], encode_word(choice->addr));
-	if (choice->kind == ANON_JOIN)
-		json_object_object_add(object, "gone", encode_word(choice->gone));
+	if (other_key(choice->kind))
+		json_object_object_add(object, other_key(choice->kind), encode_word(choice->gone));
 	return object;
 }
 
@@ -63,8 +77,8 @@ bool anon_choice_decode(struct json_object *object, struct anon_choice *choice)
 		if (!decode_word(json_object_object_get(object, keys[kind]), &addr))
 			continue;
 		*choice = (struct anon_choice){ .kind = (enum anon_choice_kind)kind, .addr = addr };
-		if (kind == ANON_JOIN &&
-		    !decode_word(json_object_object_get(object, "gone"), &gone))
+		if (other_key(kind) &&
+		    !decode_word(json_object_object_get(object, other_key(kind)), &gone))
 			return false;
 		choice->gone = gone;
 		return true;

@@ -15,6 +15,8 @@ enum anon_choice_kind {
 	ANON_PART,	/* the area at addr has one of its own: vmspace_part_anon() */
 	ANON_INHERIT,	/* the area at addr has its parent's: vmspace_inherit_anon() */
 	ANON_OWN,	/* it has not */
+	ANON_NONE,	/* it has none: vmspace_drop_anon() */
+	ANON_PLACE,	/* it begins at page offset `gone`: vmspace_place_anon() */
 };
 
 struct anon_choice {

@@ -21,6 +21,9 @@
  *   anon_inherited  An area has an anon_vma that existed when we attached, or its parent's area
  *                   existed then and had no pages: the anon_vma is the process's own, or was
  *                   inherited by fork, so that the area cannot be merged with one that has none.
+ *   anon_moved      Anonymous memory that was there when we attached has the page offsets of its
+ *                   address; or of others, from where mremap() moved it before. It is merged
+ *                   only where they continue.
  *
  * A guess is tried only if all of the following hold:
  *   - Up to this call the mirror was equal to the kernel: no difference has been reported.
@@ -50,14 +53,17 @@
 #include <mapletree/maple_tree.h>
 #include <mapletree/vmspace.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/session.h"
 #include "log/anon_choice.h"
 #include "mirror/compare.h"
 #include "mirror/host.h"
+#include "mirror/marks.h"
 
-enum { GUESS_ROUNDS = 8, GUESS_CHOICES_MAX = 64 };
+enum { GUESS_ROUNDS = 8, GUESS_CHOICES_MAX = 256 };
 
 /* What is unknown about one address space. */
 struct guess {
@@ -69,21 +75,35 @@ struct guess {
 	bool closed;			/* no more guesses: it differs from the kernel */
 	uint64_t unknown_sharing;	/* up to this anon_id, sharing is unknown; 0: none */
 	uint64_t unknown_origin;	/* up to this anon_id, they existed when we attached */
-	struct maple_tree maybe_emptied;	/* areas that had no pages when we attached */
-	unsigned int choice_count;	/* made for the call applied last, in order: */
+	struct marks marks;		/* areas that were there when we attached */
+	bool may_be_copy;		/* its parent is not known, and may have forked it */
+	struct vmspace_hooks hooks;	/* of every space: they collect */
+	struct vmspace_event *events;	/* all of the request applied last */
+	size_t event_count, event_capacity;
+
+	/* For the call applied last: see mirror/choices.h. */
+	unsigned int choice_count;	/* made, in order: */
 	struct anon_choice choices[GUESS_CHOICES_MAX];	/* see choice_count */
+	int order;			/* enum choice_order */
+	unsigned int settled_count;	/* origins whose offsets the call has shown: */
+	unsigned long settled[GUESS_CHOICES_MAX];	/* see settled_count */
+	uint64_t elsewhere;		/* how many offsets were given out that no address has */
 };
 
-/* Everything is known at first. guess_end() frees what this allocates. */
+/*
+ * Everything is known at first. The spaces are to be created with guess->hooks. guess_end() frees
+ * what this allocates.
+ */
 void guess_init(struct guess *guess, struct session *session, struct host *host,
 		struct comparison *comparison);
 void guess_end(struct guess *guess);
 
 /*
- * @space was just read from a process that had been running: which of its areas have an anon_vma,
- * and which of them share one, is unknown. Returns 0 or -ENOMEM.
+ * @space was just read from process @pid, which had been running: which of its areas have an
+ * anon_vma, which of them share one, and from where they were moved is unknown. Returns 0 or
+ * -ENOMEM.
  */
-int guess_attached(struct guess *guess, const struct vmspace *space);
+int guess_attached(struct guess *guess, pid_t pid, const struct vmspace *space);
 
 /*
  * @guess belongs to the child of a fork, @parent to its parent; @space is the child's. Returns 0 or

@@ -76,6 +76,7 @@ static int load(struct mirror *mirror, const struct log_who *who, bool attach,
 	vmspace_config_init(&config);
 	vmspace_config_read(&config, who->pid);
 	config.host = host_callbacks(&mirror->host);
+	config.hooks = &mirror->guess.hooks;
 	mirror->brk_unknown = attach;
 	rc = host_open(&mirror->host, who->tid);
 	if (rc == 0)
@@ -85,7 +86,7 @@ static int load(struct mirror *mirror, const struct log_who *who, bool attach,
 	if (rc == 0)
 		mirror->locks = vmspace_count_pages(mirror->vm, 0, ULONG_MAX, VMA_LOCKED) > 0;
 	if (rc == 0 && attach)
-		rc = guess_attached(&mirror->guess, mirror->vm);
+		rc = guess_attached(&mirror->guess, who->pid, mirror->vm);
 	return rc;
 }
 
@@ -122,6 +123,7 @@ static void fork_space(struct mirror *mirror, struct mirror *child,
 
 	assert(!mirror->host.child_view);
 	req.fork.child_host = &callbacks;
+	req.fork.child_hooks = &child->guess.hooks;
 	req.host = (struct vmspace_host_result){ .valid = true, .result = child_who->pid };
 	mirror->host.view.text_current = false;
 	mirror->host.child_view = &child->host.view;

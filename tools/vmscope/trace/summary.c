@@ -61,6 +61,9 @@ static void write_text(FILE *to, const struct totals *t)
 	if (t->guesses[GUESS_ANON_INHERITED])
 		fprintf(to, "vmscope: %lu calls told whether a fork handed an anon_vma down\n",
 			t->guesses[GUESS_ANON_INHERITED]);
+	if (t->guesses[GUESS_ANON_MOVED])
+		fprintf(to, "vmscope: %lu calls told whether memory was moved before it was "
+			"attached to\n", t->guesses[GUESS_ANON_MOVED]);
 	if (t->overlaps)
 		fprintf(to, "vmscope: %lu calls ran beside another that was blocked: "
 			"their order is a guess\n", t->overlaps);
