@@ -94,7 +94,11 @@ struct vma_backing {
 	uint64_t file_id;            /* which open file; 0: see above */
 	const char *name;            /* path (unescaped), "[vdso]" ...; NULL: none */
 	unsigned long huge_size;     /* HUGETLB: bytes of a page; 0: the default huge page */
-	uint64_t size;               /* SYSV: bytes of the segment; 0: not known */
+	/*
+	 * SYSV: bytes of the segment. FILE: bytes of the file, for spaces without memory; behind its
+	 * end there are no pages, and calls that populate stop. 0: not known, as long as needed.
+	 */
+	uint64_t size;
 };
 
 /*

@@ -118,5 +118,8 @@ long fault_call(struct vmspace *space, struct vmspace_request *req)
 		return -EACCES;
 	if (fault_needs_anon(space, vma, addr, req->fault.access))
 		anon_vma_prepare(space, vma);
+	if (vma_passes_file(vma, space_floor(space, addr) + space->config.page_size,
+			    space->config.page_size))
+		return outcome_fail(space, -ENXIO, "beyond the end of the file: SIGBUS");
 	return 0;
 }

@@ -148,7 +148,9 @@ static enum vmspace_fault_result touch_slow(struct vmspace *space, struct vma *v
 	if (!vma_permits(vma, t->access))
 		return VMSPACE_FAULT_ACCERR;
 	result = resolve(space, vma, t);
-	if (result == VMSPACE_FAULT_OK && needs_anon_vma(space, vma, t))
+	/* Also beyond the end of a file: Linux looks for the page only afterwards. */
+	if ((result == VMSPACE_FAULT_OK || result == VMSPACE_FAULT_BUS) &&
+	    needs_anon_vma(space, vma, t))
 		anon_vma_prepare(space, vma);
 	return result;
 }
@@ -280,7 +282,7 @@ long touch_range(struct vmspace *space, const struct vma *vma, unsigned long sta
 
 	assert(vma->start <= start && start < end && end <= vma->end);
 	if (!space->pages)
-		return 0;
+		return vma_passes_file(vma, end, space->config.page_size) ? -EFAULT : 0;
 	for (unsigned long addr = start; addr < end; addr += space->config.page_size) {
 		switch (pages_populate(space->pages, vma, addr, access, &page)) {
 		case VMSPACE_FAULT_OK:

@@ -150,6 +150,17 @@ bool vma_is_anon(const struct vma *vma)
 	return !vma->backing;
 }
 
+bool vma_passes_file(const struct vma *vma, unsigned long end, unsigned long page_size)
+{
+	uint64_t size;
+
+	if (!vma->backing || vma->backing->is.kind != VMA_BACKING_FILE)
+		return false;
+	size = vma->backing->is.size;
+	return size && vma->pgoff + (end - vma->start) / page_size >
+			       (size + page_size - 1) / page_size;
+}
+
 bool vma_may_have_anon_vma(const struct vma *vma)
 {
 	if (vma->flags & (VMA_SHARED | VMA_MAYSHARE | VMA_HUGETLB))

@@ -120,6 +120,8 @@ static inline bool vma_permits(const struct vma *vma, unsigned int access)
 	return vma->flags & VMA_ACCESS_FLAGS;
 }
 bool vma_may_have_anon_vma(const struct vma *vma);
+/* Does the area, up to `end`, reach beyond the end of its file, as far as that is known? */
+bool vma_passes_file(const struct vma *vma, unsigned long end, unsigned long page_size);
 /*
  * Can a private area with these flags get anonymous pages? By writes, or from a userfaultfd, which
  * may fill areas that the program cannot write.

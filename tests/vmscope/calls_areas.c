@@ -365,6 +365,23 @@ void test_shared(void)
 	close(memfd);
 }
 
+/* A write beyond the end of a file leaves no page, but an anon_vma, which keeps areas apart. */
+static void write_past_end(int fd, int zero)
+{
+	char *a = island(8, PROT_NONE), *b;
+
+	MUST(mmap(a, 4 * PAGE, RW, MAP_PRIVATE | MAP_FIXED, fd, 20 * PAGE) == a);
+	MUST(read(zero, a + PAGE, 1) == -1 && errno == EFAULT);
+	MUST(ftruncate(fd, 40 * PAGE) == 0);
+	b = mmap(NULL, 4 * PAGE, RW, MAP_PRIVATE, fd, 24 * PAGE);
+	MUST(b != MAP_FAILED);
+	touch(b, PAGE);
+	MUST(mremap(b, 4 * PAGE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, a + 4 * PAGE) ==
+	     a + 4 * PAGE);
+	MUST(mprotect(a + 2 * PAGE, 4 * PAGE, PROT_READ) == 0);
+	MUST(ftruncate(fd, 16 * PAGE) == 0);
+}
+
 void test_files(void)
 {
 	char path[] = "/tmp/vmscope-calls-XXXXXX", moved[64];
@@ -388,6 +405,7 @@ void test_files(void)
 	MUST(mmap(a + 7 * PAGE, PAGE, RW, MAP_PRIVATE | MAP_FIXED, again, 7 * PAGE) == a + 7 * PAGE);
 	MUST(mremap(a, 2 * PAGE, 4 * PAGE, MREMAP_MAYMOVE) != MAP_FAILED);
 	MUST(mmap(NULL, 4 * PAGE, PROT_READ, MAP_SHARED, fd, 4 * PAGE) != MAP_FAILED);
+	write_past_end(fd, zero);
 	/* The path of a mapped file changes. */
 	snprintf(moved, sizeof(moved), "%s moved", path);
 	MUST(rename(path, moved) == 0);

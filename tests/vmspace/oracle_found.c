@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 
 #include "cases.h"
 
@@ -100,6 +101,62 @@ static void populating_stops_at_a_guard(void **state)
 	assert_int_equal(advise(AT(0), 12, MADV_POPULATE_WRITE), -EFAULT);
 	bring_touched_pages();
 	assert_int_equal(areas(), 2);
+}
+
+/* [AT(0), AT(4)): two pages of a file, from `first` on, and two beyond its end. Its size is told. */
+static unsigned long first;
+
+static void map_beyond_the_end(int prot)
+{
+	struct stat st;
+
+	pair_backing(PUPPET_FILE_OTHER);
+	assert_int_equal(fstat(puppet_fd(PUPPET_FILE_OTHER), &st), 0);
+	first = (unsigned long)st.st_size / PAGE - 2;
+	new_req(VMSPACE_MMAP)->mmap = (struct vmspace_mmap){
+		.addr = AT(0), .length = 4 * PAGE, .prot = prot,
+		.flags = MAP_PRIVATE | MAP_FIXED, .offset = first * PAGE,
+		.backing = *pair_backing(PUPPET_FILE_OTHER) };
+	req.mmap.backing.size = (uint64_t)st.st_size;
+	assert_int_equal(both(&pair), (long)AT(0));
+}
+
+/* mlock() and MADV_POPULATE_WRITE stop there: what comes behind is not touched. */
+static void populating_stops_at_the_end_of_a_file(void **state)
+{
+	(void)state;
+	for (int way = 0; way < 2; way++) {
+		map_beyond_the_end(RW);
+		map(AT(4), 4, RW, FIXED);
+		map_file(PUPPET_FILE_RW, AT(8), 4, RW, MAP_PRIVATE | MAP_FIXED, 20);
+		if (way)
+			assert_int_equal(advise(AT(0), 12, MADV_POPULATE_WRITE), -EFAULT);
+		else
+			assert_int_equal(lock(AT(0), 12), -ENOMEM);
+		new_req(VMSPACE_MUNLOCKALL);
+		both(&pair);
+		bring_touched_pages();
+		assert_int_equal(areas(), 3);
+		unmap(AT(0), 16);
+	}
+}
+
+/* A write there leaves an anon_vma, but no page: the area stays apart from another with pages. */
+static void a_write_beyond_the_end_of_a_file_leaves_an_anon_vma(void **state)
+{
+	(void)state;
+	for (int touched = 0; touched < 2; touched++) {
+		map_beyond_the_end(RW);
+		if (touched)
+			touch(AT(3));
+		/* What comes before it in the file, with an anon_vma of its own. */
+		map_file(PUPPET_FILE_OTHER, AT(40), 2, RW, MAP_PRIVATE | MAP_FIXED,
+			 first - 2);
+		touch(AT(40));
+		remap(AT(40), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, AT(0) - 2 * PAGE);
+		assert_int_equal(areas_from(&pair, AT(0) - 2 * PAGE, AT(4)), 1 + touched);
+		unmap(AT(0) - 2 * PAGE, 6);
+	}
 }
 
 static void remap_in(struct pair *p, unsigned long from, unsigned long pages,
@@ -252,6 +309,8 @@ int main(void)
 		CASE(inherited_one_grows_to_another), MIRRORED(inherited_one_grows_to_another),
 		CASE(inherited_one_moves_to_another), CASE(segment_grows_to_its_rest),
 		MIRRORED(lock_stops_at_a_guard), MIRRORED(populating_stops_at_a_guard),
+		CASE(populating_stops_at_the_end_of_a_file),
+		CASE(a_write_beyond_the_end_of_a_file_leaves_an_anon_vma),
 		CASE(huge_zero_page_has_an_anon_vma), MIRRORED(huge_zero_page_has_an_anon_vma),
 	};
 

@@ -129,6 +129,19 @@ static void results(void **state)
 	assert_true(page.frame && page.access & VMSPACE_ACCESS_WRITE);
 }
 
+/* Linux gives an area its anon_vma before it finds that there is no page to copy. */
+static void a_write_beyond_the_end_gives_an_anon_vma(void **state)
+{
+	struct vma_info info;
+
+	(void)state;
+	map(8, 4, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	assert_int_equal(touch(10, VMSPACE_ACCESS_READ), VMSPACE_FAULT_BUS);
+	assert_true(vmspace_lookup(space, AT + 8 * PAGE, &info) && !info.anon_id);
+	assert_int_equal(touch(10, VMSPACE_ACCESS_WRITE), VMSPACE_FAULT_BUS);
+	assert_true(vmspace_lookup(space, AT + 8 * PAGE, &info) && info.anon_id);
+}
+
 /* The same through requests. */
 static void requests(void **state)
 {
@@ -425,7 +438,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(results), TEST(requests), TEST(who_locks), TEST(area_locks),
+		TEST(results), TEST(a_write_beyond_the_end_gives_an_anon_vma),
+		TEST(requests), TEST(who_locks), TEST(area_locks),
 		TEST(sequence_wraps_around), TEST(gone_areas), TEST(used_once), TEST(anew),
 		TEST(tables_go_beside_faults), TEST(without_memory),
 		TEST(write_and_exec_need_both_rights), TEST(a_stack_grows_for_a_forbidden_access),

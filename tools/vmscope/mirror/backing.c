@@ -190,6 +190,7 @@ bool backing_of_fd(struct backing_file *file, pid_t tid, int fd)
 	if (is_noexec_inside(file->name))
 		backing->flags |= VMA_BACKING_NO_EXEC;
 	file->is_regular = S_ISREG(st.st_mode);
+	file->bytes = file->is_regular ? (uint64_t)st.st_size : 0;
 	file->is_zero = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 5);
 	file->is_device = !file->is_regular && !(backing->flags & VMA_BACKING_NO_MMAP);
 	if (file->is_zero)

@@ -18,6 +18,7 @@ struct backing_file {
 	bool is_regular;		/* includes memfds */
 	bool is_device;			/* its driver may add flags to the area */
 	bool is_zero;			/* /dev/zero */
+	uint64_t bytes;			/* of a regular file, now; else 0 */
 	char name[BACKING_NAME_MAX];
 };
 

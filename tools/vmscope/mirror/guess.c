@@ -197,7 +197,7 @@ static unsigned int try_other_outcomes(struct guess *guess, const struct vmspace
 {
 	unsigned int kept = 0;
 
-	assert(guess->attached || guess->shared);
+	assert(guess->attached || guess->shared || !mtree_empty(&guess->marks.emptied));
 	assert(!touched || guess->shared);
 	for (int first = touched ? 1 : 0; first >= 0 && !guess->session->failed; first--) {
 		struct vmspace *copy = copy_of(guess, before);
@@ -256,6 +256,12 @@ unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vms
 		session_fail(guess->session, "out of memory");
 	vmspace_destroy(before);
 	return kept;
+}
+
+void guess_past_end(struct guess *guess, unsigned long start, unsigned long end)
+{
+	if (marks_past_end(&guess->marks, start, end) != 0)
+		session_fail(guess->session, "out of memory");
 }
 
 unsigned int guess_lost(struct guess *guess, struct vmspace **space, struct vmspace_request *req)

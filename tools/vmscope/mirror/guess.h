@@ -17,7 +17,8 @@
  *   anon_parted     The same, for areas that the mirror believes to share one: they share it, or
  *                   have different ones.
  *   anon_emptied    An area had no anonymous page when we attached: it has never had one, or its
- *                   pages were freed and its anon_vma is still there.
+ *                   pages were freed and its anon_vma is still there. Or it was mapped beyond the
+ *                   end of its file: nobody has written there, or somebody has, for a SIGBUS.
  *   anon_inherited  An area has an anon_vma that existed when we attached, or its parent's area
  *                   existed then and had no pages: the anon_vma is the process's own, or was
  *                   inherited by fork, so that the area cannot be merged with one that has none.
@@ -27,8 +28,9 @@
  *
  * A guess is tried only if all of the following hold:
  *   - Up to this call the mirror was equal to the kernel: no difference has been reported.
- *   - One of the cases above applies. None ever does in a program that vmscope has started and in
- *     which no calls of two threads have overlapped (asserted).
+ *   - One of the cases above applies. None ever does in a program that vmscope has started, in
+ *     which no calls of two threads have overlapped, and that maps no file beyond its end
+ *     (asserted).
  *   - libvmspace's own outcome has the kernel's result, but not the kernel's areas.
  *
  * Then the call is performed again on a copy of the address space from before the call, with the
@@ -120,6 +122,12 @@ int guess_fork(struct guess *guess, const struct guess *parent, const struct vms
  */
 unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vmspace_request *req,
 			 bool touched);
+
+/*
+ * [@start, @end) was just mapped and lies beyond the end of its file: a write there gives the area
+ * an anon_vma, but no page.
+ */
+void guess_past_end(struct guess *guess, unsigned long start, unsigned long end);
 
 /*
  * The thread that entered @req, which has been gathered, was killed; it is unknown whether the call

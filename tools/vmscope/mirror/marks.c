@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks: which areas may have what nothing shows, because they were there when vmscope attached. */
+/* Marks: which areas may have what nothing shows, mostly since they were there at an attach. */
 #include "mirror/marks.h"
 
 #include <assert.h>
@@ -57,6 +57,11 @@ int marks_attached(struct marks *marks, const struct vmspace *space)
 			rc = mark_moved(marks, info.start, info.end, ++marks->origins);
 	}
 	return rc;
+}
+
+int marks_past_end(struct marks *marks, unsigned long start, unsigned long end)
+{
+	return mark_emptied(marks, start, end);
 }
 
 bool marks_emptied(const struct marks *marks, unsigned long start, unsigned long end)
@@ -179,6 +184,19 @@ static int follow_move(struct marks *marks, const struct vmspace *space,
 	return rc;
 }
 
+/* Both parts have the anon_vma, if the area has got one. */
+static int follow_split(struct marks *marks, const struct vmspace *space,
+			const struct vmspace_event *event)
+{
+	struct vma_info info;
+
+	if (!marks_emptied(marks, event->start, event->end) ||
+	    !(vmspace_lookup(space, event->start, &info) ||
+	      vmspace_lookup(space, event->at, &info)) || !(info.flags & VMA_WRITE))
+		return 0;
+	return mark_emptied(marks, event->start, event->end);
+}
+
 /* An area was extended in place: down, as a stack, or by an mremap(). */
 static int follow_growth(struct marks *marks, const struct vmspace_event *event)
 {
@@ -231,6 +249,9 @@ int marks_follow(struct marks *marks, const struct vmspace *space,
 			rc = set_range(&marks->emptied, event->start, event->end, NULL);
 			if (rc == 0)
 				rc = mark_moved(marks, event->start, event->end, 0);
+			break;
+		case VMSPACE_EVENT_SPLIT:
+			rc = follow_split(marks, space, event);
 			break;
 		case VMSPACE_EVENT_MOVE:
 			rc = follow_move(marks, space, req, event);

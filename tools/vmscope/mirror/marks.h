@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Marks: which areas may have what nothing shows, because they were there when vmscope attached.
+ * Marks: which areas may have what nothing shows, mostly since they were there when vmscope attached.
  *
- *   emptied   The area has no anonymous pages, but may have an anon_vma: its pages were freed.
+ *   emptied   The area has no anonymous pages, but may have an anon_vma: its pages were freed. Also
+ *             where it reaches beyond the end of its file, whenever that was mapped.
  *   moved     The page offsets of its anonymous pages are those of another address, from which
  *             mremap() may have moved it. All parts of one area have been moved equally far: they
  *             have the same *origin*, a number > 0.
@@ -34,6 +35,9 @@ int marks_attached(struct marks *marks, const struct vmspace *space);
 int marks_fork(struct marks *marks, const struct marks *parent, const struct vmspace *space);
 
 bool marks_none(const struct marks *marks);
+
+/* Pages of [@start, @end) lie beyond the end of a file: a write to them leaves none. */
+int marks_past_end(struct marks *marks, unsigned long start, unsigned long end);
 
 /* May an area of [@start, @end) have been emptied? */
 bool marks_emptied(const struct marks *marks, unsigned long start, unsigned long end);

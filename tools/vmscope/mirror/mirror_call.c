@@ -252,6 +252,28 @@ static void complete_identity(const struct mirror *mirror, struct vmspace_reques
 	req->mmap.backing.inode = info.backing.inode;
 }
 
+/* Notes the pages of a new private mapping that lie beyond the end of its file. */
+static void note_past_end(struct mirror *mirror, const struct request *request)
+{
+	const unsigned long page = vmspace_config(mirror->vm)->page_size;
+	const struct vmspace_mmap *mmap = &request->vm.mmap;
+	unsigned long start = (unsigned long)request->vm.host.result, pages, end;
+	uint64_t file_pages;
+
+	if (request->vm.op != VMSPACE_MMAP || request->vm.host.result < 0 ||
+	    mmap->flags & MAP_ANONYMOUS || (mmap->flags & MAP_TYPE) != MAP_PRIVATE ||
+	    mmap->backing.kind != VMA_BACKING_FILE || !request->file.is_regular)
+		return;
+	pages = mmap->length / page + (mmap->length % page != 0);
+	end = start + pages * page;
+	file_pages = request->file.bytes / page + (request->file.bytes % page != 0);
+	if (file_pages > mmap->offset / page)
+		start += (file_pages - mmap->offset / page < pages ?
+			  file_pages - mmap->offset / page : pages) * page;
+	if (start < end)
+		guess_past_end(&mirror->guess, start, end);
+}
+
 /*
  * Applies the call. Returns the guesses that were kept: see guess_apply(). @detail, unless NULL,
  * gets what a replay has to know beside the request.
@@ -283,6 +305,7 @@ static unsigned int complete(struct mirror *mirror, const struct log_who *who,
 	guesses = guess_apply(&mirror->guess, &mirror->vm, req,
 			      !alone && host_was_touched(&mirror->host, &pending->untouched));
 	mirror_record_in(mirror, &mirror->observed);
+	note_past_end(mirror, &pending->request);
 	complete_identity(mirror, req);
 	if (detail)
 		add_answers(mirror, pending, guesses, detail);
