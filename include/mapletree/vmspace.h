@@ -340,7 +340,11 @@ struct vmspace_uffd {
 	unsigned int context;        /* 1 .. VMSPACE_UFFD_CONTEXT_MAX */
 };
 
-struct vmspace_fault {           /* a page is touched: 0, -EFAULT (no area), -EACCES (forbidden) */
+/*
+ * A page is touched: 0, -EFAULT (no area), -EACCES (forbidden), -ENXIO (beyond the end of a file
+ * whose size is known: SIGBUS).
+ */
+struct vmspace_fault {
 	unsigned long addr;
 	unsigned int access;         /* VMSPACE_ACCESS_* */
 };

@@ -4,7 +4,6 @@
  * own range of addresses, until killed: areas have page offsets of where they once were, and
  * anon_vmas of pages that are gone. Nothing of that shows to a tracer that attaches.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -103,7 +103,7 @@ static void populating_stops_at_a_guard(void **state)
 	assert_int_equal(areas(), 2);
 }
 
-/* [AT(0), AT(4)): two pages of a file, from `first` on, and two beyond its end. Its size is told. */
+/* [AT(0), AT(4)): two pages of a file, from `first` on, and two beyond its end, which is told. */
 static unsigned long first;
 
 static void map_beyond_the_end(int prot)

@@ -180,8 +180,8 @@ static unsigned int choose_moved(struct guess *guess, struct vmspace *before,
 }
 
 /*
- * Was it moved by this call, and is it uncertain whether it has an anon_vma? Without one it took the
- * offsets of its new address, wherever other parts of its area are from.
+ * Was it moved by this call, and is it uncertain whether it has an anon_vma? Without one it took
+ * the offsets of its new address, wherever other parts of its area are from.
  */
 static bool is_on_its_own(const struct guess *guess, const struct side *side)
 {

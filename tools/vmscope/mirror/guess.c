@@ -170,7 +170,8 @@ static bool find_outcome(struct guess *guess, struct vmspace *before,
 	}
 	reached = find_outcome_in(guess, first, before, asked, space, req, kept);
 	if (!reached && again && !guess->session->failed)
-		reached = find_outcome_in(guess, CHOOSE_MOVED_FIRST, again, asked, space, req, kept);
+		reached = find_outcome_in(guess, CHOOSE_MOVED_FIRST, again, asked, space, req,
+					  kept);
 	vmspace_destroy(again);
 	return reached;
 }

@@ -200,8 +200,9 @@ static int follow_split(struct marks *marks, const struct vmspace *space,
 /* An area was extended in place: down, as a stack, or by an mremap(). */
 static int follow_growth(struct marks *marks, const struct vmspace_event *event)
 {
-	return event->start < event->at ?
-		       mark_moved(marks, event->start, event->at, marks_origin(marks, event->at)) : 0;
+	if (event->start >= event->at)
+		return 0;
+	return mark_moved(marks, event->start, event->at, marks_origin(marks, event->at));
 }
 
 static int follow_extension(struct marks *marks, const struct vmspace *space,
@@ -234,7 +235,8 @@ static int spread_emptied(struct marks *marks, const struct vmspace *space,
 }
 
 int marks_follow(struct marks *marks, const struct vmspace *space,
-		 const struct vmspace_request *req, const struct vmspace_event *events, size_t count)
+		 const struct vmspace_request *req, const struct vmspace_event *events,
+		 size_t count)
 {
 	int rc = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Marks: which areas may have what nothing shows, mostly since they were there when vmscope attached.
+ * Marks: which areas may have what nothing shows, mostly since they were there at an attach.
  *
  *   emptied   The area has no anonymous pages, but may have an anon_vma: its pages were freed. Also
  *             where it reaches beyond the end of its file, whenever that was mapped.
@@ -8,8 +8,8 @@
  *             mremap() may have moved it. All parts of one area have been moved equally far: they
  *             have the same *origin*, a number > 0.
  *
- * Marks stay with areas that are split, extended and moved; they end where something else is mapped,
- * and those about moves where a merge has shown what the offsets are.
+ * Marks stay with areas that are split, extended and moved; they end where something else is
+ * mapped, and those about moves where a merge has shown what the offsets are.
  */
 #ifndef VMSCOPE_MIRROR_MARKS_H
 #define VMSCOPE_MIRROR_MARKS_H
@@ -42,7 +42,7 @@ int marks_past_end(struct marks *marks, unsigned long start, unsigned long end);
 /* May an area of [@start, @end) have been emptied? */
 bool marks_emptied(const struct marks *marks, unsigned long start, unsigned long end);
 
-/* The origin of the page at @addr. 0: its offset is known, or it is not private anonymous memory. */
+/* The origin of the page at @addr. 0: its offset is known, or it is not private and anonymous. */
 unsigned long marks_origin(const struct marks *marks, unsigned long addr);
 
 /* The next range of @origin at or above *@start: true, and [*@start, *@end). */
