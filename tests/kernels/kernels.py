@@ -80,13 +80,13 @@ def run_guest(args, kernel, variant, common, planned):
     initrd = place / "initrd"
     begun = time.monotonic()
     root.write_guest(initrd, common, args.arch, kernel, variant, planned)
-    problem = machine.run(args.arch, kernel, initrd, variant, place / "console", place / "port",
-                          args.limit)
+    problem, used = machine.run(args.arch, kernel, initrd, variant, place / "console",
+                                place / "port", args.limit)
     initrd.unlink()
     lines = (place / "port").read_text(encoding="utf-8", errors="replace").splitlines()
     results = report.parse(lines, planned, problem)
     said = [f"{name}: Linux {kernel.release} ({kernel.package}), {variant.what};"
-            f" {time.monotonic() - begun:.0f} s"]
+            f" {time.monotonic() - begun:.0f} s, {used:.0f} s of processor time"]
     if not kernel.has_modules:
         said.append(f"{name}: Debian's archive has its modules no more: no overlayfs")
     if any(result.suite == "guest" for result in results):

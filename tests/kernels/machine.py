@@ -42,28 +42,41 @@ def why_to_end(begun, last_line, any_line, limit):
     return None
 
 
+def processor_time(pid):
+    """The seconds that a process has used; of one that has ended but is not yet waited for, too."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def watch(process, port, limit):
+    """Waits for a guest's end; or returns a reason to end it."""
+    begun = last_line = time.monotonic()
+    size = 0
+    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        time.sleep(0.2)
+        if port.stat().st_size != size:
+            size = port.stat().st_size
+            last_line = time.monotonic()
+        why = why_to_end(begun, last_line, size > 0, limit)
+        if why:
+            return why
+    return None
+
+
 def run(arch, kernel, initrd, variant, console, port, limit):
-    """Runs a guest to its end. Returns what went wrong with the machine, or None."""
+    """Runs a guest to its end. Returns what went wrong with the machine, or None; and its time."""
     for path in (console, port):
         path.write_bytes(b"")
     with subprocess.Popen(command(arch, kernel, initrd, variant, console, port),
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True) as process:
-        begun = last_line = time.monotonic()
-        size = 0
         try:
-            while process.poll() is None:
-                time.sleep(0.2)
-                if port.stat().st_size != size:
-                    size = port.stat().st_size
-                    last_line = time.monotonic()
-                why = why_to_end(begun, last_line, size > 0, limit)
-                if why:
-                    return why
+            problem = watch(process, port, limit)
+            used = processor_time(process.pid)
         finally:
-            if process.poll() is None:
-                process.kill()
+            process.kill()
         errors = process.stderr.read().strip()
-    if process.returncode:
-        return f"{arch.qemu}: status {process.returncode}: {errors}"
-    return None
+    if not problem and process.returncode:
+        problem = f"{arch.qemu}: status {process.returncode}: {errors}"
+    return problem, used
