@@ -126,7 +126,7 @@ class Archive:
             for suite in suites), encoding="utf-8")
         done = self.apt("apt-get", "update")
         complaints = [line for line in done.stdout.splitlines() if line[:2] in ("E:", "W:")]
-        self.warning = "; ".join(complaints[:2])
+        self.warning = complaints[0][3:] if complaints else ""
         if done.returncode == 0 and not complaints:
             stamp.touch()
 
@@ -180,12 +180,13 @@ class Archive:
             release, package = name.split("_")
             if re.match(re.escape(version) + r"[-.+]", package):
                 return self.describe(version, release, package, here[name])
+        if not self.offered():
+            raise Unavailable(f"Debian's archive cannot be read: {self.warning}")
         if not reasons:
-            newest = {re.match(r"\d+\.\d+", kernel[1]).group() for kernel in self.offered()}
-            reasons = [f"Debian's archive offers no {version} for {self.flavour}" +
-                       (f"; it has {' '.join(sorted(newest, key=functools.cmp_to_key(newer)))}"
-                        if newest else "")]
-        raise Unavailable("; ".join(reasons + [self.warning] * bool(self.warning)))
+            there = {re.match(r"\d+\.\d+", kernel[1]).group() for kernel in self.offered()}
+            reasons = [f"Debian's archive has no {version}-{self.flavour}, but "
+                       + " ".join(sorted(there, key=functools.cmp_to_key(newer)))]
+        raise Unavailable("; ".join(reasons))
 
     def download(self, name, package, depends, target):
         """Unpacks a kernel and what holds its parts into a directory; says why it cannot."""

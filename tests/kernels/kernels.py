@@ -175,6 +175,8 @@ def main():
     print("\n".join([""] + report.table(finished, suites)))
     passed = sum(result.passed for result in ran)
     failed = sum(len(result.failed) for result in ran)
+    if not ran:
+        print("SKIP: no kernel could be had")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0 if ran else 77
 

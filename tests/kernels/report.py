@@ -108,7 +108,7 @@ def table(guests, suites):
     for kernel, variant, results in guests:
         if isinstance(results, str):
             rest = " |" * (len(suites) - 1)
-            lines.append(f"| {kernel} | {variant} | skipped: {results} |{rest}")
+            lines.append(f"| {kernel} | {variant} | skipped: {results.split(': ')[0]} |{rest}")
             continue
         cells = [cell([result for result in results if result.suite == suite]) for suite in suites]
         lines.append(f"| {kernel} | {variant} | " + " | ".join(cells) + " |")
