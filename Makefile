@@ -24,6 +24,7 @@
 #   make proofs               a short slice of every proof that "make check" does not run
 #   make coverage             which branches of the tree's core the suites reach
 #   make mutate COUNT= SEED=  break the core, one thing at a time: do the suites notice?
+#   make check-cover OPS=      vmscope check reaches every call, errno, reason and verdict it should
 #   make check-arch ARCHS=    the suites on other architectures under qemu-user
 #   make kernels KERNELS="6.1 7.3" VARIANTS="root user" DURATION= OPS= SUITES= GUESTS=
 #                             the comparisons with the kernel under others, Debian's, in QEMU; which
@@ -84,7 +85,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: all check check-debug2 debug asan clang conformance model exhaustive fault
 .PHONY: install uninstall tidy clean
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
-.PHONY: fuzz fuzz-afl model-check check-arch programs programs-large cost coverage mutate valgrind
+.PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost coverage mutate valgrind
 .PHONY: builds proofs kernels kernels-arm64 kernels-slice
 
 all: $(RELEASE)/build.ninja
@@ -191,6 +192,12 @@ coverage:
 mutate:
 	PYTHONDONTWRITEBYTECODE=1 python3 tests/mutate/mutate.py $(BUILD)/mutate --count $(COUNT) \
 		--jobs $$(nproc) $(if $(SEED),--seed $(SEED))
+
+# OPS is the model's unless it is given.
+check-cover: $(DEBUG)/build.ninja
+	$(NINJA) -C $(DEBUG) tools/vmscope/vmscope
+	python3 tests/vmscope/cover.py $(DEBUG)/tools/vmscope/vmscope . \
+		$(if $(filter file,$(origin OPS)),300000,$(OPS)) $(SEED)
 
 check-arch:
 	SUITES='$(SUITES)' tests/arch/check.sh -b $(BUILD) $(ARCHS)

@@ -42,7 +42,7 @@ static void some_place(struct generator *c, struct vmspace_mmap *m)
 			  (chance(c, 6) ? below(c, PAGE) : 0);
 		break;
 	default:
-		m->addr = DRAW_ARENA + below(c, c->arena_pages) * PAGE;
+		m->addr = chance(c, 100) ? 0 : DRAW_ARENA + below(c, c->arena_pages) * PAGE;
 		m->flags |= chance(c, 4) ? MAP_FIXED_NOREPLACE : MAP_FIXED;
 	}
 }
@@ -86,12 +86,22 @@ void call_mmap(struct generator *c, const struct pair *p, struct vmspace_request
 	spoil_mmap(c, m);
 }
 
+/* MAP_SHARED_VALIDATE, and now and then a flag that it does not know. */
+static void validate_flags(struct generator *c, struct vmspace_mmap *m)
+{
+	m->flags = (m->flags & ~MAP_TYPE) | MAP_SHARED_VALIDATE;
+	if (chance(c, 3))
+		m->flags |= (int)(1U << (25 + below(c, 7)));
+}
+
 void call_mmap_shared(struct generator *c, const struct pair *p, struct vmspace_request *r)
 {
 	struct vmspace_mmap *m = begin_mmap(c, r);
 
 	(void)p;
 	m->flags |= MAP_ANONYMOUS | MAP_SHARED;
+	if (chance(c, 30))
+		validate_flags(c, m);
 	spoil_mmap(c, m);
 }
 
@@ -146,7 +156,9 @@ void call_mmap_file(struct generator *c, const struct pair *p, struct vmspace_re
 		m->offset = (m->addr - DRAW_ARENA) / PAGE * PAGE;
 	m->flags |= chance(c, 3) ? MAP_SHARED : MAP_PRIVATE;
 	if (chance(c, 30))
-		m->flags = (m->flags & ~MAP_TYPE) | MAP_SHARED_VALIDATE;
+		validate_flags(c, m);
+	if (file > PUPPET_ZERO && chance(c, 12))
+		m->flags |= MAP_GROWSDOWN;
 	suit_file(c, m, file);
 	spoil_mmap(c, m);
 }

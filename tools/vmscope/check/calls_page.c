@@ -80,7 +80,7 @@ void call_fault(struct generator *c, const struct pair *p, struct vmspace_reques
 	r->fault.addr =
 		s.start + below(c, (s.end - s.start) / PAGE + 1) * PAGE + below(c, PAGE - 8);
 	if (chance(c, 12))
-		r->fault.addr = s.start - below(c, 8) * PAGE - 64;
+		r->fault.addr = s.start - below(c, chance(c, 3) ? 64 : 8) * PAGE - 64;
 	r->fault.access = chance(c, 4) ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_WRITE;
 }
 
@@ -153,6 +153,8 @@ void call_policy(struct generator *c, const struct pair *p, struct vmspace_reque
 		r->mbind.flags = (unsigned int)below(c, 5);
 	if (chance(c, 60))
 		r->mbind.flags = (unsigned int)below(c, 32);
+	if (!vmspace_config(p->space)->move_all_privileged && chance(c, 6))
+		r->mbind.flags = 4; /* MPOL_MF_MOVE_ALL */
 	/* MPOL_MF_STRICT fails for pages on other nodes, which libvmspace does not know. */
 	if (r->mbind.mode == 4 || !(r->mbind.nodes & 1))
 		r->mbind.flags &= ~1u;

@@ -132,7 +132,7 @@ static enum family_result perform_known(struct family *family, struct pair *pair
 	const struct pair_mode mode = pair->mode;
 	enum family_result result;
 
-	if (random_below(&family->generator, KNOWN_ONE_IN))
+	if (family->known_shown[family->known] && random_below(&family->generator, KNOWN_ONE_IN))
 		return FAMILY_SKIPPED;
 	pair->mode.report = NULL;
 	pair->mode.flags_every = 1;
@@ -165,7 +165,7 @@ enum family_result family_perform(struct family *family, struct script_step *ste
 	if (leave_out(&family->generator, pair, &step->req))
 		return FAMILY_SKIPPED;
 	family->known = known_find(pair, &step->req);
-	if (family->known != KNOWN_NONE && family->shun_known)
+	if (family->known != KNOWN_NONE && family->known_shown)
 		return perform_known(family, pair, &step->req);
 	result = result_of(pair_do(pair, &step->req), pair);
 	return result == FAMILY_DIFFERS && family->known != KNOWN_NONE ? FAMILY_KNOWN : result;

@@ -46,7 +46,11 @@ struct family {
 	struct generator generator;
 	struct answers *answers;			/* of all members; may be NULL */
 	int known;		/* which known difference the last step may show: see known.h */
-	bool shun_known;	/* leave most requests out that may */
+	/*
+	 * How often each has shown; not NULL: once it has, leave most requests out that may show it
+	 * again, and report none.
+	 */
+	unsigned long *known_shown;
 };
 
 enum family_result {

@@ -156,6 +156,14 @@ static bool maps_sealed(const struct pair *p, const struct vmspace_request *r)
 	       r->mmap.backing.flags & VMA_BACKING_SEAL_WRITE;
 }
 
+static bool locks_8_tib(const struct pair *p, const struct vmspace_request *r)
+{
+	struct span span[RANGES_MAX];
+
+	return r->op == VMSPACE_MLOCK && ranges_of(r, span) &&
+	       vmspace_count_pages(p->space, span->start, span->end, 0) >= 1UL << 31;
+}
+
 static bool is_at_last_page(const struct pair *p, const struct vmspace_request *r)
 {
 	(void)p;
@@ -212,6 +220,7 @@ static const struct known known[] = {
 	{ "MAP_FIXED in the last page: the address comes back as an errno", is_at_last_page },
 	{ "shmat and remap_file_pages of what is to be locked: EAGAIN", attaches_locked },
 	{ "MAP_GROWSDOWN or MAP_HUGETLB of a sealed memfd: EINVAL", maps_sealed },
+	{ "mlock2 of 8 TiB: VmLck overflows", locks_8_tib },
 	{ "a refused mremap has unmapped something", moves_in_vain },
 	{ "mremap with a hint below 64 KiB", moves_low },
 	{ "anonymous MAP_SHARED_VALIDATE: EINVAL", shares_validated },

@@ -170,6 +170,29 @@ static bool wakes_stack(const struct pair *p, unsigned long addr)
 	       info.start > addr && (info.flags & VMA_GROWSDOWN) && !info.anon_id;
 }
 
+/* Has the area got its first page since libvmspace last asked? */
+static bool is_news(const struct pair *p, const struct vma_info *info)
+{
+	struct kernel_view view = p->view;
+
+	return !info->anon_id && !(info->flags & VMA_MAYSHARE) &&
+	       kernel_has_anon(&view, info->start, info->end);
+}
+
+/*
+ * An area with its first page takes the anon_vma of a neighbour, so it matters which was touched
+ * first. A mirror that hears of both at once cannot know.
+ */
+static bool order_matters(const struct pair *p, unsigned long addr)
+{
+	struct vma_info area, beside;
+
+	if (p->mode.way != PAIR_ASKED || !vmspace_lookup(p->space, addr, &area) || area.anon_id)
+		return false;
+	return (vmspace_lookup(p->space, area.start - 1, &beside) && is_news(p, &beside)) ||
+	       (vmspace_lookup(p->space, area.end, &beside) && is_news(p, &beside));
+}
+
 /*
  * Would the request read where a userfaultfd has to provide the page? That sets up an anon_vma even
  * for a read, so without a host such places are only written to. A mirror can ask the kernel, but
@@ -278,8 +301,10 @@ static bool depends_on_pages(const struct pair *p, const struct vmspace_request 
 		start = r->fault.addr & ~(PAGE - 1);
 		end = start + PAGE;
 		if (r->fault.access == VMSPACE_ACCESS_READ)
-			return wakes_stack(p, start) || reads_pages(p, start, end, false);
-		return wakes_stack(p, start) || guard_decides(p, start, end, true) ||
+			return wakes_stack(p, start) || order_matters(p, start) ||
+			       reads_pages(p, start, end, false);
+		return wakes_stack(p, start) || order_matters(p, start) ||
+		       guard_decides(p, start, end, true) ||
 		       (p->mode.way == PAIR_ASKED && outruns_file(p, start, end));
 	case VMSPACE_MADVISE:
 		start = r->madvise.addr;
@@ -358,12 +383,6 @@ static bool takes_much(const struct pair *p, const struct vmspace_request *r)
 	case VMSPACE_MADVISE:
 		return visits_pages(r->madvise.advice) && count &&
 		       is_many(p, spans->start, spans->end, 0);
-	case VMSPACE_PROCESS_MADVISE:
-		for (unsigned int i = 0; i < count; i++)
-			if (visits_pages(r->process_madvise.advice) &&
-			    is_many(p, spans[i].start, spans[i].end, 0))
-				return true;
-		return false;
 	default:
 		return false;
 	}
@@ -372,8 +391,7 @@ static bool takes_much(const struct pair *p, const struct vmspace_request *r)
 /* Advice that takes memory from the machine, and calls that write beyond the puppet's scratch. */
 static bool is_destructive(const struct pair *p, const struct vmspace_request *r)
 {
-	int advice = r->op == VMSPACE_MADVISE	      ? r->madvise.advice :
-		     r->op == VMSPACE_PROCESS_MADVISE ? r->process_madvise.advice : 0;
+	int advice = r->op == VMSPACE_MADVISE ? r->madvise.advice : 0;
 	const unsigned long top = vmspace_config(p->space)->task_size;
 
 	if (r->op == VMSPACE_MINCORE)
@@ -383,12 +401,15 @@ static bool is_destructive(const struct pair *p, const struct vmspace_request *r
 }
 
 /* What a driver maps, and where, is its own business. */
-static bool displeases_driver(const struct vmspace_mmap *m)
+static bool displeases_driver(const struct pair *p, const struct vmspace_mmap *m)
 {
 	const struct puppet_file_info *info = file_of(&m->backing);
 
 	if (m->flags & MAP_ANONYMOUS || !info || !info->driver_bytes)
 		return false;
+	/* Its ring counts against a limit of the user's, and then against RLIMIT_MEMLOCK. */
+	if (m->backing.file_id == PUPPET_PERF + 1 && !vmspace_config(p->space)->lock_privileged)
+		return true;
 	if (m->addr || m->length != info->driver_bytes || m->flags & MAP_FIXED ||
 	    (m->flags & MAP_TYPE) != MAP_SHARED || m->prot != (PROT_READ | PROT_WRITE))
 		return true;
@@ -447,7 +468,7 @@ static bool is_unpredictable(const struct pair *p, const struct vmspace_request 
 		return true;
 	if (r->op != VMSPACE_MMAP)
 		return false;
-	if (displeases_driver(&r->mmap) || outgrows_zero(&r->mmap))
+	if (displeases_driver(p, &r->mmap) || outgrows_zero(&r->mmap))
 		return true;
 	return p->mode.way == PAIR_PURE &&
 	       (r->mmap.flags & MAP_HUGETLB || r->mmap.backing.kind == VMA_BACKING_HUGETLB ||
@@ -464,8 +485,26 @@ static bool no_uffd(const struct pair *p, const struct vmspace_request *r)
 		!puppet_uffd_find(&p->puppet, r->uffd.context));
 }
 
+/* The same call, range by range. */
+static bool leave_out_a_part(const struct generator *c, const struct pair *p,
+			     const struct vmspace_process_madvise *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		const struct vmspace_request part = {
+			.op = VMSPACE_MADVISE,
+			.madvise = { m->ranges[i].addr, m->ranges[i].length, m->advice },
+		};
+
+		if (leave_out(c, p, &part))
+			return true;
+	}
+	return false;
+}
+
 bool leave_out(const struct generator *c, const struct pair *p, const struct vmspace_request *r)
 {
+	if (r->op == VMSPACE_PROCESS_MADVISE && leave_out_a_part(c, p, &r->process_madvise))
+		return true;
 	if (depends_on_pages(p, r) || (p->mode.way == PAIR_PURE && pair_kernel_decides(r)))
 		return true;
 	if (hits_puppet(c, r) || is_destructive(p, r) || takes_much(p, r) || is_unpredictable(p, r))

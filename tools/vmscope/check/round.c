@@ -86,6 +86,8 @@ static enum family_result play(struct round *round, struct family *family)
 		if (result == FAMILY_GONE)
 			return result;
 		count(round->tally, &step);
+		if (step.verb != SCRIPT_EXIT && step.verb != SCRIPT_SET)
+			cover_request(&round->tally->cover, family->members[who]);
 		if (result == FAMILY_KNOWN)
 			__atomic_add_fetch(&round->tally->known[family->known], 1,
 					   __ATOMIC_RELAXED);
@@ -120,7 +122,7 @@ enum family_result round_run(struct round *round)
 	round->script.mode = round->mode;
 	if (family_start(&family, &round->mode, NULL) == 0) {
 		generator_init(&family.generator, round->seed, mix, family.members[0]);
-		family.shun_known = true;
+		family.known_shown = round->tally->known;
 		result = play(round, &family);
 	}
 	family_end(&family);

@@ -6,6 +6,7 @@
 #ifndef VMSCOPE_CHECK_ROUND_H
 #define VMSCOPE_CHECK_ROUND_H
 
+#include "check/cover.h"
 #include "check/family.h"
 #include "check/known.h"
 
@@ -19,6 +20,7 @@ struct tally {
 	unsigned long differences;
 	unsigned long known[KNOWN_MAX];		/* differences that are known: see known.h */
 	unsigned long failures;			/* rounds that did not start, or ended early */
+	struct cover cover;
 	bool stop;				/* all workers shall stop */
 };
 

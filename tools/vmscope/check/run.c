@@ -131,6 +131,35 @@ static void progress(const struct check_run *run, double seconds)
 			    run->seconds, (double)done / seconds);
 }
 
+static void tell_covered(const struct tally *tally)
+{
+	unsigned long rows = 0;
+
+	for (int i = 0; i < COVER_ROWS; i++)
+		rows += tally->cover.rows[i].key != 0;
+	for (int i = 0; known_name(i); i++)
+		if (tally->known[i])
+			session_say("known difference, %lu times: %s", tally->known[i],
+				    known_name(i));
+	session_say("covered: %lu rows of calls, errors, reasons, advice, verdicts and files (see "
+		    "--cover)", rows);
+}
+
+/* The table of what was covered, with the known differences that have not shown. */
+static bool write_cover(const struct check_run *run)
+{
+	int rc = run->cover_path ? cover_write(&run->tally->cover, run->cover_path) : 0;
+	FILE *file = run->cover_path && rc == 0 ? fopen(run->cover_path, "ae") : NULL;
+
+	for (int i = 0; file && known_name(i); i++)
+		fprintf(file, "known %s\t%lu\n", known_name(i), run->tally->known[i]);
+	if (file && fclose(file) != 0)
+		rc = -errno;
+	if (rc != 0)
+		session_say("cannot write %s: %s", run->cover_path, strerror(-rc));
+	return rc == 0;
+}
+
 static void summarize(const struct check_run *run, double seconds)
 {
 	const struct tally *tally = run->tally;
@@ -146,10 +175,7 @@ static void summarize(const struct check_run *run, double seconds)
 		snprintf(line + used, sizeof(line) - used, "exit %lu, settings %lu",
 			 tally->exits, tally->settings);
 	session_say("%s", line);
-	for (int i = 0; known_name(i); i++)
-		if (tally->known[i])
-			session_say("known difference, %lu times: %s", tally->known[i],
-				    known_name(i));
+	tell_covered(tally);
 	session_say("%lu operations in %lu rounds, %.0f/s, seed %" PRIu64 ", mix %s: "
 		    "%lu differences",
 		    tally->ops, tally->rounds, (double)tally->ops / seconds, run->seed,
@@ -222,6 +248,8 @@ int check_run_workers(struct check_run *run)
 		}
 	}
 	watch(run, &signals);
+	if (!write_cover(run))
+		run->tally->failures++;
 	if (run->tally->differences)
 		return STATUS_DIFFERENT;
 	return run->tally->failures ? STATUS_FAILED : 0;

@@ -42,7 +42,7 @@ static unsigned long near(struct generator *c, unsigned long pages)
 
 static unsigned long stack_limit(struct generator *c)
 {
-	return chance(c, 12) ? VMSPACE_NO_LIMIT : (4 + below(c, 60)) * PAGE;
+	return chance(c, 12) ? VMSPACE_NO_LIMIT : (1 + below(c, 16)) * PAGE;
 }
 
 struct settings settings_draw(struct generator *c, const struct pair *p,
@@ -72,7 +72,9 @@ struct settings settings_draw(struct generator *c, const struct pair *p,
 		s.rlimit_stack = stack_limit(c);
 		break;
 	case 6:
-		s.rlimit_memlock = chance(c, 4) ? 0 : near(c, stats.locked_vm);
+		/* The limit does not apply to the privileged. */
+		s.lock_privileged = false;
+		s.rlimit_memlock = chance(c, 2) ? 0 : near(c, stats.locked_vm);
 		break;
 	case 7:
 		s.lock_privileged = initial->lock_privileged && !s.lock_privileged;

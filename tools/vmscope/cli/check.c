@@ -18,7 +18,7 @@
 #include "check/shrink.h"
 #include "cli/number.h"
 
-enum { OPT_OPS = 256, OPT_SEED, OPT_DURATION, OPT_MIX, OPT_REPLAY, OPT_HIDE, OPT_WAY };
+enum { OPT_OPS = 256, OPT_SEED, OPT_DURATION, OPT_MIX, OPT_REPLAY, OPT_HIDE, OPT_WAY, OPT_COVER };
 
 enum { OPS_DEFAULT = 100000, JOBS_MAX = 256 };
 
@@ -38,6 +38,9 @@ static const struct argp_option option_table[] = {
 	{ "output", 'o', "FILE", 0,
 	  "Where the log of a difference goes (default vmscope-check-SEED.log)", 0 },
 	{ "replay", OPT_REPLAY, "LOG", 0, "Make the calls of such a log again, and no others", 0 },
+	{ "cover", OPT_COVER, "FILE", 0,
+	  "Write how often each call had each outcome, for which reasons, and what else was "
+	  "covered", 0 },
 	{ "quiet", 'q', NULL, 0, "Write differences and errors only", 0 },
 	{ "hide", OPT_HIDE, "CALL", 0,
 	  "Testing aid: do not tell libvmspace of calls of this name, so that there is a "
@@ -137,6 +140,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'o':
 		run->log_path = arg;
+		return 0;
+	case OPT_COVER:
+		run->cover_path = arg;
 		return 0;
 	case OPT_REPLAY:
 		arguments->replay = arg;
