@@ -39,7 +39,7 @@ static void skip_what_cannot_be(const struct rules_case *it)
 {
 	const struct vmspace_config *c = vmspace_config(pair.space);
 
-	if (it->uffd && puppet_uffd_right(NULL) != PUPPET_UFFD_ALL)
+	if (it->uffd && puppet_uffd_right(NULL) == PUPPET_UFFD_NONE)
 		case_skip("userfaultfd(2) is refused");
 	if (!strcmp(it->rule, "replaced-not-charged") &&
 	    (c->overcommit != 0 || !c->ram_pages || c->ram_pages > 1UL << 30))
