@@ -39,8 +39,8 @@
  * one mremap moves.
  *
  *  - Where Linux itself stops half-way (a hole, a seal, EACCES at the third area, max_map_count),
- *  so
- *    do these calls: that is a result, not lack of memory.
+ *    so do these calls: that is a result, not lack of memory. A mapping at a given address that is
+ *    refused by a limit leaves what was in its way cut; by its file, unmapped.
  *  - Populated pages may lack a translation (if memory->map() failed); the next access asks for it.
  *  - A page fault that runs out of memory fails with VMSPACE_FAULT_NOMEM, see vmspace_touch().
  */
@@ -371,6 +371,12 @@ struct vmspace_fork {            /* fork, clone without CLONE_VM */
 struct vmspace_host_result {
 	bool valid;
 	long result;                 /* of the raw system call: value or -errno */
+	/*
+	 * An error of mmap, shmat, mremap or remap_file_pages, at an address that was given: what
+	 * had been mapped there is unmapped nevertheless, as when the file refused (mremap: and so
+	 * is the part by which the source was to shrink).
+	 */
+	bool unmapped;
 };
 
 /* Why two neighbours were merged or not. */

@@ -79,6 +79,8 @@ enum vma_backing_kind {
 #define VMA_BACKING_MOVE_ALONE 512u /* /dev/zero: mremap of several areas fails there: EFAULT */
 #define VMA_BACKING_TMPFS     1024u /* its pages are shared memory: a memfd, a file on tmpfs */
 #define VMA_BACKING_MAP_ALONE 2048u /* on overlayfs: mmap merges it with no neighbour at first */
+#define VMA_BACKING_SYNC      4096u /* its file system knows MAP_SYNC, and refuses it but for DAX */
+#define VMA_BACKING_ANY_OFFSET 8192u /* no regular file: may be mapped from 2^63 on as well */
 
 /*
  * Identity and name of what is mapped, as the kernel shows it. Strings are copied by every call

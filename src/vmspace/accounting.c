@@ -24,7 +24,6 @@ bool account_valid(const struct vmspace *space)
 	       space->data_vm <= space->total_vm && space->stack_vm <= space->total_vm &&
 	       space->exec_vm <= space->total_vm &&
 	       space->data_vm + space->stack_vm + space->exec_vm <= space->total_vm &&
-	       space->locked_leak <= space->locked_vm &&
 	       space->locked_vm - space->locked_leak <= space->total_vm &&
 	       space->grow_areas <= space->areas && space->areas <= space->areas_peak &&
 	       space->areas <= space->total_vm && !space->areas == !space->total_vm;
@@ -46,6 +45,15 @@ void account_pages(struct vmspace *space, vma_flags_t flags, unsigned long pages
 		space->locked_vm += delta;
 	if (flags & VMA_ACCOUNT)
 		commit_charge(space, pages, sign);
+}
+
+void account_relocked(struct vmspace *space, unsigned long pages, int sign)
+{
+	unsigned long delta = sign < 0 ? -pages : pages;
+	unsigned long leak = (unsigned long)(int32_t)(uint32_t)delta - delta;
+
+	space->locked_vm += leak;
+	space->locked_leak += leak;
 }
 
 void account_area(struct vmspace *space, const struct vma *vma, int sign)

@@ -7,6 +7,12 @@
 
 /* Add (sign 1) or subtract (sign -1) `pages` of an area with `flags`. */
 void account_pages(struct vmspace *space, vma_flags_t flags, unsigned long pages, int sign);
+/*
+ * mlock and the like have locked (sign 1) or unlocked (sign -1) `pages`, which are accounted for.
+ * Corrects locked_vm to what Linux counts: it adds the number as one of 32 bits, which is wrong
+ * from 8 TiB on.
+ */
+void account_relocked(struct vmspace *space, unsigned long pages, int sign);
 /* The tree holds one area more (sign 1) or less (sign -1). */
 void account_area(struct vmspace *space, const struct vma *vma, int sign);
 /* For assertions, O(1): are the counters consistent with each other? */

@@ -60,6 +60,12 @@ static bool mergeable(const struct vma *vma)
 			       VMA_DROPPABLE));
 }
 
+/* The kernel's own mappings are of no file. */
+static bool has_file(const struct vma *vma)
+{
+	return vma->backing && vma->backing->is.kind != VMA_BACKING_SPECIAL;
+}
+
 /* Apply the advice to *flags. 0 or -errno. */
 static long new_flags(const struct vma *vma, int advice, vma_flags_t *flags)
 {
@@ -81,7 +87,7 @@ static long new_flags(const struct vma *vma, int advice, vma_flags_t *flags)
 		return vma->flags & VMA_IO ? -EINVAL : 0;
 	case MADV_WIPEONFORK:
 		*flags |= VMA_WIPEONFORK;
-		return vma->backing || (vma->flags & VMA_SHARED) ? -EINVAL : 0;
+		return has_file(vma) || (vma->flags & VMA_SHARED) ? -EINVAL : 0;
 	case MADV_KEEPONFORK:
 		*flags &= ~VMA_WIPEONFORK;
 		return vma->flags & VMA_DROPPABLE ? -EINVAL : 0;
@@ -126,7 +132,7 @@ static long check_pages(struct vmspace *space, struct vma *vma, int advice)
 	case MADV_REMOVE:
 		if (vma->flags & VMA_LOCKED)
 			return -EINVAL;
-		if (!vma->backing || vma->backing->is.kind == VMA_BACKING_SPECIAL)
+		if (!has_file(vma))
 			return -EINVAL;
 		return (vma->flags & (VMA_SHARED | VMA_MAYWRITE)) == (VMA_SHARED | VMA_MAYWRITE)
 			       ? 0 : -EACCES;
@@ -315,16 +321,50 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 	return 0;
 }
 
+/* How much of range i is processed, after so many bytes: as read(), a call stops below 2 GiB. */
+static unsigned long range_bytes(const struct vmspace *space,
+				 const struct vmspace_process_madvise *m, size_t i,
+				 unsigned long before)
+{
+	unsigned long left = space_floor(space, INT_MAX) - before;
+
+	return m->ranges[i].length < left ? m->ranges[i].length : left;
+}
+
+/*
+ * Ranges beyond the address space are refused before anything is done. A single one is shortened
+ * first.
+ */
+static long check_ranges(const struct vmspace *space, const struct vmspace_process_madvise *m)
+{
+	unsigned long size = space->config.task_size;
+
+	if (m->flags || m->count > RANGES_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < m->count; i++) {
+		unsigned long length = m->ranges[i].length;
+
+		if (length > LONG_MAX)
+			return -EINVAL;
+		if (m->count == 1)
+			length = range_bytes(space, m, 0, 0);
+		if (length > size || m->ranges[i].addr > size - length)
+			return -EFAULT;
+	}
+	return 0;
+}
+
 /* Reserve for all ranges before the first is processed. */
 static long reserve_all(struct vmspace *space, const struct vmspace_process_madvise *m)
 {
-	unsigned long stores = 0, areas = 0;
+	unsigned long stores = 0, areas = 0, bytes = 0;
 	long err = 0;
 
 	for (size_t i = 0; !err && i < m->count; i++) {
-		unsigned long start = m->ranges[i].addr;
-		unsigned long end = start + space_ceil(space, m->ranges[i].length);
+		unsigned long start = m->ranges[i].addr, length = range_bytes(space, m, i, bytes);
+		unsigned long end = start + space_ceil(space, length);
 
+		bytes += length;
 		if (end <= start)
 			continue;
 		if (changes_flags(m->advice))
@@ -388,32 +428,27 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_process_madvise *m = &req->process_madvise;
 	unsigned long done = 0, total = 0;
-	long err;
+	long err = check_ranges(space, m);
 
-	if (m->flags || m->count > RANGES_MAX)
-		return -EINVAL;
-	if (!rule_decides(space, RULE_ADVISE_SELF) && !for_other_processes(m->advice))
-		return -EINVAL;
-	/* Ranges beyond the address space are refused before anything is done. */
-	for (size_t i = 0; i < m->count; i++) {
-		if (m->ranges[i].length > LONG_MAX)
-			return -EINVAL;
-		if (m->ranges[i].length > space->config.task_size ||
-		    m->ranges[i].addr > space->config.task_size - m->ranges[i].length)
-			return -EFAULT;
-		total += m->ranges[i].length;
-	}
+	if (!err && !rule_decides(space, RULE_ADVISE_SELF) && !for_other_processes(m->advice))
+		err = -EINVAL;
+	if (err)
+		return err;
+	for (size_t i = 0; i < m->count; i++)
+		total += range_bytes(space, m, i, total);
 	err = m->count ? reserve_all(space, m) : 0;
 	if (err)
 		return err;
 	for (size_t i = 0; i < m->count; i++) {
+		unsigned long bytes = range_bytes(space, m, i, done);
+
 		/* Empty ranges are skipped; if all are empty, the first is processed. */
-		if (!m->ranges[i].length && (i || !total))
+		if (!bytes && (i || !total))
 			continue;
-		err = advise(space, m->ranges[i].addr, m->ranges[i].length, m->advice);
+		err = advise(space, m->ranges[i].addr, bytes, m->advice);
 		if (err)
 			return done ? (long)done : err;
-		done += m->ranges[i].length;
+		done += bytes;
 	}
 	return (long)done;
 }

@@ -71,12 +71,14 @@ long brk_call(struct vmspace *space, struct vmspace_request *req)
 		image->brk = (unsigned long)req->host.result;
 	if (wanted < image->start_brk || !data_limit_allows(space, wanted))
 		return (long)image->brk;
-	if (req->host.valid && (unsigned long)req->host.result != wanted) {
+	from = space_ceil(space, image->brk);
+	to = space_ceil(space, wanted);
+	/* What is going to be refused is: a cut may stay. */
+	if (req->host.valid && (unsigned long)req->host.result != wanted &&
+	    (to >= from || !unmap_check(space, to, from))) {
 		outcome_fail(space, 0, "refused by the host");
 		return (long)image->brk;
 	}
-	from = space_ceil(space, image->brk);
-	to = space_ceil(space, wanted);
 	if (to < wanted)
 		return (long)image->brk;
 	if (to < from) {

@@ -36,11 +36,30 @@ static uint64_t pages_between(const struct vmspace *space, unsigned long from, u
 	return space_pages(space, to - from);
 }
 
+int edit_check_split(struct vmspace *space, const struct vma *vma, unsigned long at)
+{
+	assert(vma->start < at && at < vma->end);
+	if (vma_may_be_cut(vma, at, space->config.pmd_size))
+		return 0;
+	return (int)outcome_fail(space, -EINVAL, "the area cannot be cut there");
+}
+
+int edit_check_cuts(struct vmspace *space, const struct vma *vma, unsigned long start,
+		    unsigned long end)
+{
+	int err = start > vma->start ? edit_check_split(space, vma, start) : 0;
+
+	return !err && end < vma->end ? edit_check_split(space, vma, end) : err;
+}
+
 int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long at)
 {
-	struct vma *upper = vma_new(&space->vmas, vma);
+	int err = edit_check_split(space, vma, at);
+	struct vma *upper;
 
-	assert(vma->start < at && at < vma->end);
+	if (err)
+		return err;
+	upper = vma_new(&space->vmas, vma);
 	if (!upper)
 		return (int)outcome_no_memory(space);
 	sync_write_lock(space, vma);
@@ -343,8 +362,8 @@ static int split_both_ends(const struct edit_span *span, struct vma **vma)
 }
 
 /*
- * Split the area so that the span's part is an area of its own, *vma. If max_map_count allows only
- * one of two splits, that one is made, as in Linux.
+ * Split the area so that the span's part is an area of its own, *vma. If only the first of two
+ * splits is possible (max_map_count, huge pages), that one is made, as in Linux.
  */
 static int isolate(const struct edit_span *span, struct vma **vma)
 {
@@ -352,7 +371,8 @@ static int isolate(const struct edit_span *span, struct vma **vma)
 	bool low = span->from > (*vma)->start, high = span->to < (*vma)->end;
 	int err;
 
-	if (low && high && space->areas + 1 < space->config.max_map_count)
+	if (low && high && space->areas + 1 < space->config.max_map_count &&
+	    !edit_check_cuts(space, *vma, span->from, span->to))
 		return split_both_ends(span, vma);
 	if (low) {
 		err = edit_split(space, *vma, span->from);

@@ -12,7 +12,15 @@
 
 #include "find.h"
 
-/* Split vma at `at` (inside it): vma keeps the lower part. 0 or -ENOMEM (memory, max_map_count). */
+/* May vma be split at `at`, inside it? 0 or -EINVAL. */
+int edit_check_split(struct vmspace *space, const struct vma *vma, unsigned long at);
+/* May [start, end) be cut out of vma, which contains it? 0 or -EINVAL. */
+int edit_check_cuts(struct vmspace *space, const struct vma *vma, unsigned long start,
+		    unsigned long end);
+/*
+ * Split vma at `at` (inside it): vma keeps the lower part. 0, -ENOMEM (memory, max_map_count) or
+ * -EINVAL (not there).
+ */
 int edit_split(struct vmspace *space, struct vma *vma, unsigned long at);
 /* The same for callers that have checked max_map_count, or need not. */
 int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long at);

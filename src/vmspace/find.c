@@ -182,7 +182,8 @@ static long place_aligned(struct vmspace *space, unsigned long hint, unsigned lo
 	unsigned long shift;
 	long at;
 
-	if (end <= first || end - first < align || length + align < length)
+	/* Signed, as in Linux: just below 2^63 every length is enough. */
+	if ((int64_t)end <= (int64_t)first || end - first < align || length + align < length)
 		return 0;
 	at = place_plain(space, hint, length + align, flags, hole);
 	if (at < 0)
@@ -220,12 +221,19 @@ static unsigned long wanted_alignment(const struct vmspace *space, const struct 
 	return want->backing->flags & VMA_BACKING_ALIGN_HUGE ? c->pmd_size : 0;
 }
 
+/* 0: not a mapping of huge pages. */
+static unsigned long huge_size(const struct vmspace *space, const struct find_place *want)
+{
+	if (!want->backing || want->backing->kind != VMA_BACKING_HUGETLB)
+		return 0;
+	return want->backing->huge_size ? want->backing->huge_size : space->config.pmd_size;
+}
+
 /* Huge pages: aligned to their own size always. */
 static long place_huge(struct vmspace *space, const struct find_place *want, unsigned long hint,
 		       struct hole *hole)
 {
-	unsigned long size = want->backing->huge_size ? want->backing->huge_size
-						      : space->config.pmd_size;
+	unsigned long size = huge_size(space, want);
 	unsigned long aligned = (hint + size - 1) & ~(size - 1);
 	long at;
 
@@ -245,8 +253,16 @@ static long place_huge(struct vmspace *space, const struct find_place *want, uns
 
 static long place_fixed(const struct vmspace *space, const struct find_place *want)
 {
-	if (want->length > space->config.task_size ||
-	    want->addr > space->config.task_size - want->length)
+	unsigned long huge = huge_size(space, want);
+
+	if (want->length > space->config.task_size)
+		return -ENOMEM;
+	if (huge && (want->addr & (huge - 1)))
+		return -EINVAL;
+	/* Linux takes such an address for an error, and returns it. */
+	if (want->addr > -4096UL)
+		return (long)want->addr;
+	if (want->addr > space->config.task_size - want->length)
 		return -ENOMEM;
 	if (!space_aligned(space, want->addr))
 		return -EINVAL;
@@ -263,7 +279,7 @@ long find_place(struct vmspace *space, const struct find_place *want, struct hol
 	*hole = (struct hole){ 0 };
 	if (want->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
 		return place_fixed(space, want);
-	if (hint && hint < space->config.hint_min_addr)
+	if (hint && hint < space->config.hint_min_addr && !want->exact)
 		hint = space_ceil(space, space->config.hint_min_addr);
 	if (want->backing && want->backing->kind == VMA_BACKING_HUGETLB)
 		return place_huge(space, want, hint, hole);
@@ -279,7 +295,8 @@ long find_place(struct vmspace *space, const struct find_place *want, struct hol
 long vmspace_place(struct vmspace *space, unsigned long addr, unsigned long length, int flags,
 		   const struct vma_backing *backing, uint64_t offset)
 {
-	struct find_place want = { addr, space_ceil(space, length), flags, backing, offset };
+	struct find_place want = { addr, space_ceil(space, length), flags, backing, offset,
+				   false };
 	struct hole hole;
 	long at;
 

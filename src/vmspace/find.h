@@ -41,6 +41,7 @@ struct find_place {
 	int flags;                    /* MAP_* */
 	const struct vma_backing *backing; /* NULL: private anonymous */
 	uint64_t offset;              /* bytes in the file */
+	bool exact;                   /* a low hint is not raised (mremap) */
 };
 
 /*

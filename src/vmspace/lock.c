@@ -93,11 +93,18 @@ static long set_part(struct edit_span *span, vma_flags_t lock)
 {
 	const struct vma *vma = span->vma;
 	struct edit_attrs want = edit_attrs_of(vma);
+	bool relocked;
+	long err;
 
 	want.flags = (want.flags & ~VMA_LOCK_FLAGS) | lock;
 	if (want.flags == vma->flags || never_locked(vma))
 		return 0;
-	return edit_change(span, &want);
+	relocked = (want.flags ^ vma->flags) & VMA_LOCKED;
+	err = edit_change(span, &want);
+	if (!err && relocked)
+		account_relocked(span->space, space_pages(span->space, span->to - span->from),
+				 lock ? 1 : -1);
+	return err;
 }
 
 static long set_range(struct vmspace *space, unsigned long start, unsigned long end,

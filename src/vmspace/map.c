@@ -26,10 +26,13 @@
 #ifndef MAP_ABOVE4G
 #define MAP_ABOVE4G 0x80
 #endif
+#ifndef MAP_SYNC
+#define MAP_SYNC 0x80000
+#endif
 #define MAP_KINDS 0x0f
-#define MAP_HUGE_SIZES ((int)(63U << 26))
+#define MAP_HUGE_SIZES (31 << 26) /* what MAP_HUGE_2MB and MAP_HUGE_1GB consist of */
 
-/* Flags that MAP_SHARED_VALIDATE accepts (MAP_SYNC is for the file to refuse). */
+/* Flags that MAP_SHARED_VALIDATE accepts; for MAP_SYNC see VMA_BACKING_SYNC. */
 #define VALIDATED (MAP_KINDS | MAP_FIXED | MAP_ANONYMOUS | MAP_GROWSDOWN | \
 		   MAP_DENYWRITE | MAP_EXECUTABLE | MAP_LOCKED | MAP_NORESERVE | MAP_POPULATE | \
 		   MAP_NONBLOCK | MAP_STACK | MAP_HUGETLB | MAP_32BIT | MAP_ABOVE4G | \
@@ -66,33 +69,62 @@ static vma_flags_t call_flags(const struct vmspace *space, const struct vmspace_
 		flags |= VMA_GROWSDOWN;
 	if (m->flags & MAP_LOCKED)
 		flags |= VMA_LOCKED;
+	if (m->flags & MAP_SYNC)
+		flags |= VMA_SYNC;
 	if ((m->flags & MAP_STACK) && space->config.pmd_size &&
 	    rule_decides(space, RULE_STACK_NOHUGEPAGE))
 		flags |= VMA_NOHUGEPAGE;
 	return flags;
 }
 
+/* Does the file system itself look at MAP_SYNC? Overlayfs does not; the one below it may. */
+static bool knows_sync(unsigned int is)
+{
+	return (is & VMA_BACKING_SYNC) && !(is & VMA_BACKING_MAP_ALONE);
+}
+
 static long shared_file_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
 {
 	unsigned int is = m->backing.flags;
-	bool no_write = is & (VMA_BACKING_NO_WRITE | VMA_BACKING_SEAL_WRITE);
+	int validated = VALIDATED | (knows_sync(is) ? MAP_SYNC : 0);
 
-	if ((m->flags & MAP_KINDS) == MAP_SHARED_VALIDATE && (m->flags & ~VALIDATED))
+	if ((m->flags & MAP_KINDS) == MAP_SHARED_VALIDATE && (m->flags & ~validated))
 		return -EOPNOTSUPP;
-	if (no_write && (*flags & VMA_WRITE))
-		return is & VMA_BACKING_SEAL_WRITE ? -EPERM : -EACCES;
+	if ((is & VMA_BACKING_NO_WRITE) && (*flags & VMA_WRITE))
+		return -EACCES;
 	*flags |= VMA_SHARED | VMA_MAYSHARE;
 	if (is & VMA_BACKING_NO_WRITE)
 		*flags &= ~(VMA_MAYWRITE | VMA_SHARED);
-	else if (no_write)
-		*flags &= ~VMA_MAYWRITE;
 	return 0;
 }
 
-static long file_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
+/* Sealed against writing: no shared mapping of it may become writable. */
+static long seal_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
+{
+	if (!(m->backing.flags & VMA_BACKING_SEAL_WRITE) || !(*flags & VMA_SHARED))
+		return 0;
+	if (*flags & VMA_WRITE)
+		return -EPERM;
+	*flags &= ~VMA_MAYWRITE;
+	return 0;
+}
+
+static bool offset_fits(const struct vmspace *space, const struct vmspace_mmap *m,
+			unsigned long length)
+{
+	uint64_t most = m->backing.flags & VMA_BACKING_ANY_OFFSET ? UINT64_MAX : INT64_MAX;
+
+	return (m->flags & MAP_ANONYMOUS) ||
+	       m->offset >> space->page_shift <= (most - length) >> space->page_shift;
+}
+
+static long file_flags(const struct vmspace *space, const struct vmspace_mmap *m,
+		       unsigned long length, vma_flags_t *flags)
 {
 	long err = 0;
 
+	if (!offset_fits(space, m, length))
+		return -EOVERFLOW;
 	switch (m->flags & MAP_KINDS) {
 	case MAP_SHARED:
 	case MAP_SHARED_VALIDATE:
@@ -114,7 +146,7 @@ static long file_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
 	}
 	if (m->backing.flags & VMA_BACKING_NO_MMAP)
 		return -ENODEV;
-	return *flags & VMA_GROWSDOWN ? -EINVAL : 0;
+	return *flags & VMA_GROWSDOWN ? -EINVAL : seal_flags(m, flags);
 }
 
 static long anon_flags(const struct vmspace *space, const struct vmspace_mmap *m,
@@ -122,7 +154,6 @@ static long anon_flags(const struct vmspace *space, const struct vmspace_mmap *m
 {
 	switch (m->flags & MAP_KINDS) {
 	case MAP_SHARED:
-	case MAP_SHARED_VALIDATE:
 		if (*flags & VMA_GROWSDOWN)
 			return -EINVAL;
 		*flags |= VMA_SHARED | VMA_MAYSHARE;
@@ -149,24 +180,32 @@ static bool is_shared(const struct vmspace_mmap *m)
 	return kind == MAP_SHARED || kind == MAP_SHARED_VALIDATE;
 }
 
-/* The size encoded by MAP_HUGE_2MB and the like, as its log2 in the upper bits. 0: the default. */
-static unsigned long huge_size(int flags)
+/* Of huge pages: by MAP_HUGETLB, or by a file on hugetlbfs. */
+static bool is_huge(const struct vmspace_mmap *m)
 {
-	unsigned int log = (unsigned int)flags >> 26;
+	return m->flags & MAP_ANONYMOUS ? m->flags & MAP_HUGETLB
+					: m->backing.kind == VMA_BACKING_HUGETLB;
+}
 
+/* The size encoded by MAP_HUGE_2MB and the like, as its log2 in the upper bits. 0: the default. */
+static unsigned long huge_size(const struct vmspace_mmap *m)
+{
+	unsigned int log = (unsigned int)m->flags >> 26;
+
+	if (!(m->flags & MAP_ANONYMOUS))
+		return m->backing.huge_size;
 	return log ? 1UL << log : 0;
 }
 
 /* The backing of the mapping. NULL: private anonymous memory. */
 static const struct vma_backing *backing_of(const struct vmspace_mmap *m, struct vma_backing *own)
 {
-	if ((m->flags & MAP_ANONYMOUS) && !(m->flags & MAP_HUGETLB) && !is_shared(m))
+	if ((m->flags & MAP_ANONYMOUS) && !is_huge(m) && !is_shared(m))
 		return NULL;
 	*own = m->backing;
-	if (m->flags & MAP_HUGETLB) {
+	if (is_huge(m)) {
 		own->kind = VMA_BACKING_HUGETLB;
-		if (m->flags & MAP_ANONYMOUS)
-			own->huge_size = huge_size(m->flags);
+		own->huge_size = huge_size(m);
 		if (!own->name)
 			own->name = "/anon_hugepage (deleted)";
 		return own;
@@ -179,6 +218,25 @@ static const struct vma_backing *backing_of(const struct vmspace_mmap *m, struct
 	return own;
 }
 
+long map_check_count(struct vmspace *space)
+{
+	if (space->areas > space->config.max_map_count)
+		return outcome_limit(space, -ENOMEM, "more areas than max_map_count");
+	return 0;
+}
+
+/* Huge pages: the length is rounded up to whole ones. 0: that overflows. */
+static unsigned long rounded_length(const struct vmspace *space, const struct vmspace_mmap *m)
+{
+	unsigned long size = is_huge(m) ? huge_size(m) : 0;
+
+	if (is_huge(m) && !size)
+		size = space->config.pmd_size;
+	if (!size)
+		return space_ceil(space, m->length);
+	return (m->length + size - 1) & ~(size - 1);
+}
+
 static long check_arguments(struct vmspace *space, const struct vmspace_mmap *m,
 			    unsigned long *length)
 {
@@ -186,23 +244,20 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mmap *m,
 		return -EINVAL;
 	if (!(m->flags & MAP_ANONYMOUS) && m->bad_fd)
 		return -EBADF;
+	if (!(m->flags & MAP_ANONYMOUS) && (m->flags & MAP_HUGETLB) && !is_huge(m))
+		return -EINVAL;
 	if (!m->length)
 		return -EINVAL;
-	*length = space_ceil(space, m->length);
+	*length = rounded_length(space, m);
 	if (!*length)
-		return -ENOMEM;
-	if (space_pages(space, m->offset) + space_pages(space, *length) <
-	    space_pages(space, m->offset))
-		return -EOVERFLOW;
-	if (space->areas > space->config.max_map_count)
-		return outcome_limit(space, -ENOMEM, "more areas than max_map_count");
-	return 0;
+		return is_huge(m) ? -EINVAL : -ENOMEM;
+	return map_check_count(space);
 }
 
 static long place(struct vmspace *space, const struct vmspace_mmap *m, unsigned long length,
 		  const struct vma_backing *backing, struct hole *hole)
 {
-	struct find_place want = { m->addr, length, m->flags, backing, m->offset };
+	struct find_place want = { m->addr, length, m->flags, backing, m->offset, false };
 	struct vma_backing overlaid;
 	long at;
 
@@ -215,30 +270,33 @@ static long place(struct vmspace *space, const struct vmspace_mmap *m, unsigned 
 		want.backing = &overlaid;
 	}
 	at = find_place(space, &want, hole);
-	if (at > 0 && (m->flags & MAP_FIXED_NOREPLACE) &&
+	if (at >= 0 && (m->flags & MAP_FIXED_NOREPLACE) &&
 	    !find_hole(space, (unsigned long)at, (unsigned long)at + length, hole))
 		return -EEXIST;
 	return at;
 }
 
-static long check_lock(struct vmspace *space, const struct vmspace_mmap *m, vma_flags_t flags,
-		       unsigned long length)
+long map_check_lock(struct vmspace *space, vma_flags_t flags, unsigned long length, bool asked)
 {
 	const struct vmspace_config *c = &space->config;
 	long err = 0;
 
-	if ((m->flags & MAP_LOCKED) && !c->lock_privileged && !c->rlimit_memlock)
+	if (asked && !c->lock_privileged && !c->rlimit_memlock)
 		err = outcome_limit(space, -EPERM, "RLIMIT_MEMLOCK is 0");
 	if (!err && !account_may_lock(space, flags, space_pages(space, length)))
 		err = outcome_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached");
 	return err;
 }
 
-/* A new shared memory object is charged itself; the areas that map it are not. */
-static unsigned long shared_charge(struct vmspace *space, const struct map_plan *plan)
+/*
+ * A new shared memory object is charged itself; the areas that map it are not. It is made when
+ * there is room for the area.
+ */
+static long check_object(struct vmspace *space, const struct map_plan *plan)
 {
-	return plan->new_shared && !(plan->flags & VMA_NORESERVE) ? space_pages(space, plan->length)
-								  : 0;
+	if (!plan->new_shared || (plan->flags & VMA_NORESERVE))
+		return 0;
+	return commit_check(space, space_pages(space, plan->length));
 }
 
 /* `unmapped` pages will be unmapped to make room; `freed` of them are committed. */
@@ -258,7 +316,7 @@ static long check_size(struct vmspace *space, const struct map_plan *plan, unsig
 			return err;
 	}
 	if (!map_accountable(plan->flags))
-		return commit_check(space, shared_charge(space, plan));
+		return 0;
 	/* Otherwise Linux charges it when what is replaced is gone. */
 	if (!freed || rule_decides(space, RULE_REPLACED_NOT_CHARGED))
 		return pages > freed ? commit_check(space, pages - freed) : 0;
@@ -284,6 +342,51 @@ static long reserve_pages(struct vmspace *space, const struct map_plan *plan)
 	return err < 0 ? err : 0;
 }
 
+/*
+ * The mapping is refused with `err`, by a limit (ENOMEM), by what is in the way, or by the host for
+ * a reason of its own. Linux checks limits when it has cut what is in the way at both ends. If
+ * that fails, the limits do not matter.
+ */
+static long refuse(struct vmspace *space, const struct map_plan *plan, bool free, long err)
+{
+	unsigned long end = plan->at + plan->length;
+	const char *why = space->out->why;
+	long cut;
+
+	if (free || (err != -ENOMEM && unmap_check(space, plan->at, end) != err))
+		return outcome_fail(space, err, why);
+	if (store_reserve_call(space, 2, 2))
+		return -ENOMEM;
+	cut = unmap_cut(space, plan->at, end);
+	return cut ? cut : outcome_fail(space, err, why);
+}
+
+/*
+ * Unmap what is in the way, so many areas, `freed` of whose pages are committed; then the file
+ * agrees or not.
+ */
+static long take_over(struct vmspace *space, struct map_plan *plan, unsigned long areas,
+		      unsigned long freed)
+{
+	unsigned long end = plan->at + plan->length;
+	bool free;
+	long err;
+
+	/* Stores to unmap what is in the way, and one for the new area. */
+	err = store_reserve_call(space, 2 + areas / 64, 2);
+	if (!err)
+		err = unmap_range(space, plan->at, plan->length);
+	if (err || plan->refusal)
+		return err ? err : plan->refusal;
+	free = find_hole(space, plan->at, end, &plan->hole);
+	assert(free);
+	(void)free;
+	if (freed && map_accountable(plan->flags) &&
+	    !rule_decides(space, RULE_REPLACED_NOT_CHARGED))
+		return commit_check(space, space_pages(space, plan->length));
+	return 0;
+}
+
 /* Check the size, and unmap what is in the way. plan->hole then describes the place. */
 static long make_room(struct vmspace *space, struct map_plan *plan)
 {
@@ -296,24 +399,22 @@ static long make_room(struct vmspace *space, struct map_plan *plan)
 	if (!free)
 		unmapped = unmap_count(space, plan->at, end, &freed, &areas);
 	err = check_size(space, plan, unmapped, freed);
-	if (!err && space->pages)
+	if (!err && !plan->refusal)
+		plan->refusal = check_object(space, plan);
+	if (!err && !plan->refusal && space->host_error) {
+		outcome_fail(space, space->host_error, "refused by the host");
+		if (space->host_unmapped)
+			plan->refusal = space->host_error;
+		else
+			err = space->host_error;
+	}
+	if (err)
+		return refuse(space, plan, free, err);
+	if (space->pages && !plan->refusal)
 		err = reserve_pages(space, plan);
-	if (err || free)
-		return err;
-	/* Stores to unmap what is in the way, and one for the new area. */
-	err = store_reserve_call(space, 2 + areas / 64, 2);
 	if (err)
 		return err;
-	err = unmap_range(space, plan->at, plan->length);
-	if (err)
-		return err;
-	free = find_hole(space, plan->at, end, &plan->hole);
-	assert(free);
-	(void)free;
-	if (freed && map_accountable(plan->flags) &&
-	    !rule_decides(space, RULE_REPLACED_NOT_CHARGED))
-		return commit_check(space, space_pages(space, plan->length));
-	return 0;
+	return free ? plan->refusal : take_over(space, plan, areas, freed);
 }
 
 long map_region(struct vmspace *space, struct map_plan *plan)
@@ -369,14 +470,15 @@ static long follow_place(struct vmspace *space, const struct vmspace_request *re
 }
 
 static long area_flags(struct vmspace *space, const struct vmspace_mmap *m,
-		       const struct vma_backing *backing, vma_flags_t *flags)
+		       const struct vma_backing *backing, unsigned long length,
+		       vma_flags_t *flags)
 {
 	long err;
 
-	if ((m->flags & MAP_ANONYMOUS) || !backing)
+	if (((m->flags & MAP_ANONYMOUS) || !backing) && !is_huge(m))
 		err = anon_flags(space, m, flags);
 	else
-		err = file_flags(m, flags);
+		err = file_flags(space, m, length, flags);
 	if (err)
 		return err;
 	if ((m->flags & MAP_NORESERVE) && space->config.overcommit != 2)
@@ -385,6 +487,13 @@ static long area_flags(struct vmspace *space, const struct vmspace_mmap *m,
 		*flags |= VMA_HUGETLB | VMA_DONTEXPAND;
 	*flags |= m->driver_flags;
 	return 0;
+}
+
+/* A file system that knows MAP_SYNC refuses it where storage is not mapped itself. */
+static bool refuses_sync(const struct vmspace_mmap *m)
+{
+	return !(m->flags & MAP_ANONYMOUS) &&
+	       (m->backing.flags & (VMA_BACKING_SYNC | VMA_BACKING_DAX)) == VMA_BACKING_SYNC;
 }
 
 static int real_prot(const struct vmspace *space, const struct vmspace_mmap *m)
@@ -435,15 +544,14 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	followed = follow_place(space, req, at, plan.length, &plan.hole);
 	if (followed < 0)
 		return followed;
-	err = check_lock(space, m, plan.flags, plan.length);
+	err = map_check_lock(space, plan.flags, plan.length, m->flags & MAP_LOCKED);
 	if (!err)
-		err = area_flags(space, m, backing, &plan.flags);
+		err = area_flags(space, m, backing, plan.length, &plan.flags);
 	if (err)
 		return err;
 	plan.at = (unsigned long)followed;
-	if (space->host_error &&
-	    !(space->host_error == -EPERM && seal_covers(space, plan.at, plan.at + plan.length)))
-		return outcome_fail(space, space->host_error, "refused by the host");
+	if ((plan.flags & VMA_SYNC) && refuses_sync(m))
+		plan.refusal = outcome_fail(space, -EOPNOTSUPP, "the file cannot have MAP_SYNC");
 	/* Linux checks for merges while the new area still counts as locked. */
 	plan.no_merge = (plan.flags & VMA_DROPPABLE) && (space->default_flags & VMA_LOCKED) &&
 			!rule_decides(space, RULE_DROPPABLE_LOCKED);
@@ -461,13 +569,13 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 void map_gather(struct vmspace *space, const struct vmspace_mmap *m)
 {
 	struct vma_backing own;
-	unsigned long length = space_ceil(space, m->length);
+	unsigned long length = rounded_length(space, m);
 	struct hole hole;
 	long at;
 
 	if (!length)
 		return;
 	at = place(space, m, length, backing_of(m, &own), &hole);
-	if (at > 0)
+	if (at >= 0)
 		host_query_anon(space, (unsigned long)at, (unsigned long)at + length);
 }

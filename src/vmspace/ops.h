@@ -58,6 +58,13 @@ bool seal_covers(const struct vmspace *space, unsigned long start, unsigned long
  */
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end);
 long unmap_range(struct vmspace *space, unsigned long start, unsigned long length);
+/* What unmap_areas() would answer, as far as it depends on the areas. Changes nothing. */
+long unmap_check(struct vmspace *space, unsigned long start, unsigned long end);
+/*
+ * What Linux does before it checks whether there is room for a mapping in the place of what is at
+ * [start, end): as unmap_areas(), but cut only, at both ends. Makes two stores and two areas.
+ */
+long unmap_cut(struct vmspace *space, unsigned long start, unsigned long end);
 /*
  * The number of mapped pages in [start, end). *committed: those of areas with VMA_ACCOUNT. *areas:
  * the number of areas they belong to.
@@ -86,10 +93,18 @@ struct map_plan {
 	struct hole hole;            /* the place and its neighbours, if known; see find.h */
 	bool populate;
 	bool new_shared;             /* creates a shared memory object, which is committed */
+	long refusal;                /* what the file answers once room was made; 0: it agrees */
 	bool no_merge;               /* do not merge it with neighbours */
 };
 
-/* The last part of mmap: make the mapping. Returns plan->at or -errno. */
+/* May there be one more mapping? 0 or -ENOMEM. */
+long map_check_count(struct vmspace *space);
+/* RLIMIT_MEMLOCK, for a mapping with these flags. `asked`: with MAP_LOCKED. 0 or -errno. */
+long map_check_lock(struct vmspace *space, vma_flags_t flags, unsigned long length, bool asked);
+/*
+ * The last part of mmap: make the mapping. Returns plan->at or -errno. As in Linux, a refusal (by a
+ * limit, by the file, by the host) may come when what is mapped there has been cut or unmapped.
+ */
 long map_region(struct vmspace *space, struct map_plan *plan);
 
 #endif

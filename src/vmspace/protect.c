@@ -131,6 +131,9 @@ static long foresee(struct vmspace *space, const struct change *c)
 			return err;
 		if (exceeds_data(space, span.vma, want.flags, pages, data))
 			return -ENOMEM;
+		if ((want.flags != span.vma->flags || want.pkey != span.vma->pkey) &&
+		    edit_check_cuts(space, span.vma, span.from, span.to))
+			return -EINVAL;
 		data += account_is_data(want.flags) ? pages : 0;
 		data -= account_is_data(span.vma->flags) ? pages : 0;
 	}

@@ -24,6 +24,7 @@ struct move {
 	int flags;
 	bool to_given;               /* MREMAP_FIXED or MREMAP_DONTUNMAP */
 	long host;                   /* where the host moved it; 0: not known */
+	bool refused;                /* the host refuses it, when room has been made */
 	unsigned long prepared;      /* where page tables were created for the move; 0: nowhere */
 };
 
@@ -217,6 +218,14 @@ static long prepare(struct vmspace *space, struct vma *vma, struct move *m, unsi
 	return 0;
 }
 
+/* A part is moved after it has been cut off. */
+static long check_ends(struct vmspace *space, const struct vma *vma, const struct move *m)
+{
+	unsigned long end = m->old_length ? m->addr + m->old_length : vma->end;
+
+	return edit_check_cuts(space, vma, m->addr, end);
+}
+
 /*
  * Copy the area's part to `at`, then remove the source. Returns at or -errno. (After prepare() no
  * step can run out of memory: see reserve_moves().)
@@ -231,7 +240,9 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 
 	if (space->areas >= space->config.max_map_count - 3)
 		return outcome_fail(space, -ENOMEM, "too near to max_map_count");
-	err = prepare(space, vma, m, at);
+	err = check_ends(space, vma, m);
+	if (!err)
+		err = prepare(space, vma, m, at);
 	if (err)
 		return err;
 	vma_fill(&proto, vma);
@@ -273,8 +284,9 @@ static long move_to(struct vmspace *space, struct vma *vma, struct move *m, unsi
 
 static long place(struct vmspace *space, const struct vma *vma, const struct move *m)
 {
-	struct find_place want = { .addr = m->new_addr, .length = m->new_length };
+	struct find_place want = { .addr = m->new_addr, .length = m->new_length, .exact = true };
 	struct hole hole;
+	long at;
 
 	if (m->flags & MREMAP_FIXED)
 		want.flags |= MAP_FIXED;
@@ -285,7 +297,11 @@ static long place(struct vmspace *space, const struct vma *vma, const struct mov
 		want.offset = (vma->pgoff + space_pages(space, m->addr - vma->start)) *
 			      space->config.page_size;
 	}
-	return find_place(space, &want, &hole);
+	at = find_place(space, &want, &hole);
+	if (at >= 0 && (unsigned long)at < space->config.mmap_min_addr &&
+	    !space->config.low_privileged)
+		return -EPERM;
+	return at;
 }
 
 /* The address chosen by libvmspace; or else the host's, where this unmaps what is in the way. */
@@ -355,10 +371,16 @@ static long reserve_pages(struct vmspace *space, struct vma *vma, const struct m
 	return err < 0 ? err : 0;
 }
 
+/* The result that is reported if the area was moved to `followed`; libvmspace would choose `at`. */
+static long predicted(const struct vmspace *space, long followed, long at)
+{
+	return followed < 0 || space->out->base_learned ? followed : at;
+}
+
 static long to_given(struct vmspace *space, struct move *m)
 {
 	struct vma *vma = NULL;
-	long at, err = 0;
+	long at, followed, err = 0;
 
 	if (space->pages && m->new_length > m->old_length)
 		vma = find_at(space, m->addr);
@@ -391,10 +413,15 @@ static long to_given(struct vmspace *space, struct move *m)
 	err = check_commit(space, vma, m);
 	if (err)
 		return err;
+	if (m->refused)
+		return outcome_fail(space, space->host_error, "refused by the host");
 	at = place(space, vma, m);
-	if (at >= 0)
-		at = follow(space, m, at);
-	return at < 0 ? at : move_area(space, vma, m, (unsigned long)at);
+	if (at < 0)
+		return at;
+	followed = follow(space, m, at);
+	if (followed >= 0)
+		followed = move_area(space, vma, m, (unsigned long)followed);
+	return predicted(space, followed, at);
 }
 
 static long move_to_given(struct vmspace *space, struct move *m)
@@ -419,7 +446,7 @@ static bool can_grow_in_place(const struct vmspace *space, const struct vma *vma
 static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 {
 	vma_flags_t flags = vma->flags;
-	long at, err = check_commit(space, vma, m);
+	long at, followed, err = check_commit(space, vma, m);
 
 	if (err)
 		return err;
@@ -444,8 +471,10 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 							     : (unsigned long)at);
 	if (err)
 		return err;
-	at = follow(space, m, at);
-	return at < 0 ? at : move_to(space, vma, m, (unsigned long)at);
+	followed = follow(space, m, at);
+	if (followed >= 0)
+		followed = move_to(space, vma, m, (unsigned long)followed);
+	return predicted(space, followed, at);
 }
 
 /* Areas of a userfaultfd, or whose file places its mappings itself, are only moved alone. */
@@ -496,25 +525,51 @@ static long move_many(struct vmspace *space, const struct move *all)
 	return (long)all->new_addr;
 }
 
+/* Huge pages are moved as whole ones, and never grow. 0 or -EINVAL. */
+static long round_to_huge(const struct vmspace *space, const struct vma *vma, struct move *m)
+{
+	unsigned long mask = vma_huge_size(vma->backing, space->config.pmd_size) - 1;
+
+	m->old_length = (m->old_length + mask) & ~mask;
+	m->new_length = (m->new_length + mask) & ~mask;
+	/* As Linux, look at new_addr even where it does not count. */
+	return ((m->addr | m->new_addr) & mask) || m->new_length > m->old_length ? -EINVAL : 0;
+}
+
 static bool moves_many(const struct vmspace *space, const struct vma *vma, const struct move *m)
 {
 	return (m->flags & MREMAP_FIXED) && m->old_length == m->new_length &&
 	       m->old_length > vma->end - m->addr && rule_decides(space, RULE_REMAP_MANY);
 }
 
-/* Will libvmspace run into the host's error as well, and stop at the same place? */
-static bool expected_error(const struct vmspace *space, const struct vma *vma,
-			   const struct move *m)
+/* What unmapping would answer. */
+static long unmap_error(struct vmspace *space, unsigned long start, unsigned long length)
 {
-	unsigned long to = m->flags & MREMAP_FIXED ? m->new_addr : m->addr;
+	unsigned long size = space->config.task_size;
 
-	if (space->host_error == -EPERM)
-		return seal_covers(space, m->addr, m->addr + m->old_length) ||
-		       seal_covers(space, to, to + m->new_length);
-	/* Several areas; or a copy over its own source, which is unmapped first. */
-	return space->host_error == -EFAULT &&
-	       (moves_many(space, vma, m) || ((m->flags & MREMAP_FIXED) && !m->old_length &&
-				       m->addr == m->new_addr));
+	if (start > size || length > size - start)
+		return -EINVAL;
+	return unmap_check(space, start, start + length);
+}
+
+/* Will libvmspace run into the host's error as well, and stop at the same place? */
+static bool expected_error(struct vmspace *space, const struct vma *vma, const struct move *m)
+{
+	long err = space->host_error;
+	bool many = moves_many(space, vma, m);
+
+	if ((m->flags & MREMAP_FIXED) && unmap_error(space, m->new_addr, m->new_length) == err)
+		return true;
+	if (m->new_length < m->old_length &&
+	    unmap_error(space, m->addr + m->new_length, m->old_length - m->new_length) == err)
+		return true;
+	if (many)
+		return err == -EFAULT || unmap_error(space, m->addr, m->old_length) == err;
+	if (m->to_given && check_ends(space, vma, m) == err)
+		return true;
+	/* A copy over its own source, which is unmapped first. */
+	return err == -EFAULT && (m->flags & MREMAP_FIXED) && !m->old_length &&
+	       m->addr == m->new_addr;
 }
 
 /*
@@ -561,6 +616,8 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 	vma = find_at(space, m.addr);
 	if (!vma)
 		return -EFAULT;
+	if ((vma->flags & VMA_HUGETLB) && round_to_huge(space, vma, &m))
+		return -EINVAL;
 	many = moves_many(space, vma, &m);
 	if (!many && (vma->flags & VMA_SEALED))
 		return outcome_fail(space, -EPERM, "the area is sealed");
@@ -569,8 +626,11 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 	/* If not, Linux unmaps what is in the way before it checks: see to_given(). */
 	if (err && (!m.to_given || rule_decides(space, RULE_REMAP_CHECKS_FIRST)))
 		return err;
-	if (space->host_error && !expected_error(space, vma, &m))
-		return outcome_fail(space, space->host_error, "refused by the host");
+	if (space->host_error && !expected_error(space, vma, &m)) {
+		m.refused = m.to_given && space->host_unmapped;
+		if (!m.refused)
+			return outcome_fail(space, space->host_error, "refused by the host");
+	}
 	if (many)
 		return move_many(space, &m);
 	if (m.to_given) {

@@ -205,6 +205,9 @@ static bool is_possible(const struct vmspace *space, const struct vmspace_reques
 	case VMSPACE_SHMAT:
 		return is_inside(space, at, req->shmat.size);
 	case VMSPACE_MREMAP:
+		/* Where nothing grows or moves, the range may reach beyond the address space. */
+		if (to == m->addr && m->new_length <= m->old_length)
+			return true;
 		return is_inside(space, at, m->new_length) &&
 		       (to == m->addr || to + m->new_length <= m->addr ||
 			to >= m->addr + m->old_length);
@@ -245,6 +248,7 @@ static void complete(struct vmspace *space, struct vmspace_request *req)
 	space->out = out;
 	space->host_error = req->host.valid && is_error(req->host.result) ? req->host.result : 0;
 	space->host_succeeded = req->host.valid && !space->host_error;
+	space->host_unmapped = space->host_error && req->host.unmapped;
 	if (space->host_succeeded && !is_possible(space, req))
 		out->result = outcome_fail(space, -EINVAL, "no kernel places a mapping there");
 	else
@@ -256,7 +260,7 @@ static void complete(struct vmspace *space, struct vmspace_request *req)
 	}
 	store_end_call(space);
 	space->out = NULL;
-	space->host_succeeded = false;
+	space->host_succeeded = space->host_unmapped = false;
 	space->host_error = 0;
 	space->request_seq++;
 	space->requests[req->op]++;

@@ -26,8 +26,9 @@ static void attach_flags(const struct vmspace *space, const struct vmspace_shmat
 static long attach_place(struct vmspace *space, const struct vmspace_shmat *s,
 			 const struct vma_backing *own, struct map_plan *plan)
 {
-	struct find_place want = { s->addr, plan->length, 0, own, 0 };
+	struct find_place want = { s->addr, plan->length, 0, own, 0, false };
 	const struct vma *vma;
+	long err;
 
 	if (want.addr) {
 		if (!space_aligned(space, want.addr)) {
@@ -48,7 +49,8 @@ static long attach_place(struct vmspace *space, const struct vmspace_shmat *s,
 	} else if (s->flags & SHM_REMAP) {
 		return -EINVAL;
 	}
-	return find_place(space, &want, &plan->hole);
+	err = map_check_count(space);
+	return err ? err : find_place(space, &want, &plan->hole);
 }
 
 long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
@@ -68,10 +70,10 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 	at = attach_place(space, s, &own, &plan);
 	if (at < 0)
 		return at;
+	err = map_check_lock(space, plan.flags, plan.length, false);
+	if (err)
+		return err;
 	plan.at = (unsigned long)at;
-	if (space->host_error &&
-	    !(space->host_error == -EPERM && seal_covers(space, plan.at, plan.at + plan.length)))
-		return outcome_fail(space, space->host_error, "refused by the host");
 	if (space->host_succeeded && req->host.result != at) {
 		plan.at = (unsigned long)req->host.result;
 		if (space->base_guessed && plan.at + plan.length > space->mmap_base) {
@@ -181,7 +183,7 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 	struct map_plan plan = { .at = start, .length = size, .pgoff = r->page_offset };
 	struct vma *vma, *next;
 	unsigned long end;
-	long at;
+	long at, err, forbidden;
 
 	if (r->prot || start + size <= start)
 		return -EINVAL;
@@ -194,11 +196,14 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 		    next->flags != vma->flags)
 			return -EINVAL;
 	}
-	at = remapped_flags(space, r, vma, &plan.flags);
-	if (at)
-		return outcome_fail(space, at, "the file does not permit it any more");
-	if (space->host_error)
-		return outcome_fail(space, space->host_error, "refused by the host");
+	forbidden = remapped_flags(space, r, vma, &plan.flags);
+	err = map_check_count(space);
+	if (!err)
+		err = map_check_lock(space, plan.flags, plan.length, vma->flags & VMA_LOCKED);
+	if (!err && forbidden)
+		err = outcome_fail(space, forbidden, "the file does not permit it any more");
+	if (err)
+		return err;
 	plan.populate = !(r->flags & MAP_NONBLOCK);
 	plan.backing = backing_get(vma->backing);
 	at = map_region(space, &plan);

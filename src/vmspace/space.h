@@ -44,7 +44,7 @@ struct vmspace {
 	unsigned long committed_vm;   /* pages of areas with VMA_ACCOUNT */
 	unsigned long largest_area;   /* bytes; never lowered while there are areas */
 	unsigned long pinned_vm;      /* pages pinned by drivers: vmspace_pin() */
-	unsigned long locked_leak;    /* unlocked by MREMAP_DONTUNMAP, but still counted by Linux */
+	unsigned long locked_leak;    /* what Linux counts too much, or (below 0) too little */
 	unsigned long grow_areas;     /* areas with VMA_GROWSDOWN */
 	uint64_t next_anon_id;
 	uint64_t next_file_id;        /* for mappings that are a file of their own */
@@ -54,6 +54,7 @@ struct vmspace {
 	struct vmspace_outcome *out;  /* of the request being completed, or NULL */
 	bool host_succeeded;          /* the host says that the request succeeded */
 	long host_error;              /* ... or the error that it failed with; 0: neither */
+	bool host_unmapped;           /* ... and what was in its way is gone */
 };
 
 static inline unsigned long space_pages(const struct vmspace *space, unsigned long bytes)

@@ -27,57 +27,114 @@ unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsi
 	return pages;
 }
 
-/* Is any area above the one at *mas sealed, up to `end`? */
-static bool sealed_above(struct ma_state mas, unsigned long end)
+/* May `first`, at *mas, and the areas above it be unmapped up to `end`? 0, -EPERM or -EINVAL. */
+static long check_up_to_end(struct vmspace *space, const struct vma *first, struct ma_state mas,
+			    unsigned long end)
 {
 	const struct vma *vma;
 
-	mas_for_each(&mas, vma, end - 1)
+	for (vma = first; vma; vma = mas_find(&mas, end - 1)) {
 		if (vma->flags & VMA_SEALED)
-			return true;
-	return false;
+			return outcome_fail(space, -EPERM, "an area is sealed");
+		if (vma->end > end)
+			return edit_check_split(space, vma, end);
+	}
+	return 0;
+}
+
+/* May `first`, at *mas, be cut at `start`? */
+static long check_start(struct vmspace *space, const struct vma *first, unsigned long start,
+			unsigned long end)
+{
+	if (start <= first->start)
+		return 0;
+	if (end < first->end && space->areas >= space->config.max_map_count)
+		return outcome_fail(space, -ENOMEM, "max_map_count areas: no room for a split");
+	if (first->flags & VMA_SEALED)
+		return outcome_fail(space, -EPERM, "an area is sealed");
+	return edit_check_split(space, first, start);
+}
+
+long unmap_check(struct vmspace *space, unsigned long start, unsigned long end)
+{
+	MA_STATE(mas, &space->tree, start, start);
+	struct vma *first = mas_find(&mas, end - 1);
+	long err = first ? check_start(space, first, start, end) : 0;
+
+	return err || !first ? err : check_up_to_end(space, first, mas, end);
 }
 
 /*
- * If an area further up is sealed, the call fails only after the area at `start` was split; as in
- * Linux, the split stays.
+ * Linux goes from area to area, and cuts first: if something further up is in the way, the call
+ * fails, and the cut at `start` stays.
  */
+static long check_and_cut(struct vmspace *space, struct vma *first, struct ma_state mas,
+			  unsigned long start, unsigned long end)
+{
+	long err = check_start(space, first, start, end);
+
+	if (err)
+		return err;
+	err = check_up_to_end(space, first, mas, end);
+	if (err && first->start < start && edit_split_unchecked(space, first, start))
+		return -ENOMEM;
+	return err;
+}
+
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	MA_STATE(mas, &space->tree, start, start);
 	struct vma *first = mas_find(&mas, end - 1);
+	long err;
 
 	if (!first)
 		return 0;
-	if (start > first->start && end < first->end &&
-	    space->areas >= space->config.max_map_count)
-		return outcome_fail(space, -ENOMEM, "max_map_count areas: no room for a split");
-	if (first->flags & VMA_SEALED)
-		return outcome_fail(space, -EPERM, "an area is sealed");
-	if (first->end < end && sealed_above(mas, end)) {
-		if (first->start < start && edit_split_unchecked(space, first, start))
-			return -ENOMEM;
-		return outcome_fail(space, -EPERM, "an area is sealed");
-	}
-	return edit_remove(space, &mas, first, start, end);
+	err = check_and_cut(space, first, mas, start, end);
+	return err ? err : edit_remove(space, &mas, first, start, end);
+}
+
+long unmap_cut(struct vmspace *space, unsigned long start, unsigned long end)
+{
+	MA_STATE(mas, &space->tree, start, start);
+	struct vma *first = mas_find(&mas, end - 1), *last;
+	long err;
+
+	if (!first)
+		return 0;
+	err = check_and_cut(space, first, mas, start, end);
+	if (!err && first->start < start)
+		err = edit_split_unchecked(space, first, start);
+	last = find_at(space, end - 1);
+	if (!err && last && last->end > end)
+		err = edit_split_unchecked(space, last, end);
+	return err;
+}
+
+static long check_range(const struct vmspace *space, unsigned long start, unsigned long length)
+{
+	const struct vmspace_config *c = &space->config;
+
+	if (!space_aligned(space, start) || start > c->task_size || length > c->task_size - start)
+		return -EINVAL;
+	return space_ceil(space, length) ? 0 : -EINVAL;
 }
 
 long unmap_range(struct vmspace *space, unsigned long start, unsigned long length)
 {
-	const struct vmspace_config *c = &space->config;
-	unsigned long end = start + space_ceil(space, length);
+	long err = check_range(space, start, length);
 
-	if (!space_aligned(space, start) || start > c->task_size || length > c->task_size - start)
-		return -EINVAL;
-	if (end == start)
-		return -EINVAL;
-	return unmap_areas(space, start, end);
+	return err ? err : unmap_areas(space, start, start + space_ceil(space, length));
 }
 
 long unmap_call(struct vmspace *space, struct vmspace_request *req)
 {
-	/* Linux refuses a munmap as a whole, but for cuts that it made before it met a seal. */
-	if (space->host_error && space->host_error != -EPERM)
+	unsigned long end = req->munmap.addr + space_ceil(space, req->munmap.length);
+	long err = check_range(space, req->munmap.addr, req->munmap.length);
+
+	if (err)
+		return err;
+	/* Linux refuses a munmap as a whole, but for a cut that it made first. */
+	if (space->host_error && unmap_check(space, req->munmap.addr, end) != space->host_error)
 		return outcome_fail(space, space->host_error, "refused by the host");
-	return unmap_range(space, req->munmap.addr, req->munmap.length);
+	return unmap_areas(space, req->munmap.addr, end);
 }

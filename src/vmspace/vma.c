@@ -167,3 +167,19 @@ bool vma_may_have_anon_vma(const struct vma *vma)
 		return false;
 	return !vma->backing || vma->backing->is.kind == VMA_BACKING_FILE;
 }
+
+unsigned long vma_huge_size(const struct backing *backing, unsigned long pmd_size)
+{
+	if (backing && backing->is.huge_size)
+		return backing->is.huge_size;
+	return pmd_size ? pmd_size : 1;
+}
+
+bool vma_may_be_cut(const struct vma *vma, unsigned long at, unsigned long pmd_size)
+{
+	if (!vma->backing)
+		return true;
+	if (!(vma->flags & VMA_HUGETLB))
+		return vma->backing->is.kind != VMA_BACKING_SPECIAL;
+	return !(at & (vma_huge_size(vma->backing, pmd_size) - 1));
+}

@@ -122,6 +122,13 @@ static inline bool vma_permits(const struct vma *vma, unsigned int access)
 bool vma_may_have_anon_vma(const struct vma *vma);
 /* Does the area, up to `end`, reach beyond the end of its file, as far as that is known? */
 bool vma_passes_file(const struct vma *vma, unsigned long end, unsigned long page_size);
+/* Bytes of a huge page of an area that has VMA_HUGETLB. pmd_size: the default, or 0. */
+unsigned long vma_huge_size(const struct backing *backing, unsigned long pmd_size);
+/*
+ * May the area be cut in two at `at`, inside it? Not what the kernel has mapped itself ([vdso]);
+ * huge pages only between two of them. pmd_size: as above.
+ */
+bool vma_may_be_cut(const struct vma *vma, unsigned long at, unsigned long pmd_size);
 /*
  * Can a private area with these flags get anonymous pages? By writes, or from a userfaultfd, which
  * may fill areas that the program cannot write.

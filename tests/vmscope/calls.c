@@ -68,6 +68,7 @@ static const struct {
 	{ "uffd", test_uffd },
 	{ "rings", test_rings },
 	{ "odd", test_odd },
+	{ "refused", test_refused },
 	{ "recursion", test_recursion },
 	{ "threads", test_threads },
 	{ "thread-recursion", test_thread_recursion },

@@ -33,6 +33,7 @@ void test_growsdown(void);
 void test_uffd(void);
 void test_rings(void);
 void test_odd(void);
+void test_refused(void);
 
 /* calls_tasks.c: threads, processes, stacks and signals. */
 void test_recursion(void);

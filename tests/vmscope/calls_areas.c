@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -29,6 +30,9 @@
 #define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
 #ifndef MAP_32BIT
 #define MAP_32BIT 0 /* x86 alone has it */
+#endif
+#ifndef MAP_SYNC
+#define MAP_SYNC 0x80000
 #endif
 #ifndef SYS_mseal
 #define SYS_mseal 462
@@ -571,4 +575,47 @@ void test_odd(void)
 	     errno == ENOMEM);
 	MUST(setrlimit(RLIMIT_AS, &limit) == 0);
 	MUST(mmap(NULL, 2UL << 30, PROT_NONE, ANON | MAP_NORESERVE, -1, 0) != MAP_FAILED);
+}
+
+/* A page of a file over the middle of an area; many file systems have no MAP_SYNC. */
+static void map_sync(char *a)
+{
+	char path[] = "/tmp/vmscope-calls-XXXXXX";
+	int fd = mkstemp(path);
+
+	MUST(fd >= 0 && ftruncate(fd, 4 * PAGE) == 0 && unlink(path) == 0);
+	for (int kind = MAP_SHARED; kind <= MAP_SHARED_VALIDATE; kind++, a += 4 * PAGE)
+		mmap(a, PAGE, RW, kind | MAP_FIXED | MAP_SYNC, fd, 0);
+	close(fd);
+}
+
+/* A huge page over the middle of an area; most machines have none. */
+static void map_huge(void)
+{
+	const uintptr_t huge = 2UL << 20;
+	uintptr_t a = (uintptr_t)mmap(NULL, 4 * huge, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
+
+	a = (a + huge) & ~(huge - 1);
+	mmap((void *)a, huge, RW, ANON | MAP_FIXED | MAP_HUGETLB, -1, 0);
+}
+
+/* Calls that the kernel refuses when it has cut or unmapped something. */
+void test_refused(void)
+{
+	const uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
+	char *a = island(32, RW), *b = map((void *)(1UL << 40), 32, PROT_READ, ANON);
+	struct rlimit limit, low;
+
+	MUST(getrlimit(RLIMIT_AS, &limit) == 0);
+	low = limit;
+	low.rlim_cur = PAGE;
+	MUST(setrlimit(RLIMIT_AS, &low) == 0);
+	MUST(map(a + PAGE, 2, PROT_READ, ANON | MAP_FIXED) == MAP_FAILED && errno == ENOMEM);
+	MUST(setrlimit(RLIMIT_AS, &limit) == 0);
+	map_sync(a + 8 * PAGE);
+	map_huge();
+	/* Far more than there is memory: refused, unless the machine commits any amount. */
+	mremap(a, PAGE, 1UL << 46, MREMAP_MAYMOVE | MREMAP_FIXED, b + PAGE);
+	if (vdso)
+		MUST(munmap((void *)vdso, PAGE) == -1 && errno == EINVAL);
 }

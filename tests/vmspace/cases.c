@@ -3,6 +3,7 @@
 #include "cases.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 struct pair pair;
 struct vmspace_request req;
@@ -156,4 +157,54 @@ unsigned long areas_from(const struct pair *p, unsigned long from, unsigned long
 unsigned long areas(void)
 {
 	return areas_from(&pair, BASE, AT(10000));
+}
+
+struct vmspace_stats now(void)
+{
+	struct vmspace_stats stats;
+
+	vmspace_stats(pair.space, &stats);
+	return stats;
+}
+
+/* Soft and hard limit (VMSPACE_NO_LIMIT: as it is), bytes, of the puppet and of the space. */
+void set_limits(int which, unsigned long soft, unsigned long hard)
+{
+	struct vmspace_config config = *vmspace_config(pair.space);
+	struct rlimit limit;
+
+	if (prlimit(pair.puppet.pid, (__rlimit_resource_t)which, NULL, &limit))
+		fail();
+	limit.rlim_cur = soft;
+	if (hard != VMSPACE_NO_LIMIT)
+		limit.rlim_max = hard;
+	if (prlimit(pair.puppet.pid, (__rlimit_resource_t)which, &limit, NULL))
+		fail();
+	switch (which) {
+	case RLIMIT_AS: config.rlimit_as = soft; break;
+	case RLIMIT_STACK: config.rlimit_stack = soft; break;
+	case RLIMIT_MEMLOCK: config.rlimit_memlock = soft; break;
+	case RLIMIT_DATA:
+		config.rlimit_data = soft;
+		config.rlimit_data_max = limit.rlim_max == RLIM_INFINITY ? VMSPACE_NO_LIMIT
+									   : limit.rlim_max;
+		break;
+	default: fail();
+	}
+	assert_int_equal(vmspace_configure(pair.space, &config), 0);
+}
+
+void set_limit(int which, unsigned long pages)
+{
+	set_limits(which, pages * PAGE, VMSPACE_NO_LIMIT);
+}
+
+void drop_privileges(void)
+{
+	struct vmspace_config config = *vmspace_config(pair.space);
+
+	puppet_drop_privileges(&pair.puppet);
+	config.lock_privileged = config.low_privileged = config.admin = false;
+	config.move_all_privileged = false;
+	assert_int_equal(vmspace_configure(pair.space, &config), 0);
 }

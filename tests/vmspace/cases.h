@@ -64,6 +64,16 @@ long touch_in(struct pair *p, unsigned long addr);
 long touch(unsigned long addr);
 long set_brk(unsigned long to);
 
+/* The counters of the pair's space. */
+struct vmspace_stats now(void);
+
+/* Soft and hard limit (VMSPACE_NO_LIMIT: as it is), bytes, of the puppet and of the space. */
+void set_limits(int which, unsigned long soft, unsigned long hard);
+void set_limit(int which, unsigned long pages);
+
+/* Both lose all capabilities. */
+void drop_privileges(void);
+
 /* How many neighbours the last call judged so. */
 unsigned int count_verdict(enum vma_verdict verdict);
 

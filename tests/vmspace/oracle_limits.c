@@ -11,55 +11,6 @@
 
 #include "cases.h"
 
-static struct vmspace_stats now(void)
-{
-	struct vmspace_stats stats;
-
-	vmspace_stats(pair.space, &stats);
-	return stats;
-}
-
-static void configure(void (*change)(struct vmspace_config *config, unsigned long value),
-		      unsigned long value)
-{
-	struct vmspace_config config = *vmspace_config(pair.space);
-
-	change(&config, value);
-	assert_int_equal(vmspace_configure(pair.space, &config), 0);
-}
-
-/* Soft and hard limit (VMSPACE_NO_LIMIT: as it is), bytes, of the puppet and of the space. */
-static void set_limits(int which, unsigned long soft, unsigned long hard)
-{
-	struct vmspace_config config = *vmspace_config(pair.space);
-	struct rlimit limit;
-
-	if (prlimit(pair.puppet.pid, (__rlimit_resource_t)which, NULL, &limit))
-		fail();
-	limit.rlim_cur = soft;
-	if (hard != VMSPACE_NO_LIMIT)
-		limit.rlim_max = hard;
-	if (prlimit(pair.puppet.pid, (__rlimit_resource_t)which, &limit, NULL))
-		fail();
-	switch (which) {
-	case RLIMIT_AS: config.rlimit_as = soft; break;
-	case RLIMIT_STACK: config.rlimit_stack = soft; break;
-	case RLIMIT_MEMLOCK: config.rlimit_memlock = soft; break;
-	case RLIMIT_DATA:
-		config.rlimit_data = soft;
-		config.rlimit_data_max = limit.rlim_max == RLIM_INFINITY ? VMSPACE_NO_LIMIT
-									   : limit.rlim_max;
-		break;
-	default: fail();
-	}
-	assert_int_equal(vmspace_configure(pair.space, &config), 0);
-}
-
-static void set_limit(int which, unsigned long pages)
-{
-	set_limits(which, pages * PAGE, VMSPACE_NO_LIMIT);
-}
-
 /* ---- RLIMIT_AS ---- */
 
 static void address_space_limit(void **state)
@@ -202,19 +153,6 @@ static void stack_limit(void **state)
 }
 
 /* ---- RLIMIT_MEMLOCK ---- */
-
-static void no_privilege(struct vmspace_config *config, unsigned long value)
-{
-	(void)value;
-	config->lock_privileged = config->low_privileged = config->admin = false;
-	config->move_all_privileged = false;
-}
-
-static void drop_privileges(void)
-{
-	puppet_drop_privileges(&pair.puppet);
-	configure(no_privilege, 0);
-}
 
 static long lock(unsigned long addr, unsigned long pages)
 {

@@ -24,8 +24,9 @@ shift 2
 # On a file system of its own: an overlayfs cannot lie over an overlayfs.
 # userxattr, without which users cannot mount one, is younger than Linux 5.10.
 if ! why=$(mount -t tmpfs tmpfs "$work" 2>&1 && cd "$work" && mkdir lower upper work root &&
-	{ mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work,userxattr root ||
-		mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work root; } 2>&1); then
+	dirs=lowerdir=$work/lower,upperdir=$work/upper,workdir=$work/work &&
+	{ mount -t overlay overlay -o "$dirs,userxattr" root ||
+		mount -t overlay overlay -o "$dirs" root; } 2>&1); then
 	echo "SKIP: no overlayfs can be mounted: $why"
 	exit 77
 fi

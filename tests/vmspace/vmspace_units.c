@@ -211,13 +211,15 @@ static void impossible_answers_change_nothing(void **state)
 	(void)state;
 	move.mremap.addr = (unsigned long)vmspace_call(space, &map);
 	vmspace_show(space, before, sizeof(before));
-	map.host = (struct vmspace_host_result){ true, (long)(task_size - PAGE) };
+	map.host = (struct vmspace_host_result){ .valid = true,
+						 .result = (long)(task_size - PAGE) };
 	vmspace_complete(space, &map);
 	assert_true(map.out.differs);
 	map.host.result = 12345;
 	vmspace_complete(space, &map);
 	assert_true(map.out.differs);
-	move.host = (struct vmspace_host_result){ true, (long)(move.mremap.addr + PAGE) };
+	move.host = (struct vmspace_host_result){ .valid = true,
+						  .result = (long)(move.mremap.addr + PAGE) };
 	vmspace_complete(space, &move);
 	assert_true(move.out.differs);
 	vmspace_show(space, after, sizeof(after));

@@ -14,6 +14,7 @@
 
 #include "log/difference.h"
 #include "mirror/backing.h"
+#include "mirror/refusal.h"
 #include "mirror/snapshot.h"
 
 #define PAGE_BYTES 4096UL
@@ -271,7 +272,11 @@ static void follow(struct pair *p, struct vmspace_request *req)
 			vmspace_refresh(p->space);
 		return;
 	}
-	req->host = (struct vmspace_host_result){ true, p->kernel_result };
+	req->host = (struct vmspace_host_result){
+		.valid = true,
+		.result = p->kernel_result,
+		.unmapped = p->kernel_result < 0 && refusal_has_unmapped(&p->view, req),
+	};
 	vmspace_complete(p->space, req);
 }
 
@@ -294,7 +299,7 @@ bool pair_do(struct pair *p, struct vmspace_request *req)
 	bool predicted = is_predicted(p, req);
 
 	assert(!p->gone);
-	req->host.valid = false;
+	req->host = (struct vmspace_host_result){ .valid = false };
 	p->view.text_current = false;
 	vmspace_gather(p->space, req);
 	if (predicted)
@@ -307,6 +312,8 @@ bool pair_do(struct pair *p, struct vmspace_request *req)
 	}
 	if (!predicted)
 		follow(p, req);
+	else /* without `valid` it is for the log alone */
+		req->host.unmapped = p->kernel_result < 0 && refusal_has_unmapped(&p->view, req);
 	p->requests++;
 	identify(p, req);
 	p->last = *req;

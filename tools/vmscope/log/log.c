@@ -221,6 +221,8 @@ struct json_object *log_request(const struct vmspace_request *req, int64_t resul
 
 	if (req->host.valid && req->host.result != result)
 		add(object, "answer", encode_result(req->host.result));
+	if (req->host.unmapped)
+		add(object, "unmapped", json_object_new_boolean(true));
 	return object;
 }
 

@@ -280,6 +280,7 @@ static bool read_call(struct log_reader *from, struct step *step)
 	step->has_before = before != NULL;
 	step->request.host.valid = true;
 	step->request.host.result = value;
+	step->request.host.unmapped = json_object_get_boolean(get(action, "unmapped"));
 	return true;
 }
 

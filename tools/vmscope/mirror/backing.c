@@ -16,6 +16,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#ifndef STATX_ATTR_DAX
+#define STATX_ATTR_DAX 0x00200000
+#endif
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
@@ -61,20 +64,28 @@ static unsigned int seal_flags(const char *path)
 		VMA_BACKING_SEAL_WRITE : 0;
 }
 
-static bool aligns_huge(unsigned long magic)
+/* What a file system makes of mappings. */
+static unsigned int system_flags(unsigned long magic)
 {
-	return magic == EXT4_SUPER_MAGIC || magic == XFS_SUPER_MAGIC || magic == BTRFS_SUPER_MAGIC;
+	switch (magic) {
+	case EXT4_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+		return VMA_BACKING_ALIGN_HUGE | VMA_BACKING_SYNC;
+	case BTRFS_SUPER_MAGIC:
+		return VMA_BACKING_ALIGN_HUGE;
+	default:
+		return 0;
+	}
 }
 
 /*
  * Looks through overlayfs at the file system below it: in its upper directory, or else in its lower
- * one, as given by the mount options. If that directory is not accessible from here, assumes a file
- * system that aligns large mappings.
+ * one, as given by the mount options. If that directory is not accessible from here, assumes ext4.
  */
 static unsigned int flags_below(const struct vma_backing *backing)
 {
 	char line[4096], device[32], dir[1024];
-	unsigned int flags = VMA_BACKING_ALIGN_HUGE;
+	unsigned int flags = system_flags(EXT4_SUPER_MAGIC);
 	FILE *mounts = fopen("/proc/self/mountinfo", "re");
 
 	snprintf(device, sizeof(device), " %u:%u ", backing->dev_major, backing->dev_minor);
@@ -86,8 +97,8 @@ static unsigned int flags_below(const struct vma_backing *backing)
 			continue;
 		at = at ? at : strstr(line, "lowerdir=");
 		if (at && sscanf(at + strlen("upperdir="), "%1023[^,: \n]", dir) == 1 &&
-		    statfs(dir, &below) == 0 && !aligns_huge((unsigned long)below.f_type))
-			flags = 0;
+		    statfs(dir, &below) == 0)
+			flags = system_flags((unsigned long)below.f_type);
 		break;
 	}
 	if (mounts)
@@ -131,13 +142,16 @@ static void describe_system(struct backing_file *file, const char *path)
 	struct vma_backing *backing = &file->backing;
 	struct statvfs mount;
 	struct statfs fs;
+	struct statx x;
 
 	if (statvfs(path, &mount) == 0 && mount.f_flag & ST_NOEXEC)
 		backing->flags |= VMA_BACKING_NO_EXEC;
 	if (statfs(path, &fs) != 0)
 		return;
-	if (aligns_huge((unsigned long)fs.f_type))
-		backing->flags |= VMA_BACKING_ALIGN_HUGE;
+	if (file->is_regular)
+		backing->flags |= system_flags((unsigned long)fs.f_type);
+	if (statx(AT_FDCWD, path, 0, 0, &x) == 0 && x.stx_attributes & STATX_ATTR_DAX)
+		backing->flags |= VMA_BACKING_DAX;
 	switch ((unsigned long)fs.f_type) {
 	case OVERLAYFS_SUPER_MAGIC:
 		backing->flags |= VMA_BACKING_MAP_ALONE | flags_below(backing);
@@ -195,6 +209,8 @@ bool backing_of_fd(struct backing_file *file, pid_t tid, int fd)
 	file->is_device = !file->is_regular && !(backing->flags & VMA_BACKING_NO_MMAP);
 	if (file->is_zero)
 		backing->flags |= VMA_BACKING_MOVE_ALONE;
+	if (!file->is_regular && !S_ISBLK(st.st_mode) && !S_ISSOCK(st.st_mode))
+		backing->flags |= VMA_BACKING_ANY_OFFSET;
 	describe_system(file, path);
 	if (strncmp(file->name, "/memfd:", 7) == 0)
 		backing->flags |= seal_flags(path);

@@ -14,6 +14,7 @@
 #include <sys/shm.h>
 #include <sys/uio.h>
 
+#include "mirror/refusal.h"
 #include "mirror/uffd.h"
 
 #ifndef MAP_TYPE
@@ -397,8 +398,10 @@ bool request_finish(struct request *req, enum request_model model, pid_t tid,
 	req->vm.host = (struct vmspace_host_result){ .valid = true, .result = call->result };
 	if (call->kind->id == CALL_PROCESS_MADVISE && call->result > 0)
 		req->vm.host.result = 0; /* process_madvise() returns the number of bytes */
-	if (call->result < 0)
+	if (call->result < 0) {
+		req->vm.host.unmapped = refusal_has_unmapped(maps, &req->vm);
 		return true;
+	}
 	if (req->vm.op == VMSPACE_MMAP && req->file.is_device)
 		req->vm.mmap.driver_flags =
 			flags_at(tid, (unsigned long)call->result) & DRIVER_FLAGS;
