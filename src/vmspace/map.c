@@ -188,13 +188,23 @@ static bool is_huge(const struct vmspace_mmap *m)
 }
 
 /* The size encoded by MAP_HUGE_2MB and the like, as its log2 in the upper bits. 0: the default. */
-static unsigned long huge_size(const struct vmspace_mmap *m)
+static unsigned long asked_size(const struct vmspace_mmap *m)
 {
 	unsigned int log = (unsigned int)m->flags >> 26;
 
 	if (!(m->flags & MAP_ANONYMOUS))
 		return m->backing.huge_size;
 	return log ? 1UL << log : 0;
+}
+
+/* Of a page of the mapping, which is_huge(). 1: there are no huge pages. */
+static unsigned long huge_size(const struct vmspace *space, const struct vmspace_mmap *m)
+{
+	unsigned long size = asked_size(m);
+
+	if (!size)
+		size = space->config.pmd_size;
+	return size ? size : 1;
 }
 
 /* The backing of the mapping. NULL: private anonymous memory. */
@@ -205,7 +215,7 @@ static const struct vma_backing *backing_of(const struct vmspace_mmap *m, struct
 	*own = m->backing;
 	if (is_huge(m)) {
 		own->kind = VMA_BACKING_HUGETLB;
-		own->huge_size = huge_size(m);
+		own->huge_size = asked_size(m);
 		if (!own->name)
 			own->name = "/anon_hugepage (deleted)";
 		return own;
@@ -228,12 +238,11 @@ long map_check_count(struct vmspace *space)
 /* Huge pages: the length is rounded up to whole ones. 0: that overflows. */
 static unsigned long rounded_length(const struct vmspace *space, const struct vmspace_mmap *m)
 {
-	unsigned long size = is_huge(m) ? huge_size(m) : 0;
+	unsigned long size;
 
-	if (is_huge(m) && !size)
-		size = space->config.pmd_size;
-	if (!size)
+	if (!is_huge(m))
 		return space_ceil(space, m->length);
+	size = huge_size(space, m);
 	return (m->length + size - 1) & ~(size - 1);
 }
 
@@ -489,11 +498,21 @@ static long area_flags(struct vmspace *space, const struct vmspace_mmap *m,
 	return 0;
 }
 
-/* A file system that knows MAP_SYNC refuses it where storage is not mapped itself. */
-static bool refuses_sync(const struct vmspace_mmap *m)
+/*
+ * What the file itself answers, last of all: one of a file system that knows MAP_SYNC refuses it
+ * where storage is not mapped itself; one of huge pages has none that begins at the offset.
+ */
+static long ask_file(struct vmspace *space, const struct vmspace_mmap *m)
 {
-	return !(m->flags & MAP_ANONYMOUS) &&
-	       (m->backing.flags & (VMA_BACKING_SYNC | VMA_BACKING_DAX)) == VMA_BACKING_SYNC;
+	const unsigned int dax = VMA_BACKING_SYNC | VMA_BACKING_DAX;
+
+	if (m->flags & MAP_ANONYMOUS)
+		return 0;
+	if ((m->flags & MAP_SYNC) && (m->backing.flags & dax) == VMA_BACKING_SYNC)
+		return outcome_fail(space, -EOPNOTSUPP, "the file cannot have MAP_SYNC");
+	if (is_huge(m) && (m->offset & (huge_size(space, m) - 1)))
+		return outcome_fail(space, -EINVAL, "no huge page begins at the offset");
+	return 0;
 }
 
 static int real_prot(const struct vmspace *space, const struct vmspace_mmap *m)
@@ -550,8 +569,7 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	if (err)
 		return err;
 	plan.at = (unsigned long)followed;
-	if ((plan.flags & VMA_SYNC) && refuses_sync(m))
-		plan.refusal = outcome_fail(space, -EOPNOTSUPP, "the file cannot have MAP_SYNC");
+	plan.refusal = ask_file(space, m);
 	/* Linux checks for merges while the new area still counts as locked. */
 	plan.no_merge = (plan.flags & VMA_DROPPABLE) && (space->default_flags & VMA_LOCKED) &&
 			!rule_decides(space, RULE_DROPPABLE_LOCKED);

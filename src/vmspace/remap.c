@@ -486,6 +486,17 @@ static bool may_be_one_of_many(const struct vma *vma)
 				 !(vma->backing->is.flags & VMA_BACKING_MOVE_ALONE));
 }
 
+/* Huge pages are moved as whole ones, and never grow. 0 or -EINVAL. */
+static long round_to_huge(const struct vmspace *space, const struct vma *vma, struct move *m)
+{
+	unsigned long mask = vma_huge_size(vma->backing, space->config.pmd_size) - 1;
+
+	m->old_length = (m->old_length + mask) & ~mask;
+	m->new_length = (m->new_length + mask) & ~mask;
+	/* As Linux, look at new_addr even where it does not count. */
+	return ((m->addr | m->new_addr) & mask) || m->new_length > m->old_length ? -EINVAL : 0;
+}
+
 /*
  * MREMAP_FIXED with equal lengths moves all areas of the range; holes stay holes. For each area
  * Linux checks first whether it may be moved together with others, then whether it is sealed, then
@@ -514,6 +525,8 @@ static long move_many(struct vmspace *space, const struct move *all)
 		one.host = 0;
 		if (!may_be_one_of_many(vma))
 			return -EFAULT;
+		if ((vma->flags & VMA_HUGETLB) && round_to_huge(space, vma, &one))
+			return -EINVAL;
 		if (vma->flags & VMA_SEALED)
 			return outcome_fail(space, -EPERM, "the area is sealed");
 		result = check_area(space, vma, &one);
@@ -523,17 +536,6 @@ static long move_many(struct vmspace *space, const struct move *all)
 			return result;
 	}
 	return (long)all->new_addr;
-}
-
-/* Huge pages are moved as whole ones, and never grow. 0 or -EINVAL. */
-static long round_to_huge(const struct vmspace *space, const struct vma *vma, struct move *m)
-{
-	unsigned long mask = vma_huge_size(vma->backing, space->config.pmd_size) - 1;
-
-	m->old_length = (m->old_length + mask) & ~mask;
-	m->new_length = (m->new_length + mask) & ~mask;
-	/* As Linux, look at new_addr even where it does not count. */
-	return ((m->addr | m->new_addr) & mask) || m->new_length > m->old_length ? -EINVAL : 0;
 }
 
 static bool moves_many(const struct vmspace *space, const struct vma *vma, const struct move *m)
@@ -563,8 +565,10 @@ static bool expected_error(struct vmspace *space, const struct vma *vma, const s
 	if (m->new_length < m->old_length &&
 	    unmap_error(space, m->addr + m->new_length, m->old_length - m->new_length) == err)
 		return true;
+	/* It may come after some of them: an area that cannot be moved with others, or a limit. */
 	if (many)
-		return err == -EFAULT || unmap_error(space, m->addr, m->old_length) == err;
+		return err == -EFAULT || err == -ENOMEM || err == -EINVAL ||
+		       unmap_error(space, m->addr, m->old_length) == err;
 	if (m->to_given && check_ends(space, vma, m) == err)
 		return true;
 	/* A copy over its own source, which is unmapped first. */

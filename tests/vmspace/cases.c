@@ -4,6 +4,9 @@
 
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include "check/puppet_wire.h"
 
 struct pair pair;
 struct vmspace_request req;
@@ -35,6 +38,20 @@ int case_status(int failed, size_t tests)
 	if (failed)
 		return failed;
 	return skipped == tests ? TEST_SKIPPED : 0;
+}
+
+bool case_add_file(struct backing_file *file, int fd)
+{
+	static int next = PUPPET_FILE_COUNT;
+
+	/* Its number follows those of the puppets' own files. */
+	if (fd < 0 || dup2(fd, FD_FILES + next) < 0)
+		return false;
+	close(fd);
+	if (!backing_of_fd(file, getpid(), FD_FILES + next))
+		return false;
+	file->backing.file_id = (uint64_t)++next;
+	return true;
 }
 
 int case_start(void **state)

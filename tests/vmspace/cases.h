@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "check/pair.h"
+#include "mirror/backing.h"
 
 #define PAGE 4096UL
 #define BASE 0x10000000000UL
@@ -40,6 +41,12 @@ void case_skip(const char *why);
 
 /* What a program exits with of whose @tests so many @failed: TEST_SKIPPED if all were skipped. */
 int case_status(int failed, size_t tests);
+
+/*
+ * Before the first case: every puppet gets this file, too, whose descriptor is taken over; for
+ * vmspace_mmap.backing. False: @fd is none.
+ */
+bool case_add_file(struct backing_file *file, int fd);
 
 int case_start(void **state);
 int case_start_mirror(void **state); /* libvmspace knows only what a tracer would */

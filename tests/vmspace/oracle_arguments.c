@@ -15,8 +15,6 @@
 #include <unistd.h>
 
 #include "cases.h"
-#include "check/puppet_wire.h"
-#include "mirror/backing.h"
 
 #ifndef MAP_SYNC
 #define MAP_SYNC 0x80000
@@ -48,20 +46,6 @@ static long map_backing(const struct vma_backing *backing, unsigned long addr,
 enum file { FILE_SEALED, FILE_SEALED_READ_ONLY, FILE_ON_NOEXEC, FILES };
 
 static struct backing_file files[FILES];
-
-/* Its descriptor gets a number after those of puppets' files, so that every puppet has it. */
-static bool add_file(enum file which, int fd)
-{
-	int at = PUPPET_FILE_COUNT + (int)which;
-
-	if (fd < 0 || dup2(fd, FD_FILES + at) < 0)
-		return false;
-	close(fd);
-	if (!backing_of_fd(&files[which], getpid(), FD_FILES + at))
-		return false;
-	files[which].backing.file_id = (uint64_t)at + 1;
-	return true;
-}
 
 static int open_sealed(int mode)
 {
@@ -292,7 +276,8 @@ static void offsets_up_to_the_last(void **state)
 static long remap_pages(unsigned long addr, unsigned long pages)
 {
 	new_req(VMSPACE_REMAP_FILE_PAGES)->remap_file_pages =
-		(struct vmspace_remap_file_pages){ addr, pages * PAGE, 0, 7, MAP_NONBLOCK, 0 };
+		(struct vmspace_remap_file_pages){ .addr = addr, .size = pages * PAGE,
+						   .page_offset = 7, .flags = MAP_NONBLOCK };
 	return both(&pair);
 }
 
@@ -423,10 +408,10 @@ int main(void)
 	if (!case_possible())
 		return TEST_SKIPPED;
 	signal(SIGPIPE, SIG_IGN);
-	if (!add_file(FILE_SEALED, open_sealed(O_RDWR)) ||
-	    !add_file(FILE_SEALED_READ_ONLY, open_sealed(O_RDONLY)))
+	if (!case_add_file(&files[FILE_SEALED], open_sealed(O_RDWR)) ||
+	    !case_add_file(&files[FILE_SEALED_READ_ONLY], open_sealed(O_RDONLY)))
 		return 1;
-	add_file(FILE_ON_NOEXEC, open_on_noexec());
+	case_add_file(&files[FILE_ON_NOEXEC], open_on_noexec());
 	return case_status(cmocka_run_group_tests(tests, NULL, NULL),
 			   sizeof(tests) / sizeof(tests[0]));
 }

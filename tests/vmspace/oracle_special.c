@@ -105,7 +105,8 @@ static void call_remap_pages(unsigned long addr, unsigned long pages, int arg)
 {
 	(void)arg;
 	new_req(VMSPACE_REMAP_FILE_PAGES)->remap_file_pages =
-		(struct vmspace_remap_file_pages){ addr, pages * PAGE, 0, 0, MAP_NONBLOCK };
+		(struct vmspace_remap_file_pages){ .addr = addr, .size = pages * PAGE,
+						   .flags = MAP_NONBLOCK };
 	both(&pair);
 }
 
@@ -270,6 +271,30 @@ static long map_huge(unsigned long addr, unsigned long length, int flags)
 	return both(&pair);
 }
 
+static struct backing_file huge_file;
+
+/* A file ends at 2^63, and a mapping of it begins with a huge page. */
+static void huge_files(void **state)
+{
+	static const uint64_t offsets[] = {
+		0, PAGE, HUGE, HUGE + PAGE, ((uint64_t)1 << 63) - HUGE,
+		((uint64_t)1 << 63) - 2 * HUGE, (uint64_t)1 << 63, -HUGE,
+	};
+
+	(void)state;
+	if (!huge_file.backing.file_id)
+		case_skip("no memfd of huge pages");
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++)
+		for (int kind = MAP_SHARED; kind <= MAP_SHARED_VALIDATE; kind++) {
+			map(AT(0), 3 * HUGE_PAGES, RW, FIXED);
+			new_req(VMSPACE_MMAP)->mmap = (struct vmspace_mmap){
+				.addr = AT(HUGE_PAGES), .length = PAGE, .prot = RW,
+				.flags = kind | MAP_FIXED | MAP_NORESERVE, .offset = offsets[i],
+				.backing = huge_file.backing };
+			both(&pair);
+		}
+}
+
 static void skip_without_huge_pages(void)
 {
 	void *at = mmap(NULL, HUGE, RW, ANON | MAP_HUGETLB | MAP_NORESERVE, -1, 0);
@@ -353,11 +378,13 @@ int main(void)
 		CASE(ranges_that_reach_into_them), MIRRORED(ranges_that_reach_into_them),
 		CASE(special_areas_in_children), MIRRORED(special_areas_in_children),
 		CASE(huge_mappings), MIRRORED(huge_mappings), CASE(huge_pages_in_calls),
+		CASE(huge_files), MIRRORED(huge_files),
 	};
 
 	if (!case_possible())
 		return TEST_SKIPPED;
 	signal(SIGPIPE, SIG_IGN);
+	case_add_file(&huge_file, memfd_create("huge", MFD_HUGETLB));
 	return case_status(cmocka_run_group_tests(tests, NULL, NULL),
 			   sizeof(tests) / sizeof(tests[0]));
 }

@@ -122,6 +122,7 @@ static void map(unsigned long addr, int prot, const char *name)
 }
 
 static bool some_stay; /* build() marks every sixth area as not inherited */
+static bool limited; /* build() leaves no address space */
 static bool registered; /* build() registers the first area with a userfaultfd */
 
 /* Pairs of areas that touch, and holes; a heap above. */
@@ -157,6 +158,12 @@ static void build(void)
 	}
 	space->image.start_brk = space->image.brk = HEAP;
 	assert_int_equal(vmspace_call(space, &brk), HEAP + 2 * PAGE);
+	if (limited) {
+		struct vmspace_config low = config;
+
+		low.rlimit_as = PAGE;
+		assert_int_equal(vmspace_configure(space, &low), 0);
+	}
 }
 
 /*
@@ -180,7 +187,7 @@ static long try_all(void)
 		countdown = 0;
 		if (!vmspace_check(space, &reason))
 			fail_msg("allocation %ld: %s", n, reason);
-		if (again && req.out.result == -ENOMEM)
+		if (again && req.out.result == -ENOMEM && !limited)
 			assert_true(req.out.out_of_memory);
 		if (again && req.out.out_of_memory) {
 			failed++;
@@ -214,6 +221,29 @@ static void mapping(void **state)
 	req.mmap.length = 60 * PAGE;
 	req.mmap.flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 	assert_true(try_all() > 0);
+}
+
+/* What is refused half-way is not begun if there is no memory for that half. */
+static void refused_mapping(void **state)
+{
+	const struct vma_backing unsynced = { .kind = VMA_BACKING_FILE, .name = "/other",
+					      .flags = VMA_BACKING_SYNC };
+
+	(void)state;
+	new_req(VMSPACE_MMAP);
+	req.mmap = (struct vmspace_mmap){ .addr = BASE + 2 * PAGE, .length = 60 * PAGE,
+					  .prot = PROT_READ,
+					  .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED };
+	limited = true;
+	assert_true(try_all() > 0);
+	assert_int_equal(req.out.result, -ENOMEM);
+	req.mmap.length = PAGE;
+	assert_true(try_all() > 0);
+	limited = false;
+	req.mmap.flags = MAP_PRIVATE | MAP_FIXED | 0x80000; /* MAP_SYNC */
+	req.mmap.backing = unsynced;
+	assert_true(try_all() > 0);
+	assert_int_equal(req.out.result, -EOPNOTSUPP);
 }
 
 static void unmapping(void **state)
@@ -482,7 +512,8 @@ static void verifying(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mapping), cmocka_unit_test(unmapping),
+		cmocka_unit_test(mapping), cmocka_unit_test(refused_mapping),
+		cmocka_unit_test(unmapping),
 		cmocka_unit_test(break_moving), cmocka_unit_test(everywhere),
 		cmocka_unit_test(protecting), cmocka_unit_test(remapping),
 		cmocka_unit_test(others), cmocka_unit_test(policies),
