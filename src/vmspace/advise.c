@@ -117,13 +117,23 @@ static long new_flags(const struct vma *vma, int advice, vma_flags_t *flags)
 	}
 }
 
-/* Is the advice allowed here? Some gives the area an anon_vma; no flags change. */
-static long check_pages(struct vmspace *space, struct vma *vma, int advice)
+/* Of the pages that the present part is made of. */
+static unsigned long huge_size(const struct edit_span *span)
 {
+	return vma_huge_size(span->vma->backing, span->space->config.pmd_size);
+}
+
+/* Is the advice allowed here? Some gives the area an anon_vma; no flags change. */
+static long check_pages(const struct edit_span *span, int advice)
+{
+	struct vmspace *space = span->space;
+	struct vma *vma = span->vma;
+
 	switch (advice) {
 	case MADV_DONTNEED:
 	case MADV_DONTNEED_LOCKED:
-		if (vma->flags & VMA_PFNMAP)
+		if ((vma->flags & VMA_PFNMAP) ||
+		    ((vma->flags & VMA_HUGETLB) && (span->from & (huge_size(span) - 1))))
 			return -EINVAL;
 		return (vma->flags & VMA_LOCKED) && advice == MADV_DONTNEED ? -EINVAL : 0;
 	case MADV_FREE:
@@ -159,19 +169,24 @@ static long check_pages(struct vmspace *space, struct vma *vma, int advice)
 static void drop_pages(struct edit_span *span, bool reclaim)
 {
 	struct pages *pages = span->space->pages;
+	unsigned long to = span->to;
 
+	/* A huge page goes as a whole, or not at all. */
+	if (span->vma->flags & VMA_HUGETLB)
+		to &= ~(huge_size(span) - 1);
 	sync_write_lock(span->space, span->vma);
-	if (pages)
-		pages_zap(pages, span->from, span->to);
-	if (pages && reclaim)
-		pages_reclaim(pages, span->from, span->to);
+	if (!pages || to <= span->from)
+		return;
+	pages_zap(pages, span->from, to);
+	if (reclaim)
+		pages_reclaim(pages, span->from, to);
 }
 
 /* Apply advice that is about pages to a part. */
 static long advise_pages(struct edit_span *span, int advice)
 {
 	struct vmspace *space = span->space;
-	long err = check_pages(space, span->vma, advice);
+	long err = check_pages(span, advice);
 
 	if (err)
 		return err;

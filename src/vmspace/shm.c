@@ -175,6 +175,13 @@ static long remapped_flags(const struct vmspace *space, const struct vmspace_rem
 	return 0;
 }
 
+static bool begins_huge_page(const struct vmspace *space, const struct vma *vma, uint64_t pgoff)
+{
+	unsigned long size = vma_huge_size(vma->backing, space->config.pmd_size);
+
+	return !((pgoff << space->page_shift) & (size - 1));
+}
+
 /* Linux emulates remap_file_pages by a new shared mapping at the same place. */
 long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 {
@@ -204,6 +211,8 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 		err = outcome_fail(space, forbidden, "the file does not permit it any more");
 	if (err)
 		return err;
+	if ((vma->flags & VMA_HUGETLB) && !begins_huge_page(space, vma, plan.pgoff))
+		plan.refusal = outcome_fail(space, -EINVAL, "no huge page begins at the offset");
 	plan.populate = !(r->flags & MAP_NONBLOCK);
 	plan.backing = backing_get(vma->backing);
 	at = map_region(space, &plan);

@@ -304,6 +304,21 @@ static void skip_without_huge_pages(void)
 	munmap(at, HUGE);
 }
 
+/* As a new mapping, refused when the old one is gone; or before, in the middle of a huge page. */
+static void pages_of_huge_pages(void **state)
+{
+	(void)state;
+	skip_without_huge_pages();
+	for (unsigned long from = 0; from < 2 * HUGE_PAGES; from += HUGE_PAGES / 2) {
+		map_huge(AT(0), 2 * HUGE, MAP_SHARED | MAP_FIXED);
+		new_req(VMSPACE_REMAP_FILE_PAGES)->remap_file_pages =
+			(struct vmspace_remap_file_pages){ .addr = AT(from), .size = HUGE,
+							   .page_offset = 1,
+							   .flags = MAP_NONBLOCK };
+		both(&pair);
+	}
+}
+
 static void huge_mappings(void **state)
 {
 	static const int kinds[] = { MAP_PRIVATE, MAP_SHARED, MAP_SHARED_VALIDATE, 0, 4, DROPPABLE,
@@ -344,21 +359,30 @@ static void on_huge_pages(const struct call *call, int kind, unsigned long from,
 	case_end(&state);
 }
 
-static void huge_pages_are_cut_between_two(bool mirror)
+static void on_parts_of_huge_pages(const struct call *call, bool mirror)
 {
 	static const struct { unsigned long from, to; } parts[] = {
 		{ 0, 1 }, { 1, 2 }, { 511, 512 }, { 512, 1024 }, { 0, 512 }, { 512, 513 },
 		{ 1023, 1024 }, { 0, 1024 }, { 0, 513 },
 	};
 
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		on_huge_pages(call, MAP_PRIVATE, parts[i].from, parts[i].to, mirror);
+		on_huge_pages(call, MAP_SHARED, parts[i].from, parts[i].to, mirror);
+	}
+}
+
+static void huge_pages_are_cut_between_two(bool mirror)
+{
+	/* Locking and remap_file_pages take pages, and the machine may have none. */
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++) {
-			/* These take or reserve pages, and the machine may have none. */
-			if (calls[i].make == call_lock || calls[i].make == call_remap_pages)
-				continue;
-			on_huge_pages(&calls[i], MAP_PRIVATE, parts[k].from, parts[k].to, mirror);
-			on_huge_pages(&calls[i], MAP_SHARED, parts[k].from, parts[k].to, mirror);
-		}
+		if (calls[i].make != call_lock && calls[i].make != call_remap_pages)
+			on_parts_of_huge_pages(&calls[i], mirror);
+	for (size_t i = 0; i < sizeof(advice) / sizeof(advice[0]); i++) {
+		const struct call call = { "madvise", call_advise, advice[i] };
+
+		on_parts_of_huge_pages(&call, mirror);
+	}
 }
 
 static void huge_pages_in_calls(void **state)
@@ -378,7 +402,8 @@ int main(void)
 		CASE(ranges_that_reach_into_them), MIRRORED(ranges_that_reach_into_them),
 		CASE(special_areas_in_children), MIRRORED(special_areas_in_children),
 		CASE(huge_mappings), MIRRORED(huge_mappings), CASE(huge_pages_in_calls),
-		CASE(huge_files), MIRRORED(huge_files),
+		CASE(huge_files), MIRRORED(huge_files), CASE(pages_of_huge_pages),
+		MIRRORED(pages_of_huge_pages),
 	};
 
 	if (!case_possible())
