@@ -46,8 +46,8 @@ VMSPACE_PUBLIC int vmspace_config_set_rule(struct vmspace_config *config, unsign
 
 /*
  * Let the rules of a version of Linux apply, on any machine: "6.1", or a release as uname(2) gives
- * it ("6.1.0-47-amd64"). Changes the rules and nothing else: what a kernel was built with, sizes and
- * limits stay. Returns 0; or -EINVAL, nothing changed: that is no version, or not one from
+ * it ("6.1.0-47-amd64"). Changes the rules and nothing else: what a kernel was built with, sizes
+ * and limits stay. Returns 0; or -EINVAL, nothing changed: that is no version, or not one from
  * VMSPACE_KERNEL_OLDEST to VMSPACE_KERNEL_NEWEST.
  */
 VMSPACE_PUBLIC int vmspace_config_kernel(struct vmspace_config *config, const char *version);

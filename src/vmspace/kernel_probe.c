@@ -247,6 +247,14 @@ static enum probe_answer droppable_locked(const struct place *p)
 	return result;
 }
 
+static enum probe_answer lockonfault_shown(const struct place *p)
+{
+	if (!map(p, 0, 1, RW, ANON) || syscall(SYS_mlock2, at(p, 0), p->page, 1L) ||
+	    has_flag(p, " lo ") != PROBE_YES)
+		return PROBE_UNKNOWN;
+	return has_flag(p, " lf ");
+}
+
 /* ---- advice, seals -------------------------------------------------------------------------- */
 
 static enum probe_answer guards(const struct place *p)
@@ -372,7 +380,8 @@ static enum probe_answer uffd_own_only(const struct place *p)
 	struct uffdio_range range = { (unsigned long)at(p, 0), p->page };
 	int one = new_uffd(), two = new_uffd();
 
-	if (one < 0 || two < 0 || !map(p, 0, 1, RW, ANON) || !uffd_register(one, at(p, 0), at(p, 1)))
+	if (one < 0 || two < 0 || !map(p, 0, 1, RW, ANON) ||
+	    !uffd_register(one, at(p, 0), at(p, 1)))
 		return PROBE_UNKNOWN;
 	return answer(ioctl(two, UFFDIO_UNREGISTER, &range));
 }
@@ -411,6 +420,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_UFFD_OWN_ONLY] = uffd_own_only,
 	[RULE_UFFD_NO_DROPPABLE] = uffd_no_droppable,
 	[RULE_MSEAL] = mseal_exists,
+	[RULE_LOCKONFAULT_SHOWN] = lockonfault_shown,
 };
 
 /* A place between inaccessible pages, so that nothing comes near. False: no room. */

@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "proc.h"
+#include "rules.h"
 #include "space.h"
 
 #define READ_IMPLIES_EXEC_BIT 0x0400000UL /* personality(2) */
@@ -269,12 +270,15 @@ static int verify_maps(const struct vmspace *space, pid_t pid, struct vmspace_di
 static bool flags_equal(const struct vmspace *space, const struct vmspace_entry *entry,
 			struct vmspace_difference *d)
 {
+	vma_flags_t hidden = VMA_SOFTDIRTY;
 	struct vma_info info;
 	char ours[256], theirs[256];
 
+	if (!rule_applies(vmspace_config(space), RULE_LOCKONFAULT_SHOWN))
+		hidden |= VMA_LOCKONFAULT;
 	/* Missing areas are found by maps; vsyscall lies outside of the address space. */
 	if (!vmspace_lookup(space, entry->line.start, &info) ||
-	    !((info.flags ^ entry->flags) & ~VMA_SOFTDIRTY))
+	    !((info.flags ^ entry->flags) & ~hidden))
 		return true;
 	vma_flags_text(info.flags, ours, sizeof(ours));
 	vma_flags_text(entry->flags, theirs, sizeof(theirs));

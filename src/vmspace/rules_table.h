@@ -16,74 +16,77 @@
 
 #define OBSERVED "observed"
 
-#define RULES_TABLE(RULE)                                                                       \
-	RULE(STACK_NOHUGEPAGE, "stack-nohugepage", "6.7-", OBSERVED,                            \
-	     "stacks_get_no_huge_pages",                                                        \
-	     "MAP_STACK keeps transparent huge pages out of the area (VmFlags nh)")             \
-	RULE(ANON_ALIGNED, "anon-aligned", "6.7-", OBSERVED,                                    \
-	     "large_anonymous_areas_are_aligned",                                               \
-	     "private anonymous mappings as large as a huge page are aligned to it")            \
-	RULE(ANON_ALIGNED_WHOLE, "anon-aligned-whole", "6.12-", OBSERVED,                       \
-	     "only_whole_huge_pages_are_aligned",                                               \
-	     "... if they are a whole number of huge pages and no hint is given")               \
-	RULE(HEAP_NAME_INSIDE, "heap-name-inside", "6.6-", OBSERVED,                            \
-	     "areas_beside_the_heap",                                                           \
-	     "an area that only touches the heap from outside is not named [heap]")             \
-	RULE(PROTECT_UNCHARGES, "protect-uncharges", "6.6-", OBSERVED,                          \
-	     "read_only_areas_without_pages_are_free",                                          \
-	     "mprotect takes the charge (VmFlags ac) from areas without pages that it makes "   \
-	     "read-only")                                                                       \
-	RULE(ANON_VMA_TAKEN, "anon-vma-taken", "6.16-", OBSERVED,                               \
-	     "neighbours_take_an_anon_vma",                                                     \
-	     "an area without anon_vma is merged with a changed one that has one")              \
-	RULE(MMAP_UPPER_FIRST, "mmap-upper-first", "6.1-6.11", OBSERVED,                        \
-	     "mapped_between_two_anon_vmas",                                                    \
-	     "mmap tries to merge with the area above before the one below")                    \
-	RULE(REPLACED_NOT_CHARGED, "replaced-not-charged", "6.12-", OBSERVED,                   \
-	     "replaced_memory_is_not_charged",                                                  \
-	     "commit accounting of a mapping leaves out what it replaces")                      \
-	RULE(DROPPABLE, "droppable", "6.11-", "mmap(2)", "droppable_memory",                    \
-	     "MAP_DROPPABLE exists")                                                            \
-	RULE(DROPPABLE_LOCKED, "droppable-locked", "6.16-6.17 6.19-6.19", OBSERVED,             \
-	     "droppable_memory_under_mlockall",                                                 \
-	     "MCL_FUTURE locks MAP_DROPPABLE areas")                                            \
-	RULE(GUARDS, "guards", "6.13-", "madvise(2)", "guards_in_anonymous_memory",             \
-	     "MADV_GUARD_INSTALL and MADV_GUARD_REMOVE exist, for private anonymous memory")    \
-	RULE(GUARDS_IN_FILES, "guards-in-files", "6.15-", "madvise(2)", "guards_in_files",      \
-	     "... and for mappings of files, shared ones included")                             \
-	RULE(ADVISE_SELF, "advise-self", "6.13-", "process_madvise(2)",                         \
-	     "process_madvise_takes_any_advice",                                                \
-	     "process_madvise takes any advice for the process's own memory")                   \
-	RULE(REMAP_MANY, "remap-many", "6.17-", "mremap(2)", "several_areas_are_moved",         \
-	     "mremap moves several areas at once")                                              \
-	RULE(REMAP_CHECKS_FIRST, "remap-checks-first", "6.17-", OBSERVED,                       \
-	     "a_refused_move_and_its_destination",                                              \
-	     "mremap checks the area before it unmaps the destination")                         \
-	RULE(REMAP_GROW_MERGES, "remap-grow-merges", "6.0-", OBSERVED,                          \
-	     "growth_meets_the_next_area",                                                      \
-	     "an area that mremap grows up to the next one merges with it")                     \
-	RULE(DONTUNMAP_PART, "dontunmap-part", "6.1-6.15 7.2-", OBSERVED,                       \
-	     "a_part_stays_behind",                                                             \
-	     "MREMAP_DONTUNMAP unlocks the part that was moved, as an area of its own, and "    \
-	     "VmLck counts it no more (else the whole area, and VmLck goes on counting it)")    \
-	RULE(DONTUNMAP_UNCHARGES, "dontunmap-uncharges", "6.16-6.16", OBSERVED,                 \
-	     "what_stays_behind_is_not_charged",                                                             \
-	     "MREMAP_DONTUNMAP takes the charge (VmFlags ac) from the area that stays")         \
-	RULE(MOVE_JOINS_INHERITED, "move-joins-inherited", "6.16-6.17", OBSERVED,               \
-	     "a_move_beside_an_inherited_area",                                                 \
-	     "a moved area with an anon_vma merges with one without though it was inherited")   \
+#define RULES_TABLE(RULE)                                                                 \
+	RULE(STACK_NOHUGEPAGE, "stack-nohugepage", "6.7-", OBSERVED,                      \
+	     "stacks_get_no_huge_pages",                                                  \
+	     "MAP_STACK keeps transparent huge pages out of the area (VmFlags nh)")       \
+	RULE(ANON_ALIGNED, "anon-aligned", "6.7-", OBSERVED,                              \
+	     "large_anonymous_areas_are_aligned",                                         \
+	     "private anonymous mappings as large as a huge page are aligned to it")      \
+	RULE(ANON_ALIGNED_WHOLE, "anon-aligned-whole", "6.12-", OBSERVED,                 \
+	     "only_whole_huge_pages_are_aligned",                                         \
+	     "... if they are a whole number of huge pages and no hint is given")         \
+	RULE(HEAP_NAME_INSIDE, "heap-name-inside", "6.6-", OBSERVED,                      \
+	     "areas_beside_the_heap",                                                     \
+	     "an area that only touches the heap from outside is not named [heap]")       \
+	RULE(PROTECT_UNCHARGES, "protect-uncharges", "6.6-", OBSERVED,                    \
+	     "read_only_areas_without_pages_are_free",                                    \
+	     "mprotect takes the charge (VmFlags ac) from areas without pages that it makes " \
+	     "read-only")                                                                 \
+	RULE(ANON_VMA_TAKEN, "anon-vma-taken", "6.16-", OBSERVED,                         \
+	     "neighbours_take_an_anon_vma",                                               \
+	     "an area without anon_vma is merged with a changed one that has one")        \
+	RULE(MMAP_UPPER_FIRST, "mmap-upper-first", "6.1-6.11", OBSERVED,                  \
+	     "mapped_between_two_anon_vmas",                                              \
+	     "mmap tries to merge with the area above before the one below")              \
+	RULE(REPLACED_NOT_CHARGED, "replaced-not-charged", "6.12-", OBSERVED,             \
+	     "replaced_memory_is_not_charged",                                            \
+	     "commit accounting of a mapping leaves out what it replaces")                \
+	RULE(DROPPABLE, "droppable", "6.11-", "mmap(2)", "droppable_memory",              \
+	     "MAP_DROPPABLE exists")                                                      \
+	RULE(DROPPABLE_LOCKED, "droppable-locked", "6.16-6.17 6.19-6.19", OBSERVED,       \
+	     "droppable_memory_under_mlockall",                                           \
+	     "MCL_FUTURE locks MAP_DROPPABLE areas")                                      \
+	RULE(GUARDS, "guards", "6.13-", "madvise(2)", "guards_in_anonymous_memory",       \
+	     "MADV_GUARD_INSTALL and MADV_GUARD_REMOVE exist, for private anonymous memory") \
+	RULE(GUARDS_IN_FILES, "guards-in-files", "6.15-", "madvise(2)", "guards_in_files", \
+	     "... and for mappings of files, shared ones included")                       \
+	RULE(ADVISE_SELF, "advise-self", "6.13-", "process_madvise(2)",                   \
+	     "process_madvise_takes_any_advice",                                          \
+	     "process_madvise takes any advice for the process's own memory")             \
+	RULE(REMAP_MANY, "remap-many", "6.17-", "mremap(2)", "several_areas_are_moved",   \
+	     "mremap moves several areas at once")                                        \
+	RULE(REMAP_CHECKS_FIRST, "remap-checks-first", "6.17-", OBSERVED,                 \
+	     "a_refused_move_and_its_destination",                                        \
+	     "mremap checks the area before it unmaps the destination")                   \
+	RULE(REMAP_GROW_MERGES, "remap-grow-merges", "6.0-", OBSERVED,                    \
+	     "growth_meets_the_next_area",                                                \
+	     "an area that mremap grows up to the next one merges with it")               \
+	RULE(DONTUNMAP_PART, "dontunmap-part", "6.1-6.15 7.2-", OBSERVED,                 \
+	     "a_part_stays_behind",                                                       \
+	     "MREMAP_DONTUNMAP unlocks the part that was moved, as an area of its own, and " \
+	     "VmLck counts it no more (else the whole area, and VmLck goes on counting it)") \
+	RULE(DONTUNMAP_UNCHARGES, "dontunmap-uncharges", "6.16-6.16", OBSERVED,           \
+	     "what_stays_behind_is_not_charged",                                          \
+	     "MREMAP_DONTUNMAP takes the charge (VmFlags ac) from the area that stays")   \
+	RULE(MOVE_JOINS_INHERITED, "move-joins-inherited", "6.16-6.17", OBSERVED,         \
+	     "a_move_beside_an_inherited_area",                                           \
+	     "a moved area with an anon_vma merges with one without though it was inherited") \
 	RULE(UFFD_LOW, "uffd-low", "6.1-6.12 6.18-6.18 7.0-", OBSERVED, "userfaultfd_from_zero", \
-	     "UFFDIO_REGISTER takes ranges that begin below vm.mmap_min_addr")                  \
-	RULE(UFFD_OWN_ONLY, "uffd-own-only", "6.17-", OBSERVED,                                 \
-	     "userfaultfds_unregister_their_own",                                               \
-	     "UFFDIO_UNREGISTER refuses areas of another userfaultfd")                          \
-	RULE(UFFD_NO_DROPPABLE, "uffd-no-droppable", "6.17-", OBSERVED,                         \
-	     "droppable_memory_and_userfaultfd",                                                \
-	     "UFFDIO_REGISTER refuses MAP_DROPPABLE areas")                                     \
-	RULE(MSEAL, "mseal", "6.10-", "mseal(2)", "sealing",                                    \
-	     "mseal exists")                                                                    \
-	RULE(GUARD_FLAG, "guard-flag", "6.18-", OBSERVED, "guards_are_marked",                    \
-	     "areas with guard regions are marked (VmFlags gu); in a file's private mapping "   \
-	     "they no longer come with an anon_vma")
+	     "UFFDIO_REGISTER takes ranges that begin below vm.mmap_min_addr")            \
+	RULE(UFFD_OWN_ONLY, "uffd-own-only", "6.17-", OBSERVED,                           \
+	     "userfaultfds_unregister_their_own",                                         \
+	     "UFFDIO_UNREGISTER refuses areas of another userfaultfd")                    \
+	RULE(UFFD_NO_DROPPABLE, "uffd-no-droppable", "6.17-", OBSERVED,                   \
+	     "droppable_memory_and_userfaultfd",                                          \
+	     "UFFDIO_REGISTER refuses MAP_DROPPABLE areas")                               \
+	RULE(MSEAL, "mseal", "6.10-", "mseal(2)", "sealing",                              \
+	     "mseal exists")                                                              \
+	RULE(GUARD_FLAG, "guard-flag", "6.18-", OBSERVED, "guards_are_marked",            \
+	     "areas with guard regions are marked (VmFlags gu); in a file's private mapping " \
+	     "they no longer come with an anon_vma")                                      \
+	RULE(LOCKONFAULT_SHOWN, "lockonfault-shown", "6.2-", OBSERVED,                    \
+	     "locked_on_fault_is_shown",                                                  \
+	     "smaps shows areas that are locked on fault (VmFlags lf)")
 
 #endif

@@ -106,7 +106,9 @@ static long check_part(const struct edit_span *span, const struct vmspace_uffd *
 {
 	const struct vma *vma = span->vma;
 
-	if (!can_register(span->space, vma, add ? mode_flags(args->mode) : vma->flags & VMA_UFFD_FLAGS, args))
+	vma_flags_t modes = add ? mode_flags(args->mode) : vma->flags & VMA_UFFD_FLAGS;
+
+	if (!can_register(span->space, vma, modes, args))
 		return -EINVAL;
 	if (add && !(vma->flags & VMA_MAYWRITE))
 		return -EPERM;

@@ -63,7 +63,7 @@ static void run(void **state)
 	assert_int_equal(rules_case_run(it, &world), with ? it->with : it->without);
 }
 
-/* The processes here call libvmspace in no unusual way, but for what the first call in each does. */
+/* No child of this process is left that wait(2) would find. */
 static void probing_is_not_noticed(void **state)
 {
 	const struct vmspace_kernel *kernel = vmspace_running_kernel();

@@ -160,6 +160,13 @@ static long droppable_memory_under_mlockall(void)
 	return has(AT(0), VMA_LOCKED);
 }
 
+/* Nothing in a space depends on it; that the texts compared are equal is the proof. */
+static long locked_on_fault_is_shown(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	return CALL(VMSPACE_MLOCK, mlock, AT(0), PAGE, MLOCK_ONFAULT, true);
+}
+
 /* ---- merging ---- */
 
 static long neighbours_take_an_anon_vma(void)
@@ -336,6 +343,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("dontunmap-part", a_part_stays_behind, 3, 1),
 	SHOWS("dontunmap-uncharges", what_stays_behind_is_not_charged, true, false),
 	SHOWS("move-joins-inherited", a_move_beside_an_inherited_area, 1, 2),
+	SHOWS("lockonfault-shown", locked_on_fault_is_shown, 0, 0),
 	SHOWS("mseal", sealing, 0, -ENOSYS),
 	SHOWS_UFFD("uffd-low", userfaultfd_from_zero, 0, -EINVAL),
 	SHOWS_UFFD("uffd-own-only", userfaultfds_unregister_their_own, -EINVAL, 0),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vmspace_rules.c - the table of rules, versions, and each rule's case with the rule and without. */
+/* vmspace_rules.c - the table of rules, versions, and each rule's case with and without it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

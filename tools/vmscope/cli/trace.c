@@ -269,8 +269,8 @@ static void tell_of_kernel(void)
 				 rule->name);
 	}
 	if (!kernel->known)
-		session_say("Linux %s: libvmspace knows the rules of %s to %s. It takes those of %s, "
-			    "but for what was probed: %s; not probed: %s", kernel->release,
+		session_say("Linux %s: libvmspace knows the rules of %s to %s. It takes those of "
+			    "%s, but for what was probed: %s; not probed: %s", kernel->release,
 			    VMSPACE_KERNEL_OLDEST, VMSPACE_KERNEL_NEWEST, kernel->version,
 			    *unlike ? unlike : "no difference", *guessed ? guessed : "none");
 	else if (*unlike)
