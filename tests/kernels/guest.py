@@ -3,6 +3,7 @@
 
 SETTINGS: {"port": "a serial port that nothing else writes to",
            "sysctls": {}, "user": "", "scratch": "tmpfs",
+           "slowdown": the factor by which the tests' own limits of time are extended,
            "jobs": [{"argv": [], "directory": "", "limit": seconds}, ...]}
 The lines that it writes to that port:
 
@@ -76,11 +77,12 @@ def become_user():
     os.setresuid(USER, USER, USER)
 
 
-def start(job, user):
+def start(job, user, slowdown):
     argv = job["argv"]
     if user == "userns":
         argv = ["/usr/bin/unshare", "--user", "--map-root-user", *argv]
-    environment = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", PYTHONDONTWRITEBYTECODE="1")
+    environment = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", SLOWDOWN=str(slowdown),
+                       PYTHONDONTWRITEBYTECODE="1")
     if user != "root":
         environment["HOME"] = SCRATCH
     return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -96,12 +98,12 @@ def end_all_others():
         pass
 
 
-def run(port, number, job, user):
+def run(port, number, job, user, slowdown):
     port.say(f"@begin {number}")
     begun = time.monotonic()
     over = threading.Event()
     try:
-        process = start(job, user)
+        process = start(job, user, slowdown)
     except OSError as error:
         port.say(f"| {job['argv'][0]}: {error.strerror}")
         port.say(f"@end {number} 127 0")
@@ -139,7 +141,7 @@ def main():
     mount_scratch(port, settings["scratch"])
     threading.Thread(target=port.stay_alive, daemon=True).start()
     for number, job in enumerate(settings["jobs"]):
-        run(port, number, job, settings["user"])
+        run(port, number, job, settings["user"], settings["slowdown"])
     port.say("@done")
 
 

@@ -143,6 +143,7 @@ def write_guest(path, common, arch, kernel, variant, planned):
             archive.add_text("/guest/guest.json", json.dumps({
                 "port": f"/dev/{arch.port_name}", "sysctls": SYSCTLS | variant.sysctls,
                 "user": variant.user, "scratch": variant.scratch,
+                "slowdown": jobs.LIMIT_FACTOR,
                 "jobs": [{"argv": job.argv, "directory": job.directory, "limit": job.limit}
                          for job in planned]}))
         with open(path, "wb") as file:

@@ -66,7 +66,7 @@ got=$?
 "$late" 4 >"$work/late" &
 target=$!
 for i in $(seq 600); do grep -q ready "$work/late" && break; sleep 0.05; done
-timeout -k 1 30 "$vmscope" trace -q -p $target 2>"$work/err"
+timeout -k 1 $((30 * slowdown)) "$vmscope" trace -q -p $target 2>"$work/err"
 got=$?
 [ $got = 23 ] || fail "a thread that stops late: status $got, not 23: $(head -40 "$work/err")"
 finish

@@ -6,6 +6,8 @@ vmscope=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
+# Limits of time only end what hangs: under emulation they are so many times as long.
+slowdown=${SLOWDOWN:-1}
 
 fail() {
 	echo "FAILED: $*"
@@ -16,7 +18,7 @@ fail() {
 expect() {
 	local status=$1 what=$2 got
 	shift 2
-	timeout 120 "$@" >"$work/out" 2>"$work/err" </dev/null
+	timeout $((120 * slowdown)) "$@" >"$work/out" 2>"$work/err" </dev/null
 	got=$?
 	[ "$got" = "$status" ] && return 0
 	fail "$what: status $got, not $status"
@@ -40,7 +42,7 @@ skip() {
 }
 
 # Skip everything if not even 'true' can be traced (in a container without ptrace or kcmp).
-if ! timeout 60 "$vmscope" trace -q --verify=end -- true 2>"$work/err"; then
+if ! timeout $((60 * slowdown)) "$vmscope" trace -q --verify=end -- true 2>"$work/err"; then
 	if grep -q 'Operation not permitted\|Function not implemented' "$work/err"; then
 		skip "tracing is not permitted here: $(head -1 "$work/err")"
 	fi

@@ -15,6 +15,9 @@ import sys
 import tempfile
 import time
 
+# Seconds until a run has hung: under emulation so many times as long.
+LIMIT = 60 * int(os.environ.get("SLOWDOWN", "1"))
+
 
 def read(path):
     try:
@@ -47,14 +50,14 @@ def attach(vmscope, options, program):
     while settled < 5 and tracer.poll() is None:
         settled = settled + 1 if is_settled(pid, tracer.pid) else 0
         time.sleep(0.003)
-    target.communicate("go\n", timeout=60)
-    out, err = tracer.communicate(timeout=60)
+    target.communicate("go\n", timeout=LIMIT)
+    out, err = tracer.communicate(timeout=LIMIT)
     return subprocess.CompletedProcess(program, tracer.returncode, out, err)
 
 
 def start(vmscope, options, program):
     return subprocess.run([vmscope, "trace", *options, "--", *program], text=True,
-                          stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT)
 
 
 def trace(how, vmscope, options, program):

@@ -8,7 +8,7 @@ orphans=$2
 for i in $(seq 12); do
 	rm -f "$work/sum"
 	# vmscope dies by SIGKILL, like the program; the summary written before shows whether it worked.
-	(timeout -s KILL 30 "$vmscope" trace -q --json --summary="$work/sum" -- "$orphans" "$i" \
+	(timeout -s KILL $((30 * slowdown)) "$vmscope" trace -q --json --summary="$work/sum" -- "$orphans" "$i" \
 		>"$work/out" 2>"$work/err") 2>/dev/null
 	got=$?
 	[ $got = 137 ] || fail "run $i: status $got, not 137: $(head -20 "$work/err")"

@@ -28,7 +28,7 @@ def fail(what, text=""):
 
 
 def run(*args, stdin=None):
-    return subprocess.run(args, input=stdin, text=True, capture_output=True, timeout=120,
+    return subprocess.run(args, input=stdin, text=True, capture_output=True, timeout=2 * inject.LIMIT,
                           errors="replace")
 
 

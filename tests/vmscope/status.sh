@@ -78,7 +78,7 @@ expect 125 "a log in no directory" $t -o /nonexistent/log -- true
 
 # A log to a closed pipe: the whole program is killed.
 mkfifo "$work/pipe"
-timeout 60 head -c 2000 "$work/pipe" >/dev/null &
+timeout $((60 * slowdown)) head -c 2000 "$work/pipe" >/dev/null &
 expect 125 "a closed pipe" $t -o "$work/pipe" -- \
 	sh -c 'echo $$ >"$1"; for i in 1 2 3 4 5 6 7 8 9; do true; /bin/true; done; exec sleep 7654' \
 	sh "$work/pid"
