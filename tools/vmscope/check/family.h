@@ -12,7 +12,7 @@
 #include "check/pair.h"
 #include "check/settings.h"
 
-enum { FAMILY_MAX = 200, FAMILY_ALIVE = 3 };
+enum { FAMILY_MAX = 200, FAMILY_ALIVE = 6 };
 
 enum script_verb { SCRIPT_CALL, SCRIPT_SET, SCRIPT_FORK, SCRIPT_EXIT };
 
