@@ -23,6 +23,7 @@ struct move {
 	unsigned long addr, old_length, new_length, new_addr;
 	int flags;
 	bool to_given;               /* MREMAP_FIXED or MREMAP_DONTUNMAP */
+	unsigned long cut;           /* bytes that were cut off, as it is to become shorter */
 	long host;                   /* where the host moved it; 0: not known */
 	bool refused;                /* the host refuses it, when room has been made */
 	unsigned long prepared;      /* where page tables were created for the move; 0: nowhere */
@@ -84,11 +85,14 @@ static long check_area(struct vmspace *space, const struct vma *vma, const struc
 	return err;
 }
 
-/* A move that keeps its source is charged for the whole target, any other for the growth. */
+/*
+ * A move that keeps its source is charged for the whole target, any other for the growth. To a
+ * given place, Linux charges for what it has cut off as well (and never gives it back).
+ */
 static long check_commit(struct vmspace *space, const struct vma *vma, const struct move *m)
 {
 	unsigned long more = m->flags & MREMAP_DONTUNMAP ? m->new_length
-							 : m->new_length - m->old_length;
+							 : m->new_length - m->old_length + m->cut;
 
 	return vma->flags & VMA_ACCOUNT ? commit_check(space, space_pages(space, more)) : 0;
 }
@@ -397,6 +401,7 @@ static long to_given(struct vmspace *space, struct move *m)
 		err = unmap_range(space, m->addr + m->new_length, m->old_length - m->new_length);
 		if (err)
 			return err;
+		m->cut = m->old_length - m->new_length;
 		m->old_length = m->new_length;
 	}
 	vma = find_at(space, m->addr);

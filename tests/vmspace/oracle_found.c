@@ -159,6 +159,24 @@ static void a_write_beyond_the_end_of_a_file_leaves_an_anon_vma(void **state)
 	}
 }
 
+/* Found by vmscope check: Linux charges what is cut off by a move to a given place. */
+static void move_is_charged_for_what_it_cuts_off(void **state)
+{
+	const struct vmspace_config *config = vmspace_config(pair.space);
+	unsigned long more = config->ram_pages + config->swap_pages + 1;
+	const unsigned long far = AT(1UL << 32);
+	int flags = MREMAP_MAYMOVE | MREMAP_FIXED;
+
+	(void)state;
+	if (config->overcommit != 0)
+		case_skip("vm.overcommit_memory is not 0");
+	map(AT(0), 3, RW, FIXED);
+	assert_int_equal(remap(AT(0), 2 + more, 2, flags, far), -ENOMEM);
+	assert_int_equal(areas(), 1);
+	map(AT(0), 3, PROT_READ, FIXED);
+	assert_int_equal(remap(AT(0), 2 + more, 2, flags, far), (long)far);
+}
+
 static void remap_in(struct pair *p, unsigned long from, unsigned long pages,
 		     unsigned long new_pages, int flags, unsigned long to)
 {
@@ -303,6 +321,8 @@ static void droppable_is_made_present(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(move_is_charged_for_what_it_cuts_off),
+		MIRRORED(move_is_charged_for_what_it_cuts_off),
 		CASE(droppable_is_made_present), MIRRORED(guard_in_a_file_is_no_page),
 		MIRRORED(segment_cuts_a_touched_area), MIRRORED(grown_area_meets_a_touched_one),
 		CASE(pages_of_two_mappings), CASE(holes_in_what_may_be_written),
