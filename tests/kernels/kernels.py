@@ -105,16 +105,20 @@ def run_guest(args, kernel, variant, common, planned):
     return results, said
 
 
+def make(build, *targets):
+    built = subprocess.run(["ninja", "-C", build, *targets], text=True, check=False,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if built.returncode:
+        print("\n".join(built.stdout.splitlines()[-OUTPUT_SHOWN:]))
+        sys.exit(f"kernels: {build} could not be built")
+
+
 def prepare(args, common):
     """Builds what runs in guests, and writes what every root has. Returns the jobs."""
     below = "" if args.arch.is_native else str(sysroot.make(args.work, args.arch))
     build = str((args.build or sysroot.build(args.work, args.arch, below)).resolve())
-    built = subprocess.run(["ninja", "-C", build, *sorted(
-        str(Path(program).relative_to(build)) for program in jobs.programs(build))],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if built.returncode:
-        print("\n".join(built.stdout.splitlines()[-OUTPUT_SHOWN:]))
-        sys.exit(f"kernels: {build} could not be built")
+    make(build, "build.ninja")  # which programs there are may have changed
+    make(build, *sorted(str(Path(program).relative_to(build)) for program in jobs.programs(build)))
     if args.command:
         planned = [jobs.Job("command", "command", ["/bin/sh", "-c", args.command], jobs.SCRATCH,
                             args.limit)]
