@@ -246,6 +246,15 @@ static unsigned long rounded_length(const struct vmspace *space, const struct vm
 	return (m->length + size - 1) & ~(size - 1);
 }
 
+bool map_may_be_at(const struct vmspace *space, const struct vmspace_mmap *m, unsigned long at)
+{
+	unsigned long length = rounded_length(space, m), size = space->config.task_size;
+	unsigned long page = is_huge(m) ? huge_size(space, m) : 1;
+
+	return space_aligned(space, at) && !(at & (page - 1)) && length && length <= size &&
+	       at <= size - length;
+}
+
 static long check_arguments(struct vmspace *space, const struct vmspace_mmap *m,
 			    unsigned long *length)
 {

@@ -15,6 +15,9 @@ void map_gather(struct vmspace *space, const struct vmspace_mmap *args);
 long unmap_call(struct vmspace *space, struct vmspace_request *req);
 long protect_call(struct vmspace *space, struct vmspace_request *req);
 long remap_call(struct vmspace *space, struct vmspace_request *req);
+/* Can a kernel have left the area at `at`? It is at req->mremap.addr now. */
+bool remap_may_be_at(const struct vmspace *space, const struct vmspace_mremap *m,
+		     unsigned long at);
 void remap_gather(struct vmspace *space, const struct vmspace_mremap *args);
 long brk_call(struct vmspace *space, struct vmspace_request *req);
 long advise_call(struct vmspace *space, struct vmspace_request *req);
@@ -97,6 +100,8 @@ struct map_plan {
 	bool no_merge;               /* do not merge it with neighbours */
 };
 
+/* Can a kernel have placed the mapping at `at`? Huge pages are whole ones. */
+bool map_may_be_at(const struct vmspace *space, const struct vmspace_mmap *m, unsigned long at);
 /* May there be one more mapping? 0 or -ENOMEM. */
 long map_check_count(struct vmspace *space);
 /* RLIMIT_MEMLOCK, for a mapping with these flags. `asked`: with MAP_LOCKED. 0 or -errno. */

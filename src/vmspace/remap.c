@@ -502,6 +502,28 @@ static long round_to_huge(const struct vmspace *space, const struct vma *vma, st
 	return ((m->addr | m->new_addr) & mask) || m->new_length > m->old_length ? -EINVAL : 0;
 }
 
+bool remap_may_be_at(const struct vmspace *space, const struct vmspace_mremap *m,
+		     unsigned long at)
+{
+	const struct vma *vma = find_at(space, m->addr);
+	struct move whole = { .addr = m->addr, .old_length = m->old_length,
+			      .new_length = m->new_length };
+	unsigned long size = space->config.task_size;
+
+	/* Where nothing grows or moves, the range may reach beyond the address space. */
+	if (at == m->addr && m->new_length <= m->old_length)
+		return true;
+	if (vma && (vma->flags & VMA_HUGETLB)) {
+		whole.new_addr = at;
+		if (round_to_huge(space, vma, &whole))
+			return false;
+	}
+	return space_aligned(space, at) && whole.new_length && whole.new_length <= size &&
+	       at <= size - whole.new_length &&
+	       (at == m->addr || at + whole.new_length <= m->addr ||
+		at >= m->addr + whole.old_length);
+}
+
 /*
  * MREMAP_FIXED with equal lengths moves all areas of the range; holes stay holes. For each area
  * Linux checks first whether it may be moved together with others, then whether it is sealed, then
@@ -531,6 +553,8 @@ static long move_many(struct vmspace *space, const struct move *all)
 		if (!may_be_one_of_many(vma))
 			return -EFAULT;
 		if ((vma->flags & VMA_HUGETLB) && round_to_huge(space, vma, &one))
+			return -EINVAL;
+		if (one.new_length > space->config.task_size - one.new_addr)
 			return -EINVAL;
 		if (vma->flags & VMA_SEALED)
 			return outcome_fail(space, -EPERM, "the area is sealed");

@@ -184,33 +184,25 @@ static bool is_error(long result)
 	return result < 0 && result >= -4095;
 }
 
-static bool is_inside(const struct vmspace *space, long addr, unsigned long length)
+static bool is_inside(const struct vmspace *space, unsigned long addr, unsigned long length)
 {
 	unsigned long size = space->config.task_size;
 
-	return space_aligned(space, (unsigned long)addr) && length && length <= size &&
-	       (unsigned long)addr <= size - length;
+	return space_aligned(space, addr) && length && length <= size && addr <= size - length;
 }
 
 /* Can a kernel have returned this? A host's impossible result must not corrupt the areas. */
 static bool is_possible(const struct vmspace *space, const struct vmspace_request *req)
 {
-	const struct vmspace_mremap *m = &req->mremap;
-	long at = req->host.result;
-	unsigned long to = (unsigned long)at;
+	unsigned long at = (unsigned long)req->host.result;
 
 	switch (req->op) {
 	case VMSPACE_MMAP:
-		return is_inside(space, at, req->mmap.length);
+		return map_may_be_at(space, &req->mmap, at);
 	case VMSPACE_SHMAT:
 		return is_inside(space, at, req->shmat.size);
 	case VMSPACE_MREMAP:
-		/* Where nothing grows or moves, the range may reach beyond the address space. */
-		if (to == m->addr && m->new_length <= m->old_length)
-			return true;
-		return is_inside(space, at, m->new_length) &&
-		       (to == m->addr || to + m->new_length <= m->addr ||
-			to >= m->addr + m->old_length);
+		return remap_may_be_at(space, &req->mremap, at);
 	default:
 		return true;
 	}

@@ -218,6 +218,10 @@ static void impossible_answers_change_nothing(void **state)
 	map.host.result = 12345;
 	vmspace_complete(space, &map);
 	assert_true(map.out.differs);
+	map.mmap.flags |= MAP_HUGETLB; /* four pages are a huge one then */
+	map.host.result = (long)(task_size - 4 * PAGE);
+	vmspace_complete(space, &map);
+	assert_true(map.out.differs);
 	move.host = (struct vmspace_host_result){ .valid = true,
 						  .result = (long)(move.mremap.addr + PAGE) };
 	vmspace_complete(space, &move);
