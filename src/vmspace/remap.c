@@ -396,6 +396,9 @@ static long to_given(struct vmspace *space, struct move *m)
 		err = clear_target(space, m);
 		if (err)
 			return err;
+		/* A source whose length wraps around may have been there. */
+		if (!find_at(space, m->addr))
+			return -EFAULT;
 	}
 	if (m->old_length > m->new_length) {
 		err = unmap_range(space, m->addr + m->new_length, m->old_length - m->new_length);

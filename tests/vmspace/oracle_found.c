@@ -177,6 +177,16 @@ static void move_is_charged_for_what_it_cuts_off(void **state)
 	assert_int_equal(remap(AT(0), 2 + more, 2, flags, far), (long)far);
 }
 
+/* Found by vmscope check: the target may hold a source whose length wraps around. */
+static void move_clears_its_own_source(void **state)
+{
+	(void)state;
+	map(AT(0), 2, PROT_NONE, FIXED);
+	assert_int_equal(remap(AT(0), 3 - AT(0) / PAGE, 1, MREMAP_MAYMOVE | MREMAP_FIXED,
+			       AT(0)), -EFAULT);
+	assert_int_equal(areas(), 1);
+}
+
 static void remap_in(struct pair *p, unsigned long from, unsigned long pages,
 		     unsigned long new_pages, int flags, unsigned long to)
 {
@@ -321,7 +331,7 @@ static void droppable_is_made_present(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(move_is_charged_for_what_it_cuts_off),
+		CASE(move_is_charged_for_what_it_cuts_off), CASE(move_clears_its_own_source),
 		MIRRORED(move_is_charged_for_what_it_cuts_off),
 		CASE(droppable_is_made_present), MIRRORED(guard_in_a_file_is_no_page),
 		MIRRORED(segment_cuts_a_touched_area), MIRRORED(grown_area_meets_a_touched_one),
