@@ -24,8 +24,8 @@ bool shared_gap_plan(struct mt_shared_gap *g, const struct maple_tree *mt,
 	enum node_kind inner = inner_kind(mt);
 	bool behind = p->beside == GAP_BEHIND;
 
-	if (p->entry || (p->left | p->right) || !p->beside ||
-	    p->beside == (GAP_BEFORE | GAP_BEHIND) ||
+	assert(!p->entry && p->beside);
+	if ((p->left | p->right) || p->beside == (GAP_BEFORE | GAP_BEHIND) ||
 	    (behind ? at == node_end(parent, inner) : !at))
 		return false;
 	g->min = finger->min;

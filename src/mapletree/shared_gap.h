@@ -36,9 +36,9 @@ struct mt_shared_gap {
 };
 
 /*
- * shared_gap_plan - plan a write for which leaf_plan() returned WRITE_LAYOUT. Returns false if it
- * is not such an erase, or if the two leaves have different parents, or would be joined. Changes
- * nothing but *@g. Lock held.
+ * shared_gap_plan - plan a write for which leaf_plan() returned WRITE_LAYOUT and p->beside is not 0.
+ * Returns false if a part of an entry remains, if the gap continues on both sides, or if the two
+ * leaves have different parents or would be joined. Changes nothing but *@g. Lock held.
  */
 bool shared_gap_plan(struct mt_shared_gap *g, const struct maple_tree *mt,
 		     const struct mt_leaf_plan *p);
