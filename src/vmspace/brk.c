@@ -67,6 +67,7 @@ long brk_call(struct vmspace *space, struct vmspace_request *req)
 
 	/* After an attach the exact break is not known; the first answer tells. */
 	if (req->host.valid && req->host.result > 0 && wanted < image->start_brk &&
+	    (unsigned long)req->host.result >= image->start_brk &&
 	    space_ceil(space, (unsigned long)req->host.result) == space_ceil(space, image->brk))
 		image->brk = (unsigned long)req->host.result;
 	if (wanted < image->start_brk || !data_limit_allows(space, wanted))
