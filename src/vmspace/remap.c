@@ -428,7 +428,7 @@ static long to_given(struct vmspace *space, struct move *m)
 		return at;
 	followed = follow(space, m, at);
 	if (followed >= 0)
-		followed = move_area(space, vma, m, (unsigned long)followed);
+		followed = move_area(space, find_at(space, m->addr), m, (unsigned long)followed);
 	return predicted(space, followed, at);
 }
 
@@ -480,8 +480,9 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 	if (err)
 		return err;
 	followed = follow(space, m, at);
+	/* The host's place may have been in the way, as a part of the same area. */
 	if (followed >= 0)
-		followed = move_to(space, vma, m, (unsigned long)followed);
+		followed = move_to(space, find_at(space, m->addr), m, (unsigned long)followed);
 	return predicted(space, followed, at);
 }
 

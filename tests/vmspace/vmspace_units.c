@@ -205,6 +205,7 @@ static void impossible_answers_change_nothing(void **state)
 	struct vmspace_request move = { .op = VMSPACE_MREMAP, .mremap = {
 		.old_length = 4 * PAGE, .new_length = 8 * PAGE, .flags = MREMAP_MAYMOVE } };
 	const unsigned long task_size = vmspace_config(space)->task_size;
+	struct vma_info info;
 	char before[512], after[512];
 	const char *why;
 
@@ -228,6 +229,21 @@ static void impossible_answers_change_nothing(void **state)
 	assert_true(move.out.differs);
 	vmspace_show(space, after, sizeof(after));
 	assert_string_equal(before, after);
+	assert_true(vmspace_check(space, &why));
+
+	/* Below the part that moves, in the same area: that is taken as it is told. */
+	map.host.valid = false;
+	map.mmap = (struct vmspace_mmap){ .length = 16 * PAGE, .prot = PROT_READ,
+					  .flags = MAP_PRIVATE | MAP_ANONYMOUS };
+	move.mremap.addr = (unsigned long)vmspace_call(space, &map) + 12 * PAGE;
+	move.mremap.old_length = PAGE;
+	move.host.result = (long)(move.mremap.addr - 10 * PAGE);
+	vmspace_complete(space, &move);
+	assert_true(move.out.differs);
+	assert_true(vmspace_lookup(space, (unsigned long)move.host.result, &info));
+	/* With what is left beside it, which is in no way different. */
+	assert_int_equal(info.end - info.start, 12 * PAGE);
+	assert_false(vmspace_lookup(space, move.mremap.addr, &info));
 	assert_true(vmspace_check(space, &why));
 }
 
