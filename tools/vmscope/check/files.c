@@ -203,24 +203,6 @@ static bool place(int fd, int at)
 	return true;
 }
 
-/* Flags that a driver may add to a mapping; all others follow from the call. */
-#define DRIVER_FLAGS (VMA_IO | VMA_PFNMAP | VMA_MIXEDMAP | VMA_DONTEXPAND | VMA_DONTDUMP | \
-		      VMA_DONTCOPY)
-
-static vma_flags_t own_flags(unsigned long addr)
-{
-	char *text = kernel_read_file(getpid(), "smaps");
-	const char *at = text;
-	struct vmspace_entry entry;
-	vma_flags_t flags = 0;
-
-	while (at && (at = vmspace_parse_entry(at, &entry)))
-		if (addr >= entry.line.start && addr < entry.line.end)
-			flags = entry.flags;
-	free(text);
-	return flags;
-}
-
 /* Maps it, to see what its driver makes of that. */
 static void probe_driver(int fd, struct puppet_file_info *info)
 {
@@ -230,7 +212,7 @@ static void probe_driver(int fd, struct puppet_file_info *info)
 	info->driver_refuses = at == MAP_FAILED;
 	if (at == MAP_FAILED)
 		return;
-	info->driver_flags = own_flags((unsigned long)at) & DRIVER_FLAGS;
+	info->driver_flags = kernel_driver_flags(getpid(), (unsigned long)at);
 	munmap(at, bytes);
 }
 

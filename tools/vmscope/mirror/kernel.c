@@ -247,6 +247,22 @@ char *kernel_read_file(pid_t tid, const char *name)
 	return NULL;
 }
 
+vma_flags_t kernel_driver_flags(pid_t tid, unsigned long addr)
+{
+	const vma_flags_t by_drivers = VMA_IO | VMA_PFNMAP | VMA_MIXEDMAP | VMA_DONTEXPAND |
+				       VMA_DONTDUMP | VMA_DONTCOPY;
+	char *text = kernel_read_file(tid, "smaps");
+	const char *at = text;
+	struct vmspace_entry entry;
+	vma_flags_t flags = 0;
+
+	while (at && (at = vmspace_parse_entry(at, &entry)))
+		if (addr >= entry.line.start && addr < entry.line.end)
+			flags = entry.flags;
+	free(text);
+	return flags & by_drivers;
+}
+
 void kernel_read_command(pid_t pid, char *buf, size_t size)
 {
 	char *comm = kernel_read_file(pid, "comm");

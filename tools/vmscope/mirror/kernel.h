@@ -61,6 +61,12 @@ unsigned long kernel_stack_start(struct kernel_view *view, unsigned long start, 
 /* Reads a whole file of /proc/@tid as a string, which the caller frees. NULL with errno. */
 char *kernel_read_file(pid_t tid, const char *name);
 
+/*
+ * Those flags of @tid's area at @addr that a driver may have added; all others follow from the call
+ * that mapped it. 0 if there is no area.
+ */
+vma_flags_t kernel_driver_flags(pid_t tid, unsigned long addr);
+
 /* Writes the name of process @pid's command into @buf, "?" if it cannot be read. */
 void kernel_read_command(pid_t pid, char *buf, size_t size);
 

@@ -29,10 +29,6 @@
 
 enum { NODES_MAX = 65536 };	/* more than any kernel supports */
 
-/* Flags that a driver may add to a mapping of its device; all others follow from the call. */
-#define DRIVER_FLAGS (VMA_IO | VMA_PFNMAP | VMA_MIXEDMAP | VMA_DONTEXPAND | VMA_DONTDUMP | \
-		      VMA_DONTCOPY)
-
 static bool is_shared(int flags)
 {
 	return (flags & MAP_TYPE) == MAP_SHARED || (flags & MAP_TYPE) == MAP_SHARED_VALIDATE;
@@ -317,21 +313,6 @@ enum request_model request_build(struct request *req, const struct vmspace *spac
 	}
 }
 
-/* The flags of @tid's area at @addr; 0 if there is none. */
-static vma_flags_t flags_at(pid_t tid, unsigned long addr)
-{
-	char *text = kernel_read_file(tid, "smaps");
-	const char *at = text;
-	struct vmspace_entry entry;
-	vma_flags_t flags = 0;
-
-	while (at && (at = vmspace_parse_entry(at, &entry)))
-		if (addr >= entry.line.start && addr < entry.line.end)
-			flags = entry.flags;
-	free(text);
-	return flags;
-}
-
 static bool find_new_area(struct kernel_view *maps, unsigned long addr, struct vmspace_line *line)
 {
 	maps->text_current = false;
@@ -404,7 +385,7 @@ bool request_finish(struct request *req, enum request_model model, pid_t tid,
 	}
 	if (req->vm.op == VMSPACE_MMAP && req->file.is_device)
 		req->vm.mmap.driver_flags =
-			flags_at(tid, (unsigned long)call->result) & DRIVER_FLAGS;
+			kernel_driver_flags(tid, (unsigned long)call->result);
 	/* System V segments are on a mount internal to the kernel: read its device number. */
 	if (req->vm.op == VMSPACE_SHMAT &&
 	    find_new_area(maps, (unsigned long)call->result, &line)) {
