@@ -415,6 +415,34 @@ static void a_loop_does_not_return_to_what_its_body_erased(void **state)
 	}
 }
 
+/*
+ * An erase at the border of two leaves replaces both. A cursor beside them, which would step into
+ * either through the node that it remembers, must not find the erased entry there: going down, the
+ * first of the upper leaf; going up, the last of the lower one.
+ */
+static void an_erase_at_a_border_is_seen_from_the_leaves_beside(void **state)
+{
+	const unsigned long leaf = sizeof(long) == 8 ? 64 : 128; /* indexes of a leaf */
+
+	(void)state;
+	for (unsigned int kind = 0; kind < 2; kind++)
+		for (unsigned int up = 0; up < 2; up++) {
+			unsigned long first = up ? 4 : 0, erased = up ? 2 * leaf - 4 : 2 * leaf;
+			MA_STATE(mas, &mt, up ? leaf - 4 : 3 * leaf, up ? leaf - 4 : 3 * leaf);
+
+			mt_init_flags(&mt, kinds[kind]);
+			fill(&mt, first, 4, 8, 200);
+			urcu_bp_read_lock();
+			assert_non_null(mas_walk(&mas));
+			assert_non_null(mtree_erase(&mt, erased));
+			while (up ? mas_next(&mas, 3 * leaf) : mas_prev(&mas, leaf))
+				assert_int_not_equal(mas.index, erased);
+			urcu_bp_read_unlock();
+			mt_validate(&mt);
+			mtree_destroy(&mt);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -427,6 +455,7 @@ int main(void)
 		cmocka_unit_test(a_step_from_a_leaf_that_other_calls_have_dropped),
 		cmocka_unit_test(a_step_in_a_tree_that_was_destroyed_finds_nothing),
 		cmocka_unit_test(a_store_through_a_cursor_whose_leaf_was_replaced_is_not_lost),
+		cmocka_unit_test(an_erase_at_a_border_is_seen_from_the_leaves_beside),
 	};
 
 	return cmocka_run_group_tests_name("step", tests, NULL, NULL);
