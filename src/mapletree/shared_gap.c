@@ -143,7 +143,7 @@ static inline void update_gaps(const struct mt_shared_gap *g, const struct maple
 			       unsigned long border)
 {
 	const struct mt_finger *finger = &mt->ma_finger;
-	unsigned long came = g->last - g->first + 1, was, now;
+	unsigned long came = g->last - g->first + 1, was;
 
 	gap_set(parent, g->at,
 		gap_of_leaf(left, g->min, border, gap_load(parent, g->at), came, g->left_takes));
@@ -152,10 +152,10 @@ static inline void update_gaps(const struct mt_shared_gap *g, const struct maple
 			    !g->left_takes));
 	if (finger->height == 2)
 		return;
+	/* What has gone is a part of what came, so the widest gap below the parent does not shrink. */
 	was = gap_load(step_node(finger->step[2]), step_offset(finger->step[2]));
-	now = gap_widest(parent, KIND_GAPS, 0, ULONG_MAX);
-	if (now != was)
-		gap_tell(finger, 1, was, now);
+	if (came > was)
+		gap_tell(finger, 1, was, came);
 }
 
 void shared_gap_write(const struct mt_shared_gap *g, struct maple_tree *mt,
