@@ -190,6 +190,11 @@ static void take_arguments(struct world *world, struct vmspace_request *req)
 	case VMSPACE_MSEAL:
 		req->mseal = (struct vmspace_mseal){ addr, length, input_byte(in) % 16 == 0 };
 		break;
+	case VMSPACE_PKEY_ALLOC:
+		req->pkey_alloc = (struct vmspace_pkey_alloc){ input_byte(in) % 16 == 0,
+							       input_byte(in) % 5 };
+		break;
+	case VMSPACE_PKEY_FREE: req->pkey_free.pkey = input_byte(in) % 20 - 1; break;
 	case VMSPACE_MSYNC:
 		req->msync = (struct vmspace_msync){ addr, length, input_byte(in) % 16 };
 		break;

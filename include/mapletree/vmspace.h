@@ -225,6 +225,7 @@ struct vmspace_image {
 	unsigned long start_code, end_code, start_data, end_data;
 	unsigned long start_brk, brk; /* brk 0: taken from the area named [heap], else start_brk */
 	unsigned long start_stack;
+	bool pkeys_unknown;          /* attach: keys that no area has may be allocated, too */
 	bool mlock_future, mlock_onfault; /* attach: mlockall(MCL_FUTURE, MCL_ONFAULT) */
 	bool vsyscall;               /* the [vsyscall] line is shown at the end */
 	bool vsyscall_read;          /* that page is readable ("r-xp") */
@@ -254,6 +255,7 @@ enum vmspace_op {
 	VMSPACE_MSEAL, VMSPACE_FAULT, VMSPACE_FORK, VMSPACE_MSYNC, VMSPACE_MINCORE, VMSPACE_MBIND,
 	VMSPACE_SET_HOME_NODE, VMSPACE_PROCESS_MADVISE,
 	VMSPACE_UFFD_REGISTER, VMSPACE_UFFD_UNREGISTER, VMSPACE_UFFD_RELEASE,
+	VMSPACE_PKEY_ALLOC, VMSPACE_PKEY_FREE,
 	VMSPACE_OP_COUNT,
 };
 
@@ -339,6 +341,18 @@ struct vmspace_uffd {
 	uint64_t features;           /* UFFD_FEATURE_* that UFFDIO_API enabled; not of RELEASE */
 	unsigned int context;        /* 1 .. VMSPACE_UFFD_CONTEXT_MAX */
 };
+
+/*
+ * Memory protection keys (x86: 16, if config.pkeys). Result: the key, or -errno. The rights that a
+ * key gives are each thread's own affair, and not modelled: nothing is refused because of them. What
+ * is: areas mapped with PROT_EXEC alone get a key that denies reading (and mlock() and
+ * MADV_POPULATE_READ), as long as one is free.
+ */
+struct vmspace_pkey_alloc {
+	unsigned long flags;         /* must be 0 */
+	unsigned long rights;        /* PKEY_DISABLE_* */
+};
+struct vmspace_pkey_free { int pkey; };
 
 /*
  * A page is touched: 0, -EFAULT (no area), -EACCES (forbidden), -ENXIO (beyond the end of a file
@@ -498,6 +512,8 @@ struct vmspace_request {
 		struct vmspace_home_node home_node;
 		struct vmspace_process_madvise process_madvise;
 		struct vmspace_uffd uffd;            /* UFFD_* */
+		struct vmspace_pkey_alloc pkey_alloc;
+		struct vmspace_pkey_free pkey_free;
 	};
 	struct vmspace_host_result host;     /* to be set before complete */
 	struct vmspace_outcome out;          /* set by complete */

@@ -99,7 +99,7 @@ VMSPACE_PUBLIC int vmspace_load(struct vmspace **out, pid_t pid);
 
 /* What to compare; bits. */
 #define VMSPACE_VERIFY_MAPS     1u  /* each line of /proc/PID/maps */
-#define VMSPACE_VERIFY_FLAGS    2u  /* VmFlags of /proc/PID/smaps, but for soft-dirty marks */
+#define VMSPACE_VERIFY_FLAGS    2u  /* VmFlags and keys of /proc/PID/smaps; not soft-dirty marks */
 #define VMSPACE_VERIFY_COUNTERS 4u  /* VmSize, VmLck, VmPin, VmData, VmStk, VmExe, VmLib */
 #define VMSPACE_VERIFY_ALL      7u
 

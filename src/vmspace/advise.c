@@ -9,6 +9,7 @@
 #include "find.h"
 #include "ops.h"
 #include "outcome.h"
+#include "pkey.h"
 #include "pages.h"
 #include "store.h"
 #include "sync.h"
@@ -320,7 +321,8 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 
 		if (!vma)
 			return -ENOMEM;
-		if (!may_populate(vma, advice))
+		if (!may_populate(vma, advice) ||
+		    !pkey_permits(space, vma, VMSPACE_ACCESS_READ))
 			return -EINVAL;
 		/*
 		 * It is not known at which page the host failed: it will be asked when it matters.

@@ -7,6 +7,7 @@
 #include "accounting.h"
 #include "commit.h"
 #include "create.h"
+#include "pkey.h"
 #include "sync.h"
 
 void create_clear(struct vmspace *space)
@@ -29,6 +30,7 @@ void create_clear(struct vmspace *space)
 	space->data_vm = space->stack_vm = space->exec_vm = 0;
 	space->default_flags = 0;
 	space->image = (struct vmspace_image){ 0 };
+	pkey_reset(&space->pkeys);
 	assert(account_valid(space) && !space->committed_vm);
 }
 
@@ -73,6 +75,7 @@ int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
 	mt_init_flags(&space->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
 	reserve_init(&space->reserve, &space->tree);
 	space->config = *config;
+	pkey_reset(&space->pkeys);
 	space->page_shift = (unsigned int)__builtin_ctzl(config->page_size);
 	space->mmap_base = config->mmap_base;
 	space->base_guessed = !config->mmap_base;

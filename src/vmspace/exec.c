@@ -10,6 +10,7 @@
 #include "find.h"
 #include "merge.h"
 #include "ops.h"
+#include "pkey.h"
 #include "sync.h"
 
 static bool is_named(const struct vmspace_area *area, const char *name)
@@ -109,9 +110,11 @@ static int add_area(struct vmspace *space, const struct vmspace_area *area)
 		err = edit_insert(space, &proto, NULL, &vma);
 	backing_put(proto.backing);
 	anon_name_put(proto.name);
-	if (!err)
-		give_anon(space, vma, area);
-	return err;
+	if (err)
+		return err;
+	give_anon(space, vma, area);
+	pkey_take_over(space, vma);
+	return 0;
 }
 
 /* Fill in what follows from the names [heap] and [stack]. */
@@ -229,6 +232,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	space->tree = fresh->tree;
 	space->vmas = fresh->vmas;
 	space->image = fresh->image;
+	space->pkeys = fresh->pkeys;
 	space->mmap_base = fresh->mmap_base;
 	space->base_guessed = fresh->base_guessed;
 	space->default_flags = fresh->default_flags;

@@ -114,7 +114,7 @@ long fault_call(struct vmspace *space, struct vmspace_request *req)
 		if (!vma || !(vma->flags & VMA_GROWSDOWN) || fault_grow_down(space, vma, addr))
 			return -EFAULT;
 	}
-	if (!vma_permits(vma, req->fault.access))
+	if (!fault_permitted(space, vma, req->fault.access))
 		return -EACCES;
 	if (fault_needs_anon(space, vma, addr, req->fault.access))
 		anon_vma_prepare(space, vma);

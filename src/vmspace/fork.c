@@ -225,6 +225,7 @@ static void undo_copy(struct copier *copier, unsigned long from)
 static void inherit(struct vmspace *child, const struct vmspace *parent)
 {
 	child->image = parent->image;
+	child->pkeys = parent->pkeys;
 	child->mmap_base = parent->mmap_base;
 	child->base_guessed = parent->base_guessed;
 	child->largest_area = parent->largest_area;

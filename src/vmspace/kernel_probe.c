@@ -300,6 +300,21 @@ static enum probe_answer mseal_exists(const struct place *p)
 	return answer(!syscall(SYS_mseal, 0L, 0L, 0L));
 }
 
+/*
+ * A mapping is refused because its place is not one; who allocated the first key? Without a key
+ * that is free nothing can be said.
+ */
+static enum probe_answer key_before_place(const struct place *p)
+{
+	long key = syscall(SYS_pkey_alloc, 0L, 0L);
+
+	if (key < 0 || syscall(SYS_pkey_free, key))
+		return PROBE_UNKNOWN;
+	if (mmap(p->start, ~0UL - 2 * p->page, PROT_EXEC, ANON, -1, 0) != MAP_FAILED)
+		return PROBE_UNKNOWN;
+	return answer(syscall(SYS_pkey_alloc, 0L, 0L) != key);
+}
+
 /* ---- mremap --------------------------------------------------------------------------------- */
 
 static enum probe_answer remap_many(const struct place *p)
@@ -421,6 +436,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_UFFD_NO_DROPPABLE] = uffd_no_droppable,
 	[RULE_MSEAL] = mseal_exists,
 	[RULE_LOCKONFAULT_SHOWN] = lockonfault_shown,
+	[RULE_KEY_BEFORE_PLACE] = key_before_place,
 };
 
 /* A place between inaccessible pages, so that nothing comes near. False: no room. */

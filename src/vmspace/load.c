@@ -184,7 +184,7 @@ int vmspace_read_process(pid_t pid, bool attach, struct vmspace_area **areas, si
 		.start_code = fields[STAT_START_CODE], .end_code = fields[STAT_END_CODE],
 		.start_data = fields[STAT_START_DATA], .end_data = fields[STAT_END_DATA],
 		.start_brk = fields[STAT_START_BRK], .brk = end ? end : fields[STAT_START_BRK],
-		.start_stack = fields[STAT_START_STACK],
+		.start_stack = fields[STAT_START_STACK], .pkeys_unknown = attach,
 	};
 	return 0;
 }
@@ -277,13 +277,19 @@ static bool flags_equal(const struct vmspace *space, const struct vmspace_entry 
 	if (!rule_applies(vmspace_config(space), RULE_LOCKONFAULT_SHOWN))
 		hidden |= VMA_LOCKONFAULT;
 	/* Missing areas are found by maps; vsyscall lies outside of the address space. */
-	if (!vmspace_lookup(space, entry->line.start, &info) ||
-	    !((info.flags ^ entry->flags) & ~hidden))
+	if (!vmspace_lookup(space, entry->line.start, &info))
 		return true;
-	vma_flags_text(info.flags, ours, sizeof(ours));
-	vma_flags_text(entry->flags, theirs, sizeof(theirs));
+	if (!((info.flags ^ entry->flags) & ~hidden) && info.pkey == entry->pkey)
+		return true;
 	d->what = VMSPACE_VERIFY_FLAGS;
 	d->addr = entry->line.start;
+	if (info.pkey != entry->pkey) {
+		SAY(d, "ProtectionKey of %lx-%lx: the process has %u, the space %u",
+		    entry->line.start, entry->line.end, entry->pkey, info.pkey);
+		return false;
+	}
+	vma_flags_text(info.flags, ours, sizeof(ours));
+	vma_flags_text(entry->flags, theirs, sizeof(theirs));
 	SAY(d, "VmFlags of %lx-%lx: the process has \"%s\", the space \"%s\"", entry->line.start,
 	    entry->line.end, theirs, ours);
 	return false;

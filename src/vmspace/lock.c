@@ -9,6 +9,7 @@
 #include "find.h"
 #include "ops.h"
 #include "outcome.h"
+#include "pkey.h"
 #include "touch.h"
 
 /* Areas that Linux silently does not lock. */
@@ -32,12 +33,11 @@ static bool populate_writes(const struct vmspace *space, const struct vma *vma, 
 	       !((vma->flags & VMA_MAYBE_GUARD) || failed);
 }
 
-/* The access that populates the area. */
+/* The access that populates the area, which has some right. */
 static unsigned int populate_access(const struct vma *vma)
 {
-	if ((vma->flags & (VMA_WRITE | VMA_SHARED)) == VMA_WRITE)
-		return VMSPACE_ACCESS_WRITE;
-	return vma->flags & VMA_READ ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_EXEC;
+	return (vma->flags & (VMA_WRITE | VMA_SHARED)) == VMA_WRITE ? VMSPACE_ACCESS_WRITE
+								    : VMSPACE_ACCESS_READ;
 }
 
 /* Areas with these flags are not populated. */
@@ -68,7 +68,8 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 			start = vma->end;
 			continue;
 		}
-		if (!(vma->flags & VMA_ACCESS_FLAGS))
+		if (!(vma->flags & VMA_ACCESS_FLAGS) ||
+		    !pkey_permits(space, vma, VMSPACE_ACCESS_READ))
 			return -ENOMEM;
 		if (populate_writes(space, vma, failed))
 			anon_vma_prepare(space, vma);

@@ -12,6 +12,7 @@
 #include "host.h"
 #include "ops.h"
 #include "outcome.h"
+#include "pkey.h"
 #include "store.h"
 
 #ifndef MAP_DROPPABLE
@@ -439,7 +440,7 @@ long map_region(struct vmspace *space, struct map_plan *plan)
 {
 	unsigned long end = plan->at + plan->length;
 	struct vma proto = { .start = plan->at, .end = end, .pgoff = plan->pgoff,
-			     .backing = plan->backing };
+			     .backing = plan->backing, .pkey = plan->pkey & VMA_PKEY_MAX };
 	long err;
 
 	if ((plan->flags & VMA_SPECIAL_FLAGS) || (plan->flags & VMA_HUGETLB))
@@ -533,6 +534,12 @@ static int real_prot(const struct vmspace *space, const struct vmspace_mmap *m)
 	return m->prot;
 }
 
+/* The key of an area with these PROT_*, which Linux may allocate even if it refuses the mapping. */
+static unsigned int key_for(struct vmspace *space, int prot)
+{
+	return prot == PROT_EXEC ? pkey_execute_only(space) : 0;
+}
+
 static long map_backed(struct vmspace *space, const struct vmspace_mmap *m, struct map_plan *plan,
 		       struct vma_backing *own, bool has_backing)
 {
@@ -564,14 +571,19 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	const struct vma_backing *backing = backing_of(m, &own);
 	struct map_plan plan = { 0 };
 	long at, followed, err = check_arguments(space, m, &plan.length);
+	int prot;
 
 	if (err)
 		return err;
-	plan.flags = call_flags(space, m, real_prot(space, m));
+	prot = real_prot(space, m);
+	plan.flags = call_flags(space, m, prot);
+	if (prot == PROT_EXEC && rule_decides(space, RULE_KEY_BEFORE_PLACE))
+		key_for(space, prot);
 	at = place(space, m, plan.length, backing, &plan.hole);
 	followed = follow_place(space, req, at, plan.length, &plan.hole);
 	if (followed < 0)
 		return followed;
+	plan.pkey = key_for(space, prot);
 	err = map_check_lock(space, plan.flags, plan.length, m->flags & MAP_LOCKED);
 	if (!err)
 		err = area_flags(space, m, backing, plan.length, &plan.flags);

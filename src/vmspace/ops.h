@@ -38,6 +38,8 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req);
 long uffd_register_call(struct vmspace *space, struct vmspace_request *req);
 long uffd_unregister_call(struct vmspace *space, struct vmspace_request *req);
 long uffd_release_call(struct vmspace *space, struct vmspace_request *req);
+long pkey_alloc_call(struct vmspace *space, struct vmspace_request *req);
+long pkey_free_call(struct vmspace *space, struct vmspace_request *req);
 long fork_call(struct vmspace *space, struct vmspace_request *req);
 
 /* ---- shared between the calls ---- */
@@ -91,6 +93,7 @@ void uffd_moved(struct vmspace *space, unsigned long at);
 struct map_plan {
 	unsigned long at, length;
 	vma_flags_t flags;
+	unsigned int pkey;
 	uint64_t pgoff;
 	struct backing *backing;     /* borrowed; NULL: anonymous */
 	struct hole hole;            /* the place and its neighbours, if known; see find.h */

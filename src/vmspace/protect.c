@@ -8,6 +8,7 @@
 #include "edit.h"
 #include "ops.h"
 #include "outcome.h"
+#include "pkey.h"
 
 #ifndef PROT_SEM
 #define PROT_SEM 0x8
@@ -58,8 +59,7 @@ static long new_flags(struct vmspace *space, const struct vma *vma, const struct
 	if ((prot & PROT_READ) && space->config.read_implies_exec && (vma->flags & VMA_MAYEXEC))
 		prot |= PROT_EXEC;
 	want->flags = (want->flags & ~VMA_ACCESS_FLAGS) | protect_flags(prot);
-	if (c->pkey >= 0)
-		want->pkey = (unsigned int)c->pkey;
+	want->pkey = c->pkey >= 0 ? (unsigned int)c->pkey : pkey_protected(space, vma, c->prot);
 	if (!protect_allowed(want->flags))
 		return -EACCES;
 	if (vma->flags & VMA_SEALED)
@@ -93,7 +93,12 @@ static long protect_part(struct edit_span *span, const struct change *c)
 	const struct vma *vma = span->vma;
 	struct edit_attrs want = edit_attrs_of(vma);
 	bool was_unwritable_locked;
-	long err = new_flags(space, vma, c, &want);
+	long err;
+
+	/* Linux looks for a key first, whatever the area then says. */
+	if (c->pkey < 0 && c->prot == PROT_EXEC)
+		pkey_execute_only(space);
+	err = new_flags(space, vma, c, &want);
 
 	if (err || (want.flags == vma->flags && want.pkey == vma->pkey))
 		return err;
@@ -153,9 +158,7 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mprotect
 		return -ENOMEM;
 	if (c->prot & ~(PROT_READ | PROT_WRITE | PROT_EXEC | PROT_SEM))
 		return -EINVAL;
-	if (c->pkey != -1 && (c->pkey < 0 || c->pkey > 15 || !space->config.pkeys))
-		return -EINVAL;
-	if (space->host_error == -EINVAL && c->pkey > 0)
+	if (c->pkey != -1 && !pkey_usable(space, c->pkey))
 		return outcome_fail(space, -EINVAL, "the key is not allocated");
 	return 0;
 }

@@ -48,6 +48,8 @@ static const struct {
 	[VMSPACE_UFFD_REGISTER] = { "ioctl(UFFDIO_REGISTER)", uffd_register_call },
 	[VMSPACE_UFFD_UNREGISTER] = { "ioctl(UFFDIO_UNREGISTER)", uffd_unregister_call },
 	[VMSPACE_UFFD_RELEASE] = { "close(userfaultfd)", uffd_release_call },
+	[VMSPACE_PKEY_ALLOC] = { "pkey_alloc", pkey_alloc_call },
+	[VMSPACE_PKEY_FREE] = { "pkey_free", pkey_free_call },
 };
 
 static bool known(enum vmspace_op op)
@@ -148,6 +150,8 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 	case VMSPACE_SHMDT:
 	case VMSPACE_MSYNC:
 	case VMSPACE_MINCORE:
+	case VMSPACE_PKEY_ALLOC:
+	case VMSPACE_PKEY_FREE:
 	default:
 		break;
 	}

@@ -87,6 +87,9 @@
 	     "they no longer come with an anon_vma")                                      \
 	RULE(LOCKONFAULT_SHOWN, "lockonfault-shown", "6.2-", OBSERVED,                    \
 	     "locked_on_fault_is_shown",                                                  \
-	     "smaps shows areas that are locked on fault (VmFlags lf)")
+	     "smaps shows areas that are locked on fault (VmFlags lf)")                   \
+	RULE(KEY_BEFORE_PLACE, "key-before-place", "6.12-", OBSERVED,                     \
+	     "keys_of_refused_mappings",                                                  \
+	     "mmap allocates the key of execute-only areas before it looks for a place")
 
 #endif

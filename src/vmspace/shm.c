@@ -8,6 +8,7 @@
 #include "find.h"
 #include "ops.h"
 #include "outcome.h"
+#include "pkey.h"
 #include "store.h"
 
 static void attach_flags(const struct vmspace *space, const struct vmspace_shmat *s,
@@ -213,6 +214,9 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 		return err;
 	if ((vma->flags & VMA_HUGETLB) && !begins_huge_page(space, vma, plan.pgoff))
 		plan.refusal = outcome_fail(space, -EINVAL, "no huge page begins at the offset");
+	/* A key of the program's own is lost. */
+	if ((vma->flags & VMA_ACCESS_FLAGS) == VMA_EXEC)
+		plan.pkey = pkey_execute_only(space);
 	plan.populate = !(r->flags & MAP_NONBLOCK);
 	plan.backing = backing_get(vma->backing);
 	at = map_region(space, &plan);

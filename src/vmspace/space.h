@@ -15,6 +15,15 @@
 struct sync;
 
 /*
+ * Memory protection keys: see pkey.h. Written under the space's lock.
+ * execute_only != 0  =>  its bit of `allocated` is set.
+ */
+struct pkeys {
+	uint16_t allocated;           /* bit n: key n */
+	uint8_t execute_only;         /* 0: none yet. Read by faults without the space's lock */
+};
+
+/*
  * Invariants: for every area v, tree[v.start .. v.end - 1] == v, and the tree holds nothing else.
  *   areas == number of entries of the tree;  grow_areas == those with VMA_GROWSDOWN.
  *   total_vm == sum of all pages;  locked_vm == locked_leak + sum of pages with VMA_LOCKED;
@@ -31,6 +40,7 @@ struct vmspace {
 	struct sync *sync;            /* locks and fault counters; NULL: the caller serialises */
 	struct pages *pages;          /* page table; NULL: config.memory is NULL */
 	struct vmspace_config config;
+	struct pkeys pkeys;
 	unsigned int page_shift;      /* 1 << page_shift == config.page_size */
 	struct maple_tree tree;
 	struct vma_store vmas;        /* allocates the areas of the tree */

@@ -32,6 +32,11 @@ static int mapping_text(const struct vmspace_request *r, char *buf, size_t size)
 				r->shmat.addr, (unsigned int)r->shmat.flags);
 	case VMSPACE_SHMDT:
 		return snprintf(buf, size, "shmdt(%#lx)", r->shmdt.addr);
+	case VMSPACE_PKEY_ALLOC:
+		return snprintf(buf, size, "pkey_alloc(%#lx, %#lx)", r->pkey_alloc.flags,
+				r->pkey_alloc.rights);
+	case VMSPACE_PKEY_FREE:
+		return snprintf(buf, size, "pkey_free(%d)", r->pkey_free.pkey);
 	default:
 		return snprintf(buf, size, "%s()", vmspace_op_name(r->op));
 	}

@@ -95,7 +95,7 @@ static enum vmspace_fault_result touch_fast(struct vmspace *space, const struct 
 
 	if (!vma)
 		return NEEDS_SPACE_LOCK;
-	if (!vma_permits(vma, t->access))
+	if (!fault_permitted(space, vma, t->access))
 		result = VMSPACE_FAULT_ACCERR;
 	else if (needs_anon_vma(space, vma, t))
 		result = NEEDS_SPACE_LOCK;
@@ -118,7 +118,7 @@ static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 
 	if (store_reserve(space, STORE_STEPS, STORE_STEPS))
 		return VMSPACE_FAULT_NOMEM;
-	if (fault_may_grow_down(space, vma, addr) || !vma_permits(vma, t->access))
+	if (fault_may_grow_down(space, vma, addr) || !fault_permitted(space, vma, t->access))
 		return fault_grow_down(space, vma, addr) ? VMSPACE_FAULT_MAPERR
 							 : VMSPACE_FAULT_ACCERR;
 	vma_fill(&grown, vma);
@@ -145,7 +145,7 @@ static enum vmspace_fault_result touch_slow(struct vmspace *space, struct vma *v
 			return VMSPACE_FAULT_MAPERR;
 		return grow(space, vma, t);
 	}
-	if (!vma_permits(vma, t->access))
+	if (!fault_permitted(space, vma, t->access))
 		return VMSPACE_FAULT_ACCERR;
 	result = resolve(space, vma, t);
 	/* Also beyond the end of a file: Linux looks for the page only afterwards. */
@@ -166,7 +166,7 @@ static enum vmspace_fault_result touch_locked(struct vmspace *space, const struc
 
 	sync_enter(space);
 	vma = find_at(space, t->addr);
-	if (vma && vma_permits(vma, t->access) && !needs_anon_vma(space, vma, t) &&
+	if (vma && fault_permitted(space, vma, t->access) && !needs_anon_vma(space, vma, t) &&
 	    sync_read_lock(space, vma)) {
 		sync_leave(space);
 		result = resolve(space, vma, t);
@@ -281,6 +281,7 @@ long touch_range(struct vmspace *space, const struct vma *vma, unsigned long sta
 	struct vmspace_page page = { 0 };
 
 	assert(vma->start <= start && start < end && end <= vma->end);
+	assert(fault_permitted(space, vma, access));
 	if (!space->pages)
 		return vma_passes_file(vma, end, space->config.page_size) ? -EFAULT : 0;
 	for (unsigned long addr = start; addr < end; addr += space->config.page_size) {

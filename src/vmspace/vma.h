@@ -109,7 +109,7 @@ bool vma_is_valid(const struct vma *vma, unsigned long page_size);
 bool vma_is_anon(const struct vma *vma);
 /*
  * Does the area's protection allow the access (VMSPACE_ACCESS_*, one or several)? As on x86, any
- * right includes reading.
+ * right includes reading. (The area's key may deny more: see fault_permitted().)
  */
 static inline bool vma_permits(const struct vma *vma, unsigned int access)
 {

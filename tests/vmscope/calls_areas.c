@@ -138,8 +138,17 @@ void test_protect(void)
 	MUST(syscall(SYS_pkey_mprotect, a, PAGE, PROT_READ, -1) == 0);
 	syscall(SYS_pkey_mprotect, a, PAGE, RW, 1);	/* EINVAL if there are no protection keys */
 	int key = (int)syscall(SYS_pkey_alloc, 0, 0);
-	if (key > 0)
+	if (key > 0) {
 		MUST(syscall(SYS_pkey_mprotect, a, 2 * PAGE, RW, key) == 0);
+		MUST(mprotect(a, PAGE, PROT_READ) == 0);
+		MUST(syscall(SYS_pkey_free, key) == 0);
+	}
+	/* With protection keys, they get one that denies reading, which here is the freed one. */
+	MUST(mprotect(a + 3 * PAGE, PAGE, PROT_EXEC) == 0);
+	MUST(map(NULL, 2, PROT_EXEC, ANON) != MAP_FAILED);
+	MUST(mprotect(a + 3 * PAGE, PAGE, RW) == 0);
+	if (key > 0)
+		MUST(syscall(SYS_pkey_alloc, 0, 0) == key + 1);
 }
 
 static void remap_private(void)

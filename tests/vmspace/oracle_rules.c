@@ -44,6 +44,8 @@ static void skip_what_cannot_be(const struct rules_case *it)
 	if (!strcmp(it->rule, "replaced-not-charged") &&
 	    (c->overcommit != 0 || !c->ram_pages || c->ram_pages > 1UL << 30))
 		case_skip("vm.overcommit_memory is not 0, or the size of memory is not known");
+	if (!c->pkeys && !strcmp(it->rule, "key-before-place"))
+		case_skip("the processor has no protection keys");
 	if (!c->pmd_size && (!strcmp(it->rule, "stack-nohugepage") ||
 			     !strncmp(it->rule, "anon-aligned", 12)))
 		case_skip("the kernel has no huge pages");

@@ -255,6 +255,16 @@ static long sealing(void)
 	return CALL(VMSPACE_MSEAL, mseal, AT(0), PAGE, 0);
 }
 
+/* Did a mapping for which there was no place take a key, so that the next one is another? */
+static long keys_of_refused_mappings(void)
+{
+	long key = CALL(VMSPACE_PKEY_ALLOC, pkey_alloc, 0, 0);
+
+	CALL(VMSPACE_PKEY_FREE, pkey_free, (int)key);
+	map(0, 1UL << 50, PROT_EXEC, ANON);
+	return CALL(VMSPACE_PKEY_ALLOC, pkey_alloc, 0, 0) - key;
+}
+
 /* ---- mremap ---- */
 
 static long several_areas_are_moved(void)
@@ -345,6 +355,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("move-joins-inherited", a_move_beside_an_inherited_area, 1, 2),
 	SHOWS("lockonfault-shown", locked_on_fault_is_shown, 0, 0),
 	SHOWS("mseal", sealing, 0, -ENOSYS),
+	SHOWS("key-before-place", keys_of_refused_mappings, 1, 0),
 	SHOWS_UFFD("uffd-low", userfaultfd_from_zero, 0, -EINVAL),
 	SHOWS_UFFD("uffd-own-only", userfaultfds_unregister_their_own, -EINVAL, 0),
 	SHOWS_UFFD("uffd-no-droppable", droppable_memory_and_userfaultfd, -EINVAL, 0),

@@ -42,6 +42,7 @@ static struct vmspace_config machine(const char *version)
 		.pmd_size = 2UL << 20,
 		.ram_pages = 1000,
 		.lock_privileged = true,
+		.pkeys = true,
 		.rlimit_as = VMSPACE_NO_LIMIT,
 		.rlimit_data = VMSPACE_NO_LIMIT,
 		.rlimit_data_max = VMSPACE_NO_LIMIT,

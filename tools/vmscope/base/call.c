@@ -42,6 +42,8 @@ const struct call_kind call_kinds[CALL_KINDS] = {
 	[CALL_MPROTECT] = { "mprotect", CALL_MPROTECT, SYS_mprotect, 3, ALWAYS },
 	[CALL_PKEY_MPROTECT] = { "pkey_mprotect", CALL_PKEY_MPROTECT, SYS_pkey_mprotect, 4,
 				 ALWAYS },
+	[CALL_PKEY_ALLOC] = { "pkey_alloc", CALL_PKEY_ALLOC, SYS_pkey_alloc, 2, ALWAYS },
+	[CALL_PKEY_FREE] = { "pkey_free", CALL_PKEY_FREE, SYS_pkey_free, 1, ALWAYS },
 	[CALL_MREMAP] = { "mremap", CALL_MREMAP, SYS_mremap, 5, ALWAYS },
 	[CALL_BRK] = { "brk", CALL_BRK, SYS_brk, 1, ALWAYS },
 	/* Advice that neither changes areas nor discards anonymous pages does not matter here. */

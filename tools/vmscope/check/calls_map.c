@@ -177,6 +177,12 @@ void call_munmap(struct generator *c, const struct pair *p, struct vmspace_reque
 		r->munmap.length = 0;
 }
 
+/* One of the first, which are the ones in use, or any, or none. */
+static int draw_pkey(struct generator *c)
+{
+	return (int)below(c, chance(c, 10) ? 18 : 4) - chance(c, 40);
+}
+
 void call_mprotect(struct generator *c, const struct pair *p, struct vmspace_request *r)
 {
 	struct span s = draw_range(c, p);
@@ -189,8 +195,26 @@ void call_mprotect(struct generator *c, const struct pair *p, struct vmspace_req
 		r->mprotect.prot |= 1 << below(c, 10);
 	if (chance(c, 60))
 		r->mprotect.addr += below(c, PAGE);
-	if (chance(c, 30))
-		r->mprotect.pkey = 0;
+	if (chance(c, vmspace_config(p->space)->pkeys ? 8 : 30))
+		r->mprotect.pkey = draw_pkey(c);
+}
+
+/*
+ * The rights are those that a key has when nothing is denied: what a thread denies itself is not
+ * modelled. Few are freed, so that sometimes there are none left for execute-only areas.
+ */
+void call_pkey(struct generator *c, const struct pair *p, struct vmspace_request *r)
+{
+	if (!vmspace_config(p->space)->pkeys) {
+		call_mprotect(c, p, r);
+	} else if (chance(c, 3)) {
+		r->op = VMSPACE_PKEY_FREE;
+		r->pkey_free.pkey = draw_pkey(c);
+	} else {
+		r->op = VMSPACE_PKEY_ALLOC;
+		r->pkey_alloc.flags = chance(c, 20);
+		r->pkey_alloc.rights = chance(c, 20) ? 4 << below(c, 8) : 0;
+	}
 }
 
 void call_mremap(struct generator *c, const struct pair *p, struct vmspace_request *r)

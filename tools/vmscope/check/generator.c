@@ -89,6 +89,7 @@ static call_fn *const calls[GEN_KINDS] = {
 	[GEN_MSEAL] = call_mseal, [GEN_MSYNC] = call_msync, [GEN_MINCORE] = call_mincore,
 	[GEN_POLICY] = call_policy, [GEN_PROCESS_MADVISE] = call_process_madvise,
 	[GEN_NAME] = call_name, [GEN_UFFD] = call_uffd,
+	[GEN_PKEY] = call_pkey,
 };
 
 void generator_fill(struct generator *c, const struct pair *p, enum gen_kind kind,

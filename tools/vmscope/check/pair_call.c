@@ -146,6 +146,12 @@ static long system_call(const struct pair *p, const struct vmspace_request *r, u
 	case VMSPACE_SET_ANON_NAME:
 	case VMSPACE_PROCESS_MADVISE:
 		return of_pointing(p, r, a);
+	case VMSPACE_PKEY_ALLOC:
+		ARGS(r->pkey_alloc.flags, r->pkey_alloc.rights);
+		return SYS_pkey_alloc;
+	case VMSPACE_PKEY_FREE:
+		ARGS((unsigned long)r->pkey_free.pkey);
+		return SYS_pkey_free;
 	case VMSPACE_MSEAL:
 		ARGS(r->mseal.addr, r->mseal.length, r->mseal.flags);
 		return SYS_mseal;

@@ -69,6 +69,7 @@ static const struct field image_fields[] = {
 	{ "start_brk", FIELD_WORD, AT(vmspace_image, start_brk) },
 	{ "brk", FIELD_WORD, AT(vmspace_image, brk) },
 	{ "start_stack", FIELD_WORD, AT(vmspace_image, start_stack) },
+	{ "pkeys_unknown", FIELD_BOOL, AT(vmspace_image, pkeys_unknown) },
 	{ "mlock_future", FIELD_BOOL, AT(vmspace_image, mlock_future) },
 	{ "mlock_onfault", FIELD_BOOL, AT(vmspace_image, mlock_onfault) },
 	{ "vsyscall", FIELD_BOOL, AT(vmspace_image, vsyscall) },
@@ -206,6 +207,11 @@ static const struct field op_fields[VMSPACE_OP_COUNT][OP_FIELDS] = {
 				    { "mode", FIELD_WORD, AT(vmspace_request, uffd.mode) } },
 	[VMSPACE_UFFD_UNREGISTER] = { UFFD_FIELDS },
 	[VMSPACE_UFFD_RELEASE] = { { "context", FIELD_INT, AT(vmspace_request, uffd.context) } },
+	[VMSPACE_PKEY_ALLOC] = {
+		{ "flags", FIELD_WORD, AT(vmspace_request, pkey_alloc.flags) },
+		{ "rights", FIELD_WORD, AT(vmspace_request, pkey_alloc.rights) },
+	},
+	[VMSPACE_PKEY_FREE] = { { "pkey", FIELD_INT, AT(vmspace_request, pkey_free.pkey) } },
 	[VMSPACE_FAULT] = {
 		{ "addr", FIELD_WORD, AT(vmspace_request, fault.addr) },
 		{ "access", FIELD_INT, AT(vmspace_request, fault.access) },

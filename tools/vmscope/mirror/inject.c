@@ -95,6 +95,12 @@ void inject_alter(struct vmspace_request *req, unsigned long page)
 	case VMSPACE_UFFD_UNREGISTER:
 		alter_range(&req->uffd.addr, &req->uffd.length, page);
 		break;
+	case VMSPACE_PKEY_ALLOC:
+		req->pkey_alloc.flags ^= 1;
+		break;
+	case VMSPACE_PKEY_FREE:
+		req->pkey_free.pkey++;
+		break;
 	case VMSPACE_MSEAL:
 		alter_range(&req->mseal.addr, &req->mseal.length, page);
 		break;

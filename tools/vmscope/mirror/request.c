@@ -236,6 +236,14 @@ static enum request_model build_rest(struct request *req, const struct call *cal
 		build_range(req, VMSPACE_MPROTECT, args);
 		req->vm.mprotect.pkey = (int)args[3];
 		return REQUEST_MADE;
+	case CALL_PKEY_ALLOC:
+		req->vm.op = VMSPACE_PKEY_ALLOC;
+		req->vm.pkey_alloc = (struct vmspace_pkey_alloc){ args[0], args[1] };
+		return REQUEST_MADE;
+	case CALL_PKEY_FREE:
+		req->vm.op = VMSPACE_PKEY_FREE;
+		req->vm.pkey_free.pkey = (int)args[0];
+		return REQUEST_MADE;
 	case CALL_MREMAP:
 		req->vm.op = VMSPACE_MREMAP;
 		req->vm.mremap = (struct vmspace_mremap){ args[0], args[1], args[2], (int)args[3],

@@ -26,7 +26,8 @@ static const struct shape shapes[] = {
 	{ "mlockall", VMSPACE_MLOCKALL, 1 }, { "munlockall", VMSPACE_MUNLOCKALL, 0 },
 	{ "prctl", VMSPACE_SET_ANON_NAME, 1 }, { "shmat", VMSPACE_SHMAT, 3 },
 	{ "shmdt", VMSPACE_SHMDT, 1 }, { "remap_file_pages", VMSPACE_REMAP_FILE_PAGES, 5 },
-	{ "mseal", VMSPACE_MSEAL, 3 },
+	{ "mseal", VMSPACE_MSEAL, 3 }, { "pkey_alloc", VMSPACE_PKEY_ALLOC, 2 },
+	{ "pkey_free", VMSPACE_PKEY_FREE, 1 },
 };
 
 static const char *const unmodelled[] = { "mbind", "io_setup", "io_destroy", "process_madvise",
@@ -165,6 +166,12 @@ static void make_plain(struct vmspace_request *req, const uint64_t *v, const cha
 		req->remap_file_pages = (struct vmspace_remap_file_pages){
 			.addr = v[0], .size = v[1], .prot = (int)v[2], .page_offset = v[3],
 			.flags = (int)v[4] };
+		break;
+	case VMSPACE_PKEY_ALLOC:
+		req->pkey_alloc = (struct vmspace_pkey_alloc){ v[0], v[1] };
+		break;
+	case VMSPACE_PKEY_FREE:
+		req->pkey_free.pkey = (int)v[0];
 		break;
 	case VMSPACE_MSEAL:
 		req->mseal = (struct vmspace_mseal){ v[0], v[1], v[2] };
