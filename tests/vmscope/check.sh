@@ -23,6 +23,14 @@ check 0 "two jobs" --ops 8000 --jobs 2
 said 'seed [0-9][0-9]*, mix all: 0 differences' "two jobs"
 [ -z "$(ls ./*.log 2>/dev/null)" ] || fail "a log without a difference"
 
+# A round without a difference can be kept.
+check 0 "recorded" --ops 1500 --jobs 2 --record kept.log
+expect 0 "recorded, played" "$vmscope" replay -q kept.log
+check 0 "recorded, made again" --replay kept.log
+rm kept.log
+check 125 "nowhere to record" --ops 100 --record nowhere/kept.log
+said 'cannot write the log nowhere/kept.log' "nowhere to record"
+
 # The same seed makes the same calls.
 for run in first second; do
 	check 0 "the same seed" --ops 2000 --seed 7 --way pure

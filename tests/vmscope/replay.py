@@ -75,6 +75,14 @@ def check_stored(vmscope, name):
         fail(f"{name}: other maps than expected", got.stdout)
 
 
+def check_kernel(vmscope):
+    log = os.path.join(LOGS, "steps.log")
+    expect("another kernel", run(vmscope, "replay", "--kernel", "6.18", log), 0, "0 differences")
+    for command in ["replay"], ["explain"], ["draw", "-o", "-"]:
+        expect(f"{command}, no kernel", run(vmscope, *command, "--kernel", "2.4", log), 125,
+               "the rules of Linux '2.4' are not known")
+
+
 def check_standard_input(vmscope):
     got = run(vmscope, "replay", "-q", "-o", "-", "-", stdin=read(os.path.join(LOGS, "steps.log")))
     expect("standard input", got, 0, "[stack]")
@@ -384,6 +392,7 @@ def stored(vmscope):
         for name in sorted(STORED):
             check_stored(vmscope, name)
         check_standard_input(vmscope)
+        check_kernel(vmscope)
         check_until(vmscope)
         check_pid(vmscope)
         check_malformed(vmscope, work)

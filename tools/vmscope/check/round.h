@@ -21,6 +21,7 @@ struct tally {
 	unsigned long known[KNOWN_MAX];		/* differences that are known: see known.h */
 	unsigned long failures;			/* rounds that did not start, or ended early */
 	struct cover cover;
+	bool recorded;				/* a round without a difference, as a log */
 	bool stop;				/* all workers shall stop */
 };
 

@@ -71,6 +71,28 @@ static void report(struct check_run *run, struct round *round, unsigned long num
 		    "'vmscope check --replay %s'", script->count, path, path);
 }
 
+/* Writes the log of the first round without a difference. */
+static void record(struct check_run *run, struct round *round)
+{
+	if (!run->record_path ||
+	    __atomic_exchange_n(&run->tally->recorded, true, __ATOMIC_RELAXED))
+		return;
+	switch (script_log_write(&round->script, run->record_path, run->argv)) {
+	case FAMILY_GONE:
+		run->tally->failures++;
+		stop(run);
+		break;
+	case FAMILY_DIFFERS:
+		session_say("made once more, the calls of a round lead to a difference: see %s",
+			    run->record_path);
+		run->tally->differences++;
+		stop(run);
+		break;
+	default:
+		break;
+	}
+}
+
 /* ---- rounds --------------------------------------------------------------------------------- */
 
 static void run_round(struct check_run *run, unsigned long number)
@@ -95,6 +117,8 @@ static void run_round(struct check_run *run, unsigned long number)
 		if (__atomic_add_fetch(&tally->differences, 1, __ATOMIC_RELAXED) == 1)
 			report(run, &round, number);
 		stop(run);
+	} else if (result == FAMILY_EQUAL && round.script.count) {
+		record(run, &round);
 	} else if (result == FAMILY_GONE && !is_stopped(run)) {
 		session_say("round %lu: a process that makes the calls ended early, after %zu "
 			    "operations", number, round.script.count);

@@ -13,6 +13,7 @@ struct check_run {
 	struct pair_mode mode;
 	bool draw_way;			/* see struct round */
 	const char *log_path;		/* NULL: a name made from the seed */
+	const char *record_path;	/* gets the log of a round without a difference; or NULL */
 	const char *cover_path;		/* gets a table of what was covered; may be NULL */
 	bool quiet;
 	char **argv;			/* of the command, for the log */

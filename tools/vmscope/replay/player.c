@@ -3,6 +3,7 @@
 #include "replay/player.h"
 
 #include <errno.h>
+#include <mapletree/vmspace_rules.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,12 @@ static int play(struct player *player, struct reader *reader, struct replay_stat
 	player->format = reader_format(reader);
 	if (set_maps(player, reader) != 0)
 		return -1;
+	if (player->kernel && !reader_set_kernel(reader, player->kernel)) {
+		session_say("--kernel: the rules of Linux '%s' are not known; those from "
+			    VMSPACE_KERNEL_OLDEST " to " VMSPACE_KERNEL_NEWEST " are",
+			    player->kernel);
+		return -1;
+	}
 	while ((rc = play_step(player, reader, state)) > 0)
 		;
 	player->lines = reader_line(reader);

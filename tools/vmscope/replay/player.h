@@ -9,6 +9,7 @@
 struct player {
 	const char *path;		/* of the log; "-": standard input */
 	const char *maps_path;		/* initial areas for a log of strace; NULL: none */
+	const char *kernel;		/* the version whose rules hold; NULL: as the log says */
 	unsigned long until;		/* the last line to replay; 0: all */
 	unsigned long max_malformed;	/* malformed lines to report at most */
 	/* Results. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <mapletree/vmspace_proc.h>
+#include <mapletree/vmspace_rules.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ struct reader {
 	unsigned long line;
 	struct step step;
 	const char *why;
+	const char *kernel;		/* whose rules hold; NULL: those of the log */
 };
 
 /* Appends the rest of the file to text. Returns 0 or -errno. */
@@ -142,6 +144,14 @@ unsigned long reader_set_maps(struct reader *reader, const char *text)
 	return 0;
 }
 
+bool reader_set_kernel(struct reader *reader, const char *version)
+{
+	struct vmspace_config config = { 0 };
+
+	reader->kernel = version;
+	return vmspace_config_kernel(&config, version) == 0;
+}
+
 static enum reader_result next_of_log(struct reader *reader)
 {
 	do {
@@ -187,6 +197,8 @@ enum reader_result reader_next(struct reader *reader, const struct step **step)
 		reader->log_reader ? next_of_log(reader) : next_of_strace(reader);
 
 	reader->step.line = reader->line;
+	if (reader->kernel && result == READER_STEP)
+		vmspace_config_kernel(&reader->step.config, reader->kernel);
 	*step = &reader->step;
 	return result;
 }

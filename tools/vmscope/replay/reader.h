@@ -34,6 +34,12 @@ enum reader_format reader_format(const struct reader *reader);
  */
 unsigned long reader_set_maps(struct reader *reader, const char *text);
 
+/*
+ * From now on the rules of this version of Linux hold, whatever the log says. False: no such version
+ * is known. @version outlives the reader.
+ */
+bool reader_set_kernel(struct reader *reader, const char *version);
+
 /* Reads the next step, which remains valid until the next call. */
 enum reader_result reader_next(struct reader *reader, const struct step **step);
 

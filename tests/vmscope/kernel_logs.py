@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What versions of Linux did, replayed by the rules of vmspace_config_kernel().
+
+kernels/VERSION-N.log.gz was written under Debian's kernel of that version by
+	vmscope check --ops 1000 --record VERSION-N.log
+Each must be equal by the rules that were found there by probing, and by those of its version; and
+together they must show that the versions differ.
+
+Usage: kernel_logs.py VMSCOPE
+"""
+import gzip
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+LOGS = Path(__file__).resolve().parent / "kernels"
+OTHER = {"old": "5.10", "new": "7.3"}  # versions whose rules differ from those of most others
+
+
+def replay(vmscope, text, *options):
+    return subprocess.run([vmscope, "replay", "-q", *options, "-"], input=text, text=True,
+                          capture_output=True, check=False, timeout=300)
+
+
+def check(vmscope, path):
+    """Returns what is wrong, in words."""
+    version = re.match(r"[0-9]+\.[0-9]+", path.name).group()
+    text = gzip.decompress(path.read_bytes()).decode()
+    for options in ([], ["--kernel", version]):
+        got = replay(vmscope, text, *options)
+        if got.returncode:
+            return f"{' '.join(options) or 'as it is'}: status {got.returncode}\n{got.stderr[:2000]}"
+    return ""
+
+
+def is_told_apart(vmscope, version):
+    """Does a log of the version differ by the rules of another?"""
+    other = OTHER["new" if version == OTHER["old"] else "old"]
+    return any(replay(vmscope, gzip.decompress(path.read_bytes()).decode(), "--kernel",
+                      other).returncode == 1
+               for path in LOGS.glob(f"{version}-*.log.gz"))
+
+
+def main():
+    vmscope = sys.argv[1]
+    logs = sorted(LOGS.glob("*.log.gz"))
+    versions = sorted({path.name.partition("-")[0] for path in logs})
+    failed = len(logs) < 2
+    for path in logs:
+        wrong = check(vmscope, path)
+        print(f"{'FAILED' if wrong else 'ok'}: {path.name} {wrong}")
+        failed |= bool(wrong)
+    for version in versions:
+        if not is_told_apart(vmscope, version):
+            print(f"FAILED: no log of {version} differs by the rules of another version")
+            failed = True
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
