@@ -4,6 +4,7 @@
 
 #include "accounting.h"
 #include "commit.h"
+#include "outcome.h"
 
 static bool is_exec(vma_flags_t flags)
 {
@@ -52,6 +53,8 @@ void account_relocked(struct vmspace *space, unsigned long pages, int sign)
 	unsigned long delta = sign < 0 ? -pages : pages;
 	unsigned long leak = (unsigned long)(int32_t)(uint32_t)delta - delta;
 
+	if (!leak || rule_decides(space, RULE_LOCK_COUNTS_WIDE))
+		return;
 	space->locked_vm += leak;
 	space->locked_leak += leak;
 }

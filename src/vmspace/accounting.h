@@ -9,8 +9,8 @@
 void account_pages(struct vmspace *space, vma_flags_t flags, unsigned long pages, int sign);
 /*
  * mlock and the like have locked (sign 1) or unlocked (sign -1) `pages`, which are accounted for.
- * Corrects locked_vm to what Linux counts: it adds the number as one of 32 bits, which is wrong
- * from 8 TiB on.
+ * Corrects locked_vm to what Linux counts: most versions add the number as one of 32 bits, which
+ * is wrong from 8 TiB on.
  */
 void account_relocked(struct vmspace *space, unsigned long pages, int sign);
 /* The tree holds one area more (sign 1) or less (sign -1). */

@@ -67,8 +67,17 @@ static bool has_file(const struct vma *vma)
 	return vma->backing && vma->backing->is.kind != VMA_BACKING_SPECIAL;
 }
 
+/* Is the area such that MADV_DOFORK is refused? */
+static bool never_forked(struct vmspace *space, const struct vma *vma)
+{
+	if (vma->flags & VMA_IO)
+		return true;
+	return (vma->flags & VMA_SPECIAL_FLAGS) && rule_decides(space, RULE_DOFORK_NOT_SPECIAL);
+}
+
 /* Apply the advice to *flags. 0 or -errno. */
-static long new_flags(const struct vma *vma, int advice, vma_flags_t *flags)
+static long new_flags(struct vmspace *space, const struct vma *vma, int advice,
+		      vma_flags_t *flags)
 {
 	switch (advice) {
 	case MADV_NORMAL:
@@ -85,7 +94,7 @@ static long new_flags(const struct vma *vma, int advice, vma_flags_t *flags)
 		return 0;
 	case MADV_DOFORK:
 		*flags &= ~VMA_DONTCOPY;
-		return vma->flags & VMA_IO ? -EINVAL : 0;
+		return never_forked(space, vma) ? -EINVAL : 0;
 	case MADV_WIPEONFORK:
 		*flags |= VMA_WIPEONFORK;
 		return has_file(vma) || (vma->flags & VMA_SHARED) ? -EINVAL : 0;
@@ -261,7 +270,7 @@ static long advise_part(struct edit_span *span, void *arg)
 		return outcome_fail(space, -EPERM, "the area is sealed");
 	if (!changes_flags(advice))
 		return advise_pages(span, advice);
-	err = new_flags(vma, advice, &want.flags);
+	err = new_flags(space, vma, advice, &want.flags);
 	if (err || want.flags == vma->flags)
 		return err;
 	err = edit_change(span, &want);

@@ -70,6 +70,7 @@ void vmspace_drop_anon(struct vmspace *space, unsigned long addr)
 		sync_write_lock(space, vma);
 		vma->anon_id = 0;
 		vma->anon_shared = false;
+		vma->anon_shift = 0;
 		if (vma_is_anon(vma))
 			vma->pgoff = vma->start >> space->page_shift;
 	}

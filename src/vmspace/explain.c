@@ -79,12 +79,20 @@ static void say_uffd(const struct question *q)
 		    (unsigned int)q->high->uffd);
 }
 
+static unsigned long first_anon_page(const struct question *q, const struct vma *vma)
+{
+	return vma->start + (unsigned long)vma->anon_shift * q->space->config.page_size;
+}
+
 static void say_offset(const struct question *q)
 {
 	unsigned long page = q->space->config.page_size;
 	unsigned long long end = q->low->pgoff + (q->low->end - q->low->start) / page;
 
-	if (q->low->backing)
+	if (q->low->backing && end == q->high->pgoff)
+		SAY(q, "mremap() moved the anonymous pages of one of them: they are numbered from "
+		    "%#lx and %#lx on", first_anon_page(q, q->low), first_anon_page(q, q->high));
+	else if (q->low->backing)
 		SAY(q, "the lower ends at page %llu of the file, the upper begins at page %llu",
 		    end, (unsigned long long)q->high->pgoff);
 	else

@@ -105,12 +105,10 @@ static struct vma *copy_area(struct copier *copier, const struct vma *old)
 	}
 	if (!old->anon_id)
 		return vma;
-	vma->anon_id = 0;
-	vma->anon_shared = false;
-	if (!(vma->flags & VMA_WIPEONFORK)) {
-		vma->anon_id = child->next_anon_id++;
-		vma->anon_shared = true;
-	}
+	vma->anon_shared = !(vma->flags & VMA_WIPEONFORK);
+	vma->anon_id = vma->anon_shared ? child->next_anon_id++ : 0;
+	if (!vma->anon_id)
+		vma->anon_shift = 0;
 	return vma;
 }
 

@@ -14,10 +14,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -247,12 +250,48 @@ static enum probe_answer droppable_locked(const struct place *p)
 	return result;
 }
 
+/* The number behind `key` in /proc/self/status, or -1. */
+static long status_number(const char *key)
+{
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	const char *found;
+	ssize_t got;
+
+	if (fd < 0)
+		return -1;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	found = strstr(text, key);
+	return found ? strtol(found + strlen(key), NULL, 10) : -1;
+}
+
 static enum probe_answer lockonfault_shown(const struct place *p)
 {
 	if (!map(p, 0, 1, RW, ANON) || syscall(SYS_mlock2, at(p, 0), p->page, 1L) ||
 	    has_flag(p, " lo ") != PROBE_YES)
 		return PROBE_UNKNOWN;
 	return has_flag(p, " lf ");
+}
+
+/* 2^31 pages. */
+static enum probe_answer lock_counts_wide(const struct place *p)
+{
+	unsigned long size;
+	char *start;
+	long locked;
+
+	/* Linux 5.10 takes hours to unlock that much, page by page. */
+	if (lockonfault_shown(p) != PROBE_YES || munlock(at(p, 0), p->page) ||
+	    __builtin_mul_overflow(1UL << 31, p->page, &size))
+		return PROBE_UNKNOWN;
+	start = mmap(NULL, size, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
+	if (start == MAP_FAILED || syscall(SYS_mlock2, start, size, 1L))
+		return PROBE_UNKNOWN;
+	locked = status_number("\nVmLck:");
+	munmap(start, size);
+	return answer(locked == (long)(size / 1024));
 }
 
 /* ---- advice, seals -------------------------------------------------------------------------- */
@@ -263,17 +302,36 @@ static enum probe_answer guards(const struct place *p)
 				      : PROBE_UNKNOWN;
 }
 
-static enum probe_answer guards_in_files(const struct place *p)
+/* A file of two pages, or -1. */
+static int new_file(const struct place *p)
 {
 	int fd = memfd_create("probe", MFD_CLOEXEC);
-	enum probe_answer result = PROBE_UNKNOWN;
 
-	if (fd >= 0 && !ftruncate(fd, (off_t)p->page) &&
-	    mmap(at(p, 0), p->page, RW, MAP_PRIVATE | MAP_FIXED, fd, 0) == at(p, 0))
-		result = answer(!madvise(at(p, 0), p->page, GUARD_INSTALL));
-	if (fd >= 0)
-		close(fd);
-	return result;
+	return fd < 0 || ftruncate(fd, 2 * (off_t)p->page) ? -1 : fd;
+}
+
+/* Map page `first` of the file, privately. */
+static bool map_file(const struct place *p, unsigned long n, int fd, unsigned long first)
+{
+	return mmap(at(p, n), p->page, RW, MAP_PRIVATE | MAP_FIXED, fd,
+		    (off_t)(first * p->page)) == at(p, n);
+}
+
+static enum probe_answer guards_in_files(const struct place *p)
+{
+	if (!map_file(p, 0, new_file(p), 0))
+		return PROBE_UNKNOWN;
+	return answer(!madvise(at(p, 0), p->page, GUARD_INSTALL));
+}
+
+static enum probe_answer dofork_not_special(const struct place *p)
+{
+	char *vdso = (char *)getauxval(AT_SYSINFO_EHDR);
+	struct seen seen;
+
+	if (!vdso || !see(&(struct place){ vdso, p->page }, &seen) || !strstr(seen.line, "[vdso]"))
+		return PROBE_UNKNOWN;
+	return answer(madvise(vdso, p->page, MADV_DOFORK));
 }
 
 static enum probe_answer guard_flag(const struct place *p)
@@ -355,6 +413,44 @@ static enum probe_answer dontunmap_uncharges(const struct place *p)
 	return answer(has_flag(p, " ac ") == PROBE_NO);
 }
 
+static enum probe_answer file_anon_offset(const struct place *p)
+{
+	int fd = new_file(p);
+
+	if (!map_file(p, 0, fd, 0))
+		return PROBE_UNKNOWN;
+	touch(p, 0);
+	if (!move(p, 0, 1, 1, 8, 0) || !map_file(p, 9, fd, 1))
+		return PROBE_UNKNOWN;
+	return count_is(p, 2);
+}
+
+/* Can private memory of that size be mapped? Then it is unmapped again, and found[] is its place. */
+static bool can_map(unsigned long size, int flags, char **found)
+{
+	*found = mmap(NULL, size, RW, ANON | flags, -1, 0);
+	return *found != MAP_FAILED && !munmap(*found, size);
+}
+
+/* More than there is is cut off, of which only the first page is mapped. */
+static enum probe_answer remap_cut_free(const struct place *p)
+{
+	struct sysinfo info;
+	unsigned long size;
+	char *start, *none;
+
+	if (sysinfo(&info))
+		return PROBE_UNKNOWN;
+	size = ((info.totalram + info.totalswap) * info.mem_unit / p->page + 2) * p->page;
+	/* Only if it is commit accounting that refuses it; there is room for one page more. */
+	if (can_map(size, 0, &none) || !can_map(size + 2 * p->page, MAP_NORESERVE, &start))
+		return PROBE_UNKNOWN;
+	if (mmap(start, p->page, RW, ANON | MAP_FIXED, -1, 0) != start)
+		return PROBE_UNKNOWN;
+	return answer(mremap(start, size, p->page, MREMAP_MAYMOVE | MREMAP_FIXED, at(p, 0)) ==
+		      at(p, 0));
+}
+
 /* ---- userfaultfd ---------------------------------------------------------------------------- */
 
 /* A userfaultfd, or -1: this process may have none. */
@@ -368,14 +464,19 @@ static int new_uffd(void)
 	return fd < 0 || ioctl(fd, UFFDIO_API, &api) ? -1 : fd;
 }
 
-static bool uffd_register(int fd, const char *start, const char *end)
+static bool uffd_register_with(int fd, const char *start, const char *end, uint64_t mode)
 {
 	struct uffdio_register asked = {
 		.range = { (unsigned long)start, (unsigned long)end - (unsigned long)start },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
+		.mode = mode,
 	};
 
 	return !ioctl(fd, UFFDIO_REGISTER, &asked);
+}
+
+static bool uffd_register(int fd, const char *start, const char *end)
+{
+	return uffd_register_with(fd, start, end, UFFDIO_REGISTER_MODE_MISSING);
 }
 
 static enum probe_answer uffd_low(const struct place *p)
@@ -410,6 +511,27 @@ static enum probe_answer uffd_no_droppable(const struct place *p)
 	return answer(!uffd_register(fd, at(p, 0), at(p, 1)));
 }
 
+static enum probe_answer uffd_moves_alone(const struct place *p)
+{
+	int fd = new_uffd();
+
+	if (fd < 0 || !map(p, 0, 1, RW, ANON) || !map(p, 8, 1, RW, ANON) ||
+	    !uffd_register(fd, at(p, 0), at(p, 9)) || !move(p, 0, 1, 1, 9, 0))
+		return PROBE_UNKNOWN;
+	return count_is(p, 2);
+}
+
+static enum probe_answer uffd_keeps_wp(const struct place *p)
+{
+	int fd = new_uffd();
+
+	if (fd < 0 || !map(p, 0, 1, RW, ANON) ||
+	    !uffd_register_with(fd, at(p, 0), at(p, 1),
+				UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP))
+		return PROBE_UNKNOWN;
+	return answer(!uffd_register(fd, at(p, 0), at(p, 1)));
+}
+
 /* ---- all of them ---------------------------------------------------------------------------- */
 
 static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
@@ -437,6 +559,12 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_MSEAL] = mseal_exists,
 	[RULE_LOCKONFAULT_SHOWN] = lockonfault_shown,
 	[RULE_KEY_BEFORE_PLACE] = key_before_place,
+	[RULE_FILE_ANON_OFFSET] = file_anon_offset,
+	[RULE_UFFD_MOVES_ALONE] = uffd_moves_alone,
+	[RULE_UFFD_KEEPS_WP] = uffd_keeps_wp,
+	[RULE_REMAP_CUT_FREE] = remap_cut_free,
+	[RULE_LOCK_COUNTS_WIDE] = lock_counts_wide,
+	[RULE_DOFORK_NOT_SPECIAL] = dofork_not_special,
 };
 
 /* A place between inaccessible pages, so that nothing comes near. False: no room. */

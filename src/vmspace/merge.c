@@ -3,7 +3,7 @@
  * merge.c - the merge rules of Linux, as a pure function of two neighbours.
  *
  * Two areas that touch are one if everything that decides how a page fault in them is answered
- * is equal (flags, file, key, name), if one's offset continues the other's, and if their
+ * is equal (flags, file, key, name), if one's offsets continue the other's, and if their
  * anonymous pages can be found through one anon_vma: both have the same, or only one has one and
  * that was not inherited through fork. Soft-dirty tracking and guard marks never keep areas
  * apart.
@@ -23,7 +23,7 @@ static bool offset_continues(const struct vma *left, const struct vma *right,
 	unsigned long bytes;
 
 	return !__builtin_mul_overflow(right->pgoff - left->pgoff, page_size, &bytes) &&
-	       bytes == left->end - left->start;
+	       bytes == left->end - left->start && left->anon_shift == right->anon_shift;
 }
 
 enum vma_verdict merge_anon_verdict(const struct vma *a, const struct vma *b)

@@ -87,13 +87,16 @@ static long check_area(struct vmspace *space, const struct vma *vma, const struc
 
 /*
  * A move that keeps its source is charged for the whole target, any other for the growth. To a
- * given place, Linux charges for what it has cut off as well (and never gives it back).
+ * given place, some versions of Linux charge for what they have cut off as well (and never give it
+ * back).
  */
 static long check_commit(struct vmspace *space, const struct vma *vma, const struct move *m)
 {
 	unsigned long more = m->flags & MREMAP_DONTUNMAP ? m->new_length
-							 : m->new_length - m->old_length + m->cut;
+							 : m->new_length - m->old_length;
 
+	if (m->cut && !rule_decides(space, RULE_REMAP_CUT_FREE))
+		more += m->cut;
 	return vma->flags & VMA_ACCOUNT ? commit_check(space, space_pages(space, more)) : 0;
 }
 
@@ -127,6 +130,16 @@ static void unlock_leaking(struct vmspace *space, struct vma *vma)
 	vma->flags = flags;
 }
 
+/* What stays has no pages, so their numbers can be those of its address, wherever it came from. */
+static void renumber_source(struct vmspace *space, struct vma *vma)
+{
+	uint64_t here = space_pages(space, vma->start);
+
+	vma->anon_shift = 0;
+	if (vma_is_anon(vma) && vma->pgoff != here && rule_decides(space, RULE_DONTUNMAP_PART))
+		vma->pgoff = here;
+}
+
 /* MREMAP_DONTUNMAP: the source stays, unlocked and without pages. */
 static long leave_source(struct vmspace *space, const struct move *m)
 {
@@ -146,6 +159,7 @@ static long leave_source(struct vmspace *space, const struct move *m)
 		vma->anon_id = 0;
 		vma->anon_shared = false;
 		vma->may_have_anon = vma_takes_anon(vma->flags);
+		renumber_source(space, vma);
 	}
 	assert(vma_is_valid(vma, space->config.page_size));
 	return 0;
@@ -230,6 +244,27 @@ static long check_ends(struct vmspace *space, const struct vma *vma, const struc
 	return edit_check_cuts(space, vma, m->addr, end);
 }
 
+/* Anonymous pages keep their numbers when they are moved; without any, they get those of `at`. */
+static void renumber_moved(struct vmspace *space, struct vma *proto, const struct move *m,
+			   unsigned long at)
+{
+	int64_t shift = (int64_t)space_pages(space, m->addr) - (int64_t)space_pages(space, at);
+
+	if (vma_is_anon(proto)) {
+		if (!proto->anon_id)
+			proto->pgoff = space_pages(space, at);
+	} else if (proto->anon_id && rule_decides(space, RULE_FILE_ANON_OFFSET)) {
+		proto->anon_shift += shift;
+	}
+}
+
+/* Does the area leave its userfaultfd behind, and does Linux then merge it with no other? */
+static bool moves_alone(struct vmspace *space, const struct vma *vma)
+{
+	return (vma->flags & VMA_UFFD_FLAGS) && !vma->uffd_moves &&
+	       rule_decides(space, RULE_UFFD_MOVES_ALONE);
+}
+
 /*
  * Copy the area's part to `at`, then remove the source. Returns at or -errno. (After prepare() no
  * step can run out of memory: see reserve_moves().)
@@ -253,12 +288,11 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	proto.start = at;
 	proto.end = at + m->new_length;
 	proto.pgoff += space_pages(space, m->addr - vma->start);
-	if (vma_is_anon(vma) && !vma->anon_id)
-		proto.pgoff = space_pages(space, at);
+	renumber_moved(space, &proto, m, at);
 	free = find_hole(space, proto.start, proto.end, &hole);
 	assert(free);
 	(void)free;
-	err = edit_insert(space, &proto, &hole, NULL);
+	err = edit_insert(space, &proto, moves_alone(space, vma) ? NULL : &hole, NULL);
 	if (err)
 		return err;
 	if (m->prepared)

@@ -90,6 +90,24 @@
 	     "smaps shows areas that are locked on fault (VmFlags lf)")                   \
 	RULE(KEY_BEFORE_PLACE, "key-before-place", "6.12-", OBSERVED,                     \
 	     "keys_of_refused_mappings",                                                  \
-	     "mmap allocates the key of execute-only areas before it looks for a place")
+	     "mmap allocates the key of execute-only areas before it looks for a place")  \
+	RULE(FILE_ANON_OFFSET, "file-anon-offset", "7.3-", OBSERVED,                      \
+	     "a_touched_area_of_a_file_moves",                                            \
+	     "anonymous pages of a file's private mapping keep their numbers when they are moved") \
+	RULE(UFFD_MOVES_ALONE, "uffd-moves-alone", "7.3-", OBSERVED,                      \
+	     "a_registered_area_moves",                                                   \
+	     "a moved area that leaves its userfaultfd behind merges with no other")      \
+	RULE(UFFD_KEEPS_WP, "uffd-keeps-wp", "7.3-", OBSERVED,                            \
+	     "write_protection_is_not_taken_away",                                        \
+	     "UFFDIO_REGISTER refuses to take write protection from an area")             \
+	RULE(REMAP_CUT_FREE, "remap-cut-free", "5.10-6.15 7.3-", OBSERVED,                \
+	     "a_move_that_cuts_off_memory",                                               \
+	     "mremap to a given place is not charged for what it cuts off")               \
+	RULE(LOCK_COUNTS_WIDE, "lock-counts-wide", "6.12-6.12 7.3-", OBSERVED,            \
+	     "eight_tebibytes_are_locked",                                                \
+	     "VmLck is right from 8 TiB on")                                              \
+	RULE(DOFORK_NOT_SPECIAL, "dofork-not-special", "7.0-", OBSERVED,                  \
+	     "huge_pages_and_fork",                                                       \
+	     "MADV_DOFORK refuses all special areas (VmFlags io, de, pf, mm), not only io")
 
 #endif

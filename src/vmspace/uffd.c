@@ -102,6 +102,14 @@ static bool is_taken(const struct vma *vma, const struct vmspace_uffd *args)
 	return vma->uffd && vma->uffd != args->context;
 }
 
+/* Would the area no longer be write protected by its userfaultfd? Some versions refuse that. */
+static bool loses_protection(const struct vmspace *space, const struct vma *vma,
+			     const struct vmspace_uffd *args)
+{
+	return (vma->flags & VMA_UFFD_WP) && !(args->mode & UFFDIO_REGISTER_MODE_WP) &&
+	       rule_decides(space, RULE_UFFD_KEEPS_WP);
+}
+
 static long check_part(const struct edit_span *span, const struct vmspace_uffd *args, bool add)
 {
 	const struct vma *vma = span->vma;
@@ -114,6 +122,8 @@ static long check_part(const struct edit_span *span, const struct vmspace_uffd *
 		return -EPERM;
 	if (add && cuts_huge_page(span->space, vma, span->to))
 		return -EINVAL;
+	if (add && loses_protection(span->space, vma, args))
+		return -EBUSY;
 	if (!is_taken(vma, args))
 		return 0;
 	if (add)

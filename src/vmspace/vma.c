@@ -139,6 +139,7 @@ bool vma_is_valid(const struct vma *vma, unsigned long page_size)
 	return vma->start < vma->end && !unaligned &&
 	       !(vma->anon_id && (vma->flags & VMA_MAYSHARE)) &&
 	       (!vma->anon_shared || vma->anon_id) &&
+	       (!vma->anon_shift || (vma->backing && vma->anon_id)) &&
 	       (!vma->uffd || (vma->flags & VMA_UFFD_FLAGS)) &&
 	       (!(vma->uffd_moves || vma->uffd_forks) || vma->uffd) &&
 	       (!(vma->flags & VMA_LOCKONFAULT) || (vma->flags & VMA_LOCKED)) &&

@@ -43,6 +43,7 @@ struct policy {
  * Invariants: start < end, both page aligned.
  *   backing == NULL  <=>  private anonymous memory.
  *   anon_id == 0 if VMA_MAYSHARE.   anon_shared => anon_id != 0.
+ *   anon_shift != 0  =>  backing != NULL and anon_id != 0.
  *   uffd != 0  =>  flags & VMA_UFFD_FLAGS. (Not the converse: of an area that was taken over from a
  *   live process the userfaultfd is not known.)
  *   uffd_moves or uffd_forks  =>  uffd != 0.
@@ -51,6 +52,11 @@ struct vma {
 	unsigned long start, end;
 	vma_flags_t flags;
 	uint64_t pgoff;              /* pages: in the file, or start / page size when anonymous */
+	/*
+	 * Of a file's private mapping: its anonymous pages are numbered from start / page size +
+	 * anon_shift on. Not 0 only if mremap() moved them: RULE_FILE_ANON_OFFSET.
+	 */
+	int64_t anon_shift;
 	struct backing *backing;
 	struct anon_name *name;
 	struct policy *policy;       /* NULL: none of its own */

@@ -2,6 +2,7 @@
 /* cases.c - make a call for real and in libvmspace; both must agree. */
 #include "cases.h"
 
+#include <mapletree/vmspace_rules.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -31,6 +32,14 @@ void case_skip(const char *why)
 	printf("SKIP in part: %s\n", why);
 	fflush(stdout);
 	skip();
+}
+
+bool has_rule(const char *name)
+{
+	int rule = vmspace_rule_find(name);
+
+	assert_true(rule >= 0);
+	return vmspace_config_has_rule(vmspace_config(pair.space), (unsigned int)rule);
 }
 
 int case_status(int failed, size_t tests)

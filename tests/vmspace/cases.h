@@ -39,6 +39,9 @@ bool case_possible(void);
 /* Ends the test that runs, which cannot be made here; says why. */
 void case_skip(const char *why);
 
+/* Does the running kernel follow this rule of docs/kernels.md? */
+bool has_rule(const char *name);
+
 /* What a program exits with of whose @tests so many @failed: TEST_SKIPPED if all were skipped. */
 int case_status(int failed, size_t tests);
 

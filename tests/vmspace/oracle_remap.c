@@ -78,6 +78,84 @@ static void left_source_counts_as_locked(void **state)
 	unmap(AT(20), 2);
 }
 
+/* Without pages, what stays of memory that was moved before has new page offsets, or the old. */
+static void what_stays_of_moved_memory(void **state)
+{
+	(void)state;
+	map(AT(0), 2, RW, FIXED);
+	touch(AT(0));
+	remap(AT(0), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, AT(10));
+	remap(AT(10), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_STAYS, AT(20));
+	map(AT(12), 2, RW, FIXED);
+	assert_int_equal(areas_from(&pair, AT(10), AT(14)), has_rule("dontunmap-part") ? 1 : 2);
+	map(AT(22), 2, RW, FIXED);
+	assert_int_equal(areas_from(&pair, AT(20), AT(24)), 2);
+}
+
+#define MOVE (MREMAP_MAYMOVE | MREMAP_FIXED)
+
+static void map_part(unsigned long addr, unsigned long pages, unsigned long page, int prot)
+{
+	map_file(PUPPET_MEMFD, addr, pages, prot, MAP_PRIVATE | MAP_FIXED, page);
+}
+
+/* Anonymous pages of a file's mapping have numbers of their own, at least since 7.3. */
+static void moved_pages_of_a_file(void **state)
+{
+	unsigned long apart = has_rule("file-anon-offset");
+
+	(void)state;
+	map_part(AT(0), 4, 0, RW);
+	touch(AT(0));
+	/* Away from its area and back: all as before. */
+	remap(AT(1), 1, 1, MOVE, AT(10));
+	remap(AT(10), 1, 1, MOVE, AT(1));
+	assert_int_equal(areas(), 1);
+	/* Both parts as far away: one again. What is mapped beside them is not. */
+	remap(AT(0), 2, 2, MOVE, AT(20));
+	remap(AT(2), 2, 2, MOVE, AT(22));
+	assert_int_equal(areas(), 1);
+	map_part(AT(24), 2, 4, RW);
+	assert_int_equal(areas(), 1 + apart);
+	/* A hole filled again; the anon_vma of what is on one side is not given to the other. */
+	unmap(AT(21), 2);
+	map_part(AT(21), 2, 1, RW);
+	touch(AT(21));
+	assert_int_equal(areas(), apart ? 4 : 1);
+	unmap(AT(0), 30);
+	/* Without pages the numbers are those of the new place. */
+	map_part(AT(0), 2, 0, RW);
+	remap(AT(0), 2, 2, MOVE, AT(10));
+	map_part(AT(12), 2, 2, RW);
+	assert_int_equal(areas(), 1);
+}
+
+/* ... which a child's have, too, and what MREMAP_DONTUNMAP leaves does not. */
+static void moved_pages_of_a_file_are_left(void **state)
+{
+	unsigned long apart = has_rule("file-anon-offset");
+	struct pair child;
+
+	(void)state;
+	map_part(AT(0), 2, 0, RW);
+	touch(AT(0));
+	remap(AT(0), 2, 2, MOVE, AT(20));
+	assert_true(pair_fork(&pair, &child));
+	new_req(VMSPACE_MREMAP)->mremap =
+		(struct vmspace_mremap){ AT(20), 2 * PAGE, 4 * PAGE, 0, 0 };
+	assert_int_equal(both(&child), (long)AT(20));
+	new_req(VMSPACE_MREMAP)->mremap =
+		(struct vmspace_mremap){ AT(20), PAGE, PAGE, MOVE, AT(0) };
+	assert_int_equal(both(&child), (long)AT(0));
+	pair_end(&child);
+	remap(AT(20), 2, 2, MOVE | MREMAP_STAYS, AT(30));
+	map_part(AT(22), 2, 2, RW);
+	assert_int_equal(areas_from(&pair, AT(20), AT(24)), 1);
+	map_part(AT(32), 2, 2, PROT_READ);
+	protect(AT(32), 2, RW);
+	assert_int_equal(areas_from(&pair, AT(30), AT(34)), 1 + apart);
+}
+
 /*
  * Found by vmscope check: a file is copied over the place that it is copied from, which goes first.
  */
@@ -175,6 +253,9 @@ int main(void)
 		CASE(remap_grows_and_shrinks), CASE(moved_pages_keep_their_offset),
 		CASE(remap_leaves_the_source), CASE(remap_moves_many),
 		CASE(remap_duplicates_shared), CASE(left_source_counts_as_locked),
+		CASE(what_stays_of_moved_memory), MIRRORED(what_stays_of_moved_memory),
+		CASE(moved_pages_of_a_file), MIRRORED(moved_pages_of_a_file),
+		CASE(moved_pages_of_a_file_are_left), MIRRORED(moved_pages_of_a_file_are_left),
 		CASE(copy_over_its_source), MIRRORED(copy_over_its_source),
 		CASE(zero_device_moves_alone),
 		CASE(many_land_piece_by_piece), CASE(order_of_refusals_moving_many),

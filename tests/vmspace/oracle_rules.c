@@ -41,11 +41,14 @@ static void skip_what_cannot_be(const struct rules_case *it)
 
 	if (it->uffd && puppet_uffd_right(NULL) == PUPPET_UFFD_NONE)
 		case_skip("userfaultfd(2) is refused");
-	if (!strcmp(it->rule, "replaced-not-charged") &&
+	if ((!strcmp(it->rule, "replaced-not-charged") || !strcmp(it->rule, "remap-cut-free")) &&
 	    (c->overcommit != 0 || !c->ram_pages || c->ram_pages > 1UL << 30))
 		case_skip("vm.overcommit_memory is not 0, or the size of memory is not known");
 	if (!c->pkeys && !strcmp(it->rule, "key-before-place"))
 		case_skip("the processor has no protection keys");
+	if (!strcmp(it->rule, "lock-counts-wide") && !c->lock_privileged &&
+	    c->rlimit_memlock != VMSPACE_NO_LIMIT)
+		case_skip("RLIMIT_MEMLOCK");
 	if (!c->pmd_size && (!strcmp(it->rule, "stack-nohugepage") ||
 			     !strncmp(it->rule, "anon-aligned", 12)))
 		case_skip("the kernel has no huge pages");

@@ -65,6 +65,13 @@ static void unmap(unsigned long addr, unsigned long pages)
 	CALL(VMSPACE_MUNMAP, munmap, addr, pages * PAGE);
 }
 
+/* From the memory's page `first` on. */
+static void map_memory(unsigned long addr, unsigned long first, int flags)
+{
+	CALL(VMSPACE_MMAP, mmap, .addr = addr, .length = 4 * PAGE, .prot = RW,
+	     .flags = flags | MAP_FIXED, .offset = first * PAGE, .backing = w->memory);
+}
+
 static void touch(unsigned long addr)
 {
 	CALL(VMSPACE_FAULT, fault, addr, VMSPACE_ACCESS_WRITE);
@@ -167,6 +174,17 @@ static long locked_on_fault_is_shown(void)
 	return CALL(VMSPACE_MLOCK, mlock, AT(0), PAGE, MLOCK_ONFAULT, true);
 }
 
+static long eight_tebibytes_are_locked(void)
+{
+	const unsigned long pages = 1UL << 31;
+	struct vmspace_stats stats;
+
+	map(AT(0), pages, PROT_NONE, FIXED | MAP_NORESERVE);
+	CALL(VMSPACE_MLOCK, mlock, AT(0), pages * PAGE, MLOCK_ONFAULT, true);
+	vmspace_stats(w->space, &stats);
+	return stats.locked_vm == pages;
+}
+
 /* ---- merging ---- */
 
 static long neighbours_take_an_anon_vma(void)
@@ -212,6 +230,15 @@ static long a_move_beside_an_inherited_area(void)
 	return areas(AT(0), AT(2));
 }
 
+static long a_touched_area_of_a_file_moves(void)
+{
+	map_memory(AT(0), 0, MAP_PRIVATE);
+	touch(AT(0));
+	move(AT(0), 4, AT(10));
+	map_memory(AT(14), 4, MAP_PRIVATE);
+	return areas(AT(10), AT(18));
+}
+
 /* ---- advice, seals ---- */
 
 static long guards_in_anonymous_memory(void)
@@ -220,15 +247,9 @@ static long guards_in_anonymous_memory(void)
 	return advise(AT(0), 1, GUARD) == 0;
 }
 
-static void map_memory(int flags)
-{
-	CALL(VMSPACE_MMAP, mmap, .addr = AT(0), .length = 4 * PAGE, .prot = RW,
-	     .flags = flags | MAP_FIXED, .backing = w->memory);
-}
-
 static long guards_in_files(void)
 {
-	map_memory(MAP_SHARED);
+	map_memory(AT(0), 0, MAP_SHARED);
 	return advise(AT(0), 1, GUARD) == 0;
 }
 
@@ -236,7 +257,7 @@ static long guards_are_marked(void)
 {
 	map(AT(0), 2, RW, FIXED);
 	advise(AT(0), 1, GUARD);
-	map_memory(MAP_PRIVATE);
+	map_memory(AT(0), 0, MAP_PRIVATE);
 	advise(AT(0), 1, GUARD);
 	return has(AT(0), VMA_MAYBE_GUARD);
 }
@@ -247,6 +268,12 @@ static long process_madvise_takes_any_advice(void)
 
 	map(AT(0), 2, RW, FIXED);
 	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, &range, 1, MADV_DONTDUMP, 0);
+}
+
+static long huge_pages_and_fork(void)
+{
+	map(AT(512), 512, RW, FIXED | MAP_HUGETLB | MAP_NORESERVE);
+	return advise(AT(512), 512, MADV_DOFORK);
 }
 
 static long sealing(void)
@@ -297,12 +324,27 @@ static long what_stays_behind_is_not_charged(void)
 	return !has(AT(0), VMA_ACCOUNT);
 }
 
+/* All memory and more is cut off, which was not mapped. */
+static long a_move_that_cuts_off_memory(void)
+{
+	const struct vmspace_config *c = vmspace_config(w->space);
+	const unsigned long all = c->ram_pages + c->swap_pages, far = AT(1UL << 32);
+
+	map(AT(0), 3, RW, FIXED);
+	return remap(AT(0), all + 3, 2, MREMAP_MAYMOVE | MREMAP_FIXED, far) == (long)far;
+}
+
 /* ---- userfaultfd ---- */
+
+static long uffd_with(enum vmspace_op op, unsigned int context, unsigned long addr,
+		      unsigned long length, uint64_t mode)
+{
+	return CALL(op, uffd, .addr = addr, .length = length, .mode = mode, .context = context);
+}
 
 static long uffd(enum vmspace_op op, unsigned int context, unsigned long addr, unsigned long length)
 {
-	return CALL(op, uffd, .addr = addr, .length = length,
-		    .mode = UFFDIO_REGISTER_MODE_MISSING, .context = context);
+	return uffd_with(op, context, addr, length, UFFDIO_REGISTER_MODE_MISSING);
 }
 
 static long userfaultfd_from_zero(void)
@@ -325,6 +367,23 @@ static long droppable_memory_and_userfaultfd(void)
 {
 	map(AT(0), 2, RW, MAP_ANONYMOUS | MAP_FIXED | DROPPABLE);
 	return uffd(VMSPACE_UFFD_REGISTER, 1, AT(0), 2 * PAGE);
+}
+
+static long a_registered_area_moves(void)
+{
+	map(AT(0), 1, RW, FIXED);
+	map(AT(10), 1, RW, FIXED);
+	uffd(VMSPACE_UFFD_REGISTER, 1, AT(0), 11 * PAGE);
+	move(AT(0), 1, AT(11));
+	return areas(AT(10), AT(12));
+}
+
+static long write_protection_is_not_taken_away(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	uffd_with(VMSPACE_UFFD_REGISTER, 1, AT(0), 2 * PAGE,
+		  UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP);
+	return uffd(VMSPACE_UFFD_REGISTER, 1, AT(0), PAGE);
 }
 
 /* ---- all of them ---- */
@@ -356,9 +415,15 @@ const struct rules_case rules_cases[] = {
 	SHOWS("lockonfault-shown", locked_on_fault_is_shown, 0, 0),
 	SHOWS("mseal", sealing, 0, -ENOSYS),
 	SHOWS("key-before-place", keys_of_refused_mappings, 1, 0),
+	SHOWS("file-anon-offset", a_touched_area_of_a_file_moves, 2, 1),
+	SHOWS("remap-cut-free", a_move_that_cuts_off_memory, true, false),
+	SHOWS("lock-counts-wide", eight_tebibytes_are_locked, true, false),
+	SHOWS("dofork-not-special", huge_pages_and_fork, -EINVAL, 0),
 	SHOWS_UFFD("uffd-low", userfaultfd_from_zero, 0, -EINVAL),
 	SHOWS_UFFD("uffd-own-only", userfaultfds_unregister_their_own, -EINVAL, 0),
 	SHOWS_UFFD("uffd-no-droppable", droppable_memory_and_userfaultfd, -EINVAL, 0),
+	SHOWS_UFFD("uffd-moves-alone", a_registered_area_moves, 2, 1),
+	SHOWS_UFFD("uffd-keeps-wp", write_protection_is_not_taken_away, -EBUSY, 0),
 };
 const unsigned int rules_cases_count = sizeof(rules_cases) / sizeof(rules_cases[0]);
 

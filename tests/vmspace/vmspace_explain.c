@@ -133,12 +133,12 @@ static void different_offset(void **state)
 	    "the lower ends at page 4 of the file, the upper begins at page 5");
 }
 
-static void moved_by_mremap(void **state)
+/* The second is taken over far away, with anonymous pages, and then moved beside the first. */
+static void move_the_second(void)
 {
 	struct vmspace_request req = { .op = VMSPACE_MREMAP };
 	unsigned long far = BASE + 64 * PAGE;
 
-	(void)state;
 	two[1].start = far;
 	two[1].end = far + 4 * PAGE;
 	two[1].has_anon = true;
@@ -147,8 +147,29 @@ static void moved_by_mremap(void **state)
 	two[1].end = BASE + 8 * PAGE;
 	req.mremap = (struct vmspace_mremap){ far, 4 * PAGE, 4 * PAGE, 3, two[1].start };
 	assert_int_equal(vmspace_call(space, &req), two[1].start);
+}
+
+static void moved_by_mremap(void **state)
+{
+	(void)state;
+	move_the_second();
 	ask(VMA_DIFFERENT_OFFSET, "mremap() moved one of them: their pages are numbered from "
 				  "0x10000000000 and 0x10000040000 on");
+}
+
+/* Where anonymous pages of files have numbers of their own. */
+static void pages_of_a_file_moved_by_mremap(void **state)
+{
+	struct vmspace_config config = *vmspace_config(space);
+
+	(void)state;
+	assert_int_equal(vmspace_config_kernel(&config, "7.3"), 0);
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	map_file(&two[0], "/lib/a", 0);
+	map_file(&two[1], "/lib/a", 4 * PAGE);
+	move_the_second();
+	ask(VMA_DIFFERENT_OFFSET, "mremap() moved the anonymous pages of one of them: they are "
+				  "numbered from 0x10000000000 and 0x10000040000 on");
 }
 
 static void different_anon_vma(void **state)
@@ -273,7 +294,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RULE(not_adjacent), RULE(different_flags), RULE(different_uffd),
 		RULE(different_file), RULE(one_file_opened_twice), RULE(segments_of_their_own),
-		RULE(different_offset), RULE(moved_by_mremap), RULE(different_anon_vma),
+		RULE(different_offset), RULE(moved_by_mremap),
+		RULE(pages_of_a_file_moved_by_mremap), RULE(different_anon_vma),
 		RULE(inherited_anon_vma), RULE(anon_vma_not_taken), RULE(different_name), RULE(different_pkey),
 		RULE(different_policy),
 		RULE(special_area), RULE(segments_cut_in_two), RULE(not_tried), RULE(one_area),
