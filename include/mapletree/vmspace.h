@@ -156,7 +156,7 @@ struct vmspace_config {
 	unsigned long rlimit_memlock;
 	/*
 	 * In what versions of Linux differ; see <mapletree/vmspace_rules.h>. Bit n of the words: rule
-	 * n applies. None: Linux 5.10, or older.
+	 * n applies. All 0: nearly those of 5.10.
 	 */
 	uint64_t rules[VMSPACE_RULE_WORDS];
 	struct vmspace_host host;

@@ -25,6 +25,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef UFFD_FEATURE_WP_ASYNC
+#define UFFD_FEATURE_WP_ASYNC (1 << 15)
+#endif
+
 #ifndef MAP_DROPPABLE
 #define MAP_DROPPABLE 0x08
 #endif
@@ -454,14 +458,19 @@ static enum probe_answer remap_cut_free(const struct place *p)
 /* ---- userfaultfd ---------------------------------------------------------------------------- */
 
 /* A userfaultfd, or -1: this process may have none. */
-static int new_uffd(void)
+static int new_uffd_with(uint64_t features)
 {
-	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_api api = { .api = UFFD_API, .features = features };
 	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
 
 	if (fd < 0) /* Linux 5.10 does not know the flag */
 		fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 	return fd < 0 || ioctl(fd, UFFDIO_API, &api) ? -1 : fd;
+}
+
+static int new_uffd(void)
+{
+	return new_uffd_with(0);
 }
 
 static bool uffd_register_with(int fd, const char *start, const char *end, uint64_t mode)
@@ -532,6 +541,16 @@ static enum probe_answer uffd_keeps_wp(const struct place *p)
 	return answer(!uffd_register(fd, at(p, 0), at(p, 1)));
 }
 
+static enum probe_answer uffd_takes_special(const struct place *p)
+{
+	char *vdso = (char *)getauxval(AT_SYSINFO_EHDR);
+	int fd = new_uffd_with(UFFD_FEATURE_WP_ASYNC);
+
+	if (!vdso || fd < 0)
+		return PROBE_UNKNOWN;
+	return answer(uffd_register_with(fd, vdso, vdso + p->page, UFFDIO_REGISTER_MODE_WP));
+}
+
 /* ---- all of them ---------------------------------------------------------------------------- */
 
 static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
@@ -562,6 +581,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_FILE_ANON_OFFSET] = file_anon_offset,
 	[RULE_UFFD_MOVES_ALONE] = uffd_moves_alone,
 	[RULE_UFFD_KEEPS_WP] = uffd_keeps_wp,
+	[RULE_UFFD_TAKES_SPECIAL] = uffd_takes_special,
 	[RULE_REMAP_CUT_FREE] = remap_cut_free,
 	[RULE_LOCK_COUNTS_WIDE] = lock_counts_wide,
 	[RULE_DOFORK_NOT_SPECIAL] = dofork_not_special,

@@ -108,6 +108,10 @@
 	     "VmLck is right from 8 TiB on")                                              \
 	RULE(DOFORK_NOT_SPECIAL, "dofork-not-special", "7.0-", OBSERVED,                  \
 	     "huge_pages_and_fork",                                                       \
-	     "MADV_DOFORK refuses all special areas (VmFlags io, de, pf, mm), not only io")
+	     "MADV_DOFORK refuses all special areas (VmFlags io, de, pf, mm), not only io")  \
+	RULE(UFFD_TAKES_SPECIAL, "uffd-takes-special", "6.7-6.11 6.13-6.17 6.19-7.0", OBSERVED, \
+	     "the_kernels_own_pages_and_userfaultfd",                                     \
+	     "UFFDIO_REGISTER takes [vdso] and the like for write protection alone, with " \
+	     "UFFD_FEATURE_WP_ASYNC")
 
 #endif

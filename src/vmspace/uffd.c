@@ -72,12 +72,15 @@ static bool can_register(const struct vmspace *space, const struct vma *vma, vma
 			 const struct vmspace_uffd *args)
 {
 	bool pages_of_memory = is_hugetlb(vma) || is_shmem(vma);
+	bool protects_alone = args->features & UFFD_FEATURE_WP_ASYNC && modes == VMA_UFFD_WP;
 
 	if (vma->flags & VMA_DROPPABLE && rule_decides(space, RULE_UFFD_NO_DROPPABLE))
 		return false;
-	if (is_foreign(vma) || (modes & VMA_UFFD_MINOR && !pages_of_memory))
+	if (is_foreign(vma))
+		return protects_alone && rule_decides(space, RULE_UFFD_TAKES_SPECIAL);
+	if (modes & VMA_UFFD_MINOR && !pages_of_memory)
 		return false;
-	if (args->features & UFFD_FEATURE_WP_ASYNC && modes == VMA_UFFD_WP)
+	if (protects_alone)
 		return true;
 	return pages_of_memory || is_anon(vma);
 }

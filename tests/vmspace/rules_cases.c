@@ -15,6 +15,9 @@
 #define DROPPABLE 8 /* MAP_DROPPABLE */
 #define STAYS 4     /* MREMAP_DONTUNMAP */
 #define GUARD 102   /* MADV_GUARD_INSTALL */
+#ifndef UFFD_FEATURE_WP_ASYNC
+#define UFFD_FEATURE_WP_ASYNC (1 << 15)
+#endif
 
 static struct rules_world *w;
 static struct vmspace_request req;
@@ -386,6 +389,19 @@ static long write_protection_is_not_taken_away(void)
 	return uffd(VMSPACE_UFFD_REGISTER, 1, AT(0), PAGE);
 }
 
+static long the_kernels_own_pages_and_userfaultfd(void)
+{
+	struct vma_info info = { .start = 0 };
+	unsigned long at = 0;
+
+	for (; vmspace_next(w->space, at, &info); at = info.end)
+		if (info.backing.name && !strcmp(info.backing.name, "[vdso]"))
+			break;
+	return CALL(VMSPACE_UFFD_REGISTER, uffd, .addr = info.start,
+		    .length = info.end - info.start, .mode = UFFDIO_REGISTER_MODE_WP,
+		    .features = UFFD_FEATURE_WP_ASYNC, .context = 1);
+}
+
 /* ---- all of them ---- */
 
 #define SHOWS(rule, function, with, without) { rule, #function, function, with, without, false }
@@ -421,6 +437,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("dofork-not-special", huge_pages_and_fork, -EINVAL, 0),
 	SHOWS_UFFD("uffd-low", userfaultfd_from_zero, 0, -EINVAL),
 	SHOWS_UFFD("uffd-own-only", userfaultfds_unregister_their_own, -EINVAL, 0),
+	SHOWS_UFFD("uffd-takes-special", the_kernels_own_pages_and_userfaultfd, 0, -EINVAL),
 	SHOWS_UFFD("uffd-no-droppable", droppable_memory_and_userfaultfd, -EINVAL, 0),
 	SHOWS_UFFD("uffd-moves-alone", a_registered_area_moves, 2, 1),
 	SHOWS_UFFD("uffd-keeps-wp", write_protection_is_not_taken_away, -EBUSY, 0),

@@ -57,6 +57,12 @@ static struct vmspace_config machine(const char *version)
 static long run(const struct rules_case *it, const struct vmspace_config *config)
 {
 	const struct vmspace_image image = { .start_brk = 0x1000000, .brk = 0x1000800 };
+	const struct vmspace_area vdso = {
+		.start = 0x7ffff7ffd000, .end = 0x7ffff7fff000,
+		.flags = VMA_READ | VMA_EXEC | VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC |
+			 VMA_DONTEXPAND,
+		.backing = { .kind = VMA_BACKING_SPECIAL, .name = "[vdso]" },
+	};
 	const char *reason = "";
 	long result;
 
@@ -64,7 +70,7 @@ static long run(const struct rules_case *it, const struct vmspace_config *config
 	world.memory = (struct vma_backing){ .kind = VMA_BACKING_FILE, .file_id = 1,
 					     .flags = VMA_BACKING_TMPFS, .name = "/memory" };
 	assert_int_equal(vmspace_create(&world.space, config), 0);
-	assert_int_equal(vmspace_exec(world.space, NULL, 0, &image), 0);
+	assert_int_equal(vmspace_exec(world.space, &vdso, 1, &image), 0);
 	result = rules_case_run(it, &world);
 	if (!vmspace_check(world.space, &reason))
 		fail_msg("%s: %s", it->name, reason);
