@@ -309,11 +309,7 @@ void vmspace_config_init(struct vmspace_config *config)
 	memset(config, 0, sizeof(*config));
 	memcpy(config->rules, vmspace_running_kernel()->rules, sizeof(config->rules));
 	config->page_size = (unsigned long)sysconf(_SC_PAGESIZE);
-	config->map_window = (1UL << 47) - config->page_size;
-	config->task_size = cpu_has(" la57") ? (1UL << 56) - config->page_size
-					     : config->map_window;
-	config->mmap_base_legacy = (config->map_window / 3 + config->page_size - 1) &
-				   ~(config->page_size - 1);
+	config_probe_layout(config);
 	config->mmap_min_addr = read_number("/proc/sys/vm/mmap_min_addr", 65536);
 	config->stack_guard_gap = 256;
 	config->max_map_count = read_number("/proc/sys/vm/max_map_count", 65530);

@@ -21,6 +21,12 @@ bool config_has_own_users(const char *process);
  */
 bool config_is_bottom_up(unsigned long persona, unsigned long rlimit_stack);
 
+/*
+ * Set task_size, map_window and mmap_base_legacy, which depend on the architecture, the kernel and
+ * the processor, from where pages can be mapped. page_size is set.
+ */
+void config_probe_layout(struct vmspace_config *config);
+
 /* Set what the effective capabilities `caps` (CapEff in /proc/PID/status) allow. */
 void config_set_privileges(struct vmspace_config *config, uint64_t caps);
 

@@ -285,6 +285,56 @@ static void layout_is_that_of_the_process(void **state)
 	}
 }
 
+static bool can_map(unsigned long addr, size_t page)
+{
+	void *at = mmap((void *)addr, page, PROT_NONE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (at == MAP_FAILED)
+		return errno == EEXIST;
+	munmap(at, page);
+	return at == (void *)addr;
+}
+
+static void user_space_ends_where_it_does(void **state)
+{
+	struct vmspace_config config;
+	size_t page;
+
+	(void)state;
+	vmspace_config_init(&config);
+	page = config.page_size;
+	assert_true(can_map(config.task_size - page, page));
+	assert_false(can_map(config.task_size, page));
+	assert_true(config.map_window <= config.task_size);
+	assert_true((unsigned long)&config < config.map_window);
+	assert_true((unsigned long)&config > config.map_window / 2);
+#ifdef __x86_64__
+	assert_int_equal(config.map_window, 0x7ffffffff000);
+	assert_true(config.task_size == 0x7ffffffff000 || config.task_size == 0xfffffffffff000);
+	assert_int_equal(config.mmap_base_legacy, 0x2aaaaaaab000);
+#endif
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they need room */
+/* Where nothing can be mapped to find it out, it is that of most machines. */
+static void user_space_without_room_to_try(void **state)
+{
+	struct rlimit limit, none = { 0, RLIM_INFINITY };
+	struct vmspace_config before, config;
+
+	(void)state;
+	vmspace_config_init(&before);
+	getrlimit(RLIMIT_AS, &limit);
+	none.rlim_max = limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+	vmspace_config_init(&config);
+	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+	assert_int_equal(config.map_window, before.map_window);
+	assert_true(config.task_size <= before.task_size);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +346,10 @@ int main(void)
 		cmocka_unit_test(every_kind_of_difference_is_found),
 		cmocka_unit_test(processes_that_are_gone_are_not_loaded),
 		cmocka_unit_test(layout_is_that_of_the_process),
+		cmocka_unit_test(user_space_ends_where_it_does),
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+		cmocka_unit_test(user_space_without_room_to_try),
+#endif
 		cmocka_unit_test(copies_are_told_from_programs),
 	};
 
