@@ -11,26 +11,8 @@ kind=$4
 here=$(dirname "$0")
 CC=${CC:-cc}
 CXX=${CXX:-c++}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$here/tap.sh"
 dest=$work/dest
-number=0
-failures=0
-
-# check NAME COMMAND... - one subtest; its output is shown if it fails.
-check()
-{
-	name=$1
-	shift
-	number=$((number + 1))
-	if "$@" >"$work/log" 2>&1; then
-		echo "ok $number - $name"
-	else
-		sed 's/^/# /' "$work/log"
-		echo "not ok $number - $name"
-		failures=$((failures + 1))
-	fi
-}
 
 # config PACKAGE OPTION... - pkg-config on what was installed.
 config()

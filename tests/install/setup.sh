@@ -7,25 +7,7 @@ set -u
 source=$1
 here=$(cd "$(dirname "$0")" && pwd)
 meson=${MESON:-meson}
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-number=0
-failures=0
-
-# check NAME COMMAND... - one subtest; its output is shown if it fails.
-check()
-{
-	name=$1
-	shift
-	number=$((number + 1))
-	if "$@" >"$work/log" 2>&1; then
-		echo "ok $number - $name"
-	else
-		sed 's/^/# /' "$work/log"
-		echo "not ok $number - $name"
-		failures=$((failures + 1))
-	fi
-}
+. "$here/tap.sh"
 
 # setup DIRECTORY OPTION... - the libraries alone
 setup()
