@@ -265,6 +265,19 @@ static bool moves_alone(struct vmspace *space, const struct vma *vma)
 	       rule_decides(space, RULE_UFFD_MOVES_ALONE);
 }
 
+/* With MREMAP_DONTUNMAP, the source may not be one of the neighbours that the copy merges with. */
+static void ignore_source(struct vmspace *space, const struct vma *vma, const struct move *m,
+			  struct hole *hole)
+{
+	if (!(m->flags & MREMAP_DONTUNMAP) || (hole->left != vma && hole->next != vma) ||
+	    !rule_decides(space, RULE_DONTUNMAP_PART))
+		return;
+	if (hole->left == vma)
+		hole->left = NULL;
+	else
+		hole->next = NULL;
+}
+
 /*
  * Copy the area's part to `at`, then remove the source. Returns at or -errno. (After prepare() no
  * step can run out of memory: see reserve_moves().)
@@ -292,6 +305,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	free = find_hole(space, proto.start, proto.end, &hole);
 	assert(free);
 	(void)free;
+	ignore_source(space, vma, m, &hole);
 	err = edit_insert(space, &proto, moves_alone(space, vma) ? NULL : &hole, NULL);
 	if (err)
 		return err;

@@ -65,7 +65,8 @@
 	RULE(DONTUNMAP_PART, "dontunmap-part", "6.1-6.15 7.2-", OBSERVED,                 \
 	     "a_part_stays_behind",                                                       \
 	     "MREMAP_DONTUNMAP unlocks the part that was moved, as an area of its own, and " \
-	     "VmLck counts it no more (else the whole area, and VmLck goes on counting it)") \
+	     "VmLck counts it no more (else the whole area, and VmLck goes on counting it); " \
+	     "what is moved beside it does not merge with it")                            \
 	RULE(DONTUNMAP_UNCHARGES, "dontunmap-uncharges", "6.16-6.16", OBSERVED,           \
 	     "what_stays_behind_is_not_charged",                                          \
 	     "MREMAP_DONTUNMAP takes the charge (VmFlags ac) from the area that stays")   \

@@ -92,6 +92,28 @@ static void what_stays_of_moved_memory(void **state)
 	assert_int_equal(areas_from(&pair, AT(20), AT(24)), 2);
 }
 
+/* What is moved beside what stays is not always one with it; with what else is there, it is. */
+static void moved_beside_what_stays(void **state)
+{
+	int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_STAYS;
+	unsigned long apart = has_rule("dontunmap-part");
+
+	(void)state;
+	map(AT(10), 10, RW, FIXED);
+	remap(AT(16), 4, 4, flags, AT(6));
+	assert_int_equal(areas(), 1 + apart);
+	unmap(AT(0), 30);
+	map(AT(0), 6, RW, FIXED);
+	map(AT(10), 4, RW, FIXED);
+	remap(AT(0), 4, 4, flags, AT(6));
+	assert_int_equal(areas(), 1 + apart);
+	unmap(AT(0), 30);
+	/* A piece of it over its middle. */
+	map(AT(0), 30, RW, FIXED);
+	remap(AT(22), 4, 4, flags, AT(6));
+	assert_int_equal(areas(), 1 + apart);
+}
+
 #define MOVE (MREMAP_MAYMOVE | MREMAP_FIXED)
 
 static void map_part(unsigned long addr, unsigned long pages, unsigned long page, int prot)
@@ -254,6 +276,7 @@ int main(void)
 		CASE(remap_leaves_the_source), CASE(remap_moves_many),
 		CASE(remap_duplicates_shared), CASE(left_source_counts_as_locked),
 		CASE(what_stays_of_moved_memory), MIRRORED(what_stays_of_moved_memory),
+		CASE(moved_beside_what_stays), MIRRORED(moved_beside_what_stays),
 		CASE(moved_pages_of_a_file), MIRRORED(moved_pages_of_a_file),
 		CASE(moved_pages_of_a_file_are_left), MIRRORED(moved_pages_of_a_file_are_left),
 		CASE(copy_over_its_source), MIRRORED(copy_over_its_source),

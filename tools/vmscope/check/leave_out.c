@@ -110,6 +110,17 @@ static bool reads_huge(const struct pair *p, unsigned long start, unsigned long 
 	return false;
 }
 
+/* The same for a mapping that is populated at once, and may become one with what is beside it. */
+static bool maps_huge(const struct pair *p, const struct vmspace_mmap *m)
+{
+	const struct vmspace_config *c = vmspace_config(p->space);
+
+	return p->mode.way != PAIR_ASKED && c->pmd_size && c->thp == VMSPACE_THP_ALWAYS &&
+	       (m->flags & (MAP_POPULATE | MAP_LOCKED) || p->lock_future) &&
+	       (m->flags & (MAP_TYPE | MAP_ANONYMOUS)) == (MAP_PRIVATE | MAP_ANONYMOUS) &&
+	       m->prot && !(m->prot & PROT_WRITE);
+}
+
 /* Would populating the area set up an anon_vma? */
 static bool wants_anon(const struct vma_info *info)
 {
@@ -297,6 +308,8 @@ static bool depends_on_pages(const struct pair *p, const struct vmspace_request 
 	unsigned long start = 0, end = ~0UL;
 
 	switch (r->op) {
+	case VMSPACE_MMAP:
+		return maps_huge(p, &r->mmap);
 	case VMSPACE_FAULT:
 		start = r->fault.addr & ~(PAGE - 1);
 		end = start + PAGE;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -106,35 +107,61 @@ static unsigned int flags_below(const struct vma_backing *backing)
 	return flags;
 }
 
-/*
- * The files of anonymous inodes (io_uring, perf events ...) are on one mount, from which newer
- * kernels execute nothing; statvfs(3) does not show that. mmap(2) refuses to before it finds that
- * an eventfd cannot be mapped at all.
- */
-static bool anon_inodes_are_noexec(void)
+/* Files that cannot be mapped at all, one of each mount that is internal to the kernel. */
+static int open_eventfd(void)
 {
-	static int known = -1;
-	void *at;
-	int fd;
+	return eventfd(0, EFD_CLOEXEC);
+}
 
-	if (known >= 0)
-		return known;
-	fd = eventfd(0, EFD_CLOEXEC);
-	at = mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-	known = at == MAP_FAILED && errno == EPERM;
+static int open_pipe(void)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	close(ends[1]);
+	return ends[0];
+}
+
+static int open_socket(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+/* mmap(2) refuses to execute from a mount before it finds that the file cannot be mapped. */
+static bool refuses_exec(int fd)
+{
+	void *at = mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	bool refused = at == MAP_FAILED && errno == EPERM;
+
 	if (at != MAP_FAILED)
 		munmap(at, 1);
 	if (fd >= 0)
 		close(fd);
-	return known;
+	return refused;
 }
 
-/* Files on mounts internal to the kernel. */
+/*
+ * Is the file on a mount internal to the kernel from which nothing is executed? Most are so in
+ * newer kernels; statvfs(3) does not show it. (io_uring, perf events ... are anonymous inodes.)
+ */
 static bool is_noexec_inside(const char *name)
 {
-	return strncmp(name, "pipe:[", 6) == 0 || strncmp(name, "socket:[", 8) == 0 ||
-	       strncmp(name, "/[aio]", 6) == 0 ||
-	       (strncmp(name, "anon_inode:", 11) == 0 && anon_inodes_are_noexec());
+	static struct {
+		const char *prefix;
+		int (*open)(void);
+		int known; /* 1: yes, -1: no */
+	} mounts[] = { { "pipe:[", open_pipe, 0 }, { "socket:[", open_socket, 0 },
+		       { "anon_inode:", open_eventfd, 0 } };
+
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		if (strncmp(name, mounts[i].prefix, strlen(mounts[i].prefix)) != 0)
+			continue;
+		if (!mounts[i].known)
+			mounts[i].known = refuses_exec(mounts[i].open()) ? 1 : -1;
+		return mounts[i].known > 0;
+	}
+	return strncmp(name, "/[aio]", 6) == 0;
 }
 
 static void describe_system(struct backing_file *file, const char *path)
