@@ -94,6 +94,7 @@ void edit_span_init(struct edit_span *span, struct vmspace *space, unsigned long
 	span->hole = false;
 	span->end = end;
 	span->changes = ~(vma_flags_t)0;
+	span->alone = false;
 	mas_init(&span->mas, &space->tree, start);
 }
 
@@ -444,7 +445,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 	middle.policy = want->policy;
 	if (vma_takes_anon(middle.flags))
 		middle.may_have_anon = true;
-	if (!(first && last) || !backing_has_close(vma->backing))
+	if (!span->alone && (!(first && last) || !backing_has_close(vma->backing)))
 		merge = decide(space, &middle, first ? left_of(span) : NULL,
 			      last ? right_of(span) : NULL, false);
 	if (merge.left || merge.right)

@@ -44,6 +44,7 @@ struct edit_span {
 	bool hole;
 	unsigned long end;
 	vma_flags_t changes;         /* flags that the call may change, and no others */
+	bool alone;                  /* what changes merges with no neighbour */
 	struct ma_state mas;         /* at vma; or not walked yet, at `to` */
 };
 

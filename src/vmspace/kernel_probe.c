@@ -328,14 +328,24 @@ static enum probe_answer guards_in_files(const struct place *p)
 	return answer(!madvise(at(p, 0), p->page, GUARD_INSTALL));
 }
 
-static enum probe_answer dofork_not_special(const struct place *p)
+/* Find the kernel's own [vdso], a special area, which cannot be cut, and how long it is. */
+static char *find_vdso(const struct place *p, unsigned long *size)
 {
 	char *vdso = (char *)getauxval(AT_SYSINFO_EHDR);
 	struct seen seen;
 
 	if (!vdso || !see(&(struct place){ vdso, p->page }, &seen) || !strstr(seen.line, "[vdso]"))
-		return PROBE_UNKNOWN;
-	return answer(madvise(vdso, p->page, MADV_DOFORK));
+		return NULL;
+	*size = strtoul(strchr(seen.line, '-') + 1, NULL, 16) - (unsigned long)vdso;
+	return vdso;
+}
+
+static enum probe_answer dofork_not_special(const struct place *p)
+{
+	unsigned long size;
+	char *vdso = find_vdso(p, &size);
+
+	return vdso ? answer(madvise(vdso, size, MADV_DOFORK)) : PROBE_UNKNOWN;
 }
 
 static enum probe_answer guard_flag(const struct place *p)
@@ -457,7 +467,7 @@ static enum probe_answer remap_cut_free(const struct place *p)
 
 /* ---- userfaultfd ---------------------------------------------------------------------------- */
 
-/* A userfaultfd, or -1: this process may have none. */
+/* A userfaultfd, or -1: this process may have none, or not with such features. */
 static int new_uffd_with(uint64_t features)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = features };
@@ -543,12 +553,13 @@ static enum probe_answer uffd_keeps_wp(const struct place *p)
 
 static enum probe_answer uffd_takes_special(const struct place *p)
 {
-	char *vdso = (char *)getauxval(AT_SYSINFO_EHDR);
 	int fd = new_uffd_with(UFFD_FEATURE_WP_ASYNC);
+	unsigned long size;
+	char *vdso = find_vdso(p, &size);
 
 	if (!vdso || fd < 0)
 		return PROBE_UNKNOWN;
-	return answer(uffd_register_with(fd, vdso, vdso + p->page, UFFDIO_REGISTER_MODE_WP));
+	return answer(uffd_register_with(fd, vdso, vdso + size, UFFDIO_REGISTER_MODE_WP));
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */

@@ -100,7 +100,7 @@ static long check_commit(struct vmspace *space, const struct vma *vma, const str
 	return vma->flags & VMA_ACCOUNT ? commit_check(space, space_pages(space, more)) : 0;
 }
 
-/* The part that was moved is unlocked, as an area of its own. */
+/* The part that was moved is unlocked, as an area of its own, whatever is beside it. */
 static long unlock_part(struct vmspace *space, const struct move *m)
 {
 	struct edit_span span;
@@ -108,6 +108,7 @@ static long unlock_part(struct vmspace *space, const struct move *m)
 
 	edit_span_init(&span, space, m->addr, m->addr + m->old_length);
 	span.changes = VMA_LOCK_FLAGS;
+	span.alone = true;
 	edit_next(&span);
 	want = edit_attrs_of(span.vma);
 	want.flags &= ~VMA_LOCK_FLAGS;

@@ -114,6 +114,27 @@ static void moved_beside_what_stays(void **state)
 	assert_int_equal(areas(), 1 + apart);
 }
 
+/* What stays unlocked as a part is an area of its own, whatever is beside it. */
+static void locked_parts_stay_alone(void **state)
+{
+	int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_STAYS;
+	bool parts = has_rule("dontunmap-part");
+
+	(void)state;
+	map(AT(0), 6, RW, FIXED);
+	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ AT(2), 2 * PAGE, 1, true };
+	both(&pair);
+	remap(AT(2), 2, 2, flags, AT(20));
+	assert_int_equal(areas_from(&pair, AT(0), AT(6)), 3);
+	unmap(AT(0), 30);
+	map_file(PUPPET_MEMFD, AT(0), 6, RW, MAP_PRIVATE | MAP_FIXED, 0);
+	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ AT(0), 6 * PAGE, 1, true };
+	both(&pair);
+	remap(AT(0), 2, 2, flags, AT(20));
+	remap(AT(2), 2, 2, flags, AT(24));
+	assert_int_equal(areas_from(&pair, AT(0), AT(6)), parts ? 3 : 1);
+}
+
 #define MOVE (MREMAP_MAYMOVE | MREMAP_FIXED)
 
 static void map_part(unsigned long addr, unsigned long pages, unsigned long page, int prot)
@@ -277,6 +298,7 @@ int main(void)
 		CASE(remap_duplicates_shared), CASE(left_source_counts_as_locked),
 		CASE(what_stays_of_moved_memory), MIRRORED(what_stays_of_moved_memory),
 		CASE(moved_beside_what_stays), MIRRORED(moved_beside_what_stays),
+		CASE(locked_parts_stay_alone), MIRRORED(locked_parts_stay_alone),
 		CASE(moved_pages_of_a_file), MIRRORED(moved_pages_of_a_file),
 		CASE(moved_pages_of_a_file_are_left), MIRRORED(moved_pages_of_a_file_are_left),
 		CASE(copy_over_its_source), MIRRORED(copy_over_its_source),
