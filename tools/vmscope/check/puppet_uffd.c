@@ -20,7 +20,7 @@
 /* What each right is good for. */
 static const struct {
 	unsigned int flags; /* of userfaultfd(2) */
-	uint64_t features;
+	uint64_t features; /* as far as the kernel has them */
 } allowed[] = {
 	[PUPPET_UFFD_USER] = { OPEN_FLAGS | UFFD_USER_MODE_ONLY,
 			       UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE |
@@ -40,13 +40,27 @@ static int set_up(int fd, uint64_t features)
 	return ioctl(fd, UFFDIO_API, &api) == 0 ? 0 : -errno;
 }
 
+/* Those that the kernel has; it tells them if it is asked for none. */
+static uint64_t features_of(enum puppet_uffd_right right)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = (int)syscall(SYS_userfaultfd, allowed[right].flags);
+
+	if (fd < 0)
+		return 0;
+	if (ioctl(fd, UFFDIO_API, &api) != 0)
+		api.features = 0;
+	close(fd);
+	return allowed[right].features & api.features;
+}
+
 static int try_right(enum puppet_uffd_right right)
 {
 	int fd = (int)syscall(SYS_userfaultfd, allowed[right].flags), rc;
 
 	if (fd < 0)
 		return -errno;
-	rc = set_up(fd, allowed[right].features);
+	rc = set_up(fd, features_of(right));
 	close(fd);
 	return rc;
 }
@@ -71,7 +85,13 @@ enum puppet_uffd_right puppet_uffd_right(int *error)
 
 uint64_t puppet_uffd_features(void)
 {
-	return allowed[puppet_uffd_right(NULL)].features;
+	static uint64_t features;
+	static bool known;
+
+	if (!known)
+		features = features_of(puppet_uffd_right(NULL));
+	known = true;
+	return features;
 }
 
 const struct puppet_uffd *puppet_uffd_find(const struct puppet *puppet, unsigned int context)

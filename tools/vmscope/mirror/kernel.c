@@ -2,6 +2,8 @@
 /* What the kernel shows of one address space: /proc/PID/maps, pagemap, status. */
 #include "mirror/kernel.h"
 
+#include "mirror/anon_reading.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,11 +28,6 @@ enum { SCAN_FILE = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_ZE
 
 #define HUGE_LEAST (2UL << 20) /* the smallest PMD-sized huge page */
 
-#define PAGEMAP_PRESENT (UINT64_C(1) << 63)
-#define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
-#define PAGEMAP_FILE (UINT64_C(1) << 61)
-#define PAGEMAP_GUARD (UINT64_C(1) << 58)
-
 static int open_file(pid_t tid, const char *name)
 {
 	char path[64];
@@ -39,6 +36,13 @@ static int open_file(pid_t tid, const char *name)
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 ? fd : -errno;
+}
+
+static bool can_scan(int pagemap_fd)
+{
+	struct scan_arg nothing = { .size = sizeof(nothing) };
+
+	return ioctl(pagemap_fd, SCAN_IOCTL, &nothing) >= 0 || errno != ENOTTY;
 }
 
 int kernel_open(struct kernel_view *view, pid_t tid)
@@ -51,6 +55,11 @@ int kernel_open(struct kernel_view *view, pid_t tid)
 	/* If the kernel has no pagemap, areas look untouched. */
 	fd = open_file(tid, "pagemap");
 	view->pagemap_fd = fd < 0 ? -1 : fd;
+	view->no_scan = fd >= 0 && !can_scan(fd);
+	if (view->no_scan) {
+		fd = open_file(tid, "smaps");
+		view->smaps_fd = fd < 0 ? -1 : fd;
+	}
 	return 0;
 }
 
@@ -60,12 +69,13 @@ void kernel_close(struct kernel_view *view)
 		close(view->maps_fd);
 	if (view->pagemap_fd >= 0)
 		close(view->pagemap_fd);
+	if (view->smaps_fd >= 0)
+		close(view->smaps_fd);
 	free(view->text);
 	*view = (struct kernel_view)KERNEL_VIEW_INIT;
 }
 
-/* Reads @fd from its start to its end into a growing buffer. Returns the length or -errno. */
-static ssize_t read_all(int fd, char **text, size_t *capacity)
+ssize_t kernel_read_all(int fd, char **text, size_t *capacity)
 {
 	size_t length = 0;
 
@@ -96,34 +106,11 @@ static ssize_t read_all(int fd, char **text, size_t *capacity)
 
 int kernel_read_maps(struct kernel_view *view)
 {
-	ssize_t length = read_all(view->maps_fd, &view->text, &view->capacity);
+	ssize_t length = kernel_read_all(view->maps_fd, &view->text, &view->capacity);
 
 	view->text_current = length > 0;
 	view->length = length > 0 ? (size_t)length : 0;
 	return length > 0 ? 0 : length == 0 ? -ESRCH : (int)length;
-}
-
-static bool scan_by_reading(const struct kernel_view *view, unsigned long start, unsigned long end)
-{
-	const unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
-	uint64_t entries[512];
-
-	while (start < end) {
-		size_t want = (end - start) / page * sizeof(entries[0]);
-		ssize_t got;
-
-		if (want > sizeof(entries))
-			want = sizeof(entries);
-		got = pread(view->pagemap_fd, entries, want, (off_t)(start / page * 8));
-		if (got < (ssize_t)sizeof(entries[0]))
-			return false;
-		for (size_t i = 0; i < (size_t)got / sizeof(entries[0]); i++)
-			if ((entries[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED)) &&
-			    !(entries[i] & (PAGEMAP_FILE | PAGEMAP_GUARD)))
-				return true;
-		start += (size_t)got / sizeof(entries[0]) * page;
-	}
-	return false;
 }
 
 /*
@@ -173,23 +160,21 @@ bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned lon
 {
 	const uint64_t without = SCAN_FILE | SCAN_ZERO | (view->no_guards ? 0 : SCAN_GUARD);
 	unsigned long at;
+	int found;
 
 	assert(start < end);
 	if (view->pagemap_fd < 0)
 		return false;
-	if (!view->no_scan) {
-		int found = scan(view, start, end, 0, without, SCAN_PRESENT | SCAN_SWAPPED, &at);
-
-		if (found >= 0)
-			return found > 0 || has_huge_zero(view, start, end);
-		/* Before Linux 6.16 the category does not exist, and guard pages look swapped. */
-		if (errno == EINVAL && !view->no_guards) {
-			view->no_guards = true;
-			return kernel_has_anon(view, start, end);
-		}
-		view->no_scan = errno == ENOTTY;
-	}
-	return view->no_scan && scan_by_reading(view, start, end);
+	if (view->no_scan)
+		return anon_by_reading(view, start, end);
+	found = scan(view, start, end, 0, without, SCAN_PRESENT | SCAN_SWAPPED, &at);
+	if (found >= 0)
+		return found > 0 || has_huge_zero(view, start, end);
+	/* Before Linux 6.16 the category does not exist, and guard pages look swapped. */
+	if (errno != EINVAL || view->no_guards)
+		return false;
+	view->no_guards = true;
+	return kernel_has_anon(view, start, end);
 }
 
 /* Binary search over the lines. */
@@ -238,7 +223,7 @@ char *kernel_read_file(pid_t tid, const char *name)
 		errno = -fd;
 		return NULL;
 	}
-	length = read_all(fd, &text, &capacity);
+	length = kernel_read_all(fd, &text, &capacity);
 	close(fd);
 	if (length >= 0)
 		return text;

@@ -15,14 +15,15 @@
  */
 struct kernel_view {
 	int maps_fd, pagemap_fd;	/* -1: not open */
-	bool no_scan;			/* the kernel lacks PAGEMAP_SCAN */
+	bool no_scan;			/* the kernel lacks PAGEMAP_SCAN; then smaps_fd is open */
+	int smaps_fd;
 	bool no_guards;			/* ... or its category of guard regions */
 	char *text;			/* of the maps when last read; NUL-terminated */
 	size_t length, capacity;	/* length < capacity unless text is NULL */
 	bool text_current;		/* text is still what the maps are */
 };
 
-#define KERNEL_VIEW_INIT { .maps_fd = -1, .pagemap_fd = -1 }
+#define KERNEL_VIEW_INIT { .maps_fd = -1, .pagemap_fd = -1, .smaps_fd = -1 }
 
 /* Opens a view of the address space of thread @tid. Returns 0 or -errno. */
 int kernel_open(struct kernel_view *view, pid_t tid);
@@ -39,8 +40,8 @@ int kernel_read_maps(struct kernel_view *view);
 
 /*
  * Whether a private area has anonymous pages in [start, end). Pages of files do not count, nor does
- * the zero page (before Linux 6.7 it does); the huge zero page counts, as it comes with an
- * anon_vma. False if the kernel does not tell.
+ * the zero page; the huge zero page counts, as it comes with an anon_vma. False if the kernel does
+ * not tell. Before Linux 6.7 see anon_reading.h.
  */
 bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned long end);
 
@@ -57,6 +58,9 @@ bool kernel_find_line(const struct kernel_view *view, unsigned long addr,
 
 /* The start of the area that ends at @end; @start if there is none. Reads the maps if necessary. */
 unsigned long kernel_stack_start(struct kernel_view *view, unsigned long start, unsigned long end);
+
+/* Reads @fd from its start to its end into a growing buffer. Returns the length or -errno. */
+ssize_t kernel_read_all(int fd, char **text, size_t *capacity);
 
 /* Reads a whole file of /proc/@tid as a string, which the caller frees. NULL with errno. */
 char *kernel_read_file(pid_t tid, const char *name);
