@@ -81,6 +81,7 @@ enum vma_backing_kind {
 #define VMA_BACKING_MAP_ALONE 2048u /* on overlayfs: mmap merges it with no neighbour at first */
 #define VMA_BACKING_SYNC      4096u /* its file system knows MAP_SYNC, and refuses it but for DAX */
 #define VMA_BACKING_ANY_OFFSET 8192u /* no regular file: may be mapped from 2^63 on as well */
+#define VMA_BACKING_SEAL_FUTURE 16384u /* beside SEAL_WRITE: sealed by F_SEAL_FUTURE_WRITE alone */
 
 /*
  * Identity and name of what is mapped, as the kernel shows it. Strings are copied by every call

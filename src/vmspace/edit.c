@@ -145,6 +145,9 @@ static enum vma_verdict verdict_beside(struct vmspace *space, const struct vma *
 	enum vma_verdict verdict = merge_verdict(below ? beside : changed, below ? changed : beside,
 						 c->page_size, differ);
 
+	if (verdict == VMA_MERGED && backing_has_close(changed->backing) &&
+	    !rule_decides(space, RULE_SEGMENTS_MERGE))
+		return VMA_SPECIAL;
 	if (!changed->anon_id || beside->anon_id)
 		return verdict;
 	if (verdict == VMA_MERGED && !rule_decides(space, RULE_ANON_VMA_TAKEN))

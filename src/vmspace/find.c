@@ -229,21 +229,31 @@ static unsigned long huge_size(const struct vmspace *space, const struct find_pl
 	return want->backing->huge_size ? want->backing->huge_size : space->config.pmd_size;
 }
 
+/* Where a hint for huge pages leads: the next huge page, or the one that it is in. */
+static unsigned long huge_hint(const struct vmspace *space, unsigned long hint, unsigned long size)
+{
+	if (!(hint & (size - 1)))
+		return hint;
+	return (rule_decides(space, RULE_HUGE_HINT_UP) ? hint + size - 1 : hint) & ~(size - 1);
+}
+
 /* Huge pages: aligned to their own size always. */
 static long place_huge(struct vmspace *space, const struct find_place *want, unsigned long hint,
 		       struct hole *hole)
 {
 	unsigned long size = huge_size(space, want);
-	unsigned long aligned = (hint + size - 1) & ~(size - 1);
+	const struct vmspace_config *c = &space->config;
+	unsigned long aligned;
 	long at;
 
 	if (!size || want->length % size)
 		return -EINVAL;
-	if (want->length > space->config.task_size)
+	if (want->length > c->task_size)
 		return -ENOMEM;
-	if (hint && aligned >= hint && aligned <= space->config.task_size - want->length &&
+	aligned = huge_hint(space, hint, size);
+	if (hint && (aligned || hint < size) && aligned <= c->task_size - want->length &&
 	    hint_free(space, aligned, want->length, hole))
-		return (long)aligned;
+		return aligned < c->mmap_min_addr && !c->low_privileged ? -EPERM : (long)aligned;
 	at = place_plain(space, 0, want->length + size - space->config.page_size, want->flags,
 			 hole);
 	if (at < 0)

@@ -19,6 +19,8 @@
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/uio.h>
@@ -298,6 +300,62 @@ static enum probe_answer lock_counts_wide(const struct place *p)
 	return answer(locked == (long)(size / 1024));
 }
 
+/* A mapping that grows beyond the limit is refused; how many areas is what it would replace? */
+static enum probe_answer map_cuts_first(const struct place *p)
+{
+	struct rlimit limit, none;
+	bool refused;
+
+	if (!map(p, 0, 2, RW, ANON) || getrlimit(RLIMIT_AS, &limit))
+		return PROBE_UNKNOWN;
+	none = (struct rlimit){ 0, limit.rlim_max };
+	if (setrlimit(RLIMIT_AS, &none))
+		return PROBE_UNKNOWN;
+	refused = !map(p, 1, 8, RW, ANON);
+	return setrlimit(RLIMIT_AS, &limit) || !refused ? PROBE_UNKNOWN : count_is(p, 2);
+}
+
+/* Is what is in the way of a sealed file still there when it has refused? */
+static enum probe_answer map_seals_first(const struct place *p)
+{
+	int fd = memfd_create("probe", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	enum probe_answer result = PROBE_UNKNOWN;
+
+	if (fd >= 0 && !ftruncate(fd, (off_t)p->page) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) && map(p, 0, 3, RW, ANON) &&
+	    mmap(at(p, 1), p->page, RW, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+		result = count_is(p, 1);
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+/* [vdso] cannot be cut; a single page could be replaced. */
+static enum probe_answer map_unmap_error(const struct place *p)
+{
+	char *vdso = (char *)getauxval(AT_SYSINFO_EHDR);
+
+	if (!vdso || mmap(vdso, p->page, PROT_NONE, ANON | MAP_FIXED, -1, 0) != MAP_FAILED)
+		return PROBE_UNKNOWN;
+	return answer(errno == EINVAL);
+}
+
+/* A hint in the middle of a huge page, all around which is free. */
+static enum probe_answer huge_hint_up(const struct place *p)
+{
+	unsigned long huge = p->page * (p->page / sizeof(void *));
+	char *room = mmap(NULL, 4 * huge, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
+	char *first = (char *)(((unsigned long)room + huge - 1) & ~(huge - 1)), *addr;
+
+	if (room == MAP_FAILED || munmap(room, 4 * huge))
+		return PROBE_UNKNOWN;
+	addr = mmap(first + p->page, huge, PROT_NONE, ANON | MAP_NORESERVE | MAP_HUGETLB, -1, 0);
+	if (addr == MAP_FAILED)
+		return PROBE_UNKNOWN;
+	munmap(addr, huge);
+	return addr == first ? PROBE_NO : addr == first + huge ? PROBE_YES : PROBE_UNKNOWN;
+}
+
 /* ---- advice, seals -------------------------------------------------------------------------- */
 
 static enum probe_answer guards(const struct place *p)
@@ -387,6 +445,20 @@ static enum probe_answer key_before_place(const struct place *p)
 	return answer(syscall(SYS_pkey_alloc, 0L, 0L) != key);
 }
 
+/* A page of a segment is mapped anew, as it was. */
+static enum probe_answer segments_merge(const struct place *p)
+{
+	int id = shmget(IPC_PRIVATE, 2 * p->page, 0600);
+	enum probe_answer result = PROBE_UNKNOWN;
+
+	if (id >= 0 && shmat(id, at(p, 0), 0) == at(p, 0) &&
+	    !syscall(SYS_remap_file_pages, at(p, 1), p->page, 0UL, 1UL, 0UL))
+		result = count_is(p, 1);
+	if (id >= 0)
+		shmctl(id, IPC_RMID, NULL);
+	return result;
+}
+
 /* ---- mremap --------------------------------------------------------------------------------- */
 
 static enum probe_answer remap_many(const struct place *p)
@@ -463,6 +535,31 @@ static enum probe_answer remap_cut_free(const struct place *p)
 		return PROBE_UNKNOWN;
 	return answer(mremap(start, size, p->page, MREMAP_MAYMOVE | MREMAP_FIXED, at(p, 0)) ==
 		      at(p, 0));
+}
+
+static enum probe_answer remap_area_first(const struct place *p)
+{
+	/* Nothing is moved to the middle of a page. */
+	return answer(mremap(at(p, 0), p->page, p->page, MREMAP_MAYMOVE | MREMAP_FIXED,
+			     at(p, 8) + 1) == MAP_FAILED && errno == EFAULT);
+}
+
+static enum probe_answer remap_length_first(const struct place *p)
+{
+	return map(p, 0, 1, RW, ANON) ? answer(mremap(at(p, 0), -p->page, -p->page, 0) !=
+					       at(p, 0)) : PROBE_UNKNOWN;
+}
+
+/* The length wraps around, so that source and destination seem to be apart. */
+static enum probe_answer remap_lost_source(const struct place *p)
+{
+	unsigned long length = 3 * p->page - (unsigned long)at(p, 0);
+
+	if (!map(p, 0, 2, RW, ANON) ||
+	    mremap(at(p, 0), length, p->page, MREMAP_MAYMOVE | MREMAP_FIXED, at(p, 0)) !=
+		    MAP_FAILED)
+		return PROBE_UNKNOWN;
+	return answer(errno == EFAULT);
 }
 
 /* ---- userfaultfd ---------------------------------------------------------------------------- */
@@ -588,6 +685,14 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_UFFD_NO_DROPPABLE] = uffd_no_droppable,
 	[RULE_MSEAL] = mseal_exists,
 	[RULE_LOCKONFAULT_SHOWN] = lockonfault_shown,
+	[RULE_MAP_CUTS_FIRST] = map_cuts_first,
+	[RULE_MAP_UNMAP_ERROR] = map_unmap_error,
+	[RULE_REMAP_AREA_FIRST] = remap_area_first,
+	[RULE_REMAP_LENGTH_FIRST] = remap_length_first,
+	[RULE_REMAP_LOST_SOURCE] = remap_lost_source,
+	[RULE_HUGE_HINT_UP] = huge_hint_up,
+	[RULE_MAP_SEALS_FIRST] = map_seals_first,
+	[RULE_SEGMENTS_MERGE] = segments_merge,
 	[RULE_KEY_BEFORE_PLACE] = key_before_place,
 	[RULE_FILE_ANON_OFFSET] = file_anon_offset,
 	[RULE_UFFD_MOVES_ALONE] = uffd_moves_alone,

@@ -100,11 +100,14 @@ static long shared_file_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
 }
 
 /* Sealed against writing: no shared mapping of it may become writable. */
-static long seal_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
+static long seal_flags(const struct vmspace *space, const struct vmspace_mmap *m,
+		       vma_flags_t *flags)
 {
 	if (!(m->backing.flags & VMA_BACKING_SEAL_WRITE) || !(*flags & VMA_SHARED))
 		return 0;
-	if (*flags & VMA_WRITE)
+	/* Otherwise it is the file that refuses: see ask_file(). */
+	if (*flags & VMA_WRITE && (!(m->backing.flags & VMA_BACKING_SEAL_FUTURE) ||
+				   rule_decides(space, RULE_MAP_SEALS_FIRST)))
 		return -EPERM;
 	*flags &= ~VMA_MAYWRITE;
 	return 0;
@@ -147,7 +150,7 @@ static long file_flags(const struct vmspace *space, const struct vmspace_mmap *m
 	}
 	if (m->backing.flags & VMA_BACKING_NO_MMAP)
 		return -ENODEV;
-	return *flags & VMA_GROWSDOWN ? -EINVAL : seal_flags(m, flags);
+	return *flags & VMA_GROWSDOWN ? -EINVAL : seal_flags(space, m, flags);
 }
 
 static long anon_flags(const struct vmspace *space, const struct vmspace_mmap *m,
@@ -337,7 +340,7 @@ static long check_size(struct vmspace *space, const struct map_plan *plan, unsig
 	if (!map_accountable(plan->flags))
 		return 0;
 	/* Otherwise Linux charges it when what is replaced is gone. */
-	if (!freed || rule_decides(space, RULE_REPLACED_NOT_CHARGED))
+	if (!unmapped || rule_decides(space, RULE_REPLACED_NOT_CHARGED))
 		return pages > freed ? commit_check(space, pages - freed) : 0;
 	return 0;
 }
@@ -361,31 +364,46 @@ static long reserve_pages(struct vmspace *space, const struct map_plan *plan)
 	return err < 0 ? err : 0;
 }
 
+/* What mmap answers if what is in the way cannot be unmapped. */
+static long unmap_error(const struct vmspace *space, long err)
+{
+	return err == -EINVAL && !rule_decides(space, RULE_MAP_UNMAP_ERROR) ? -ENOMEM : err;
+}
+
+/* Has what is in the way been cut when a mapping is refused with `err`? */
+static bool refused_after_cuts(struct vmspace *space, const struct map_plan *plan, bool by_limit,
+			       long err)
+{
+	unsigned long end = plan->at + plan->length;
+	long in_the_way = unmap_check(space, plan->at, end);
+
+	if (rule_decides(space, RULE_MAP_CUTS_FIRST))
+		return err == -ENOMEM || in_the_way == err;
+	return !by_limit && in_the_way && unmap_error(space, in_the_way) == err;
+}
+
 /*
  * The mapping is refused with `err`, by a limit (ENOMEM), by what is in the way, or by the host for
- * a reason of its own. Linux checks limits when it has cut what is in the way at both ends. If
- * that fails, the limits do not matter.
+ * a reason of its own. Linux checks limits when it has cut what is in the way at both ends, or
+ * before. If the cuts fail, the limits do not matter.
  */
-static long refuse(struct vmspace *space, const struct map_plan *plan, bool free, long err)
+static long refuse(struct vmspace *space, const struct map_plan *plan, bool free, bool by_limit,
+		   long err)
 {
 	unsigned long end = plan->at + plan->length;
 	const char *why = space->out->why;
 	long cut;
 
-	if (free || (err != -ENOMEM && unmap_check(space, plan->at, end) != err))
+	if (free || !refused_after_cuts(space, plan, by_limit, err))
 		return outcome_fail(space, err, why);
 	if (store_reserve_call(space, 2, 2))
 		return -ENOMEM;
 	cut = unmap_cut(space, plan->at, end);
-	return cut ? cut : outcome_fail(space, err, why);
+	return cut ? unmap_error(space, cut) : outcome_fail(space, err, why);
 }
 
-/*
- * Unmap what is in the way, so many areas, `freed` of whose pages are committed; then the file
- * agrees or not.
- */
-static long take_over(struct vmspace *space, struct map_plan *plan, unsigned long areas,
-		      unsigned long freed)
+/* Unmap what is in the way, so many areas; then the file agrees or not. */
+static long take_over(struct vmspace *space, struct map_plan *plan, unsigned long areas)
 {
 	unsigned long end = plan->at + plan->length;
 	bool free;
@@ -394,14 +412,13 @@ static long take_over(struct vmspace *space, struct map_plan *plan, unsigned lon
 	/* Stores to unmap what is in the way, and one for the new area. */
 	err = store_reserve_call(space, 2 + areas / 64, 2);
 	if (!err)
-		err = unmap_range(space, plan->at, plan->length);
+		err = unmap_error(space, unmap_range(space, plan->at, plan->length));
 	if (err || plan->refusal)
 		return err ? err : plan->refusal;
 	free = find_hole(space, plan->at, end, &plan->hole);
 	assert(free);
 	(void)free;
-	if (freed && map_accountable(plan->flags) &&
-	    !rule_decides(space, RULE_REPLACED_NOT_CHARGED))
+	if (map_accountable(plan->flags) && !rule_decides(space, RULE_REPLACED_NOT_CHARGED))
 		return commit_check(space, space_pages(space, plan->length));
 	return 0;
 }
@@ -412,12 +429,14 @@ static long make_room(struct vmspace *space, struct map_plan *plan)
 	unsigned long end = plan->at + plan->length;
 	bool free = plan->hole.start == plan->at && plan->hole.end == end;
 	unsigned long unmapped = 0, freed = 0, areas = 0;
+	bool by_limit;
 	long err;
 
 	free = free || find_hole(space, plan->at, end, &plan->hole);
 	if (!free)
 		unmapped = unmap_count(space, plan->at, end, &freed, &areas);
 	err = check_size(space, plan, unmapped, freed);
+	by_limit = err;
 	if (!err && !plan->refusal)
 		plan->refusal = check_object(space, plan);
 	if (!err && !plan->refusal && space->host_error) {
@@ -428,12 +447,12 @@ static long make_room(struct vmspace *space, struct map_plan *plan)
 			err = space->host_error;
 	}
 	if (err)
-		return refuse(space, plan, free, err);
+		return refuse(space, plan, free, by_limit, err);
 	if (space->pages && !plan->refusal)
 		err = reserve_pages(space, plan);
 	if (err)
 		return err;
-	return free ? plan->refusal : take_over(space, plan, areas, freed);
+	return free ? plan->refusal : take_over(space, plan, areas);
 }
 
 long map_region(struct vmspace *space, struct map_plan *plan)
@@ -510,9 +529,9 @@ static long area_flags(struct vmspace *space, const struct vmspace_mmap *m,
 
 /*
  * What the file itself answers, last of all: one of a file system that knows MAP_SYNC refuses it
- * where storage is not mapped itself; one of huge pages has none that begins at the offset.
+ * where storage is not mapped itself; a sealed one is not written to; one of huge pages has none that begins at the offset.
  */
-static long ask_file(struct vmspace *space, const struct vmspace_mmap *m)
+static long ask_file(struct vmspace *space, const struct vmspace_mmap *m, vma_flags_t flags)
 {
 	const unsigned int dax = VMA_BACKING_SYNC | VMA_BACKING_DAX;
 
@@ -520,6 +539,8 @@ static long ask_file(struct vmspace *space, const struct vmspace_mmap *m)
 		return 0;
 	if ((m->flags & MAP_SYNC) && (m->backing.flags & dax) == VMA_BACKING_SYNC)
 		return outcome_fail(space, -EOPNOTSUPP, "the file cannot have MAP_SYNC");
+	if (flags & VMA_WRITE && flags & VMA_SHARED && !(flags & VMA_MAYWRITE))
+		return outcome_fail(space, -EPERM, "the file is sealed");
 	if (is_huge(m) && (m->offset & (huge_size(space, m) - 1)))
 		return outcome_fail(space, -EINVAL, "no huge page begins at the offset");
 	return 0;
@@ -590,7 +611,7 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	if (err)
 		return err;
 	plan.at = (unsigned long)followed;
-	plan.refusal = ask_file(space, m);
+	plan.refusal = ask_file(space, m, plan.flags);
 	/* Linux checks for merges while the new area still counts as locked. */
 	plan.no_merge = (plan.flags & VMA_DROPPABLE) && (space->default_flags & VMA_LOCKED) &&
 			!rule_decides(space, RULE_DROPPABLE_LOCKED);

@@ -32,21 +32,28 @@ struct move {
 static long check_arguments(struct vmspace *space, const struct vmspace_mremap *args,
 			    struct move *m)
 {
-	const struct vmspace_config *c = &space->config;
-
 	if (m->flags & ~(MREMAP_FIXED | MREMAP_MAYMOVE | MREMAP_DONTUNMAP))
 		return -EINVAL;
 	if (!space_aligned(space, args->addr) || !m->new_length)
 		return -EINVAL;
-	if (m->new_length > c->task_size)
-		return -EINVAL;
-	if (!m->to_given)
-		return 0;
-	if (!(m->flags & MREMAP_MAYMOVE))
+	if (m->to_given && !(m->flags & MREMAP_MAYMOVE))
 		return -EINVAL;
 	if ((m->flags & MREMAP_DONTUNMAP) && m->old_length != m->new_length)
 		return -EINVAL;
-	if (!space_aligned(space, m->new_addr) || m->new_addr > c->task_size - m->new_length)
+	if (m->new_length > space->config.task_size && !m->to_given)
+		return rule_decides(space, RULE_REMAP_LENGTH_FIRST) ? -EINVAL : 0;
+	return 0;
+}
+
+/* May anything be moved to where it is to be moved, as long as it becomes? */
+static long check_target(struct vmspace *space, const struct move *m)
+{
+	const struct vmspace_config *c = &space->config;
+
+	if (!m->to_given)
+		return 0;
+	if (m->new_length > c->task_size || !space_aligned(space, m->new_addr) ||
+	    m->new_addr > c->task_size - m->new_length)
 		return -EINVAL;
 	if (m->addr + m->old_length > m->new_addr && m->new_addr + m->new_length > m->addr)
 		return -EINVAL;
@@ -341,6 +348,8 @@ static long place(struct vmspace *space, const struct vma *vma, const struct mov
 	struct hole hole;
 	long at;
 
+	if (m->new_length > space->config.task_size)
+		return -ENOMEM;
 	if (m->flags & MREMAP_FIXED)
 		want.flags |= MAP_FIXED;
 	else if (!(m->flags & MREMAP_DONTUNMAP))
@@ -446,7 +455,7 @@ static long to_given(struct vmspace *space, struct move *m)
 		if (err)
 			return err;
 		/* A source whose length wraps around may have been there. */
-		if (!find_at(space, m->addr))
+		if (!find_at(space, m->addr) && rule_decides(space, RULE_REMAP_LOST_SOURCE))
 			return -EFAULT;
 	}
 	if (m->old_length > m->new_length) {
@@ -694,11 +703,14 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 		.host = space->host_succeeded ? req->host.result : 0,
 	};
 	long err = check_arguments(space, args, &m);
+	long nowhere = err ? 0 : check_target(space, &m);
 	struct vma *vma;
 	bool many;
 
 	if (err)
 		return err;
+	if (nowhere && !rule_decides(space, RULE_REMAP_AREA_FIRST))
+		return nowhere;
 	vma = find_at(space, m.addr);
 	if (!vma)
 		return -EFAULT;
@@ -707,6 +719,11 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 	many = moves_many(space, vma, &m);
 	if (!many && (vma->flags & VMA_SEALED))
 		return outcome_fail(space, -EPERM, "the area is sealed");
+	/* By now the lengths are those of whole huge pages. */
+	if (nowhere || (vma->flags & VMA_HUGETLB && rule_decides(space, RULE_REMAP_AREA_FIRST)))
+		nowhere = check_target(space, &m);
+	if (nowhere)
+		return nowhere;
 	if (!many)
 		err = check_area(space, vma, &m);
 	/* If not, Linux unmaps what is in the way before it checks: see to_given(). */

@@ -113,6 +113,29 @@
 	RULE(UFFD_TAKES_SPECIAL, "uffd-takes-special", "6.7-6.11 6.13-6.17 6.19-7.0", OBSERVED, \
 	     "the_kernels_own_pages_and_userfaultfd",                                     \
 	     "UFFDIO_REGISTER takes [vdso] and the like for write protection alone, with " \
-	     "UFFD_FEATURE_WP_ASYNC")
+	     "UFFD_FEATURE_WP_ASYNC")                                                     \
+	RULE(MAP_CUTS_FIRST, "map-cuts-first", "6.12-", OBSERVED,                         \
+	     "a_limit_finds_cuts",                                                        \
+	     "limits of a MAP_FIXED mapping are checked when what it replaces has been cut") \
+	RULE(MAP_UNMAP_ERROR, "map-unmap-error", "6.12-", OBSERVED,                       \
+	     "mapped_over_what_cannot_be_cut",                                            \
+	     "mmap answers why what is in the way cannot be unmapped (else ENOMEM)")      \
+	RULE(REMAP_AREA_FIRST, "remap-area-first", "6.1-6.16", OBSERVED,                  \
+	     "a_move_of_nothing_to_nowhere",                                              \
+	     "mremap looks for the area before it checks where it is moved to")           \
+	RULE(REMAP_LENGTH_FIRST, "remap-length-first", "6.17-", OBSERVED,                 \
+	     "a_length_beyond_all_addresses",                                             \
+	     "mremap refuses new lengths larger than the address space at once")          \
+	RULE(REMAP_LOST_SOURCE, "remap-lost-source", "6.16-", OBSERVED,                   \
+	     "a_move_over_its_own_source",                                                \
+	     "MREMAP_FIXED looks for the area again when the destination is unmapped")    \
+	RULE(HUGE_HINT_UP, "huge-hint-up", "6.16-", OBSERVED, "a_hint_for_huge_pages",    \
+	     "hints of mappings of huge pages are rounded up (else down)")                \
+	RULE(MAP_SEALS_FIRST, "map-seals-first", "6.12-", OBSERVED,                       \
+	     "a_sealed_file_and_what_is_in_its_way",                                      \
+	     "F_SEAL_FUTURE_WRITE refuses a mapping before what it replaces is unmapped") \
+	RULE(SEGMENTS_MERGE, "segments-merge", "6.12-", OBSERVED,                         \
+	     "pages_of_a_segment_come_back",                                              \
+	     "a new area of a System V segment merges with one that is there")
 
 #endif

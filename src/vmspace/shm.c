@@ -176,11 +176,19 @@ static long remapped_flags(const struct vmspace *space, const struct vmspace_rem
 	return 0;
 }
 
-static bool begins_huge_page(const struct vmspace *space, const struct vma *vma, uint64_t pgoff)
+/* By a seal that the file itself looks at, when what is in the way has been unmapped? */
+static bool refused_late(const struct vmspace *space, const struct vmspace_remap_file_pages *r,
+			 vma_flags_t flags)
 {
-	unsigned long size = vma_huge_size(vma->backing, space->config.pmd_size);
+	return flags & VMA_WRITE && r->file_flags & VMA_BACKING_SEAL_FUTURE &&
+	       !rule_decides(space, RULE_MAP_SEALS_FIRST);
+}
 
-	return !((pgoff << space->page_shift) & (size - 1));
+/* Is this address or offset one of a whole huge page, if the area consists of them? */
+static bool is_whole(const struct vmspace *space, const struct vma *vma, uint64_t at)
+{
+	return !(vma->flags & VMA_HUGETLB) ||
+	       !(at & (vma_huge_size(vma->backing, space->config.pmd_size) - 1));
 }
 
 /* Linux emulates remap_file_pages by a new shared mapping at the same place. */
@@ -206,13 +214,18 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 	}
 	forbidden = remapped_flags(space, r, vma, &plan.flags);
 	err = map_check_count(space);
+	if (!err && !is_whole(space, vma, start | size))
+		err = -EINVAL;
 	if (!err)
 		err = map_check_lock(space, plan.flags, plan.length, vma->flags & VMA_LOCKED);
 	if (!err && forbidden)
-		err = outcome_fail(space, forbidden, "the file does not permit it any more");
+		forbidden = outcome_fail(space, forbidden, "the file does not permit it any more");
+	if (!err && forbidden && !refused_late(space, r, plan.flags))
+		err = forbidden;
 	if (err)
 		return err;
-	if ((vma->flags & VMA_HUGETLB) && !begins_huge_page(space, vma, plan.pgoff))
+	plan.refusal = forbidden;
+	if (!is_whole(space, vma, plan.pgoff << space->page_shift))
 		plan.refusal = outcome_fail(space, -EINVAL, "no huge page begins at the offset");
 	/* A key of the program's own is lost. */
 	if ((vma->flags & VMA_ACCESS_FLAGS) == VMA_EXEC)

@@ -139,6 +139,8 @@ static void inherited_is_not_shared(void **state)
 static void droppable_under_mlockall(void **state)
 {
 	(void)state;
+	if (!has_rule("droppable"))
+		case_skip("the kernel has no MAP_DROPPABLE");
 	map(AT(0), 1, RW, MAP_ANONYMOUS | MAP_FIXED | 8);
 	map(AT(1), 1, RW, MAP_ANONYMOUS | MAP_FIXED | 8);
 	assert_int_equal(areas(), 1);
@@ -276,18 +278,18 @@ static void locks_split(void **state)
 	new_req(VMSPACE_MLOCK)->mlock =
 		(struct vmspace_mlock){ AT(0), 8 * PAGE, MLOCK_ONFAULT, true };
 	assert_int_equal(both(&pair), 0);
-	assert_int_equal(areas(), 1);
+	assert_int_equal(areas(), has_rule("anon-vma-taken") ? 1 : 2);
 	new_req(VMSPACE_MUNLOCK)->mlock = (struct vmspace_mlock){ AT(0), 9 * PAGE, 0, false };
 	assert_int_equal(both(&pair), -ENOMEM);
 	new_req(VMSPACE_MLOCKALL)->mlockall.flags = MCL_FUTURE;
 	assert_int_equal(both(&pair), 0);
 	map(AT(8), 2, RW, FIXED);
-	assert_int_equal(areas(), 2);
+	assert_int_equal(areas(), has_rule("anon-vma-taken") ? 2 : 3);
 	new_req(VMSPACE_MUNLOCKALL);
 	both(&pair);
 	/* The lock kept the new area from taking the old one's anon_vma. */
 	assert_int_equal(count_verdict(VMA_DIFFERENT_ANON_VMA) > 0, 1);
-	assert_int_equal(areas(), 2);
+	assert_int_equal(areas(), has_rule("anon-vma-taken") ? 2 : 3);
 }
 
 static void sealed_stays(void **state)
@@ -482,28 +484,40 @@ static void process_madvise_counts(void **state)
 	const struct vmspace_range hole[] = { { AT(0), PAGE }, { AT(9), PAGE }, { AT(4), PAGE } };
 	const struct vmspace_range crooked[] = { { AT(0) + 1, 0 }, { AT(4), PAGE } };
 	const struct vmspace_range later[] = { { AT(4), PAGE }, { AT(0) + 1, 0 }, { AT(6), PAGE } };
+	bool any = has_rule("advise-self");
+	int forbid = any ? MADV_DONTFORK : MADV_COLD, allow = any ? MADV_DOFORK : MADV_COLD;
 
 	(void)state;
 	map(AT(0), 8, RW, FIXED);
-	assert_int_equal(advise_ranges(two, 2, MADV_DONTFORK), 2 * PAGE);
-	assert_int_equal(areas(), 4);
-	assert_int_equal(advise_ranges(hole, 3, MADV_DOFORK), PAGE);
-	assert_int_equal(areas(), 3);
-	assert_int_equal(advise_ranges(hole + 1, 2, MADV_DOFORK), -ENOMEM);
-	assert_int_equal(advise_ranges(crooked, 2, MADV_DONTFORK), -EINVAL);
-	assert_int_equal(advise_ranges(later, 3, MADV_DONTFORK), 2 * PAGE);
+	assert_int_equal(advise_ranges(two, 2, forbid), 2 * PAGE);
+	assert_int_equal(areas(), any ? 4 : 1);
+	assert_int_equal(advise_ranges(hole, 3, allow), PAGE);
+	assert_int_equal(areas(), any ? 3 : 1);
+	assert_int_equal(advise_ranges(hole + 1, 2, allow), -ENOMEM);
+	assert_int_equal(advise_ranges(crooked, 2, forbid), -EINVAL);
+	assert_int_equal(advise_ranges(later, 3, forbid), 2 * PAGE);
 	assert_int_equal(advise_ranges(two, 2, 77), -EINVAL);
 }
 
-/* Found by vmscope check: sockets and files of /proc, as pipes, are on mounts without exec. */
+/*
+ * Found by vmscope check: files of /proc, and in some versions sockets and pipes, are on mounts without
+ * exec.
+ */
 static void files_that_nobody_executes(void **state)
 {
 	static const enum puppet_file files[] = { PUPPET_PIPE, PUPPET_SOCKET, PUPPET_PROC };
 
 	(void)state;
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
+		bool never = pair_backing(files[i])->flags & VMA_BACKING_NO_EXEC;
+
+		assert_true(never || files[i] != PUPPET_PROC);
+		/* What a socket answers itself is not known to libvmspace. */
+		if (!never && files[i] == PUPPET_SOCKET)
+			continue;
 		assert_int_equal(map_file(files[i], AT(0), 1, PROT_READ | PROT_EXEC, MAP_PRIVATE,
-					  0), -EPERM);
+					  0), never ? -EPERM : -ENODEV);
+	}
 }
 
 static void refused_by_the_file(void **state)

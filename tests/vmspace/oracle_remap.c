@@ -54,6 +54,11 @@ static void remap_moves_many(void **state)
 	map(AT(0), 2, RW, FIXED);
 	map(AT(2), 2, PROT_READ, FIXED);
 	map(AT(6), 2, RW, FIXED);
+	if (!has_rule("remap-many")) {
+		assert_int_equal(remap(AT(0), 8, 8, MREMAP_MAYMOVE | MREMAP_FIXED, AT(20)),
+				 -EFAULT);
+		return;
+	}
 	assert_int_equal(remap(AT(0), 8, 8, MREMAP_MAYMOVE | MREMAP_FIXED, AT(20)), (long)AT(20));
 	assert_int_equal(remap(AT(20), 8, 9, MREMAP_MAYMOVE | MREMAP_FIXED, AT(40)), -EFAULT);
 	assert_int_equal(remap(AT(20), 8, 8, MREMAP_MAYMOVE | MREMAP_FIXED, AT(24)), -EINVAL);
@@ -228,7 +233,8 @@ static void many_land_piece_by_piece(void **state)
 	map(AT(6), 2, PROT_READ, FIXED);
 	map(AT(20), 10, PROT_NONE, FIXED);
 	remap(AT(0), 8, 8, MREMAP_MAYMOVE | MREMAP_FIXED, AT(21));
-	assert_int_equal(areas(), 5);
+	/* Moved one by one if at all, else the whole target is gone. */
+	assert_int_equal(areas(), has_rule("remap-many") ? 5 : 4);
 }
 
 enum kind { PRIVATE, FILE_BACKED, SEGMENT, KINDS };
@@ -285,7 +291,8 @@ static void order_of_refusals_moving_many(void **state)
 		else if (second_sealed || in_the_way == 2)
 			expected = -EPERM;
 		result = remap(at, 6, 6, MREMAP_MAYMOVE | MREMAP_FIXED, at + 16 * PAGE);
-		assert_int_equal(result, expected);
+		if (has_rule("remap-many"))
+			assert_int_equal(result, expected);
 	}
 	shmctl(pair.shm_id, IPC_RMID, NULL);
 }

@@ -4,11 +4,14 @@
  * and in libvmspace; both agree, and what was found out about the running kernel is right.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +20,7 @@
 #include "rules_cases.h"
 
 static struct rules_world world;
+static struct backing_file sealed;
 
 static long call(struct vmspace_request *r)
 {
@@ -34,12 +38,38 @@ static void become_child(struct rules_world *w)
 	w->space = pair.space;
 }
 
+static void leave(struct rules_world *w, unsigned long pages)
+{
+	(void)w;
+	set_limit(RLIMIT_AS, now().total_vm + pages);
+}
+
+static void make_segment(struct rules_world *w, unsigned long pages)
+{
+	(void)w;
+	pair.shm_id = shmget(IPC_PRIVATE, pages * PAGE, 0600);
+	assert_true(pair.shm_id >= 0);
+}
+
+static bool huge_pages_are_possible(void)
+{
+	unsigned long size = 2UL << 20;
+	void *at = mmap(NULL, size, RW, ANON | MAP_HUGETLB | MAP_NORESERVE, -1, 0);
+
+	return vmspace_config(pair.space)->pmd_size == size && at != MAP_FAILED &&
+	       !munmap(at, size);
+}
+
 /* Can the case be made here at all? */
 static void skip_what_cannot_be(const struct rules_case *it)
 {
 	const struct vmspace_config *c = vmspace_config(pair.space);
 
-	if (it->uffd && puppet_uffd_right(NULL) == PUPPET_UFFD_NONE)
+	if (!strcmp(it->rule, "uffd-no-droppable") && !has_rule("droppable"))
+		case_skip("the kernel has no MAP_DROPPABLE");
+	if (it->need == NEEDS_HUGE_PAGES && !huge_pages_are_possible())
+		case_skip("no huge pages of 2 MiB");
+	if (it->need == NEEDS_UFFD && puppet_uffd_right(NULL) == PUPPET_UFFD_NONE)
 		case_skip("userfaultfd(2) is refused");
 	if ((!strcmp(it->rule, "replaced-not-charged") || !strcmp(it->rule, "remap-cut-free")) &&
 	    (c->overcommit != 0 || !c->ram_pages || c->ram_pages > 1UL << 30))
@@ -63,9 +93,14 @@ static void run(void **state)
 	skip_what_cannot_be(it);
 	with = vmspace_config_has_rule(vmspace_config(pair.space), rule);
 	world = (struct rules_world){ .space = pair.space, .call = call,
-				      .become_child = become_child,
-				      .memory = *pair_backing(PUPPET_MEMFD) };
+				      .become_child = become_child, .leave = leave,
+				      .make_segment = make_segment,
+				      .memory = *pair_backing(PUPPET_MEMFD),
+				      .sealed = sealed.backing };
+	pair.shm_id = -1;
 	assert_int_equal(rules_case_run(it, &world), with ? it->with : it->without);
+	if (pair.shm_id >= 0)
+		shmctl(pair.shm_id, IPC_RMID, NULL);
 }
 
 /* No child of this process is left that wait(2) would find. */
@@ -111,6 +146,17 @@ static void threads_probe_at_once(void **state)
 	assert_int_equal(status, 0);
 }
 
+static int sealed_file(void)
+{
+	int fd = memfd_create("sealed", MFD_ALLOW_SEALING);
+
+	if (fd >= 0 && (ftruncate(fd, 8 * PAGE) || fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 static void tell_of_kernel(void)
 {
 	const struct vmspace_kernel *kernel = vmspace_running_kernel();
@@ -134,6 +180,8 @@ int main(void)
 	tests[count++] = (struct CMUnitTest)cmocka_unit_test(threads_probe_at_once);
 	tests[count++] = (struct CMUnitTest)cmocka_unit_test(probing_is_not_noticed);
 	signal(SIGPIPE, SIG_IGN);
+	if (!case_add_file(&sealed, sealed_file()))
+		return 1;
 	if (case_possible())
 		for (unsigned int i = 0; i < rules_cases_count; i++)
 			tests[count++] = (struct CMUnitTest){

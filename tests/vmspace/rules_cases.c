@@ -188,6 +188,38 @@ static long eight_tebibytes_are_locked(void)
 	return stats.locked_vm == pages;
 }
 
+static long a_limit_finds_cuts(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	w->leave(w, 2);
+	map(AT(1), 8, RW, FIXED);
+	return areas(AT(0), AT(9));
+}
+
+static long map_huge(unsigned long addr, int flags)
+{
+	return map(addr, 512, PROT_NONE, ANON | MAP_HUGETLB | MAP_NORESERVE | flags);
+}
+
+static long mapped_over_what_cannot_be_cut(void)
+{
+	map_huge(AT(0), MAP_FIXED);
+	return map(AT(1), 1, PROT_READ, FIXED);
+}
+
+static long a_sealed_file_and_what_is_in_its_way(void)
+{
+	map(AT(0), 3, RW, FIXED);
+	CALL(VMSPACE_MMAP, mmap, .addr = AT(1), .length = PAGE, .prot = RW,
+	     .flags = MAP_SHARED | MAP_FIXED, .backing = w->sealed);
+	return areas(AT(0), AT(3));
+}
+
+static long a_hint_for_huge_pages(void)
+{
+	return (map_huge(AT(1), 0) - (long)AT(0)) / (long)PAGE;
+}
+
 /* ---- merging ---- */
 
 static long neighbours_take_an_anon_vma(void)
@@ -240,6 +272,16 @@ static long a_touched_area_of_a_file_moves(void)
 	move(AT(0), 4, AT(10));
 	map_memory(AT(14), 4, MAP_PRIVATE);
 	return areas(AT(10), AT(18));
+}
+
+static long pages_of_a_segment_come_back(void)
+{
+	w->make_segment(w, 2);
+	CALL(VMSPACE_SHMAT, shmat, .addr = AT(0), .size = 2 * PAGE,
+	     .backing = { .name = "/SYSV00000000 (deleted)" });
+	CALL(VMSPACE_REMAP_FILE_PAGES, remap_file_pages, .addr = AT(1), .size = PAGE,
+	     .page_offset = 1);
+	return areas(AT(0), AT(2));
 }
 
 /* ---- advice, seals ---- */
@@ -337,6 +379,24 @@ static long a_move_that_cuts_off_memory(void)
 	return remap(AT(0), all + 3, 2, MREMAP_MAYMOVE | MREMAP_FIXED, far) == (long)far;
 }
 
+static long a_move_of_nothing_to_nowhere(void)
+{
+	return move(AT(0), 1, AT(10) + 1);
+}
+
+static long a_length_beyond_all_addresses(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	return remap(AT(0), -1UL, -1UL, 0, 0) > 0;
+}
+
+/* Its length wraps around, so that source and destination seem to be apart. */
+static long a_move_over_its_own_source(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	return remap(AT(0), 3 - AT(0) / PAGE, 1, MREMAP_MAYMOVE | MREMAP_FIXED, AT(0));
+}
+
 /* ---- userfaultfd ---- */
 
 static long uffd_with(enum vmspace_op op, unsigned int context, unsigned long addr,
@@ -404,8 +464,11 @@ static long the_kernels_own_pages_and_userfaultfd(void)
 
 /* ---- all of them ---- */
 
-#define SHOWS(rule, function, with, without) { rule, #function, function, with, without, false }
-#define SHOWS_UFFD(rule, function, with, without) { rule, #function, function, with, without, true }
+#define SHOWS(rule, function, with, without) { rule, #function, function, with, without, NEEDS_NOTHING }
+#define SHOWS_UFFD(rule, function, with, without) \
+	{ rule, #function, function, with, without, NEEDS_UFFD }
+#define SHOWS_HUGE(rule, function, with, without) \
+	{ rule, #function, function, with, without, NEEDS_HUGE_PAGES }
 
 const struct rules_case rules_cases[] = {
 	SHOWS("stack-nohugepage", stacks_get_no_huge_pages, 2, 1),
@@ -435,6 +498,14 @@ const struct rules_case rules_cases[] = {
 	SHOWS("remap-cut-free", a_move_that_cuts_off_memory, true, false),
 	SHOWS("lock-counts-wide", eight_tebibytes_are_locked, true, false),
 	SHOWS("dofork-not-special", huge_pages_and_fork, -EINVAL, 0),
+	SHOWS("map-cuts-first", a_limit_finds_cuts, 2, 1),
+	SHOWS_HUGE("map-unmap-error", mapped_over_what_cannot_be_cut, -EINVAL, -ENOMEM),
+	SHOWS("remap-area-first", a_move_of_nothing_to_nowhere, -EFAULT, -EINVAL),
+	SHOWS("remap-length-first", a_length_beyond_all_addresses, false, true),
+	SHOWS("remap-lost-source", a_move_over_its_own_source, -EFAULT, -EINVAL),
+	SHOWS("segments-merge", pages_of_a_segment_come_back, 1, 2),
+	SHOWS("map-seals-first", a_sealed_file_and_what_is_in_its_way, 1, 2),
+	SHOWS_HUGE("huge-hint-up", a_hint_for_huge_pages, 512, 0),
 	SHOWS_UFFD("uffd-low", userfaultfd_from_zero, 0, -EINVAL),
 	SHOWS_UFFD("uffd-own-only", userfaultfds_unregister_their_own, -EINVAL, 0),
 	SHOWS_UFFD("uffd-takes-special", the_kernels_own_pages_and_userfaultfd, 0, -EINVAL),

@@ -18,7 +18,12 @@ struct rules_world {
 	long (*call)(struct vmspace_request *req);
 	/* Goes on in a child of the space, and of the process; world->space is the child's then. */
 	void (*become_child)(struct rules_world *world);
+	/* Of address space, no more than so many pages beyond what there is. */
+	void (*leave)(struct rules_world *world, unsigned long pages);
+	/* Of so many pages; mapped by shmat() until the case ends. */
+	void (*make_segment)(struct rules_world *world, unsigned long pages);
 	struct vma_backing memory;   /* a memfd of at least 16 pages */
+	struct vma_backing sealed;   /* one of 8 pages, with F_SEAL_FUTURE_WRITE */
 };
 
 struct rules_case {
@@ -26,7 +31,7 @@ struct rules_case {
 	/* Returns what the rule decides: `with` or `without` it. */
 	long (*run)(void);
 	long with, without;
-	bool uffd;                   /* it needs a userfaultfd */
+	enum rules_need { NEEDS_NOTHING, NEEDS_UFFD, NEEDS_HUGE_PAGES } need;
 };
 
 extern const struct rules_case rules_cases[];

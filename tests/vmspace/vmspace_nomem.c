@@ -15,6 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <mapletree/vmspace_proc.h>
+#include <mapletree/vmspace_rules.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -134,6 +135,7 @@ static void build(void)
 
 	if (!config.page_size)
 		vmspace_config_init(&config);
+	assert_int_equal(vmspace_config_kernel(&config, "6.18"), 0);
 	config.page_size = PAGE;
 	config.mmap_base = 0x7f0000000000;
 	config.mmap_min_addr = PAGE;

@@ -15,6 +15,8 @@
 #include <sys/mman.h>
 #include <urcu/urcu-bp.h>
 
+#include <mapletree/vmspace_rules.h>
+
 #include "pages.h"
 #include "scarce.h"
 
@@ -104,6 +106,7 @@ static int create(void)
 
 	if (!config.page_size)
 		vmspace_config_init(&config);
+	assert_int_equal(vmspace_config_kernel(&config, "6.18"), 0);
 	config.page_size = PAGE;
 	config.mmap_base = 0x7f0000000000;
 	config.mmap_min_addr = PAGE;

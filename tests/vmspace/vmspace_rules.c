@@ -27,6 +27,22 @@ static void become_child(struct rules_world *w)
 	w->space = req.fork.child;
 }
 
+static void leave(struct rules_world *w, unsigned long pages)
+{
+	struct vmspace_config config = *vmspace_config(w->space);
+	struct vmspace_stats stats;
+
+	vmspace_stats(w->space, &stats);
+	config.rlimit_as = (stats.total_vm + pages) * config.page_size;
+	assert_int_equal(vmspace_configure(w->space, &config), 0);
+}
+
+static void make_segment(struct rules_world *w, unsigned long pages)
+{
+	(void)w;
+	(void)pages;
+}
+
 /* A machine of 1000 pages, and Linux of that version. */
 static struct vmspace_config machine(const char *version)
 {
@@ -66,9 +82,12 @@ static long run(const struct rules_case *it, const struct vmspace_config *config
 	const char *reason = "";
 	long result;
 
-	world = (struct rules_world){ .call = call, .become_child = become_child };
+	world = (struct rules_world){ .call = call, .become_child = become_child, .leave = leave,
+				      .make_segment = make_segment };
 	world.memory = (struct vma_backing){ .kind = VMA_BACKING_FILE, .file_id = 1,
 					     .flags = VMA_BACKING_TMPFS, .name = "/memory" };
+	world.sealed = world.memory;
+	world.sealed.flags |= VMA_BACKING_SEAL_WRITE | VMA_BACKING_SEAL_FUTURE;
 	assert_int_equal(vmspace_create(&world.space, config), 0);
 	assert_int_equal(vmspace_exec(world.space, &vdso, 1, &image), 0);
 	result = rules_case_run(it, &world);

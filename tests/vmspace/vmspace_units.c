@@ -10,6 +10,8 @@
 #include <cmocka.h>
 #include <sys/mman.h>
 
+#include <mapletree/vmspace_rules.h>
+
 #include "merge.h"
 
 #define PAGE 4096UL
@@ -24,6 +26,7 @@ static int create(void **state)
 
 	(void)state;
 	vmspace_config_init(&config);
+	assert_int_equal(vmspace_config_kernel(&config, "6.18"), 0);
 	config.page_size = PAGE;
 	config.anon_names = true;
 	config.mmap_base = 0x7f0000000000;
