@@ -26,6 +26,9 @@ said 'seed [0-9][0-9]*, mix all: 0 differences' "two jobs"
 # A round without a difference can be kept.
 check 0 "recorded" --ops 1500 --jobs 2 --record kept.log
 expect 0 "recorded, played" "$vmscope" replay -q kept.log
+# In this way a touch that made a stack grow is known only from what was asked after it.
+check 0 "recorded, asked" --ops 1500 --way asked --seed 11 --record kept.log
+expect 0 "recorded, asked, played" "$vmscope" replay -q kept.log
 check 0 "recorded, made again" --replay kept.log
 rm kept.log
 check 125 "nowhere to record" --ops 100 --record nowhere/kept.log

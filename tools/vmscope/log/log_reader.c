@@ -268,7 +268,8 @@ static bool read_call(struct log_reader *from, struct step *step)
 		return wrong_key(from, "call");
 	step->touches = get(from->record, "touch") != NULL;
 	if (step->touches)
-		return read_request(from, get(from->record, "touch"), &step->request);
+		return read_request(from, get(from->record, "touch"), &step->request) &&
+		       read_all_answers(from, step);
 	if (!action)
 		return true;
 	if (!read_request(from, action, &step->request) ||

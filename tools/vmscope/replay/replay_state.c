@@ -304,7 +304,7 @@ static int perform_call(struct replay_state *state, struct replay_space *space,
 
 	space->falsified |= step->falsified;
 	if (!step->has_request) {
-		state->totals.unmodelled += !step->touches;
+		state->totals.unmodelled++;
 		return 0;
 	}
 	if (space->incomplete)
@@ -358,7 +358,9 @@ static int apply(struct replay_state *state, struct replay_space *space, const s
 {
 	switch (step->kind) {
 	case STEP_CALL:
-		return perform_call(state, space, step);
+		/* Of a touch the mirror learns by asking afterwards. */
+		return step->touches ? observe(state, space, step)
+				     : perform_call(state, space, step);
 	case STEP_SEEN:
 		return observe(state, space, step);
 	case STEP_LIMITS:
