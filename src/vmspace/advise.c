@@ -311,7 +311,8 @@ static long reserve_pages(struct vmspace *space, unsigned long start, unsigned l
 	while (!err && edit_next(&span)) {
 		if (guard)
 			err = pages_reserve_tables(space->pages, span.from, span.to);
-		else if (span.hole || !may_populate(span.vma, advice))
+		else if ((span.hole && rule_decides(space, RULE_POPULATE_STOPS)) ||
+			 !may_populate(span.vma, advice))
 			break;
 		else
 			err = touch_reserve(space, span.vma, span.vma->flags, span.from, span.to,
@@ -322,12 +323,18 @@ static long reserve_pages(struct vmspace *space, unsigned long start, unsigned l
 
 static long populate(struct vmspace *space, unsigned long start, unsigned long end, int advice)
 {
-	bool write = advice == MADV_POPULATE_WRITE;
+	bool write = advice == MADV_POPULATE_WRITE, hole = false;
 	long err;
 
 	while (start < end) {
 		struct vma *vma = find_at(space, start);
 
+		if (!vma && !rule_decides(space, RULE_POPULATE_STOPS)) {
+			hole = true;
+			vma = find_first(space, start);
+			start = vma ? vma->start : end;
+			continue;
+		}
 		if (!vma)
 			return -ENOMEM;
 		if (!may_populate(vma, advice) ||
@@ -344,7 +351,7 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 			return err;
 		start = vma->end;
 	}
-	return 0;
+	return hole ? -ENOMEM : 0;
 }
 
 /* How much of range i is processed, after so many bytes: as read(), a call stops below 2 GiB. */

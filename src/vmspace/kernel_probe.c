@@ -411,6 +411,19 @@ static enum probe_answer guard_flag(const struct place *p)
 	return guards(p) == PROBE_YES ? has_flag(p, " gu ") : PROBE_NO;
 }
 
+/* The first area lies behind a hole, and may not be populated: is it looked at? */
+static enum probe_answer populate_stops(const struct place *p)
+{
+	if (!map(p, 1, 1, PROT_NONE, ANON) ||
+	    !madvise(at(p, 0), 2 * p->page, MADV_POPULATE_READ))
+		return PROBE_UNKNOWN;
+	if (errno == ENOMEM)
+		return PROBE_YES;
+	/* Linux 5.10 has no such advice. */
+	return map(p, 0, 1, PROT_READ, ANON) && !madvise(at(p, 0), p->page, MADV_POPULATE_READ) ?
+		       PROBE_NO : PROBE_UNKNOWN;
+}
+
 static enum probe_answer advise_self(const struct place *p)
 {
 	struct iovec range = { at(p, 0), p->page };
@@ -693,6 +706,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_HUGE_HINT_UP] = huge_hint_up,
 	[RULE_MAP_SEALS_FIRST] = map_seals_first,
 	[RULE_SEGMENTS_MERGE] = segments_merge,
+	[RULE_POPULATE_STOPS] = populate_stops,
 	[RULE_KEY_BEFORE_PLACE] = key_before_place,
 	[RULE_FILE_ANON_OFFSET] = file_anon_offset,
 	[RULE_UFFD_MOVES_ALONE] = uffd_moves_alone,

@@ -136,6 +136,9 @@
 	     "F_SEAL_FUTURE_WRITE refuses a mapping before what it replaces is unmapped") \
 	RULE(SEGMENTS_MERGE, "segments-merge", "6.12-", OBSERVED,                         \
 	     "pages_of_a_segment_come_back",                                              \
-	     "a new area of a System V segment merges with one that is there")
+	     "a new area of a System V segment merges with one that is there")            \
+	RULE(POPULATE_STOPS, "populate-stops", "6.12-", OBSERVED,                         \
+	     "populating_over_a_hole",                                                    \
+	     "MADV_POPULATE_READ and MADV_POPULATE_WRITE stop at the first hole")
 
 #endif

@@ -307,6 +307,12 @@ static long guards_are_marked(void)
 	return has(AT(0), VMA_MAYBE_GUARD);
 }
 
+static long populating_over_a_hole(void)
+{
+	map(AT(1), 1, PROT_NONE, FIXED);
+	return advise(AT(0), 2, MADV_POPULATE_READ);
+}
+
 static long process_madvise_takes_any_advice(void)
 {
 	const struct vmspace_range range = { AT(0), PAGE };
@@ -503,6 +509,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("remap-area-first", a_move_of_nothing_to_nowhere, -EFAULT, -EINVAL),
 	SHOWS("remap-length-first", a_length_beyond_all_addresses, false, true),
 	SHOWS("remap-lost-source", a_move_over_its_own_source, -EFAULT, -EINVAL),
+	SHOWS("populate-stops", populating_over_a_hole, -ENOMEM, -EINVAL),
 	SHOWS("segments-merge", pages_of_a_segment_come_back, 1, 2),
 	SHOWS("map-seals-first", a_sealed_file_and_what_is_in_its_way, 1, 2),
 	SHOWS_HUGE("huge-hint-up", a_hint_for_huge_pages, 512, 0),
