@@ -5,6 +5,9 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include "node.h"
 
 static struct maple_tree mt;
 
@@ -440,6 +443,55 @@ static void a_store_that_was_not_reserved_for_is_not_lost(void **state)
 	end(&tree);
 }
 
+/* ---- the word behind the pivots ----------------------------------------------------------- */
+
+static struct {
+	unsigned char block[8][NODE_BYTES];
+	unsigned int used;
+} arena __attribute__((aligned(NODE_BYTES)));
+
+static void *arena_alloc(void *ctx, size_t size, size_t align)
+{
+	(void)ctx;
+	assert_true(size <= NODE_BYTES && align <= NODE_BYTES && arena.used < 7);
+	return arena.block[arena.used++];
+}
+
+static void arena_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx, (void)block, (void)size;
+}
+
+/*
+ * The last range of a full leaf has no pivot: the word there, the meta word, is no index, though it
+ * may be equal to the one where the cursor stands; and no slot follows, whatever lies behind the
+ * leaf. Here a full leaf ends in a gap of which the cursor has erased the lower part.
+ */
+static void in_a_full_leaf_nothing_follows_the_last_range(void **state)
+{
+	static const struct mt_allocator allocator = { arena_alloc, arena_free, NULL };
+	const unsigned long last = WIDE_SLOTS - 1, next = last + 5;
+	struct maple_tree tree;
+	MA_STATE(mas, &tree, last, last);
+
+	(void)state;
+	memset(&arena, 0x11, sizeof(arena));
+	arena.used = 0;
+	mt_init(&tree);
+	assert_int_equal(mt_set_allocator(&tree, &allocator), 0);
+	fill(&tree, 0, 1, 1, last + 1);
+	fill(&tree, next, 1, 1, last);
+	mtree_lock(&tree);
+	assert_ptr_equal(mas_erase(&mas), xa_mk_value(last));
+	assert_int_equal(mas.last, last);
+	assert_int_equal(mas.max, next - 1); /* the leaf has taken the gap behind it */
+	assert_int_equal(enode_node(mas.node)->wide.meta, last);
+	assert_ptr_equal(mas_next(&mas, ULONG_MAX), xa_mk_value(0));
+	expect_place(&mas, next, next, ma_active);
+	mtree_unlock(&tree);
+	end(&tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +520,7 @@ int main(void)
 		cmocka_unit_test(a_store_that_was_not_reserved_for_is_not_lost),
 		cmocka_unit_test(at_the_end_of_a_tree_without_nodes),
 		cmocka_unit_test_setup_teardown(a_cursor_in_error_reads_nothing, set_up, tear_down),
+		cmocka_unit_test(in_a_full_leaf_nothing_follows_the_last_range),
 	};
 
 	return cmocka_run_group_tests_name("cursor", tests, NULL, NULL);

@@ -144,6 +144,36 @@ static void a_body_that_walks_or_steps_back_and_forth(void **state)
 	}
 }
 
+/* From wherever the body comes back, what it finds there is not what the loop once read. */
+static void a_body_that_comes_back_from_another_leaf(void **state)
+{
+	const unsigned long many = 80;
+
+	(void)state;
+	for (unsigned long i = 0; i < 2 * (many - 2); i++) {
+		unsigned long at = i / 2 * 10, expected = 0;
+		MA_STATE(mas, &mt, 0, 0);
+		void *entry;
+
+		begin(kinds[i % 2], many);
+		urcu_bp_read_lock();
+		mas_for_each(&mas, entry, ULONG_MAX) {
+			assert_int_equal(mas.index, expected);
+			expected += 10;
+			if (mas.index != at)
+				continue;
+			assert_ptr_equal(mas_next(&mas, ULONG_MAX), xa_mk_value(at + 10));
+			assert_ptr_equal(mas_next(&mas, ULONG_MAX), xa_mk_value(at + 20));
+			assert_ptr_equal(mtree_erase(&mt, at + 10), xa_mk_value(at + 10));
+			assert_ptr_equal(mas_prev(&mas, 0), entry);
+			expected += 10;
+		}
+		urcu_bp_read_unlock();
+		assert_int_equal(expected, 10 * many);
+		end(&mt);
+	}
+}
+
 /* The body walks where a writer has just been: there the entries have other slots. */
 static void loop_with_walks_beside_writes(unsigned int flags)
 {
@@ -449,6 +479,7 @@ int main(void)
 		cmocka_unit_test(a_loop_does_not_return_to_what_its_body_erased),
 		cmocka_unit_test(a_loop_that_rests_and_walks_again_gives_out_nothing_erased),
 		cmocka_unit_test(a_body_that_walks_or_steps_back_and_forth),
+		cmocka_unit_test(a_body_that_comes_back_from_another_leaf),
 		cmocka_unit_test(a_body_that_walks_where_something_was_written),
 		cmocka_unit_test(a_step_back_from_an_overflow_after_a_walk_in_a_loop),
 		cmocka_unit_test(a_body_that_changes_what_comes_next_never_gets_the_old_entry),
