@@ -163,6 +163,23 @@ static void too_empty_a_leaf_is_joined(unsigned int flags)
 	end(&mt);
 }
 
+/* Leaf after leaf goes, from the lower end: so does the node above them, a child at a time. */
+static void too_empty_an_inner_node_is_joined(unsigned int flags)
+{
+	enum node_kind kind = flags & MT_FLAGS_ALLOC_RANGE ? KIND_GAPS : KIND_INNER;
+	unsigned long i;
+
+	begin(flags, kind_slots(kind) * WIDE_SLOTS * 5ul / 2);
+	assert_int_equal(mt_height(&mt), 3);
+	for (i = 0; mt_height(&mt) == 3; i++) {
+		struct maple_enode *first = slot_child(enode_node(mt.ma_root), kind, 0);
+
+		assert_true(node_end(enode_node(first), kind) + 1 >= kind_min_slots(kind));
+		erase(4 * i);
+	}
+	end(&mt);
+}
+
 static void two_leaves_that_fit_one_become_one(unsigned int flags)
 {
 	unsigned long i;
@@ -211,6 +228,7 @@ FOR_ALL_FLAGS(other_splits_make_halves)
 FOR_ALL_FLAGS(full_leaves_between_others_are_divided)
 FOR_ALL_FLAGS(a_full_leaf_shares_with_the_emptier_one)
 FOR_ALL_FLAGS(too_empty_a_leaf_is_joined)
+FOR_ALL_FLAGS(too_empty_an_inner_node_is_joined)
 FOR_ALL_FLAGS(two_leaves_that_fit_one_become_one)
 FOR_ALL_FLAGS(what_does_not_shrink_is_left_alone)
 
@@ -222,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_full_leaves_between_others_are_divided),
 		cmocka_unit_test(test_a_full_leaf_shares_with_the_emptier_one),
 		cmocka_unit_test(test_too_empty_a_leaf_is_joined),
+		cmocka_unit_test(test_too_empty_an_inner_node_is_joined),
 		cmocka_unit_test(test_two_leaves_that_fit_one_become_one),
 		cmocka_unit_test(test_what_does_not_shrink_is_left_alone),
 	};

@@ -97,6 +97,7 @@ static struct {
 	bool writing; /* who runs */
 	bool armed;
 	bool stop;
+	unsigned long loads; /* by readers */
 	unsigned long tries; /* of the reader's call */
 	unsigned long limit; /* of tries: the writer stops then, so that every test ends */
 } race;
@@ -136,6 +137,7 @@ void look_load(const volatile void *word, int order)
 
 	if (race.writing)
 		return;
+	race.loads++;
 	if (meta && order == __ATOMIC_ACQUIRE) {
 		own_tries++;
 		race.tries += race.armed;
@@ -321,6 +323,59 @@ static void no_writer_keeps_a_reader(void **state)
 	print_message("# a look took %lu tries at most, of %lu\n", most, bound(0));
 }
 
+/* That there is no place must come from one state of the leaf; a place that is found is free. */
+static void a_place_that_is_found_is_looked_for_once(void **state)
+{
+	MA_STATE(mas, &race.mt, 0, 0);
+	unsigned long found;
+
+	(void)state;
+	make_tree(&race.mt, MT_FLAGS_ALLOC_RANGE, 3);
+	race.loads = 0;
+	assert_int_equal(mas_empty_area(&mas, 0, ULONG_MAX, 3), 0);
+	found = race.loads;
+	assert_int_equal(mas.index, 0);
+	assert_in_range(found, 1, 2 * WIDE_SLOTS + 8); /* each pivot and each slot, and a few */
+	race.loads = 0;
+	assert_int_equal(mas_empty_area(&mas, 1, 6, 4), -EBUSY);
+	assert_true(race.loads > found + WIDE_SLOTS);
+}
+
+/* From one entry of a leaf to the next one, with a gap between them or without. */
+static void a_step_in_a_leaf_reads_few_words(void **state)
+{
+	static const struct {
+		void *(*step)(struct ma_state *mas, unsigned long limit);
+		unsigned long limit;
+		unsigned long from;
+		unsigned long to;
+	} steps[] = {
+		{ mas_next, ULONG_MAX, 10, 12 }, { mas_next, ULONG_MAX, 12, 18 },
+		{ mas_find, ULONG_MAX, 10, 12 }, { mas_find, ULONG_MAX, 12, 18 },
+		{ mas_prev, 0, 12, 10 },	 { mas_prev, 0, 10, 4 },
+		{ mas_find_rev, 0, 12, 10 },	 { mas_find_rev, 0, 10, 4 },
+	};
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 0, 0);
+
+	(void)state;
+	mt_init(&mt);
+	for (unsigned long i = 2; i < 20; i += 8) { /* 2-3 4-5, 10-11 12-13, 18-19 20-21 */
+		mtree_store_range(&mt, i, i + 1, value((long)i), GFP_KERNEL);
+		mtree_store_range(&mt, i + 2, i + 3, value((long)i + 2), GFP_KERNEL);
+	}
+	mtree_lock(&mt);
+	for (size_t i = 0; i < LENGTH(steps); i++) {
+		mas_set(&mas, steps[i].from);
+		assert_non_null(mas_walk(&mas));
+		race.loads = 0;
+		assert_ptr_equal(steps[i].step(&mas, steps[i].limit), value((long)steps[i].to));
+		assert_in_range(race.loads, 1, 8);
+	}
+	mtree_unlock(&mt);
+	mtree_destroy(&mt);
+}
+
 /* ---- what writers do beside a reader that retries ------------------------------------------ */
 
 static uint32_t random_below(uint32_t below)
@@ -468,18 +523,21 @@ static unsigned long version_of(const struct mt_node *leaf)
 	return leaf->wide.meta >> META_VERSION_SHIFT;
 }
 
+/* A leaf whose last slot is in use: to erase the entry at 4 stores the most words of all. */
+static void make_leaf_of_most_words(void)
+{
+	make_tree(&race.mt, 0, WIDE_SLOTS / 2 - 1);
+	mtree_store_range(&race.mt, 2 * WIDE_SLOTS, ULONG_MAX, value(1), GFP_KERNEL);
+}
+
 /* No change in place stores more words than the bound is computed with. */
 static void changes_store_no_more_words_than_said(void **state)
 {
 	unsigned long most = 0, version;
 
 	(void)state;
-	/*
-	 * The version is raised before each word and once at the end. The first entry goes from a
-	 * leaf whose last slot is in use.
-	 */
-	make_tree(&race.mt, 0, WIDE_SLOTS / 2 - 1);
-	mtree_store_range(&race.mt, 2 * WIDE_SLOTS, ULONG_MAX, value(1), GFP_KERNEL);
+	/* The version is raised before each word and once at the end. */
+	make_leaf_of_most_words();
 	version = version_of(enode_node(race.mt.ma_root));
 	assert_ptr_equal(mtree_erase(&race.mt, 4), value(1));
 	assert_int_equal(version_of(enode_node(race.mt.ma_root)) - version,
@@ -500,6 +558,32 @@ static void changes_store_no_more_words_than_said(void **state)
 			most = version_of(leaf) - before;
 	}
 	assert_true(most > IN_PLACE_WORDS_MAX / 2 && most <= IN_PLACE_WORDS_MAX + 1);
+}
+
+/* Whatever version the leaf has before the change that raises it most. */
+static void the_last_version_is_not_passed(void **state)
+{
+	unsigned long copies = 0;
+
+	(void)state;
+	if (META_VERSION_BITS > 48)
+		return; /* they last */
+	for (unsigned long left = 0; left < 2 * IN_PLACE_WORDS_MAX; left++) {
+		unsigned long version = META_VERSION_MAX - left;
+		struct mt_node *leaf;
+
+		make_leaf_of_most_words();
+		leaf = enode_node(race.mt.ma_root);
+		leaf->wide.meta = node_end(leaf, KIND_LEAF) | version << META_VERSION_SHIFT;
+		assert_ptr_equal(mtree_erase(&race.mt, 4), value(1));
+		if (leaf == enode_node(race.mt.ma_root)) {
+			assert_in_range(version_of(leaf), version + 1, META_VERSION_MAX);
+		} else {
+			assert_int_equal(version_of(enode_node(race.mt.ma_root)), 0);
+			copies++;
+		}
+	}
+	assert_int_equal(copies, IN_PLACE_WORDS_MAX + 1);
 }
 
 /* Before the versions of a leaf begin again a copy takes its place, though nobody reads. */
@@ -575,12 +659,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_writer_keeps_a_reader),
+		cmocka_unit_test(a_place_that_is_found_is_looked_for_once),
+		cmocka_unit_test(a_step_in_a_leaf_reads_few_words),
 		cmocka_unit_test(copies_are_what_changes_in_place_make),
 		cmocka_unit_test(preallocated_stores_have_memory_for_a_copy),
 		cmocka_unit_test(a_store_without_memory_changes_in_place),
 		cmocka_unit_test(a_bulk_load_has_memory_to_the_end),
 		cmocka_unit_test(leaving_the_mode_forgets_readers),
 		cmocka_unit_test(changes_store_no_more_words_than_said),
+		cmocka_unit_test(the_last_version_is_not_passed),
 		cmocka_unit_test(versions_do_not_come_again),
 		cmocka_unit_test(a_thread_gets_on_beside_another),
 	};

@@ -218,6 +218,34 @@ static void an_erase_at_a_border_moves_it(void **state)
 	}
 }
 
+/* What goes over a border stays together: the next write finds both neighbours in one leaf. */
+static void a_boundary_stored_over_a_border_moves_in_place(void **state)
+{
+	const unsigned long leaf = 4 * WIDE_SLOTS, top = 24 * leaf; /* indexes */
+
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		begin(modes[m], top / 8);
+		for (unsigned long border = leaf; border < top; border += leaf) {
+			store(border - 6, border + 3, E('x')); /* a part of an area remains */
+			count_anew();
+			store(border - 8, border - 6, mtree_load(&mt, border - 8));
+			expect_in_place(1, 0);
+		}
+		end(&mt);
+
+		mt_init_flags(&mt, modes[m]); /* without gaps: the leaf that takes it is full then */
+		fill(&mt, 0, 4, 4, top / 4);
+		for (unsigned long border = leaf; border < top; border += 2 * leaf) {
+			store(border - 2, border + 7, E('x'));
+			count_anew();
+			store(border - 4, border - 2, mtree_load(&mt, border - 4));
+			expect_in_place(1, 0);
+		}
+		end(&mt);
+	}
+}
+
 static void a_value_is_replaced_in_place(void **state)
 {
 	(void)state;
@@ -283,6 +311,30 @@ static void a_loop_reads_each_leaf_once(void **state)
 	}
 }
 
+/* After a store the loop makes some steps one by one, then it reads whole leaves again. */
+static void a_loop_whose_body_stored_once_reads_leaves_again(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		MA_STATE(mas, &mt, 0, 0);
+		unsigned long seen = 0;
+		void *entry;
+
+		begin(modes[m], AREAS);
+		count_anew();
+		mtree_lock(&mt);
+		mas_for_each(&mas, entry, ULONG_MAX)
+			if (!seen++)
+				assert_ptr_equal(mas_store(&mas, E('x')), entry);
+		mtree_unlock(&mt);
+		assert_int_equal(seen, AREAS);
+		assert_in_range(work_done[WORK_BATCH_READ], leaves() - 2, leaves() + 1);
+		assert_in_range(work_done[WORK_LEAF_STEPPED], 0, 2);
+		assert_in_range(work_done[WORK_WALK], 1, 2);
+		end(&mt);
+	}
+}
+
 static void a_cursor_steps_from_leaf_to_leaf(void **state)
 {
 	(void)state;
@@ -317,9 +369,11 @@ int main(void)
 		cmocka_unit_test(a_gap_that_is_not_the_widest_is_not_measured),
 		cmocka_unit_test(an_area_comes_and_goes_in_place),
 		cmocka_unit_test(an_erase_at_a_border_moves_it),
+		cmocka_unit_test(a_boundary_stored_over_a_border_moves_in_place),
 		cmocka_unit_test(a_value_is_replaced_in_place),
 		cmocka_unit_test(a_cursor_replaces_where_it_stands),
 		cmocka_unit_test(a_loop_reads_each_leaf_once),
+		cmocka_unit_test(a_loop_whose_body_stored_once_reads_leaves_again),
 		cmocka_unit_test(a_cursor_steps_from_leaf_to_leaf),
 	};
 
