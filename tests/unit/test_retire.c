@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <urcu/urcu-bp.h>
 
+#include "node.h"
+
 #define ENTRIES 20000ul
 #define LIMIT	(1ul << 20)
 /* Beyond the limit: what a tree keeps until it hands it over, a write of each thread. */
@@ -93,6 +95,40 @@ static void what_waits_for_readers_is_counted(void **state)
 	assert_true(mt_retired_bytes() < one + stats.bytes + SLACK);
 	end_reading();
 	end_tree();
+}
+
+/*
+ * All nodes of a tree, whatever its shape: as it is appended to, a node at its end has one child,
+ * which may have children of its own.
+ */
+static void a_tree_of_any_shape_is_counted(void **state)
+{
+	const unsigned long step = GAPS_SLOTS * WIDE_SLOTS / 2;
+	struct maple_tree grown, copy;
+	struct mt_statistics stats;
+	unsigned long i, before, wrong = 0;
+
+	(void)state;
+	mt_init_flags(&grown, MT_FLAGS_ALLOC_RANGE);
+	begin_reading();
+	for (i = 0; mt_height(&grown) < 4 || i % (4 * step); i += step) {
+		fill(&grown, i, 1, 1, step);
+		mt_init_flags(&copy, MT_FLAGS_ALLOC_RANGE);
+		assert_int_equal(mtree_dup(&grown, &copy, GFP_KERNEL), 0);
+		assert_int_equal(mt_set_in_rcu(&copy), 0);
+		mtree_lock(&copy);
+		mt_get_statistics(&copy, &stats);
+		mtree_unlock(&copy);
+		before = mt_retired_bytes();
+		mtree_destroy(&copy);
+		/* One block holds what waits. */
+		wrong += mt_retired_bytes() - before != stats.bytes + NODE_BYTES;
+	}
+	end_reading();
+	assert_int_equal(wrong, 0);
+	mtree_destroy(&grown);
+	urcu_bp_barrier();
+	assert_int_equal(mt_retired_bytes(), 0);
 }
 
 /* Writes on and on; a limit and a reader keep it waiting. */
@@ -210,6 +246,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_waits_for_readers_is_counted),
+		cmocka_unit_test(a_tree_of_any_shape_is_counted),
 		cmocka_unit_test(a_limit_makes_writers_wait_for_a_reader),
 		cmocka_unit_test(who_may_not_wait_does_not),
 		cmocka_unit_test(who_holds_a_lock_of_its_own_does_not_wait),

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#include "layout.h"
+
 static struct maple_tree mt;
 
 /* 10-1f:a 20-2f:b */
@@ -196,6 +198,26 @@ static void a_preallocated_store_needs_no_memory(void **state)
 	expect("20-2f:b");
 }
 
+static void an_erase_is_preallocated_for_the_whole_gap(void **state)
+{
+	MA_STATE(mas, &mt, 0x10, 0x17);
+
+	(void)state;
+	assert_int_equal(mas_preallocate(&mas, NULL, GFP_KERNEL), 0);
+	expect_place(&mas, 0, 0x17, ma_start);
+	mas_store_prealloc(&mas, NULL);
+	mas_set_range(&mas, 0x28, 0x2f);
+	assert_int_equal(mas_preallocate(&mas, NULL, GFP_KERNEL), 0);
+	expect_place(&mas, 0x28, ULONG_MAX, ma_start);
+	mas_store_prealloc(&mas, NULL);
+	expect("18-1f:a 20-27:b");
+	mas_set_range(&mas, 0x1c, 0x1d);
+	assert_int_equal(mas_preallocate(&mas, NULL, GFP_KERNEL), 0);
+	expect_place(&mas, 0x1c, 0x1d, ma_start);
+	mas_store_prealloc(&mas, NULL);
+	expect("18-1b:a 1e-1f:a 20-27:b");
+}
+
 static void erase_reports_the_range(void **state)
 {
 	MA_STATE(mas, &mt, 0x25, 0x25);
@@ -209,7 +231,8 @@ static void erase_reports_the_range(void **state)
 	expect("10-1f:a");
 }
 
-static void bulk_load(unsigned int flags)
+/* Each @sparse-th entry has a gap behind it. */
+static void bulk_load(unsigned int flags, unsigned long sparse)
 {
 	struct maple_tree bulk;
 	MA_STATE(mas, &bulk, 0, 0);
@@ -219,7 +242,7 @@ static void bulk_load(unsigned int flags)
 	assert_int_equal(mas_expected_entries(&mas, 10000), 0);
 	for (unsigned long i = 0; i < 10000; i++) {
 		mas.index = i * 10;
-		mas.last = i * 10 + (i % 3 ? 9 : 4); /* with gaps and without */
+		mas.last = i * 10 + (i % sparse ? 9 : 4);
 		mas_store(&mas, xa_mk_value(i));
 		assert_false(mas_is_err(&mas));
 		assert_true(mas.reserve_count > 0); /* else it may have come from the allocator */
@@ -229,7 +252,7 @@ static void bulk_load(unsigned int flags)
 	mtree_unlock(&bulk);
 	for (unsigned long i = 0; i < 10000; i++) {
 		assert_ptr_equal(mtree_load(&bulk, i * 10), xa_mk_value(i));
-		assert_ptr_equal(mtree_load(&bulk, i * 10 + 9), i % 3 ? xa_mk_value(i) : NULL);
+		assert_ptr_equal(mtree_load(&bulk, i * 10 + 9), i % sparse ? xa_mk_value(i) : NULL);
 	}
 	end(&bulk);
 }
@@ -237,10 +260,12 @@ static void bulk_load(unsigned int flags)
 static void bulk_mode_loads_ascending_entries(void **state)
 {
 	(void)state;
-	bulk_load(0);
-	bulk_load(MT_FLAGS_ALLOC_RANGE);
-	bulk_load(MT_FLAGS_USE_RCU);
-	bulk_load(MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU);
+	for (unsigned long sparse = 1; sparse <= 3; sparse += 2) {
+		bulk_load(0, sparse);
+		bulk_load(MT_FLAGS_ALLOC_RANGE, sparse);
+		bulk_load(MT_FLAGS_USE_RCU, sparse);
+		bulk_load(MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU, sparse);
+	}
 }
 
 static void bulk_mode_may_store_less_than_expected(void **state)
@@ -303,6 +328,30 @@ static void bulk_mode_reserves_not_much_more_than_it_takes(void **state)
 	end(&bulk);
 }
 
+/*
+ * The same of stores anywhere: for each of them three nodes in each level that the tree can have by
+ * then, a root above, and two batches of what it replaces. Nodes are split in halves.
+ */
+static void what_is_reserved_is_for_no_higher_tree_than_there_can_be(void **state)
+{
+	const unsigned long one_level = WIDE_SLOTS - 4;
+	const unsigned long two_levels = (WIDE_SLOTS - 3) * (WIDE_SLOTS / 2 - 2);
+	struct maple_tree tree;
+	MA_STATE(mas, &tree, 0, 0);
+
+	(void)state;
+	mt_init(&tree);
+	mtree_lock(&tree);
+	assert_int_equal(mas_reserve(&mas, 1, one_level), 0);
+	assert_in_range(mas.reserve_count, 1, LAYOUT_NODES + 3);
+	mas_destroy(&mas);
+	assert_int_equal(mas_reserve(&mas, 10, two_levels), 0);
+	assert_in_range(mas.reserve_count, 10, 10 * (2 * LAYOUT_NODES + 3));
+	mas_destroy(&mas);
+	mtree_unlock(&tree);
+	end(&tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,11 +368,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(store_while_iterating, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_preallocated_store_needs_no_memory, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(an_erase_is_preallocated_for_the_whole_gap, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(erase_reports_the_range, set_up, tear_down),
 		cmocka_unit_test(bulk_mode_loads_ascending_entries),
 		cmocka_unit_test(bulk_mode_may_store_less_than_expected),
 		cmocka_unit_test(bulk_mode_may_expect_nothing),
 		cmocka_unit_test(bulk_mode_reserves_not_much_more_than_it_takes),
+		cmocka_unit_test(what_is_reserved_is_for_no_higher_tree_than_there_can_be),
 	};
 
 	return cmocka_run_group_tests_name("write", tests, NULL, NULL);
