@@ -129,6 +129,8 @@ class Workshop:
         built = {}
         for suite in self.suites:
             flavour = suite.flavour
+            if flavour == 'sanitized' and not any(built.values()):
+                break  # there the same code differs by where in its line it stands
             if flavour not in built:
                 built[flavour] = self.library(mutant, folder, shadow, flavour)
             if built[flavour] is None:
