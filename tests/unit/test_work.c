@@ -193,6 +193,25 @@ static void an_area_comes_and_goes_in_place(void **state)
 	}
 }
 
+/* So long as a leaf keeps a third of its slots. */
+static void erases_shrink_a_leaf_in_place(void **state)
+{
+	const unsigned long erases = WIDE_SLOTS + 1 - kind_min_slots(KIND_LEAF);
+
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		mt_init_flags(&mt, modes[m]);
+		fill(&mt, 0, 4, 4, 3 * WIDE_SLOTS);
+		count_anew();
+		for (unsigned long i = 0; i < erases; i++)
+			assert_non_null(mtree_erase(&mt, 4 * i));
+		expect_in_place(erases, 1);
+		assert_non_null(mtree_erase(&mt, 4 * erases));
+		assert_int_equal(work_done[WORK_LEAVES_LAID_OUT], 1);
+		end(&mt);
+	}
+}
+
 /* One area a leaf, which holds as many gaps, begins it behind the gap of the leaf before. */
 static void an_erase_at_a_border_moves_it(void **state)
 {
@@ -368,6 +387,7 @@ int main(void)
 		cmocka_unit_test(an_area_in_the_middle_grows_in_place),
 		cmocka_unit_test(a_gap_that_is_not_the_widest_is_not_measured),
 		cmocka_unit_test(an_area_comes_and_goes_in_place),
+		cmocka_unit_test(erases_shrink_a_leaf_in_place),
 		cmocka_unit_test(an_erase_at_a_border_moves_it),
 		cmocka_unit_test(a_boundary_stored_over_a_border_moves_in_place),
 		cmocka_unit_test(a_value_is_replaced_in_place),
