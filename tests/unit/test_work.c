@@ -330,6 +330,27 @@ static void a_loop_reads_each_leaf_once(void **state)
 	}
 }
 
+static void a_loop_up_to_the_end_of_a_leaf_reads_no_further(void **state)
+{
+	const unsigned long first_leaves = 5, max = first_leaves * 4 * WIDE_SLOTS - 1;
+
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		MA_STATE(mas, &mt, 0, 0);
+		void *entry;
+
+		begin(modes[m], AREAS);
+		mtree_lock(&mt);
+		count_anew();
+		mas_for_each(&mas, entry, max)
+			assert_true(mas.last < max);
+		assert_int_equal(mas.max, max);
+		assert_int_equal(work_done[WORK_BATCH_READ], first_leaves);
+		mtree_unlock(&mt);
+		end(&mt);
+	}
+}
+
 /* After a store the loop makes some steps one by one, then it reads whole leaves again. */
 static void a_loop_whose_body_stored_once_reads_leaves_again(void **state)
 {
@@ -393,6 +414,7 @@ int main(void)
 		cmocka_unit_test(a_value_is_replaced_in_place),
 		cmocka_unit_test(a_cursor_replaces_where_it_stands),
 		cmocka_unit_test(a_loop_reads_each_leaf_once),
+		cmocka_unit_test(a_loop_up_to_the_end_of_a_leaf_reads_no_further),
 		cmocka_unit_test(a_loop_whose_body_stored_once_reads_leaves_again),
 		cmocka_unit_test(a_cursor_steps_from_leaf_to_leaf),
 	};
