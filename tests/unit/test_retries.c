@@ -341,39 +341,37 @@ static void a_place_that_is_found_is_looked_for_once(void **state)
 	assert_true(race.loads > found + WIDE_SLOTS);
 }
 
-/* From one entry of a leaf to the next one, with a gap between them or without. */
-static void a_step_in_a_leaf_reads_few_words(void **state)
+/* From end to end of a full leaf, with gaps between the entries or without. */
+static void steps_in_a_leaf_read_few_words(void **state)
 {
-	static const struct {
-		void *(*step)(struct ma_state *mas, unsigned long limit);
-		unsigned long limit;
-		unsigned long from;
-		unsigned long to;
-	} steps[] = {
-		{ mas_next, ULONG_MAX, 10, 12 }, { mas_next, ULONG_MAX, 12, 18 },
-		{ mas_find, ULONG_MAX, 10, 12 }, { mas_find, ULONG_MAX, 12, 18 },
-		{ mas_prev, 0, 12, 10 },	 { mas_prev, 0, 10, 4 },
-		{ mas_find_rev, 0, 12, 10 },	 { mas_find_rev, 0, 10, 4 },
+	static void *(*const steps[])(struct ma_state *mas, unsigned long limit) = {
+		mas_next, mas_find, mas_prev, mas_find_rev,
 	};
 	struct maple_tree mt;
 	MA_STATE(mas, &mt, 0, 0);
 
 	(void)state;
-	mt_init(&mt);
-	for (unsigned long i = 2; i < 20; i += 8) { /* 2-3 4-5, 10-11 12-13, 18-19 20-21 */
-		mtree_store_range(&mt, i, i + 1, value((long)i), GFP_KERNEL);
-		mtree_store_range(&mt, i + 2, i + 3, value((long)i + 2), GFP_KERNEL);
-	}
-	mtree_lock(&mt);
-	for (size_t i = 0; i < LENGTH(steps); i++) {
-		mas_set(&mas, steps[i].from);
+	for (size_t i = 0; i < 2 * LENGTH(steps); i++) {
+		unsigned long gap = i % 2, count = WIDE_SLOTS / (1 + gap), n;
+		bool up = i / 2 < 2;
+
+		mt_init(&mt);
+		for (n = 0; n < count; n++)
+			mtree_store_range(&mt, 2 * n + gap, n + 1 < count ? 2 * n + 1 : ULONG_MAX,
+					  value((long)n), GFP_KERNEL);
+		assert_int_equal(mt_height(&mt), 1);
+		mtree_lock(&mt);
+		mas_set(&mas, up ? 1 : ULONG_MAX);
 		assert_non_null(mas_walk(&mas));
-		race.loads = 0;
-		assert_ptr_equal(steps[i].step(&mas, steps[i].limit), value((long)steps[i].to));
-		assert_in_range(race.loads, 1, 8);
+		for (n = 1; n < count; n++) {
+			race.loads = 0;
+			assert_ptr_equal(steps[i / 2](&mas, up ? ULONG_MAX : 0),
+					 value((long)(up ? n : count - 1 - n)));
+			assert_in_range(race.loads, 1, 8);
+		}
+		mtree_unlock(&mt);
+		mtree_destroy(&mt);
 	}
-	mtree_unlock(&mt);
-	mtree_destroy(&mt);
 }
 
 /* ---- what writers do beside a reader that retries ------------------------------------------ */
@@ -660,7 +658,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_writer_keeps_a_reader),
 		cmocka_unit_test(a_place_that_is_found_is_looked_for_once),
-		cmocka_unit_test(a_step_in_a_leaf_reads_few_words),
+		cmocka_unit_test(steps_in_a_leaf_read_few_words),
 		cmocka_unit_test(copies_are_what_changes_in_place_make),
 		cmocka_unit_test(preallocated_stores_have_memory_for_a_copy),
 		cmocka_unit_test(a_store_without_memory_changes_in_place),

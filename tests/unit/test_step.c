@@ -416,6 +416,28 @@ static void a_store_through_a_cursor_whose_leaf_was_replaced_is_not_lost(void **
 	}
 }
 
+/* Both cursors under one lock: the other one's store copies the leaf, in RCU mode. */
+static void a_store_through_a_cursor_after_another_ones_is_not_lost(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++) {
+		MA_STATE(mas, &mt, 70, 70);
+		MA_STATE(other, &mt, 62, 64);
+
+		mt_init_flags(&mt, kinds[k]);
+		fill(&mt, 0, 7, 10, 100);
+		mtree_lock(&mt);
+		assert_ptr_equal(mas_find(&mas, ULONG_MAX), xa_mk_value(7));
+		assert_ptr_equal(mas_store(&other, E('x')), xa_mk_value(6));
+		assert_ptr_equal(mas_store(&mas, E('n')), xa_mk_value(7));
+		mtree_unlock(&mt);
+		assert_ptr_equal(mtree_load(&mt, 70), E('n'));
+		assert_ptr_equal(mtree_load(&mt, 76), E('n'));
+		assert_ptr_equal(mtree_load(&mt, 63), E('x'));
+		end(&mt);
+	}
+}
+
 /* The body's erase leaves no node; what is stored there again lies behind the loop. */
 static void a_loop_does_not_return_to_what_its_body_erased(void **state)
 {
@@ -486,6 +508,7 @@ int main(void)
 		cmocka_unit_test(a_step_from_a_leaf_that_other_calls_have_dropped),
 		cmocka_unit_test(a_step_in_a_tree_that_was_destroyed_finds_nothing),
 		cmocka_unit_test(a_store_through_a_cursor_whose_leaf_was_replaced_is_not_lost),
+		cmocka_unit_test(a_store_through_a_cursor_after_another_ones_is_not_lost),
 		cmocka_unit_test(an_erase_at_a_border_is_seen_from_the_leaves_beside),
 	};
 
