@@ -212,6 +212,25 @@ static void erases_shrink_a_leaf_in_place(void **state)
 	}
 }
 
+/* At the end of a run, where the node above has no other leaf to join it with. */
+static void a_leaf_without_a_sibling_shrinks_in_place(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		enum node_kind kind = modes[m] & MT_FLAGS_ALLOC_RANGE ? KIND_GAPS : KIND_INNER;
+		unsigned long before = kind_slots(kind) * WIDE_SLOTS; /* a full node of full leaves */
+
+		mt_init_flags(&mt, modes[m]);
+		fill(&mt, 0, 4, 4, before + 3);
+		assert_int_equal(mt_height(&mt), 3);
+		count_anew();
+		assert_non_null(mtree_erase(&mt, 4 * (before + 1)));
+		assert_non_null(mtree_erase(&mt, 4 * before)); /* they become one gap */
+		expect_in_place(2, 0);
+		end(&mt);
+	}
+}
+
 /* One area a leaf, which holds as many gaps, begins it behind the gap of the leaf before. */
 static void an_erase_at_a_border_moves_it(void **state)
 {
@@ -237,31 +256,59 @@ static void an_erase_at_a_border_moves_it(void **state)
 	}
 }
 
-/* What goes over a border stays together: the next write finds both neighbours in one leaf. */
-static void a_boundary_stored_over_a_border_moves_in_place(void **state)
+static void a_cursor_that_erased_at_a_border_goes_on_without_a_walk(void **state)
 {
-	const unsigned long leaf = 4 * WIDE_SLOTS, top = 24 * leaf; /* indexes */
+	const unsigned long leaf = 4 * WIDE_SLOTS; /* indexes */
 
 	(void)state;
 	for (size_t m = 0; m < LENGTH(modes); m++) {
-		begin(modes[m], top / 8);
-		for (unsigned long border = leaf; border < top; border += leaf) {
-			store(border - 6, border + 3, E('x')); /* a part of an area remains */
-			count_anew();
-			store(border - 8, border - 6, mtree_load(&mt, border - 8));
-			expect_in_place(1, 0);
-		}
-		end(&mt);
+		begin(modes[m], 400);
+		mtree_lock(&mt);
+		for (unsigned long border = leaf; border < 2000; border += 2 * leaf) {
+			MA_STATE(mas, &mt, border, border);
 
-		mt_init_flags(&mt, modes[m]); /* without gaps: the leaf that takes it is full then */
-		fill(&mt, 0, 4, 4, top / 4);
-		for (unsigned long border = leaf; border < top; border += 2 * leaf) {
-			store(border - 2, border + 7, E('x'));
+			assert_non_null(mas_erase(&mas));
 			count_anew();
-			store(border - 4, border - 2, mtree_load(&mt, border - 4));
-			expect_in_place(1, 0);
+			assert_ptr_equal(mas_next(&mas, ULONG_MAX), xa_mk_value(border / 8 + 1));
+			assert_int_equal(work_done[WORK_WALK], 0);
 		}
+		mtree_unlock(&mt);
 		end(&mt);
+	}
+}
+
+/* Entries of 4 indexes, @stride apart: the end of a leaf is stored over by what is around it. */
+static void store_over_borders(unsigned long stride, unsigned long before, unsigned long behind)
+{
+	const unsigned long leaf = 4 * WIDE_SLOTS, top = 24 * leaf; /* indexes */
+
+	fill(&mt, 0, 4, stride, top / stride);
+	for (unsigned long border = leaf; border < top; border += 2 * leaf) {
+		unsigned long first = border - stride; /* of an entry, of which a part remains */
+
+		store(border - before, border + behind, E('x'));
+		count_anew();
+		store(first, border - before, mtree_load(&mt, first));
+		expect_in_place(1, 0);
+	}
+}
+
+/* What goes over a border stays together: the next write finds both neighbours in one leaf. */
+static void a_boundary_stored_over_a_border_moves_in_place(void **state)
+{
+	static const struct {
+		unsigned long stride;
+		unsigned long before;
+		unsigned long behind;
+	} stores[] = { { 8, 6, 3 }, { 8, 6, 7 }, { 4, 2, 7 } }; /* one leaf or the other is full */
+
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		for (size_t i = 0; i < LENGTH(stores); i++) {
+			mt_init_flags(&mt, modes[m]);
+			store_over_borders(stores[i].stride, stores[i].before, stores[i].behind);
+			end(&mt);
+		}
 	}
 }
 
@@ -409,7 +456,9 @@ int main(void)
 		cmocka_unit_test(a_gap_that_is_not_the_widest_is_not_measured),
 		cmocka_unit_test(an_area_comes_and_goes_in_place),
 		cmocka_unit_test(erases_shrink_a_leaf_in_place),
+		cmocka_unit_test(a_leaf_without_a_sibling_shrinks_in_place),
 		cmocka_unit_test(an_erase_at_a_border_moves_it),
+		cmocka_unit_test(a_cursor_that_erased_at_a_border_goes_on_without_a_walk),
 		cmocka_unit_test(a_boundary_stored_over_a_border_moves_in_place),
 		cmocka_unit_test(a_value_is_replaced_in_place),
 		cmocka_unit_test(a_cursor_replaces_where_it_stands),
