@@ -316,6 +316,28 @@ static void more_is_expected_than_memory_holds(void **state)
 	expect_no_leak(&mt);
 }
 
+/* What was reserved before stays reserved, and is given back in the end. */
+static void a_reserve_that_cannot_grow_is_kept(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 0, 0);
+	unsigned int reserved;
+
+	(void)state;
+	build(&mt, 0, 3);
+	assert_int_equal(mas_expected_entries(&mas, 10), 0);
+	reserved = mas.reserve_count;
+	assert_true(reserved > 0);
+	fail_from(1, 1000);
+	assert_int_equal(mas_expected_entries(&mas, 10000), -ENOMEM);
+	assert_int_equal(mas.reserve_count, reserved);
+	assert_int_equal(mas_reserve(&mas, 100, 100), -ENOMEM);
+	assert_int_equal(mas.reserve_count, reserved);
+	mas_destroy(&mas);
+	expect_untouched(&mt, 3);
+	expect_no_leak(&mt);
+}
+
 /* Sanitizers, and valgrind, for which SLAB_SANITIZED is defined, do not go on without memory. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(SLAB_SANITIZED)
 #define MEMORY_RUNS_OUT
@@ -586,6 +608,7 @@ int main(void)
 		cmocka_unit_test_setup(nomem_says_whether_to_repeat, set_up),
 		cmocka_unit_test_setup(nomem_leaves_an_external_lock_alone, set_up),
 		cmocka_unit_test_setup(more_is_expected_than_memory_holds, set_up),
+		cmocka_unit_test_setup(a_reserve_that_cannot_grow_is_kept, set_up),
 		cmocka_unit_test_setup(an_emptied_tree_keeps_no_memory, set_up),
 		cmocka_unit_test_setup(some_writes_take_no_memory, set_up),
 		cmocka_unit_test_setup(taking_and_giving_back_a_place_settles, set_up),

@@ -332,7 +332,7 @@ static void bulk_mode_reserves_not_much_more_than_it_takes(void **state)
  * The same of stores anywhere: for each of them three nodes in each level that the tree can have by
  * then, a root above, and two batches of what it replaces. Nodes are split in halves.
  */
-static void what_is_reserved_is_for_no_higher_tree_than_there_can_be(void **state)
+static void what_is_reserved_is_for_the_highest_tree_there_can_be(void **state)
 {
 	const unsigned long one_level = WIDE_SLOTS - 4;
 	const unsigned long two_levels = (WIDE_SLOTS - 3) * (WIDE_SLOTS / 2 - 2);
@@ -343,12 +343,22 @@ static void what_is_reserved_is_for_no_higher_tree_than_there_can_be(void **stat
 	mt_init(&tree);
 	mtree_lock(&tree);
 	assert_int_equal(mas_reserve(&mas, 1, one_level), 0);
-	assert_in_range(mas.reserve_count, 1, LAYOUT_NODES + 3);
+	assert_int_equal(mas.reserve_count, LAYOUT_NODES + 3);
 	mas_destroy(&mas);
 	assert_int_equal(mas_reserve(&mas, 10, two_levels), 0);
-	assert_in_range(mas.reserve_count, 10, 10 * (2 * LAYOUT_NODES + 3));
+	assert_int_equal(mas.reserve_count, 10 * (2 * LAYOUT_NODES + 3));
 	mas_destroy(&mas);
 	mtree_unlock(&tree);
+
+	fill(&tree, 0, 2, 2, WIDE_SLOTS - 1); /* and a gap: the next store adds a level */
+	assert_int_equal(mt_height(&tree), 1);
+	mtree_lock(&tree);
+	assert_int_equal(mas_reserve(&mas, 10, 1), 0);
+	assert_int_equal(mas.reserve_count, 10 * (2 * LAYOUT_NODES + 3));
+	mas_destroy(&mas);
+	mtree_unlock(&tree);
+	assert_int_equal(mtree_store(&tree, 0, E('x'), GFP_KERNEL), 0);
+	assert_int_equal(mt_height(&tree), 2);
 	end(&tree);
 }
 
@@ -375,7 +385,7 @@ int main(void)
 		cmocka_unit_test(bulk_mode_may_store_less_than_expected),
 		cmocka_unit_test(bulk_mode_may_expect_nothing),
 		cmocka_unit_test(bulk_mode_reserves_not_much_more_than_it_takes),
-		cmocka_unit_test(what_is_reserved_is_for_no_higher_tree_than_there_can_be),
+		cmocka_unit_test(what_is_reserved_is_for_the_highest_tree_there_can_be),
 	};
 
 	return cmocka_run_group_tests_name("write", tests, NULL, NULL);
