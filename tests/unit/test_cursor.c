@@ -426,6 +426,29 @@ static void a_cursor_that_erased_goes_on_behind_it(void **state)
 	end(&tree);
 }
 
+/* The same downwards, where the other one's entry reaches into the erased range. */
+static void a_cursor_that_erased_goes_on_below_it(void **state)
+{
+	struct maple_tree tree;
+	MA_STATE(mas, &tree, 10, 10);
+
+	(void)state;
+	mt_init(&tree);
+	assert_int_equal(mtree_store_range(&tree, 0, 4, E('a'), GFP_KERNEL), 0);
+	assert_int_equal(mtree_store_range(&tree, 10, 19, E('b'), GFP_KERNEL), 0);
+	assert_int_equal(mtree_store_range(&tree, 20, 29, E('c'), GFP_KERNEL), 0);
+	mtree_lock(&tree);
+	assert_ptr_equal(mas_erase(&mas), E('b'));
+	mtree_unlock(&tree);
+	assert_int_equal(mtree_store_range(&tree, 5, 14, E('d'), GFP_KERNEL), 0);
+	mtree_lock(&tree);
+	assert_ptr_equal(mas_prev(&mas, 0), E('d'));
+	expect_place(&mas, 5, 14, ma_active);
+	assert_ptr_equal(mas_prev(&mas, 0), E('a'));
+	mtree_unlock(&tree);
+	end(&tree);
+}
+
 /* What was reserved was for a store that takes less. */
 static void a_store_that_was_not_reserved_for_is_not_lost(void **state)
 {
@@ -517,6 +540,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ranges_up_to_the_last_index, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(iteration_over_many_leaves, set_up, tear_down),
 		cmocka_unit_test(a_cursor_that_erased_goes_on_behind_it),
+		cmocka_unit_test(a_cursor_that_erased_goes_on_below_it),
 		cmocka_unit_test(a_store_that_was_not_reserved_for_is_not_lost),
 		cmocka_unit_test(at_the_end_of_a_tree_without_nodes),
 		cmocka_unit_test_setup_teardown(a_cursor_in_error_reads_nothing, set_up, tear_down),
