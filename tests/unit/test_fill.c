@@ -180,6 +180,36 @@ static void too_empty_an_inner_node_is_joined(unsigned int flags)
 	end(&mt);
 }
 
+static unsigned long count_leaves(void)
+{
+	struct mt_statistics stats;
+
+	mtree_lock(&mt);
+	mt_get_statistics(&mt, &stats);
+	mtree_unlock(&mt);
+	return stats.leaves;
+}
+
+/*
+ * Two leaves under different nodes may be nearly empty, so long as there is something left in each;
+ * what is too little together is joined with a third one.
+ */
+static void too_little_in_two_leaves_is_joined_with_a_third(unsigned int flags)
+{
+	enum node_kind kind = flags & MT_FLAGS_ALLOC_RANGE ? KIND_GAPS : KIND_INNER;
+	unsigned long border = 4ul * kind_slots(kind) * WIDE_SLOTS, leaf = 4 * WIDE_SLOTS, before;
+
+	begin(flags, border / 2);
+	assert_int_equal(mt_height(&mt), 3);
+	before = count_leaves();
+	assert_int_equal(mtree_store_range(&mt, border - leaf + 4, border + 11, NULL, GFP_KERNEL), 0);
+	assert_int_equal(count_leaves(), before);
+	assert_int_equal(mtree_store_range(&mt, border - leaf, border + leaf - 9, NULL, GFP_KERNEL),
+			 0);
+	assert_int_equal(count_leaves(), before - 1);
+	end(&mt);
+}
+
 static void two_leaves_that_fit_one_become_one(unsigned int flags)
 {
 	unsigned long i;
@@ -229,6 +259,7 @@ FOR_ALL_FLAGS(full_leaves_between_others_are_divided)
 FOR_ALL_FLAGS(a_full_leaf_shares_with_the_emptier_one)
 FOR_ALL_FLAGS(too_empty_a_leaf_is_joined)
 FOR_ALL_FLAGS(too_empty_an_inner_node_is_joined)
+FOR_ALL_FLAGS(too_little_in_two_leaves_is_joined_with_a_third)
 FOR_ALL_FLAGS(two_leaves_that_fit_one_become_one)
 FOR_ALL_FLAGS(what_does_not_shrink_is_left_alone)
 
@@ -241,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_a_full_leaf_shares_with_the_emptier_one),
 		cmocka_unit_test(test_too_empty_a_leaf_is_joined),
 		cmocka_unit_test(test_too_empty_an_inner_node_is_joined),
+		cmocka_unit_test(test_too_little_in_two_leaves_is_joined_with_a_third),
 		cmocka_unit_test(test_two_leaves_that_fit_one_become_one),
 		cmocka_unit_test(test_what_does_not_shrink_is_left_alone),
 	};

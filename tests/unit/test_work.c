@@ -231,6 +231,26 @@ static void a_leaf_without_a_sibling_shrinks_in_place(void **state)
 	}
 }
 
+/* The node above has no other one to be joined with, so it stays, however few leaves it has. */
+static void leaves_below_a_node_without_a_sibling_are_joined(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		enum node_kind kind = modes[m] & MT_FLAGS_ALLOC_RANGE ? KIND_GAPS : KIND_INNER;
+		unsigned long at = kind_slots(kind) * kind_slots(kind) * WIDE_SLOTS, before;
+
+		mt_init_flags(&mt, modes[m]);
+		fill(&mt, 0, 4, 4, at + 3 * WIDE_SLOTS);
+		assert_int_equal(mt_height(&mt), 4);
+		for (before = leaves(); leaves() == before; at++) {
+			count_anew();
+			assert_non_null(mtree_erase(&mt, 4 * at));
+		}
+		assert_int_equal(work_done[WORK_NODE_BUILT], 2); /* a leaf, and the node above */
+		end(&mt);
+	}
+}
+
 /* One area a leaf, which holds as many gaps, begins it behind the gap of the leaf before. */
 static void an_erase_at_a_border_moves_it(void **state)
 {
@@ -398,6 +418,30 @@ static void a_loop_up_to_the_end_of_a_leaf_reads_no_further(void **state)
 	}
 }
 
+/* The limit is in the gap that begins the next leaf: the cursor stands there, on its way. */
+static void a_loop_that_ended_in_a_gap_goes_on_without_a_walk(void **state)
+{
+	const unsigned long leaf = 4 * WIDE_SLOTS; /* indexes */
+
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		MA_STATE(mas, &mt, 0, 0);
+		void *entry;
+
+		mt_init_flags(&mt, modes[m]);
+		fill(&mt, 4, 4, 8, 400);
+		mtree_lock(&mt);
+		mas_for_each(&mas, entry, 5 * leaf + 1)
+			assert_true(mas.last < 5 * leaf);
+		assert_int_equal(mas.index, 5 * leaf);
+		count_anew();
+		assert_ptr_equal(mas_find(&mas, ULONG_MAX), xa_mk_value(5 * leaf / 8));
+		assert_int_equal(work_done[WORK_WALK], 0);
+		mtree_unlock(&mt);
+		end(&mt);
+	}
+}
+
 /* After a store the loop makes some steps one by one, then it reads whole leaves again. */
 static void a_loop_whose_body_stored_once_reads_leaves_again(void **state)
 {
@@ -457,6 +501,7 @@ int main(void)
 		cmocka_unit_test(an_area_comes_and_goes_in_place),
 		cmocka_unit_test(erases_shrink_a_leaf_in_place),
 		cmocka_unit_test(a_leaf_without_a_sibling_shrinks_in_place),
+		cmocka_unit_test(leaves_below_a_node_without_a_sibling_are_joined),
 		cmocka_unit_test(an_erase_at_a_border_moves_it),
 		cmocka_unit_test(a_cursor_that_erased_at_a_border_goes_on_without_a_walk),
 		cmocka_unit_test(a_boundary_stored_over_a_border_moves_in_place),
@@ -464,6 +509,7 @@ int main(void)
 		cmocka_unit_test(a_cursor_replaces_where_it_stands),
 		cmocka_unit_test(a_loop_reads_each_leaf_once),
 		cmocka_unit_test(a_loop_up_to_the_end_of_a_leaf_reads_no_further),
+		cmocka_unit_test(a_loop_that_ended_in_a_gap_goes_on_without_a_walk),
 		cmocka_unit_test(a_loop_whose_body_stored_once_reads_leaves_again),
 		cmocka_unit_test(a_cursor_steps_from_leaf_to_leaf),
 	};
