@@ -180,6 +180,31 @@ static void too_empty_an_inner_node_is_joined(unsigned int flags)
 	end(&mt);
 }
 
+/* How many children child @i of the root has. */
+static unsigned int grandchildren(unsigned int i)
+{
+	enum node_kind kind = inner_kind(&mt);
+
+	return node_end(enode_node(slot_child(enode_node(mt.ma_root), kind, i)), kind) + 1;
+}
+
+/* What is stored over the border of two leaves, each the outermost one of its node. */
+static void two_leaves_stay_under_their_nodes(unsigned int flags)
+{
+	unsigned int slots = kind_slots(flags & MT_FLAGS_ALLOC_RANGE ? KIND_GAPS : KIND_INNER);
+	unsigned long border = 4ul * slots * WIDE_SLOTS;
+	unsigned int second;
+
+	begin(flags, border / 4 * 3 / 2);
+	assert_int_equal(mt_height(&mt), 3);
+	assert_int_equal(grandchildren(0), slots);
+	second = grandchildren(1);
+	store(border - 4, border + 7);
+	assert_int_equal(grandchildren(0), slots);
+	assert_int_equal(grandchildren(1), second);
+	end(&mt);
+}
+
 static unsigned long count_leaves(void)
 {
 	struct mt_statistics stats;
@@ -259,6 +284,7 @@ FOR_ALL_FLAGS(full_leaves_between_others_are_divided)
 FOR_ALL_FLAGS(a_full_leaf_shares_with_the_emptier_one)
 FOR_ALL_FLAGS(too_empty_a_leaf_is_joined)
 FOR_ALL_FLAGS(too_empty_an_inner_node_is_joined)
+FOR_ALL_FLAGS(two_leaves_stay_under_their_nodes)
 FOR_ALL_FLAGS(too_little_in_two_leaves_is_joined_with_a_third)
 FOR_ALL_FLAGS(two_leaves_that_fit_one_become_one)
 FOR_ALL_FLAGS(what_does_not_shrink_is_left_alone)
@@ -272,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_a_full_leaf_shares_with_the_emptier_one),
 		cmocka_unit_test(test_too_empty_a_leaf_is_joined),
 		cmocka_unit_test(test_too_empty_an_inner_node_is_joined),
+		cmocka_unit_test(test_two_leaves_stay_under_their_nodes),
 		cmocka_unit_test(test_too_little_in_two_leaves_is_joined_with_a_third),
 		cmocka_unit_test(test_two_leaves_that_fit_one_become_one),
 		cmocka_unit_test(test_what_does_not_shrink_is_left_alone),

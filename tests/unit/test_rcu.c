@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <urcu/urcu-bp.h>
 
 #include "node.h"
@@ -198,6 +199,58 @@ static void a_reader_looks_again_at_a_changed_leaf(void **state)
 	end(&mt);
 }
 
+/* Each node is a mapping of its own, so that nothing is at the place of a freed one. */
+static void *map_alloc(void *ctx, size_t size, size_t align)
+{
+	void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)ctx, (void)align;
+	return block == MAP_FAILED ? NULL : block;
+}
+
+static void map_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	munmap(block, size);
+}
+
+/* Another cursor stores over what two cursors stand on, again and again, until it is freed. */
+static void no_step_looks_at_a_freed_leaf(void **state)
+{
+	static const struct mt_allocator maps = { map_alloc, map_free, NULL };
+	static const struct mt_rcu silent = { /* it does not tell who reads */
+		count_call, count_synchronize, count_lock, count_unlock, NULL,
+	};
+	struct maple_tree mt;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		MA_STATE(up, &mt, 400, 400);
+		MA_STATE(down, &mt, 400, 400);
+		MA_STATE(other, &mt, 0, 0);
+
+		mt_init_flags(&mt, i ? MT_FLAGS_USE_RCU : 0);
+		assert_int_equal(mt_set_rcu_flavour(&mt, i < 2 ? &counting : &silent), 0);
+		assert_int_equal(mt_set_allocator(&mt, &maps), 0);
+		fill(&mt, 0, 2, 4, 200);
+		mtree_lock(&mt);
+		assert_ptr_equal(mas_walk(&up), xa_mk_value(100));
+		assert_ptr_equal(mas_walk(&down), xa_mk_value(100));
+		for (int n = 0; n < 100; n++) {
+			mas_set_range(&other, 240, 560);
+			assert_int_equal(mas_store_gfp(&other, E('x'), GFP_KERNEL), 0);
+			mas_set(&other, 400);
+			assert_int_equal(mas_store_gfp(&other, E('y'), GFP_KERNEL), 0);
+		}
+		assert_ptr_equal(mas_next(&up, ULONG_MAX), E('x'));
+		expect_place(&up, 401, 560, ma_active);
+		assert_ptr_equal(mas_prev(&down, 0), E('x'));
+		expect_place(&down, 240, 399, ma_active);
+		mtree_unlock(&mt);
+		mtree_destroy(&mt);
+	}
+}
+
 /* How many pivots and slots of two states of a leaf differ. */
 static unsigned int words_changed(const struct mt_node *a, const struct mt_node *b)
 {
@@ -269,6 +322,7 @@ int main(void)
 		cmocka_unit_test(no_write_keeps_blocks),
 		cmocka_unit_test(a_failed_reservation_gives_back_the_one_before),
 		cmocka_unit_test(a_reader_looks_again_at_a_changed_leaf),
+		cmocka_unit_test(no_step_looks_at_a_freed_leaf),
 		cmocka_unit_test(every_store_to_a_leaf_raises_its_version),
 	};
 
