@@ -189,9 +189,10 @@ proofs:
 coverage:
 	PYTHONDONTWRITEBYTECODE=1 python3 tests/mutate/coverage.py $(BUILD)/coverage
 
+# Twice as many as processors: suites that wait for grace periods leave them idle.
 mutate:
 	PYTHONDONTWRITEBYTECODE=1 python3 tests/mutate/mutate.py $(BUILD)/mutate --count $(COUNT) \
-		--jobs $$(nproc) $(if $(SEED),--seed $(SEED))
+		--jobs $$((2 * $$(nproc))) $(if $(SEED),--seed $(SEED))
 
 # OPS is the model's unless it is given.
 check-cover: $(DEBUG)/build.ninja
