@@ -504,6 +504,23 @@ static enum probe_answer dontunmap_part(const struct place *p)
 	return count_is(p, 3);
 }
 
+static enum probe_answer dontunmap_rounds(const struct place *p)
+{
+	if (!map(p, 0, 1, RW, ANON))
+		return PROBE_UNKNOWN;
+	return answer(mremap(at(p, 0), p->page - 1, p->page,
+			     MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, at(p, 8)) ==
+		      at(p, 8));
+}
+
+static enum probe_answer dontunmap_alone(const struct place *p)
+{
+	if (!map(p, 0, 6, RW, ANON) || !map(p, 10, 4, RW, ANON) ||
+	    !move(p, 0, 4, 4, 6, MREMAP_DONTUNMAP))
+		return PROBE_UNKNOWN;
+	return count_is(p, 3);
+}
+
 static enum probe_answer dontunmap_uncharges(const struct place *p)
 {
 	if (!map(p, 0, 1, RW, ANON) || has_flag(p, " ac ") != PROBE_YES ||
@@ -706,6 +723,8 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_HUGE_HINT_UP] = huge_hint_up,
 	[RULE_MAP_SEALS_FIRST] = map_seals_first,
 	[RULE_SEGMENTS_MERGE] = segments_merge,
+	[RULE_DONTUNMAP_ALONE] = dontunmap_alone,
+	[RULE_DONTUNMAP_ROUNDS] = dontunmap_rounds,
 	[RULE_POPULATE_STOPS] = populate_stops,
 	[RULE_KEY_BEFORE_PLACE] = key_before_place,
 	[RULE_FILE_ANON_OFFSET] = file_anon_offset,

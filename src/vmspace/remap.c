@@ -9,6 +9,7 @@
 #include "edit.h"
 #include "find.h"
 #include "host.h"
+#include "merge.h"
 #include "ops.h"
 #include "outcome.h"
 #include "store.h"
@@ -38,7 +39,8 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mremap *
 		return -EINVAL;
 	if (m->to_given && !(m->flags & MREMAP_MAYMOVE))
 		return -EINVAL;
-	if ((m->flags & MREMAP_DONTUNMAP) && m->old_length != m->new_length)
+	if ((m->flags & MREMAP_DONTUNMAP) && args->old_length != args->new_length &&
+	    (m->old_length != m->new_length || !rule_decides(space, RULE_DONTUNMAP_ROUNDS)))
 		return -EINVAL;
 	if (m->new_length > space->config.task_size && !m->to_given)
 		return rule_decides(space, RULE_REMAP_LENGTH_FIRST) ? -EINVAL : 0;
@@ -273,6 +275,22 @@ static bool moves_alone(struct vmspace *space, const struct vma *vma)
 	       rule_decides(space, RULE_UFFD_MOVES_ALONE);
 }
 
+/* Would the copy merge with its source, which stays, and does Linux then merge it with no other? */
+static bool stays_alone(struct vmspace *space, const struct vma *vma, const struct move *m,
+			const struct vma *proto)
+{
+	unsigned long page_size = space->config.page_size;
+	enum vma_verdict verdict = VMA_NOT_ADJACENT;
+
+	if (!(m->flags & MREMAP_DONTUNMAP))
+		return false;
+	if (vma->end == proto->start)
+		verdict = merge_verdict(vma, proto, page_size, NULL);
+	else if (proto->end == vma->start)
+		verdict = merge_verdict(proto, vma, page_size, NULL);
+	return verdict == VMA_MERGED && rule_decides(space, RULE_DONTUNMAP_ALONE);
+}
+
 /* With MREMAP_DONTUNMAP, the source may not be one of the neighbours that the copy merges with. */
 static void ignore_source(struct vmspace *space, const struct vma *vma, const struct move *m,
 			  struct hole *hole)
@@ -295,7 +313,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	struct vma proto;
 	vma_flags_t flags = vma->flags;
 	struct hole hole;
-	bool free;
+	bool free, alone;
 	long err;
 
 	if (space->areas >= space->config.max_map_count - 3)
@@ -313,8 +331,9 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	free = find_hole(space, proto.start, proto.end, &hole);
 	assert(free);
 	(void)free;
+	alone = moves_alone(space, vma) || stays_alone(space, vma, m, &proto);
 	ignore_source(space, vma, m, &hole);
-	err = edit_insert(space, &proto, moves_alone(space, vma) ? NULL : &hole, NULL);
+	err = edit_insert(space, &proto, alone ? NULL : &hole, NULL);
 	if (err)
 		return err;
 	if (m->prepared)

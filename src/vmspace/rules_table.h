@@ -139,6 +139,12 @@
 	     "a new area of a System V segment merges with one that is there")            \
 	RULE(POPULATE_STOPS, "populate-stops", "6.12-", OBSERVED,                         \
 	     "populating_over_a_hole",                                                    \
-	     "MADV_POPULATE_READ and MADV_POPULATE_WRITE stop at the first hole")
+	     "MADV_POPULATE_READ and MADV_POPULATE_WRITE stop at the first hole")         \
+	RULE(DONTUNMAP_ALONE, "dontunmap-alone", "6.1-6.11", OBSERVED,                    \
+	     "a_copy_beside_its_source",                                                  \
+	     "an area that MREMAP_DONTUNMAP moves beside its source merges with no other") \
+	RULE(DONTUNMAP_ROUNDS, "dontunmap-rounds", "6.17-", OBSERVED,                     \
+	     "lengths_of_as_many_pages",                                                  \
+	     "MREMAP_DONTUNMAP compares the lengths when they are rounded to pages")
 
 #endif

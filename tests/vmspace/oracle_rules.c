@@ -19,6 +19,10 @@
 #include "check/puppet_uffd.h"
 #include "rules_cases.h"
 
+#ifndef UFFD_FEATURE_WP_ASYNC
+#define UFFD_FEATURE_WP_ASYNC (1 << 15)
+#endif
+
 static struct rules_world world;
 static struct backing_file sealed;
 
@@ -65,6 +69,9 @@ static void skip_what_cannot_be(const struct rules_case *it)
 {
 	const struct vmspace_config *c = vmspace_config(pair.space);
 
+	if (!strcmp(it->rule, "uffd-takes-special") &&
+	    !(puppet_uffd_features() & UFFD_FEATURE_WP_ASYNC))
+		case_skip("the kernel has no UFFD_FEATURE_WP_ASYNC");
 	if (!strcmp(it->rule, "uffd-no-droppable") && !has_rule("droppable"))
 		case_skip("the kernel has no MAP_DROPPABLE");
 	if (it->need == NEEDS_HUGE_PAGES && !huge_pages_are_possible())

@@ -368,6 +368,24 @@ static long a_part_stays_behind(void)
 	return areas(AT(0), AT(4));
 }
 
+/* Is the area behind the copy still one of its own? */
+static long a_copy_beside_its_source(void)
+{
+	struct vma_info info;
+
+	map(AT(0), 6, RW, FIXED);
+	map(AT(10), 4, RW, FIXED);
+	remap(AT(0), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED | STAYS, AT(6));
+	return vmspace_lookup(w->space, AT(10), &info) && info.start == AT(10);
+}
+
+static long lengths_of_as_many_pages(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	return CALL(VMSPACE_MREMAP, mremap, AT(0), 2 * PAGE - 1, 2 * PAGE,
+		    MREMAP_MAYMOVE | MREMAP_FIXED | STAYS, AT(10)) == (long)AT(10);
+}
+
 static long what_stays_behind_is_not_charged(void)
 {
 	map(AT(0), 2, RW, FIXED);
@@ -510,6 +528,8 @@ const struct rules_case rules_cases[] = {
 	SHOWS("remap-length-first", a_length_beyond_all_addresses, false, true),
 	SHOWS("remap-lost-source", a_move_over_its_own_source, -EFAULT, -EINVAL),
 	SHOWS("populate-stops", populating_over_a_hole, -ENOMEM, -EINVAL),
+	SHOWS("dontunmap-alone", a_copy_beside_its_source, true, false),
+	SHOWS("dontunmap-rounds", lengths_of_as_many_pages, true, false),
 	SHOWS("segments-merge", pages_of_a_segment_come_back, 1, 2),
 	SHOWS("map-seals-first", a_sealed_file_and_what_is_in_its_way, 1, 2),
 	SHOWS_HUGE("huge-hint-up", a_hint_for_huge_pages, 512, 0),

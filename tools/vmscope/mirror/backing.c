@@ -61,8 +61,9 @@ static unsigned int seal_flags(const char *path)
 		return 0;
 	seals = fcntl(fd, F_GET_SEALS);
 	close(fd);
-	return seals >= 0 && seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) ?
-		VMA_BACKING_SEAL_WRITE : 0;
+	if (seals < 0 || !(seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)))
+		return 0;
+	return VMA_BACKING_SEAL_WRITE | (seals & F_SEAL_WRITE ? 0 : VMA_BACKING_SEAL_FUTURE);
 }
 
 /* What a file system makes of mappings. */
