@@ -51,6 +51,8 @@ proof()
 	began=$(date +%s)
 	if "$@" >"$logs/$name.log" 2>&1; then
 		say "PASS $name: $(sed -nE "$seen" "$logs/$name.log" | tr '\n' ' ')($(($(date +%s) - began)) s)"
+	elif grep -qx '0 passed, 0 failed' "$logs/$name.log"; then
+		say "SKIP $name: $(sed -n 's/^SKIP:* *//p' "$logs/$name.log" | tr '\n' ' ')"
 	else
 		tail -40 "$logs/$name.log"
 		say "FAIL $name: see $logs/$name.log ($(($(date +%s) - began)) s)"
@@ -79,5 +81,6 @@ proof coverage gcovr 's/^[0-9]+ of [0-9]+ branches.*/&/p' $make coverage
 proof mutate gcc 's/^[0-9]+ noticed.*/&/p' $make mutate COUNT=6 SEED=1
 proof check-arch apt-get 's/^.*[0-9]+ passed.*/&/p' $make check-arch ARCHS='i386 s390x' \
 	SUITES='unit api regress conformance'
+proof kernels 'qemu-system-x86_64 busybox' 's/^[0-9]+ passed.*/&/p' $make kernels-slice
 
 ! grep -q '^FAIL' "$results" && grep -q '^PASS' "$results"
