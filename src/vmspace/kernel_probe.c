@@ -541,7 +541,7 @@ static enum probe_answer file_anon_offset(const struct place *p)
 	return count_is(p, 2);
 }
 
-/* Can private memory of that size be mapped? Then it is unmapped again, and found[] is its place. */
+/* Can private memory of that size be mapped? Then it is unmapped, and *found is its place. */
 static bool can_map(unsigned long size, int flags, char **found)
 {
 	*found = mmap(NULL, size, RW, ANON | flags, -1, 0);

@@ -19,6 +19,8 @@ from variants import SYSCTLS
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 
+# Files that a test compares.
+COMPARED = ("docs/kernels.md", "src/vmspace/rules_table.h")
 # What the scripts of the tests call, if it is installed; busybox has the rest.
 TOOLS = """
     bash sh cat chmod cmp cp cut date diff dirname basename echo env expr false find getconf grep
@@ -131,6 +133,8 @@ def write_common(path, arch, build, below):
         checkout = Root(archive, arch.triplet)
         for directory in ("tests/vmspace", "tests/vmscope", "tests/programs"):
             checkout.add_tree(SOURCE / directory, ("__pycache__",))
+        for name in COMPARED:
+            archive.add_path(str(SOURCE / name))
 
 
 def write_guest(path, common, arch, kernel, variant, planned):

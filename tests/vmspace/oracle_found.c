@@ -174,7 +174,7 @@ static void a_write_beyond_the_end_of_a_file_leaves_an_anon_vma(void **state)
 	for (int touched = 0; touched < 2; touched++) {
 		const unsigned long before = AT(0) - 2 * PAGE;
 
-		/* What comes before it in the file, with an anon_vma of its own, and away for now. */
+		/* What comes before it in the file: with an anon_vma of its own, and away. */
 		find_the_end();
 		map_file(PUPPET_FILE_OTHER, before, 2, RW, MAP_PRIVATE | MAP_FIXED, first - 2);
 		touch(before);

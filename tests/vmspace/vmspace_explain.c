@@ -296,8 +296,8 @@ int main(void)
 		RULE(different_file), RULE(one_file_opened_twice), RULE(segments_of_their_own),
 		RULE(different_offset), RULE(moved_by_mremap),
 		RULE(pages_of_a_file_moved_by_mremap), RULE(different_anon_vma),
-		RULE(inherited_anon_vma), RULE(anon_vma_not_taken), RULE(different_name), RULE(different_pkey),
-		RULE(different_policy),
+		RULE(inherited_anon_vma), RULE(anon_vma_not_taken), RULE(different_name),
+		RULE(different_pkey), RULE(different_policy),
 		RULE(special_area), RULE(segments_cut_in_two), RULE(not_tried), RULE(one_area),
 		RULE(no_area), cmocka_unit_test(every_verdict_was_seen),
 	};
