@@ -347,6 +347,40 @@ static void a_value_is_replaced_in_place(void **state)
 	}
 }
 
+static void the_next_range_and_the_one_before_are_not_searched_for(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		mt_init_flags(&mt, modes[m]);
+		fill(&mt, 0, 4, 4, AREAS);
+		count_anew();
+		for (unsigned long i = 0; i < AREAS; i++)
+			store(4 * i, 4 * i + 3, E('x'));
+		for (unsigned long i = AREAS; i-- > 0;)
+			store(4 * i, 4 * i + 3, E('y'));
+		expect_in_place(2 * AREAS, 2 * leaves());
+		expect_short(2 * AREAS);
+		end(&mt);
+	}
+}
+
+static void an_erase_of_nothing_does_nothing(void **state)
+{
+	const unsigned long first = 8 * (AREAS / 2) + 4; /* of a gap */
+
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		begin(modes[m], AREAS);
+		count_anew();
+		store(first, first + 3, NULL);
+		store(first + 1, first + 2, NULL);
+		assert_null(mtree_erase(&mt, first));
+		expect_in_place(0, 2);
+		assert_int_equal(work_done[WORK_GAPS_MEASURED], 0);
+		end(&mt);
+	}
+}
+
 /* One way down; above the leaves a look ahead or so for each node. Lock not held. */
 static void expect_one_walk(unsigned long stepped, unsigned long batches)
 {
@@ -506,6 +540,8 @@ int main(void)
 		cmocka_unit_test(a_cursor_that_erased_at_a_border_goes_on_without_a_walk),
 		cmocka_unit_test(a_boundary_stored_over_a_border_moves_in_place),
 		cmocka_unit_test(a_value_is_replaced_in_place),
+		cmocka_unit_test(the_next_range_and_the_one_before_are_not_searched_for),
+		cmocka_unit_test(an_erase_of_nothing_does_nothing),
 		cmocka_unit_test(a_cursor_replaces_where_it_stands),
 		cmocka_unit_test(a_loop_reads_each_leaf_once),
 		cmocka_unit_test(a_loop_up_to_the_end_of_a_leaf_reads_no_further),
