@@ -5,6 +5,7 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 static void copies_of_every_size_are_equal_and_independent(void **state)
 {
@@ -127,6 +128,47 @@ static void gaps_are_known_in_the_copy(void **state)
 	end(&new);
 }
 
+static long blocks;
+
+static void *counting_alloc(void *ctx, size_t size, size_t align)
+{
+	(void)ctx;
+	blocks++;
+	return aligned_alloc(align, size);
+}
+
+static void counting_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx, (void)size;
+	blocks--;
+	free(block);
+}
+
+/* Though the default one, which the original uses, has free nodes at hand. */
+static void a_copy_uses_its_own_allocator(void **state)
+{
+	static const struct mt_allocator counting = { counting_alloc, counting_free, NULL };
+	struct maple_tree mt, other, copy;
+	struct mt_statistics stats;
+
+	(void)state;
+	mt_init(&mt);
+	mt_init(&other);
+	mt_init(&copy);
+	fill(&mt, 0, 3, 4, 300);
+	fill(&other, 0, 3, 4, 1000);
+	end(&other);
+	assert_int_equal(mt_set_allocator(&copy, &counting), 0);
+	assert_int_equal(mtree_dup(&mt, &copy, GFP_KERNEL), 0);
+	mtree_lock(&mt);
+	mt_get_statistics(&mt, &stats);
+	mtree_unlock(&mt);
+	assert_int_equal(blocks, stats.nodes);
+	end(&mt);
+	end(&copy);
+	assert_int_equal(blocks, 0);
+}
+
 /* As a fork does: several cursors stand on ranges of the copy, and each replaces its own. */
 static void entries_of_a_copy_are_replaced_one_by_one(void **state)
 {
@@ -204,6 +246,7 @@ int main(void)
 		cmocka_unit_test(externally_locked_trees_are_copied),
 		cmocka_unit_test(gaps_are_known_in_the_copy),
 		cmocka_unit_test(a_tree_is_no_copy_of_itself),
+		cmocka_unit_test(a_copy_uses_its_own_allocator),
 		cmocka_unit_test(entries_of_a_copy_are_replaced_one_by_one),
 		cmocka_unit_test(a_store_of_a_cursor_whose_leaf_has_changed),
 	};

@@ -98,6 +98,7 @@ static struct {
 	bool armed;
 	bool stop;
 	unsigned long loads; /* by readers */
+	unsigned long root_loads;
 	unsigned long tries; /* of the reader's call */
 	unsigned long limit; /* of tries: the writer stops then, so that every test ends */
 } race;
@@ -138,6 +139,7 @@ void look_load(const volatile void *word, int order)
 	if (race.writing)
 		return;
 	race.loads++;
+	race.root_loads += word == &race.mt.ma_root;
 	if (meta && order == __ATOMIC_ACQUIRE) {
 		own_tries++;
 		race.tries += race.armed;
@@ -339,6 +341,12 @@ static void a_place_that_is_found_is_looked_for_once(void **state)
 	race.loads = 0;
 	assert_int_equal(mas_empty_area(&mas, 1, 6, 4), -EBUSY);
 	assert_true(race.loads > found + WIDE_SLOTS);
+
+	make_tree(&race.mt, MT_FLAGS_ALLOC_RANGE, 60);
+	race.root_loads = 0;
+	assert_int_equal(mas_empty_area(&mas, 0, ULONG_MAX, 3), 0);
+	assert_int_equal(mas_empty_area_rev(&mas, 0, ULONG_MAX, 3), 0);
+	assert_int_equal(race.root_loads, 2);
 }
 
 /* From end to end of a full leaf, with gaps between the entries or without. */
