@@ -198,6 +198,26 @@ static void a_preallocated_store_needs_no_memory(void **state)
 	expect("20-2f:b");
 }
 
+/* Who may not wait is refused only what is not there. */
+static void what_is_reserved_is_enough_for_who_may_not_wait(void **state)
+{
+	struct maple_tree tree;
+	MA_STATE(mas, &tree, 5, 6);
+	MA_STATE(in_place, &mt, 0x14, 0x17);
+
+	(void)state;
+	assert_int_equal(mas_preallocate(&in_place, E('c'), GFP_NOWAIT), 0);
+	mas_store_prealloc(&in_place, E('c'));
+	mt_init(&tree);
+	mtree_lock(&tree);
+	assert_int_equal(mas_preallocate(&mas, E('d'), GFP_KERNEL), 0);
+	assert_int_equal(mas_preallocate(&mas, E('d'), GFP_NOWAIT), 0);
+	mas_store_prealloc(&mas, E('d'));
+	mtree_unlock(&tree);
+	expect_content(&tree, "5-6:d");
+	end(&tree);
+}
+
 static void an_erase_is_preallocated_for_the_whole_gap(void **state)
 {
 	MA_STATE(mas, &mt, 0x10, 0x17);
@@ -378,6 +398,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(store_while_iterating, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_preallocated_store_needs_no_memory, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_reserved_is_enough_for_who_may_not_wait,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_erase_is_preallocated_for_the_whole_gap, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(erase_reports_the_range, set_up, tear_down),
