@@ -51,7 +51,8 @@ void *walk_up(struct ma_state *mas)
 	void *entry;
 
 	if (mas->node && mas->last < mas->max) {
-		if (walk_read_range(mas, mas->offset + 1u, &entry) && mas->index == next)
+		if (mas->offset < WIDE_SLOTS - 1 &&
+		    walk_read_range(mas, mas->offset + 1u, &entry) && mas->index == next)
 			return entry;
 	} else if (mas->node && mas->last == mas->max && walk_next_leaf(mas, &entry)) {
 		return walk_up_is_due(mas) ? walk_ahead_up(mas, entry) : entry;

@@ -515,6 +515,35 @@ static void in_a_full_leaf_nothing_follows_the_last_range(void **state)
 	end(&tree);
 }
 
+/* The rest of that range comes next, if only a part of it was wanted; nothing is read behind it. */
+static void the_last_range_of_a_full_leaf_may_be_narrowed(void **state)
+{
+	static const struct mt_allocator allocator = { arena_alloc, arena_free, NULL };
+	const unsigned long last = WIDE_SLOTS - 1;
+	struct maple_tree tree;
+	MA_STATE(mas, &tree, last, last);
+
+	(void)state;
+	for (unsigned int own = 0; own < 2; own++) { /* sanitizers see the default allocator's */
+		memset(&arena, 0x11, sizeof(arena));
+		arena.used = 0;
+		mt_init(&tree);
+		assert_int_equal(mt_set_allocator(&tree, own ? &allocator : NULL), 0);
+		for (unsigned long i = 0; i <= last; i++)
+			assert_int_equal(mtree_store_range(&tree, i, ULONG_MAX, E('a'), GFP_KERNEL),
+					 0);
+		mtree_lock(&tree);
+		mas_set(&mas, last);
+		assert_ptr_equal(mas_walk(&mas), E('a'));
+		__mas_set_range(&mas, last, last);
+		assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('a'));
+		expect_place(&mas, last, ULONG_MAX, ma_active);
+		assert_null(mas_next(&mas, ULONG_MAX));
+		mtree_unlock(&tree);
+		end(&tree);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -545,6 +574,7 @@ int main(void)
 		cmocka_unit_test(at_the_end_of_a_tree_without_nodes),
 		cmocka_unit_test_setup_teardown(a_cursor_in_error_reads_nothing, set_up, tear_down),
 		cmocka_unit_test(in_a_full_leaf_nothing_follows_the_last_range),
+		cmocka_unit_test(the_last_range_of_a_full_leaf_may_be_narrowed),
 	};
 
 	return cmocka_run_group_tests_name("cursor", tests, NULL, NULL);
