@@ -57,6 +57,8 @@ static int make_shareable(struct vmspace *space)
 
 	if (!err)
 		err = sync_create(space);
+	if (!err)
+		pages_set_execute_only(space->pages, &space->pkeys.execute_only);
 	space->vmas.typesafe = true;
 	return err ? err : mt_set_in_rcu(&space->tree);
 }

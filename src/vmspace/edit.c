@@ -429,7 +429,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 	struct vma *vma = span->vma, middle;
 	bool first = span->from == vma->start, last = span->to == vma->end;
 	unsigned long pages = pages_between(space, span->from, span->to);
-	vma_flags_t old_flags = vma->flags;
+	vma_flags_t old_flags = vma->flags, kept = want->flags;
 	struct merge merge = { NULL, NULL };
 	int err;
 
@@ -441,6 +441,8 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 	middle.start = span->from;
 	middle.end = span->to;
 	middle.pgoff += pages_between(space, vma->start, span->from);
+	if (vma->pkey != want->pkey)
+		kept &= ~VMA_ACCESS_FLAGS; /* the new key may deny all of it */
 	middle.flags = want->flags;
 	middle.name = want->name;
 	middle.pkey = want->pkey & VMA_PKEY_MAX;
@@ -462,8 +464,8 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 		return err;
 	account_pages(space, old_flags, pages, -1);
 	account_pages(space, want->flags, pages, 1);
-	if (space->pages && (old_flags ^ want->flags) & VMA_ACCESS_FLAGS)
-		pages_protect(space->pages, span->from, span->to, old_flags, want->flags);
+	if (space->pages && old_flags & ~kept & VMA_ACCESS_FLAGS)
+		pages_protect(space->pages, span->from, span->to, old_flags, kept);
 	assert(change_valid(space, find_at(space, span->from)));
 	return 0;
 }

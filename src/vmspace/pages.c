@@ -23,6 +23,11 @@ static unsigned int bits_of(unsigned long value)
 	return value ? (unsigned int)sizeof(long) * 8 - (unsigned int)__builtin_clzl(value) : 0;
 }
 
+void pages_set_execute_only(struct pages *pages, const uint8_t *pkey)
+{
+	pages->execute_only = pkey;
+}
+
 int pages_create(struct pages **out, const struct vmspace_memory *memory,
 		 unsigned long page_size, unsigned long task_size)
 {
@@ -74,6 +79,13 @@ static bool is_shared(const struct vma *vma)
 	return vma->flags & (VMA_SHARED | VMA_MAYSHARE);
 }
 
+/* Does the area's key deny reading and writing? See pkey.h. */
+static bool is_opaque(const struct pages *pages, const struct vma *vma)
+{
+	return vma->pkey && pages->execute_only &&
+	       vma->pkey == __atomic_load_n(pages->execute_only, __ATOMIC_RELAXED);
+}
+
 /* Describe the page of an entry in vma. */
 static void describe(const struct pages *pages, const struct vma *vma, uintptr_t entry,
 		     struct vmspace_page *page)
@@ -89,12 +101,14 @@ static void describe(const struct pages *pages, const struct vma *vma, uintptr_t
 		frame = (struct frame *)entry_load(&pages->zero);
 	page->frame = frame->handle;
 	page->kind = (enum vmspace_page_kind)frame->kind;
+	if (vma->flags & VMA_EXEC)
+		page->access |= VMSPACE_ACCESS_EXEC;
+	if (is_opaque(pages, vma))
+		return;
 	if (vma->flags & VMA_ACCESS_FLAGS)
 		page->access |= VMSPACE_ACCESS_READ;
 	if ((entry & ENTRY_WRITABLE) && (vma->flags & VMA_WRITE))
 		page->access |= VMSPACE_ACCESS_WRITE;
-	if (vma->flags & VMA_EXEC)
-		page->access |= VMSPACE_ACCESS_EXEC;
 }
 
 /* A fault in progress. */

@@ -35,6 +35,11 @@ struct frame;
  */
 int pages_create(struct pages **out, const struct vmspace_memory *memory,
 		 unsigned long page_size, unsigned long task_size);
+/*
+ * Pages of areas with the key *pkey, if that is not 0, can only be executed. It outlives the page
+ * table, and may be stored to while pages are faulted in; see pkey.h.
+ */
+void pages_set_execute_only(struct pages *pages, const uint8_t *pkey);
 /* Drop all pages and free all tables. */
 void pages_clear(struct pages *pages);
 /* The same, and free the page table itself. NULL is ignored. */

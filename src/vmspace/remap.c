@@ -406,6 +406,13 @@ static long follow(struct vmspace *space, const struct move *m, long at)
 	return err ? err : m->host;
 }
 
+/* Does what MREMAP_FIXED unmaps hold pages that would be moved? Only if the length wraps around. */
+static bool target_holds_source(const struct move *m)
+{
+	return m->addr - m->new_addr < m->new_length ||
+	       m->new_addr - m->addr < moved_length(m);
+}
+
 /*
  * MREMAP_FIXED unmaps what is in the way. Page tables are created before, while the call can still
  * fail without having changed anything. Unmapping frees them into the thread's cache, and from
@@ -416,7 +423,7 @@ static long clear_target(struct vmspace *space, struct move *m)
 	struct vma *vma = space->pages ? find_at(space, m->addr) : NULL;
 	long err;
 
-	if (!vma || m->addr + moved_length(m) > vma->end ||
+	if (!vma || m->addr + moved_length(m) > vma->end || target_holds_source(m) ||
 	    seal_covers(space, m->new_addr, m->new_addr + m->new_length))
 		return unmap_range(space, m->new_addr, m->new_length);
 	err = prepare(space, vma, m, m->new_addr);

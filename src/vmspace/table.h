@@ -61,6 +61,8 @@ struct pages {
 	unsigned int bits;           /* 1 << bits == entries of a table */
 	unsigned int levels;
 	unsigned long last;          /* the last address of the highest page */
+	/* The space's pkeys.execute_only, whose areas can only be executed; or NULL. Relaxed. */
+	const uint8_t *execute_only;
 	/* What pages_reserve() has reserved for the present call; under the space's lock: */
 	struct frame_reserve reserve;
 	unsigned long reserved_from; /* tables are cached for addresses from here ... */

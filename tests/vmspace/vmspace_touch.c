@@ -434,6 +434,39 @@ static void a_stack_grows_for_a_forbidden_access(void **state)
 	assert_int_equal(info.start, AT + 6 * PAGE);
 }
 
+/* A length that wraps around hides that the destination, which is unmapped, holds the source. */
+static void a_move_unmaps_its_own_pages(void **state)
+{
+	struct vmspace_request req = { .op = VMSPACE_MREMAP };
+	const char *reason = "";
+
+	(void)state;
+	map(0, 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+	assert_int_equal(touch(1, VMSPACE_ACCESS_WRITE), VMSPACE_FAULT_OK);
+	req.mremap = (struct vmspace_mremap){ AT + PAGE, -AT, 2 * PAGE,
+					      MREMAP_MAYMOVE | MREMAP_FIXED, AT };
+	assert_int_equal(vmspace_call(space, &req), -EFAULT);
+	assert_int_equal(touch(1, VMSPACE_ACCESS_READ), VMSPACE_FAULT_MAPERR);
+	assert_int_equal(touch(2, VMSPACE_ACCESS_READ), VMSPACE_FAULT_OK);
+	assert_true(vmspace_check(space, &reason));
+}
+
+/* An execute-only area is not made readable by a page that was executed. */
+static void executed_pages_are_not_readable(void **state)
+{
+	struct vmspace_config config = *vmspace_config(space);
+	struct vmspace_page page;
+
+	(void)state;
+	config.pkeys = true;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	map(0, 4, PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS);
+	assert_int_equal(touch(0, VMSPACE_ACCESS_READ), VMSPACE_FAULT_ACCERR);
+	assert_int_equal(vmspace_touch(space, AT, VMSPACE_ACCESS_EXEC, &page), VMSPACE_FAULT_OK);
+	assert_int_equal(page.access, VMSPACE_ACCESS_EXEC);
+	assert_int_equal(touch(0, VMSPACE_ACCESS_READ), VMSPACE_FAULT_ACCERR);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -443,6 +476,7 @@ int main(void)
 		TEST(sequence_wraps_around), TEST(gone_areas), TEST(used_once), TEST(anew),
 		TEST(tables_go_beside_faults), TEST(without_memory),
 		TEST(write_and_exec_need_both_rights), TEST(a_stack_grows_for_a_forbidden_access),
+		TEST(a_move_unmaps_its_own_pages), TEST(executed_pages_are_not_readable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
