@@ -135,10 +135,10 @@ static void report(struct vmspace *space, const struct vma *left, const struct v
 
 /*
  * merge_verdict() of an area that is new or changes, `changed`, and the one beside it, with what
- * some versions of Linux judge otherwise.
+ * some versions of Linux judge otherwise. comes: it is new, so if it has an anon_vma it was moved.
  */
 static enum vma_verdict verdict_beside(struct vmspace *space, const struct vma *changed,
-				       const struct vma *beside, vma_flags_t *differ)
+				       const struct vma *beside, bool comes, vma_flags_t *differ)
 {
 	const struct vmspace_config *c = &space->config;
 	bool below = beside->end == changed->start;
@@ -152,7 +152,8 @@ static enum vma_verdict verdict_beside(struct vmspace *space, const struct vma *
 		return verdict;
 	if (verdict == VMA_MERGED && !rule_decides(space, RULE_ANON_VMA_TAKEN))
 		return VMA_ANON_VMA_NOT_TAKEN;
-	if (verdict == VMA_ANON_VMA_SHARED && rule_decides(space, RULE_MOVE_JOINS_INHERITED))
+	if (verdict == VMA_ANON_VMA_SHARED && comes &&
+	    rule_decides(space, RULE_MOVE_JOINS_INHERITED))
 		return VMA_MERGED;
 	return verdict;
 }
@@ -169,22 +170,24 @@ static enum vma_verdict verdict_across(const struct vma *left, const struct vma 
 
 /*
  * Can `middle` (not in the tree as it is here) merge with its left neighbour, its right, or both?
- * by_mmap: mmap makes it, which may prefer the right one if it cannot be both.
+ * hole: where it comes, NULL if it is there and changes. mmap may prefer the right one if it cannot
+ * be both.
  */
 static struct merge decide(struct vmspace *space, const struct vma *middle, struct vma *left,
-			  struct vma *right, bool by_mmap)
+			  struct vma *right, const struct hole *hole)
 {
 	enum vma_verdict to_left = VMA_MERGE_NONE, to_right = to_left, across = VMA_MERGED;
 	vma_flags_t left_differ, right_differ;
 	struct merge merge = { NULL, NULL };
 
 	if (left)
-		to_left = verdict_beside(space, middle, left, &left_differ);
+		to_left = verdict_beside(space, middle, left, hole, &left_differ);
 	if (right)
-		to_right = verdict_beside(space, middle, right, &right_differ);
+		to_right = verdict_beside(space, middle, right, hole, &right_differ);
 	if (to_left == VMA_MERGED && to_right == VMA_MERGED)
 		across = verdict_across(left, right);
-	if (across != VMA_MERGED && by_mmap && rule_decides(space, RULE_MMAP_UPPER_FIRST))
+	if (across != VMA_MERGED && hole && hole->by_mmap &&
+	    rule_decides(space, RULE_MMAP_UPPER_FIRST))
 		to_left = across;
 	else if (across != VMA_MERGED)
 		to_right = across;
@@ -452,7 +455,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 		middle.may_have_anon = true;
 	if (!span->alone && (!(first && last) || !backing_has_close(vma->backing)))
 		merge = decide(space, &middle, first ? left_of(span) : NULL,
-			      last ? right_of(span) : NULL, false);
+			      last ? right_of(span) : NULL, NULL);
 	if (merge.left || merge.right)
 		err = do_merge(space, &merge, &middle, vma);
 	else
@@ -481,7 +484,7 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 	if (hole) {
 		assert(hole->start == proto->start && hole->end == proto->end);
 		vma = hole->next && hole->next->start == proto->end ? hole->next : NULL;
-		merge = decide(space, proto, hole->left, vma, hole->by_mmap);
+		merge = decide(space, proto, hole->left, vma, hole);
 	}
 	if (merge.left || merge.right) {
 		vma = merge.left ? merge.left : merge.right;
@@ -608,7 +611,7 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 		/* Linux does not check whether the growing area's own anon_vma was inherited. */
 		middle.anon_id = vma->anon_id;
 		middle.anon_shared = false;
-		verdict = verdict_beside(space, &middle, right, &differ);
+		verdict = verdict_beside(space, &middle, right, false, &differ);
 		if (verdict == VMA_MERGED && backing_has_close(right->backing))
 			verdict = VMA_SPECIAL;
 		report(space, &middle, right, verdict, differ);
