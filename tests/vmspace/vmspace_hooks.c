@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include <mapletree/vmspace_rules.h>
 #include <sys/mman.h>
 #include <urcu/urcu-bp.h>
 
@@ -99,6 +100,7 @@ static int create(const struct vmspace_memory *of)
 	memset(&heard, 0, sizeof(heard));
 	heard.thread = pthread_self();
 	vmspace_config_init(&config);
+	assert_int_equal(vmspace_config_kernel(&config, "6.18"), 0);
 	config.page_size = PAGE;
 	config.mmap_base = 0x7f0000000000;
 	config.overcommit = 1;
