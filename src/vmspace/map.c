@@ -113,13 +113,12 @@ static long seal_flags(const struct vmspace *space, const struct vmspace_mmap *m
 	return 0;
 }
 
-static bool offset_fits(const struct vmspace *space, const struct vmspace_mmap *m,
-			unsigned long length)
+bool map_offset_fits(const struct vmspace *space, const struct vma_backing *backing, uint64_t pgoff,
+		     unsigned long length)
 {
-	uint64_t most = m->backing.flags & VMA_BACKING_ANY_OFFSET ? UINT64_MAX : INT64_MAX;
+	uint64_t most = backing->flags & VMA_BACKING_ANY_OFFSET ? UINT64_MAX : INT64_MAX;
 
-	return (m->flags & MAP_ANONYMOUS) ||
-	       m->offset >> space->page_shift <= (most - length) >> space->page_shift;
+	return pgoff <= (most - length) >> space->page_shift;
 }
 
 static long file_flags(const struct vmspace *space, const struct vmspace_mmap *m,
@@ -127,7 +126,8 @@ static long file_flags(const struct vmspace *space, const struct vmspace_mmap *m
 {
 	long err = 0;
 
-	if (!offset_fits(space, m, length))
+	if (!(m->flags & MAP_ANONYMOUS) &&
+	    !map_offset_fits(space, &m->backing, m->offset >> space->page_shift, length))
 		return -EOVERFLOW;
 	switch (m->flags & MAP_KINDS) {
 	case MAP_SHARED:

@@ -105,6 +105,9 @@ struct map_plan {
 
 /* Can a kernel have placed the mapping at `at`? Huge pages are whole ones. */
 bool map_may_be_at(const struct vmspace *space, const struct vmspace_mmap *m, unsigned long at);
+/* Can a mapping of the file begin at that page? Offsets, in bytes, are signed for most files. */
+bool map_offset_fits(const struct vmspace *space, const struct vma_backing *backing, uint64_t pgoff,
+		     unsigned long length);
 /* May there be one more mapping? 0 or -ENOMEM. */
 long map_check_count(struct vmspace *space);
 /* RLIMIT_MEMLOCK, for a mapping with these flags. `asked`: with MAP_LOCKED. 0 or -errno. */

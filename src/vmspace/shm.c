@@ -201,7 +201,8 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 	unsigned long end;
 	long at, err, forbidden;
 
-	if (r->prot || start + size <= start)
+	if (r->prot || start + size <= start ||
+	    r->page_offset + space_pages(space, size) < r->page_offset)
 		return -EINVAL;
 	vma = find_at(space, start);
 	if (!vma || !(vma->flags & VMA_SHARED) || !vma->backing)
@@ -218,6 +219,8 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 		err = -EINVAL;
 	if (!err)
 		err = map_check_lock(space, plan.flags, plan.length, vma->flags & VMA_LOCKED);
+	if (!err && !map_offset_fits(space, &vma->backing->is, plan.pgoff, size))
+		err = -EOVERFLOW;
 	if (!err && forbidden)
 		forbidden = outcome_fail(space, forbidden, "the file does not permit it any more");
 	if (!err && forbidden && !refused_late(space, r, plan.flags))

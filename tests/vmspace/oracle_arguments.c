@@ -273,12 +273,39 @@ static void offsets_up_to_the_last(void **state)
 
 /* ---- remap_file_pages ---- */
 
-static long remap_pages(unsigned long addr, unsigned long pages)
+static long remap_pages_from(unsigned long addr, unsigned long pages, unsigned long page_offset)
 {
 	new_req(VMSPACE_REMAP_FILE_PAGES)->remap_file_pages =
 		(struct vmspace_remap_file_pages){ .addr = addr, .size = pages * PAGE,
-						   .page_offset = 7, .flags = MAP_NONBLOCK };
+						   .page_offset = page_offset,
+						   .flags = MAP_NONBLOCK };
 	return both(&pair);
+}
+
+static long remap_pages(unsigned long addr, unsigned long pages)
+{
+	return remap_pages_from(addr, pages, 7);
+}
+
+/* Of a file on disk, a memfd and anonymous shared memory; pages are numbered to the last one. */
+static void pages_beyond_every_file(void **state)
+{
+	static const unsigned long offsets[] = {
+		-1UL, -2UL, -3UL, -4UL, 1UL << 51, (1UL << 51) - 1, (1UL << 51) - 2, (1UL << 51) - 3,
+		1UL << 52, (1UL << 52) - 1, (1UL << 52) - 2, 1UL << 63,
+	};
+
+	(void)state;
+	for (int kind = 0; kind < 3; kind++)
+		for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+			if (kind == 2)
+				map(AT(0), 4, RW, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED);
+			else
+				map_file(kind ? PUPPET_MEMFD : PUPPET_FILE_RW, AT(0), 4, RW,
+					 MAP_SHARED | MAP_FIXED, 0);
+			remap_pages_from(AT(0), 1, offsets[i]);
+			remap_pages_from(AT(2), 2, offsets[i]);
+		}
 }
 
 /* It is a new mapping, which the file still does not allow to be written or executed. */
@@ -405,7 +432,8 @@ int main(void)
 		BOTH_WAYS(moves_of_nothing), BOTH_WAYS(flags_of_anonymous_mappings),
 		BOTH_WAYS(flags_of_file_mappings), BOTH_WAYS(flags_of_sealed_files),
 		BOTH_WAYS(flags_on_noexec_mounts), BOTH_WAYS(offsets_up_to_the_last),
-		BOTH_WAYS(pages_of_files_that_forbid), BOTH_WAYS(future_locks_of_other_calls),
+		BOTH_WAYS(pages_of_files_that_forbid), BOTH_WAYS(pages_beyond_every_file),
+		BOTH_WAYS(future_locks_of_other_calls),
 		BOTH_WAYS(ranges_of_two_gibibytes), BOTH_WAYS(locks_of_eight_tebibytes),
 	};
 
