@@ -102,6 +102,7 @@ check 125 "seed" --seed 12x
 check 125 "duration" --duration 5y
 check 125 "no log" --replay none.log
 echo '{"type":"start","log":"vmscope","version":1,"revision":2}' >empty.log
+check 125 "recorded and replayed" --replay empty.log --record kept.log
 check 125 "another log" --replay empty.log
 said "is not a log of 'vmscope check'" "another log"
 finish

@@ -156,6 +156,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'q':
 		run->quiet = true;
 		return 0;
+	case ARGP_KEY_END:
+		if (arguments->replay && run->record_path)
+			argp_error(state, "--record is about drawn calls, not those of --replay");
+		return 0;
 	case OPT_HIDE:
 		run->mode.hide = parse_call(state, arg);
 		return 0;

@@ -224,6 +224,12 @@ int explain_main(int argc, char **argv)
 			    explain.player.path);
 		return STATUS_FAILED;
 	}
+	if (is_number(explain.player.path) && !explain.seconds &&
+	    (explain.player.kernel || explain.player.until || explain.player.maps_path)) {
+		session_say("--kernel, --until and --maps are for a log: %s is a process",
+			    explain.player.path);
+		return STATUS_FAILED;
+	}
 	if (!is_number(explain.player.path))
 		rc = explain_log(&explain);
 	else if (explain.seconds)

@@ -26,6 +26,7 @@ struct replay {
 	bool quiet;
 	struct maps_file *maps_file;
 	unsigned long incomplete;	/* address spaces */
+	bool pid_found;			/* there was a process with that number */
 };
 
 static const struct argp_option option_table[] = {
@@ -109,6 +110,7 @@ static void notify(void *ctx, enum replay_event event, struct replay_space *spac
 	switch (event) {
 	case REPLAY_SPACE_BEGINS:
 		replay->incomplete += space->incomplete;
+		replay->pid_found |= space->pid == replay->pid;
 		return;
 	case REPLAY_DIFFERS:
 		if (++reported <= replay->max_differences)
@@ -179,6 +181,10 @@ int replay_main(int argc, char **argv)
 	}
 	if (rc != 0)
 		return STATUS_FAILED;
+	if (replay.pid && !replay.pid_found) {
+		session_say("%s has no process %d", replay.player.path, (int)replay.pid);
+		return STATUS_FAILED;
+	}
 	if (!replay.quiet)
 		summarize(&replay);
 	return replay.player.totals.differences || replay.player.malformed ? STATUS_DIFFERENT : 0;
