@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "config.h"
 
@@ -13,17 +15,25 @@
 
 #define LONG_BITS ((unsigned int)(CHAR_BIT * sizeof(long)))
 
-/* Is the page one of the process's? With all addresses used up by RLIMIT_AS, none seems to be. */
+#ifdef SYS_mmap2
+#define NR_MMAP SYS_mmap2
+#else
+#define NR_MMAP SYS_mmap
+#endif
+
+/*
+ * Is the page one of the process's? With all addresses used up by RLIMIT_AS, none seems to be. Not by
+ * mmap(): ThreadSanitizer asks for address 0 in place of one that it does not know.
+ */
 static bool is_inside(unsigned long addr, unsigned long page)
 {
-	void *want = (void *)addr;
-	void *at = mmap(want, page, PROT_NONE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+	long at = syscall(NR_MMAP, addr, page, PROT_NONE, flags, -1, 0L);
 
-	if (at == MAP_FAILED)
+	if (at == -1)
 		return errno == EEXIST;
-	munmap(at, page);
-	return at == want;
+	syscall(SYS_munmap, at, page);
+	return (unsigned long)at == addr;
 }
 
 /* The number of address bits below which the main thread's stack begins. */

@@ -573,6 +573,7 @@ static long map_backed(struct vmspace *space, const struct vmspace_mmap *m, stru
 	if (m->flags & MAP_ANONYMOUS) {
 		plan->pgoff = 0;
 		own->file_id = map_new_file_id(space);
+		own->size = plan->length;
 		plan->new_shared = own->kind == VMA_BACKING_SHMEM;
 	} else {
 		plan->pgoff = space_pages(space, m->offset);

@@ -145,6 +145,15 @@ static struct frame *zero_frame(struct pages *pages)
 	return (struct frame *)found;
 }
 
+/* Shared memory ends where it did when it was made; the ends of files are the user's affair. */
+static bool is_beyond_memory(const struct vma *vma, uint64_t index, unsigned int page_shift)
+{
+	const struct vma_backing *is = &vma->backing->is;
+
+	return (is->kind == VMA_BACKING_SHMEM || is->kind == VMA_BACKING_SYSV) && is->size &&
+	       index > (is->size - 1) >> page_shift;
+}
+
 /* Ask the user for the page of the file, or other object, that is mapped. */
 static enum vmspace_fault_result ask_file(const struct fault *f, struct frame **out)
 {
@@ -155,7 +164,7 @@ static enum vmspace_fault_result ask_file(const struct fault *f, struct frame **
 	uint64_t handle;
 	int err;
 
-	if (!memory->file_page)
+	if (!memory->file_page || is_beyond_memory(vma, index, f->pages->page_shift))
 		return VMSPACE_FAULT_BUS;
 	err = memory->file_page(memory->ctx, &vma->backing->is, index, &handle);
 	if (err)

@@ -155,7 +155,7 @@ bool vma_passes_file(const struct vma *vma, unsigned long end, unsigned long pag
 {
 	uint64_t size;
 
-	if (!vma->backing || vma->backing->is.kind != VMA_BACKING_FILE)
+	if (!vma->backing || vma->backing->is.kind == VMA_BACKING_HUGETLB)
 		return false;
 	size = vma->backing->is.size;
 	return size && vma->pgoff + (end - vma->start) / page_size >

@@ -150,6 +150,48 @@ static void pages_are_remapped_after_a_seal(void **state)
 	assert_int_equal(areas(), has_rule("map-seals-first") ? 5 : 4);
 }
 
+static long read_page(unsigned long addr)
+{
+	new_req(VMSPACE_FAULT)->fault = (struct vmspace_fault){ addr, VMSPACE_ACCESS_READ };
+	return both(&pair);
+}
+
+static long lock(unsigned long addr, unsigned long pages)
+{
+	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ addr, pages * PAGE, 0, false };
+	return both(&pair);
+}
+
+/* What is extended has no pages there: a touch is SIGBUS, and calls that populate stop. */
+static void shared_memory_ends_where_it_did(void **state)
+{
+	(void)state;
+	for (int way = 0; way < 3; way++) {
+		if (way == 2) {
+			attach(4 * PAGE);
+			remap(AT(0), 4, 8, 0, 0);
+		} else {
+			map(AT(0), 4, RW, SHARED | MAP_ANONYMOUS);
+			/* The old length 0 makes a second mapping of the same memory. */
+			remap(AT(0), way ? 0 : 4, 8, way ? MREMAP_MAYMOVE | MREMAP_FIXED : 0,
+			      AT(20));
+			if (way)
+				assert_int_equal(remap(AT(20), 8, 8, MREMAP_MAYMOVE | MREMAP_FIXED,
+						       AT(0)), (long)AT(0));
+		}
+		assert_int_equal(read_page(AT(3)), 0);
+		assert_int_equal(read_page(AT(4)), -ENXIO);
+		assert_int_equal(read_page(AT(7)), -ENXIO);
+		assert_int_equal(lock(AT(0), 4), 0);
+		assert_int_equal(lock(AT(3), 2), -ENOMEM);
+		if (has_rule("populate-stops"))
+			assert_int_equal(advise(AT(2), 4, MADV_POPULATE_READ), -EFAULT);
+		unmap(AT(0), 64);
+		if (way == 2)
+			shmctl(pair.shm_id, IPC_RMID, NULL);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +200,7 @@ int main(void)
 		CASE(what_reaches_beyond_the_segment_stays_attached),
 		MIRRORED(what_reaches_beyond_the_segment_stays_attached),
 		CASE(a_segment_ends_within_a_page), MIRRORED(a_segment_ends_within_a_page),
+		CASE(shared_memory_ends_where_it_did),
 		CASE(remapped_pages_stay_sealed), CASE(pages_are_remapped_after_a_seal),
 	};
 
