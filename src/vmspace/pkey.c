@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* pkey.c - memory protection keys: pkey_alloc, pkey_free, and the key of execute-only areas. */
+/* pkey.c - memory protection keys: which are allocated, and the one of execute-only areas. */
 #include <assert.h>
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "ops.h"
-#include "outcome.h"
 #include "pkey.h"
 
 #define KEYS 16 /* of x86 */
 #define ALL_KEYS ((1u << KEYS) - 1)
-#define RIGHTS 3u /* PKEY_DISABLE_ACCESS | PKEY_DISABLE_WRITE */
 
 void pkey_reset(struct pkeys *keys)
 {
@@ -94,41 +91,30 @@ bool pkey_usable(struct vmspace *space, int pkey)
 	return is_allocated(&space->pkeys, pkey) && (!pkey || pkey != space->pkeys.execute_only);
 }
 
-/* The host allocated `pkey`: all below are allocated, too. Otherwise it has none left. */
-static void learn(struct pkeys *keys, long pkey)
-{
-	if (pkey == -ENOSPC)
-		keys->allocated = ALL_KEYS;
-	else if (is_key(pkey))
-		keys->allocated |= (uint16_t)((1u << pkey) - 1);
-}
-
-long pkey_alloc_call(struct vmspace *space, struct vmspace_request *req)
+void pkey_learn(struct vmspace *space, long result)
 {
 	struct pkeys *keys = &space->pkeys;
-	unsigned int pkey;
 
-	if (req->pkey_alloc.flags || (req->pkey_alloc.rights & ~(unsigned long)RIGHTS))
-		return -EINVAL;
-	if (host_knows(space))
-		learn(keys, req->host.result);
-	if (space->host_error)
-		return outcome_fail(space, space->host_error, "refused by the host");
-	pkey = lowest_free(keys);
+	if (!host_knows(space))
+		return;
+	if (result == -ENOSPC)
+		keys->allocated = ALL_KEYS;
+	else if (is_key(result))
+		keys->allocated |= (uint16_t)((1u << result) - 1);
+}
+
+long pkey_allocate(struct vmspace *space)
+{
+	unsigned int pkey = lowest_free(&space->pkeys);
+
 	if (!space->config.pkeys || pkey == KEYS)
 		return -ENOSPC;
-	keys->allocated |= (uint16_t)(1u << pkey);
+	space->pkeys.allocated |= (uint16_t)(1u << pkey);
 	return pkey;
 }
 
-long pkey_free_call(struct vmspace *space, struct vmspace_request *req)
+void pkey_release(struct vmspace *space, int pkey)
 {
-	int pkey = req->pkey_free.pkey;
-
-	if (!pkey_usable(space, pkey))
-		return -EINVAL;
-	if (space->host_error)
-		return outcome_fail(space, space->host_error, "refused by the host");
+	assert(is_allocated(&space->pkeys, pkey));
 	space->pkeys.allocated &= (uint16_t)~(1u << pkey);
-	return 0;
 }

@@ -28,6 +28,16 @@ unsigned int pkey_protected(const struct vmspace *space, const struct vma *vma, 
 /* May pkey_mprotect() give the key to an area? What the host did may tell that it is allocated. */
 bool pkey_usable(struct vmspace *space, int pkey);
 
+/* The lowest free key becomes allocated, and is returned; -ENOSPC: there is none. */
+long pkey_allocate(struct vmspace *space);
+/* The key, which is usable, becomes free. */
+void pkey_release(struct vmspace *space, int pkey);
+/*
+ * What pkey_alloc() returned to the host tells of a process that was attached to: that all lower
+ * keys are allocated, or all there are.
+ */
+void pkey_learn(struct vmspace *space, long result);
+
 /*
  * Does the area's key permit the access (VMSPACE_ACCESS_*)? Under the area's lock or the space's: an
  * area gets the key after that is known to be the one of execute-only areas.

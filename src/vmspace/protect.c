@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* protect.c - mprotect and pkey_mprotect: area by area, up to the first error. */
+/*
+ * protect.c - mprotect and pkey_mprotect: area by area, up to the first error; pkey_alloc and
+ * pkey_free.
+ */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -227,4 +230,26 @@ long protect_call(struct vmspace *space, struct vmspace_request *req)
 			return err;
 	} while (edit_next(&span) && !span.hole);
 	return span.hole ? -ENOMEM : 0;
+}
+
+#define KEY_RIGHTS 3ul /* PKEY_DISABLE_ACCESS | PKEY_DISABLE_WRITE */
+
+long pkey_alloc_call(struct vmspace *space, struct vmspace_request *req)
+{
+	if (req->pkey_alloc.flags || (req->pkey_alloc.rights & ~KEY_RIGHTS))
+		return -EINVAL;
+	pkey_learn(space, req->host.result);
+	if (space->host_error)
+		return outcome_fail(space, space->host_error, "refused by the host");
+	return pkey_allocate(space);
+}
+
+long pkey_free_call(struct vmspace *space, struct vmspace_request *req)
+{
+	if (!pkey_usable(space, req->pkey_free.pkey))
+		return -EINVAL;
+	if (space->host_error)
+		return outcome_fail(space, space->host_error, "refused by the host");
+	pkey_release(space, req->pkey_free.pkey);
+	return 0;
 }

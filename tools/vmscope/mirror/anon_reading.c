@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether an area has anonymous pages, where the kernel has no PAGEMAP_SCAN. */
-#include "mirror/anon_reading.h"
+/*
+ * Whether an area has anonymous pages, where the kernel has no PAGEMAP_SCAN (before Linux 6.7).
+ *
+ * /proc/PID/pagemap shows the zero page like an anonymous page that several processes share; then
+ * smaps tells which it is, but only of the whole area. It also does for ranges too large to be read
+ * page by page; there the huge zero page is only looked for in the first 16 GiB.
+ */
+#include "mirror/kernel.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 /* What the kernel shows of one address space: /proc/PID/maps, pagemap, status. */
 #include "mirror/kernel.h"
 
-#include "mirror/anon_reading.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>

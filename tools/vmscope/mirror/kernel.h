@@ -41,9 +41,11 @@ int kernel_read_maps(struct kernel_view *view);
 /*
  * Whether a private area has anonymous pages in [start, end). Pages of files do not count, nor does
  * the zero page; the huge zero page counts, as it comes with an anon_vma. False if the kernel does
- * not tell. Before Linux 6.7 see anon_reading.h.
+ * not tell.
  */
 bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned long end);
+/* Its way before Linux 6.7. */
+bool anon_by_reading(struct kernel_view *view, unsigned long start, unsigned long end);
 
 /*
  * The first guard page (MADV_GUARD_INSTALL) in [start, end); 0: there is none, or the kernel is
