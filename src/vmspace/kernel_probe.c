@@ -11,9 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -24,8 +21,10 @@
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "probe_child.h"
+#include "probe_place.h"
 
 #ifndef UFFD_FEATURE_WP_ASYNC
 #define UFFD_FEATURE_WP_ASYNC (1 << 15)
@@ -53,14 +52,6 @@
 
 #define RW (PROT_READ | PROT_WRITE)
 #define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
-#define PLACE_PAGES 32UL
-
-/* The pages that a probe may use, all unmapped. What is before and behind them merges with none. */
-struct place {
-	char *start;
-	unsigned long page;
-};
-
 static char *at(const struct place *p, unsigned long n)
 {
 	return p->start + n * p->page;
@@ -86,76 +77,53 @@ static bool move(const struct place *p, unsigned long from, unsigned long pages,
 		      MREMAP_MAYMOVE | MREMAP_FIXED | flags, at(p, to)) == at(p, to);
 }
 
-enum { LINE_BYTES = 256 };
-
-/* What /proc/self/smaps shows of the areas that begin in the place. */
-struct seen {
-	unsigned int areas;
-	char line[LINE_BYTES], flags[LINE_BYTES]; /* of the first: its line, and VmFlags */
-};
-
-static void see_line(const struct place *p, const char *line, struct seen *seen, bool *inside)
-{
-	unsigned long start = 0;
-	const char *c = line;
-
-	for (; (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'f'); c++)
-		start = start * 16 + (unsigned long)(*c <= '9' ? *c - '0' : *c - 'a' + 10);
-	if (*c == '-' && c > line) {
-		*inside = start >= (unsigned long)p->start &&
-			  start < (unsigned long)at(p, PLACE_PAGES);
-		seen->areas += *inside;
-		if (*inside && seen->areas == 1)
-			memcpy(seen->line, line, LINE_BYTES);
-	} else if (*inside && seen->areas == 1 && !strncmp(line, "VmFlags:", 8)) {
-		memcpy(seen->flags, line, LINE_BYTES);
-	}
-}
-
-/* False: smaps cannot be read. */
-static bool see(const struct place *p, struct seen *seen)
-{
-	int fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
-	char buffer[4096], line[LINE_BYTES] = "";
-	size_t length = 0;
-	bool inside = false;
-	ssize_t got;
-
-	memset(seen, 0, sizeof(*seen));
-	if (fd < 0)
-		return false;
-	while ((got = read(fd, buffer, sizeof(buffer))) > 0)
-		for (ssize_t i = 0; i < got; i++) {
-			if (buffer[i] != '\n') {
-				if (length < sizeof(line) - 1)
-					line[length++] = buffer[i];
-				continue;
-			}
-			line[length] = '\0';
-			see_line(p, line, seen, &inside);
-			length = 0;
-		}
-	close(fd);
-	return seen->areas > 0;
-}
-
 static enum probe_answer answer(bool yes)
 {
 	return yes ? PROBE_YES : PROBE_NO;
+}
+
+/*
+ * Whether a call was done is an answer only if it was refused with the error that says so. Else
+ * something else has refused it: seccomp, a limit, want of memory.
+ */
+static enum probe_answer takes(bool done, int refusal)
+{
+	return done ? PROBE_YES : errno == refusal ? PROBE_NO : PROBE_UNKNOWN;
+}
+
+/* The same of a call that is refused in any case, with one error or another. */
+static enum probe_answer said(int yes, int no)
+{
+	return errno == yes ? PROBE_YES : errno == no ? PROBE_NO : PROBE_UNKNOWN;
+}
+
+/* The same of rules by which it is refused. */
+static enum probe_answer refuses(bool done, int refusal)
+{
+	return done ? PROBE_NO : errno == refusal ? PROBE_YES : PROBE_UNKNOWN;
 }
 
 static enum probe_answer count_is(const struct place *p, unsigned int areas)
 {
 	struct seen seen;
 
-	return see(p, &seen) ? answer(seen.areas == areas) : PROBE_UNKNOWN;
+	return place_see(p, &seen) ? answer(seen.areas == areas) : PROBE_UNKNOWN;
 }
 
 static enum probe_answer has_flag(const struct place *p, const char *flag)
 {
-	struct seen seen;
+	char flags[LINE_BYTES];
 
-	return see(p, &seen) && seen.flags[0] ? answer(strstr(seen.flags, flag)) : PROBE_UNKNOWN;
+	return place_see_flags(p, flags) ? answer(strstr(flags, flag)) : PROBE_UNKNOWN;
+}
+
+/*
+ * Is memory that is mapped not locked, and so not filled at once? To be asked before more is mapped
+ * than there is.
+ */
+static bool maps_unlocked(const struct place *p)
+{
+	return map(p, 0, 1, RW, ANON) && has_flag(p, " lo ") == PROBE_NO;
 }
 
 /* ---- mappings ------------------------------------------------------------------------------- */
@@ -192,9 +160,13 @@ static enum probe_answer anon_aligned(const struct place *p)
 
 static enum probe_answer anon_aligned_whole(const struct place *p)
 {
+	unsigned long crooked = p->page * (p->page / sizeof(void *) + 1);
+	enum probe_answer all;
+
 	if (anon_aligned(p) != PROBE_YES)
 		return PROBE_UNKNOWN;
-	return answer(places_aligned(p, p->page * (p->page / sizeof(void *) + 1)) == PROBE_NO);
+	all = places_aligned(p, crooked);
+	return all == PROBE_UNKNOWN ? all : answer(all == PROBE_NO);
 }
 
 static enum probe_answer heap_name_inside(const struct place *p)
@@ -205,7 +177,7 @@ static enum probe_answer heap_name_inside(const struct place *p)
 
 	if ((unsigned long)syscall(SYS_brk, end) != end ||
 	    mmap(behind.start, p->page, PROT_NONE, ANON | MAP_FIXED_NOREPLACE, -1, 0) !=
-		    behind.start || !see(&behind, &seen))
+		    behind.start || !place_see(&behind, &seen))
 		return PROBE_UNKNOWN;
 	return answer(!strstr(seen.line, "[heap]"));
 }
@@ -243,16 +215,20 @@ static enum probe_answer mmap_upper_first(const struct place *p)
 
 static enum probe_answer droppable(const struct place *p)
 {
-	return answer(map(p, 0, 1, RW, MAP_ANONYMOUS | MAP_DROPPABLE));
+	return takes(map(p, 0, 1, RW, MAP_ANONYMOUS | MAP_DROPPABLE), EINVAL);
 }
 
 static enum probe_answer droppable_locked(const struct place *p)
 {
 	enum probe_answer result = PROBE_UNKNOWN;
 
-	if (!mlockall(MCL_FUTURE) && map(p, 0, 1, RW, MAP_ANONYMOUS | MAP_DROPPABLE))
+	/* Locks nothing if munlockall() is refused: what other probes map must not be locked. */
+	if (!maps_unlocked(p) || munlockall() || mlockall(MCL_FUTURE))
+		return PROBE_UNKNOWN;
+	if (map(p, 0, 1, RW, MAP_ANONYMOUS | MAP_DROPPABLE))
 		result = has_flag(p, " lo ");
-	munlockall();
+	if (munlockall() || !maps_unlocked(p))
+		probe_child_end();
 	return result;
 }
 
@@ -297,7 +273,7 @@ static enum probe_answer lock_counts_wide(const struct place *p)
 		return PROBE_UNKNOWN;
 	locked = status_number("\nVmLck:");
 	munmap(start, size);
-	return answer(locked == (long)(size / 1024));
+	return locked < 0 ? PROBE_UNKNOWN : answer(locked == (long)(size / 1024));
 }
 
 /* A mapping that grows beyond the limit is refused; how many areas is what it would replace? */
@@ -311,8 +287,10 @@ static enum probe_answer map_cuts_first(const struct place *p)
 	none = (struct rlimit){ 0, limit.rlim_max };
 	if (setrlimit(RLIMIT_AS, &none))
 		return PROBE_UNKNOWN;
-	refused = !map(p, 1, 8, RW, ANON);
-	return setrlimit(RLIMIT_AS, &limit) || !refused ? PROBE_UNKNOWN : count_is(p, 2);
+	refused = !map(p, 1, 8, RW, ANON) && errno == ENOMEM;
+	if (setrlimit(RLIMIT_AS, &limit))
+		probe_child_end();
+	return refused ? count_is(p, 2) : PROBE_UNKNOWN;
 }
 
 /* Is what is in the way of a sealed file still there when it has refused? */
@@ -323,7 +301,8 @@ static enum probe_answer map_seals_first(const struct place *p)
 
 	if (fd >= 0 && !ftruncate(fd, (off_t)p->page) &&
 	    !fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) && map(p, 0, 3, RW, ANON) &&
-	    mmap(at(p, 1), p->page, RW, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+	    mmap(at(p, 1), p->page, RW, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED &&
+	    errno == EPERM)
 		result = count_is(p, 1);
 	if (fd >= 0)
 		close(fd);
@@ -335,9 +314,11 @@ static enum probe_answer map_unmap_error(const struct place *p)
 {
 	char *vdso = (char *)getauxval(AT_SYSINFO_EHDR);
 
-	if (!vdso || mmap(vdso, p->page, PROT_NONE, ANON | MAP_FIXED, -1, 0) != MAP_FAILED)
+	/* ENOMEM is an answer only if no limit refuses a page more. */
+	if (!vdso || !map(p, 0, 1, PROT_NONE, ANON) || munmap(at(p, 0), p->page) ||
+	    mmap(vdso, p->page, PROT_NONE, ANON | MAP_FIXED, -1, 0) != MAP_FAILED)
 		return PROBE_UNKNOWN;
-	return answer(errno == EINVAL);
+	return said(EINVAL, ENOMEM);
 }
 
 /* A hint in the middle of a huge page, all around which is free. */
@@ -360,8 +341,9 @@ static enum probe_answer huge_hint_up(const struct place *p)
 
 static enum probe_answer guards(const struct place *p)
 {
-	return map(p, 0, 1, RW, ANON) ? answer(!madvise(at(p, 0), p->page, GUARD_INSTALL))
-				      : PROBE_UNKNOWN;
+	if (!map(p, 0, 1, RW, ANON))
+		return PROBE_UNKNOWN;
+	return takes(!madvise(at(p, 0), p->page, GUARD_INSTALL), EINVAL);
 }
 
 /* A file of two pages, or -1. */
@@ -383,7 +365,7 @@ static enum probe_answer guards_in_files(const struct place *p)
 {
 	if (!map_file(p, 0, new_file(p), 0))
 		return PROBE_UNKNOWN;
-	return answer(!madvise(at(p, 0), p->page, GUARD_INSTALL));
+	return takes(!madvise(at(p, 0), p->page, GUARD_INSTALL), EINVAL);
 }
 
 /* Find the kernel's own [vdso], a special area, which cannot be cut, and how long it is. */
@@ -392,7 +374,8 @@ static char *find_vdso(const struct place *p, unsigned long *size)
 	char *vdso = (char *)getauxval(AT_SYSINFO_EHDR);
 	struct seen seen;
 
-	if (!vdso || !see(&(struct place){ vdso, p->page }, &seen) || !strstr(seen.line, "[vdso]"))
+	if (!vdso || !place_see(&(struct place){ vdso, p->page }, &seen) ||
+	    !strstr(seen.line, "[vdso]"))
 		return NULL;
 	*size = strtoul(strchr(seen.line, '-') + 1, NULL, 16) - (unsigned long)vdso;
 	return vdso;
@@ -403,12 +386,14 @@ static enum probe_answer dofork_not_special(const struct place *p)
 	unsigned long size;
 	char *vdso = find_vdso(p, &size);
 
-	return vdso ? answer(madvise(vdso, size, MADV_DOFORK)) : PROBE_UNKNOWN;
+	return vdso ? refuses(!madvise(vdso, size, MADV_DOFORK), EINVAL) : PROBE_UNKNOWN;
 }
 
 static enum probe_answer guard_flag(const struct place *p)
 {
-	return guards(p) == PROBE_YES ? has_flag(p, " gu ") : PROBE_NO;
+	enum probe_answer exist = guards(p);
+
+	return exist == PROBE_YES ? has_flag(p, " gu ") : exist;
 }
 
 /* The first area lies behind a hole, and may not be populated: is it looked at? */
@@ -434,13 +419,13 @@ static enum probe_answer advise_self(const struct place *p)
 		return PROBE_UNKNOWN;
 	done = syscall(SYS_process_madvise, fd, &range, 1UL, (long)MADV_DONTDUMP, 0UL);
 	close(fd);
-	return done < 0 && errno == ENOSYS ? PROBE_UNKNOWN : answer(done == (long)p->page);
+	return takes(done == (long)p->page, EINVAL);
 }
 
 static enum probe_answer mseal_exists(const struct place *p)
 {
 	(void)p;
-	return answer(!syscall(SYS_mseal, 0L, 0L, 0L));
+	return takes(!syscall(SYS_mseal, 0L, 0L, 0L), ENOSYS);
 }
 
 /*
@@ -453,7 +438,8 @@ static enum probe_answer key_before_place(const struct place *p)
 
 	if (key < 0 || syscall(SYS_pkey_free, key))
 		return PROBE_UNKNOWN;
-	if (mmap(p->start, ~0UL - 2 * p->page, PROT_EXEC, ANON, -1, 0) != MAP_FAILED)
+	if (mmap(p->start, ~0UL - 2 * p->page, PROT_EXEC, ANON, -1, 0) != MAP_FAILED ||
+	    errno != ENOMEM)
 		return PROBE_UNKNOWN;
 	return answer(syscall(SYS_pkey_alloc, 0L, 0L) != key);
 }
@@ -478,12 +464,13 @@ static enum probe_answer remap_many(const struct place *p)
 {
 	if (!map(p, 0, 1, RW, ANON) || !map(p, 1, 1, PROT_NONE, ANON))
 		return PROBE_UNKNOWN;
-	return answer(move(p, 0, 2, 2, 8, 0));
+	return takes(move(p, 0, 2, 2, 8, 0), EFAULT);
 }
 
 static enum probe_answer remap_checks_first(const struct place *p)
 {
-	if (!map(p, 0, 1, RW, ANON) || !map(p, 8, 3, RW, ANON) || move(p, 0, 2, 3, 8, 0))
+	if (!map(p, 0, 1, RW, ANON) || !map(p, 8, 3, RW, ANON) || move(p, 0, 2, 3, 8, 0) ||
+	    errno != EFAULT)
 		return PROBE_UNKNOWN;
 	return count_is(p, 2);
 }
@@ -508,9 +495,10 @@ static enum probe_answer dontunmap_rounds(const struct place *p)
 {
 	if (!map(p, 0, 1, RW, ANON))
 		return PROBE_UNKNOWN;
-	return answer(mremap(at(p, 0), p->page - 1, p->page,
-			     MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, at(p, 8)) ==
-		      at(p, 8));
+	return takes(mremap(at(p, 0), p->page - 1, p->page,
+			    MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, at(p, 8)) ==
+			     at(p, 8),
+		     EINVAL);
 }
 
 static enum probe_answer dontunmap_alone(const struct place *p)
@@ -555,29 +543,34 @@ static enum probe_answer remap_cut_free(const struct place *p)
 	unsigned long size;
 	char *start, *none;
 
-	if (sysinfo(&info))
+	if (sysinfo(&info) || !maps_unlocked(p))
 		return PROBE_UNKNOWN;
 	size = ((info.totalram + info.totalswap) * info.mem_unit / p->page + 2) * p->page;
 	/* Only if it is commit accounting that refuses it; there is room for one page more. */
-	if (can_map(size, 0, &none) || !can_map(size + 2 * p->page, MAP_NORESERVE, &start))
+	if (can_map(size, 0, &none) || errno != ENOMEM ||
+	    !can_map(size + 2 * p->page, MAP_NORESERVE, &start))
 		return PROBE_UNKNOWN;
 	if (mmap(start, p->page, RW, ANON | MAP_FIXED, -1, 0) != start)
 		return PROBE_UNKNOWN;
-	return answer(mremap(start, size, p->page, MREMAP_MAYMOVE | MREMAP_FIXED, at(p, 0)) ==
-		      at(p, 0));
+	return takes(mremap(start, size, p->page, MREMAP_MAYMOVE | MREMAP_FIXED, at(p, 0)) ==
+			     at(p, 0),
+		     ENOMEM);
 }
 
 static enum probe_answer remap_area_first(const struct place *p)
 {
 	/* Nothing is moved to the middle of a page. */
-	return answer(mremap(at(p, 0), p->page, p->page, MREMAP_MAYMOVE | MREMAP_FIXED,
-			     at(p, 8) + 1) == MAP_FAILED && errno == EFAULT);
+	if (mremap(at(p, 0), p->page, p->page, MREMAP_MAYMOVE | MREMAP_FIXED, at(p, 8) + 1) !=
+	    MAP_FAILED)
+		return PROBE_UNKNOWN;
+	return said(EFAULT, EINVAL);
 }
 
 static enum probe_answer remap_length_first(const struct place *p)
 {
-	return map(p, 0, 1, RW, ANON) ? answer(mremap(at(p, 0), -p->page, -p->page, 0) !=
-					       at(p, 0)) : PROBE_UNKNOWN;
+	if (!map(p, 0, 1, RW, ANON))
+		return PROBE_UNKNOWN;
+	return refuses(mremap(at(p, 0), -p->page, -p->page, 0) == at(p, 0), EINVAL);
 }
 
 /* The length wraps around, so that source and destination seem to be apart. */
@@ -589,7 +582,7 @@ static enum probe_answer remap_lost_source(const struct place *p)
 	    mremap(at(p, 0), length, p->page, MREMAP_MAYMOVE | MREMAP_FIXED, at(p, 0)) !=
 		    MAP_FAILED)
 		return PROBE_UNKNOWN;
-	return answer(errno == EFAULT);
+	return said(EFAULT, EINVAL);
 }
 
 /* ---- userfaultfd ---------------------------------------------------------------------------- */
@@ -634,7 +627,7 @@ static enum probe_answer uffd_low(const struct place *p)
 			      at(&low, 0) ||
 	    !uffd_register(fd, at(&low, 0), at(&low, 1)))
 		return PROBE_UNKNOWN;
-	return answer(uffd_register(fd, NULL, at(&low, 1)));
+	return takes(uffd_register(fd, NULL, at(&low, 1)), EINVAL);
 }
 
 static enum probe_answer uffd_own_only(const struct place *p)
@@ -645,7 +638,7 @@ static enum probe_answer uffd_own_only(const struct place *p)
 	if (one < 0 || two < 0 || !map(p, 0, 1, RW, ANON) ||
 	    !uffd_register(one, at(p, 0), at(p, 1)))
 		return PROBE_UNKNOWN;
-	return answer(ioctl(two, UFFDIO_UNREGISTER, &range));
+	return refuses(!ioctl(two, UFFDIO_UNREGISTER, &range), EINVAL);
 }
 
 static enum probe_answer uffd_no_droppable(const struct place *p)
@@ -654,7 +647,7 @@ static enum probe_answer uffd_no_droppable(const struct place *p)
 
 	if (fd < 0 || !map(p, 0, 1, RW, MAP_ANONYMOUS | MAP_DROPPABLE))
 		return PROBE_UNKNOWN;
-	return answer(!uffd_register(fd, at(p, 0), at(p, 1)));
+	return refuses(uffd_register(fd, at(p, 0), at(p, 1)), EINVAL);
 }
 
 static enum probe_answer uffd_moves_alone(const struct place *p)
@@ -675,7 +668,7 @@ static enum probe_answer uffd_keeps_wp(const struct place *p)
 	    !uffd_register_with(fd, at(p, 0), at(p, 1),
 				UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP))
 		return PROBE_UNKNOWN;
-	return answer(!uffd_register(fd, at(p, 0), at(p, 1)));
+	return refuses(uffd_register(fd, at(p, 0), at(p, 1)), EBUSY);
 }
 
 static enum probe_answer uffd_takes_special(const struct place *p)
@@ -686,7 +679,7 @@ static enum probe_answer uffd_takes_special(const struct place *p)
 
 	if (!vdso || fd < 0)
 		return PROBE_UNKNOWN;
-	return answer(uffd_register_with(fd, vdso, vdso + size, UFFDIO_REGISTER_MODE_WP));
+	return takes(uffd_register_with(fd, vdso, vdso + size, UFFDIO_REGISTER_MODE_WP), EINVAL);
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
@@ -736,31 +729,18 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_DOFORK_NOT_SPECIAL] = dofork_not_special,
 };
 
-/* A place between inaccessible pages, so that nothing comes near. False: no room. */
-static bool find_place(struct place *p)
-{
-	unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
-	unsigned long size = 3 * PLACE_PAGES * page;
-	char *start = mmap(NULL, size, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
-
-	if (start == MAP_FAILED)
-		return false;
-	*p = (struct place){ start + PLACE_PAGES * page, page };
-	return !munmap(p->start, PLACE_PAGES * page);
-}
-
-/* volatile: what a probe that kills the child has left is read by the parent. */
 static void run_probes(volatile unsigned char *answers)
 {
 	struct place place;
 
-	if (!find_place(&place))
+	if (!place_find(&place))
 		return;
 	for (unsigned int i = 0; i < RULE_COUNT; i++) {
 		if (!probes[i])
 			continue;
 		answers[i] = (unsigned char)probes[i](&place);
-		munmap(place.start, PLACE_PAGES * place.page);
+		if (munmap(place.start, PLACE_PAGES * place.page))
+			return;
 	}
 }
 
@@ -768,24 +748,11 @@ void kernel_probe(enum probe_answer answers[RULE_COUNT])
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	unsigned char *shared = mmap(NULL, size, RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	sigset_t all, before;
-	long child;
 
 	memset(answers, 0, RULE_COUNT * sizeof(*answers));
 	if (shared == MAP_FAILED)
 		return;
-	/* The child must run none of this program's handlers, and its end must not be noticed. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	child = syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL);
-	if (child == 0) {
-		run_probes(shared);
-		syscall(SYS_exit_group, 0);
-	}
-	if (child > 0)
-		while (waitpid((pid_t)child, NULL, __WCLONE) < 0 && errno == EINTR)
-			;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	probe_child_run(run_probes, shared);
 	for (unsigned int i = 0; i < RULE_COUNT; i++)
 		answers[i] = (enum probe_answer)shared[i];
 	munmap(shared, size);
