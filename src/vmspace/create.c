@@ -8,6 +8,7 @@
 #include "commit.h"
 #include "create.h"
 #include "pkey.h"
+#include "rules.h"
 #include "sync.h"
 
 void create_clear(struct vmspace *space)
@@ -34,6 +35,15 @@ void create_clear(struct vmspace *space)
 	assert(account_valid(space) && !space->committed_vm);
 }
 
+/* Only bits of rules that exist. */
+static bool rules_exist(const uint64_t rules[VMSPACE_RULE_WORDS])
+{
+	for (unsigned int i = RULE_COUNT; i < 64 * VMSPACE_RULE_WORDS; i++)
+		if (rules[i / 64] >> (i % 64) & 1)
+			return false;
+	return true;
+}
+
 static bool config_sane(const struct vmspace_config *c)
 {
 	if (!c->page_size || (c->page_size & (c->page_size - 1)))
@@ -46,7 +56,7 @@ static bool config_sane(const struct vmspace_config *c)
 		return false;
 	if (!c->map_window || c->map_window > c->task_size || c->mmap_base > c->task_size)
 		return false;
-	return c->max_map_count > 0 && c->overcommit >= 0 && c->overcommit <= 2;
+	return rules_exist(c->rules) && c->max_map_count > 0 && c->overcommit >= 0 && c->overcommit <= 2;
 }
 
 /* A space with memory: several threads may use it. */
