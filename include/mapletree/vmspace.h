@@ -25,8 +25,8 @@
  * space's own lock: then any thread may make any call, except that vmspace_exec(), vmspace_exit()
  * and vmspace_destroy() need exclusive use of the space. vmspace_touch(), vmspace_lookup(),
  * vmspace_next() and vmspace_prev() do not even wait for calls that change other areas. No call
- * starts threads, uses signals or global state (a space with memory uses liburcu-bp). Several
- * requests may be gathered at the same time; each complete applies to the areas as they are then,
+ * starts threads, uses signals or global state (a space with memory uses liburcu-bp), but for
+ * vmspace_config_init(): what it finds out about the kernel is kept for good. Several requests may be gathered at the same time; each complete applies to the areas as they are then,
  * so requests must be completed in the order in which the kernel performed the calls.
  *
  * Out of memory: if libvmspace runs out of memory, or the user's memory does where a call populates
@@ -167,7 +167,9 @@ struct vmspace_config {
 /*
  * Fill `config` with the values of the running kernel and calling process (/proc/sys/vm,
  * /sys/kernel/mm, getrlimit, and a few short-lived mappings to see what the kernel does); what
- * cannot be read gets Linux's default. mmap_base is 0.
+ * cannot be read gets Linux's default. mmap_base is 0. The first call in a process starts a child
+ * process to find out which rules the kernel follows, and keeps the result for good: see
+ * vmspace_running_kernel() in <mapletree/vmspace_rules.h>.
  */
 VMSPACE_PUBLIC void vmspace_config_init(struct vmspace_config *config);
 

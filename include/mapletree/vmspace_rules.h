@@ -48,7 +48,8 @@ VMSPACE_PUBLIC int vmspace_config_set_rule(struct vmspace_config *config, unsign
  * Let the rules of a version of Linux apply, on any machine: "6.1", or a release as uname(2) gives
  * it ("6.1.0-47-amd64"). Changes the rules and nothing else: what a kernel was built with, sizes
  * and limits stay. Returns 0; or -EINVAL, nothing changed: that is no version, or not one from
- * VMSPACE_KERNEL_OLDEST to VMSPACE_KERNEL_NEWEST.
+ * VMSPACE_KERNEL_OLDEST to VMSPACE_KERNEL_NEWEST. A number between two known versions that was
+ * never released ("5.20") has the rules of the last one before it.
  */
 VMSPACE_PUBLIC int vmspace_config_kernel(struct vmspace_config *config, const char *version);
 
@@ -56,7 +57,11 @@ VMSPACE_PUBLIC int vmspace_config_kernel(struct vmspace_config *config, const ch
 struct vmspace_kernel {
 	char release[65];            /* as uname(2) gives it */
 	bool known;                  /* its version is one whose rules are known */
-	const char *version;         /* whose rules are taken where nothing was found out */
+	/*
+	 * Whose rules are taken where nothing was found out: the release if it is known, else
+	 * VMSPACE_KERNEL_OLDEST for an older one and VMSPACE_KERNEL_NEWEST for all others.
+	 */
+	const char *version;
 	uint64_t rules[VMSPACE_RULE_WORDS];  /* bit n: rule n applies */
 	uint64_t probed[VMSPACE_RULE_WORDS]; /* found out by a probe */
 	uint64_t unlike[VMSPACE_RULE_WORDS]; /* other than in that version: backported, say */
@@ -64,8 +69,15 @@ struct vmspace_kernel {
 
 /*
  * The running kernel. The first call in a process probes: a child process, without threads and
- * unseen by wait(2) and SIGCHLD, makes a few dozen system calls. Later calls return what the first
- * one found. From any thread; not from a signal handler.
+ * unseen by wait(2) (but for __WALL and __WCLONE) and SIGCHLD, makes some hundred system calls in a
+ * copy of the address space; it reads all of /proc/self/maps, so the more areas the longer. That
+ * takes some milliseconds; a child that blocks is killed after ten seconds. Later calls return
+ * what the first one found, as do processes forked after it. From any thread, which is not
+ * cancelled meanwhile; not from a signal handler.
+ *
+ * Nothing is probed between unshare(CLONE_NEWPID), or setns(2) to a PID namespace, and the fork
+ * that follows, because the child would be the namespace's init; nor where that cannot be told,
+ * without /proc.
  */
 VMSPACE_PUBLIC const struct vmspace_kernel *vmspace_running_kernel(void);
 

@@ -29,18 +29,21 @@ static void find_out(void)
 {
 	enum probe_answer answers[RULE_COUNT];
 	struct utsname name;
+	int cancel;
 
-	running.version = VMSPACE_KERNEL_NEWEST;
-	if (!uname(&name)) {
+	/* A cancelled thread would clean up in the child also, and leave it behind. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (!uname(&name))
 		snprintf(running.release, sizeof(running.release), "%s", name.release);
-		running.known = rules_of_version(name.release, running.rules);
-	}
-	if (running.known)
-		running.version = running.release;
-	else
+	running.known = rules_of_version(running.release, running.rules);
+	running.version = running.release;
+	if (!running.known) {
+		running.version = rules_nearest_version(running.release);
 		rules_of_version(running.version, running.rules);
+	}
 	kernel_probe(answers);
 	correct(answers);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 const struct vmspace_kernel *vmspace_running_kernel(void)

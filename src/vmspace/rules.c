@@ -14,34 +14,52 @@ static const struct vmspace_rule table[RULE_COUNT] = {
 #undef RULE_ROW
 };
 
-/* A version as one number that sorts; 0: that is none. */
-static unsigned int version_number(const char *text)
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* MAJOR.MINOR as one number that sorts, and what comes after it; 0: the text begins otherwise. */
+static unsigned int read_version(const char *text, const char **rest)
 {
 	unsigned long number[2];
+	char *end;
 
 	for (int i = 0; i < 2; i++) {
-		char *end;
-
-		if (*text < '0' || *text > '9')
+		if (!is_digit(*text))
 			return 0;
 		number[i] = strtoul(text, &end, 10);
-		if (number[i] > 999 || (i == 0 ? *end != '.' : *end && !strchr(".-+ ", *end)))
+		if (number[i] > 999 || (i == 0 && *end != '.'))
 			return 0;
 		text = end + 1;
 	}
+	*rest = end;
 	return (unsigned int)(number[0] * 1000 + number[1]);
+}
+
+/* The number of a version, or of a release of one ("6.1.0-47-amd64", "6.1+"); 0: it is neither. */
+static unsigned int version_number(const char *text)
+{
+	const char *rest = "";
+	unsigned int number = text ? read_version(text, &rest) : 0;
+
+	return !*rest || *rest == '-' || *rest == '+' || (*rest == '.' && is_digit(rest[1]))
+		       ? number : 0;
 }
 
 /* Is the version in one of the ranges, like "6.1-6.15 7.2-"? */
 static bool follows(unsigned int version, const char *ranges)
 {
 	while (*ranges) {
-		const char *dash = strchr(ranges, '-'), *rest = dash + 1 + strcspn(dash + 1, " ");
+		const char *dash = ranges, *end;
+		bool after = version >= read_version(ranges, &dash);
+		bool open = !is_digit(dash[1]);
 
-		if (version >= version_number(ranges) &&
-		    (rest == dash + 1 || version <= version_number(dash + 1)))
+		end = dash + 1;
+		if (after && (open || version <= read_version(dash + 1, &end)))
 			return true;
-		ranges = rest + strspn(rest, " ");
+		ranges = end + strcspn(end, " ");
+		ranges += strspn(ranges, " ");
 	}
 	return false;
 }
@@ -58,6 +76,14 @@ bool rules_of_version(const char *version, uint64_t rules[VMSPACE_RULE_WORDS])
 		if (follows(number, table[i].versions))
 			rules[i / 64] |= UINT64_C(1) << (i % 64);
 	return true;
+}
+
+const char *rules_nearest_version(const char *version)
+{
+	unsigned int number = version_number(version);
+
+	return number && number < version_number(VMSPACE_KERNEL_OLDEST) ? VMSPACE_KERNEL_OLDEST
+									: VMSPACE_KERNEL_NEWEST;
 }
 
 const struct vmspace_rule *vmspace_rule(unsigned int number)

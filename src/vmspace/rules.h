@@ -27,4 +27,7 @@ static inline bool rule_applies(const struct vmspace_config *config, enum rule r
  */
 bool rules_of_version(const char *version, uint64_t rules[VMSPACE_RULE_WORDS]);
 
+/* The oldest known version for an older one; the newest for a newer one, and for what is none. */
+const char *rules_nearest_version(const char *version);
+
 #endif

@@ -12,12 +12,14 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -39,6 +41,8 @@ enum { SKIPPED = 77, FAILED = 1 };
 /* What a process found out. */
 static struct found {
 	struct vmspace_kernel kernel;
+	bool oldest; /* its rules are taken where nothing was found out */
+	int cleanups;
 } *found;
 
 static struct vmspace_kernel reference; /* found out with nothing in the way */
@@ -46,6 +50,7 @@ static struct vmspace_kernel reference; /* found out with nothing in the way */
 static void find_out(void)
 {
 	found->kernel = *vmspace_running_kernel();
+	found->oldest = !strcmp(found->kernel.version, VMSPACE_KERNEL_OLDEST);
 }
 
 /* Run `act` in a process; its exit status, 0 if it returns. */
@@ -244,6 +249,54 @@ static void a_new_pid_namespace_keeps_its_first_process(void **state)
 	assert_agrees("a new PID namespace");
 }
 
+static void clean_up(void *argument)
+{
+	(void)argument;
+	__atomic_add_fetch(&found->cleanups, 1, __ATOMIC_SEQ_CST);
+}
+
+/* A thread that has been cancelled, and learns of it when it may. */
+static void *find_out_cancelled(void *barrier)
+{
+	int old;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	pthread_barrier_wait(barrier);
+	pthread_barrier_wait(barrier);
+	pthread_cleanup_push(clean_up, NULL);
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
+	find_out();
+	pthread_testcancel();
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+
+static void cancel_while_finding_out(const void *argument)
+{
+	pthread_barrier_t barrier;
+	pthread_t thread;
+	void *result;
+
+	(void)argument;
+	pthread_barrier_init(&barrier, NULL, 2);
+	if (pthread_create(&thread, NULL, find_out_cancelled, &barrier))
+		_exit(FAILED);
+	pthread_barrier_wait(&barrier);
+	pthread_cancel(thread);
+	pthread_barrier_wait(&barrier);
+	pthread_join(thread, &result);
+	if (result != PTHREAD_CANCELED || waitpid(-1, NULL, __WALL | WNOHANG) != -1)
+		_exit(FAILED);
+}
+
+static void a_cancelled_thread_finds_out_first(void **state)
+{
+	(void)state;
+	run(cancel_while_finding_out, NULL);
+	assert_int_equal(found->cleanups, 1);
+	assert_memory_equal(found->kernel.probed, reference.probed, sizeof(reference.probed));
+}
+
 /* ---- calls that block ----------------------------------------------------------------------- */
 
 /* Nobody answers the listener, so the call waits for ever. */
@@ -302,6 +355,26 @@ static void a_killed_process_leaves_no_child(void **state)
 }
 
 /* ---- the rest ------------------------------------------------------------------------------- */
+
+/* Then uname(2) says 2.6 and some more. */
+static void find_out_old(const void *argument)
+{
+	(void)argument;
+	if (personality(UNAME26) == -1)
+		_exit(SKIPPED);
+	find_out();
+}
+
+static void an_old_kernel_has_the_oldest_rules(void **state)
+{
+	(void)state;
+	run(find_out_old, NULL);
+	if (strncmp(found->kernel.release, "2.6.", 4) != 0)
+		skip();
+	assert_false(found->kernel.known);
+	assert_true(found->oldest);
+	assert_agrees("an old kernel");
+}
 
 static double seconds(const struct rusage *use)
 {
@@ -378,8 +451,10 @@ int main(void)
 		cmocka_unit_test(a_refused_call_is_no_answer),
 		cmocka_unit_test(limits_are_no_answer),
 		cmocka_unit_test(a_new_pid_namespace_keeps_its_first_process),
+		cmocka_unit_test(a_cancelled_thread_finds_out_first),
 		cmocka_unit_test(a_call_that_blocks_is_given_up),
 		cmocka_unit_test(a_killed_process_leaves_no_child),
+		cmocka_unit_test(an_old_kernel_has_the_oldest_rules),
 		cmocka_unit_test(many_areas_are_not_read_often),
 	};
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rules.h"
 #include "rules_cases.h"
 
 static struct rules_world world;
@@ -162,16 +163,49 @@ static void versions_have_their_rules(void **state)
 	assert_false(has("6.17", "dontunmap-uncharges"));
 }
 
+/* The nearest rules are taken where nothing was found out about a kernel that is not known. */
+static void unknown_versions_have_a_nearest(void **state)
+{
+	(void)state;
+	assert_string_equal(rules_nearest_version("2.6.78"), VMSPACE_KERNEL_OLDEST);
+	assert_string_equal(rules_nearest_version("5.9.16-generic"), VMSPACE_KERNEL_OLDEST);
+	assert_string_equal(rules_nearest_version("7.4.0"), VMSPACE_KERNEL_NEWEST);
+	assert_string_equal(rules_nearest_version("none"), VMSPACE_KERNEL_NEWEST);
+	assert_string_equal(rules_nearest_version(""), VMSPACE_KERNEL_NEWEST);
+}
+
+static void spaces_have_known_rules_only(void **state)
+{
+	struct vmspace_config config = machine("6.1");
+	struct vmspace *space;
+	unsigned int rules = 0;
+
+	(void)state;
+	while (vmspace_rule(rules))
+		rules++;
+	assert_int_equal(vmspace_create(&space, &config), 0);
+	config.rules[rules / 64] |= UINT64_C(1) << (rules % 64);
+	assert_int_equal(vmspace_configure(space, &config), -EINVAL);
+	vmspace_destroy(space);
+	assert_int_equal(vmspace_create(&space, &config), -EINVAL);
+}
+
 static void other_versions_are_refused(void **state)
 {
 	const char *const others[] = { "", "6", "6.", "6.x", "5.9", "4.19", "7.4", "8.0", "-6.1",
-				       "6.1x", "six.one", "6.-1", "66.1", "6.1111" };
+				       "6.1x", "six.one", "6.-1", "66.1", "6.1111", "6.1 ",
+				       "6.1..2", "6.1.", "6.1.x", "6.1\n", " 6.1", "6.1_", NULL };
+	const char *const releases[] = { "6.1.0", "6.1-rc3", "6.1+", "6.1.0-", "6.1.66.2-x" };
 	struct vmspace_config config = machine("6.1"), before = config;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (vmspace_config_kernel(&config, others[i]) != -EINVAL)
-			fail_msg("%s is a version", others[i]);
+			fail_msg("%s is a version", others[i] ? others[i] : "NULL");
+	assert_memory_equal(&config, &before, sizeof(config));
+	for (size_t i = 0; i < sizeof(releases) / sizeof(releases[0]); i++)
+		if (vmspace_config_kernel(&config, releases[i]))
+			fail_msg("%s is none", releases[i]);
 	assert_memory_equal(&config, &before, sizeof(config));
 	assert_int_equal(vmspace_config_set_rule(&config, 1000, true), -EINVAL);
 	assert_false(vmspace_config_has_rule(&config, 1000));
@@ -186,6 +220,8 @@ int main(void)
 		cmocka_unit_test(each_rule_has_its_case),
 		cmocka_unit_test(versions_have_their_rules),
 		cmocka_unit_test(other_versions_are_refused),
+		cmocka_unit_test(unknown_versions_have_a_nearest),
+		cmocka_unit_test(spaces_have_known_rules_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
