@@ -175,7 +175,9 @@ static vma_flags_t own_flags(const void *addr)
 static void probe_flags(struct vmspace_config *config)
 {
 	size_t page = config->page_size;
-	char *at = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* Below all other areas if there is room: smaps is read up to here. */
+	void *low = (void *)(1UL << 20);
+	char *at = mmap(low, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	vma_flags_t flags;
 
 	if (at == MAP_FAILED)

@@ -401,6 +401,8 @@ static void find_out_crowded(const void *argument)
 	char *room = mmap(NULL, areas * page, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	struct rusage before, after, child;
+	struct vmspace_config config;
+	double once;
 
 	(void)argument;
 	if (room == MAP_FAILED)
@@ -411,12 +413,20 @@ static void find_out_crowded(const void *argument)
 	getrusage(RUSAGE_SELF, &before);
 	read_smaps();
 	getrusage(RUSAGE_SELF, &after);
+	once = seconds(&after) - seconds(&before);
 	find_out();
 	getrusage(RUSAGE_CHILDREN, &child);
-	printf("# smaps of %zu areas: %.3f s, all probes: %.3f s\n", areas,
-	       seconds(&after) - seconds(&before), seconds(&child));
+	printf("# smaps of %zu areas: %.3f s, all probes: %.3f s\n", areas, once,
+	       seconds(&child));
 	fflush(stdout);
-	if (seconds(&child) > 5 * (seconds(&after) - seconds(&before)) + 0.05)
+	if (seconds(&child) > 5 * once + 0.05)
+		_exit(FAILED);
+	getrusage(RUSAGE_SELF, &before);
+	vmspace_config_init(&config);
+	getrusage(RUSAGE_SELF, &after);
+	printf("# the configuration: %.3f s\n", seconds(&after) - seconds(&before));
+	fflush(stdout);
+	if (seconds(&after) - seconds(&before) > once / 2 + 0.01)
 		_exit(FAILED);
 }
 
