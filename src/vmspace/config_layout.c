@@ -15,20 +15,27 @@
 
 #define LONG_BITS ((unsigned int)(CHAR_BIT * sizeof(long)))
 
-#ifdef SYS_mmap2
-#define NR_MMAP SYS_mmap2
-#else
-#define NR_MMAP SYS_mmap
-#endif
-
 /*
- * Is the page one of the process's? With all addresses used up by RLIMIT_AS, none seems to be. Not by
- * mmap(): ThreadSanitizer asks for address 0 in place of one that it does not know.
+ * Not by mmap(): ThreadSanitizer asks for address 0 in place of one that it does not know. On s390x,
+ * where there is no such sanitizer, the system call takes its arguments in another way.
  */
-static bool is_inside(unsigned long addr, unsigned long page)
+static long map_page(unsigned long addr, unsigned long page)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-	long at = syscall(NR_MMAP, addr, page, PROT_NONE, flags, -1, 0L);
+
+#ifdef __s390x__
+	return (long)mmap((void *)addr, page, PROT_NONE, flags, -1, 0);
+#elif defined(SYS_mmap2)
+	return syscall(SYS_mmap2, addr, page, PROT_NONE, flags, -1, 0L);
+#else
+	return syscall(SYS_mmap, addr, page, PROT_NONE, flags, -1, 0L);
+#endif
+}
+
+/* Is the page one of the process's? With all addresses used up by RLIMIT_AS, none seems to be. */
+static bool is_inside(unsigned long addr, unsigned long page)
+{
+	long at = map_page(addr, page);
 
 	if (at == -1)
 		return errno == EEXIST;
