@@ -147,6 +147,15 @@ static void take_mapping(struct world *world, struct vmspace_request *req)
 }
 
 /* All other calls begin with an address and a length. */
+static void take_keys(struct input *in, struct vmspace_request *req)
+{
+	if (req->op == VMSPACE_PKEY_ALLOC)
+		req->pkey_alloc = (struct vmspace_pkey_alloc){ input_byte(in) % 16 == 0,
+							       input_byte(in) % 5 };
+	else
+		req->pkey_free.pkey = input_byte(in) % 20 - 1;
+}
+
 static void take_arguments(struct world *world, struct vmspace_request *req)
 {
 	static const char *const names[4] = { NULL, "one", "two", "bad[name]" };
@@ -191,10 +200,7 @@ static void take_arguments(struct world *world, struct vmspace_request *req)
 		req->mseal = (struct vmspace_mseal){ addr, length, input_byte(in) % 16 == 0 };
 		break;
 	case VMSPACE_PKEY_ALLOC:
-		req->pkey_alloc = (struct vmspace_pkey_alloc){ input_byte(in) % 16 == 0,
-							       input_byte(in) % 5 };
-		break;
-	case VMSPACE_PKEY_FREE: req->pkey_free.pkey = input_byte(in) % 20 - 1; break;
+	case VMSPACE_PKEY_FREE: take_keys(in, req); break;
 	case VMSPACE_MSYNC:
 		req->msync = (struct vmspace_msync){ addr, length, input_byte(in) % 16 };
 		break;

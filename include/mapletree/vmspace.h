@@ -26,7 +26,8 @@
  * and vmspace_destroy() need exclusive use of the space. vmspace_touch(), vmspace_lookup(),
  * vmspace_next() and vmspace_prev() do not even wait for calls that change other areas. No call
  * starts threads, uses signals or global state (a space with memory uses liburcu-bp), but for
- * vmspace_config_init(): what it finds out about the kernel is kept for good. Several requests may be gathered at the same time; each complete applies to the areas as they are then,
+ * vmspace_config_init(): what it finds out about the kernel is kept for good. Several requests may
+ * be gathered at the same time; each complete applies to the areas as they are then,
  * so requests must be completed in the order in which the kernel performed the calls.
  *
  * Out of memory: if libvmspace runs out of memory, or the user's memory does where a call populates
@@ -155,8 +156,8 @@ struct vmspace_config {
 	unsigned long rlimit_stack;
 	unsigned long rlimit_memlock;
 	/*
-	 * In what versions of Linux differ; see <mapletree/vmspace_rules.h>. Bit n of the words: rule
-	 * n applies. All 0: nearly those of 5.10.
+	 * In what versions of Linux differ; see <mapletree/vmspace_rules.h>. Bit n of the words:
+	 * rule n applies. All 0: nearly those of 5.10.
 	 */
 	uint64_t rules[VMSPACE_RULE_WORDS];
 	struct vmspace_host host;
@@ -346,8 +347,8 @@ struct vmspace_uffd {
 
 /*
  * Memory protection keys (x86: 16, if config.pkeys). Result: the key, or -errno. The rights that a
- * key gives are each thread's own affair, and not modelled: nothing is refused because of them. What
- * is: areas mapped with PROT_EXEC alone get a key that denies reading (and mlock() and
+ * key gives are each thread's own affair, and not modelled: nothing is refused because of them.
+ * What is: areas mapped with PROT_EXEC alone get a key that denies reading (and mlock() and
  * MADV_POPULATE_READ), as long as one is free.
  */
 struct vmspace_pkey_alloc {

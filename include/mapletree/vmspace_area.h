@@ -98,9 +98,9 @@ struct vma_backing {
 	const char *name;            /* path (unescaped), "[vdso]" ...; NULL: none */
 	unsigned long huge_size;     /* HUGETLB: bytes of a page; 0: the default huge page */
 	/*
-	 * SYSV: bytes of the segment. SHMEM: what was mapped first (set by mmap). FILE: bytes of the
-	 * file, for spaces without memory. Behind the end there are no pages, and calls that populate
-	 * stop. 0: not known, as long as needed.
+	 * SYSV: bytes of the segment. SHMEM: what was mapped first (set by mmap). FILE: bytes of
+	 * the file, for spaces without memory. Behind the end there are no pages, and calls that
+	 * populate stop. 0: not known, as long as needed.
 	 */
 	uint64_t size;
 };

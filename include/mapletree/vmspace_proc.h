@@ -74,8 +74,8 @@ VMSPACE_PUBLIC void vmspace_free_areas(struct vmspace_area *areas, size_t count)
  * Read the limits (getrlimit) and privileges (capabilities, personality) of process `pid` into a
  * config that vmspace_config_init() has filled; what cannot be read counts as no limit, no
  * privilege. mmap_bottom_up follows from the personality (ADDR_COMPAT_LAYOUT) and, but for
- * x86-64, RLIMIT_STACK (none). Changes of these two take effect with the next exec of the process: keep the old value
- * until then.
+ * x86-64, RLIMIT_STACK (none). Changes of these two take effect with the next exec of the process:
+ * keep the old value until then.
  */
 VMSPACE_PUBLIC void vmspace_config_read(struct vmspace_config *config, pid_t pid);
 

@@ -16,8 +16,8 @@
 #define LONG_BITS ((unsigned int)(CHAR_BIT * sizeof(long)))
 
 /*
- * Not by mmap(): ThreadSanitizer asks for address 0 in place of one that it does not know. On s390x,
- * where there is no such sanitizer, the system call takes its arguments in another way.
+ * Not by mmap(): ThreadSanitizer asks for address 0 in place of one that it does not know. On
+ * s390x, where there is no such sanitizer, the system call takes its arguments in another way.
  */
 static long map_page(unsigned long addr, unsigned long page)
 {
@@ -74,8 +74,9 @@ static void set(struct vmspace_config *config, unsigned int bits, unsigned int w
 }
 
 /*
- * User space ends at a power of two, or on x86 a page below. More than the stack's half of it is
- * there only for those who ask for addresses in it (five-level page tables, 52 bits on arm64).
+ * User space ends at a power of two, or on x86 a page below. The stack is right below the end of
+ * what is used unless asked for (map_window); with five-level page tables, or 52 bits on arm64,
+ * there is more above (up to task_size).
  */
 void config_probe_layout(struct vmspace_config *config)
 {

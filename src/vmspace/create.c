@@ -56,7 +56,8 @@ static bool config_sane(const struct vmspace_config *c)
 		return false;
 	if (!c->map_window || c->map_window > c->task_size || c->mmap_base > c->task_size)
 		return false;
-	return rules_exist(c->rules) && c->max_map_count > 0 && c->overcommit >= 0 && c->overcommit <= 2;
+	return rules_exist(c->rules) && c->max_map_count > 0 && c->overcommit >= 0 &&
+	       c->overcommit <= 2;
 }
 
 /* A space with memory: several threads may use it. */

@@ -529,7 +529,8 @@ static long area_flags(struct vmspace *space, const struct vmspace_mmap *m,
 
 /*
  * What the file itself answers, last of all: one of a file system that knows MAP_SYNC refuses it
- * where storage is not mapped itself; a sealed one is not written to; one of huge pages has none that begins at the offset.
+ * where storage is not mapped itself; a sealed one is not written to; one of huge pages has none
+ * that begins at the offset.
  */
 static long ask_file(struct vmspace *space, const struct vmspace_mmap *m, vma_flags_t flags)
 {
@@ -553,12 +554,6 @@ static int real_prot(const struct vmspace *space, const struct vmspace_mmap *m)
 	if ((m->prot & PROT_READ) && space->config.read_implies_exec && !no_exec)
 		return m->prot | PROT_EXEC;
 	return m->prot;
-}
-
-/* The key of an area with these PROT_*, which Linux may allocate even if it refuses the mapping. */
-static unsigned int key_for(struct vmspace *space, int prot)
-{
-	return prot == PROT_EXEC ? pkey_execute_only(space) : 0;
 }
 
 static long map_backed(struct vmspace *space, const struct vmspace_mmap *m, struct map_plan *plan,
@@ -599,13 +594,15 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 		return err;
 	prot = real_prot(space, m);
 	plan.flags = call_flags(space, m, prot);
+	/* Linux allocates the key of execute-only areas even if it then refuses the mapping. */
 	if (prot == PROT_EXEC && rule_decides(space, RULE_KEY_BEFORE_PLACE))
-		key_for(space, prot);
+		pkey_execute_only(space);
 	at = place(space, m, plan.length, backing, &plan.hole);
 	followed = follow_place(space, req, at, plan.length, &plan.hole);
 	if (followed < 0)
 		return followed;
-	plan.pkey = key_for(space, prot);
+	if (prot == PROT_EXEC)
+		plan.pkey = pkey_execute_only(space);
 	err = map_check_lock(space, plan.flags, plan.length, m->flags & MAP_LOCKED);
 	if (!err)
 		err = area_flags(space, m, backing, plan.length, &plan.flags);

@@ -79,13 +79,6 @@ static bool is_shared(const struct vma *vma)
 	return vma->flags & (VMA_SHARED | VMA_MAYSHARE);
 }
 
-/* Does the area's key deny reading and writing? See pkey.h. */
-static bool is_opaque(const struct pages *pages, const struct vma *vma)
-{
-	return vma->pkey && pages->execute_only &&
-	       vma->pkey == __atomic_load_n(pages->execute_only, __ATOMIC_RELAXED);
-}
-
 /* Describe the page of an entry in vma. */
 static void describe(const struct pages *pages, const struct vma *vma, uintptr_t entry,
 		     struct vmspace_page *page)
@@ -103,7 +96,7 @@ static void describe(const struct pages *pages, const struct vma *vma, uintptr_t
 	page->kind = (enum vmspace_page_kind)frame->kind;
 	if (vma->flags & VMA_EXEC)
 		page->access |= VMSPACE_ACCESS_EXEC;
-	if (is_opaque(pages, vma))
+	if (pages->execute_only && vma_is_opaque(vma, pages->execute_only))
 		return;
 	if (vma->flags & VMA_ACCESS_FLAGS)
 		page->access |= VMSPACE_ACCESS_READ;
@@ -146,12 +139,12 @@ static struct frame *zero_frame(struct pages *pages)
 }
 
 /* Shared memory ends where it did when it was made; the ends of files are the user's affair. */
-static bool is_beyond_memory(const struct vma *vma, uint64_t index, unsigned int page_shift)
+static bool is_beyond_memory(const struct fault *f)
 {
-	const struct vma_backing *is = &vma->backing->is;
+	unsigned long page = table_mask(f->pages, 0) + 1;
 
-	return (is->kind == VMA_BACKING_SHMEM || is->kind == VMA_BACKING_SYSV) && is->size &&
-	       index > (is->size - 1) >> page_shift;
+	return f->vma->backing->is.kind != VMA_BACKING_FILE &&
+	       vma_passes_file(f->vma, f->addr + page, page);
 }
 
 /* Ask the user for the page of the file, or other object, that is mapped. */
@@ -164,7 +157,7 @@ static enum vmspace_fault_result ask_file(const struct fault *f, struct frame **
 	uint64_t handle;
 	int err;
 
-	if (!memory->file_page || is_beyond_memory(vma, index, f->pages->page_shift))
+	if (!memory->file_page || is_beyond_memory(f))
 		return VMSPACE_FAULT_BUS;
 	err = memory->file_page(memory->ctx, &vma->backing->is, index, &handle);
 	if (err)

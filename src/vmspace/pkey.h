@@ -38,15 +38,12 @@ void pkey_release(struct vmspace *space, int pkey);
  */
 void pkey_learn(struct vmspace *space, long result);
 
-/*
- * Does the area's key permit the access (VMSPACE_ACCESS_*)? Under the area's lock or the space's: an
- * area gets the key after that is known to be the one of execute-only areas.
- */
+/* Does the area's key permit the access (VMSPACE_ACCESS_*)? Under the area's lock or the space's. */
 static inline bool pkey_permits(const struct vmspace *space, const struct vma *vma,
 				unsigned int access)
 {
-	return !vma->pkey || !(access & (VMSPACE_ACCESS_READ | VMSPACE_ACCESS_WRITE)) ||
-	       vma->pkey != __atomic_load_n(&space->pkeys.execute_only, __ATOMIC_RELAXED);
+	return !(access & (VMSPACE_ACCESS_READ | VMSPACE_ACCESS_WRITE)) ||
+	       !vma_is_opaque(vma, &space->pkeys.execute_only);
 }
 
 #endif

@@ -146,13 +146,7 @@ static void gather(struct vmspace *space, const struct vmspace_request *req)
 		if (req->shmat.addr)
 			query_host(space, space_floor(space, req->shmat.addr), req->shmat.size);
 		break;
-	case VMSPACE_FAULT:
-	case VMSPACE_SHMDT:
-	case VMSPACE_MSYNC:
-	case VMSPACE_MINCORE:
-	case VMSPACE_PKEY_ALLOC:
-	case VMSPACE_PKEY_FREE:
-	default:
+	default: /* nothing that the others decide depends on the host */
 		break;
 	}
 }

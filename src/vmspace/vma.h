@@ -125,6 +125,15 @@ static inline bool vma_permits(const struct vma *vma, unsigned int access)
 		return false;
 	return vma->flags & VMA_ACCESS_FLAGS;
 }
+/*
+ * Does the area's key deny reading and writing? *execute_only is the key of areas that can only be
+ * executed, or 0. Under the area's lock or the space's: an area gets the key after it is known to be
+ * that one.
+ */
+static inline bool vma_is_opaque(const struct vma *vma, const uint8_t *execute_only)
+{
+	return vma->pkey && vma->pkey == __atomic_load_n(execute_only, __ATOMIC_RELAXED);
+}
 bool vma_may_have_anon_vma(const struct vma *vma);
 /* Does the area, up to `end`, reach beyond the end of its file, as far as that is known? */
 bool vma_passes_file(const struct vma *vma, unsigned long end, unsigned long page_size);

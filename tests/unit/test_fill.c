@@ -227,7 +227,8 @@ static void too_little_in_two_leaves_is_joined_with_a_third(unsigned int flags)
 	begin(flags, border / 2);
 	assert_int_equal(mt_height(&mt), 3);
 	before = count_leaves();
-	assert_int_equal(mtree_store_range(&mt, border - leaf + 4, border + 11, NULL, GFP_KERNEL), 0);
+	assert_int_equal(mtree_store_range(&mt, border - leaf + 4, border + 11, NULL, GFP_KERNEL),
+			 0);
 	assert_int_equal(count_leaves(), before);
 	assert_int_equal(mtree_store_range(&mt, border - leaf, border + leaf - 9, NULL, GFP_KERNEL),
 			 0);

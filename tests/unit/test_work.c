@@ -218,7 +218,8 @@ static void a_leaf_without_a_sibling_shrinks_in_place(void **state)
 	(void)state;
 	for (size_t m = 0; m < LENGTH(modes); m++) {
 		enum node_kind kind = modes[m] & MT_FLAGS_ALLOC_RANGE ? KIND_GAPS : KIND_INNER;
-		unsigned long before = kind_slots(kind) * WIDE_SLOTS; /* a full node of full leaves */
+		/* A full node of full leaves. */
+		unsigned long before = kind_slots(kind) * WIDE_SLOTS;
 
 		mt_init_flags(&mt, modes[m]);
 		fill(&mt, 0, 4, 4, before + 3);

@@ -31,7 +31,8 @@ def check(vmscope, path):
     for options in ([], ["--kernel", version]):
         got = replay(vmscope, text, *options)
         if got.returncode:
-            return f"{' '.join(options) or 'as it is'}: status {got.returncode}\n{got.stderr[:2000]}"
+            how = " ".join(options) or "as it is"
+            return f"{how}: status {got.returncode}\n{got.stderr[:2000]}"
     return ""
 
 

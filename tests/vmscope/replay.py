@@ -81,8 +81,8 @@ def check_kernel(vmscope):
     for command in ["replay"], ["explain"], ["draw", "-o", "-"]:
         expect(f"{command}, no kernel", run(vmscope, *command, "--kernel", "2.4", log), 125,
                "the rules of Linux '2.4' are not known")
-    expect("explain a process, kernel", run(vmscope, "explain", "--kernel", "6.1", str(os.getpid())),
-           125, "--kernel, --until and --maps are for a log")
+    got = run(vmscope, "explain", "--kernel", "6.1", str(os.getpid()))
+    expect("explain a process, kernel", got, 125, "--kernel, --until and --maps are for a log")
     expect("no such process", run(vmscope, "replay", "--pid", "1", "-q", "-o", "-", log), 125,
            "has no process 1")
 

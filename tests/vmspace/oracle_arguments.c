@@ -291,8 +291,9 @@ static long remap_pages(unsigned long addr, unsigned long pages)
 static void pages_beyond_every_file(void **state)
 {
 	static const unsigned long offsets[] = {
-		-1UL, -2UL, -3UL, -4UL, 1UL << 51, (1UL << 51) - 1, (1UL << 51) - 2, (1UL << 51) - 3,
-		1UL << 52, (1UL << 52) - 1, (1UL << 52) - 2, 1UL << 63,
+		-1UL, -2UL, -3UL, -4UL, 1UL << 63,
+		1UL << 51, (1UL << 51) - 1, (1UL << 51) - 2, (1UL << 51) - 3,
+		1UL << 52, (1UL << 52) - 1, (1UL << 52) - 2,
 	};
 
 	(void)state;

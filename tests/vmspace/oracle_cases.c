@@ -500,8 +500,8 @@ static void process_madvise_counts(void **state)
 }
 
 /*
- * Found by vmscope check: files of /proc, and in some versions sockets and pipes, are on mounts without
- * exec.
+ * Found by vmscope check: files of /proc, and in some versions sockets and pipes, are on mounts
+ * without exec.
  */
 static void files_that_nobody_executes(void **state)
 {

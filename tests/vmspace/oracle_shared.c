@@ -131,7 +131,9 @@ static void remapped_pages_stay_sealed(void **state)
 	assert_int_equal(areas(), 3);
 }
 
-/* One that is sealed after it was mapped: what is there may still be written, remapped it may not. */
+/*
+ * One that is sealed after it was mapped: what is there may still be written, remapped it may not.
+ */
 static void pages_are_remapped_after_a_seal(void **state)
 {
 	const unsigned int seal = VMA_BACKING_SEAL_WRITE | VMA_BACKING_SEAL_FUTURE;

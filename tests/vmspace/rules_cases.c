@@ -488,7 +488,8 @@ static long the_kernels_own_pages_and_userfaultfd(void)
 
 /* ---- all of them ---- */
 
-#define SHOWS(rule, function, with, without) { rule, #function, function, with, without, NEEDS_NOTHING }
+#define SHOWS(rule, function, with, without) \
+	{ rule, #function, function, with, without, NEEDS_NOTHING }
 #define SHOWS_UFFD(rule, function, with, without) \
 	{ rule, #function, function, with, without, NEEDS_UFFD }
 #define SHOWS_HUGE(rule, function, with, without) \

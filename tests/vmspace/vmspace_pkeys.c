@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <mapletree/vmspace.h>
+#include "machine.h"
 
 #define PAGE 4096UL
 #define AT(page) (0x10000000000UL + (page) * PAGE)
@@ -32,28 +32,12 @@ static long call(enum vmspace_op op, struct vmspace_request args)
 
 #define CALL(op, member, ...) call(op, (struct vmspace_request){ .member = { __VA_ARGS__ } })
 
-static const struct vmspace_config machine = {
-	.page_size = PAGE,
-	.task_size = 0x7ffffffff000UL,
-	.map_window = 0x7ffffffff000UL,
-	.mmap_base = 0x7ffff7fff000UL,
-	.mmap_base_legacy = 0x2aaaaaaab000UL,
-	.mmap_min_addr = 65536,
-	.max_map_count = 65530,
-	.ram_pages = 1000,
-	.lock_privileged = true,
-	.pkeys = true,
-	.rlimit_as = VMSPACE_NO_LIMIT,
-	.rlimit_data = VMSPACE_NO_LIMIT,
-	.rlimit_data_max = VMSPACE_NO_LIMIT,
-	.rlimit_stack = VMSPACE_NO_LIMIT,
-	.rlimit_memlock = VMSPACE_NO_LIMIT,
-};
-
 static int set_up(void **state)
 {
+	struct vmspace_config config = machine("6.12");
+
 	(void)state;
-	return vmspace_create(&space, &machine);
+	return vmspace_create(&space, &config);
 }
 
 static int tear_down(void **state)
@@ -311,7 +295,7 @@ static void a_host_that_contradicts_is_a_difference(void **state)
 
 static void processors_without_keys(void **state)
 {
-	struct vmspace_config config = machine;
+	struct vmspace_config config = *vmspace_config(space);
 
 	(void)state;
 	config.pkeys = false;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "rules.h"
+#include "machine.h"
 #include "rules_cases.h"
 
 static struct rules_world world;
@@ -42,33 +43,6 @@ static void make_segment(struct rules_world *w, unsigned long pages)
 {
 	(void)w;
 	(void)pages;
-}
-
-/* A machine of 1000 pages, and Linux of that version. */
-static struct vmspace_config machine(const char *version)
-{
-	struct vmspace_config config = {
-		.page_size = 4096,
-		.task_size = 0x7ffffffff000UL,
-		.map_window = 0x7ffffffff000UL,
-		.mmap_base = 0x7ffff7fff000UL,
-		.mmap_base_legacy = 0x2aaaaaaab000UL,
-		.mmap_min_addr = 65536,
-		.stack_guard_gap = 256,
-		.max_map_count = 65530,
-		.pmd_size = 2UL << 20,
-		.ram_pages = 1000,
-		.lock_privileged = true,
-		.pkeys = true,
-		.rlimit_as = VMSPACE_NO_LIMIT,
-		.rlimit_data = VMSPACE_NO_LIMIT,
-		.rlimit_data_max = VMSPACE_NO_LIMIT,
-		.rlimit_stack = VMSPACE_NO_LIMIT,
-		.rlimit_memlock = VMSPACE_NO_LIMIT,
-	};
-
-	assert_int_equal(vmspace_config_kernel(&config, version), 0);
-	return config;
 }
 
 static long run(const struct rules_case *it, const struct vmspace_config *config)

@@ -18,7 +18,8 @@
 #include "check/shrink.h"
 #include "cli/number.h"
 
-enum { OPT_OPS = 256, OPT_SEED, OPT_DURATION, OPT_MIX, OPT_REPLAY, OPT_HIDE, OPT_WAY, OPT_COVER, OPT_RECORD };
+enum { OPT_OPS = 256, OPT_SEED, OPT_DURATION, OPT_MIX, OPT_REPLAY, OPT_HIDE, OPT_WAY, OPT_COVER,
+       OPT_RECORD };
 
 enum { OPS_DEFAULT = 100000, JOBS_MAX = 256 };
 
@@ -38,8 +39,8 @@ static const struct argp_option option_table[] = {
 	{ "output", 'o', "FILE", 0,
 	  "Where the log of a difference goes (default vmscope-check-SEED.log)", 0 },
 	{ "record", OPT_RECORD, "FILE", 0,
-	  "Make the calls of the first round without a difference once more, and write them as a log",
-	  0 },
+	  "Make the calls of the first round without a difference once more, and write them as a "
+	  "log", 0 },
 	{ "replay", OPT_REPLAY, "LOG", 0, "Make the calls of such a log again, and no others", 0 },
 	{ "cover", OPT_COVER, "FILE", 0,
 	  "Write how often each call had each outcome, for which reasons, and what else was "

@@ -35,8 +35,8 @@ enum reader_format reader_format(const struct reader *reader);
 unsigned long reader_set_maps(struct reader *reader, const char *text);
 
 /*
- * From now on the rules of this version of Linux hold, whatever the log says. False: no such version
- * is known. @version outlives the reader.
+ * From now on the rules of this version of Linux hold, whatever the log says. False: no such
+ * version is known. @version outlives the reader.
  */
 bool reader_set_kernel(struct reader *reader, const char *version);
 
