@@ -451,6 +451,66 @@ static void a_move_unmaps_its_own_pages(void **state)
 	assert_true(vmspace_check(space, &reason));
 }
 
+/* The user has pages for the whole of what is mapped later. */
+static void shared_memory_keeps_its_end(void **state)
+{
+	struct vmspace_request req = { .op = VMSPACE_MREMAP };
+
+	(void)state;
+	map(0, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+	req.mremap = (struct vmspace_mremap){ AT, PAGE, 2 * PAGE, 0, 0 };
+	assert_int_equal(vmspace_call(space, &req), AT);
+	assert_int_equal(touch(0, VMSPACE_ACCESS_READ), VMSPACE_FAULT_OK);
+	assert_int_equal(touch(1, VMSPACE_ACCESS_READ), VMSPACE_FAULT_BUS);
+	map(4, 2, PROT_READ, MAP_PRIVATE);
+	assert_int_equal(touch(5, VMSPACE_ACCESS_READ), VMSPACE_FAULT_OK);
+}
+
+static unsigned long translated; /* pages: bit n, from AT on */
+
+static int translate(void *ctx, unsigned long addr, uint64_t frame, unsigned int access)
+{
+	(void)ctx;
+	(void)frame;
+	(void)access;
+	translated |= 1UL << (addr - AT) / PAGE;
+	return 0;
+}
+
+static void translate_no_more(void *ctx, unsigned long start, unsigned long end)
+{
+	(void)ctx;
+	for (unsigned long addr = start; addr < end; addr += PAGE)
+		translated &= ~(1UL << (addr - AT) / PAGE);
+}
+
+/* The rights are the same, but the key denies more. */
+static void a_new_key_ends_translations(void **state)
+{
+	struct vmspace_memory mapping = memory;
+	struct vmspace_request req = { .op = VMSPACE_MPROTECT };
+	struct vmspace_config config = *vmspace_config(space);
+
+	(void)state;
+	vmspace_destroy(space);
+	mapping.map = translate;
+	mapping.unmap = translate_no_more;
+	config.memory = &mapping;
+	config.pkeys = true;
+	assert_int_equal(vmspace_create(&space, &config), 0);
+	map(0, 2, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS);
+	req.mprotect = (struct vmspace_mprotect){ AT, 2 * PAGE, PROT_EXEC, 0 };
+	assert_int_equal(vmspace_call(space, &req), 0);
+	assert_int_equal(touch(0, VMSPACE_ACCESS_READ), VMSPACE_FAULT_OK);
+	assert_int_equal(translated, 1);
+	req.mprotect.pkey = -1;
+	assert_int_equal(vmspace_call(space, &req), 0);
+	assert_int_equal(translated, 0);
+	assert_int_equal(touch(0, VMSPACE_ACCESS_READ), VMSPACE_FAULT_ACCERR);
+	vmspace_destroy(space);
+	space = NULL;
+}
+
 /* An execute-only area is not made readable by a page that was executed. */
 static void executed_pages_are_not_readable(void **state)
 {
@@ -477,6 +537,7 @@ int main(void)
 		TEST(tables_go_beside_faults), TEST(without_memory),
 		TEST(write_and_exec_need_both_rights), TEST(a_stack_grows_for_a_forbidden_access),
 		TEST(a_move_unmaps_its_own_pages), TEST(executed_pages_are_not_readable),
+		TEST(shared_memory_keeps_its_end), TEST(a_new_key_ends_translations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
