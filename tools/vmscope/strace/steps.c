@@ -61,6 +61,8 @@ void strace_push_begin(struct strace_reader *from, struct strace_task *task)
 	task->space->begun = true;
 	step = strace_push(from, STEP_SPACE, task);
 	strace_default_config(&step->config);
+	step->config.pkeys = from->pkeys;
+	step->image.pkeys_unknown = true; /* the log may leave out pkey_alloc() */
 	if (from->areas) {
 		step->areas = from->areas;
 		step->area_count = from->area_count;

@@ -17,6 +17,7 @@ struct strace_reader {
 	struct maple_tree segments;	/* shmget(): id -> size, as xa_mk_value() */
 	struct maple_tree announced;	/* PIDs that a message has named */
 	unsigned int tasks;
+	bool pkeys;			/* the log shows that the processor has protection keys */
 	pid_t unnamed;			/* PID of the lines without one; 0: unknown */
 	bool over;			/* the table of -c has begun */
 	char *partial;			/* start of a line that a message cut; owned; or NULL */

@@ -262,6 +262,13 @@ static bool is_unmodelled(struct strace_text name)
 	return false;
 }
 
+/* Do calls that succeed return an address, or another number than 0? */
+static bool returns_number(enum vmspace_op op)
+{
+	return op == VMSPACE_MMAP || op == VMSPACE_MREMAP || op == VMSPACE_BRK ||
+	       op == VMSPACE_SHMAT || op == VMSPACE_PKEY_ALLOC;
+}
+
 enum strace_call_kind strace_call_make(struct strace_call *call, const struct strace_line *line,
 				       struct strace_task *task, struct maple_tree *segments,
 				       const char **why)
@@ -301,8 +308,7 @@ enum strace_call_kind strace_call_make(struct strace_call *call, const struct st
 	/*
 	 * The result of a thread that was killed: it does not show whether the call was performed.
 	 */
-	if (result > 0 && shape->op != VMSPACE_MMAP && shape->op != VMSPACE_MREMAP &&
-	    shape->op != VMSPACE_BRK && shape->op != VMSPACE_SHMAT)
+	if (result > 0 && !returns_number(shape->op))
 		return STRACE_CALL_UNMODELLED;
 	if (shape->op == VMSPACE_MMAP)
 		make_mmap(call, value, text, task);

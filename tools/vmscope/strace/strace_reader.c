@@ -14,6 +14,23 @@
 
 enum { DAY = 86400 };
 
+/* Is there a pkey_alloc() or pkey_mprotect() with a key that did not fail? */
+static bool shows_pkeys(const char *at, const char *end)
+{
+	static const char *const calls[] = { "pkey_alloc(", "pkey_mprotect(" };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		for (const char *call = at, *line;
+		     (call = memmem(call, (size_t)(end - call), calls[i], strlen(calls[i])));
+		     call = line) {
+			line = memchr(call, '\n', (size_t)(end - call));
+			line = line ? line : end;
+			if (!memmem(call, (size_t)(line - call), "-1", 2))
+				return true;
+		}
+	return false;
+}
+
 struct strace_reader *strace_reader_new(const char *text, size_t length)
 {
 	struct strace_reader *from = calloc(1, sizeof(*from));
@@ -22,6 +39,7 @@ struct strace_reader *strace_reader_new(const char *text, size_t length)
 		return NULL;
 	from->at = text;
 	from->end = text + length;
+	from->pkeys = length && shows_pkeys(text, text + length);
 	strace_processes_init(&from->processes);
 	mt_init(&from->segments);
 	mt_init(&from->announced);
