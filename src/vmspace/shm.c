@@ -41,7 +41,8 @@ static long attach_place(struct vmspace *space, const struct vmspace_shmat *s,
 		}
 		want.flags = MAP_FIXED;
 		vma = find_first(space, want.addr);
-		if (!(s->flags & SHM_REMAP)) {
+		/* Rounded to address 0, it takes the place of what is there. */
+		if (want.addr && !(s->flags & SHM_REMAP)) {
 			if (want.addr + plan->length < want.addr)
 				return -EINVAL;
 			if (vma && vma->start < want.addr + plan->length)

@@ -152,6 +152,22 @@ static void pages_are_remapped_after_a_seal(void **state)
 	assert_int_equal(areas(), has_rule("map-seals-first") ? 5 : 4);
 }
 
+/* Found by vmscope check: nothing is in the way of a segment whose address is rounded to 0. */
+static void a_segment_at_address_zero_takes_the_place(void **state)
+{
+	(void)state;
+	pair.shm_id = shmget(IPC_PRIVATE, 2 * PAGE, 0700);
+	assert_true(pair.shm_id >= 0);
+	map(0, 3, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED);
+	for (int flags = 0; flags <= (SHM_RND | SHM_REMAP); flags += SHM_RND) {
+		new_req(VMSPACE_SHMAT)->shmat = (struct vmspace_shmat){
+			.addr = 0xb30, .flags = flags, .size = 2 * PAGE };
+		req.shmat.backing.name = "/SYSV00000000 (deleted)";
+		both(&pair);
+	}
+	shmctl(pair.shm_id, IPC_RMID, NULL);
+}
+
 static long read_page(unsigned long addr)
 {
 	new_req(VMSPACE_FAULT)->fault = (struct vmspace_fault){ addr, VMSPACE_ACCESS_READ };
@@ -203,6 +219,8 @@ int main(void)
 		MIRRORED(what_reaches_beyond_the_segment_stays_attached),
 		CASE(a_segment_ends_within_a_page), MIRRORED(a_segment_ends_within_a_page),
 		CASE(shared_memory_ends_where_it_did),
+		CASE(a_segment_at_address_zero_takes_the_place),
+		MIRRORED(a_segment_at_address_zero_takes_the_place),
 		CASE(remapped_pages_stay_sealed), CASE(pages_are_remapped_after_a_seal),
 	};
 
