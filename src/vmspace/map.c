@@ -565,14 +565,14 @@ static long map_backed(struct vmspace *space, const struct vmspace_mmap *m, stru
 		plan->pgoff = space_pages(space, plan->at);
 		return map_region(space, plan);
 	}
-	if (m->flags & MAP_ANONYMOUS) {
-		plan->pgoff = 0;
+	if (m->flags & MAP_ANONYMOUS)
 		own->file_id = map_new_file_id(space);
-		own->size = plan->length;
-		plan->new_shared = own->kind == VMA_BACKING_SHMEM;
-	} else {
+	else
 		plan->pgoff = space_pages(space, m->offset);
-	}
+	/* A shared mapping of /dev/zero makes such an object, too. */
+	plan->new_shared = own->kind == VMA_BACKING_SHMEM;
+	if (plan->new_shared && !plan->pgoff)
+		own->size = plan->length;
 	plan->backing = backing_new(own);
 	if (!plan->backing)
 		return outcome_no_memory(space);

@@ -301,6 +301,15 @@ static unsigned long all_memory(void)
 	return c->ram_pages + c->swap_pages;
 }
 
+/* That is shared memory, too, which each mapping makes. */
+static long map_dev_zero(unsigned long pages)
+{
+	new_req(VMSPACE_MMAP)->mmap = (struct vmspace_mmap){
+		.addr = AT(0), .length = pages * PAGE, .prot = RW, .flags = MAP_SHARED | MAP_FIXED,
+		.backing = { .kind = VMA_BACKING_SHMEM, .name = "/dev/zero (deleted)" } };
+	return both(&pair);
+}
+
 static void obvious_overcommit_is_refused(void **state)
 {
 	unsigned long all = all_memory(), brk = now().brk;
@@ -311,6 +320,9 @@ static void obvious_overcommit_is_refused(void **state)
 	unmap(AT(0), all);
 	assert_int_equal(map(AT(0), all + 1, RW, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED), -ENOMEM);
 	assert_int_equal(map(AT(0), all, RW, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED), (long)AT(0));
+	unmap(AT(0), all);
+	assert_int_equal(map_dev_zero(all + 1), -ENOMEM);
+	assert_int_equal(map_dev_zero(all), (long)AT(0));
 	unmap(AT(0), all);
 	assert_int_equal(map(AT(0), all + 1, RW, FIXED | MAP_NORESERVE), (long)AT(0));
 	assert_int_equal(map(AT(0), all + 1, PROT_READ, FIXED), (long)AT(0));
