@@ -149,7 +149,11 @@ struct vmspace_config {
 	bool read_implies_exec;        /* personality READ_IMPLIES_EXEC */
 	bool low_privileged;           /* CAP_SYS_RAWIO: mmap_min_addr does not apply */
 	bool lock_privileged;          /* CAP_IPC_LOCK: RLIMIT_MEMLOCK does not apply */
-	bool move_all_privileged;      /* CAP_SYS_NICE: mbind() takes MPOL_MF_MOVE_ALL */
+	/*
+	 * CAP_SYS_NICE: mbind() takes MPOL_MF_MOVE_ALL, and process_madvise() is allowed where
+	 * it takes that for the process's own memory (rule advise-privileged).
+	 */
+	bool move_all_privileged;
 	unsigned long rlimit_as;       /* bytes; VMSPACE_NO_LIMIT */
 	unsigned long rlimit_data;     /* 0: rlimit_data_max applies instead, except to brk */
 	unsigned long rlimit_data_max; /* the hard limit */
@@ -239,7 +243,8 @@ struct vmspace_image {
  * order. Areas named [heap] or [stack] are anonymous; the names are optional: they follow from the
  * image (and if image->start_stack or start_brk is 0, that follows from the name). An area above
  * task_size (vsyscall) sets image->vsyscall. If mmap_base is 0, it is guessed: the end of the
- * topmost mapping below the stack; placements seen later correct the guess upwards.
+ * topmost mapping below the stack. Placements seen later correct the guess upwards, or show it
+ * where there was nothing to guess by (a static program whose [vdso] lies elsewhere).
  * Returns 0; or, with nothing changed, -ENOMEM or -EINVAL: areas overlap, are not in order or not
  * page aligned, reach across task_size, have a key above 31, or are locked on fault but not locked.
  */
@@ -480,7 +485,7 @@ struct vmspace_hooks {
 struct vmspace_outcome {
 	long result;                 /* what Linux returns, as libvmspace computes it */
 	bool differs;                /* host said something else: req.host.result */
-	bool base_learned;           /* the host's placement showed mmap_base to be higher */
+	bool base_learned;           /* the host's placement showed where mmap_base is */
 	bool placed_at_random;       /* Linux chooses such addresses at random (MAP_32BIT) */
 	bool out_of_memory;          /* libvmspace has no memory: nothing has changed */
 	const char *why;             /* explains an error or a difference; static; NULL: none */

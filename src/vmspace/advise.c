@@ -465,6 +465,9 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 
 	if (!err && !rule_decides(space, RULE_ADVISE_SELF) && !for_other_processes(m->advice))
 		err = -EINVAL;
+	else if (!err && !space->config.move_all_privileged &&
+		 rule_decides(space, RULE_ADVISE_PRIVILEGED))
+		err = outcome_limit(space, -EPERM, "process_madvise takes CAP_SYS_NICE");
 	if (err)
 		return err;
 	for (size_t i = 0; i < m->count; i++)

@@ -95,6 +95,7 @@ void edit_span_init(struct edit_span *span, struct vmspace *space, unsigned long
 	span->end = end;
 	span->changes = ~(vma_flags_t)0;
 	span->alone = false;
+	span->by_uffd = false;
 	mas_init(&span->mas, &space->tree, start);
 }
 
@@ -390,6 +391,17 @@ static int isolate(const struct edit_span *span, struct vma **vma)
 	return high ? edit_split(space, *vma, span->to) : 0;
 }
 
+/* The area that the span's present part, if it reaches so far, may be merged with above it. */
+static struct vma *merge_right_of(const struct edit_span *span)
+{
+	struct vma *right = span->to == span->vma->end ? right_of(span) : NULL;
+
+	if (right && span->by_uffd && span->from > span->vma->start &&
+	    !rule_decides(span->space, RULE_UFFD_MERGES_UP))
+		return NULL;
+	return right;
+}
+
 static int change_alone(struct edit_span *span, const struct edit_attrs *want)
 {
 	struct vma *vma = span->vma;
@@ -455,7 +467,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 		middle.may_have_anon = true;
 	if (!span->alone && (!(first && last) || !backing_has_close(vma->backing)))
 		merge = decide(space, &middle, first ? left_of(span) : NULL,
-			      last ? right_of(span) : NULL, NULL);
+			      merge_right_of(span), NULL);
 	if (merge.left || merge.right)
 		err = do_merge(space, &merge, &middle, vma);
 	else

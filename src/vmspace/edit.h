@@ -45,6 +45,7 @@ struct edit_span {
 	unsigned long end;
 	vma_flags_t changes;         /* flags that the call may change, and no others */
 	bool alone;                  /* what changes merges with no neighbour */
+	bool by_uffd;                /* the call is one of userfaultfd's (RULE_UFFD_MERGES_UP) */
 	struct ma_state mas;         /* at vma; or not walked yet, at `to` */
 };
 

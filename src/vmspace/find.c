@@ -317,3 +317,22 @@ long vmspace_place(struct vmspace *space, unsigned long addr, unsigned long leng
 	sync_leave(space);
 	return at;
 }
+
+bool find_correct_base(struct vmspace *space, unsigned long at, unsigned long place,
+		       unsigned long length)
+{
+	bool known = space->mmap_base != 0;
+
+	if (space->config.mmap_bottom_up) {
+		if (known)
+			return false;
+		space->mmap_base = place;
+	} else {
+		if (!space->base_guessed ||
+		    (known && (place <= at || place + length <= space->mmap_base)))
+			return false;
+		space->mmap_base = place + length;
+	}
+	space->out->base_learned = true;
+	return true;
+}

@@ -50,4 +50,11 @@ struct find_place {
  */
 long find_place(struct vmspace *space, const struct find_place *want, struct hole *hole);
 
+/*
+ * The host chose `place` for a mapping where find_place() chose `at`. If that is so because
+ * mmap_base was guessed too low, or was not known, correct it, report that and return true.
+ */
+bool find_correct_base(struct vmspace *space, unsigned long at, unsigned long place,
+		       unsigned long length);
+
 #endif

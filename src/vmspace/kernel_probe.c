@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_probe.c - probes: a few system calls for each rule, that show whether the kernel follows
- * it.
- *
- * They run in a child process that has a copy of the address space, so that nothing here changes.
- * It is a copy of one thread of perhaps many, so it may use neither malloc() nor stdio.
+ * it. What they may do: probe.h.
  */
 #include "kernel_probe.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
+#include <linux/capability.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
@@ -23,16 +14,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "probe.h"
 #include "probe_child.h"
-#include "probe_place.h"
 
-#ifndef UFFD_FEATURE_WP_ASYNC
-#define UFFD_FEATURE_WP_ASYNC (1 << 15)
-#endif
-
-#ifndef MAP_DROPPABLE
-#define MAP_DROPPABLE 0x08
-#endif
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
@@ -45,86 +29,7 @@
 #ifndef SYS_mseal
 #define SYS_mseal 462
 #endif
-#ifndef UFFD_USER_MODE_ONLY
-#define UFFD_USER_MODE_ONLY 1
-#endif
 #define GUARD_INSTALL 102 /* MADV_GUARD_INSTALL */
-
-#define RW (PROT_READ | PROT_WRITE)
-#define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
-static char *at(const struct place *p, unsigned long n)
-{
-	return p->start + n * p->page;
-}
-
-static char *map(const struct place *p, unsigned long n, unsigned long pages, int prot, int flags)
-{
-	char *addr = mmap(at(p, n), pages * p->page, prot, flags | MAP_FIXED, -1, 0);
-
-	return addr == MAP_FAILED ? NULL : addr;
-}
-
-static void touch(const struct place *p, unsigned long n)
-{
-	*(volatile char *)at(p, n) = 1;
-}
-
-/* Move `pages` pages from page `from` to page `to`. */
-static bool move(const struct place *p, unsigned long from, unsigned long pages,
-		 unsigned long new_pages, unsigned long to, int flags)
-{
-	return mremap(at(p, from), pages * p->page, new_pages * p->page,
-		      MREMAP_MAYMOVE | MREMAP_FIXED | flags, at(p, to)) == at(p, to);
-}
-
-static enum probe_answer answer(bool yes)
-{
-	return yes ? PROBE_YES : PROBE_NO;
-}
-
-/*
- * Whether a call was done is an answer only if it was refused with the error that says so. Else
- * something else has refused it: seccomp, a limit, want of memory.
- */
-static enum probe_answer takes(bool done, int refusal)
-{
-	return done ? PROBE_YES : errno == refusal ? PROBE_NO : PROBE_UNKNOWN;
-}
-
-/* The same of a call that is refused in any case, with one error or another. */
-static enum probe_answer said(int yes, int no)
-{
-	return errno == yes ? PROBE_YES : errno == no ? PROBE_NO : PROBE_UNKNOWN;
-}
-
-/* The same of rules by which it is refused. */
-static enum probe_answer refuses(bool done, int refusal)
-{
-	return done ? PROBE_NO : errno == refusal ? PROBE_YES : PROBE_UNKNOWN;
-}
-
-static enum probe_answer count_is(const struct place *p, unsigned int areas)
-{
-	struct seen seen;
-
-	return place_see(p, &seen) ? answer(seen.areas == areas) : PROBE_UNKNOWN;
-}
-
-static enum probe_answer has_flag(const struct place *p, const char *flag)
-{
-	char flags[LINE_BYTES];
-
-	return place_see_flags(p, flags) ? answer(strstr(flags, flag)) : PROBE_UNKNOWN;
-}
-
-/*
- * Is memory that is mapped not locked, and so not filled at once? To be asked before more is mapped
- * than there is.
- */
-static bool maps_unlocked(const struct place *p)
-{
-	return map(p, 0, 1, RW, ANON) && has_flag(p, " lo ") == PROBE_NO;
-}
 
 /* ---- mappings ------------------------------------------------------------------------------- */
 
@@ -368,19 +273,6 @@ static enum probe_answer guards_in_files(const struct place *p)
 	return takes(!madvise(at(p, 0), p->page, GUARD_INSTALL), EINVAL);
 }
 
-/* Find the kernel's own [vdso], a special area, which cannot be cut, and how long it is. */
-static char *find_vdso(const struct place *p, unsigned long *size)
-{
-	char *vdso = (char *)getauxval(AT_SYSINFO_EHDR);
-	struct seen seen;
-
-	if (!vdso || !place_see(&(struct place){ vdso, p->page }, &seen) ||
-	    !strstr(seen.line, "[vdso]"))
-		return NULL;
-	*size = strtoul(strchr(seen.line, '-') + 1, NULL, 16) - (unsigned long)vdso;
-	return vdso;
-}
-
 static enum probe_answer dofork_not_special(const struct place *p)
 {
 	unsigned long size;
@@ -420,6 +312,42 @@ static enum probe_answer advise_self(const struct place *p)
 	done = syscall(SYS_process_madvise, fd, &range, 1UL, (long)MADV_DONTDUMP, 0UL);
 	close(fd);
 	return takes(done == (long)p->page, EINVAL);
+}
+
+/*
+ * Without CAP_SYS_NICE, which the child of the probes may lose for the moment, and gets back. If
+ * somebody else refuses the call, he refuses advice that does not exist, too.
+ */
+static enum probe_answer advise_privileged(const struct place *p)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3], less[_LINUX_CAPABILITY_U32S_3];
+	struct iovec range = { at(p, 0), p->page };
+	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	enum probe_answer result = PROBE_UNKNOWN;
+
+	if (fd < 0 || !map(p, 0, 1, RW, ANON) || syscall(SYS_capget, &header, own) ||
+	    syscall(SYS_process_madvise, fd, &range, 1UL, -1L, 0UL) != -1 || errno != EINVAL)
+		return PROBE_UNKNOWN;
+	memcpy(less, own, sizeof(less));
+	less[CAP_TO_INDEX(CAP_SYS_NICE)].effective &= ~CAP_TO_MASK(CAP_SYS_NICE);
+	if (!syscall(SYS_capset, &header, less)) {
+		long done = syscall(SYS_process_madvise, fd, &range, 1UL, (long)MADV_COLD, 0UL);
+
+		result = refuses(done == (long)p->page, EPERM);
+		syscall(SYS_capset, &header, own);
+	}
+	close(fd);
+	return result;
+}
+
+static enum probe_answer weighted_interleave(const struct place *p)
+{
+	const unsigned long node = 1, mode = 6; /* MPOL_WEIGHTED_INTERLEAVE */
+
+	if (!map(p, 0, 1, RW, ANON))
+		return PROBE_UNKNOWN;
+	return takes(!syscall(SYS_mbind, at(p, 0), p->page, mode, &node, 65UL, 0UL), EINVAL);
 }
 
 static enum probe_answer mseal_exists(const struct place *p)
@@ -585,103 +513,6 @@ static enum probe_answer remap_lost_source(const struct place *p)
 	return said(EFAULT, EINVAL);
 }
 
-/* ---- userfaultfd ---------------------------------------------------------------------------- */
-
-/* A userfaultfd, or -1: this process may have none, or not with such features. */
-static int new_uffd_with(uint64_t features)
-{
-	struct uffdio_api api = { .api = UFFD_API, .features = features };
-	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
-
-	if (fd < 0) /* Linux 5.10 does not know the flag */
-		fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 || ioctl(fd, UFFDIO_API, &api) ? -1 : fd;
-}
-
-static int new_uffd(void)
-{
-	return new_uffd_with(0);
-}
-
-static bool uffd_register_with(int fd, const char *start, const char *end, uint64_t mode)
-{
-	struct uffdio_register asked = {
-		.range = { (unsigned long)start, (unsigned long)end - (unsigned long)start },
-		.mode = mode,
-	};
-
-	return !ioctl(fd, UFFDIO_REGISTER, &asked);
-}
-
-static bool uffd_register(int fd, const char *start, const char *end)
-{
-	return uffd_register_with(fd, start, end, UFFDIO_REGISTER_MODE_MISSING);
-}
-
-static enum probe_answer uffd_low(const struct place *p)
-{
-	const struct place low = { (char *)65536, p->page };
-	int fd = new_uffd();
-
-	if (fd < 0 || mmap(at(&low, 0), p->page, RW, ANON | MAP_FIXED_NOREPLACE, -1, 0) !=
-			      at(&low, 0) ||
-	    !uffd_register(fd, at(&low, 0), at(&low, 1)))
-		return PROBE_UNKNOWN;
-	return takes(uffd_register(fd, NULL, at(&low, 1)), EINVAL);
-}
-
-static enum probe_answer uffd_own_only(const struct place *p)
-{
-	struct uffdio_range range = { (unsigned long)at(p, 0), p->page };
-	int one = new_uffd(), two = new_uffd();
-
-	if (one < 0 || two < 0 || !map(p, 0, 1, RW, ANON) ||
-	    !uffd_register(one, at(p, 0), at(p, 1)))
-		return PROBE_UNKNOWN;
-	return refuses(!ioctl(two, UFFDIO_UNREGISTER, &range), EINVAL);
-}
-
-static enum probe_answer uffd_no_droppable(const struct place *p)
-{
-	int fd = new_uffd();
-
-	if (fd < 0 || !map(p, 0, 1, RW, MAP_ANONYMOUS | MAP_DROPPABLE))
-		return PROBE_UNKNOWN;
-	return refuses(uffd_register(fd, at(p, 0), at(p, 1)), EINVAL);
-}
-
-static enum probe_answer uffd_moves_alone(const struct place *p)
-{
-	int fd = new_uffd();
-
-	if (fd < 0 || !map(p, 0, 1, RW, ANON) || !map(p, 8, 1, RW, ANON) ||
-	    !uffd_register(fd, at(p, 0), at(p, 9)) || !move(p, 0, 1, 1, 9, 0))
-		return PROBE_UNKNOWN;
-	return count_is(p, 2);
-}
-
-static enum probe_answer uffd_keeps_wp(const struct place *p)
-{
-	int fd = new_uffd();
-
-	if (fd < 0 || !map(p, 0, 1, RW, ANON) ||
-	    !uffd_register_with(fd, at(p, 0), at(p, 1),
-				UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP))
-		return PROBE_UNKNOWN;
-	return refuses(uffd_register(fd, at(p, 0), at(p, 1)), EBUSY);
-}
-
-static enum probe_answer uffd_takes_special(const struct place *p)
-{
-	int fd = new_uffd_with(UFFD_FEATURE_WP_ASYNC);
-	unsigned long size;
-	char *vdso = find_vdso(p, &size);
-
-	if (!vdso || fd < 0)
-		return PROBE_UNKNOWN;
-	return takes(uffd_register_with(fd, vdso, vdso + size, UFFDIO_REGISTER_MODE_WP), EINVAL);
-}
-
 /* ---- all of them ---------------------------------------------------------------------------- */
 
 static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
@@ -703,9 +534,9 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_REMAP_GROW_MERGES] = remap_grow_merges,
 	[RULE_DONTUNMAP_PART] = dontunmap_part,
 	[RULE_DONTUNMAP_UNCHARGES] = dontunmap_uncharges,
-	[RULE_UFFD_LOW] = uffd_low,
-	[RULE_UFFD_OWN_ONLY] = uffd_own_only,
-	[RULE_UFFD_NO_DROPPABLE] = uffd_no_droppable,
+	[RULE_UFFD_LOW] = probe_uffd_low,
+	[RULE_UFFD_OWN_ONLY] = probe_uffd_own_only,
+	[RULE_UFFD_NO_DROPPABLE] = probe_uffd_no_droppable,
 	[RULE_MSEAL] = mseal_exists,
 	[RULE_LOCKONFAULT_SHOWN] = lockonfault_shown,
 	[RULE_MAP_CUTS_FIRST] = map_cuts_first,
@@ -721,9 +552,13 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_POPULATE_STOPS] = populate_stops,
 	[RULE_KEY_BEFORE_PLACE] = key_before_place,
 	[RULE_FILE_ANON_OFFSET] = file_anon_offset,
-	[RULE_UFFD_MOVES_ALONE] = uffd_moves_alone,
-	[RULE_UFFD_KEEPS_WP] = uffd_keeps_wp,
-	[RULE_UFFD_TAKES_SPECIAL] = uffd_takes_special,
+	[RULE_UFFD_MOVES_ALONE] = probe_uffd_moves_alone,
+	[RULE_UFFD_KEEPS_WP] = probe_uffd_keeps_wp,
+	[RULE_UFFD_MERGES_UP] = probe_uffd_merges_up,
+	[RULE_UFFD_NOTHING_ABOVE] = probe_uffd_nothing_above,
+	[RULE_WEIGHTED_INTERLEAVE] = weighted_interleave,
+	[RULE_ADVISE_PRIVILEGED] = advise_privileged,
+	[RULE_UFFD_TAKES_SPECIAL] = probe_uffd_takes_special,
 	[RULE_REMAP_CUT_FREE] = remap_cut_free,
 	[RULE_LOCK_COUNTS_WIDE] = lock_counts_wide,
 	[RULE_DOFORK_NOT_SPECIAL] = dofork_not_special,

@@ -3,9 +3,8 @@
 #ifndef VMSPACE_KERNEL_PROBE_H
 #define VMSPACE_KERNEL_PROBE_H
 
+#include "probe_answer.h"
 #include "rules.h"
-
-enum probe_answer { PROBE_UNKNOWN, PROBE_NO, PROBE_YES };
 
 /*
  * Fills in an answer for each rule, in a child process. PROBE_UNKNOWN: there is no probe, or

@@ -496,11 +496,8 @@ static long follow_place(struct vmspace *space, const struct vmspace_request *re
 		space->out->placed_at_random = true;
 		return (long)host;
 	}
-	if (space->base_guessed && at > 0 && host > (unsigned long)at &&
-	    !(req->mmap.flags & (MAP_32BIT | MAP_FIXED)) && host + length > space->mmap_base) {
-		space->mmap_base = host + length;
-		space->out->base_learned = true;
-	} else {
+	if (at < 0 || (req->mmap.flags & (MAP_32BIT | MAP_FIXED)) ||
+	    !find_correct_base(space, (unsigned long)at, host, length)) {
 		space->out->differs = true;
 		space->out->why = "placed elsewhere than libvmspace would";
 	}

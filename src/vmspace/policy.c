@@ -56,12 +56,14 @@ static uint64_t effective_nodes(uint64_t asked, uint64_t memory, int mode)
 	return nodes;
 }
 
-static bool mode_valid(int mode)
+static bool mode_valid(struct vmspace *space, int mode)
 {
 	int kind = mode & ~MODE_FLAGS;
 
 	if (kind < 0 || kind >= MODE_COUNT ||
 	    ((mode & MODE_STATIC_NODES) && (mode & MODE_RELATIVE_NODES)))
+		return false;
+	if (kind == MODE_WEIGHTED_INTERLEAVE && !rule_decides(space, RULE_WEIGHTED_INTERLEAVE))
 		return false;
 	return !(mode & MODE_NUMA_BALANCING) || kind == MODE_BIND || kind == MODE_PREFERRED_MANY;
 }
@@ -123,7 +125,7 @@ long bind_call(struct vmspace *space, struct vmspace_request *req)
 
 	if (!space->config.memory_nodes)
 		return -ENOSYS;
-	if (!mode_valid(m->mode) || (m->flags & ~MOVE_FLAGS))
+	if (!mode_valid(space, m->mode) || (m->flags & ~MOVE_FLAGS))
 		return -EINVAL;
 	if ((m->flags & MOVE_ALL) && !space->config.move_all_privileged) {
 		err = outcome_limit(space, -EPERM, "MPOL_MF_MOVE_ALL takes CAP_SYS_NICE");

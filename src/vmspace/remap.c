@@ -394,11 +394,8 @@ static long follow(struct vmspace *space, const struct move *m, long at)
 		return at;
 	if ((unsigned long)m->host == m->addr)
 		return outcome_fail(space, -ENOMEM, "the host grew it over another area");
-	if (space->base_guessed && m->host > at &&
-	    (unsigned long)m->host + m->new_length > space->mmap_base) {
-		space->mmap_base = (unsigned long)m->host + m->new_length;
-		space->out->base_learned = true;
-	} else {
+	if (at < 0 || !find_correct_base(space, (unsigned long)at, (unsigned long)m->host,
+					 m->new_length)) {
 		space->out->differs = true;
 		space->out->why = "placed elsewhere than libvmspace would";
 	}

@@ -145,6 +145,17 @@
 	     "an area that MREMAP_DONTUNMAP moves beside its source merges with no other") \
 	RULE(DONTUNMAP_ROUNDS, "dontunmap-rounds", "6.17-", OBSERVED,                     \
 	     "lengths_of_as_many_pages",                                                  \
-	     "MREMAP_DONTUNMAP compares the lengths when they are rounded to pages")
+	     "MREMAP_DONTUNMAP compares the lengths when they are rounded to pages")      \
+	RULE(UFFD_MERGES_UP, "uffd-merges-up", "6.3-", OBSERVED,                          \
+	     "the_upper_part_of_an_area_is_registered",                                   \
+	     "an area whose upper part userfaultfd changes merges with the one above")    \
+	RULE(UFFD_NOTHING_ABOVE, "uffd-nothing-above", "6.1-6.2", OBSERVED,               \
+	     "userfaultfd_above_all_areas",                                               \
+	     "userfaultfd ranges in which, and above which, nothing is mapped are ENOMEM") \
+	RULE(WEIGHTED_INTERLEAVE, "weighted-interleave", "6.9-", "mbind(2)",              \
+	     "policies_with_weights", "MPOL_WEIGHTED_INTERLEAVE exists")                  \
+	RULE(ADVISE_PRIVILEGED, "advise-privileged", "5.12-6.11", OBSERVED,               \
+	     "process_madvise_without_privilege",                                         \
+	     "process_madvise takes CAP_SYS_NICE for the process's own memory, too")
 
 #endif

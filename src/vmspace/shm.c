@@ -78,11 +78,8 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 	plan.at = (unsigned long)at;
 	if (space->host_succeeded && req->host.result != at) {
 		plan.at = (unsigned long)req->host.result;
-		if (space->base_guessed && plan.at + plan.length > space->mmap_base) {
-			space->mmap_base = plan.at + plan.length;
-			space->out->base_learned = true;
+		if (find_correct_base(space, (unsigned long)at, plan.at, plan.length))
 			at = req->host.result;
-		}
 	}
 	plan.backing = backing_new(&own);
 	if (!plan.backing)

@@ -134,6 +134,13 @@ static long check_part(const struct edit_span *span, const struct vmspace_uffd *
 	return rule_decides(span->space, RULE_UFFD_OWN_ONLY) ? -EINVAL : 0;
 }
 
+/* The error of a range in which nothing is mapped. */
+static long nothing_there(struct vmspace *space, const struct vmspace_uffd *args)
+{
+	return !find_first(space, args->addr) && rule_decides(space, RULE_UFFD_NOTHING_ABOVE) ?
+		       -ENOMEM : -EINVAL;
+}
+
 /* Linux checks the whole range before it changes any of it. */
 static long check_areas(struct vmspace *space, const struct vmspace_uffd *args, bool add)
 {
@@ -151,7 +158,7 @@ static long check_areas(struct vmspace *space, const struct vmspace_uffd *args, 
 		if (err)
 			return err;
 	}
-	return first ? -EINVAL : 0;
+	return first ? nothing_there(space, args) : 0;
 }
 
 static long register_part(struct edit_span *span, const struct vmspace_uffd *args)
@@ -196,6 +203,7 @@ static long change_areas(struct vmspace *space, const struct vmspace_uffd *args,
 		return outcome_fail(space, space->host_error, "refused by the host");
 	edit_span_init(&span, space, args->addr, args->addr + args->length);
 	span.changes = VMA_UFFD_FLAGS;
+	span.by_uffd = true;
 	while (!err && edit_next(&span))
 		err = add ? register_part(&span, args) : unregister_part(&span);
 	return err;

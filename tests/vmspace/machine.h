@@ -19,6 +19,7 @@ static inline struct vmspace_config machine(const char *version)
 		.max_map_count = 65530,
 		.pmd_size = 2UL << 20,
 		.ram_pages = 1000,
+		.memory_nodes = 1,
 		.lock_privileged = true,
 		.pkeys = true,
 		.rlimit_as = VMSPACE_NO_LIMIT,

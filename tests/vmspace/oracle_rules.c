@@ -48,6 +48,12 @@ static void leave(struct rules_world *w, unsigned long pages)
 	set_limit(RLIMIT_AS, now().total_vm + pages);
 }
 
+static void drop_all_privileges(struct rules_world *w)
+{
+	(void)w;
+	drop_privileges();
+}
+
 static void make_segment(struct rules_world *w, unsigned long pages)
 {
 	(void)w;
@@ -62,6 +68,16 @@ static bool huge_pages_are_possible(void)
 
 	return vmspace_config(pair.space)->pmd_size == size && at != MAP_FAILED &&
 	       !munmap(at, size);
+}
+
+static unsigned long top_of_areas(void)
+{
+	struct vma_info info = { .start = 0 };
+	unsigned long top = 0;
+
+	while (vmspace_next(pair.space, top, &info))
+		top = info.end;
+	return top;
 }
 
 /* Can the case be made here at all? */
@@ -81,6 +97,10 @@ static void skip_what_cannot_be(const struct rules_case *it)
 	if ((!strcmp(it->rule, "replaced-not-charged") || !strcmp(it->rule, "remap-cut-free")) &&
 	    (c->overcommit != 0 || !c->ram_pages || c->ram_pages > 1UL << 30))
 		case_skip("vm.overcommit_memory is not 0, or the size of memory is not known");
+	if (!c->memory_nodes && !strcmp(it->rule, "weighted-interleave"))
+		case_skip("the kernel has no memory policies");
+	if (!strcmp(it->rule, "uffd-nothing-above") && top_of_areas() >= c->task_size)
+		case_skip("the stack ends where user space ends");
 	if (!c->pkeys && !strcmp(it->rule, "key-before-place"))
 		case_skip("the processor has no protection keys");
 	if (!strcmp(it->rule, "lock-counts-wide") && !c->lock_privileged &&
@@ -101,6 +121,7 @@ static void run(void **state)
 	with = vmspace_config_has_rule(vmspace_config(pair.space), rule);
 	world = (struct rules_world){ .space = pair.space, .call = call,
 				      .become_child = become_child, .leave = leave,
+				      .drop_privileges = drop_all_privileges,
 				      .make_segment = make_segment,
 				      .memory = *pair_backing(PUPPET_MEMFD),
 				      .sealed = sealed.backing };

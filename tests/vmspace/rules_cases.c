@@ -15,6 +15,7 @@
 #define DROPPABLE 8 /* MAP_DROPPABLE */
 #define STAYS 4     /* MREMAP_DONTUNMAP */
 #define GUARD 102   /* MADV_GUARD_INSTALL */
+#define WEIGHTED_INTERLEAVE 6 /* MPOL_WEIGHTED_INTERLEAVE */
 #ifndef UFFD_FEATURE_WP_ASYNC
 #define UFFD_FEATURE_WP_ASYNC (1 << 15)
 #endif
@@ -321,6 +322,21 @@ static long process_madvise_takes_any_advice(void)
 	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, &range, 1, MADV_DONTDUMP, 0);
 }
 
+static long process_madvise_without_privilege(void)
+{
+	const struct vmspace_range range = { AT(0), PAGE };
+
+	map(AT(0), 2, RW, FIXED);
+	w->drop_privileges(w);
+	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, &range, 1, MADV_COLD, 0);
+}
+
+static long policies_with_weights(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	return CALL(VMSPACE_MBIND, mbind, AT(0), PAGE, WEIGHTED_INTERLEAVE, 1, 0);
+}
+
 static long huge_pages_and_fork(void)
 {
 	map(AT(512), 512, RW, FIXED | MAP_HUGETLB | MAP_NORESERVE);
@@ -456,6 +472,19 @@ static long droppable_memory_and_userfaultfd(void)
 	return uffd(VMSPACE_UFFD_REGISTER, 1, AT(0), 2 * PAGE);
 }
 
+static long the_upper_part_of_an_area_is_registered(void)
+{
+	map(AT(0), 3, RW, FIXED);
+	uffd(VMSPACE_UFFD_REGISTER, 1, AT(2), PAGE);
+	uffd(VMSPACE_UFFD_REGISTER, 1, AT(1), PAGE);
+	return areas(AT(0), AT(3));
+}
+
+static long userfaultfd_above_all_areas(void)
+{
+	return uffd(VMSPACE_UFFD_REGISTER, 1, vmspace_config(w->space)->task_size - PAGE, PAGE);
+}
+
 static long a_registered_area_moves(void)
 {
 	map(AT(0), 1, RW, FIXED);
@@ -518,6 +547,8 @@ const struct rules_case rules_cases[] = {
 	SHOWS("move-joins-inherited", a_move_beside_an_inherited_area, 1, 2),
 	SHOWS("lockonfault-shown", locked_on_fault_is_shown, 0, 0),
 	SHOWS("mseal", sealing, 0, -ENOSYS),
+	SHOWS("advise-privileged", process_madvise_without_privilege, -EPERM, PAGE),
+	SHOWS("weighted-interleave", policies_with_weights, 0, -EINVAL),
 	SHOWS("key-before-place", keys_of_refused_mappings, 1, 0),
 	SHOWS("file-anon-offset", a_touched_area_of_a_file_moves, 2, 1),
 	SHOWS("remap-cut-free", a_move_that_cuts_off_memory, true, false),
@@ -539,6 +570,8 @@ const struct rules_case rules_cases[] = {
 	SHOWS_UFFD("uffd-takes-special", the_kernels_own_pages_and_userfaultfd, 0, -EINVAL),
 	SHOWS_UFFD("uffd-no-droppable", droppable_memory_and_userfaultfd, -EINVAL, 0),
 	SHOWS_UFFD("uffd-moves-alone", a_registered_area_moves, 2, 1),
+	SHOWS_UFFD("uffd-merges-up", the_upper_part_of_an_area_is_registered, 2, 3),
+	SHOWS_UFFD("uffd-nothing-above", userfaultfd_above_all_areas, -ENOMEM, -EINVAL),
 	SHOWS_UFFD("uffd-keeps-wp", write_protection_is_not_taken_away, -EBUSY, 0),
 };
 const unsigned int rules_cases_count = sizeof(rules_cases) / sizeof(rules_cases[0]);

@@ -20,6 +20,8 @@ struct rules_world {
 	void (*become_child)(struct rules_world *world);
 	/* Of address space, no more than so many pages beyond what there is. */
 	void (*leave)(struct rules_world *world, unsigned long pages);
+	/* All capabilities are lost. */
+	void (*drop_privileges)(struct rules_world *world);
 	/* Of so many pages; mapped by shmat() until the case ends. */
 	void (*make_segment)(struct rules_world *world, unsigned long pages);
 	struct vma_backing memory;   /* a memfd of at least 16 pages */

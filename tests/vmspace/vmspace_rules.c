@@ -39,6 +39,14 @@ static void leave(struct rules_world *w, unsigned long pages)
 	assert_int_equal(vmspace_configure(w->space, &config), 0);
 }
 
+static void drop_all_privileges(struct rules_world *w)
+{
+	struct vmspace_config config = *vmspace_config(w->space);
+
+	config.move_all_privileged = false;
+	assert_int_equal(vmspace_configure(w->space, &config), 0);
+}
+
 static void make_segment(struct rules_world *w, unsigned long pages)
 {
 	(void)w;
@@ -58,6 +66,7 @@ static long run(const struct rules_case *it, const struct vmspace_config *config
 	long result;
 
 	world = (struct rules_world){ .call = call, .become_child = become_child, .leave = leave,
+				      .drop_privileges = drop_all_privileges,
 				      .make_segment = make_segment };
 	world.memory = (struct vma_backing){ .kind = VMA_BACKING_FILE, .file_id = 1,
 					     .flags = VMA_BACKING_TMPFS, .name = "/memory" };

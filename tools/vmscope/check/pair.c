@@ -99,6 +99,27 @@ static int open_view(struct pair *pair)
 	return rc ? rc : pair->status_fd < 0 ? -errno : 0;
 }
 
+/*
+ * Nothing of the puppet lies below mmap_base where the kernel puts [vdso] elsewhere (Linux 6.1, if
+ * places are random): the first mapping shows it.
+ */
+static int find_out_base(struct pair *pair, struct vmspace_config *config)
+{
+	unsigned long map[6] = { 0, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1UL, 0 };
+	struct vmspace_stats stats;
+	long at;
+
+	vmspace_stats(pair->space, &stats);
+	if (stats.mmap_base)
+		return 0;
+	at = puppet_call(&pair->puppet, SYS_mmap, map);
+	if (at < 0)
+		return (int)at;
+	puppet_call(&pair->puppet, SYS_munmap, (unsigned long[6]){ (unsigned long)at, PAGE_BYTES });
+	config->mmap_base = (unsigned long)at + (config->mmap_bottom_up ? 0 : PAGE_BYTES);
+	return vmspace_configure(pair->space, config);
+}
+
 static int make_space(struct pair *pair, struct json_object *record)
 {
 	struct vmspace_config config;
@@ -108,7 +129,9 @@ static int make_space(struct pair *pair, struct json_object *record)
 	set_callbacks(pair, &config.host);
 	vmspace_config_read(&config, pair->puppet.pid);
 	rc = vmspace_create(&pair->space, &config);
-	return rc ? rc : snapshot_load(pair->space, pair->puppet.pid, false, record);
+	if (rc == 0)
+		rc = snapshot_load(pair->space, pair->puppet.pid, false, record);
+	return rc ? rc : find_out_base(pair, &config);
 }
 
 int pair_start(struct pair *pair, const struct pair_mode *mode, struct json_object *record)
