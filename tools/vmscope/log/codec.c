@@ -494,6 +494,15 @@ static struct json_object *write_rules(const struct vmspace_config *config)
 	return array;
 }
 
+static int rules_count(void)
+{
+	unsigned int count = 0;
+
+	while (vmspace_rule(count))
+		count++;
+	return (int)count;
+}
+
 static void set_rule(struct vmspace_config *config, const char *name, bool applies)
 {
 	vmspace_config_set_rule(config, (unsigned int)vmspace_rule_find(name), applies);
@@ -510,9 +519,48 @@ static bool rules_of_old_log(struct json_object *from, struct vmspace_config *co
 	return known;
 }
 
+/* Logs of revision 3 without "rules_known" were written when there were so many. */
+#define RULES_ONCE_KNOWN 45
+
+static unsigned int rules_in_common(const struct vmspace_config *a, const struct vmspace_config *b,
+				    unsigned int count)
+{
+	unsigned int common = 0;
+
+	for (unsigned int i = 0; i < count; i++)
+		common += vmspace_config_has_rule(a, i) == vmspace_config_has_rule(b, i);
+	return common;
+}
+
+/*
+ * Rules from number `known` on were not known to the writer: they are taken from the version that
+ * agrees with most of the others, the newest such one.
+ */
+static void set_later_rules(struct vmspace_config *config, unsigned int known)
+{
+	static const char *const versions[] = { "5.10", "6.1", "6.6", "6.12", "6.16", "6.17", "6.18",
+						"6.19", "7.0", "7.1", "7.2", "7.3" };
+	struct vmspace_config like = *config, version = *config;
+	unsigned int most = 0;
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		unsigned int common;
+
+		if (vmspace_config_kernel(&version, versions[i]))
+			continue;
+		common = rules_in_common(config, &version, known);
+		if (common >= most) {
+			most = common;
+			like = version;
+		}
+	}
+	for (unsigned int i = known; vmspace_rule(i); i++)
+		vmspace_config_set_rule(config, i, vmspace_config_has_rule(&like, i));
+}
+
 static bool read_rules(struct json_object *from, struct vmspace_config *config, const char **key)
 {
-	struct json_object *array;
+	struct json_object *array, *known;
 
 	if (!json_object_object_get_ex(from, "rules", &array))
 		return rules_of_old_log(from, config);
@@ -527,6 +575,9 @@ static bool read_rules(struct json_object *from, struct vmspace_config *config, 
 			return false;
 		vmspace_config_set_rule(config, (unsigned int)number, true);
 	}
+	set_later_rules(config, json_object_object_get_ex(from, "rules_known", &known) ?
+					(unsigned int)json_object_get_int(known) :
+					RULES_ONCE_KNOWN);
 	return true;
 }
 
@@ -535,6 +586,7 @@ struct json_object *encode_config(const struct vmspace_config *config)
 	struct json_object *object = write_fields(config, config_fields);
 
 	add(object, "rules", write_rules(config));
+	add(object, "rules_known", json_object_new_int(rules_count()));
 	return object;
 }
 
