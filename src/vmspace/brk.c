@@ -52,8 +52,9 @@ static long grow(struct vmspace *space, unsigned long from, unsigned long to)
 		err = lock_reserve(space, &proto, proto.flags, from, to, 0, true);
 	if (err < 0)
 		return err;
-	/* Linux looks no further down than start_brk: the program's bss is never grown. */
-	may_merge = hole.left && hole.left->end > space->image.start_brk;
+	/* But for old versions Linux looks no further down than start_brk: the bss is never grown. */
+	may_merge = hole.left && (hole.left->end > space->image.start_brk ||
+				  rule_decides(space, RULE_BRK_GROWS_BSS));
 	err = edit_insert(space, &proto, may_merge ? &hole : NULL, NULL);
 	if (!err && (proto.flags & VMA_LOCK_FLAGS) == VMA_LOCKED)
 		lock_populate(space, from, to);

@@ -154,8 +154,11 @@
 	     "userfaultfd ranges in which, and above which, nothing is mapped are ENOMEM") \
 	RULE(WEIGHTED_INTERLEAVE, "weighted-interleave", "6.9-", "mbind(2)",              \
 	     "policies_with_weights", "MPOL_WEIGHTED_INTERLEAVE exists")                  \
-	RULE(ADVISE_PRIVILEGED, "advise-privileged", "5.12-6.11", OBSERVED,               \
+	RULE(ADVISE_PRIVILEGED, "advise-privileged", "5.10-6.11", OBSERVED,               \
 	     "process_madvise_without_privilege",                                         \
-	     "process_madvise takes CAP_SYS_NICE for the process's own memory, too")
+	     "process_madvise takes CAP_SYS_NICE for the process's own memory, too")      \
+	RULE(BRK_GROWS_BSS, "brk-grows-bss", "5.10-6.0", OBSERVED,                        \
+	     "a_heap_above_the_bss",                                                      \
+	     "brk extends an area that ends where the heap begins (the program's bss)")
 
 #endif

@@ -142,6 +142,22 @@ static long areas_beside_the_heap(void)
 	return !strstr(line, "[heap]");
 }
 
+/* What ends where the heap begins is the program's bss, or as good. */
+static long a_heap_above_the_bss(void)
+{
+	struct vmspace_stats stats;
+	unsigned long start;
+
+	vmspace_stats(w->space, &stats);
+	start = stats.start_brk;
+	CALL(VMSPACE_BRK, brk, start + 2 * PAGE);
+	CALL(VMSPACE_BRK, brk, start);
+	if (!areas(start - PAGE, start))
+		map(start - PAGE, 1, RW, FIXED);
+	CALL(VMSPACE_BRK, brk, start + PAGE);
+	return areas(start - PAGE, start + PAGE);
+}
+
 static long read_only_areas_without_pages_are_free(void)
 {
 	map(AT(0), 2, RW, FIXED);
@@ -529,6 +545,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("anon-aligned", large_anonymous_areas_are_aligned, true, false),
 	SHOWS("anon-aligned-whole", only_whole_huge_pages_are_aligned, true, false),
 	SHOWS("heap-name-inside", areas_beside_the_heap, true, false),
+	SHOWS("brk-grows-bss", a_heap_above_the_bss, 1, 2),
 	SHOWS("protect-uncharges", read_only_areas_without_pages_are_free, true, false),
 	SHOWS("anon-vma-taken", neighbours_take_an_anon_vma, 1, 2),
 	SHOWS("mmap-upper-first", mapped_between_two_anon_vmas, 1, 2),

@@ -520,7 +520,7 @@ static bool rules_of_old_log(struct json_object *from, struct vmspace_config *co
 }
 
 /* Logs of revision 3 without "rules_known" were written when there were so many. */
-#define RULES_ONCE_KNOWN 45
+#define RULES_ONCE_KNOWN 44
 
 static unsigned int rules_in_common(const struct vmspace_config *a, const struct vmspace_config *b,
 				    unsigned int count)
