@@ -31,7 +31,7 @@
 
 #define RANGES_MAX 1024 /* IOV_MAX */
 
-static bool known(const struct vmspace *space, int advice)
+static bool known(struct vmspace *space, int advice)
 {
 	switch (advice) {
 	case MADV_MERGEABLE:
@@ -39,13 +39,17 @@ static bool known(const struct vmspace *space, int advice)
 		return space->config.ksm;
 	case MADV_HUGEPAGE:
 	case MADV_NOHUGEPAGE:
-	case MADV_COLLAPSE:
 		return space->config.pmd_size;
+	case MADV_COLLAPSE:
+		return space->config.pmd_size && rule_decides(space, RULE_COLLAPSE);
+	case MADV_POPULATE_READ: case MADV_POPULATE_WRITE:
+		return rule_decides(space, RULE_POPULATE);
+	case MADV_DONTNEED_LOCKED:
+		return rule_decides(space, RULE_DONTNEED_LOCKED);
 	case MADV_NORMAL: case MADV_RANDOM: case MADV_SEQUENTIAL: case MADV_WILLNEED:
 	case MADV_DONTNEED: case MADV_FREE: case MADV_REMOVE: case MADV_DONTFORK:
 	case MADV_DOFORK: case MADV_DONTDUMP: case MADV_DODUMP: case MADV_WIPEONFORK:
-	case MADV_KEEPONFORK: case MADV_COLD: case MADV_PAGEOUT: case MADV_POPULATE_READ:
-	case MADV_POPULATE_WRITE: case MADV_DONTNEED_LOCKED: case MADV_HWPOISON:
+	case MADV_KEEPONFORK: case MADV_COLD: case MADV_PAGEOUT: case MADV_HWPOISON:
 	case MADV_SOFT_OFFLINE:
 		return true;
 	case MADV_GUARD_INSTALL: case MADV_GUARD_REMOVE:

@@ -301,6 +301,35 @@ static enum probe_answer populate_stops(const struct place *p)
 		       PROBE_NO : PROBE_UNKNOWN;
 }
 
+/* Does such advice exist? Nothing is told of no pages. */
+static enum probe_answer advice_exists(const struct place *p, int advice)
+{
+	return takes(!madvise(p->start, 0, advice), EINVAL);
+}
+
+static enum probe_answer populate(const struct place *p)
+{
+	return advice_exists(p, MADV_POPULATE_READ);
+}
+
+static enum probe_answer dontneed_locked(const struct place *p)
+{
+	return advice_exists(p, 24); /* MADV_DONTNEED_LOCKED */
+}
+
+/* Without huge pages there is no such advice in any version. */
+static enum probe_answer collapse(const struct place *p)
+{
+	return advice_exists(p, MADV_HUGEPAGE) == PROBE_YES ?
+		       advice_exists(p, 25) /* MADV_COLLAPSE */ : PROBE_UNKNOWN;
+}
+
+static enum probe_answer dontunmap_files(const struct place *p)
+{
+	return map(p, 0, 1, RW, MAP_SHARED | MAP_ANONYMOUS) ?
+		       takes(move(p, 0, 1, 1, 8, MREMAP_DONTUNMAP), EINVAL) : PROBE_UNKNOWN;
+}
+
 static enum probe_answer advise_self(const struct place *p)
 {
 	struct iovec range = { at(p, 0), p->page };
@@ -556,6 +585,12 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_UFFD_KEEPS_WP] = probe_uffd_keeps_wp,
 	[RULE_UFFD_MERGES_UP] = probe_uffd_merges_up,
 	[RULE_UFFD_NOTHING_ABOVE] = probe_uffd_nothing_above,
+	[RULE_POPULATE] = populate,
+	[RULE_DONTNEED_LOCKED] = dontneed_locked,
+	[RULE_COLLAPSE] = collapse,
+	[RULE_UFFD_MINOR] = probe_uffd_minor,
+	[RULE_UFFD_WP_FILES] = probe_uffd_wp_files,
+	[RULE_DONTUNMAP_FILES] = dontunmap_files,
 	[RULE_WEIGHTED_INTERLEAVE] = weighted_interleave,
 	[RULE_ADVISE_PRIVILEGED] = advise_privileged,
 	[RULE_UFFD_TAKES_SPECIAL] = probe_uffd_takes_special,

@@ -92,6 +92,8 @@ enum probe_answer probe_uffd_moves_alone(const struct place *p);
 enum probe_answer probe_uffd_merges_up(const struct place *p);
 enum probe_answer probe_uffd_nothing_above(const struct place *p);
 enum probe_answer probe_uffd_keeps_wp(const struct place *p);
+enum probe_answer probe_uffd_minor(const struct place *p);
+enum probe_answer probe_uffd_wp_files(const struct place *p);
 enum probe_answer probe_uffd_takes_special(const struct place *p);
 
 #endif

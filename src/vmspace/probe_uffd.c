@@ -110,6 +110,25 @@ enum probe_answer probe_uffd_nothing_above(const struct place *p)
 	return said(ENOMEM, EINVAL);
 }
 
+static enum probe_answer registers_shared_memory(const struct place *p, uint64_t mode)
+{
+	int fd = new_uffd();
+
+	if (fd < 0 || !map(p, 0, 1, RW, MAP_SHARED | MAP_ANONYMOUS))
+		return PROBE_UNKNOWN;
+	return takes(uffd_register_with(fd, at(p, 0), at(p, 1), mode), EINVAL);
+}
+
+enum probe_answer probe_uffd_minor(const struct place *p)
+{
+	return registers_shared_memory(p, UFFDIO_REGISTER_MODE_MINOR);
+}
+
+enum probe_answer probe_uffd_wp_files(const struct place *p)
+{
+	return registers_shared_memory(p, UFFDIO_REGISTER_MODE_WP);
+}
+
 enum probe_answer probe_uffd_keeps_wp(const struct place *p)
 {
 	int fd = new_uffd();

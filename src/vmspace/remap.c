@@ -72,6 +72,9 @@ static long check_area(struct vmspace *space, const struct vma *vma, const struc
 
 	if (!m->old_length && !(vma->flags & (VMA_SHARED | VMA_MAYSHARE)))
 		return -EINVAL;
+	if ((m->flags & MREMAP_DONTUNMAP) && (!vma_is_anon(vma) || vma->flags & VMA_SHARED) &&
+	    !rule_decides(space, RULE_DONTUNMAP_FILES))
+		return -EINVAL;
 	if ((m->flags & MREMAP_DONTUNMAP) && (vma->flags & (VMA_DONTEXPAND | VMA_PFNMAP)))
 		return -EINVAL;
 	if (m->new_length <= m->old_length) {
@@ -125,14 +128,19 @@ static long unlock_part(struct vmspace *space, const struct move *m)
 }
 
 /* The area is unlocked as a whole, and Linux does not subtract it from locked_vm (locked_leak). */
-static void unlock_leaking(struct vmspace *space, struct vma *vma)
+static void unlock_leaking(struct vmspace *space, struct vma *vma, const struct move *m)
 {
 	unsigned long pages = space_pages(space, vma->end - vma->start);
+	unsigned long moved = space_pages(space, m->old_length), counted_twice = moved;
 	vma_flags_t flags = vma->flags & ~VMA_LOCK_FLAGS;
 
 	sync_write_lock(space, vma);
-	if (vma->flags & VMA_LOCKED)
-		space->locked_leak += pages;
+	if (vma->flags & VMA_LOCKED) {
+		if (rule_decides(space, RULE_DONTUNMAP_COUNTS_ONCE))
+			counted_twice = 0;
+		space->locked_vm -= moved - counted_twice;
+		space->locked_leak += pages - moved + counted_twice;
+	}
 	if (vma->flags & VMA_ACCOUNT && rule_decides(space, RULE_DONTUNMAP_UNCHARGES))
 		flags &= ~VMA_ACCOUNT;
 	if (vma->flags & ~flags & VMA_ACCOUNT)
@@ -160,7 +168,7 @@ static long leave_source(struct vmspace *space, const struct move *m)
 	if (vma->flags & VMA_LOCKED && rule_decides(space, RULE_DONTUNMAP_PART))
 		err = unlock_part(space, m);
 	else
-		unlock_leaking(space, vma);
+		unlock_leaking(space, vma, m);
 	if (err)
 		return err;
 	vma = find_at(space, m->addr);

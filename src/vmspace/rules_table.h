@@ -159,6 +159,24 @@
 	     "process_madvise takes CAP_SYS_NICE for the process's own memory, too")      \
 	RULE(BRK_GROWS_BSS, "brk-grows-bss", "5.10-6.0", OBSERVED,                        \
 	     "a_heap_above_the_bss",                                                      \
-	     "brk extends an area that ends where the heap begins (the program's bss)")
+	     "brk extends an area that ends where the heap begins (the program's bss)")   \
+	RULE(POPULATE, "populate", "5.14-", "madvise(2)", "populating_by_advice",         \
+	     "MADV_POPULATE_READ and MADV_POPULATE_WRITE exist")                          \
+	RULE(DONTNEED_LOCKED, "dontneed-locked", "5.18-", "madvise(2)",                   \
+	     "locked_memory_is_not_needed", "MADV_DONTNEED_LOCKED exists")                \
+	RULE(COLLAPSE, "collapse", "6.1-", "madvise(2)", "collapsing_into_huge_pages",    \
+	     "MADV_COLLAPSE exists")                                                      \
+	RULE(UFFD_MINOR, "uffd-minor", "5.14-", "userfaultfd(2)",                         \
+	     "minor_faults_of_shared_memory",                                             \
+	     "userfaultfd can be told of minor faults of shared memory")                  \
+	RULE(UFFD_WP_FILES, "uffd-wp-files", "5.19-", "ioctl_userfaultfd(2)",             \
+	     "write_protected_shared_memory",                                             \
+	     "userfaultfd can write-protect shared memory and huge pages")                \
+	RULE(DONTUNMAP_FILES, "dontunmap-files", "5.13-", "mremap(2)",                    \
+	     "shared_memory_stays_behind",                                                \
+	     "MREMAP_DONTUNMAP takes mappings of files, not anonymous memory alone")      \
+	RULE(DONTUNMAP_COUNTS_ONCE, "dontunmap-counts-once", "5.10-6.0", OBSERVED,        \
+	     "locked_memory_moves_and_stays",                                             \
+	     "what MREMAP_DONTUNMAP moves out of a locked area counts once in VmLck")
 
 #endif

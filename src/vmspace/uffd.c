@@ -80,6 +80,8 @@ static bool can_register(const struct vmspace *space, const struct vma *vma, vma
 		return protects_alone && rule_decides(space, RULE_UFFD_TAKES_SPECIAL);
 	if (modes & VMA_UFFD_MINOR && !pages_of_memory)
 		return false;
+	if (modes & VMA_UFFD_WP && pages_of_memory && !rule_decides(space, RULE_UFFD_WP_FILES))
+		return false;
 	if (protects_alone)
 		return true;
 	return pages_of_memory || is_anon(vma);
@@ -213,7 +215,8 @@ long uffd_register_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_uffd *args = &req->uffd;
 
-	if (!args->mode || args->mode & ~(uint64_t)MODES_ALL)
+	if (!args->mode || args->mode & ~(uint64_t)MODES_ALL ||
+	    (args->mode & UFFDIO_REGISTER_MODE_MINOR && !rule_decides(space, RULE_UFFD_MINOR)))
 		return -EINVAL;
 	return change_areas(space, args, true);
 }

@@ -14,6 +14,8 @@
 #define FIXED (ANON | MAP_FIXED)
 #define DROPPABLE 8 /* MAP_DROPPABLE */
 #define STAYS 4     /* MREMAP_DONTUNMAP */
+#define DONTNEED_LOCKED 24 /* MADV_DONTNEED_LOCKED */
+#define COLLAPSE 25 /* MADV_COLLAPSE */
 #define GUARD 102   /* MADV_GUARD_INSTALL */
 #define WEIGHTED_INTERLEAVE 6 /* MPOL_WEIGHTED_INTERLEAVE */
 #ifndef UFFD_FEATURE_WP_ASYNC
@@ -365,6 +367,24 @@ static long sealing(void)
 	return CALL(VMSPACE_MSEAL, mseal, AT(0), PAGE, 0);
 }
 
+static long populating_by_advice(void)
+{
+	map(AT(0), 1, RW, FIXED);
+	return advise(AT(0), 1, MADV_POPULATE_READ);
+}
+
+static long locked_memory_is_not_needed(void)
+{
+	map(AT(0), 1, RW, FIXED);
+	lock(AT(0), 1);
+	return advise(AT(0), 1, DONTNEED_LOCKED);
+}
+
+static long collapsing_into_huge_pages(void)
+{
+	return advise(AT(0), 0, COLLAPSE);
+}
+
 /* Did a mapping for which there was no place take a key, so that the next one is another? */
 static long keys_of_refused_mappings(void)
 {
@@ -398,6 +418,25 @@ static long a_part_stays_behind(void)
 	lock(AT(0), 4);
 	remap(AT(1), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED | STAYS, AT(10));
 	return areas(AT(0), AT(4));
+}
+
+static long shared_memory_stays_behind(void)
+{
+	map_memory(AT(0), 0, MAP_SHARED);
+	return remap(AT(0), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED | STAYS, AT(10)) == (long)AT(10);
+}
+
+/* VmLck, in pages, without what was locked before. */
+static long locked_memory_moves_and_stays(void)
+{
+	struct vmspace_stats before, after;
+
+	vmspace_stats(w->space, &before);
+	map(AT(0), 4, RW, FIXED);
+	lock(AT(0), 4);
+	remap(AT(0), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED | STAYS, AT(10));
+	vmspace_stats(w->space, &after);
+	return (long)(after.locked_vm - before.locked_vm);
 }
 
 /* Is the area behind the copy still one of its own? */
@@ -501,6 +540,22 @@ static long userfaultfd_above_all_areas(void)
 	return uffd(VMSPACE_UFFD_REGISTER, 1, vmspace_config(w->space)->task_size - PAGE, PAGE);
 }
 
+static long registered_memory(uint64_t mode)
+{
+	map_memory(AT(0), 0, MAP_SHARED);
+	return uffd_with(VMSPACE_UFFD_REGISTER, 1, AT(0), PAGE, mode);
+}
+
+static long minor_faults_of_shared_memory(void)
+{
+	return registered_memory(UFFDIO_REGISTER_MODE_MINOR);
+}
+
+static long write_protected_shared_memory(void)
+{
+	return registered_memory(UFFDIO_REGISTER_MODE_WP);
+}
+
 static long a_registered_area_moves(void)
 {
 	map(AT(0), 1, RW, FIXED);
@@ -566,6 +621,11 @@ const struct rules_case rules_cases[] = {
 	SHOWS("mseal", sealing, 0, -ENOSYS),
 	SHOWS("advise-privileged", process_madvise_without_privilege, -EPERM, PAGE),
 	SHOWS("weighted-interleave", policies_with_weights, 0, -EINVAL),
+	SHOWS("populate", populating_by_advice, 0, -EINVAL),
+	SHOWS("dontneed-locked", locked_memory_is_not_needed, 0, -EINVAL),
+	SHOWS("collapse", collapsing_into_huge_pages, 0, -EINVAL),
+	SHOWS("dontunmap-files", shared_memory_stays_behind, true, false),
+	SHOWS("dontunmap-counts-once", locked_memory_moves_and_stays, 4, 8),
 	SHOWS("key-before-place", keys_of_refused_mappings, 1, 0),
 	SHOWS("file-anon-offset", a_touched_area_of_a_file_moves, 2, 1),
 	SHOWS("remap-cut-free", a_move_that_cuts_off_memory, true, false),
@@ -587,6 +647,8 @@ const struct rules_case rules_cases[] = {
 	SHOWS_UFFD("uffd-takes-special", the_kernels_own_pages_and_userfaultfd, 0, -EINVAL),
 	SHOWS_UFFD("uffd-no-droppable", droppable_memory_and_userfaultfd, -EINVAL, 0),
 	SHOWS_UFFD("uffd-moves-alone", a_registered_area_moves, 2, 1),
+	SHOWS_UFFD("uffd-minor", minor_faults_of_shared_memory, 0, -EINVAL),
+	SHOWS_UFFD("uffd-wp-files", write_protected_shared_memory, 0, -EINVAL),
 	SHOWS_UFFD("uffd-merges-up", the_upper_part_of_an_area_is_registered, 2, 3),
 	SHOWS_UFFD("uffd-nothing-above", userfaultfd_above_all_areas, -ENOMEM, -EINVAL),
 	SHOWS_UFFD("uffd-keeps-wp", write_protection_is_not_taken_away, -EBUSY, 0),
