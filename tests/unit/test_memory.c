@@ -277,6 +277,35 @@ static void nomem_says_whether_to_repeat(void **state)
 	expect_no_leak(&mt);
 }
 
+/* A preallocation that found no memory is repeated with what it lacked. */
+static void nomem_reserves_what_a_preallocation_lacked(void **state)
+{
+	struct maple_tree mt;
+	MA_STATE(mas, &mt, 9, 150);
+	unsigned int needed;
+
+	(void)state;
+	build(&mt, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU, 100);
+	mas_lock(&mas);
+	assert_int_equal(mas_preallocate(&mas, E('x'), GFP_KERNEL), 0);
+	needed = mas.reserve_count;
+	assert_true(needed > 0);
+	/* There is no error: what is left over goes back. */
+	assert_false(mas_nomem(&mas, GFP_KERNEL));
+	assert_int_equal(mas.reserve_count, 0);
+	assert_int_equal(mas_preallocate(&mas, E('x'), GFP_NOWAIT), -ENOMEM);
+	assert_int_equal(mas.reserve_count, 0);
+	assert_true(mas_nomem(&mas, GFP_KERNEL));
+	assert_int_equal(mas.reserve_count, needed);
+	mas_set_range(&mas, 9, 150);
+	fail_from(0, 1000);
+	mas_store_prealloc(&mas, E('x'));
+	mas_destroy(&mas);
+	mas_unlock(&mas);
+	assert_ptr_equal(mtree_load(&mt, 150), E('x'));
+	expect_no_leak(&mt);
+}
+
 static void nomem_leaves_an_external_lock_alone(void **state)
 {
 	struct maple_tree mt;
@@ -606,6 +635,7 @@ int main(void)
 		cmocka_unit_test_setup(every_allocation_fails_in_turn, set_up),
 		cmocka_unit_test_setup(a_failed_copy_is_left_empty, set_up),
 		cmocka_unit_test_setup(nomem_says_whether_to_repeat, set_up),
+		cmocka_unit_test_setup(nomem_reserves_what_a_preallocation_lacked, set_up),
 		cmocka_unit_test_setup(nomem_leaves_an_external_lock_alone, set_up),
 		cmocka_unit_test_setup(more_is_expected_than_memory_holds, set_up),
 		cmocka_unit_test_setup(a_reserve_that_cannot_grow_is_kept, set_up),

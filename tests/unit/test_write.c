@@ -348,6 +348,38 @@ static void bulk_mode_reserves_not_much_more_than_it_takes(void **state)
 	end(&bulk);
 }
 
+/* ... to the node, so that nobody changes the estimate without meaning to. */
+static void what_bulk_mode_reserves_is_counted(void **state)
+{
+	static const unsigned long counts[] = { 0, 1, 100, 12345 };
+	static const struct {
+		unsigned int flags, nodes[LENGTH(counts)];
+	} expected[] = {
+		{ 0, { 95, 95, 121, 3391 } },
+		{ MT_FLAGS_ALLOC_RANGE, { 95, 95, 125, 3529 } },
+		{ MT_FLAGS_USE_RCU, { 97, 97, 150, 6400 } },
+		{ MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU, { 97, 97, 153, 6990 } },
+	};
+
+	(void)state;
+	if (sizeof(long) < 8)
+		skip(); /* nodes have other numbers of slots */
+	for (size_t i = 0; i < LENGTH(expected); i++) {
+		for (size_t j = 0; j < LENGTH(counts); j++) {
+			struct maple_tree bulk;
+			MA_STATE(mas, &bulk, 0, 0);
+
+			mt_init_flags(&bulk, expected[i].flags);
+			mtree_lock(&bulk);
+			assert_int_equal(mas_expected_entries(&mas, counts[j]), 0);
+			assert_int_equal(mas.reserve_count, expected[i].nodes[j]);
+			mas_destroy(&mas);
+			mtree_unlock(&bulk);
+			end(&bulk);
+		}
+	}
+}
+
 /*
  * The same of stores anywhere: for each of them three nodes in each level that the tree can have by
  * then, a root above, and two batches of what it replaces. Nodes are split in halves.
@@ -356,12 +388,22 @@ static void what_is_reserved_is_for_the_highest_tree_there_can_be(void **state)
 {
 	const unsigned long one_level = WIDE_SLOTS - 4;
 	const unsigned long two_levels = (WIDE_SLOTS - 3) * (WIDE_SLOTS / 2 - 2);
+	const unsigned long too_many = UINT_MAX / (LAYOUT_NODES + 3) + 1;
 	struct maple_tree tree;
 	MA_STATE(mas, &tree, 0, 0);
 
 	(void)state;
 	mt_init(&tree);
 	mtree_lock(&tree);
+	assert_int_equal(mas_reserve(&mas, 1, one_level + 1), 0);
+	assert_int_equal(mas.reserve_count, 2 * LAYOUT_NODES + 3);
+	mas_destroy(&mas);
+	assert_int_equal(mas_reserve(&mas, 1, two_levels + WIDE_SLOTS - 3), 0);
+	assert_int_equal(mas.reserve_count, 3 * LAYOUT_NODES + 3);
+	mas_destroy(&mas);
+	assert_int_equal(mas_reserve(&mas, too_many, 0), -ENOMEM);
+	assert_int_equal(mas.reserve_count, 0);
+	mas_reset(&mas);
 	assert_int_equal(mas_reserve(&mas, 1, one_level), 0);
 	assert_int_equal(mas.reserve_count, LAYOUT_NODES + 3);
 	mas_destroy(&mas);
@@ -407,6 +449,7 @@ int main(void)
 		cmocka_unit_test(bulk_mode_may_store_less_than_expected),
 		cmocka_unit_test(bulk_mode_may_expect_nothing),
 		cmocka_unit_test(bulk_mode_reserves_not_much_more_than_it_takes),
+		cmocka_unit_test(what_bulk_mode_reserves_is_counted),
 		cmocka_unit_test(what_is_reserved_is_for_the_highest_tree_there_can_be),
 	};
 
