@@ -39,7 +39,8 @@ static uint64_t pages_between(const struct vmspace *space, unsigned long from, u
 int edit_check_split(struct vmspace *space, const struct vma *vma, unsigned long at)
 {
 	assert(vma->start < at && at < vma->end);
-	if (vma_may_be_cut(vma, at, space->config.pmd_size))
+	if (vma_may_be_cut(vma, at, space->config.pmd_size) ||
+	    (vma_is_kernels(vma) && !rule_decides(space, RULE_SPECIAL_WHOLE)))
 		return 0;
 	return (int)outcome_fail(space, -EINVAL, "the area cannot be cut there");
 }

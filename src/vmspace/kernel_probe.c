@@ -281,6 +281,16 @@ static enum probe_answer dofork_not_special(const struct place *p)
 	return vdso ? refuses(!madvise(vdso, size, MADV_DOFORK), EINVAL) : PROBE_UNKNOWN;
 }
 
+static enum probe_answer special_whole(const struct place *p)
+{
+	unsigned long size;
+	char *vdso = find_vdso(p, &size);
+
+	if (!vdso || size == p->page)
+		return PROBE_UNKNOWN;
+	return refuses(!madvise(vdso, p->page, MADV_DONTFORK), EINVAL);
+}
+
 static enum probe_answer guard_flag(const struct place *p)
 {
 	enum probe_answer exist = guards(p);
@@ -585,6 +595,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_UFFD_KEEPS_WP] = probe_uffd_keeps_wp,
 	[RULE_UFFD_MERGES_UP] = probe_uffd_merges_up,
 	[RULE_UFFD_NOTHING_ABOVE] = probe_uffd_nothing_above,
+	[RULE_SPECIAL_WHOLE] = special_whole,
 	[RULE_POPULATE] = populate,
 	[RULE_DONTNEED_LOCKED] = dontneed_locked,
 	[RULE_COLLAPSE] = collapse,

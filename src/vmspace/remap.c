@@ -259,6 +259,8 @@ static long check_ends(struct vmspace *space, const struct vma *vma, const struc
 {
 	unsigned long end = m->old_length ? m->addr + m->old_length : vma->end;
 
+	if (vma_is_kernels(vma) && (m->addr > vma->start || end < vma->end))
+		return outcome_fail(space, -EINVAL, "the kernel's own pages move as a whole");
 	return edit_check_cuts(space, vma, m->addr, end);
 }
 

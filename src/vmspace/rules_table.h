@@ -177,6 +177,9 @@
 	     "MREMAP_DONTUNMAP takes mappings of files, not anonymous memory alone")      \
 	RULE(DONTUNMAP_COUNTS_ONCE, "dontunmap-counts-once", "5.10-6.0", OBSERVED,        \
 	     "locked_memory_moves_and_stays",                                             \
-	     "what MREMAP_DONTUNMAP moves out of a locked area counts once in VmLck")
+	     "what MREMAP_DONTUNMAP moves out of a locked area counts once in VmLck")     \
+	RULE(SPECIAL_WHOLE, "special-whole", "5.11-", OBSERVED,                           \
+	     "the_kernels_own_pages_are_cut",                                             \
+	     "[vdso] and [vvar] cannot be cut: EINVAL")
 
 #endif

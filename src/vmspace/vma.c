@@ -181,6 +181,12 @@ bool vma_may_be_cut(const struct vma *vma, unsigned long at, unsigned long pmd_s
 	if (!vma->backing)
 		return true;
 	if (!(vma->flags & VMA_HUGETLB))
-		return vma->backing->is.kind != VMA_BACKING_SPECIAL;
+		return !vma_is_kernels(vma);
 	return !(at & (vma_huge_size(vma->backing, pmd_size) - 1));
+}
+
+bool vma_is_kernels(const struct vma *vma)
+{
+	return vma->backing && vma->backing->is.kind == VMA_BACKING_SPECIAL &&
+	       !(vma->flags & VMA_HUGETLB);
 }

@@ -139,6 +139,8 @@ bool vma_may_have_anon_vma(const struct vma *vma);
 bool vma_passes_file(const struct vma *vma, unsigned long end, unsigned long page_size);
 /* Bytes of a huge page of an area that has VMA_HUGETLB. pmd_size: the default, or 0. */
 unsigned long vma_huge_size(const struct backing *backing, unsigned long pmd_size);
+/* Is it a mapping of the kernel's own, like [vdso]? */
+bool vma_is_kernels(const struct vma *vma);
 /*
  * May the area be cut in two at `at`, inside it? Not what the kernel has mapped itself ([vdso]);
  * huge pages only between two of them. pmd_size: as above.

@@ -573,7 +573,7 @@ static long write_protection_is_not_taken_away(void)
 	return uffd(VMSPACE_UFFD_REGISTER, 1, AT(0), PAGE);
 }
 
-static long the_kernels_own_pages_and_userfaultfd(void)
+static struct vma_info find_vdso(void)
 {
 	struct vma_info info = { .start = 0 };
 	unsigned long at = 0;
@@ -581,6 +581,18 @@ static long the_kernels_own_pages_and_userfaultfd(void)
 	for (; vmspace_next(w->space, at, &info); at = info.end)
 		if (info.backing.name && !strcmp(info.backing.name, "[vdso]"))
 			break;
+	return info;
+}
+
+static long the_kernels_own_pages_are_cut(void)
+{
+	return CALL(VMSPACE_MUNMAP, munmap, find_vdso().end - PAGE, PAGE);
+}
+
+static long the_kernels_own_pages_and_userfaultfd(void)
+{
+	const struct vma_info info = find_vdso();
+
 	return CALL(VMSPACE_UFFD_REGISTER, uffd, .addr = info.start,
 		    .length = info.end - info.start, .mode = UFFDIO_REGISTER_MODE_WP,
 		    .features = UFFD_FEATURE_WP_ASYNC, .context = 1);
@@ -621,6 +633,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("mseal", sealing, 0, -ENOSYS),
 	SHOWS("advise-privileged", process_madvise_without_privilege, -EPERM, PAGE),
 	SHOWS("weighted-interleave", policies_with_weights, 0, -EINVAL),
+	SHOWS("special-whole", the_kernels_own_pages_are_cut, -EINVAL, 0),
 	SHOWS("populate", populating_by_advice, 0, -EINVAL),
 	SHOWS("dontneed-locked", locked_memory_is_not_needed, 0, -EINVAL),
 	SHOWS("collapse", collapsing_into_huge_pages, 0, -EINVAL),
