@@ -291,6 +291,14 @@ static enum probe_answer special_whole(const struct place *p)
 	return refuses(!madvise(vdso, p->page, MADV_DONTFORK), EINVAL);
 }
 
+static enum probe_answer onfault_readable(const struct place *p)
+{
+	if (!map(p, 0, 1, PROT_READ, ANON) || !map(p, 1, 1, PROT_NONE, ANON) ||
+	    mlock2(at(p, 0), p->page, MLOCK_ONFAULT))
+		return PROBE_UNKNOWN;
+	return refuses(!mlock2(at(p, 1), p->page, MLOCK_ONFAULT), ENOMEM);
+}
+
 static enum probe_answer guard_flag(const struct place *p)
 {
 	enum probe_answer exist = guards(p);
@@ -595,6 +603,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_UFFD_KEEPS_WP] = probe_uffd_keeps_wp,
 	[RULE_UFFD_MERGES_UP] = probe_uffd_merges_up,
 	[RULE_UFFD_NOTHING_ABOVE] = probe_uffd_nothing_above,
+	[RULE_ONFAULT_READABLE] = onfault_readable,
 	[RULE_SPECIAL_WHOLE] = special_whole,
 	[RULE_POPULATE] = populate,
 	[RULE_DONTNEED_LOCKED] = dontneed_locked,

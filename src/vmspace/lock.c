@@ -55,6 +55,15 @@ long lock_reserve(struct vmspace *space, struct vma *vma, vma_flags_t flags, uns
 	return touch_reserve(space, vma, flags, start, end, populate_access(&then), delta, fresh);
 }
 
+/* What is locked on fault is not populated, but in some versions it has to be readable, too. */
+static bool is_passed(struct vmspace *space, const struct vma *vma)
+{
+	if (vma->flags & (VMA_IO | VMA_PFNMAP))
+		return true;
+	return vma->flags & VMA_LOCKONFAULT &&
+	       (vma->flags & VMA_ACCESS_FLAGS || !rule_decides(space, RULE_ONFAULT_READABLE));
+}
+
 static long populate(struct vmspace *space, unsigned long start, unsigned long end, bool failed)
 {
 	long err;
@@ -64,7 +73,7 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 
 		if (!vma)
 			return -ENOMEM;
-		if (vma->flags & (VMA_LOCKONFAULT | VMA_IO | VMA_PFNMAP)) {
+		if (is_passed(space, vma)) {
 			start = vma->end;
 			continue;
 		}

@@ -180,6 +180,9 @@
 	     "what MREMAP_DONTUNMAP moves out of a locked area counts once in VmLck")     \
 	RULE(SPECIAL_WHOLE, "special-whole", "5.11-", OBSERVED,                           \
 	     "the_kernels_own_pages_are_cut",                                             \
-	     "[vdso] and [vvar] cannot be cut: EINVAL")
+	     "[vdso] and [vvar] cannot be cut: EINVAL")                                   \
+	RULE(ONFAULT_READABLE, "onfault-readable", "5.10-5.17", OBSERVED,                 \
+	     "locked_on_fault_without_access",                                            \
+	     "mlock2(MLOCK_ONFAULT) of what may not be read is ENOMEM, as mlock is")
 
 #endif

@@ -385,6 +385,13 @@ static long collapsing_into_huge_pages(void)
 	return advise(AT(0), 0, COLLAPSE);
 }
 
+static long locked_on_fault_without_access(void)
+{
+	map(AT(0), 1, PROT_NONE, FIXED);
+	return CALL(VMSPACE_MLOCK, mlock, .addr = AT(0), .length = PAGE, .flags = MLOCK_ONFAULT,
+		    .mlock2 = true);
+}
+
 /* Did a mapping for which there was no place take a key, so that the next one is another? */
 static long keys_of_refused_mappings(void)
 {
@@ -634,6 +641,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("advise-privileged", process_madvise_without_privilege, -EPERM, PAGE),
 	SHOWS("weighted-interleave", policies_with_weights, 0, -EINVAL),
 	SHOWS("special-whole", the_kernels_own_pages_are_cut, -EINVAL, 0),
+	SHOWS("onfault-readable", locked_on_fault_without_access, -ENOMEM, 0),
 	SHOWS("populate", populating_by_advice, 0, -EINVAL),
 	SHOWS("dontneed-locked", locked_memory_is_not_needed, 0, -EINVAL),
 	SHOWS("collapse", collapsing_into_huge_pages, 0, -EINVAL),
