@@ -316,7 +316,12 @@ static void user_space_ends_where_it_does(void **state)
 #endif
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they need room */
+/* Sanitizers, and valgrind, for which SLAB_SANITIZED is defined, need room. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(SLAB_SANITIZED)
+#define WITHOUT_ROOM
+#endif
+
+#ifdef WITHOUT_ROOM
 /* Where nothing can be mapped to find it out, it is that of most machines. */
 static void user_space_without_room_to_try(void **state)
 {
@@ -347,7 +352,7 @@ int main(void)
 		cmocka_unit_test(processes_that_are_gone_are_not_loaded),
 		cmocka_unit_test(layout_is_that_of_the_process),
 		cmocka_unit_test(user_space_ends_where_it_does),
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifdef WITHOUT_ROOM
 		cmocka_unit_test(user_space_without_room_to_try),
 #endif
 		cmocka_unit_test(copies_are_told_from_programs),
