@@ -541,6 +541,13 @@ static enum probe_answer remap_area_first(const struct place *p)
 	return said(EFAULT, EINVAL);
 }
 
+static enum probe_answer remap_area_late(const struct place *p)
+{
+	if (!map(p, 8, 1, RW, ANON) || move(p, 0, 1, 1, 8, 0) || errno != EFAULT)
+		return PROBE_UNKNOWN;
+	return answer(mincore(at(p, 8), p->page, (unsigned char[1]){ 0 }) && errno == ENOMEM);
+}
+
 static enum probe_answer remap_length_first(const struct place *p)
 {
 	if (!map(p, 0, 1, RW, ANON))
@@ -604,6 +611,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_UFFD_MERGES_UP] = probe_uffd_merges_up,
 	[RULE_UFFD_NOTHING_ABOVE] = probe_uffd_nothing_above,
 	[RULE_ONFAULT_READABLE] = onfault_readable,
+	[RULE_REMAP_AREA_LATE] = remap_area_late,
 	[RULE_SPECIAL_WHOLE] = special_whole,
 	[RULE_POPULATE] = populate,
 	[RULE_DONTNEED_LOCKED] = dontneed_locked,

@@ -725,6 +725,29 @@ void remap_gather(struct vmspace *space, const struct vmspace_mremap *args)
 					ULONG_MAX : (unsigned long)at + m.new_length);
 }
 
+/* In place; what is cut off may be more than the area. */
+static long shrink(struct vmspace *space, const struct move *m)
+{
+	long err = 0;
+
+	if (m->new_length < m->old_length)
+		err = unmap_range(space, m->addr + m->new_length, m->old_length - m->new_length);
+	return err ? err : (long)m->addr;
+}
+
+/* There is no area that could be moved; some versions notice that late. Returns @error. */
+static long refuse_area(struct vmspace *space, const struct move *m, long error)
+{
+	long err;
+
+	if (!m->to_given || !rule_decides(space, RULE_REMAP_AREA_LATE))
+		return error;
+	err = m->flags & MREMAP_FIXED ? unmap_range(space, m->new_addr, m->new_length) : 0;
+	if (!err)
+		err = shrink(space, m);
+	return err < 0 ? err : error;
+}
+
 long remap_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_mremap *args = &req->mremap;
@@ -745,10 +768,13 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 	if (nowhere && !rule_decides(space, RULE_REMAP_AREA_FIRST))
 		return nowhere;
 	vma = find_at(space, m.addr);
+	if (!m.to_given && m.new_length <= m.old_length &&
+	    rule_decides(space, RULE_REMAP_AREA_LATE))
+		return shrink(space, &m);
 	if (!vma)
-		return -EFAULT;
+		return refuse_area(space, &m, -EFAULT);
 	if ((vma->flags & VMA_HUGETLB) && round_to_huge(space, vma, &m))
-		return -EINVAL;
+		return refuse_area(space, &m, -EINVAL);
 	many = moves_many(space, vma, &m);
 	if (!many && (vma->flags & VMA_SEALED))
 		return outcome_fail(space, -EPERM, "the area is sealed");
@@ -775,10 +801,5 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 	}
 	if (m.new_length > m.old_length)
 		return grow(space, vma, &m);
-	if (m.new_length < m.old_length) {
-		err = unmap_range(space, m.addr + m.new_length, m.old_length - m.new_length);
-		if (err)
-			return err;
-	}
-	return (long)m.addr;
+	return shrink(space, &m);
 }

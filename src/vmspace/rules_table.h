@@ -183,6 +183,10 @@
 	     "[vdso] and [vvar] cannot be cut: EINVAL")                                   \
 	RULE(ONFAULT_READABLE, "onfault-readable", "5.10-5.17", OBSERVED,                 \
 	     "locked_on_fault_without_access",                                            \
-	     "mlock2(MLOCK_ONFAULT) of what may not be read is ENOMEM, as mlock is")
+	     "mlock2(MLOCK_ONFAULT) of what may not be read is ENOMEM, as mlock is")      \
+	RULE(REMAP_AREA_LATE, "remap-area-late", "5.10-6.0", OBSERVED,                    \
+	     "nothing_is_moved_over_an_area",                                             \
+	     "mremap looks at the area when it has unmapped what it replaces or cuts off; one " \
+	     "that does not grow in place needs none")
 
 #endif

@@ -486,6 +486,13 @@ static long a_move_of_nothing_to_nowhere(void)
 	return move(AT(0), 1, AT(10) + 1);
 }
 
+static long nothing_is_moved_over_an_area(void)
+{
+	map(AT(10), 3, RW, FIXED);
+	move(AT(0), 1, AT(10));
+	return areas(AT(10), AT(11));
+}
+
 static long a_length_beyond_all_addresses(void)
 {
 	map(AT(0), 2, RW, FIXED);
@@ -655,6 +662,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("map-cuts-first", a_limit_finds_cuts, 2, 1),
 	SHOWS_HUGE("map-unmap-error", mapped_over_what_cannot_be_cut, -EINVAL, -ENOMEM),
 	SHOWS("remap-area-first", a_move_of_nothing_to_nowhere, -EFAULT, -EINVAL),
+	SHOWS("remap-area-late", nothing_is_moved_over_an_area, 0, 1),
 	SHOWS("remap-length-first", a_length_beyond_all_addresses, false, true),
 	SHOWS("remap-lost-source", a_move_over_its_own_source, -EFAULT, -EINVAL),
 	SHOWS("populate-stops", populating_over_a_hole, -ENOMEM, -EINVAL),
