@@ -257,8 +257,10 @@ static long prepare(struct vmspace *space, struct vma *vma, struct move *m, unsi
 /* A part is moved after it has been cut off. */
 static long check_ends(struct vmspace *space, const struct vma *vma, const struct move *m)
 {
-	unsigned long end = m->old_length ? m->addr + m->old_length : vma->end;
+	unsigned long end = vma->end;
 
+	if (m->old_length && m->old_length < end - m->addr)
+		end = m->addr + m->old_length;
 	if (vma_is_kernels(vma) && (m->addr > vma->start || end < vma->end))
 		return outcome_fail(space, -EINVAL, "the kernel's own pages move as a whole");
 	return edit_check_cuts(space, vma, m->addr, end);

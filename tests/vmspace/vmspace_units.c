@@ -283,6 +283,21 @@ static void a_base_that_nothing_shows_is_learned(void **state)
 	}
 }
 
+/* The end of what is to be moved lies below its start. */
+static void a_refused_move_whose_length_wraps(void **state)
+{
+	(void)state;
+	assert_int_equal(map(0x10000, 4, PROT_READ, NULL), 0x10000);
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_MREMAP;
+	req.mremap = (struct vmspace_mremap){ 0x11000, -0x10000UL, PAGE,
+					      MREMAP_MAYMOVE | MREMAP_FIXED, 0x40000 };
+	req.host.valid = true;
+	req.host.result = -ENOMEM;
+	assert_int_equal(call(), -ENOMEM);
+	assert_int_equal(map(0x11000, 1, PROT_READ, NULL), 0x11000);
+}
+
 static void break_is_learned(void **state)
 {
 	const struct vmspace_area heap = { .start = 0x10000, .end = 0x12000,
@@ -431,7 +446,8 @@ int main(void)
 		SPACE(lines_are_the_kernels), SPACE(names_are_checked_and_shown),
 		SPACE(flags_go_both_ways), SPACE(bad_input_changes_nothing),
 		SPACE(host_is_followed_and_judged), SPACE(base_is_learned),
-		SPACE(a_base_that_nothing_shows_is_learned), SPACE(break_is_learned),
+		SPACE(a_base_that_nothing_shows_is_learned),
+		SPACE(a_refused_move_whose_length_wraps), SPACE(break_is_learned),
 		SPACE(lines_one_by_one), SPACE(impossible_answers_change_nothing),
 		SPACE(huge_mappings_mind_the_end_of_the_address_space), SPACE(a_segment_has_a_size),
 		SPACE(huge_pages_need_a_size), SPACE(unmapped_edges_make_no_area),
