@@ -697,9 +697,9 @@ static bool expected_error(struct vmspace *space, const struct vma *vma, const s
 		       unmap_error(space, m->addr, m->old_length) == err;
 	if (m->to_given && check_ends(space, vma, m) == err)
 		return true;
-	/* A copy over its own source, which is unmapped first. */
-	return err == -EFAULT && (m->flags & MREMAP_FIXED) && !m->old_length &&
-	       m->addr == m->new_addr;
+	/* Over its own source (a copy, or a length that wraps around), which is unmapped first. */
+	return err == -EFAULT && (m->flags & MREMAP_FIXED) &&
+	       m->addr - m->new_addr < m->new_length;
 }
 
 /*

@@ -298,6 +298,24 @@ static void a_refused_move_whose_length_wraps(void **state)
 	assert_int_equal(map(0x11000, 1, PROT_READ, NULL), 0x11000);
 }
 
+/* ... so the destination may lie over the source, whose first page is gone when it is looked for. */
+static void a_move_whose_source_is_lost(void **state)
+{
+	struct vma_info info;
+
+	(void)state;
+	assert_int_equal(map(0x43000, 3, PROT_READ, NULL), 0x43000);
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_MREMAP;
+	req.mremap = (struct vmspace_mremap){ 0x43000, -0x42000UL, 3 * PAGE,
+					      MREMAP_MAYMOVE | MREMAP_FIXED, 0x41000 };
+	req.host.valid = true;
+	req.host.result = -EFAULT;
+	assert_int_equal(call(), -EFAULT);
+	assert_false(vmspace_lookup(space, 0x43000, &info));
+	assert_true(vmspace_lookup(space, 0x44000, &info));
+}
+
 static void break_is_learned(void **state)
 {
 	const struct vmspace_area heap = { .start = 0x10000, .end = 0x12000,
@@ -447,8 +465,9 @@ int main(void)
 		SPACE(flags_go_both_ways), SPACE(bad_input_changes_nothing),
 		SPACE(host_is_followed_and_judged), SPACE(base_is_learned),
 		SPACE(a_base_that_nothing_shows_is_learned),
-		SPACE(a_refused_move_whose_length_wraps), SPACE(break_is_learned),
-		SPACE(lines_one_by_one), SPACE(impossible_answers_change_nothing),
+		SPACE(a_refused_move_whose_length_wraps), SPACE(a_move_whose_source_is_lost),
+		SPACE(break_is_learned), SPACE(lines_one_by_one),
+		SPACE(impossible_answers_change_nothing),
 		SPACE(huge_mappings_mind_the_end_of_the_address_space), SPACE(a_segment_has_a_size),
 		SPACE(huge_pages_need_a_size), SPACE(unmapped_edges_make_no_area),
 		SPACE(the_base_depends_on_the_stack_limit_at_exec),
