@@ -29,7 +29,8 @@ static inline char *at(const struct place *p, unsigned long n)
 	return p->start + n * p->page;
 }
 
-static inline char *map(const struct place *p, unsigned long n, unsigned long pages, int prot, int flags)
+static inline char *map(const struct place *p, unsigned long n, unsigned long pages, int prot,
+			int flags)
 {
 	char *addr = mmap(at(p, n), pages * p->page, prot, flags | MAP_FIXED, -1, 0);
 

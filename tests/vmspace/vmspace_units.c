@@ -298,7 +298,7 @@ static void a_refused_move_whose_length_wraps(void **state)
 	assert_int_equal(map(0x11000, 1, PROT_READ, NULL), 0x11000);
 }
 
-/* ... so the destination may lie over the source, whose first page is gone when it is looked for. */
+/* ... so the destination may lie over the source, whose first page is then gone: it is missed. */
 static void a_move_whose_source_is_lost(void **state)
 {
 	struct vma_info info;
