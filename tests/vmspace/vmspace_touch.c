@@ -480,8 +480,9 @@ static int translate(void *ctx, unsigned long addr, uint64_t frame, unsigned int
 static void translate_no_more(void *ctx, unsigned long start, unsigned long end)
 {
 	(void)ctx;
-	for (unsigned long addr = start; addr < end; addr += PAGE)
-		translated &= ~(1UL << (addr - AT) / PAGE);
+	for (unsigned int i = 0; i < 64; i++) /* of all of user space, when the space ends */
+		if (start <= AT + i * PAGE && AT + i * PAGE < end)
+			translated &= ~(1UL << i);
 }
 
 /* The rights are the same, but the key denies more. */
