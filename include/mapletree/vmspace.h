@@ -149,11 +149,7 @@ struct vmspace_config {
 	bool read_implies_exec;        /* personality READ_IMPLIES_EXEC */
 	bool low_privileged;           /* CAP_SYS_RAWIO: mmap_min_addr does not apply */
 	bool lock_privileged;          /* CAP_IPC_LOCK: RLIMIT_MEMLOCK does not apply */
-	/*
-	 * CAP_SYS_NICE: mbind() takes MPOL_MF_MOVE_ALL, and process_madvise() is allowed where
-	 * it takes that for the process's own memory (rule advise-privileged).
-	 */
-	bool move_all_privileged;
+	bool move_all_privileged;      /* CAP_SYS_NICE: MPOL_MF_MOVE_ALL; rule advise-privileged */
 	unsigned long rlimit_as;       /* bytes; VMSPACE_NO_LIMIT */
 	unsigned long rlimit_data;     /* 0: rlimit_data_max applies instead, except to brk */
 	unsigned long rlimit_data_max; /* the hard limit */

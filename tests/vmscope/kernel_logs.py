@@ -29,13 +29,18 @@ def replay(vmscope, text, *options):
 def known_half(text, rules):
     """The log as one would have written it that knew only the first half of the rules."""
     known = rules[:len(rules) // 2]
+    return written_knowing(text, known, len(known))
+
+
+def written_knowing(text, known, count):
+    """The log with no rules but the known ones, and with that number of them."""
     lines = []
     for line in text.splitlines():
         record = json.loads(line)
         config = record.get("config")
         if config:
             config["rules"] = [rule for rule in config["rules"] if rule in known]
-            config["rules_known"] = len(known)
+            config["rules_known"] = count
         lines.append(json.dumps(record))
     return "\n".join(lines) + "\n"
 
@@ -50,6 +55,16 @@ def check(vmscope, path, rules):
         got = replay(vmscope, *way)
         if got.returncode:
             return f"{how}: status {got.returncode}\n{got.stderr[:2000]}"
+    return ""
+
+
+def check_counts(vmscope, path, rules):
+    """A writer that knew more rules is believed; what is no number of rules is refused."""
+    text = gzip.decompress(path.read_bytes()).decode()
+    for count, status in ((2**31 - 1, 0), (len(rules) + 1, 0), (-1, 125), ("50", 125), (None, 125)):
+        got = replay(vmscope, written_knowing(text, rules, count))
+        if got.returncode != status or ("rules_known" in got.stderr) != (status != 0):
+            return f"rules_known {count!r}: status {got.returncode}\n{got.stderr[:500]}"
     return ""
 
 
@@ -71,6 +86,9 @@ def main():
         wrong = check(vmscope, path, rules)
         print(f"{'FAILED' if wrong else 'ok'}: {path.name} {wrong}")
         failed |= bool(wrong)
+    wrong = check_counts(vmscope, logs[-1], rules)
+    print(f"{'FAILED' if wrong else 'ok'}: numbers of rules {wrong}")
+    failed |= bool(wrong)
     for version in versions:
         if not is_told_apart(vmscope, version):
             print(f"FAILED: no log of {version} differs by the rules of another version")

@@ -538,15 +538,16 @@ static unsigned int rules_in_common(const struct vmspace_config *a, const struct
  */
 static void set_later_rules(struct vmspace_config *config, unsigned int known)
 {
-	static const char *const versions[] = { "5.10", "6.1", "6.6", "6.12", "6.16", "6.17", "6.18",
-						"6.19", "7.0", "7.1", "7.2", "7.3" };
 	struct vmspace_config like = *config, version = *config;
 	unsigned int most = 0;
+	char name[16];
 
-	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+	/* 5.10, 5.11 ... 7.3: others than these are refused. */
+	for (unsigned int i = 500; i < 1000; i++) {
 		unsigned int common;
 
-		if (vmspace_config_kernel(&version, versions[i]))
+		snprintf(name, sizeof(name), "%u.%u", i / 100, i % 100);
+		if (vmspace_config_kernel(&version, name))
 			continue;
 		common = rules_in_common(config, &version, known);
 		if (common >= most) {
@@ -558,9 +559,21 @@ static void set_later_rules(struct vmspace_config *config, unsigned int known)
 		vmspace_config_set_rule(config, i, vmspace_config_has_rule(&like, i));
 }
 
+/* How many rules the writer knew, of those that there are: a newer one knew more. -1: no number. */
+static int read_rules_known(struct json_object *from)
+{
+	struct json_object *value;
+	int known = RULES_ONCE_KNOWN;
+
+	if (json_object_object_get_ex(from, "rules_known", &value))
+		known = json_object_is_type(value, json_type_int) ? json_object_get_int(value) : -1;
+	return known < rules_count() ? known : rules_count();
+}
+
 static bool read_rules(struct json_object *from, struct vmspace_config *config, const char **key)
 {
-	struct json_object *array, *known;
+	struct json_object *array;
+	int known;
 
 	if (!json_object_object_get_ex(from, "rules", &array))
 		return rules_of_old_log(from, config);
@@ -575,10 +588,11 @@ static bool read_rules(struct json_object *from, struct vmspace_config *config, 
 			return false;
 		vmspace_config_set_rule(config, (unsigned int)number, true);
 	}
-	set_later_rules(config, json_object_object_get_ex(from, "rules_known", &known) ?
-					(unsigned int)json_object_get_int(known) :
-					RULES_ONCE_KNOWN);
-	return true;
+	*key = "rules_known";
+	known = read_rules_known(from);
+	if (known >= 0)
+		set_later_rules(config, (unsigned int)known);
+	return known >= 0;
 }
 
 struct json_object *encode_config(const struct vmspace_config *config)
