@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "rules.h"
 #include "machine.h"
@@ -146,6 +148,32 @@ static void versions_have_their_rules(void **state)
 	assert_false(has("6.17", "dontunmap-uncharges"));
 }
 
+/* Before 6.3, too, what is registered as a whole merges with what is above it. */
+static void a_whole_area_is_registered(void **state)
+{
+	const unsigned long at = 0x10000000000, page = 4096;
+	struct vmspace_config config = machine("6.1");
+	struct vmspace_request req = { .op = VMSPACE_MMAP };
+	struct vmspace_stats stats;
+
+	(void)state;
+	assert_int_equal(vmspace_create(&world.space, &config), 0);
+	req.mmap = (struct vmspace_mmap){ .addr = at, .length = 3 * page, .prot = PROT_READ,
+					  .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED };
+	assert_int_equal(vmspace_call(world.space, &req), (long)at);
+	req.op = VMSPACE_UFFD_REGISTER;
+	for (unsigned long first = 2; first + 1; first--) {
+		req.uffd = (struct vmspace_uffd){ .addr = at + first * page, .length = page,
+						  .mode = UFFDIO_REGISTER_MODE_MISSING,
+						  .context = 1 };
+		assert_int_equal(vmspace_call(world.space, &req), 0);
+		vmspace_stats(world.space, &stats);
+		/* Two upper parts stay apart; the rest is a whole area, and joins the second. */
+		assert_int_equal(stats.areas, first == 1 ? 3 : 2);
+	}
+	vmspace_destroy(world.space);
+}
+
 /* The nearest rules are taken where nothing was found out about a kernel that is not known. */
 static void unknown_versions_have_a_nearest(void **state)
 {
@@ -201,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rule_decides_its_case),
 		cmocka_unit_test(each_rule_has_its_case),
+		cmocka_unit_test(a_whole_area_is_registered),
 		cmocka_unit_test(versions_have_their_rules),
 		cmocka_unit_test(other_versions_are_refused),
 		cmocka_unit_test(unknown_versions_have_a_nearest),

@@ -280,6 +280,14 @@ static void a_base_that_nothing_shows_is_learned(void **state)
 		req.host.valid = false;
 		req.mmap.length = PAGE;
 		assert_int_equal(call(), bottom_up ? first + 2 * PAGE : first - PAGE);
+		/* ... to the page. */
+		req.op = VMSPACE_MUNMAP;
+		req.munmap = (struct vmspace_munmap){ first, 2 * PAGE };
+		assert_int_equal(call(), 0);
+		req.op = VMSPACE_MMAP;
+		req.mmap = (struct vmspace_mmap){ .length = PAGE,
+						  .flags = MAP_PRIVATE | MAP_ANONYMOUS };
+		assert_int_equal(call(), bottom_up ? first : first + PAGE);
 	}
 }
 
