@@ -97,6 +97,8 @@ static void skip_what_cannot_be(const struct rules_case *it)
 	if ((!strcmp(it->rule, "replaced-not-charged") || !strcmp(it->rule, "remap-cut-free")) &&
 	    (c->overcommit != 0 || !c->ram_pages || c->ram_pages > 1UL << 30))
 		case_skip("vm.overcommit_memory is not 0, or the size of memory is not known");
+	if (!strcmp(it->rule, "dontunmap-counts-once") && has_rule("dontunmap-part"))
+		case_skip("dontunmap-part leaves it nothing to decide");
 	if (!c->memory_nodes && !strcmp(it->rule, "weighted-interleave"))
 		case_skip("the kernel has no memory policies");
 	if (!strcmp(it->rule, "uffd-nothing-above") && top_of_areas() >= c->task_size)
