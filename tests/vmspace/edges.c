@@ -292,6 +292,13 @@ static bool draw_bind(struct call *call, struct vmspace_request *r)
 	       !is_needed(r->mbind.addr, r->mbind.length);
 }
 
+/* Would it go on until memory is full? What is longer than user space is refused at once. */
+static bool would_fill_memory(const struct vmspace_mmap *m)
+{
+	return m->flags & (MAP_POPULATE | MAP_LOCKED) && m->length >= 1UL << 45 &&
+	       m->length <= vmspace_config(child.space)->task_size;
+}
+
 static bool draw_map(struct call *call, struct vmspace_request *r)
 {
 	static const int prots[] = { PROT_NONE, PROT_READ, RW, RW, PROT_READ | PROT_EXEC,
@@ -318,7 +325,7 @@ static bool draw_map(struct call *call, struct vmspace_request *r)
 	set(call, SYS_mmap, m->addr, m->length, (unsigned long)m->prot, (unsigned long)m->flags,
 	    file < 0 ? -1UL : (unsigned long)file_fd[file], m->offset);
 	return !((m->flags & MAP_FIXED) && would_lose(m->addr, m->length)) &&
-	       !(huge && (m->flags & (MAP_POPULATE | MAP_LOCKED)));
+	       !(huge && (m->flags & (MAP_POPULATE | MAP_LOCKED))) && !would_fill_memory(m);
 }
 
 static bool draw_unmap(struct call *call, struct vmspace_request *r)
