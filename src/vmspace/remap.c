@@ -775,11 +775,11 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 		return shrink(space, &m);
 	if (!vma)
 		return refuse_area(space, &m, -EFAULT);
+	if ((vma->flags & VMA_SEALED) && !moves_many(space, vma, &m))
+		return outcome_fail(space, -EPERM, "the area is sealed");
 	if ((vma->flags & VMA_HUGETLB) && round_to_huge(space, vma, &m))
 		return refuse_area(space, &m, -EINVAL);
 	many = moves_many(space, vma, &m);
-	if (!many && (vma->flags & VMA_SEALED))
-		return outcome_fail(space, -EPERM, "the area is sealed");
 	/* By now the lengths are those of whole huge pages. */
 	if (nowhere || (vma->flags & VMA_HUGETLB && rule_decides(space, RULE_REMAP_AREA_FIRST)))
 		nowhere = check_target(space, &m);

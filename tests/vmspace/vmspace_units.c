@@ -324,6 +324,33 @@ static void a_move_whose_source_is_lost(void **state)
 	assert_true(vmspace_lookup(space, 0x44000, &info));
 }
 
+/* Observed on 6.12, 6.16, 6.17, 6.18 and 7.3. */
+static void a_seal_comes_before_the_size_of_pages(void **state)
+{
+	const unsigned long at = 0x10000000000, huge = 2UL << 20;
+	struct vmspace_config config = *vmspace_config(space);
+
+	(void)state;
+	config.pmd_size = huge;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_MMAP;
+	req.mmap = (struct vmspace_mmap){ .addr = at, .length = 4 * huge, .prot = PROT_READ,
+					  .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED |
+						   MAP_HUGETLB | MAP_NORESERVE };
+	assert_int_equal(call(), at);
+	for (int sealed = 0; sealed < 2; sealed++) {
+		req.op = VMSPACE_MREMAP;
+		req.mremap = (struct vmspace_mremap){ at, huge, huge, 0, 0x10000030000 };
+		assert_int_equal(call(), sealed ? -EPERM : -EINVAL);
+		req.mremap = (struct vmspace_mremap){ at, 4 * huge, 5 * huge, MREMAP_MAYMOVE, 0 };
+		assert_int_equal(call(), sealed ? -EPERM : -EINVAL);
+		req.op = VMSPACE_MSEAL;
+		req.mseal = (struct vmspace_mseal){ at, 4 * huge, 0 };
+		assert_int_equal(call(), 0);
+	}
+}
+
 static void break_is_learned(void **state)
 {
 	const struct vmspace_area heap = { .start = 0x10000, .end = 0x12000,
@@ -474,8 +501,8 @@ int main(void)
 		SPACE(host_is_followed_and_judged), SPACE(base_is_learned),
 		SPACE(a_base_that_nothing_shows_is_learned),
 		SPACE(a_refused_move_whose_length_wraps), SPACE(a_move_whose_source_is_lost),
-		SPACE(break_is_learned), SPACE(lines_one_by_one),
-		SPACE(impossible_answers_change_nothing),
+		SPACE(break_is_learned), SPACE(a_seal_comes_before_the_size_of_pages),
+		SPACE(lines_one_by_one), SPACE(impossible_answers_change_nothing),
 		SPACE(huge_mappings_mind_the_end_of_the_address_space), SPACE(a_segment_has_a_size),
 		SPACE(huge_pages_need_a_size), SPACE(unmapped_edges_make_no_area),
 		SPACE(the_base_depends_on_the_stack_limit_at_exec),
