@@ -453,11 +453,13 @@ long advise_call(struct vmspace *space, struct vmspace_request *req)
 	return err ? err : advise(space, m->addr, m->length, m->advice);
 }
 
-/* Advice that process_madvise() takes whosever memory it is about. */
-static bool for_other_processes(int advice)
+/* Some advice process_madvise() takes whosever memory it is about, other only for the own. */
+static bool takes_advice(struct vmspace *space, int advice)
 {
-	return advice == MADV_COLD || advice == MADV_PAGEOUT || advice == MADV_WILLNEED ||
-	       advice == MADV_COLLAPSE;
+	if (advice == MADV_WILLNEED)
+		return rule_decides(space, RULE_ADVISE_WILLNEED);
+	return advice == MADV_COLD || advice == MADV_PAGEOUT || advice == MADV_COLLAPSE ||
+	       rule_decides(space, RULE_ADVISE_SELF);
 }
 
 /* An error counts only if nothing was advised before it. */
@@ -467,7 +469,7 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 	unsigned long done = 0, total = 0;
 	long err = check_ranges(space, m);
 
-	if (!err && !rule_decides(space, RULE_ADVISE_SELF) && !for_other_processes(m->advice))
+	if (!err && !takes_advice(space, m->advice))
 		err = -EINVAL;
 	else if (!err && !space->config.move_all_privileged &&
 		 rule_decides(space, RULE_ADVISE_PRIVILEGED))

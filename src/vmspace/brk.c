@@ -84,8 +84,9 @@ long brk_call(struct vmspace *space, struct vmspace_request *req)
 	if (to < wanted)
 		return (long)image->brk;
 	if (to < from) {
-		/* Where there is nothing to unmap, the break stays. */
-		if (unmap_range(space, to, from - to) || space->total_vm == before)
+		/* Where there is nothing to unmap, the break stays, but for old versions. */
+		if (unmap_range(space, to, from - to) ||
+		    (space->total_vm == before && !rule_decides(space, RULE_BRK_OVER_HOLES)))
 			return (long)image->brk;
 	} else if (to > from && grow(space, from, to)) {
 		return (long)image->brk;

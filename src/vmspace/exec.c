@@ -56,6 +56,8 @@ static struct backing *make_backing(struct vmspace *space, const struct vmspace_
 	made = backing_new(&area->backing);
 	if (!made)
 		return NULL;
+	if (made->is.kind == VMA_BACKING_SPECIAL)
+		made->is.size = area->end - area->start;
 	own_file = made->is.kind == VMA_BACKING_SHMEM || made->is.kind == VMA_BACKING_SYSV ||
 		   made->is.kind == VMA_BACKING_HUGETLB;
 	if (before && before->backing && before->backing->is.kind == made->is.kind &&

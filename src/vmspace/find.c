@@ -94,6 +94,17 @@ static bool unguarded(const struct vmspace *space, const struct hole *hole)
 	return !hole->next || find_guarded_start(space, hole->next) >= hole->end;
 }
 
+/* The hole is too small for a guard gap: what lies below it may be in the gap's way, too. */
+static unsigned long below_guard(struct vmspace *space, const struct hole *hole)
+{
+	unsigned long guarded = find_guarded_start(space, hole->next);
+	const struct vma *below = find_before(space, hole->start);
+
+	if (below && below->end > guarded && rule_decides(space, RULE_GUARD_OWN_HOLE))
+		return below->end;
+	return guarded;
+}
+
 /* The highest free range of `length` in [low, high) that respects guard gaps; or -ENOMEM. */
 static long highest_gap(struct vmspace *space, unsigned long low, unsigned long high,
 			unsigned long length, struct hole *hole)
@@ -107,7 +118,7 @@ static long highest_gap(struct vmspace *space, unsigned long low, unsigned long 
 			return -ENOMEM;
 		if (unguarded(space, hole))
 			return (long)hole->start;
-		high = find_guarded_start(space, hole->next);
+		high = below_guard(space, hole);
 	}
 }
 

@@ -26,6 +26,9 @@
 #ifndef SYS_process_madvise
 #define SYS_process_madvise 440
 #endif
+#ifndef SYS_set_mempolicy_home_node
+#define SYS_set_mempolicy_home_node 450
+#endif
 #ifndef SYS_mseal
 #define SYS_mseal 462
 #endif
@@ -54,6 +57,36 @@ static enum probe_answer places_aligned(const struct place *p, unsigned long siz
 	for (int i = 0; i < 3; i++)
 		munmap(addr[i], sizes[i]);
 	return failed ? PROBE_UNKNOWN : answer(!crooked);
+}
+
+/*
+ * Below an area that grows down are a hole smaller than its guard gap, another area and a hole as
+ * large, in which the gap ends: is that one used up to its end? This shows only where the kernel
+ * places from above: a second mapping lies below the first.
+ */
+static enum probe_answer guard_own_hole(const struct place *p)
+{
+	const unsigned long hole = 200, all = hole + 1 + hole + 1;
+	char *low = mmap(NULL, all * p->page, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
+	char *next = mmap(NULL, all * p->page, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
+	const struct place top = { low + (all - 1) * p->page, p->page };
+	enum probe_answer result = PROBE_UNKNOWN;
+	char *found;
+
+	if (low == MAP_FAILED)
+		return PROBE_UNKNOWN;
+	if (next != MAP_FAILED && !munmap(next, all * p->page) && next < low &&
+	    map(&top, 0, 1, PROT_NONE, ANON | MAP_GROWSDOWN) &&
+	    !munmap(low + (hole + 1) * p->page, hole * p->page) &&
+	    !munmap(low, hole * p->page)) {
+		found = mmap(NULL, hole * p->page, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
+		if (found != MAP_FAILED && found <= low)
+			result = answer(found == low);
+		if (found != MAP_FAILED)
+			munmap(found, hole * p->page);
+	}
+	munmap(low, all * p->page);
+	return result;
 }
 
 static enum probe_answer anon_aligned(const struct place *p)
@@ -348,7 +381,34 @@ static enum probe_answer dontunmap_files(const struct place *p)
 		       takes(move(p, 0, 1, 1, 8, MREMAP_DONTUNMAP), EINVAL) : PROBE_UNKNOWN;
 }
 
-static enum probe_answer advise_self(const struct place *p)
+/* Do areas on either side of the source belong together, because both take its anon_vma? */
+static enum probe_answer dontunmap_keeps_anon(const struct place *p)
+{
+	if (!map(p, 4, 3, RW, ANON))
+		return PROBE_UNKNOWN;
+	touch(p, 4);
+	if (!move(p, 4, 3, 3, 16, MREMAP_DONTUNMAP))
+		return PROBE_UNKNOWN;
+	for (unsigned long beside = 2; beside < 8; beside += 5) {
+		if (!map(p, beside, 2, RW | PROT_EXEC, ANON))
+			return PROBE_UNKNOWN;
+		touch(p, beside);
+	}
+	if (mprotect(at(p, 2), 2 * p->page, RW) || mprotect(at(p, 7), 2 * p->page, RW))
+		return PROBE_UNKNOWN;
+	return count_is(p, 2);
+}
+
+/* What becomes of an area that a part is moved out of; and what of the one behind it. */
+static enum probe_answer dontunmap_charges_next(const struct place *p)
+{
+	if (!map(p, 0, 3, RW, ANON) || !map(p, 4, 1, PROT_READ, ANON) ||
+	    !move(p, 1, 1, 1, 8, MREMAP_DONTUNMAP))
+		return PROBE_UNKNOWN;
+	return has_flag(&(struct place){ at(p, 4), p->page }, " ac ");
+}
+
+static enum probe_answer process_advise(const struct place *p, int advice)
 {
 	struct iovec range = { at(p, 0), p->page };
 	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -356,9 +416,19 @@ static enum probe_answer advise_self(const struct place *p)
 
 	if (fd < 0 || !map(p, 0, 1, RW, ANON))
 		return PROBE_UNKNOWN;
-	done = syscall(SYS_process_madvise, fd, &range, 1UL, (long)MADV_DONTDUMP, 0UL);
+	done = syscall(SYS_process_madvise, fd, &range, 1UL, (long)advice, 0UL);
 	close(fd);
 	return takes(done == (long)p->page, EINVAL);
+}
+
+static enum probe_answer advise_self(const struct place *p)
+{
+	return process_advise(p, MADV_DONTDUMP);
+}
+
+static enum probe_answer advise_willneed(const struct place *p)
+{
+	return process_advise(p, MADV_WILLNEED);
 }
 
 /*
@@ -388,13 +458,55 @@ static enum probe_answer advise_privileged(const struct place *p)
 	return result;
 }
 
-static enum probe_answer weighted_interleave(const struct place *p)
+/* Does mbind() take a mode? */
+static enum probe_answer binds(const struct place *p, unsigned long mode)
 {
-	const unsigned long node = 1, mode = 6; /* MPOL_WEIGHTED_INTERLEAVE */
+	const unsigned long node = 1;
 
 	if (!map(p, 0, 1, RW, ANON))
 		return PROBE_UNKNOWN;
 	return takes(!syscall(SYS_mbind, at(p, 0), p->page, mode, &node, 65UL, 0UL), EINVAL);
+}
+
+static enum probe_answer brk_over_holes(const struct place *p)
+{
+	unsigned long brk = (unsigned long)syscall(SYS_brk, 0UL);
+	unsigned long low = (brk + p->page - 1) & -p->page, high = low + p->page, now;
+
+	if ((unsigned long)syscall(SYS_brk, high) != high || munmap((void *)low, p->page))
+		return PROBE_UNKNOWN;
+	now = (unsigned long)syscall(SYS_brk, low);
+	if (now == low)
+		return PROBE_YES;
+	/* With something to unmap the break goes back to where it was. */
+	if (mmap((void *)low, p->page, RW, ANON | MAP_FIXED, -1, 0) != (void *)low ||
+	    (unsigned long)syscall(SYS_brk, low) != low)
+		return PROBE_UNKNOWN;
+	return now == high ? PROBE_NO : PROBE_UNKNOWN;
+}
+
+static enum probe_answer weighted_interleave(const struct place *p)
+{
+	return binds(p, 6); /* MPOL_WEIGHTED_INTERLEAVE */
+}
+
+static enum probe_answer preferred_many(const struct place *p)
+{
+	return binds(p, 5); /* MPOL_PREFERRED_MANY */
+}
+
+static enum probe_answer numa_balancing(const struct place *p)
+{
+	return binds(p, 2 | 1 << 13); /* MPOL_BIND, MPOL_F_NUMA_BALANCING */
+}
+
+/* An area without a policy has no use for a home: ENOENT. */
+static enum probe_answer home_node(const struct place *p)
+{
+	if (binds(p, 1) != PROBE_YES || !map(p, 0, 1, RW, ANON) || /* MPOL_PREFERRED */
+	    !syscall(SYS_set_mempolicy_home_node, at(p, 0), p->page, 0UL, 0UL))
+		return PROBE_UNKNOWN;
+	return errno == ENOENT ? PROBE_YES : errno == ENOSYS ? PROBE_NO : PROBE_UNKNOWN;
 }
 
 static enum probe_answer mseal_exists(const struct place *p)
@@ -619,6 +731,14 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_UFFD_MINOR] = probe_uffd_minor,
 	[RULE_UFFD_WP_FILES] = probe_uffd_wp_files,
 	[RULE_DONTUNMAP_FILES] = dontunmap_files,
+	[RULE_ADVISE_WILLNEED] = advise_willneed,
+	[RULE_DONTUNMAP_CHARGES_NEXT] = dontunmap_charges_next,
+	[RULE_GUARD_OWN_HOLE] = guard_own_hole,
+	[RULE_PREFERRED_MANY] = preferred_many,
+	[RULE_NUMA_BALANCING] = numa_balancing,
+	[RULE_HOME_NODE] = home_node,
+	[RULE_BRK_OVER_HOLES] = brk_over_holes,
+	[RULE_DONTUNMAP_KEEPS_ANON] = dontunmap_keeps_anon,
 	[RULE_WEIGHTED_INTERLEAVE] = weighted_interleave,
 	[RULE_ADVISE_PRIVILEGED] = advise_privileged,
 	[RULE_UFFD_TAKES_SPECIAL] = probe_uffd_takes_special,

@@ -55,13 +55,19 @@ long lock_reserve(struct vmspace *space, struct vma *vma, vma_flags_t flags, uns
 	return touch_reserve(space, vma, flags, start, end, populate_access(&then), delta, fresh);
 }
 
+/* With any right at all; but a protection key may deny it. */
+static bool is_readable(const struct vmspace *space, const struct vma *vma)
+{
+	return vma->flags & VMA_ACCESS_FLAGS && pkey_permits(space, vma, VMSPACE_ACCESS_READ);
+}
+
 /* What is locked on fault is not populated, but in some versions it has to be readable, too. */
 static bool is_passed(struct vmspace *space, const struct vma *vma)
 {
 	if (vma->flags & (VMA_IO | VMA_PFNMAP))
 		return true;
 	return vma->flags & VMA_LOCKONFAULT &&
-	       (vma->flags & VMA_ACCESS_FLAGS || !rule_decides(space, RULE_ONFAULT_READABLE));
+	       (is_readable(space, vma) || !rule_decides(space, RULE_ONFAULT_READABLE));
 }
 
 static long populate(struct vmspace *space, unsigned long start, unsigned long end, bool failed)
@@ -77,8 +83,7 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 			start = vma->end;
 			continue;
 		}
-		if (!(vma->flags & VMA_ACCESS_FLAGS) ||
-		    !pkey_permits(space, vma, VMSPACE_ACCESS_READ))
+		if (!is_readable(space, vma))
 			return -ENOMEM;
 		if (populate_writes(space, vma, failed))
 			anon_vma_prepare(space, vma);

@@ -65,7 +65,12 @@ static bool mode_valid(struct vmspace *space, int mode)
 		return false;
 	if (kind == MODE_WEIGHTED_INTERLEAVE && !rule_decides(space, RULE_WEIGHTED_INTERLEAVE))
 		return false;
-	return !(mode & MODE_NUMA_BALANCING) || kind == MODE_BIND || kind == MODE_PREFERRED_MANY;
+	if (kind == MODE_PREFERRED_MANY && !rule_decides(space, RULE_PREFERRED_MANY))
+		return false;
+	if (!(mode & MODE_NUMA_BALANCING))
+		return true;
+	return (kind == MODE_BIND || kind == MODE_PREFERRED_MANY) &&
+	       rule_decides(space, RULE_NUMA_BALANCING);
 }
 
 /* The policy that areas get; it->mode == MODE_DEFAULT: none. 0 or -EINVAL. */
@@ -244,7 +249,7 @@ long home_node_call(struct vmspace *space, struct vmspace_request *req)
 	struct home_change change = { .node = (int)h->node, .result = -ENOENT };
 	long err;
 
-	if (!space->config.memory_nodes)
+	if (!space->config.memory_nodes || !rule_decides(space, RULE_HOME_NODE))
 		return -ENOSYS;
 	if (!space_aligned(space, h->addr) || h->flags || h->node >= 64 ||
 	    !(space->config.memory_nodes >> h->node & 1) || end < h->addr)

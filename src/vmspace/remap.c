@@ -12,23 +12,9 @@
 #include "merge.h"
 #include "ops.h"
 #include "outcome.h"
+#include "remap.h"
 #include "store.h"
 #include "sync.h"
-
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4
-#endif
-
-/* The request with lengths rounded to pages. */
-struct move {
-	unsigned long addr, old_length, new_length, new_addr;
-	int flags;
-	bool to_given;               /* MREMAP_FIXED or MREMAP_DONTUNMAP */
-	unsigned long cut;           /* bytes that were cut off, as it is to become shorter */
-	long host;                   /* where the host moved it; 0: not known */
-	bool refused;                /* the host refuses it, when room has been made */
-	unsigned long prepared;      /* where page tables were created for the move; 0: nowhere */
-};
 
 static long check_arguments(struct vmspace *space, const struct vmspace_mremap *args,
 			    struct move *m)
@@ -112,77 +98,6 @@ static long check_commit(struct vmspace *space, const struct vma *vma, const str
 	return vma->flags & VMA_ACCOUNT ? commit_check(space, space_pages(space, more)) : 0;
 }
 
-/* The part that was moved is unlocked, as an area of its own, whatever is beside it. */
-static long unlock_part(struct vmspace *space, const struct move *m)
-{
-	struct edit_span span;
-	struct edit_attrs want;
-
-	edit_span_init(&span, space, m->addr, m->addr + m->old_length);
-	span.changes = VMA_LOCK_FLAGS;
-	span.alone = true;
-	edit_next(&span);
-	want = edit_attrs_of(span.vma);
-	want.flags &= ~VMA_LOCK_FLAGS;
-	return edit_change(&span, &want);
-}
-
-/* The area is unlocked as a whole, and Linux does not subtract it from locked_vm (locked_leak). */
-static void unlock_leaking(struct vmspace *space, struct vma *vma, const struct move *m)
-{
-	unsigned long pages = space_pages(space, vma->end - vma->start);
-	unsigned long moved = space_pages(space, m->old_length), counted_twice = moved;
-	vma_flags_t flags = vma->flags & ~VMA_LOCK_FLAGS;
-
-	sync_write_lock(space, vma);
-	if (vma->flags & VMA_LOCKED) {
-		if (rule_decides(space, RULE_DONTUNMAP_COUNTS_ONCE))
-			counted_twice = 0;
-		space->locked_vm -= moved - counted_twice;
-		space->locked_leak += pages - moved + counted_twice;
-	}
-	if (vma->flags & VMA_ACCOUNT && rule_decides(space, RULE_DONTUNMAP_UNCHARGES))
-		flags &= ~VMA_ACCOUNT;
-	if (vma->flags & ~flags & VMA_ACCOUNT)
-		commit_charge(space, pages, -1);
-	vma->flags = flags;
-}
-
-/* What stays has no pages, so their numbers can be those of its address, wherever it came from. */
-static void renumber_source(struct vmspace *space, struct vma *vma)
-{
-	uint64_t here = space_pages(space, vma->start);
-
-	vma->anon_shift = 0;
-	if (vma_is_anon(vma) && vma->pgoff != here && rule_decides(space, RULE_DONTUNMAP_PART))
-		vma->pgoff = here;
-}
-
-/* MREMAP_DONTUNMAP: the source stays, unlocked and without pages. */
-static long leave_source(struct vmspace *space, const struct move *m)
-{
-	struct vma *vma = find_at(space, m->addr);
-	long err = 0;
-
-	assert(vma);
-	if (vma->flags & VMA_LOCKED && rule_decides(space, RULE_DONTUNMAP_PART))
-		err = unlock_part(space, m);
-	else
-		unlock_leaking(space, vma, m);
-	if (err)
-		return err;
-	vma = find_at(space, m->addr);
-	sync_write_lock(space, vma);
-	if (vma->start == m->addr && vma->end == m->addr + m->old_length) {
-		vma->anon_id = 0;
-		vma->anon_shared = false;
-		vma->may_have_anon = vma_takes_anon(vma->flags);
-		renumber_source(space, vma);
-	}
-	assert(vma_is_valid(vma, space->config.page_size));
-	return 0;
-}
-
 static int remove_source(struct vmspace *space, const struct move *m)
 {
 	MA_STATE(mas, &space->tree, m->addr, m->addr);
@@ -261,7 +176,7 @@ static long check_ends(struct vmspace *space, const struct vma *vma, const struc
 
 	if (m->old_length && m->old_length < end - m->addr)
 		end = m->addr + m->old_length;
-	if (vma_is_kernels(vma) && (m->addr > vma->start || end < vma->end))
+	if (vma_is_kernels(vma) && end - m->addr != vma->backing->is.size)
 		return outcome_fail(space, -EINVAL, "the kernel's own pages move as a whole");
 	return edit_check_cuts(space, vma, m->addr, end);
 }
@@ -287,35 +202,6 @@ static bool moves_alone(struct vmspace *space, const struct vma *vma)
 	       rule_decides(space, RULE_UFFD_MOVES_ALONE);
 }
 
-/* Would the copy merge with its source, which stays, and does Linux then merge it with no other? */
-static bool stays_alone(struct vmspace *space, const struct vma *vma, const struct move *m,
-			const struct vma *proto)
-{
-	unsigned long page_size = space->config.page_size;
-	enum vma_verdict verdict = VMA_NOT_ADJACENT;
-
-	if (!(m->flags & MREMAP_DONTUNMAP))
-		return false;
-	if (vma->end == proto->start)
-		verdict = merge_verdict(vma, proto, page_size, NULL);
-	else if (proto->end == vma->start)
-		verdict = merge_verdict(proto, vma, page_size, NULL);
-	return verdict == VMA_MERGED && rule_decides(space, RULE_DONTUNMAP_ALONE);
-}
-
-/* With MREMAP_DONTUNMAP, the source may not be one of the neighbours that the copy merges with. */
-static void ignore_source(struct vmspace *space, const struct vma *vma, const struct move *m,
-			  struct hole *hole)
-{
-	if (!(m->flags & MREMAP_DONTUNMAP) || (hole->left != vma && hole->next != vma) ||
-	    !rule_decides(space, RULE_DONTUNMAP_PART))
-		return;
-	if (hole->left == vma)
-		hole->left = NULL;
-	else
-		hole->next = NULL;
-}
-
 /*
  * Copy the area's part to `at`, then remove the source. Returns at or -errno. (After prepare() no
  * step can run out of memory: see reserve_moves().)
@@ -335,6 +221,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 		err = prepare(space, vma, m, at);
 	if (err)
 		return err;
+	m->inner = m->addr > vma->start && m->addr + m->old_length < vma->end;
 	vma_fill(&proto, vma);
 	proto.start = at;
 	proto.end = at + m->new_length;
@@ -343,8 +230,8 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	free = find_hole(space, proto.start, proto.end, &hole);
 	assert(free);
 	(void)free;
-	alone = moves_alone(space, vma) || stays_alone(space, vma, m, &proto);
-	ignore_source(space, vma, m, &hole);
+	alone = moves_alone(space, vma) || remap_stays_alone(space, vma, m, &proto);
+	remap_ignore_source(space, vma, m, &hole);
 	err = edit_insert(space, &proto, alone ? NULL : &hole, NULL);
 	if (err)
 		return err;
@@ -354,7 +241,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	outcome_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
 	uffd_moved(space, at);
 	if (m->flags & MREMAP_DONTUNMAP)
-		err = leave_source(space, m);
+		err = remap_leave_source(space, m);
 	else if (m->old_length)
 		err = remove_source(space, m);
 	if (err)
@@ -603,12 +490,13 @@ bool remap_may_be_at(const struct vmspace *space, const struct vmspace_mremap *m
 		     unsigned long at)
 {
 	const struct vma *vma = find_at(space, m->addr);
-	struct move whole = { .addr = m->addr, .old_length = m->old_length,
-			      .new_length = m->new_length };
+	struct move whole = { .addr = m->addr,
+			      .old_length = space_ceil(space, m->old_length),
+			      .new_length = space_ceil(space, m->new_length) };
 	unsigned long size = space->config.task_size;
 
 	/* Where nothing grows or moves, the range may reach beyond the address space. */
-	if (at == m->addr && m->new_length <= m->old_length)
+	if (at == m->addr && whole.new_length <= whole.old_length)
 		return true;
 	if (vma && (vma->flags & VMA_HUGETLB)) {
 		whole.new_addr = at;
@@ -727,13 +615,19 @@ void remap_gather(struct vmspace *space, const struct vmspace_mremap *args)
 					ULONG_MAX : (unsigned long)at + m.new_length);
 }
 
-/* In place; what is cut off may be more than the area. */
+/* What it is to become shorter by, which may be more than the area. */
+static long cut_off(struct vmspace *space, const struct move *m)
+{
+	if (m->new_length >= m->old_length)
+		return 0;
+	return unmap_range(space, m->addr + m->new_length, m->old_length - m->new_length);
+}
+
+/* In place. */
 static long shrink(struct vmspace *space, const struct move *m)
 {
-	long err = 0;
+	long err = cut_off(space, m);
 
-	if (m->new_length < m->old_length)
-		err = unmap_range(space, m->addr + m->new_length, m->old_length - m->new_length);
 	return err ? err : (long)m->addr;
 }
 
@@ -746,8 +640,8 @@ static long refuse_area(struct vmspace *space, const struct move *m, long error)
 		return error;
 	err = m->flags & MREMAP_FIXED ? unmap_range(space, m->new_addr, m->new_length) : 0;
 	if (!err)
-		err = shrink(space, m);
-	return err < 0 ? err : error;
+		err = cut_off(space, m);
+	return err ? err : error;
 }
 
 long remap_call(struct vmspace *space, struct vmspace_request *req)

@@ -73,7 +73,7 @@
 	RULE(MOVE_JOINS_INHERITED, "move-joins-inherited", "6.16-6.17", OBSERVED,         \
 	     "a_move_beside_an_inherited_area",                                           \
 	     "a moved area with an anon_vma merges with one without though it was inherited") \
-	RULE(UFFD_LOW, "uffd-low", "6.1-6.12 6.18-6.18 7.0-", OBSERVED, "userfaultfd_from_zero", \
+	RULE(UFFD_LOW, "uffd-low", "5.10-6.12 6.18-6.18 7.0-", OBSERVED, "userfaultfd_from_zero", \
 	     "UFFDIO_REGISTER takes ranges that begin below vm.mmap_min_addr")            \
 	RULE(UFFD_OWN_ONLY, "uffd-own-only", "6.17-", OBSERVED,                           \
 	     "userfaultfds_unregister_their_own",                                         \
@@ -149,7 +149,7 @@
 	RULE(UFFD_MERGES_UP, "uffd-merges-up", "6.3-", OBSERVED,                          \
 	     "the_upper_part_of_an_area_is_registered",                                   \
 	     "an area whose upper part userfaultfd changes merges with the one above")    \
-	RULE(UFFD_NOTHING_ABOVE, "uffd-nothing-above", "6.1-6.2", OBSERVED,               \
+	RULE(UFFD_NOTHING_ABOVE, "uffd-nothing-above", "5.10-6.2", OBSERVED,              \
 	     "userfaultfd_above_all_areas",                                               \
 	     "userfaultfd ranges in which, and above which, nothing is mapped are ENOMEM") \
 	RULE(WEIGHTED_INTERLEAVE, "weighted-interleave", "6.9-", "mbind(2)",              \
@@ -187,6 +187,25 @@
 	RULE(REMAP_AREA_LATE, "remap-area-late", "5.10-6.0", OBSERVED,                    \
 	     "nothing_is_moved_over_an_area",                                             \
 	     "mremap looks at the area when it has unmapped what it replaces or cuts off; one " \
-	     "that does not grow in place needs none")
+	     "that does not grow in place needs none")                                    \
+	RULE(ADVISE_WILLNEED, "advise-willneed", "5.15-", "process_madvise(2)",           \
+	     "process_madvise_that_memory_is_needed", "process_madvise takes MADV_WILLNEED") \
+	RULE(DONTUNMAP_CHARGES_NEXT, "dontunmap-charges-next", "5.10-6.0", OBSERVED,      \
+	     "a_part_from_inside_stays_behind",                                           \
+	     "MREMAP_DONTUNMAP of a part inside a charged area charges the next area, too") \
+	RULE(GUARD_OWN_HOLE, "guard-own-hole", "5.10-6.0", OBSERVED,                      \
+	     "two_areas_below_a_growing_one",                                             \
+	     "the guard gap of an area that grows down counts in the hole below it alone") \
+	RULE(PREFERRED_MANY, "preferred-many", "5.15-", "set_mempolicy(2)",               \
+	     "policies_of_many_nodes", "MPOL_PREFERRED_MANY exists")                      \
+	RULE(NUMA_BALANCING, "numa-balancing", "5.15-", "mbind(2)", "policies_that_balance", \
+	     "mbind takes MPOL_F_NUMA_BALANCING")                                         \
+	RULE(HOME_NODE, "home-node", "5.17-", "set_mempolicy_home_node(2)",               \
+	     "homes_of_policies", "set_mempolicy_home_node exists")                       \
+	RULE(BRK_OVER_HOLES, "brk-over-holes", "5.10-6.0", OBSERVED, "a_heap_that_is_gone", \
+	     "brk goes down where nothing is mapped, too")                                \
+	RULE(DONTUNMAP_KEEPS_ANON, "dontunmap-keeps-anon", "5.10-6.0", OBSERVED,          \
+	     "beside_a_source_without_pages",                                             \
+	     "the source of MREMAP_DONTUNMAP keeps its anon_vma when all of it was moved")
 
 #endif

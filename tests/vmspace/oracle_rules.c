@@ -99,8 +99,12 @@ static void skip_what_cannot_be(const struct rules_case *it)
 		case_skip("vm.overcommit_memory is not 0, or the size of memory is not known");
 	if (!strcmp(it->rule, "dontunmap-counts-once") && has_rule("dontunmap-part"))
 		case_skip("dontunmap-part leaves it nothing to decide");
-	if (!c->memory_nodes && !strcmp(it->rule, "weighted-interleave"))
+	if (!c->memory_nodes &&
+	    (!strcmp(it->rule, "weighted-interleave") || !strcmp(it->rule, "preferred-many") ||
+	     !strcmp(it->rule, "numa-balancing") || !strcmp(it->rule, "home-node")))
 		case_skip("the kernel has no memory policies");
+	if (c->mmap_bottom_up && !strcmp(it->rule, "guard-own-hole"))
+		case_skip("the kernel places mappings from below");
 	if (!strcmp(it->rule, "uffd-nothing-above") && top_of_areas() >= c->task_size)
 		case_skip("the stack ends where user space ends");
 	if (!c->pkeys && !strcmp(it->rule, "key-before-place"))

@@ -17,7 +17,9 @@
 #define DONTNEED_LOCKED 24 /* MADV_DONTNEED_LOCKED */
 #define COLLAPSE 25 /* MADV_COLLAPSE */
 #define GUARD 102   /* MADV_GUARD_INSTALL */
+#define PREFERRED_MANY 5 /* MPOL_PREFERRED_MANY */
 #define WEIGHTED_INTERLEAVE 6 /* MPOL_WEIGHTED_INTERLEAVE */
+#define BIND_BALANCING (2 | 1 << 13) /* MPOL_BIND, MPOL_F_NUMA_BALANCING */
 #ifndef UFFD_FEATURE_WP_ASYNC
 #define UFFD_FEATURE_WP_ASYNC (1 << 15)
 #endif
@@ -158,6 +160,18 @@ static long a_heap_above_the_bss(void)
 		map(start - PAGE, 1, RW, FIXED);
 	CALL(VMSPACE_BRK, brk, start + PAGE);
 	return areas(start - PAGE, start + PAGE);
+}
+
+static long a_heap_that_is_gone(void)
+{
+	struct vmspace_stats stats;
+	unsigned long start;
+
+	vmspace_stats(w->space, &stats);
+	start = stats.start_brk;
+	CALL(VMSPACE_BRK, brk, start + 2 * PAGE);
+	unmap(start + PAGE, 1);
+	return CALL(VMSPACE_BRK, brk, start + PAGE) == (long)(start + PAGE);
 }
 
 static long read_only_areas_without_pages_are_free(void)
@@ -340,6 +354,14 @@ static long process_madvise_takes_any_advice(void)
 	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, &range, 1, MADV_DONTDUMP, 0);
 }
 
+static long process_madvise_that_memory_is_needed(void)
+{
+	const struct vmspace_range range = { AT(0), PAGE };
+
+	map(AT(0), 2, RW, FIXED);
+	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, &range, 1, MADV_WILLNEED, 0);
+}
+
 static long process_madvise_without_privilege(void)
 {
 	const struct vmspace_range range = { AT(0), PAGE };
@@ -353,6 +375,36 @@ static long policies_with_weights(void)
 {
 	map(AT(0), 2, RW, FIXED);
 	return CALL(VMSPACE_MBIND, mbind, AT(0), PAGE, WEIGHTED_INTERLEAVE, 1, 0);
+}
+
+static long policies_of_many_nodes(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	return CALL(VMSPACE_MBIND, mbind, AT(0), PAGE, PREFERRED_MANY, 1, 0);
+}
+
+static long policies_that_balance(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	return CALL(VMSPACE_MBIND, mbind, AT(0), PAGE, BIND_BALANCING, 1, 0);
+}
+
+static long homes_of_policies(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	return CALL(VMSPACE_SET_HOME_NODE, home_node, AT(0), PAGE, 0, 0);
+}
+
+/* Is a hole used up to its end, which the growing area's guard gap reaches, but not next to it? */
+static long two_areas_below_a_growing_one(void)
+{
+	const unsigned long hole = 200, all = hole + 1 + hole + 1;
+	unsigned long low = (unsigned long)map(0, all, PROT_NONE, ANON);
+
+	map(low + (all - 1) * PAGE, 1, PROT_NONE, FIXED | MAP_GROWSDOWN);
+	unmap(low, hole);
+	unmap(low + (hole + 1) * PAGE, hole);
+	return (unsigned long)map(0, hole, PROT_NONE, ANON) == low;
 }
 
 static long huge_pages_and_fork(void)
@@ -444,6 +496,32 @@ static long locked_memory_moves_and_stays(void)
 	remap(AT(0), 4, 4, MREMAP_MAYMOVE | MREMAP_FIXED | STAYS, AT(10));
 	vmspace_stats(w->space, &after);
 	return (long)(after.locked_vm - before.locked_vm);
+}
+
+/* Its neighbours are one with it only if they are of the same anonymous memory. */
+static long beside_a_source_without_pages(void)
+{
+	map(AT(4), 3, RW, FIXED);
+	touch(AT(4));
+	remap(AT(4), 3, 3, MREMAP_MAYMOVE | MREMAP_FIXED | STAYS, AT(16));
+	for (unsigned long beside = 2; beside < 8; beside += 5) {
+		map(AT(beside), 2, RW | PROT_EXEC, FIXED);
+		touch(AT(beside));
+	}
+	protect(AT(2), 2, RW);
+	protect(AT(7), 2, RW);
+	return areas(AT(2), AT(9)) == 1;
+}
+
+/* Is the area behind it charged? */
+static long a_part_from_inside_stays_behind(void)
+{
+	struct vma_info info;
+
+	map(AT(0), 4, RW, FIXED);
+	map(AT(6), 2, PROT_READ, FIXED);
+	remap(AT(1), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED | STAYS, AT(10));
+	return vmspace_lookup(w->space, AT(6), &info) && (info.flags & VMA_ACCOUNT);
 }
 
 /* Is the area behind the copy still one of its own? */
@@ -626,6 +704,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("anon-aligned", large_anonymous_areas_are_aligned, true, false),
 	SHOWS("anon-aligned-whole", only_whole_huge_pages_are_aligned, true, false),
 	SHOWS("heap-name-inside", areas_beside_the_heap, true, false),
+	SHOWS("brk-over-holes", a_heap_that_is_gone, true, false),
 	SHOWS("brk-grows-bss", a_heap_above_the_bss, 1, 2),
 	SHOWS("protect-uncharges", read_only_areas_without_pages_are_free, true, false),
 	SHOWS("anon-vma-taken", neighbours_take_an_anon_vma, 1, 2),
@@ -654,6 +733,13 @@ const struct rules_case rules_cases[] = {
 	SHOWS("collapse", collapsing_into_huge_pages, 0, -EINVAL),
 	SHOWS("dontunmap-files", shared_memory_stays_behind, true, false),
 	SHOWS("dontunmap-counts-once", locked_memory_moves_and_stays, 4, 8),
+	SHOWS("dontunmap-keeps-anon", beside_a_source_without_pages, true, false),
+	SHOWS("guard-own-hole", two_areas_below_a_growing_one, true, false),
+	SHOWS("preferred-many", policies_of_many_nodes, 0, -EINVAL),
+	SHOWS("numa-balancing", policies_that_balance, 0, -EINVAL),
+	SHOWS("home-node", homes_of_policies, -ENOENT, -ENOSYS),
+	SHOWS("advise-willneed", process_madvise_that_memory_is_needed, PAGE, -EINVAL),
+	SHOWS("dontunmap-charges-next", a_part_from_inside_stays_behind, true, false),
 	SHOWS("key-before-place", keys_of_refused_mappings, 1, 0),
 	SHOWS("file-anon-offset", a_touched_area_of_a_file_moves, 2, 1),
 	SHOWS("remap-cut-free", a_move_that_cuts_off_memory, true, false),

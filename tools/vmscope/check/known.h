@@ -15,6 +15,9 @@ enum { KNOWN_NONE = -1, KNOWN_MAX = 32 };
 /* The known difference that the request, not made yet, may show; KNOWN_NONE. */
 int known_find(const struct pair *p, const struct vmspace_request *r);
 
+/* Can it show on a kernel with these rules? */
+bool known_applies(int known, const struct vmspace_config *config);
+
 /* In a few words; NULL: @known is the number of entries. */
 const char *known_name(int known);
 

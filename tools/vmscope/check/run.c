@@ -174,9 +174,12 @@ static bool write_cover(const struct check_run *run)
 {
 	int rc = run->cover_path ? cover_write(&run->tally->cover, run->cover_path) : 0;
 	FILE *file = run->cover_path && rc == 0 ? fopen(run->cover_path, "ae") : NULL;
+	struct vmspace_config config;
 
+	vmspace_config_init(&config);
 	for (int i = 0; file && known_name(i); i++)
-		fprintf(file, "known %s\t%lu\n", known_name(i), run->tally->known[i]);
+		if (known_applies(i, &config))
+			fprintf(file, "known %s\t%lu\n", known_name(i), run->tally->known[i]);
 	if (file && fclose(file) != 0)
 		rc = -errno;
 	if (rc != 0)

@@ -233,7 +233,7 @@ char *kernel_read_file(pid_t tid, const char *name)
 vma_flags_t kernel_driver_flags(pid_t tid, unsigned long addr)
 {
 	const vma_flags_t by_drivers = VMA_IO | VMA_PFNMAP | VMA_MIXEDMAP | VMA_DONTEXPAND |
-				       VMA_DONTDUMP | VMA_DONTCOPY;
+				       VMA_DONTDUMP | VMA_DONTCOPY | VMA_ARCH_1;
 	char *text = kernel_read_file(tid, "smaps");
 	const char *at = text;
 	struct vmspace_entry entry;

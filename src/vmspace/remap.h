@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* remap.h - an mremap under way; and its source, if MREMAP_DONTUNMAP leaves it where it is. */
+#ifndef VMSPACE_REMAP_H
+#define VMSPACE_REMAP_H
+
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#include "find.h"
+#include "space.h"
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
+/* The request with lengths rounded to pages. */
+struct move {
+	unsigned long addr, old_length, new_length, new_addr;
+	int flags;
+	bool to_given;               /* MREMAP_FIXED or MREMAP_DONTUNMAP */
+	unsigned long cut;           /* bytes that were cut off, as it is to become shorter */
+	long host;                   /* where the host moved it; 0: not known */
+	bool inner;                  /* a part that neither begins nor ends its area */
+	bool refused;                /* the host refuses it, when room has been made */
+	unsigned long prepared;      /* where page tables were created for the move; 0: nowhere */
+};
+
+/* Would the copy merge with its source @vma, which stays, and does Linux merge it with no other? */
+bool remap_stays_alone(struct vmspace *space, const struct vma *vma, const struct move *m,
+		       const struct vma *proto);
+
+/* Take a source that stays out of the neighbours of @hole that the copy may merge with. */
+void remap_ignore_source(struct vmspace *space, const struct vma *vma, const struct move *m,
+			 struct hole *hole);
+
+/* The copy has been made: the source stays, unlocked and without pages. 0 or -errno. */
+long remap_leave_source(struct vmspace *space, const struct move *m);
+
+#endif

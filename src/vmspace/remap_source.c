@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* remap_source.c - mremap with MREMAP_DONTUNMAP: what becomes of the source, which stays. */
+#include <assert.h>
+
+#include "accounting.h"
+#include "commit.h"
+#include "edit.h"
+#include "merge.h"
+#include "outcome.h"
+#include "remap.h"
+#include "sync.h"
+
+bool remap_stays_alone(struct vmspace *space, const struct vma *vma, const struct move *m,
+		       const struct vma *proto)
+{
+	unsigned long page_size = space->config.page_size;
+	enum vma_verdict verdict = VMA_NOT_ADJACENT;
+
+	if (!(m->flags & MREMAP_DONTUNMAP))
+		return false;
+	if (vma->end == proto->start)
+		verdict = merge_verdict(vma, proto, page_size, NULL);
+	else if (proto->end == vma->start)
+		verdict = merge_verdict(proto, vma, page_size, NULL);
+	return verdict == VMA_MERGED && rule_decides(space, RULE_DONTUNMAP_ALONE);
+}
+
+void remap_ignore_source(struct vmspace *space, const struct vma *vma, const struct move *m,
+			 struct hole *hole)
+{
+	if (!(m->flags & MREMAP_DONTUNMAP) || (hole->left != vma && hole->next != vma) ||
+	    !rule_decides(space, RULE_DONTUNMAP_PART))
+		return;
+	if (hole->left == vma)
+		hole->left = NULL;
+	else
+		hole->next = NULL;
+}
+
+/* The part that was moved is unlocked, as an area of its own, whatever is beside it. */
+static long unlock_part(struct vmspace *space, const struct move *m)
+{
+	struct edit_span span;
+	struct edit_attrs want;
+
+	edit_span_init(&span, space, m->addr, m->addr + m->old_length);
+	span.changes = VMA_LOCK_FLAGS;
+	span.alone = true;
+	edit_next(&span);
+	want = edit_attrs_of(span.vma);
+	want.flags &= ~VMA_LOCK_FLAGS;
+	return edit_change(&span, &want);
+}
+
+/* The area is unlocked as a whole, and Linux does not subtract it from locked_vm (locked_leak). */
+static void unlock_leaking(struct vmspace *space, struct vma *vma, const struct move *m)
+{
+	unsigned long pages = space_pages(space, vma->end - vma->start);
+	unsigned long moved = space_pages(space, m->old_length), counted_twice = moved;
+	vma_flags_t flags = vma->flags & ~VMA_LOCK_FLAGS;
+
+	sync_write_lock(space, vma);
+	if (vma->flags & VMA_LOCKED) {
+		if (rule_decides(space, RULE_DONTUNMAP_COUNTS_ONCE))
+			counted_twice = 0;
+		space->locked_vm -= moved - counted_twice;
+		space->locked_leak += pages - moved + counted_twice;
+	}
+	if (vma->flags & VMA_ACCOUNT && rule_decides(space, RULE_DONTUNMAP_UNCHARGES))
+		flags &= ~VMA_ACCOUNT;
+	if (vma->flags & ~flags & VMA_ACCOUNT)
+		commit_charge(space, pages, -1);
+	vma->flags = flags;
+}
+
+/*
+ * What stays has no pages, and so no use for the anonymous memory that they were of; their numbers
+ * can be those of its address, wherever it came from.
+ */
+static void forget_pages(struct vmspace *space, struct vma *vma)
+{
+	uint64_t here = space_pages(space, vma->start);
+
+	if (!vma->anon_id || !rule_decides(space, RULE_DONTUNMAP_KEEPS_ANON)) {
+		vma->anon_id = 0;
+		vma->anon_shared = false;
+		vma->may_have_anon = vma_takes_anon(vma->flags);
+	}
+	vma->anon_shift = 0;
+	if (vma_is_anon(vma) && vma->pgoff != here && rule_decides(space, RULE_DONTUNMAP_PART))
+		vma->pgoff = here;
+}
+
+/*
+ * A part from inside its area is cut out for the move. When the area is one again, some versions
+ * take the next area for its upper part, and mark that as charged.
+ */
+static void charge_next(struct vmspace *space, const struct vma *vma, const struct move *m)
+{
+	struct vma *next = find_first(space, vma->end);
+
+	if (!(vma->flags & VMA_ACCOUNT) || !m->inner || !next || (next->flags & VMA_ACCOUNT) ||
+	    !rule_decides(space, RULE_DONTUNMAP_CHARGES_NEXT))
+		return;
+	sync_write_lock(space, next);
+	next->flags |= VMA_ACCOUNT;
+	commit_charge(space, space_pages(space, next->end - next->start), 1);
+	assert(vma_is_valid(next, space->config.page_size));
+}
+
+long remap_leave_source(struct vmspace *space, const struct move *m)
+{
+	struct vma *vma = find_at(space, m->addr);
+	long err = 0;
+
+	assert(vma);
+	charge_next(space, vma, m);
+	if (vma->flags & VMA_LOCKED && rule_decides(space, RULE_DONTUNMAP_PART))
+		err = unlock_part(space, m);
+	else
+		unlock_leaking(space, vma, m);
+	if (err)
+		return err;
+	vma = find_at(space, m->addr);
+	sync_write_lock(space, vma);
+	if (vma->start == m->addr && vma->end == m->addr + m->old_length) {
+		forget_pages(space, vma);
+	}
+	assert(vma_is_valid(vma, space->config.page_size));
+	return 0;
+}
