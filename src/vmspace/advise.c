@@ -243,10 +243,11 @@ static bool discards(int advice)
 }
 
 /* In a sealed area, anonymous pages that are not writable must not be discarded. */
-static bool sealed_against(const struct vma *vma, int advice)
+static bool sealed_against(struct vmspace *space, const struct vma *vma, int advice)
 {
-	return (vma->flags & VMA_SEALED) && discards(advice) && !vma->backing &&
-	       !(vma->flags & VMA_WRITE);
+	return (vma->flags & VMA_SEALED) && discards(advice) && !(vma->flags & VMA_WRITE) &&
+	       (!vma->backing ||
+		(vma_is_kernels(vma) && rule_decides(space, RULE_SEAL_SPECIAL)));
 }
 
 static bool changes_flags(int advice)
@@ -270,20 +271,24 @@ static long advise_part(struct edit_span *span, void *arg)
 	int advice = *(int *)arg;
 	long err;
 
-	if (sealed_against(vma, advice))
+	if (sealed_against(space, vma, advice))
 		return outcome_fail(space, -EPERM, "the area is sealed");
 	if (!changes_flags(advice))
 		return advise_pages(span, advice);
 	err = new_flags(space, vma, advice, &want.flags);
 	if (err || want.flags == vma->flags)
 		return err;
+	if (advice == MADV_UNMERGEABLE && rule_decides(space, RULE_UNMERGEABLE_DROPS)) {
+		want.flags &= ~VMA_SEALED;
+		want.pkey = 0;
+	}
 	err = edit_change(span, &want);
 	return err == -ENOMEM && !space->out->out_of_memory ? -EAGAIN : err;
 }
 
 /* Flags that advice may change. */
 #define ADVISED (VMA_RAND_READ | VMA_SEQ_READ | VMA_DONTCOPY | VMA_WIPEONFORK | VMA_DONTDUMP | \
-		 VMA_MERGEABLE | VMA_HUGEPAGE | VMA_NOHUGEPAGE)
+		 VMA_MERGEABLE | VMA_HUGEPAGE | VMA_NOHUGEPAGE | VMA_SEALED)
 
 /* Can the area be populated by this advice? */
 static bool may_populate(const struct vma *vma, int advice)

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_probe.c - probes: a few system calls for each rule, that show whether the kernel follows
- * it. What they may do: probe.h.
+ * it. Here are those of mappings and mremap, and the table of all. What they may do: probe.h.
  */
 #include "kernel_probe.h"
 
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "probe.h"
@@ -20,19 +18,6 @@
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
-#ifndef SYS_process_madvise
-#define SYS_process_madvise 440
-#endif
-#ifndef SYS_set_mempolicy_home_node
-#define SYS_set_mempolicy_home_node 450
-#endif
-#ifndef SYS_mseal
-#define SYS_mseal 462
-#endif
-#define GUARD_INSTALL 102 /* MADV_GUARD_INSTALL */
 
 /* ---- mappings ------------------------------------------------------------------------------- */
 
@@ -275,105 +260,38 @@ static enum probe_answer huge_hint_up(const struct place *p)
 	return addr == first ? PROBE_NO : addr == first + huge ? PROBE_YES : PROBE_UNKNOWN;
 }
 
-/* ---- advice, seals -------------------------------------------------------------------------- */
-
-static enum probe_answer guards(const struct place *p)
+static enum probe_answer brk_over_holes(const struct place *p)
 {
-	if (!map(p, 0, 1, RW, ANON))
+	unsigned long brk = (unsigned long)syscall(SYS_brk, 0UL);
+	unsigned long low = (brk + p->page - 1) & -p->page, high = low + p->page, now;
+
+	if ((unsigned long)syscall(SYS_brk, high) != high || munmap((void *)low, p->page))
 		return PROBE_UNKNOWN;
-	return takes(!madvise(at(p, 0), p->page, GUARD_INSTALL), EINVAL);
-}
-
-/* A file of two pages, or -1. */
-static int new_file(const struct place *p)
-{
-	int fd = memfd_create("probe", MFD_CLOEXEC);
-
-	return fd < 0 || ftruncate(fd, 2 * (off_t)p->page) ? -1 : fd;
-}
-
-/* Map page `first` of the file, privately. */
-static bool map_file(const struct place *p, unsigned long n, int fd, unsigned long first)
-{
-	return mmap(at(p, n), p->page, RW, MAP_PRIVATE | MAP_FIXED, fd,
-		    (off_t)(first * p->page)) == at(p, n);
-}
-
-static enum probe_answer guards_in_files(const struct place *p)
-{
-	if (!map_file(p, 0, new_file(p), 0))
-		return PROBE_UNKNOWN;
-	return takes(!madvise(at(p, 0), p->page, GUARD_INSTALL), EINVAL);
-}
-
-static enum probe_answer dofork_not_special(const struct place *p)
-{
-	unsigned long size;
-	char *vdso = find_vdso(p, &size);
-
-	return vdso ? refuses(!madvise(vdso, size, MADV_DOFORK), EINVAL) : PROBE_UNKNOWN;
-}
-
-static enum probe_answer special_whole(const struct place *p)
-{
-	unsigned long size;
-	char *vdso = find_vdso(p, &size);
-
-	if (!vdso || size == p->page)
-		return PROBE_UNKNOWN;
-	return refuses(!madvise(vdso, p->page, MADV_DONTFORK), EINVAL);
-}
-
-static enum probe_answer onfault_readable(const struct place *p)
-{
-	if (!map(p, 0, 1, PROT_READ, ANON) || !map(p, 1, 1, PROT_NONE, ANON) ||
-	    mlock2(at(p, 0), p->page, MLOCK_ONFAULT))
-		return PROBE_UNKNOWN;
-	return refuses(!mlock2(at(p, 1), p->page, MLOCK_ONFAULT), ENOMEM);
-}
-
-static enum probe_answer guard_flag(const struct place *p)
-{
-	enum probe_answer exist = guards(p);
-
-	return exist == PROBE_YES ? has_flag(p, " gu ") : exist;
-}
-
-/* The first area lies behind a hole, and may not be populated: is it looked at? */
-static enum probe_answer populate_stops(const struct place *p)
-{
-	if (!map(p, 1, 1, PROT_NONE, ANON) ||
-	    !madvise(at(p, 0), 2 * p->page, MADV_POPULATE_READ))
-		return PROBE_UNKNOWN;
-	if (errno == ENOMEM)
+	now = (unsigned long)syscall(SYS_brk, low);
+	if (now == low)
 		return PROBE_YES;
-	/* Linux 5.10 has no such advice. */
-	return map(p, 0, 1, PROT_READ, ANON) && !madvise(at(p, 0), p->page, MADV_POPULATE_READ) ?
-		       PROBE_NO : PROBE_UNKNOWN;
+	/* With something to unmap the break goes back to where it was. */
+	if (mmap((void *)low, p->page, RW, ANON | MAP_FIXED, -1, 0) != (void *)low ||
+	    (unsigned long)syscall(SYS_brk, low) != low)
+		return PROBE_UNKNOWN;
+	return now == high ? PROBE_NO : PROBE_UNKNOWN;
 }
 
-/* Does such advice exist? Nothing is told of no pages. */
-static enum probe_answer advice_exists(const struct place *p, int advice)
+/* A page of a segment is mapped anew, as it was. */
+static enum probe_answer segments_merge(const struct place *p)
 {
-	return takes(!madvise(p->start, 0, advice), EINVAL);
+	int id = shmget(IPC_PRIVATE, 2 * p->page, 0600);
+	enum probe_answer result = PROBE_UNKNOWN;
+
+	if (id >= 0 && shmat(id, at(p, 0), 0) == at(p, 0) &&
+	    !syscall(SYS_remap_file_pages, at(p, 1), p->page, 0UL, 1UL, 0UL))
+		result = count_is(p, 1);
+	if (id >= 0)
+		shmctl(id, IPC_RMID, NULL);
+	return result;
 }
 
-static enum probe_answer populate(const struct place *p)
-{
-	return advice_exists(p, MADV_POPULATE_READ);
-}
-
-static enum probe_answer dontneed_locked(const struct place *p)
-{
-	return advice_exists(p, 24); /* MADV_DONTNEED_LOCKED */
-}
-
-/* Without huge pages there is no such advice in any version. */
-static enum probe_answer collapse(const struct place *p)
-{
-	return advice_exists(p, MADV_HUGEPAGE) == PROBE_YES ?
-		       advice_exists(p, 25) /* MADV_COLLAPSE */ : PROBE_UNKNOWN;
-}
+/* ---- mremap --------------------------------------------------------------------------------- */
 
 static enum probe_answer dontunmap_files(const struct place *p)
 {
@@ -407,145 +325,6 @@ static enum probe_answer dontunmap_charges_next(const struct place *p)
 		return PROBE_UNKNOWN;
 	return has_flag(&(struct place){ at(p, 4), p->page }, " ac ");
 }
-
-static enum probe_answer process_advise(const struct place *p, int advice)
-{
-	struct iovec range = { at(p, 0), p->page };
-	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	long done;
-
-	if (fd < 0 || !map(p, 0, 1, RW, ANON))
-		return PROBE_UNKNOWN;
-	done = syscall(SYS_process_madvise, fd, &range, 1UL, (long)advice, 0UL);
-	close(fd);
-	return takes(done == (long)p->page, EINVAL);
-}
-
-static enum probe_answer advise_self(const struct place *p)
-{
-	return process_advise(p, MADV_DONTDUMP);
-}
-
-static enum probe_answer advise_willneed(const struct place *p)
-{
-	return process_advise(p, MADV_WILLNEED);
-}
-
-/*
- * Without CAP_SYS_NICE, which the child of the probes may lose for the moment, and gets back. If
- * somebody else refuses the call, he refuses advice that does not exist, too.
- */
-static enum probe_answer advise_privileged(const struct place *p)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3], less[_LINUX_CAPABILITY_U32S_3];
-	struct iovec range = { at(p, 0), p->page };
-	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	enum probe_answer result = PROBE_UNKNOWN;
-
-	if (fd < 0 || !map(p, 0, 1, RW, ANON) || syscall(SYS_capget, &header, own) ||
-	    syscall(SYS_process_madvise, fd, &range, 1UL, -1L, 0UL) != -1 || errno != EINVAL)
-		return PROBE_UNKNOWN;
-	memcpy(less, own, sizeof(less));
-	less[CAP_TO_INDEX(CAP_SYS_NICE)].effective &= ~CAP_TO_MASK(CAP_SYS_NICE);
-	if (!syscall(SYS_capset, &header, less)) {
-		long done = syscall(SYS_process_madvise, fd, &range, 1UL, (long)MADV_COLD, 0UL);
-
-		result = refuses(done == (long)p->page, EPERM);
-		syscall(SYS_capset, &header, own);
-	}
-	close(fd);
-	return result;
-}
-
-/* Does mbind() take a mode? */
-static enum probe_answer binds(const struct place *p, unsigned long mode)
-{
-	const unsigned long node = 1;
-
-	if (!map(p, 0, 1, RW, ANON))
-		return PROBE_UNKNOWN;
-	return takes(!syscall(SYS_mbind, at(p, 0), p->page, mode, &node, 65UL, 0UL), EINVAL);
-}
-
-static enum probe_answer brk_over_holes(const struct place *p)
-{
-	unsigned long brk = (unsigned long)syscall(SYS_brk, 0UL);
-	unsigned long low = (brk + p->page - 1) & -p->page, high = low + p->page, now;
-
-	if ((unsigned long)syscall(SYS_brk, high) != high || munmap((void *)low, p->page))
-		return PROBE_UNKNOWN;
-	now = (unsigned long)syscall(SYS_brk, low);
-	if (now == low)
-		return PROBE_YES;
-	/* With something to unmap the break goes back to where it was. */
-	if (mmap((void *)low, p->page, RW, ANON | MAP_FIXED, -1, 0) != (void *)low ||
-	    (unsigned long)syscall(SYS_brk, low) != low)
-		return PROBE_UNKNOWN;
-	return now == high ? PROBE_NO : PROBE_UNKNOWN;
-}
-
-static enum probe_answer weighted_interleave(const struct place *p)
-{
-	return binds(p, 6); /* MPOL_WEIGHTED_INTERLEAVE */
-}
-
-static enum probe_answer preferred_many(const struct place *p)
-{
-	return binds(p, 5); /* MPOL_PREFERRED_MANY */
-}
-
-static enum probe_answer numa_balancing(const struct place *p)
-{
-	return binds(p, 2 | 1 << 13); /* MPOL_BIND, MPOL_F_NUMA_BALANCING */
-}
-
-/* An area without a policy has no use for a home: ENOENT. */
-static enum probe_answer home_node(const struct place *p)
-{
-	if (binds(p, 1) != PROBE_YES || !map(p, 0, 1, RW, ANON) || /* MPOL_PREFERRED */
-	    !syscall(SYS_set_mempolicy_home_node, at(p, 0), p->page, 0UL, 0UL))
-		return PROBE_UNKNOWN;
-	return errno == ENOENT ? PROBE_YES : errno == ENOSYS ? PROBE_NO : PROBE_UNKNOWN;
-}
-
-static enum probe_answer mseal_exists(const struct place *p)
-{
-	(void)p;
-	return takes(!syscall(SYS_mseal, 0L, 0L, 0L), ENOSYS);
-}
-
-/*
- * A mapping is refused because its place is not one; who allocated the first key? Without a key
- * that is free nothing can be said.
- */
-static enum probe_answer key_before_place(const struct place *p)
-{
-	long key = syscall(SYS_pkey_alloc, 0L, 0L);
-
-	if (key < 0 || syscall(SYS_pkey_free, key))
-		return PROBE_UNKNOWN;
-	if (mmap(p->start, ~0UL - 2 * p->page, PROT_EXEC, ANON, -1, 0) != MAP_FAILED ||
-	    errno != ENOMEM)
-		return PROBE_UNKNOWN;
-	return answer(syscall(SYS_pkey_alloc, 0L, 0L) != key);
-}
-
-/* A page of a segment is mapped anew, as it was. */
-static enum probe_answer segments_merge(const struct place *p)
-{
-	int id = shmget(IPC_PRIVATE, 2 * p->page, 0600);
-	enum probe_answer result = PROBE_UNKNOWN;
-
-	if (id >= 0 && shmat(id, at(p, 0), 0) == at(p, 0) &&
-	    !syscall(SYS_remap_file_pages, at(p, 1), p->page, 0UL, 1UL, 0UL))
-		result = count_is(p, 1);
-	if (id >= 0)
-		shmctl(id, IPC_RMID, NULL);
-	return result;
-}
-
-/* ---- mremap --------------------------------------------------------------------------------- */
 
 static enum probe_answer remap_many(const struct place *p)
 {
@@ -691,10 +470,10 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_MMAP_UPPER_FIRST] = mmap_upper_first,
 	[RULE_DROPPABLE] = droppable,
 	[RULE_DROPPABLE_LOCKED] = droppable_locked,
-	[RULE_GUARDS] = guards,
-	[RULE_GUARDS_IN_FILES] = guards_in_files,
-	[RULE_GUARD_FLAG] = guard_flag,
-	[RULE_ADVISE_SELF] = advise_self,
+	[RULE_GUARDS] = probe_guards,
+	[RULE_GUARDS_IN_FILES] = probe_guards_in_files,
+	[RULE_GUARD_FLAG] = probe_guard_flag,
+	[RULE_ADVISE_SELF] = probe_advise_self,
 	[RULE_REMAP_MANY] = remap_many,
 	[RULE_REMAP_CHECKS_FIRST] = remap_checks_first,
 	[RULE_REMAP_GROW_MERGES] = remap_grow_merges,
@@ -703,7 +482,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_UFFD_LOW] = probe_uffd_low,
 	[RULE_UFFD_OWN_ONLY] = probe_uffd_own_only,
 	[RULE_UFFD_NO_DROPPABLE] = probe_uffd_no_droppable,
-	[RULE_MSEAL] = mseal_exists,
+	[RULE_MSEAL] = probe_mseal_exists,
 	[RULE_LOCKONFAULT_SHOWN] = lockonfault_shown,
 	[RULE_MAP_CUTS_FIRST] = map_cuts_first,
 	[RULE_MAP_UNMAP_ERROR] = map_unmap_error,
@@ -715,36 +494,38 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_SEGMENTS_MERGE] = segments_merge,
 	[RULE_DONTUNMAP_ALONE] = dontunmap_alone,
 	[RULE_DONTUNMAP_ROUNDS] = dontunmap_rounds,
-	[RULE_POPULATE_STOPS] = populate_stops,
-	[RULE_KEY_BEFORE_PLACE] = key_before_place,
+	[RULE_POPULATE_STOPS] = probe_populate_stops,
+	[RULE_KEY_BEFORE_PLACE] = probe_key_before_place,
 	[RULE_FILE_ANON_OFFSET] = file_anon_offset,
 	[RULE_UFFD_MOVES_ALONE] = probe_uffd_moves_alone,
 	[RULE_UFFD_KEEPS_WP] = probe_uffd_keeps_wp,
 	[RULE_UFFD_MERGES_UP] = probe_uffd_merges_up,
 	[RULE_UFFD_NOTHING_ABOVE] = probe_uffd_nothing_above,
-	[RULE_ONFAULT_READABLE] = onfault_readable,
+	[RULE_ONFAULT_READABLE] = probe_onfault_readable,
 	[RULE_REMAP_AREA_LATE] = remap_area_late,
-	[RULE_SPECIAL_WHOLE] = special_whole,
-	[RULE_POPULATE] = populate,
-	[RULE_DONTNEED_LOCKED] = dontneed_locked,
-	[RULE_COLLAPSE] = collapse,
+	[RULE_SPECIAL_WHOLE] = probe_special_whole,
+	[RULE_POPULATE] = probe_populate,
+	[RULE_DONTNEED_LOCKED] = probe_dontneed_locked,
+	[RULE_COLLAPSE] = probe_collapse,
 	[RULE_UFFD_MINOR] = probe_uffd_minor,
 	[RULE_UFFD_WP_FILES] = probe_uffd_wp_files,
 	[RULE_DONTUNMAP_FILES] = dontunmap_files,
-	[RULE_ADVISE_WILLNEED] = advise_willneed,
+	[RULE_ADVISE_WILLNEED] = probe_advise_willneed,
 	[RULE_DONTUNMAP_CHARGES_NEXT] = dontunmap_charges_next,
 	[RULE_GUARD_OWN_HOLE] = guard_own_hole,
-	[RULE_PREFERRED_MANY] = preferred_many,
-	[RULE_NUMA_BALANCING] = numa_balancing,
-	[RULE_HOME_NODE] = home_node,
+	[RULE_PREFERRED_MANY] = probe_preferred_many,
+	[RULE_NUMA_BALANCING] = probe_numa_balancing,
+	[RULE_HOME_NODE] = probe_home_node,
 	[RULE_BRK_OVER_HOLES] = brk_over_holes,
 	[RULE_DONTUNMAP_KEEPS_ANON] = dontunmap_keeps_anon,
-	[RULE_WEIGHTED_INTERLEAVE] = weighted_interleave,
-	[RULE_ADVISE_PRIVILEGED] = advise_privileged,
+	[RULE_UNMERGEABLE_DROPS] = probe_unmergeable_drops,
+	[RULE_SEAL_SPECIAL] = probe_seal_special,
+	[RULE_WEIGHTED_INTERLEAVE] = probe_weighted_interleave,
+	[RULE_ADVISE_PRIVILEGED] = probe_advise_privileged,
 	[RULE_UFFD_TAKES_SPECIAL] = probe_uffd_takes_special,
 	[RULE_REMAP_CUT_FREE] = remap_cut_free,
 	[RULE_LOCK_COUNTS_WIDE] = lock_counts_wide,
-	[RULE_DOFORK_NOT_SPECIAL] = dofork_not_special,
+	[RULE_DOFORK_NOT_SPECIAL] = probe_dofork_not_special,
 };
 
 static void run_probes(volatile unsigned char *answers)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.h - what probes are made of, and those of userfaultfd (probe_uffd.c).
+ * probe.h - what probes are made of, and those that are in files of their own.
  *
  * They run in a child process that has a copy of the address space, so that nothing here changes.
  * It is a copy of one thread of perhaps many, so they may use neither malloc() nor stdio.
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "probe_answer.h"
 #include "probe_place.h"
@@ -73,6 +74,21 @@ static inline bool maps_unlocked(const struct place *p)
 	return map(p, 0, 1, RW, ANON) && has_flag(p, " lo ") == PROBE_NO;
 }
 
+/* A file of two pages, or -1. */
+static inline int new_file(const struct place *p)
+{
+	int fd = memfd_create("probe", MFD_CLOEXEC);
+
+	return fd < 0 || ftruncate(fd, 2 * (off_t)p->page) ? -1 : fd;
+}
+
+/* Map page `first` of the file, privately. */
+static inline bool map_file(const struct place *p, unsigned long n, int fd, unsigned long first)
+{
+	return mmap(at(p, n), p->page, RW, MAP_PRIVATE | MAP_FIXED, fd,
+		    (off_t)(first * p->page)) == at(p, n);
+}
+
 /* Find the kernel's own [vdso], a special area, which cannot be cut, and how long it is. */
 static inline char *find_vdso(const struct place *p, unsigned long *size)
 {
@@ -86,6 +102,30 @@ static inline char *find_vdso(const struct place *p, unsigned long *size)
 	return vdso;
 }
 
+/* probe_advice.c */
+enum probe_answer probe_guards(const struct place *p);
+enum probe_answer probe_guards_in_files(const struct place *p);
+enum probe_answer probe_dofork_not_special(const struct place *p);
+enum probe_answer probe_special_whole(const struct place *p);
+enum probe_answer probe_onfault_readable(const struct place *p);
+enum probe_answer probe_guard_flag(const struct place *p);
+enum probe_answer probe_populate_stops(const struct place *p);
+enum probe_answer probe_populate(const struct place *p);
+enum probe_answer probe_dontneed_locked(const struct place *p);
+enum probe_answer probe_collapse(const struct place *p);
+enum probe_answer probe_advise_self(const struct place *p);
+enum probe_answer probe_advise_willneed(const struct place *p);
+enum probe_answer probe_advise_privileged(const struct place *p);
+enum probe_answer probe_weighted_interleave(const struct place *p);
+enum probe_answer probe_preferred_many(const struct place *p);
+enum probe_answer probe_numa_balancing(const struct place *p);
+enum probe_answer probe_home_node(const struct place *p);
+enum probe_answer probe_mseal_exists(const struct place *p);
+enum probe_answer probe_unmergeable_drops(const struct place *p);
+enum probe_answer probe_seal_special(const struct place *p);
+enum probe_answer probe_key_before_place(const struct place *p);
+
+/* probe_uffd.c */
 enum probe_answer probe_uffd_low(const struct place *p);
 enum probe_answer probe_uffd_own_only(const struct place *p);
 enum probe_answer probe_uffd_no_droppable(const struct place *p);

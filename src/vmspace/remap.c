@@ -222,6 +222,9 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	if (err)
 		return err;
 	m->inner = m->addr > vma->start && m->addr + m->old_length < vma->end;
+	vma = remap_part_source(space, vma, m);
+	if (!vma)
+		return outcome_no_memory(space);
 	vma_fill(&proto, vma);
 	proto.start = at;
 	proto.end = at + m->new_length;

@@ -25,6 +25,12 @@ struct move {
 	unsigned long prepared;      /* where page tables were created for the move; 0: nowhere */
 };
 
+/*
+ * What is moved out of a locked area and stays becomes an area of its own before it is copied, where
+ * it will be unlocked as one. The area that contains it then, or NULL: no memory.
+ */
+struct vma *remap_part_source(struct vmspace *space, struct vma *vma, const struct move *m);
+
 /* Would the copy merge with its source @vma, which stays, and does Linux merge it with no other? */
 bool remap_stays_alone(struct vmspace *space, const struct vma *vma, const struct move *m,
 		       const struct vma *proto);

@@ -10,6 +10,23 @@
 #include "remap.h"
 #include "sync.h"
 
+struct vma *remap_part_source(struct vmspace *space, struct vma *vma, const struct move *m)
+{
+	unsigned long end = m->addr + m->old_length;
+
+	if (!(m->flags & MREMAP_DONTUNMAP) || !(vma->flags & VMA_LOCKED) ||
+	    !rule_decides(space, RULE_DONTUNMAP_PART))
+		return vma;
+	if (end < vma->end && edit_split_unchecked(space, vma, end))
+		return NULL;
+	if (m->addr > vma->start) {
+		if (edit_split_unchecked(space, vma, m->addr))
+			return NULL;
+		vma = find_at(space, m->addr);
+	}
+	return vma;
+}
+
 bool remap_stays_alone(struct vmspace *space, const struct vma *vma, const struct move *m,
 		       const struct vma *proto)
 {

@@ -206,6 +206,12 @@
 	     "brk goes down where nothing is mapped, too")                                \
 	RULE(DONTUNMAP_KEEPS_ANON, "dontunmap-keeps-anon", "5.10-6.0", OBSERVED,          \
 	     "beside_a_source_without_pages",                                             \
-	     "the source of MREMAP_DONTUNMAP keeps its anon_vma when all of it was moved")
+	     "the source of MREMAP_DONTUNMAP keeps its anon_vma when all of it was moved") \
+	RULE(UNMERGEABLE_DROPS, "unmergeable-drops", "6.16-6.16", OBSERVED,               \
+	     "sealed_memory_is_unmergeable",                                              \
+	     "MADV_UNMERGEABLE of a mergeable area drops its seal and protection key")    \
+	RULE(SEAL_SPECIAL, "seal-special", "6.10-6.16", OBSERVED,                         \
+	     "a_sealed_vdso_is_discarded",                                                \
+	     "advice that discards pages of a sealed [vdso] is EPERM")
 
 #endif

@@ -6,9 +6,9 @@ import subprocess
 import debian
 
 PACKAGES = """
-    bash busybox-static coreutils dash diffutils e2fsprogs findutils grep libc-bin mawk mount perl-
-    base procps python3-minimal libpython3-stdlib sed util-linux libc6-dev libcmocka-dev libjson-c-
-    dev liburcu-dev zlib1g-dev
+    bash busybox-static coreutils dash diffutils e2fsprogs findutils grep libc-bin mawk mount
+    perl-base procps python3-minimal libpython3-stdlib sed util-linux
+    libc6-dev libcmocka-dev libjson-c-dev liburcu-dev zlib1g-dev
 """.split()
 
 

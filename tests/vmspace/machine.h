@@ -22,6 +22,7 @@ static inline struct vmspace_config machine(const char *version)
 		.memory_nodes = 1,
 		.lock_privileged = true,
 		.pkeys = true,
+		.ksm = true,
 		.rlimit_as = VMSPACE_NO_LIMIT,
 		.rlimit_data = VMSPACE_NO_LIMIT,
 		.rlimit_data_max = VMSPACE_NO_LIMIT,

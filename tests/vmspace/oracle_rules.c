@@ -107,6 +107,11 @@ static void skip_what_cannot_be(const struct rules_case *it)
 		case_skip("the kernel places mappings from below");
 	if (!strcmp(it->rule, "uffd-nothing-above") && top_of_areas() >= c->task_size)
 		case_skip("the stack ends where user space ends");
+	if ((!strcmp(it->rule, "unmergeable-drops") || !strcmp(it->rule, "seal-special")) &&
+	    !has_rule("mseal"))
+		case_skip("the kernel has no mseal");
+	if (!c->ksm && !strcmp(it->rule, "unmergeable-drops"))
+		case_skip("the kernel merges no equal pages");
 	if (!c->pkeys && !strcmp(it->rule, "key-before-place"))
 		case_skip("the processor has no protection keys");
 	if (!strcmp(it->rule, "lock-counts-wide") && !c->lock_privileged &&

@@ -419,6 +419,15 @@ static long sealing(void)
 	return CALL(VMSPACE_MSEAL, mseal, AT(0), PAGE, 0);
 }
 
+static long sealed_memory_is_unmergeable(void)
+{
+	map(AT(0), 1, RW, FIXED);
+	advise(AT(0), 1, MADV_MERGEABLE);
+	CALL(VMSPACE_MSEAL, mseal, AT(0), PAGE, 0);
+	advise(AT(0), 1, MADV_UNMERGEABLE);
+	return protect(AT(0), 1, PROT_READ);
+}
+
 static long populating_by_advice(void)
 {
 	map(AT(0), 1, RW, FIXED);
@@ -681,6 +690,14 @@ static long the_kernels_own_pages_are_cut(void)
 	return CALL(VMSPACE_MUNMAP, munmap, find_vdso().end - PAGE, PAGE);
 }
 
+static long a_sealed_vdso_is_discarded(void)
+{
+	const struct vma_info info = find_vdso();
+
+	CALL(VMSPACE_MSEAL, mseal, info.start, info.end - info.start, 0);
+	return CALL(VMSPACE_MADVISE, madvise, info.start, info.end - info.start, MADV_REMOVE);
+}
+
 static long the_kernels_own_pages_and_userfaultfd(void)
 {
 	const struct vma_info info = find_vdso();
@@ -734,6 +751,8 @@ const struct rules_case rules_cases[] = {
 	SHOWS("dontunmap-files", shared_memory_stays_behind, true, false),
 	SHOWS("dontunmap-counts-once", locked_memory_moves_and_stays, 4, 8),
 	SHOWS("dontunmap-keeps-anon", beside_a_source_without_pages, true, false),
+	SHOWS("unmergeable-drops", sealed_memory_is_unmergeable, 0, -EPERM),
+	SHOWS("seal-special", a_sealed_vdso_is_discarded, -EPERM, -EINVAL),
 	SHOWS("guard-own-hole", two_areas_below_a_growing_one, true, false),
 	SHOWS("preferred-many", policies_of_many_nodes, 0, -EINVAL),
 	SHOWS("numa-balancing", policies_that_balance, 0, -EINVAL),

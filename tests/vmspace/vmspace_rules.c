@@ -174,6 +174,56 @@ static void a_whole_area_is_registered(void **state)
 	vmspace_destroy(world.space);
 }
 
+/*
+ * A page of a locked area of 20 moves over another page of it and stays: "first-end", with "l" for
+ * locked, of the areas that there are then. Seen on 6.1.192, 6.12.117, 7.2.12 and 7.3.4.
+ */
+static void a_locked_part_moves_into_its_own_area(void **state)
+{
+	const struct {
+		unsigned long from, to;
+		const char *old, *new; /* 6.1; 6.12, 7.2 and 7.3 */
+	} cases[] = {
+		{ 12, 5, "0-12l 12-13 13-20l ", "0-12l 12-13 13-20l " },
+		{ 6, 5, "0-5l 5-6l 6-7 7-20l ", "0-6l 6-7 7-20l " },
+		{ 12, 11, "0-11l 11-12l 12-13 13-20l ", "0-12l 12-13 13-20l " },
+		{ 12, 13, "0-12l 12-13 13-14l 14-20l ", "0-12l 12-13 13-20l " },
+		{ 19, 5, "0-19l 19-20 ", "0-19l 19-20 " },
+		{ 4, 15, "0-4l 4-5 5-20l ", "0-4l 4-5 5-20l " },
+	};
+	const char *const versions[] = { "6.1", "6.12", "7.2", "7.3" };
+	const unsigned long base = 0x10000000000, page = 4096;
+
+	(void)state;
+	for (size_t n = 0; n < 4 * sizeof(cases) / sizeof(cases[0]); n++) {
+		struct vmspace_config config = machine(versions[n % 4]);
+		struct vmspace_request map = { .op = VMSPACE_MMAP }, lock = { .op = VMSPACE_MLOCK };
+		struct vmspace_request move = { .op = VMSPACE_MREMAP };
+		unsigned long to = base + cases[n / 4].to * page;
+		struct vma_info info;
+		char seen[200] = "";
+
+		assert_int_equal(vmspace_create(&world.space, &config), 0);
+		map.mmap = (struct vmspace_mmap){ .addr = base, .length = 20 * page,
+						  .prot = PROT_READ,
+						  .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED };
+		assert_int_equal(vmspace_call(world.space, &map), (long)base);
+		lock.mlock = (struct vmspace_mlock){ .addr = base, .length = 20 * page };
+		assert_int_equal(vmspace_call(world.space, &lock), 0);
+		move.mremap = (struct vmspace_mremap){
+			.addr = base + cases[n / 4].from * page, .old_length = page,
+			.new_length = page, .new_addr = to,
+			.flags = MREMAP_MAYMOVE | MREMAP_FIXED | 4 /* MREMAP_DONTUNMAP */ };
+		assert_int_equal(vmspace_call(world.space, &move), (long)to);
+		for (unsigned long at = base; vmspace_next(world.space, at, &info); at = info.end)
+			snprintf(seen + strlen(seen), sizeof(seen) - strlen(seen), "%lu-%lu%s ",
+				 (info.start - base) / page, (info.end - base) / page,
+				 info.flags & VMA_LOCKED ? "l" : "");
+		assert_string_equal(seen, n % 4 ? cases[n / 4].new : cases[n / 4].old);
+		vmspace_destroy(world.space);
+	}
+}
+
 /* The nearest rules are taken where nothing was found out about a kernel that is not known. */
 static void unknown_versions_have_a_nearest(void **state)
 {
@@ -230,6 +280,7 @@ int main(void)
 		cmocka_unit_test(each_rule_decides_its_case),
 		cmocka_unit_test(each_rule_has_its_case),
 		cmocka_unit_test(a_whole_area_is_registered),
+		cmocka_unit_test(a_locked_part_moves_into_its_own_area),
 		cmocka_unit_test(versions_have_their_rules),
 		cmocka_unit_test(other_versions_are_refused),
 		cmocka_unit_test(unknown_versions_have_a_nearest),
