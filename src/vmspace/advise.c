@@ -169,7 +169,7 @@ static long check_pages(const struct edit_span *span, int advice)
 		if (vma->backing && !rule_decides(space, RULE_GUARDS_IN_FILES))
 			return -EINVAL;
 		if (!vma->backing || !rule_decides(space, RULE_GUARD_FLAG))
-			anon_vma_prepare(space, vma);
+			anon_vma_prepare_guard(space, vma);
 		return 0;
 	case MADV_GUARD_REMOVE:
 		if (vma->backing && !rule_decides(space, RULE_GUARDS_IN_FILES))
@@ -189,6 +189,8 @@ static void drop_pages(struct edit_span *span, bool reclaim)
 	if (span->vma->flags & VMA_HUGETLB)
 		to &= ~(huge_size(span) - 1);
 	sync_write_lock(span->space, span->vma);
+	if (to > span->from && span->vma->flags & VMA_MIXEDMAP)
+		span->vma->dropped = true;
 	if (!pages || to <= span->from)
 		return;
 	pages_zap(pages, span->from, to);

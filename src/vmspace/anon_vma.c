@@ -7,12 +7,12 @@
 #include "merge.h"
 #include "sync.h"
 
-void anon_vma_prepare(struct vmspace *space, struct vma *vma)
+void anon_vma_prepare_guard(struct vmspace *space, struct vma *vma)
 {
 	unsigned long page = space->config.page_size;
 	const struct vma *right, *left;
 
-	if (vma->anon_id || !vma_may_have_anon_vma(vma))
+	if (vma->anon_id)
 		return;
 	sync_write_lock(space, vma);
 	right = find_right(space, vma);
@@ -28,6 +28,12 @@ void anon_vma_prepare(struct vmspace *space, struct vma *vma)
 	}
 	vma->anon_id = space->next_anon_id++;
 	assert(vma_is_valid(vma, space->config.page_size));
+}
+
+void anon_vma_prepare(struct vmspace *space, struct vma *vma)
+{
+	if (vma_may_have_anon_vma(vma))
+		anon_vma_prepare_guard(space, vma);
 }
 
 void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone)

@@ -516,11 +516,12 @@ static long area_flags(struct vmspace *space, const struct vmspace_mmap *m,
 		err = file_flags(space, m, length, flags);
 	if (err)
 		return err;
+	if (!(m->flags & MAP_ANONYMOUS))
+		*flags |= m->driver_flags;
 	if ((m->flags & MAP_NORESERVE) && space->config.overcommit != 2)
 		*flags |= VMA_NORESERVE;
 	if (backing && backing->kind == VMA_BACKING_HUGETLB)
 		*flags |= VMA_HUGETLB | VMA_DONTEXPAND;
-	*flags |= m->driver_flags;
 	return 0;
 }
 

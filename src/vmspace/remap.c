@@ -687,7 +687,7 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 	/* If not, Linux unmaps what is in the way before it checks: see to_given(). */
 	if (err && (!m.to_given || rule_decides(space, RULE_REMAP_CHECKS_FIRST)))
 		return err;
-	if (space->host_error && !expected_error(space, vma, &m)) {
+	if (space->host_error && err != space->host_error && !expected_error(space, vma, &m)) {
 		m.refused = m.to_given && space->host_unmapped;
 		if (!m.refused)
 			return outcome_fail(space, space->host_error, "refused by the host");

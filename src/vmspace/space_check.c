@@ -29,8 +29,8 @@ static bool check_area(const struct vmspace *space, const struct vma *vma, const
 		return fail(reason, "an area is larger than the largest");
 	if (vma->anon_shared && !vma->anon_id)
 		return fail(reason, "an area without an anon_vma inherited one");
-	if (vma->anon_id && (vma->flags & VMA_MAYSHARE))
-		return fail(reason, "a shared area has an anon_vma");
+	if (vma->anon_id && (vma->flags & VMA_HUGETLB))
+		return fail(reason, "an area of huge pages has an anon_vma");
 	if (vma->anon_id >= space->next_anon_id)
 		return fail(reason, "an anon_vma that was never handed out");
 	if (vma->backing && !vma->backing->refs)

@@ -137,7 +137,7 @@ bool vma_is_valid(const struct vma *vma, unsigned long page_size)
 	unsigned long unaligned = (vma->start | vma->end) & (page_size - 1);
 
 	return vma->start < vma->end && !unaligned &&
-	       !(vma->anon_id && (vma->flags & VMA_MAYSHARE)) &&
+	       !(vma->anon_id && (vma->flags & VMA_HUGETLB)) &&
 	       (!vma->anon_shared || vma->anon_id) &&
 	       (!vma->anon_shift || (vma->backing && vma->anon_id)) &&
 	       (!vma->uffd || (vma->flags & VMA_UFFD_FLAGS)) &&
@@ -155,6 +155,8 @@ bool vma_passes_file(const struct vma *vma, unsigned long end, unsigned long pag
 {
 	uint64_t size;
 
+	if (vma->dropped)
+		return true;
 	if (!vma->backing || vma->backing->is.kind == VMA_BACKING_HUGETLB)
 		return false;
 	size = vma->backing->is.size;

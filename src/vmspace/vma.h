@@ -61,13 +61,14 @@ struct vma {
 	struct anon_name *name;
 	struct policy *policy;       /* NULL: none of its own */
 	uint64_t anon_id;            /* 0: no anonymous page yet */
-	uint64_t asked : 39;         /* space->request_seq when the host was last asked; 0: never */
+	uint64_t asked : 38;         /* space->request_seq when the host was last asked; 0: never */
 	uint64_t pkey : 5;
 	uint64_t uffd : 16;          /* context of its userfaultfd; 0: none, or not known */
 	bool uffd_moves : 1;         /* mremap keeps the registration */
 	bool uffd_forks : 1;         /* fork passes it on */
 	bool anon_shared : 1;        /* anon_vma inherited through fork */
 	bool may_have_anon : 1;      /* may have got anonymous pages since the host was asked */
+	bool dropped : 1;            /* of a driver's pages (mm): some are gone, and it gives no others */
 	struct vma *list_next;       /* links areas being unmapped, and the spare ones */
 	unsigned long lock;          /* the area's lock, in a space with pages: see sync.h */
 };

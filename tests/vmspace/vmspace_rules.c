@@ -224,6 +224,70 @@ static void a_locked_part_moves_into_its_own_area(void **state)
 	}
 }
 
+static long map_here(unsigned long addr, unsigned long length, int prot, int flags)
+{
+	struct vmspace_request req = { .op = VMSPACE_MMAP };
+
+	req.mmap = (struct vmspace_mmap){ .addr = addr, .length = length, .prot = prot,
+					  .flags = flags | MAP_ANONYMOUS | MAP_FIXED };
+	return vmspace_call(world.space, &req);
+}
+
+/*
+ * Before guards had a flag, a guard gave an area an anon_vma, even in shared memory, where two areas
+ * that were apart then stay so. Seen on 6.18.15.
+ */
+static void guards_in_shared_memory(void **state)
+{
+	const unsigned long at = 0x10000000000, page = 4096;
+
+	(void)state;
+	for (unsigned long flagged = 0; flagged < 2; flagged++) {
+		struct vmspace_config config = machine(flagged ? "6.18" : "6.17");
+		struct vmspace_request req = { .op = VMSPACE_UFFD_REGISTER };
+		const char *reason = "";
+		struct vmspace_stats stats;
+
+		assert_int_equal(vmspace_create(&world.space, &config), 0);
+		assert_int_equal(map_here(at, 4 * page, PROT_READ, MAP_SHARED), (long)at);
+		req.uffd = (struct vmspace_uffd){ .addr = at + 2 * page, .length = 2 * page,
+						  .mode = UFFDIO_REGISTER_MODE_WP, .context = 1 };
+		assert_int_equal(vmspace_call(world.space, &req), 0);
+		req.op = VMSPACE_MADVISE;
+		req.madvise = (struct vmspace_madvise){ at + page, 2 * page, 102 };
+		assert_int_equal(vmspace_call(world.space, &req), 0);
+		req.op = VMSPACE_UFFD_UNREGISTER;
+		req.uffd = (struct vmspace_uffd){ .addr = at, .length = 3 * page, .context = 1 };
+		assert_int_equal(vmspace_call(world.space, &req), 0);
+		vmspace_stats(world.space, &stats);
+		assert_int_equal(stats.areas, flagged ? 2 : 3);
+		assert_true(vmspace_check(world.space, &reason));
+		vmspace_destroy(world.space);
+	}
+}
+
+/* 5.10 unmaps what is in the way, and what is cut off, before it finds that two areas are too many. */
+static void a_move_that_is_refused_late(void **state)
+{
+	const unsigned long at = 0x10000000000, page = 4096;
+	struct vmspace_config config = machine("5.10");
+	struct vmspace_request req = { .op = VMSPACE_MREMAP, .host = { true, -EFAULT } };
+	struct vmspace_stats stats;
+
+	(void)state;
+	assert_int_equal(vmspace_create(&world.space, &config), 0);
+	map_here(at, page, PROT_READ, MAP_PRIVATE);
+	map_here(at + page, 6 * page, PROT_EXEC, MAP_PRIVATE);
+	map_here(at + 10 * page, 4 * page, PROT_READ, MAP_PRIVATE);
+	req.mremap = (struct vmspace_mremap){ .addr = at, .old_length = 7 * page,
+					      .new_length = 2 * page, .new_addr = at + 10 * page,
+					      .flags = MREMAP_MAYMOVE | MREMAP_FIXED };
+	assert_int_equal(vmspace_call(world.space, &req), -EFAULT);
+	vmspace_stats(world.space, &stats);
+	assert_int_equal(stats.total_vm, 4);
+	vmspace_destroy(world.space);
+}
+
 /* The nearest rules are taken where nothing was found out about a kernel that is not known. */
 static void unknown_versions_have_a_nearest(void **state)
 {
@@ -281,6 +345,8 @@ int main(void)
 		cmocka_unit_test(each_rule_has_its_case),
 		cmocka_unit_test(a_whole_area_is_registered),
 		cmocka_unit_test(a_locked_part_moves_into_its_own_area),
+		cmocka_unit_test(guards_in_shared_memory),
+		cmocka_unit_test(a_move_that_is_refused_late),
 		cmocka_unit_test(versions_have_their_rules),
 		cmocka_unit_test(other_versions_are_refused),
 		cmocka_unit_test(unknown_versions_have_a_nearest),

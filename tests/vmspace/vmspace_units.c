@@ -493,9 +493,26 @@ static void unmapped_edges_make_no_area(void **state)
 	assert_int_equal(stats.total_vm, 5);
 }
 
+/* The file is none of its business. */
+static void anonymous_memory_has_no_driver(void **state)
+{
+	struct vma_info info;
+
+	(void)state;
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_MMAP;
+	req.mmap = (struct vmspace_mmap){ .length = PAGE, .prot = PROT_READ,
+					  .flags = MAP_SHARED | MAP_ANONYMOUS,
+					  .driver_flags = VMA_PFNMAP | VMA_IO };
+	assert_true(call() > 0);
+	assert_true(vmspace_lookup(space, (unsigned long)req.out.result, &info));
+	assert_false(info.flags & (VMA_PFNMAP | VMA_IO));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(anonymous_memory_has_no_driver, create, destroy),
 		SPACE(lines_are_the_kernels), SPACE(names_are_checked_and_shown),
 		SPACE(flags_go_both_ways), SPACE(bad_input_changes_nothing),
 		SPACE(host_is_followed_and_judged), SPACE(base_is_learned),
