@@ -68,7 +68,7 @@ struct vma {
 	bool uffd_forks : 1;         /* fork passes it on */
 	bool anon_shared : 1;        /* anon_vma inherited through fork */
 	bool may_have_anon : 1;      /* may have got anonymous pages since the host was asked */
-	bool dropped : 1;            /* of a driver's pages (mm): some are gone, and it gives no others */
+	bool dropped : 1;            /* some of a driver's pages (mm); io_uring gives no others */
 	struct vma *list_next;       /* links areas being unmapped, and the spare ones */
 	unsigned long lock;          /* the area's lock, in a space with pages: see sync.h */
 };

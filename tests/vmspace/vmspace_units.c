@@ -509,10 +509,34 @@ static void anonymous_memory_has_no_driver(void **state)
 	assert_false(info.flags & (VMA_PFNMAP | VMA_IO));
 }
 
+/* The pages of an io_uring are mapped at once; there is no handler that would bring others. */
+static void pages_of_a_driver_are_dropped(void **state)
+{
+	const struct vma_backing ring = { .kind = VMA_BACKING_FILE, .name = "anon_inode:[io_uring]" };
+	const unsigned long at = 0x10000000000;
+
+	(void)state;
+	for (int dropped = 0; dropped < 2; dropped++) {
+		memset(&req, 0, sizeof(req));
+		req.op = VMSPACE_MMAP;
+		req.mmap = (struct vmspace_mmap){ .addr = at, .length = PAGE,
+						  .prot = PROT_READ | PROT_WRITE,
+						  .flags = MAP_SHARED | MAP_FIXED, .backing = ring,
+						  .driver_flags = VMA_MIXEDMAP | VMA_DONTEXPAND };
+		assert_int_equal(call(), at);
+		req.op = VMSPACE_MADVISE;
+		req.madvise = (struct vmspace_madvise){ at, PAGE, MADV_DONTNEED };
+		assert_true(!dropped || !call());
+		req.madvise.advice = 23; /* MADV_POPULATE_WRITE */
+		assert_int_equal(call(), dropped ? -EFAULT : 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(anonymous_memory_has_no_driver, create, destroy),
+		cmocka_unit_test_setup_teardown(pages_of_a_driver_are_dropped, create, destroy),
 		SPACE(lines_are_the_kernels), SPACE(names_are_checked_and_shown),
 		SPACE(flags_go_both_ways), SPACE(bad_input_changes_nothing),
 		SPACE(host_is_followed_and_judged), SPACE(base_is_learned),
