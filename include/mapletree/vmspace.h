@@ -145,6 +145,11 @@ struct vmspace_config {
 	 */
 	bool pt_reclaim;
 	bool pkeys;                    /* the CPU has memory protection keys */
+	bool key_0;                    /* without them key 0 is one all the same (arm64) */
+	bool bti;                      /* PROT_BTI is known (arm64) */
+	bool address_tags;             /* arm64: bits 56 to 63 of addresses do not count, but for
+					* mmap, shmat, brk, remap_file_pages, process_madvise,
+					* userfaultfd, and where mremap moves something to */
 	bool ksm;                      /* the kernel supports MADV_MERGEABLE */
 	bool read_implies_exec;        /* personality READ_IMPLIES_EXEC */
 	bool low_privileged;           /* CAP_SYS_RAWIO: mmap_min_addr does not apply */

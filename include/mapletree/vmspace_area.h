@@ -54,6 +54,8 @@ typedef uint64_t vma_flags_t;
 
 #define VMA_MAYBE_GUARD ((vma_flags_t)1 << 35) /* gu: MADV_GUARD_INSTALL was used in it */
 
+#define VMA_BTI         ((vma_flags_t)1 << 36) /* bt: PROT_BTI of arm64 */
+
 #define VMA_ACCESS_FLAGS (VMA_READ | VMA_WRITE | VMA_EXEC)
 
 /* What an area maps. */

@@ -515,6 +515,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_GUARD_OWN_HOLE] = guard_own_hole,
 	[RULE_PREFERRED_MANY] = probe_preferred_many,
 	[RULE_NUMA_BALANCING] = probe_numa_balancing,
+	[RULE_BALANCE_MANY] = probe_balance_many,
 	[RULE_HOME_NODE] = probe_home_node,
 	[RULE_BRK_OVER_HOLES] = brk_over_holes,
 	[RULE_DONTUNMAP_KEEPS_ANON] = dontunmap_keeps_anon,

@@ -63,7 +63,7 @@ uint64_t map_new_file_id(struct vmspace *space)
 
 static vma_flags_t call_flags(const struct vmspace *space, const struct vmspace_mmap *m, int prot)
 {
-	vma_flags_t flags = protect_flags(prot) | space->default_flags | VMA_MAYREAD |
+	vma_flags_t flags = protect_flags(space, prot) | space->default_flags | VMA_MAYREAD |
 			    VMA_MAYWRITE | VMA_MAYEXEC;
 
 	if (m->flags & MAP_GROWSDOWN)

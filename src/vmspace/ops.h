@@ -45,7 +45,7 @@ long fork_call(struct vmspace *space, struct vmspace_request *req);
 /* ---- shared between the calls ---- */
 
 /* PROT_* as area flags. */
-vma_flags_t protect_flags(int prot);
+vma_flags_t protect_flags(const struct vmspace *space, int prot);
 /* Do the VMA_MAY* flags allow the access flags? */
 bool protect_allowed(vma_flags_t flags);
 /* Does a private mapping with these flags count as committed memory? */

@@ -84,7 +84,7 @@ static bool host_knows(const struct vmspace *space)
 
 bool pkey_usable(struct vmspace *space, int pkey)
 {
-	if (!space->config.pkeys || !is_key(pkey))
+	if (!is_key(pkey) || !(space->config.pkeys || (space->config.key_0 && !pkey)))
 		return false;
 	if (host_knows(space) && space->host_succeeded)
 		space->pkeys.allocated |= (uint16_t)(1u << pkey);

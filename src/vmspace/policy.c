@@ -69,8 +69,9 @@ static bool mode_valid(struct vmspace *space, int mode)
 		return false;
 	if (!(mode & MODE_NUMA_BALANCING))
 		return true;
-	return (kind == MODE_BIND || kind == MODE_PREFERRED_MANY) &&
-	       rule_decides(space, RULE_NUMA_BALANCING);
+	if (kind == MODE_PREFERRED_MANY)
+		return rule_decides(space, RULE_BALANCE_MANY);
+	return kind == MODE_BIND && rule_decides(space, RULE_NUMA_BALANCING);
 }
 
 /* The policy that areas get; it->mode == MODE_DEFAULT: none. 0 or -EINVAL. */

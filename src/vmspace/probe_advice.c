@@ -180,6 +180,11 @@ enum probe_answer probe_numa_balancing(const struct place *p)
 	return binds(p, 2 | 1 << 13); /* MPOL_BIND, MPOL_F_NUMA_BALANCING */
 }
 
+enum probe_answer probe_balance_many(const struct place *p)
+{
+	return binds(p, 5 | 1 << 13); /* MPOL_PREFERRED_MANY, MPOL_F_NUMA_BALANCING */
+}
+
 /* An area without a policy has no use for a home: ENOENT. */
 enum probe_answer probe_home_node(const struct place *p)
 {

@@ -16,11 +16,15 @@
 #ifndef PROT_SEM
 #define PROT_SEM 0x8
 #endif
+#ifndef PROT_BTI
+#define PROT_BTI 0x10
+#endif
 
-vma_flags_t protect_flags(int prot)
+vma_flags_t protect_flags(const struct vmspace *space, int prot)
 {
 	return (prot & PROT_READ ? VMA_READ : 0) | (prot & PROT_WRITE ? VMA_WRITE : 0) |
-	       (prot & PROT_EXEC ? VMA_EXEC : 0);
+	       (prot & PROT_EXEC ? VMA_EXEC : 0) |
+	       (prot & PROT_BTI && space->config.bti ? VMA_BTI : 0);
 }
 
 bool protect_allowed(vma_flags_t flags)
@@ -61,7 +65,7 @@ static long new_flags(struct vmspace *space, const struct vma *vma, const struct
 
 	if ((prot & PROT_READ) && space->config.read_implies_exec && (vma->flags & VMA_MAYEXEC))
 		prot |= PROT_EXEC;
-	want->flags = (want->flags & ~VMA_ACCESS_FLAGS) | protect_flags(prot);
+	want->flags = (want->flags & ~(VMA_ACCESS_FLAGS | VMA_BTI)) | protect_flags(space, prot);
 	want->pkey = c->pkey >= 0 ? (unsigned int)c->pkey : pkey_protected(space, vma, c->prot);
 	if (!protect_allowed(want->flags))
 		return -EACCES;
@@ -159,7 +163,8 @@ static long check_arguments(struct vmspace *space, const struct vmspace_mprotect
 		return 0;
 	if (c->end <= c->start)
 		return -ENOMEM;
-	if (c->prot & ~(PROT_READ | PROT_WRITE | PROT_EXEC | PROT_SEM))
+	if (c->prot & ~(PROT_READ | PROT_WRITE | PROT_EXEC | PROT_SEM |
+			(space->config.bti ? PROT_BTI : 0)))
 		return -EINVAL;
 	if (c->pkey != -1 && !pkey_usable(space, c->pkey))
 		return outcome_fail(space, -EINVAL, "the key is not allocated");
@@ -218,7 +223,7 @@ long protect_call(struct vmspace *space, struct vmspace_request *req)
 	err = check_first(&span, args, &c);
 	if (err)
 		return err;
-	span.changes = VMA_ACCESS_FLAGS | VMA_ACCOUNT;
+	span.changes = VMA_ACCESS_FLAGS | VMA_BTI | VMA_ACCOUNT;
 	c.foreseen = space->host_error && foresee(space, &c) == space->host_error;
 	err = reserve_pages(space, &c);
 	if (err)

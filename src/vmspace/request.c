@@ -161,12 +161,52 @@ static __attribute__((noinline)) void gather_locked(struct vmspace *space,
 	sync_leave(space);
 }
 
+/* The address whose tag does not count (config.address_tags); NULL: it has none. */
+static unsigned long *tagged_address(struct vmspace_request *req)
+{
+	switch (req->op) {
+	case VMSPACE_MUNMAP: return &req->munmap.addr;
+	case VMSPACE_MPROTECT: return &req->mprotect.addr;
+	case VMSPACE_MREMAP: return &req->mremap.addr;
+	case VMSPACE_MADVISE: return &req->madvise.addr;
+	case VMSPACE_MLOCK: case VMSPACE_MUNLOCK: return &req->mlock.addr;
+	case VMSPACE_MSYNC: return &req->msync.addr;
+	case VMSPACE_MINCORE: return &req->mincore.addr;
+	case VMSPACE_MBIND: return &req->mbind.addr;
+	case VMSPACE_SET_HOME_NODE: return &req->home_node.addr;
+	case VMSPACE_MSEAL: return &req->mseal.addr;
+	default: return NULL;
+	}
+}
+
+/* Take the tag off the request's address, if that can have one. Returns the address as it was. */
+static unsigned long untag(const struct vmspace *space, struct vmspace_request *req)
+{
+	unsigned long *addr = space->config.address_tags ? tagged_address(req) : NULL;
+	unsigned long given = addr ? *addr : 0;
+
+	/* Bit 55 says whether it is the user's half of the addresses. */
+	if (addr)
+		*addr = (unsigned long)((int64_t)((uint64_t)given << 8) >> 8);
+	return given;
+}
+
+static void tag_again(const struct vmspace *space, struct vmspace_request *req, unsigned long given)
+{
+	if (space->config.address_tags && tagged_address(req))
+		*tagged_address(req) = given;
+}
+
 int vmspace_gather(struct vmspace *space, struct vmspace_request *req)
 {
 	if (!known(req->op))
 		return -EINVAL;
-	if (space->config.host.has_anon || space->config.host.stack_start)
+	if (space->config.host.has_anon || space->config.host.stack_start) {
+		unsigned long given = untag(space, req);
+
 		gather_locked(space, req);
+		tag_again(space, req, given);
+	}
 	req->gathered = true;
 	return 0;
 }
@@ -279,16 +319,19 @@ static __attribute__((noinline)) void complete_shared(struct vmspace *space,
 long vmspace_complete(struct vmspace *space, struct vmspace_request *req)
 {
 	struct vmspace_outcome *out = &req->out;
+	unsigned long given;
 
 	memset(out, 0, offsetof(struct vmspace_outcome, events));
 	if (!known(req->op)) {
 		out->result = -EINVAL;
 		return -EINVAL;
 	}
+	given = untag(space, req);
 	if (__builtin_expect(space->sync != NULL, 0))
 		complete_shared(space, req);
 	else
 		complete(space, req);
+	tag_again(space, req, given);
 	req->gathered = false;
 	return out->result;
 }

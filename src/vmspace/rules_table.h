@@ -212,6 +212,8 @@
 	     "MADV_UNMERGEABLE of a mergeable area drops its seal and protection key")    \
 	RULE(SEAL_SPECIAL, "seal-special", "6.10-6.16", OBSERVED,                         \
 	     "a_sealed_vdso_is_discarded",                                                \
-	     "advice that discards pages of a sealed [vdso] is EPERM")
+	     "advice that discards pages of a sealed [vdso] is EPERM")                    \
+	RULE(BALANCE_MANY, "balance-many", "6.10-", OBSERVED, "policies_of_many_that_balance", \
+	     "mbind takes MPOL_F_NUMA_BALANCING with MPOL_PREFERRED_MANY, too")
 
 #endif

@@ -227,7 +227,7 @@ static const struct {
 	{ "lo", VMA_LOCKED }, { "io", VMA_IO }, { "sr", VMA_SEQ_READ }, { "rr", VMA_RAND_READ },
 	{ "dc", VMA_DONTCOPY }, { "de", VMA_DONTEXPAND }, { "lf", VMA_LOCKONFAULT },
 	{ "ac", VMA_ACCOUNT }, { "nr", VMA_NORESERVE }, { "ht", VMA_HUGETLB }, { "sf", VMA_SYNC },
-	{ "ar", VMA_ARCH_1 }, { "wf", VMA_WIPEONFORK }, { "dd", VMA_DONTDUMP },
+	{ "ar", VMA_ARCH_1 }, { "bt", VMA_BTI }, { "wf", VMA_WIPEONFORK }, { "dd", VMA_DONTDUMP },
 	{ "sd", VMA_SOFTDIRTY }, { "mm", VMA_MIXEDMAP }, { "hg", VMA_HUGEPAGE },
 	{ "nh", VMA_NOHUGEPAGE }, { "mg", VMA_MERGEABLE }, { "um", VMA_UFFD_MISSING },
 	{ "uw", VMA_UFFD_WP }, { "ui", VMA_UFFD_MINOR }, { "ss", VMA_SHADOW_STACK },

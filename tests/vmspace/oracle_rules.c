@@ -101,7 +101,8 @@ static void skip_what_cannot_be(const struct rules_case *it)
 		case_skip("dontunmap-part leaves it nothing to decide");
 	if (!c->memory_nodes &&
 	    (!strcmp(it->rule, "weighted-interleave") || !strcmp(it->rule, "preferred-many") ||
-	     !strcmp(it->rule, "numa-balancing") || !strcmp(it->rule, "home-node")))
+	     !strcmp(it->rule, "numa-balancing") || !strcmp(it->rule, "home-node") ||
+	     !strcmp(it->rule, "balance-many")))
 		case_skip("the kernel has no memory policies");
 	if (c->mmap_bottom_up && !strcmp(it->rule, "guard-own-hole"))
 		case_skip("the kernel places mappings from below");

@@ -19,6 +19,7 @@
 #define GUARD 102   /* MADV_GUARD_INSTALL */
 #define PREFERRED_MANY 5 /* MPOL_PREFERRED_MANY */
 #define WEIGHTED_INTERLEAVE 6 /* MPOL_WEIGHTED_INTERLEAVE */
+#define MANY_BALANCING (5 | 1 << 13) /* MPOL_PREFERRED_MANY, MPOL_F_NUMA_BALANCING */
 #define BIND_BALANCING (2 | 1 << 13) /* MPOL_BIND, MPOL_F_NUMA_BALANCING */
 #ifndef UFFD_FEATURE_WP_ASYNC
 #define UFFD_FEATURE_WP_ASYNC (1 << 15)
@@ -371,22 +372,30 @@ static long process_madvise_without_privilege(void)
 	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, &range, 1, MADV_COLD, 0);
 }
 
-static long policies_with_weights(void)
+static long binds(int mode)
 {
 	map(AT(0), 2, RW, FIXED);
-	return CALL(VMSPACE_MBIND, mbind, AT(0), PAGE, WEIGHTED_INTERLEAVE, 1, 0);
+	return CALL(VMSPACE_MBIND, mbind, AT(0), PAGE, mode, 1, 0);
+}
+
+static long policies_with_weights(void)
+{
+	return binds(WEIGHTED_INTERLEAVE);
 }
 
 static long policies_of_many_nodes(void)
 {
-	map(AT(0), 2, RW, FIXED);
-	return CALL(VMSPACE_MBIND, mbind, AT(0), PAGE, PREFERRED_MANY, 1, 0);
+	return binds(PREFERRED_MANY);
 }
 
 static long policies_that_balance(void)
 {
-	map(AT(0), 2, RW, FIXED);
-	return CALL(VMSPACE_MBIND, mbind, AT(0), PAGE, BIND_BALANCING, 1, 0);
+	return binds(BIND_BALANCING);
+}
+
+static long policies_of_many_that_balance(void)
+{
+	return binds(MANY_BALANCING);
 }
 
 static long homes_of_policies(void)
@@ -756,6 +765,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("guard-own-hole", two_areas_below_a_growing_one, true, false),
 	SHOWS("preferred-many", policies_of_many_nodes, 0, -EINVAL),
 	SHOWS("numa-balancing", policies_that_balance, 0, -EINVAL),
+	SHOWS("balance-many", policies_of_many_that_balance, 0, -EINVAL),
 	SHOWS("home-node", homes_of_policies, -ENOENT, -ENOSYS),
 	SHOWS("advise-willneed", process_madvise_that_memory_is_needed, PAGE, -EINVAL),
 	SHOWS("dontunmap-charges-next", a_part_from_inside_stays_behind, true, false),

@@ -288,6 +288,59 @@ static void a_move_that_is_refused_late(void **state)
 	vmspace_destroy(world.space);
 }
 
+static long protect_here(unsigned long addr, int prot, int pkey)
+{
+	struct vmspace_request req = { .op = VMSPACE_MPROTECT };
+	long result;
+
+	req.mprotect = (struct vmspace_mprotect){ .addr = addr, .length = 4096, .prot = prot,
+						  .pkey = pkey };
+	result = vmspace_call(world.space, &req);
+	assert_int_equal(req.mprotect.addr, addr);
+	return result;
+}
+
+/* Seen on 6.12.117 and 7.3.4, arm64, with tags 0x01, 0x80 and 0xff. */
+static void what_arm64_has(void **state)
+{
+	const unsigned long at = 0x1000000000, page = 4096;
+
+	(void)state;
+	for (int arm = 0; arm < 2; arm++) {
+		struct vmspace_config config = machine("7.3");
+		struct vmspace_request req = { .op = VMSPACE_MREMAP };
+		struct vma_info info;
+		char flags[200];
+
+		config.pkeys = false;
+		config.key_0 = config.bti = config.address_tags = arm;
+		assert_int_equal(vmspace_create(&world.space, &config), 0);
+		map_here(at, 2 * page, PROT_READ, MAP_PRIVATE);
+		assert_int_equal(protect_here(at, PROT_READ | 0x10, -1), arm ? 0 : -EINVAL);
+		assert_true(vmspace_lookup(world.space, at, &info));
+		vma_flags_text(info.flags, flags, sizeof(flags));
+		assert_int_equal(strstr(flags, " bt ") != NULL, arm);
+		assert_int_equal(info.end - info.start, arm ? page : 2 * page);
+		assert_int_equal(vma_flags_parse(flags, NULL), info.flags);
+		assert_int_equal(protect_here(at, PROT_READ, 0), arm ? 0 : -EINVAL);
+		assert_int_equal(protect_here(at, PROT_READ, 1), -EINVAL);
+		assert_int_equal(protect_here(at | 0x8000000000000000, PROT_READ | PROT_WRITE, -1),
+				 arm ? 0 : -ENOMEM);
+		/* Bit 55 is no tag; nor has the place a tag that something is moved to. */
+		assert_int_equal(protect_here(at | 0x80000000000000, PROT_READ, -1), -ENOMEM);
+		req.mremap = (struct vmspace_mremap){ .addr = at | 0xff00000000000000,
+						      .old_length = page, .new_length = page,
+						      .flags = MREMAP_MAYMOVE | MREMAP_FIXED,
+						      .new_addr = at + 8 * page };
+		assert_int_equal(vmspace_call(world.space, &req),
+				 arm ? (long)(at + 8 * page) : -EFAULT);
+		req.mremap.addr = at + 8 * page;
+		req.mremap.new_addr = at | 0x100000000000000;
+		assert_int_equal(vmspace_call(world.space, &req), -EINVAL);
+		vmspace_destroy(world.space);
+	}
+}
+
 /* The nearest rules are taken where nothing was found out about a kernel that is not known. */
 static void unknown_versions_have_a_nearest(void **state)
 {
@@ -347,6 +400,7 @@ int main(void)
 		cmocka_unit_test(a_locked_part_moves_into_its_own_area),
 		cmocka_unit_test(guards_in_shared_memory),
 		cmocka_unit_test(a_move_that_is_refused_late),
+		cmocka_unit_test(what_arm64_has),
 		cmocka_unit_test(versions_have_their_rules),
 		cmocka_unit_test(other_versions_are_refused),
 		cmocka_unit_test(unknown_versions_have_a_nearest),

@@ -3,6 +3,7 @@
 #include "check/leave_out.h"
 
 #include <linux/userfaultfd.h>
+#include <mapletree/vmspace_rules.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -372,7 +373,15 @@ static bool is_locked(const struct pair *p, unsigned long addr)
 	return vmspace_lookup(p->space, addr, &info) && info.flags & VMA_LOCKED;
 }
 
-/* Would the request take more memory than is good for the machine? */
+/* Old versions look at each page of what is locked on fault: for terabytes that takes minutes. */
+static bool visits_locked_on_fault(const struct pair *p)
+{
+	int rule = vmspace_rule_find("onfault-readable");
+
+	return rule >= 0 && vmspace_config_has_rule(vmspace_config(p->space), (unsigned int)rule);
+}
+
+/* Would the request take more memory, or time, than is good for the machine? */
 static bool takes_much(const struct pair *p, const struct vmspace_request *r)
 {
 	const unsigned long many = PAGES_MANY * PAGE;
@@ -388,7 +397,8 @@ static bool takes_much(const struct pair *p, const struct vmspace_request *r)
 	case VMSPACE_BRK:
 		return p->lock_future && r->brk.brk > many;
 	case VMSPACE_MLOCK:
-		return !(r->mlock.flags & 1) && count && is_many(p, spans->start, spans->end, 0);
+		return (!(r->mlock.flags & 1) || visits_locked_on_fault(p)) && count &&
+		       is_many(p, spans->start, spans->end, 0);
 	case VMSPACE_MLOCKALL:
 		return is_many(p, 0, ~0UL, 0);
 	case VMSPACE_MPROTECT:
