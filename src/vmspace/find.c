@@ -19,7 +19,7 @@
 #define MAP_32BIT 0
 #endif
 #ifndef MAP_ABOVE4G
-#define MAP_ABOVE4G 0
+#define MAP_ABOVE4G 0x80
 #endif
 
 /* Where MAP_32BIT places. */
@@ -163,7 +163,7 @@ static long place_plain(struct vmspace *space, unsigned long hint, unsigned long
 		return (long)hint;
 	if (flags & MAP_32BIT)
 		return lowest_gap(space, LOW_START, LOW_END, length, hole);
-	if (flags & MAP_ABOVE4G)
+	if (flags & MAP_ABOVE4G && rule_decides(space, RULE_MAP_ABOVE4G))
 		low = 1UL << 32;
 	if (!c->mmap_bottom_up) {
 		if (!base)

@@ -216,6 +216,17 @@ static enum probe_answer map_cuts_first(const struct place *p)
 	return refused ? count_is(p, 2) : PROBE_UNKNOWN;
 }
 
+static enum probe_answer map_above4g(const struct place *p)
+{
+	int fd = new_file(p);
+	void *addr = mmap(at(p, 0), p->page, PROT_READ,
+			  MAP_SHARED_VALIDATE | MAP_FIXED | 0x80 /* MAP_ABOVE4G */, fd, 0);
+	enum probe_answer result = fd < 0 ? PROBE_UNKNOWN : takes(addr == at(p, 0), EOPNOTSUPP);
+
+	close(fd);
+	return result;
+}
+
 /* Is what is in the way of a sealed file still there when it has refused? */
 static enum probe_answer map_seals_first(const struct place *p)
 {
@@ -516,6 +527,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_PREFERRED_MANY] = probe_preferred_many,
 	[RULE_NUMA_BALANCING] = probe_numa_balancing,
 	[RULE_BALANCE_MANY] = probe_balance_many,
+	[RULE_MAP_ABOVE4G] = map_above4g,
 	[RULE_HOME_NODE] = probe_home_node,
 	[RULE_BRK_OVER_HOLES] = brk_over_holes,
 	[RULE_DONTUNMAP_KEEPS_ANON] = dontunmap_keeps_anon,

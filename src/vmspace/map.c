@@ -36,8 +36,8 @@
 /* Flags that MAP_SHARED_VALIDATE accepts; for MAP_SYNC see VMA_BACKING_SYNC. */
 #define VALIDATED (MAP_KINDS | MAP_FIXED | MAP_ANONYMOUS | MAP_GROWSDOWN | \
 		   MAP_DENYWRITE | MAP_EXECUTABLE | MAP_LOCKED | MAP_NORESERVE | MAP_POPULATE | \
-		   MAP_NONBLOCK | MAP_STACK | MAP_HUGETLB | MAP_32BIT | MAP_ABOVE4G | \
-		   MAP_UNINITIALIZED | MAP_HUGE_SIZES)
+		   MAP_NONBLOCK | MAP_STACK | MAP_HUGETLB | MAP_32BIT | MAP_UNINITIALIZED | \
+		   MAP_HUGE_SIZES)
 
 bool map_accountable(vma_flags_t flags)
 {
@@ -84,12 +84,22 @@ static bool knows_sync(unsigned int is)
 	return (is & VMA_BACKING_SYNC) && !(is & VMA_BACKING_MAP_ALONE);
 }
 
-static long shared_file_flags(const struct vmspace_mmap *m, vma_flags_t *flags)
+/* Does MAP_SHARED_VALIDATE find only flags that the kernel and the file's file system know? */
+static bool flags_known(struct vmspace *space, const struct vmspace_mmap *m)
+{
+	int known = VALIDATED | (knows_sync(m->backing.flags) ? MAP_SYNC : 0);
+
+	if (m->flags & MAP_ABOVE4G && rule_decides(space, RULE_MAP_ABOVE4G))
+		known |= MAP_ABOVE4G;
+	return !(m->flags & ~known);
+}
+
+static long shared_file_flags(struct vmspace *space, const struct vmspace_mmap *m,
+			      vma_flags_t *flags)
 {
 	unsigned int is = m->backing.flags;
-	int validated = VALIDATED | (knows_sync(is) ? MAP_SYNC : 0);
 
-	if ((m->flags & MAP_KINDS) == MAP_SHARED_VALIDATE && (m->flags & ~validated))
+	if ((m->flags & MAP_KINDS) == MAP_SHARED_VALIDATE && !flags_known(space, m))
 		return -EOPNOTSUPP;
 	if ((is & VMA_BACKING_NO_WRITE) && (*flags & VMA_WRITE))
 		return -EACCES;
@@ -121,7 +131,7 @@ bool map_offset_fits(const struct vmspace *space, const struct vma_backing *back
 	return pgoff <= (most - length) >> space->page_shift;
 }
 
-static long file_flags(const struct vmspace *space, const struct vmspace_mmap *m,
+static long file_flags(struct vmspace *space, const struct vmspace_mmap *m,
 		       unsigned long length, vma_flags_t *flags)
 {
 	long err = 0;
@@ -132,7 +142,7 @@ static long file_flags(const struct vmspace *space, const struct vmspace_mmap *m
 	switch (m->flags & MAP_KINDS) {
 	case MAP_SHARED:
 	case MAP_SHARED_VALIDATE:
-		err = shared_file_flags(m, flags);
+		err = shared_file_flags(space, m, flags);
 		break;
 	case MAP_PRIVATE:
 		break;

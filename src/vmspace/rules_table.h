@@ -214,6 +214,8 @@
 	     "a_sealed_vdso_is_discarded",                                                \
 	     "advice that discards pages of a sealed [vdso] is EPERM")                    \
 	RULE(BALANCE_MANY, "balance-many", "6.10-", OBSERVED, "policies_of_many_that_balance", \
-	     "mbind takes MPOL_F_NUMA_BALANCING with MPOL_PREFERRED_MANY, too")
+	     "mbind takes MPOL_F_NUMA_BALANCING with MPOL_PREFERRED_MANY, too")           \
+	RULE(MAP_ABOVE4G, "map-above4g", "6.6-", "mmap(2)", "mapped_above_4_gib",         \
+	     "MAP_ABOVE4G of x86 exists")
 
 #endif

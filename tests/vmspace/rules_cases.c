@@ -16,6 +16,7 @@
 #define STAYS 4     /* MREMAP_DONTUNMAP */
 #define DONTNEED_LOCKED 24 /* MADV_DONTNEED_LOCKED */
 #define COLLAPSE 25 /* MADV_COLLAPSE */
+#define ABOVE4G 0x80 /* MAP_ABOVE4G */
 #define GUARD 102   /* MADV_GUARD_INSTALL */
 #define PREFERRED_MANY 5 /* MPOL_PREFERRED_MANY */
 #define WEIGHTED_INTERLEAVE 6 /* MPOL_WEIGHTED_INTERLEAVE */
@@ -428,6 +429,14 @@ static long sealing(void)
 	return CALL(VMSPACE_MSEAL, mseal, AT(0), PAGE, 0);
 }
 
+static long mapped_above_4_gib(void)
+{
+	long at = CALL(VMSPACE_MMAP, mmap, .addr = AT(0), .length = PAGE, .prot = PROT_READ,
+		       .flags = MAP_SHARED_VALIDATE | MAP_FIXED | ABOVE4G, .backing = w->memory);
+
+	return at == (long)AT(0) ? 0 : at;
+}
+
 static long sealed_memory_is_unmergeable(void)
 {
 	map(AT(0), 1, RW, FIXED);
@@ -766,6 +775,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("preferred-many", policies_of_many_nodes, 0, -EINVAL),
 	SHOWS("numa-balancing", policies_that_balance, 0, -EINVAL),
 	SHOWS("balance-many", policies_of_many_that_balance, 0, -EINVAL),
+	SHOWS("map-above4g", mapped_above_4_gib, 0, -EOPNOTSUPP),
 	SHOWS("home-node", homes_of_policies, -ENOENT, -ENOSYS),
 	SHOWS("advise-willneed", process_madvise_that_memory_is_needed, PAGE, -EINVAL),
 	SHOWS("dontunmap-charges-next", a_part_from_inside_stays_behind, true, false),
