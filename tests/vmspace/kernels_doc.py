@@ -26,7 +26,7 @@ def rows_of(text):
 def main():
     table, document = (open(path, encoding='utf-8').read() for path in sys.argv[1:3])
     rules, rows = set(rules_of(table)), list(rows_of(document))
-    if not rules or len(rules) != len(re.findall(r'RULE\([A-Z_]+, "', table)):
+    if not rules or len(rules) != len(re.findall(r'RULE\([A-Z0-9_]+, "', table)):
         print('the table cannot be read')
         return 1
     for rule in sorted(rules - set(rows)):
