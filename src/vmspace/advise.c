@@ -189,7 +189,8 @@ static void drop_pages(struct edit_span *span, bool reclaim)
 	if (span->vma->flags & VMA_HUGETLB)
 		to &= ~(huge_size(span) - 1);
 	sync_write_lock(span->space, span->vma);
-	if (to > span->from && span->vma->flags & VMA_MIXEDMAP)
+	/* [vvar] gets its pages again. */
+	if (to > span->from && span->vma->flags & VMA_MIXEDMAP && !vma_is_kernels(span->vma))
 		span->vma->dropped = true;
 	if (!pages || to <= span->from)
 		return;
