@@ -11,6 +11,8 @@
 #include "check/draw.h"
 #include "check/puppet_uffd.h"
 
+#define MADV_POPULATE_READ_ADVICE 22
+#define MADV_POPULATE_WRITE_ADVICE 23
 #define MADV_COLLAPSE_ADVICE 25
 #ifndef MAP_TYPE
 #define MAP_TYPE 0x0f
@@ -442,14 +444,17 @@ static bool displeases_driver(const struct pair *p, const struct vmspace_mmap *m
 	return true;
 }
 
-/* Is it about a ring, which its driver may not let be cut, moved, emptied or written? */
+/* Is it about a ring, which its driver may not let be cut, moved, emptied, filled or written? */
 static bool is_about_ring(const struct pair *p, const struct vmspace_request *r)
 {
 	struct span spans[RANGES_MAX];
 	unsigned int count = ranges_of(r, spans);
 	bool asks = r->op == VMSPACE_REMAP_FILE_PAGES ||
 		    (r->op == VMSPACE_MREMAP && r->mremap.flags & MREMAP_MAYMOVE) ||
-		    (r->op == VMSPACE_MADVISE && r->madvise.advice == MADV_REMOVE) ||
+		    (r->op == VMSPACE_MADVISE &&
+		     (r->madvise.advice == MADV_REMOVE ||
+		      r->madvise.advice == MADV_POPULATE_READ_ADVICE ||
+		      r->madvise.advice == MADV_POPULATE_WRITE_ADVICE)) ||
 		    (r->op == VMSPACE_MSYNC && r->msync.flags & MS_SYNC);
 	bool looks = r->op == VMSPACE_MSYNC || r->op == VMSPACE_MINCORE;
 	const struct puppet_file_info *info;
