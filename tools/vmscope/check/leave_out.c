@@ -11,8 +11,6 @@
 #include "check/draw.h"
 #include "check/puppet_uffd.h"
 
-#define MADV_POPULATE_READ_ADVICE 22
-#define MADV_POPULATE_WRITE_ADVICE 23
 #define MADV_COLLAPSE_ADVICE 25
 #ifndef MAP_TYPE
 #define MAP_TYPE 0x0f
@@ -453,8 +451,8 @@ static bool is_about_ring(const struct pair *p, const struct vmspace_request *r)
 		    (r->op == VMSPACE_MREMAP && r->mremap.flags & MREMAP_MAYMOVE) ||
 		    (r->op == VMSPACE_MADVISE &&
 		     (r->madvise.advice == MADV_REMOVE ||
-		      r->madvise.advice == MADV_POPULATE_READ_ADVICE ||
-		      r->madvise.advice == MADV_POPULATE_WRITE_ADVICE)) ||
+		      r->madvise.advice == MADV_POPULATE_READ ||
+		      r->madvise.advice == MADV_POPULATE_WRITE)) ||
 		    (r->op == VMSPACE_MSYNC && r->msync.flags & MS_SYNC);
 	bool looks = r->op == VMSPACE_MSYNC || r->op == VMSPACE_MINCORE;
 	const struct puppet_file_info *info;
