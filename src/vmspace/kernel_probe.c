@@ -436,11 +436,20 @@ static enum probe_answer remap_cut_free(const struct place *p)
 
 static enum probe_answer remap_area_first(const struct place *p)
 {
+	/* Nothing is moved to where it overlaps itself. */
+	if (mremap(at(p, 0), 2 * p->page, 2 * p->page, MREMAP_MAYMOVE | MREMAP_FIXED, at(p, 1)) !=
+	    MAP_FAILED)
+		return PROBE_UNKNOWN;
+	return said(EFAULT, EINVAL);
+}
+
+static enum probe_answer remap_aligned_first(const struct place *p)
+{
 	/* Nothing is moved to the middle of a page. */
 	if (mremap(at(p, 0), p->page, p->page, MREMAP_MAYMOVE | MREMAP_FIXED, at(p, 8) + 1) !=
 	    MAP_FAILED)
 		return PROBE_UNKNOWN;
-	return said(EFAULT, EINVAL);
+	return said(EINVAL, EFAULT);
 }
 
 static enum probe_answer remap_area_late(const struct place *p)
@@ -528,6 +537,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_NUMA_BALANCING] = probe_numa_balancing,
 	[RULE_BALANCE_MANY] = probe_balance_many,
 	[RULE_MAP_ABOVE4G] = map_above4g,
+	[RULE_REMAP_ALIGNED_FIRST] = remap_aligned_first,
 	[RULE_HOME_NODE] = probe_home_node,
 	[RULE_BRK_OVER_HOLES] = brk_over_holes,
 	[RULE_DONTUNMAP_KEEPS_ANON] = dontunmap_keeps_anon,

@@ -647,6 +647,14 @@ static long refuse_area(struct vmspace *space, const struct move *m, long error)
 	return err ? err : error;
 }
 
+/* Is the area looked at first, where nothing can be moved to the given place? */
+static bool looks_first(struct vmspace *space, const struct move *m)
+{
+	if (!space_aligned(space, m->new_addr))
+		return !rule_decides(space, RULE_REMAP_ALIGNED_FIRST);
+	return rule_decides(space, RULE_REMAP_AREA_FIRST);
+}
+
 long remap_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_mremap *args = &req->mremap;
@@ -664,7 +672,7 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 
 	if (err)
 		return err;
-	if (nowhere && !rule_decides(space, RULE_REMAP_AREA_FIRST))
+	if (nowhere && !looks_first(space, &m))
 		return nowhere;
 	vma = find_at(space, m.addr);
 	if (!m.to_given && m.new_length <= m.old_length &&

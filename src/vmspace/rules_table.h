@@ -216,6 +216,9 @@
 	RULE(BALANCE_MANY, "balance-many", "6.10-", OBSERVED, "policies_of_many_that_balance", \
 	     "mbind takes MPOL_F_NUMA_BALANCING with MPOL_PREFERRED_MANY, too")           \
 	RULE(MAP_ABOVE4G, "map-above4g", "6.6-", "mmap(2)", "mapped_above_4_gib",         \
-	     "MAP_ABOVE4G of x86 exists")
+	     "MAP_ABOVE4G of x86 exists")                                                 \
+	RULE(REMAP_ALIGNED_FIRST, "remap-aligned-first", "5.10-6.0 6.16-", OBSERVED,      \
+	     "a_move_of_nothing_into_a_page",                                             \
+	     "mremap checks that a given address is a page's before it looks for the area")
 
 #endif

@@ -588,6 +588,11 @@ static long a_move_that_cuts_off_memory(void)
 
 static long a_move_of_nothing_to_nowhere(void)
 {
+	return move(AT(0), 2, AT(1));
+}
+
+static long a_move_of_nothing_into_a_page(void)
+{
 	return move(AT(0), 1, AT(10) + 1);
 }
 
@@ -787,6 +792,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("map-cuts-first", a_limit_finds_cuts, 2, 1),
 	SHOWS_HUGE("map-unmap-error", mapped_over_what_cannot_be_cut, -EINVAL, -ENOMEM),
 	SHOWS("remap-area-first", a_move_of_nothing_to_nowhere, -EFAULT, -EINVAL),
+	SHOWS("remap-aligned-first", a_move_of_nothing_into_a_page, -EINVAL, -EFAULT),
 	SHOWS("remap-area-late", nothing_is_moved_over_an_area, 0, 1),
 	SHOWS("remap-length-first", a_length_beyond_all_addresses, false, true),
 	SHOWS("remap-lost-source", a_move_over_its_own_source, -EFAULT, -EINVAL),
