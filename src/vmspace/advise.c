@@ -477,7 +477,8 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 	unsigned long done = 0, total = 0;
 	long err = check_ranges(space, m);
 
-	if (!err && !takes_advice(space, m->advice))
+	if (!err && (!takes_advice(space, m->advice) ||
+		     (!known(space, m->advice) && rule_decides(space, RULE_ADVISE_CHECKED))))
 		err = -EINVAL;
 	else if (!err && !space->config.move_all_privileged &&
 		 rule_decides(space, RULE_ADVISE_PRIVILEGED))

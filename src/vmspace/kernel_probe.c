@@ -538,6 +538,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_BALANCE_MANY] = probe_balance_many,
 	[RULE_MAP_ABOVE4G] = map_above4g,
 	[RULE_REMAP_ALIGNED_FIRST] = remap_aligned_first,
+	[RULE_ADVISE_CHECKED] = probe_advise_checked,
 	[RULE_HOME_NODE] = probe_home_node,
 	[RULE_BRK_OVER_HOLES] = brk_over_holes,
 	[RULE_DONTUNMAP_KEEPS_ANON] = dontunmap_keeps_anon,

@@ -83,7 +83,7 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 			start = vma->end;
 			continue;
 		}
-		if (!is_readable(space, vma))
+		if (!is_readable(space, vma) || vma->dropped)
 			return -ENOMEM;
 		if (populate_writes(space, vma, failed))
 			anon_vma_prepare(space, vma);

@@ -123,6 +123,19 @@ enum probe_answer probe_advise_self(const struct place *p)
 	return process_advise(p, MADV_DONTDUMP);
 }
 
+enum probe_answer probe_advise_checked(const struct place *p)
+{
+	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	enum probe_answer result;
+
+	(void)p;
+	if (fd < 0)
+		return PROBE_UNKNOWN;
+	result = refuses(!syscall(SYS_process_madvise, fd, NULL, 0UL, -1L, 0UL), EINVAL);
+	close(fd);
+	return result;
+}
+
 enum probe_answer probe_advise_willneed(const struct place *p)
 {
 	return process_advise(p, MADV_WILLNEED);

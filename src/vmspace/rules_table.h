@@ -219,6 +219,9 @@
 	     "MAP_ABOVE4G of x86 exists")                                                 \
 	RULE(REMAP_ALIGNED_FIRST, "remap-aligned-first", "5.10-6.0 6.16-", OBSERVED,      \
 	     "a_move_of_nothing_into_a_page",                                             \
-	     "mremap checks that a given address is a page's before it looks for the area")
+	     "mremap checks that a given address is a page's before it looks for the area") \
+	RULE(ADVISE_CHECKED, "advise-checked", "5.10-6.12 7.2-", OBSERVED,                \
+	     "process_madvise_of_nothing",                                                \
+	     "process_madvise refuses advice that does not exist, if only for empty ranges")
 
 #endif

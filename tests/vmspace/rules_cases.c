@@ -356,6 +356,11 @@ static long process_madvise_takes_any_advice(void)
 	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, &range, 1, MADV_DONTDUMP, 0);
 }
 
+static long process_madvise_of_nothing(void)
+{
+	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, NULL, 0, -1, 0);
+}
+
 static long process_madvise_that_memory_is_needed(void)
 {
 	const struct vmspace_range range = { AT(0), PAGE };
@@ -782,6 +787,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("balance-many", policies_of_many_that_balance, 0, -EINVAL),
 	SHOWS("map-above4g", mapped_above_4_gib, 0, -EOPNOTSUPP),
 	SHOWS("home-node", homes_of_policies, -ENOENT, -ENOSYS),
+	SHOWS("advise-checked", process_madvise_of_nothing, -EINVAL, 0),
 	SHOWS("advise-willneed", process_madvise_that_memory_is_needed, PAGE, -EINVAL),
 	SHOWS("dontunmap-charges-next", a_part_from_inside_stays_behind, true, false),
 	SHOWS("key-before-place", keys_of_refused_mappings, 1, 0),
