@@ -271,7 +271,8 @@ static void a_move_that_is_refused_late(void **state)
 {
 	const unsigned long at = 0x10000000000, page = 4096;
 	struct vmspace_config config = machine("5.10");
-	struct vmspace_request req = { .op = VMSPACE_MREMAP, .host = { true, -EFAULT } };
+	struct vmspace_request req = { .op = VMSPACE_MREMAP,
+				       .host = { .valid = true, .result = -EFAULT } };
 	struct vmspace_stats stats;
 
 	(void)state;
