@@ -103,7 +103,7 @@ struct vma_backing {
 	 * SYSV: bytes of the segment. SHMEM: what was mapped first (set by mmap). FILE: bytes of
 	 * the file, for spaces without memory. Behind the end there are no pages, and calls that
 	 * populate stop. 0: not known, as long as needed. SPECIAL: what the kernel mapped, which
-	 * moves as a whole or not at all (set by vmspace_exec()).
+	 * moves as a whole or not at all (set by vmspace_exec() and mmap).
 	 */
 	uint64_t size;
 };

@@ -284,7 +284,10 @@ static void probe_without_sys(struct vmspace_config *config)
 	munmap(page, config->page_size);
 }
 
-/* What another architecture than x86 may have; only what the kernel knows succeeds. */
+/*
+ * What arm64 has; only what the kernel knows succeeds. (Elsewhere the bit of PROT_BTI may mean
+ * something else.)
+ */
 static void probe_architecture(struct vmspace_config *config)
 {
 	unsigned long size = config->page_size, tag = (ULONG_MAX >> 8) + 1;
@@ -293,10 +296,10 @@ static void probe_architecture(struct vmspace_config *config)
 
 	if (page == MAP_FAILED)
 		return;
-	config->bti = !mprotect(page, size, PROT_READ | BTI);
 	if (sizeof(long) == 8)
 		config->address_tags = !syscall(SYS_mprotect, (unsigned long)page | tag, size,
 						(unsigned long)PROT_READ);
+	config->bti = config->address_tags && !mprotect(page, size, PROT_READ | BTI);
 	if (!config->pkeys)
 		config->key_0 = !syscall(SYS_pkey_mprotect, page, size, (unsigned long)PROT_READ,
 					 0UL);

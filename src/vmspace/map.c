@@ -579,7 +579,7 @@ static long map_backed(struct vmspace *space, const struct vmspace_mmap *m, stru
 		plan->pgoff = space_pages(space, m->offset);
 	/* A shared mapping of /dev/zero makes such an object, too. */
 	plan->new_shared = own->kind == VMA_BACKING_SHMEM;
-	if (plan->new_shared && !plan->pgoff)
+	if ((plan->new_shared && !plan->pgoff) || own->kind == VMA_BACKING_SPECIAL)
 		own->size = plan->length;
 	plan->backing = backing_new(own);
 	if (!plan->backing)

@@ -138,6 +138,7 @@ bool vma_is_valid(const struct vma *vma, unsigned long page_size)
 
 	return vma->start < vma->end && !unaligned &&
 	       !(vma->anon_id && (vma->flags & VMA_HUGETLB)) &&
+	       (!vma->dropped || (vma->flags & VMA_MIXEDMAP)) &&
 	       (!vma->anon_shared || vma->anon_id) &&
 	       (!vma->anon_shift || (vma->backing && vma->anon_id)) &&
 	       (!vma->uffd || (vma->flags & VMA_UFFD_FLAGS)) &&
@@ -157,7 +158,8 @@ bool vma_passes_file(const struct vma *vma, unsigned long end, unsigned long pag
 
 	if (vma->dropped)
 		return true;
-	if (!vma->backing || vma->backing->is.kind == VMA_BACKING_HUGETLB)
+	if (!vma->backing || vma->backing->is.kind == VMA_BACKING_HUGETLB ||
+	    vma->backing->is.kind == VMA_BACKING_SPECIAL)
 		return false;
 	size = vma->backing->is.size;
 	return size && vma->pgoff + (end - vma->start) / page_size >

@@ -68,7 +68,7 @@ struct vma {
 	bool uffd_forks : 1;         /* fork passes it on */
 	bool anon_shared : 1;        /* anon_vma inherited through fork */
 	bool may_have_anon : 1;      /* may have got anonymous pages since the host was asked */
-	bool dropped : 1;            /* some of a driver's pages (mm); io_uring gives no others */
+	bool dropped : 1;            /* some of a driver's pages (mm): io_uring gives no others */
 	struct vma *list_next;       /* links areas being unmapped, and the spare ones */
 	unsigned long lock;          /* the area's lock, in a space with pages: see sync.h */
 };
@@ -136,7 +136,10 @@ static inline bool vma_is_opaque(const struct vma *vma, const uint8_t *execute_o
 	return vma->pkey && vma->pkey == __atomic_load_n(execute_only, __ATOMIC_RELAXED);
 }
 bool vma_may_have_anon_vma(const struct vma *vma);
-/* Does the area, up to `end`, reach beyond the end of its file, as far as that is known? */
+/*
+ * Does the area, up to `end`, reach beyond the end of its file, as far as that is known; or to pages
+ * that its driver gives no more? Touching those is SIGBUS.
+ */
 bool vma_passes_file(const struct vma *vma, unsigned long end, unsigned long page_size);
 /* Bytes of a huge page of an area that has VMA_HUGETLB. pmd_size: the default, or 0. */
 unsigned long vma_huge_size(const struct backing *backing, unsigned long pmd_size);

@@ -1,108 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* rules_cases.c - the cases; see rules_cases.h. */
-#include "rules_cases.h"
+#include "rules_calls.h"
 
 #include <errno.h>
-#include <linux/userfaultfd.h>
-#include <string.h>
-#include <sys/mman.h>
 
-#define PAGE 4096UL
-#define AT(page) (0x10000000000UL + (page) * PAGE)
-#define RW (PROT_READ | PROT_WRITE)
-#define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
-#define FIXED (ANON | MAP_FIXED)
-#define DROPPABLE 8 /* MAP_DROPPABLE */
-#define STAYS 4     /* MREMAP_DONTUNMAP */
-#define DONTNEED_LOCKED 24 /* MADV_DONTNEED_LOCKED */
-#define COLLAPSE 25 /* MADV_COLLAPSE */
-#define ABOVE4G 0x80 /* MAP_ABOVE4G */
-#define GUARD 102   /* MADV_GUARD_INSTALL */
-#define PREFERRED_MANY 5 /* MPOL_PREFERRED_MANY */
-#define WEIGHTED_INTERLEAVE 6 /* MPOL_WEIGHTED_INTERLEAVE */
-#define MANY_BALANCING (5 | 1 << 13) /* MPOL_PREFERRED_MANY, MPOL_F_NUMA_BALANCING */
-#define BIND_BALANCING (2 | 1 << 13) /* MPOL_BIND, MPOL_F_NUMA_BALANCING */
-#ifndef UFFD_FEATURE_WP_ASYNC
-#define UFFD_FEATURE_WP_ASYNC (1 << 15)
-#endif
-
-static struct rules_world *w;
-static struct vmspace_request req;
-
-static long call(enum vmspace_op op, struct vmspace_request args)
-{
-	req = args;
-	req.op = op;
-	return w->call(&req);
-}
-
-#define CALL(op, member, ...) call(op, (struct vmspace_request){ .member = { __VA_ARGS__ } })
-
-static long map(unsigned long addr, unsigned long pages, int prot, int flags)
-{
-	return CALL(VMSPACE_MMAP, mmap, .addr = addr, .length = pages * PAGE, .prot = prot,
-		    .flags = flags);
-}
-
-static long protect(unsigned long addr, unsigned long pages, int prot)
-{
-	return CALL(VMSPACE_MPROTECT, mprotect, addr, pages * PAGE, prot, -1);
-}
-
-static long remap(unsigned long addr, unsigned long pages, unsigned long new_pages, int flags,
-		  unsigned long to)
-{
-	return CALL(VMSPACE_MREMAP, mremap, addr, pages * PAGE, new_pages * PAGE, flags, to);
-}
-
-static long move(unsigned long addr, unsigned long pages, unsigned long to)
-{
-	return remap(addr, pages, pages, MREMAP_MAYMOVE | MREMAP_FIXED, to);
-}
-
-static long advise(unsigned long addr, unsigned long pages, int advice)
-{
-	return CALL(VMSPACE_MADVISE, madvise, addr, pages * PAGE, advice);
-}
-
-static long lock(unsigned long addr, unsigned long pages)
-{
-	return CALL(VMSPACE_MLOCK, mlock, addr, pages * PAGE, 0, false);
-}
-
-static void unmap(unsigned long addr, unsigned long pages)
-{
-	CALL(VMSPACE_MUNMAP, munmap, addr, pages * PAGE);
-}
-
-/* From the memory's page `first` on. */
-static void map_memory(unsigned long addr, unsigned long first, int flags)
-{
-	CALL(VMSPACE_MMAP, mmap, .addr = addr, .length = 4 * PAGE, .prot = RW,
-	     .flags = flags | MAP_FIXED, .offset = first * PAGE, .backing = w->memory);
-}
-
-static void touch(unsigned long addr)
-{
-	CALL(VMSPACE_FAULT, fault, addr, VMSPACE_ACCESS_WRITE);
-}
-
-static long areas(unsigned long from, unsigned long to)
-{
-	struct vma_info info;
-	long n = 0;
-
-	for (; vmspace_next(w->space, from, &info) && info.start < to; from = info.end)
-		n++;
-	return n;
-}
-
-static bool has(unsigned long addr, vma_flags_t flag)
-{
-	struct vma_info info;
-
-	return vmspace_lookup(w->space, addr, &info) && info.flags & flag;
-}
+struct rules_world *w;
 
 /* ---- mappings ---- */
 
@@ -548,12 +450,10 @@ static long beside_a_source_without_pages(void)
 /* Is the area behind it charged? */
 static long a_part_from_inside_stays_behind(void)
 {
-	struct vma_info info;
-
 	map(AT(0), 4, RW, FIXED);
 	map(AT(6), 2, PROT_READ, FIXED);
 	remap(AT(1), 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED | STAYS, AT(10));
-	return vmspace_lookup(w->space, AT(6), &info) && (info.flags & VMA_ACCOUNT);
+	return has(AT(6), VMA_ACCOUNT);
 }
 
 /* Is the area behind the copy still one of its own? */
@@ -619,120 +519,6 @@ static long a_move_over_its_own_source(void)
 {
 	map(AT(0), 2, RW, FIXED);
 	return remap(AT(0), 3 - AT(0) / PAGE, 1, MREMAP_MAYMOVE | MREMAP_FIXED, AT(0));
-}
-
-/* ---- userfaultfd ---- */
-
-static long uffd_with(enum vmspace_op op, unsigned int context, unsigned long addr,
-		      unsigned long length, uint64_t mode)
-{
-	return CALL(op, uffd, .addr = addr, .length = length, .mode = mode, .context = context);
-}
-
-static long uffd(enum vmspace_op op, unsigned int context, unsigned long addr, unsigned long length)
-{
-	return uffd_with(op, context, addr, length, UFFDIO_REGISTER_MODE_MISSING);
-}
-
-static long userfaultfd_from_zero(void)
-{
-	unsigned long low = vmspace_config(w->space)->mmap_min_addr;
-
-	low = low < 65536 ? 65536 : low;
-	map(low, 1, RW, FIXED);
-	return uffd(VMSPACE_UFFD_REGISTER, 1, 0, low + PAGE);
-}
-
-static long userfaultfds_unregister_their_own(void)
-{
-	map(AT(0), 2, RW, FIXED);
-	uffd(VMSPACE_UFFD_REGISTER, 1, AT(0), 2 * PAGE);
-	return uffd(VMSPACE_UFFD_UNREGISTER, 2, AT(0), 2 * PAGE);
-}
-
-static long droppable_memory_and_userfaultfd(void)
-{
-	map(AT(0), 2, RW, MAP_ANONYMOUS | MAP_FIXED | DROPPABLE);
-	return uffd(VMSPACE_UFFD_REGISTER, 1, AT(0), 2 * PAGE);
-}
-
-static long the_upper_part_of_an_area_is_registered(void)
-{
-	map(AT(0), 3, RW, FIXED);
-	uffd(VMSPACE_UFFD_REGISTER, 1, AT(2), PAGE);
-	uffd(VMSPACE_UFFD_REGISTER, 1, AT(1), PAGE);
-	return areas(AT(0), AT(3));
-}
-
-static long userfaultfd_above_all_areas(void)
-{
-	return uffd(VMSPACE_UFFD_REGISTER, 1, vmspace_config(w->space)->task_size - PAGE, PAGE);
-}
-
-static long registered_memory(uint64_t mode)
-{
-	map_memory(AT(0), 0, MAP_SHARED);
-	return uffd_with(VMSPACE_UFFD_REGISTER, 1, AT(0), PAGE, mode);
-}
-
-static long minor_faults_of_shared_memory(void)
-{
-	return registered_memory(UFFDIO_REGISTER_MODE_MINOR);
-}
-
-static long write_protected_shared_memory(void)
-{
-	return registered_memory(UFFDIO_REGISTER_MODE_WP);
-}
-
-static long a_registered_area_moves(void)
-{
-	map(AT(0), 1, RW, FIXED);
-	map(AT(10), 1, RW, FIXED);
-	uffd(VMSPACE_UFFD_REGISTER, 1, AT(0), 11 * PAGE);
-	move(AT(0), 1, AT(11));
-	return areas(AT(10), AT(12));
-}
-
-static long write_protection_is_not_taken_away(void)
-{
-	map(AT(0), 2, RW, FIXED);
-	uffd_with(VMSPACE_UFFD_REGISTER, 1, AT(0), 2 * PAGE,
-		  UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP);
-	return uffd(VMSPACE_UFFD_REGISTER, 1, AT(0), PAGE);
-}
-
-static struct vma_info find_vdso(void)
-{
-	struct vma_info info = { .start = 0 };
-	unsigned long at = 0;
-
-	for (; vmspace_next(w->space, at, &info); at = info.end)
-		if (info.backing.name && !strcmp(info.backing.name, "[vdso]"))
-			break;
-	return info;
-}
-
-static long the_kernels_own_pages_are_cut(void)
-{
-	return CALL(VMSPACE_MUNMAP, munmap, find_vdso().end - PAGE, PAGE);
-}
-
-static long a_sealed_vdso_is_discarded(void)
-{
-	const struct vma_info info = find_vdso();
-
-	CALL(VMSPACE_MSEAL, mseal, info.start, info.end - info.start, 0);
-	return CALL(VMSPACE_MADVISE, madvise, info.start, info.end - info.start, MADV_REMOVE);
-}
-
-static long the_kernels_own_pages_and_userfaultfd(void)
-{
-	const struct vma_info info = find_vdso();
-
-	return CALL(VMSPACE_UFFD_REGISTER, uffd, .addr = info.start,
-		    .length = info.end - info.start, .mode = UFFDIO_REGISTER_MODE_WP,
-		    .features = UFFD_FEATURE_WP_ASYNC, .context = 1);
 }
 
 /* ---- all of them ---- */

@@ -15,6 +15,8 @@
 #include "machine.h"
 #include "rules_cases.h"
 
+#define DONTUNMAP 4 /* MREMAP_DONTUNMAP */
+
 static struct rules_world world;
 
 static long call(struct vmspace_request *req)
@@ -174,6 +176,39 @@ static void a_whole_area_is_registered(void **state)
 	vmspace_destroy(world.space);
 }
 
+/* ---- calls in world.space ---- */
+
+static long map_here(unsigned long addr, unsigned long length, int prot, int flags)
+{
+	struct vmspace_request req = { .op = VMSPACE_MMAP };
+
+	req.mmap = (struct vmspace_mmap){ .addr = addr, .length = length, .prot = prot,
+					  .flags = flags | MAP_ANONYMOUS | MAP_FIXED };
+	return vmspace_call(world.space, &req);
+}
+
+static long protect_here(unsigned long addr, int prot, int pkey)
+{
+	struct vmspace_request req = { .op = VMSPACE_MPROTECT };
+	long result;
+
+	req.mprotect = (struct vmspace_mprotect){ .addr = addr, .length = 4096, .prot = prot,
+						  .pkey = pkey };
+	result = vmspace_call(world.space, &req);
+	assert_int_equal(req.mprotect.addr, addr);
+	return result;
+}
+
+static long move_here(unsigned long from, unsigned long old, unsigned long new, int flags,
+		      unsigned long to)
+{
+	struct vmspace_request req = { .op = VMSPACE_MREMAP };
+
+	req.mremap = (struct vmspace_mremap){ .addr = from, .old_length = old, .new_length = new,
+					      .flags = flags, .new_addr = to };
+	return vmspace_call(world.space, &req);
+}
+
 /*
  * A page of a locked area of 20 moves over another page of it and stays: "first-end", with "l" for
  * locked, of the areas that there are then. Seen on 6.1.192, 6.12.117, 7.2.12 and 7.3.4.
@@ -197,24 +232,17 @@ static void a_locked_part_moves_into_its_own_area(void **state)
 	(void)state;
 	for (size_t n = 0; n < 4 * sizeof(cases) / sizeof(cases[0]); n++) {
 		struct vmspace_config config = machine(versions[n % 4]);
-		struct vmspace_request map = { .op = VMSPACE_MMAP }, lock = { .op = VMSPACE_MLOCK };
-		struct vmspace_request move = { .op = VMSPACE_MREMAP };
+		struct vmspace_request lock = { .op = VMSPACE_MLOCK };
 		unsigned long to = base + cases[n / 4].to * page;
 		struct vma_info info;
 		char seen[200] = "";
 
 		assert_int_equal(vmspace_create(&world.space, &config), 0);
-		map.mmap = (struct vmspace_mmap){ .addr = base, .length = 20 * page,
-						  .prot = PROT_READ,
-						  .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED };
-		assert_int_equal(vmspace_call(world.space, &map), (long)base);
+		assert_int_equal(map_here(base, 20 * page, PROT_READ, MAP_PRIVATE), base);
 		lock.mlock = (struct vmspace_mlock){ .addr = base, .length = 20 * page };
 		assert_int_equal(vmspace_call(world.space, &lock), 0);
-		move.mremap = (struct vmspace_mremap){
-			.addr = base + cases[n / 4].from * page, .old_length = page,
-			.new_length = page, .new_addr = to,
-			.flags = MREMAP_MAYMOVE | MREMAP_FIXED | 4 /* MREMAP_DONTUNMAP */ };
-		assert_int_equal(vmspace_call(world.space, &move), (long)to);
+		assert_int_equal(move_here(base + cases[n / 4].from * page, page, page,
+					   MREMAP_MAYMOVE | MREMAP_FIXED | DONTUNMAP, to), to);
 		for (unsigned long at = base; vmspace_next(world.space, at, &info); at = info.end)
 			snprintf(seen + strlen(seen), sizeof(seen) - strlen(seen), "%lu-%lu%s ",
 				 (info.start - base) / page, (info.end - base) / page,
@@ -224,18 +252,9 @@ static void a_locked_part_moves_into_its_own_area(void **state)
 	}
 }
 
-static long map_here(unsigned long addr, unsigned long length, int prot, int flags)
-{
-	struct vmspace_request req = { .op = VMSPACE_MMAP };
-
-	req.mmap = (struct vmspace_mmap){ .addr = addr, .length = length, .prot = prot,
-					  .flags = flags | MAP_ANONYMOUS | MAP_FIXED };
-	return vmspace_call(world.space, &req);
-}
-
 /*
- * Before guards had a flag, a guard gave an area an anon_vma, even in shared memory, where two areas
- * that were apart then stay so. Seen on 6.18.15.
+ * Before guards had a flag, a guard gave an area an anon_vma, even in shared memory, where two
+ * areas that were apart then stay so. Seen on 6.18.15.
  */
 static void guards_in_shared_memory(void **state)
 {
@@ -266,7 +285,7 @@ static void guards_in_shared_memory(void **state)
 	}
 }
 
-/* 5.10 unmaps what is in the way, and what is cut off, before it finds that two areas are too many. */
+/* 5.10 unmaps what is in the way and what is cut off before it finds two areas to be too many. */
 static void a_move_that_is_refused_late(void **state)
 {
 	const unsigned long at = 0x10000000000, page = 4096;
@@ -289,27 +308,15 @@ static void a_move_that_is_refused_late(void **state)
 	vmspace_destroy(world.space);
 }
 
-static long protect_here(unsigned long addr, int prot, int pkey)
-{
-	struct vmspace_request req = { .op = VMSPACE_MPROTECT };
-	long result;
-
-	req.mprotect = (struct vmspace_mprotect){ .addr = addr, .length = 4096, .prot = prot,
-						  .pkey = pkey };
-	result = vmspace_call(world.space, &req);
-	assert_int_equal(req.mprotect.addr, addr);
-	return result;
-}
-
 /* Seen on 6.12.117 and 7.3.4, arm64, with tags 0x01, 0x80 and 0xff. */
 static void what_arm64_has(void **state)
 {
-	const unsigned long at = 0x1000000000, page = 4096;
+	const unsigned long at = 0x1000000000, page = 4096, to = at + 8 * page;
+	const int fixed = MREMAP_MAYMOVE | MREMAP_FIXED;
 
 	(void)state;
 	for (int arm = 0; arm < 2; arm++) {
 		struct vmspace_config config = machine("7.3");
-		struct vmspace_request req = { .op = VMSPACE_MREMAP };
 		struct vma_info info;
 		char flags[200];
 
@@ -324,20 +331,112 @@ static void what_arm64_has(void **state)
 		assert_int_equal(info.end - info.start, arm ? page : 2 * page);
 		assert_int_equal(vma_flags_parse(flags, NULL), info.flags);
 		assert_int_equal(protect_here(at, PROT_READ, 0), arm ? 0 : -EINVAL);
+		assert_true(vmspace_lookup(world.space, at, &info));
+		assert_false(info.flags & VMA_BTI);
 		assert_int_equal(protect_here(at, PROT_READ, 1), -EINVAL);
 		assert_int_equal(protect_here(at | 0x8000000000000000, PROT_READ | PROT_WRITE, -1),
 				 arm ? 0 : -ENOMEM);
 		/* Bit 55 is no tag; nor has the place a tag that something is moved to. */
 		assert_int_equal(protect_here(at | 0x80000000000000, PROT_READ, -1), -ENOMEM);
-		req.mremap = (struct vmspace_mremap){ .addr = at | 0xff00000000000000,
-						      .old_length = page, .new_length = page,
-						      .flags = MREMAP_MAYMOVE | MREMAP_FIXED,
-						      .new_addr = at + 8 * page };
-		assert_int_equal(vmspace_call(world.space, &req),
-				 arm ? (long)(at + 8 * page) : -EFAULT);
-		req.mremap.addr = at + 8 * page;
-		req.mremap.new_addr = at | 0x100000000000000;
-		assert_int_equal(vmspace_call(world.space, &req), -EINVAL);
+		assert_int_equal(move_here(at | 0xff00000000000000, page, page, fixed, to),
+				 arm ? (long)to : -EFAULT);
+		assert_int_equal(move_here(to, page, page, fixed, at | 0x100000000000000), -EINVAL);
+		vmspace_destroy(world.space);
+	}
+}
+
+/* 5.10 lets [vdso] be cut, but moves it only as it was mapped, be that by exec or by mmap. */
+static void special_areas_move_as_a_whole(void **state)
+{
+	const unsigned long at = 0x10000000000, page = 4096, to = at + 16 * page;
+	const int fixed = MREMAP_MAYMOVE | MREMAP_FIXED;
+	const struct vmspace_image image = { .start_brk = 0x1000000 };
+	const struct vmspace_area area = {
+		.start = at, .end = at + 4 * page, .flags = VMA_READ | VMA_MAYREAD,
+		.backing = { .kind = VMA_BACKING_SPECIAL, .name = "[vvar]" },
+	};
+	struct vmspace_config config = machine("5.10");
+
+	(void)state;
+	for (int mapped = 0; mapped < 2; mapped++) {
+		struct vmspace_request map = { .op = VMSPACE_MMAP }, cut = { .op = VMSPACE_MUNMAP };
+
+		assert_int_equal(vmspace_create(&world.space, &config), 0);
+		assert_int_equal(vmspace_exec(world.space, &area, !mapped, &image), 0);
+		map.mmap = (struct vmspace_mmap){ .addr = at, .length = 4 * page, .prot = PROT_READ,
+						  .flags = MAP_PRIVATE | MAP_FIXED,
+						  .backing = area.backing };
+		if (mapped)
+			assert_int_equal(vmspace_call(world.space, &map), at);
+		assert_int_equal(move_here(at, page, page, fixed, to), -EINVAL);
+		assert_int_equal(move_here(at, 4 * page, 4 * page, fixed, to), to);
+		cut.munmap = (struct vmspace_munmap){ to, page };
+		assert_int_equal(vmspace_call(world.space, &cut), 0);
+		assert_int_equal(move_here(to + page, 3 * page, 3 * page, fixed, at), -EINVAL);
+		vmspace_destroy(world.space);
+	}
+}
+
+/* 5.10 needs no area for what does not grow: the host's answer is believed, rounded to pages. */
+static void nothing_is_left_where_it_is(void **state)
+{
+	const unsigned long top = 0x7ffffffff000, page = 4096;
+	struct vmspace_config config = machine("5.10");
+	struct vmspace_request req = { .op = VMSPACE_MREMAP };
+
+	(void)state;
+	assert_int_equal(vmspace_create(&world.space, &config), 0);
+	assert_int_equal(move_here(top, 0x205a, 0x3000, MREMAP_MAYMOVE, 0), top);
+	req.mremap = (struct vmspace_mremap){ .addr = top, .old_length = 0x205a,
+					      .new_length = 0x3000, .flags = MREMAP_MAYMOVE };
+	req.host.valid = true;
+	req.host.result = (long)top;
+	assert_int_equal(vmspace_call(world.space, &req), top);
+	assert_false(req.out.differs);
+	/* An address that looks like an error is none. */
+	assert_int_equal(move_here(1UL << 63, 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+				   0x10000000000), -EFAULT);
+	vmspace_destroy(world.space);
+}
+
+/* Execute-only memory can be locked on fault, but for 5.10, which asks whether it may be read. */
+static void execute_only_memory_is_locked_on_fault(void **state)
+{
+	const unsigned long at = 0x10000000000, page = 4096;
+
+	(void)state;
+	for (int old = 0; old < 2; old++) {
+		struct vmspace_config config = machine(old ? "5.10" : "6.1");
+		struct vmspace_request lock = { .op = VMSPACE_MLOCK };
+
+		assert_int_equal(vmspace_create(&world.space, &config), 0);
+		assert_int_equal(map_here(at, page, PROT_EXEC, MAP_PRIVATE), at);
+		lock.mlock = (struct vmspace_mlock){ .addr = at, .length = page, .mlock2 = true,
+						     .flags = MLOCK_ONFAULT };
+		assert_int_equal(vmspace_call(world.space, &lock), old ? -ENOMEM : 0);
+		vmspace_destroy(world.space);
+	}
+}
+
+/* The error of 6.16 that drops the seal drops the key of execute-only memory as well. */
+static void unmergeable_memory_loses_its_key(void **state)
+{
+	const unsigned long at = 0x10000000000, page = 4096;
+
+	(void)state;
+	for (int drops = 0; drops < 2; drops++) {
+		struct vmspace_config config = machine(drops ? "6.16" : "6.17");
+		struct vmspace_request req = { .op = VMSPACE_MADVISE };
+		struct vma_info info;
+
+		assert_int_equal(vmspace_create(&world.space, &config), 0);
+		assert_int_equal(map_here(at, page, PROT_EXEC, MAP_PRIVATE), at);
+		for (int advice = MADV_MERGEABLE; advice <= MADV_UNMERGEABLE; advice++) {
+			req.madvise = (struct vmspace_madvise){ at, page, advice };
+			assert_int_equal(vmspace_call(world.space, &req), 0);
+			assert_true(vmspace_lookup(world.space, at, &info));
+			assert_int_equal(!info.pkey, drops && advice == MADV_UNMERGEABLE);
+		}
 		vmspace_destroy(world.space);
 	}
 }
@@ -402,6 +501,10 @@ int main(void)
 		cmocka_unit_test(guards_in_shared_memory),
 		cmocka_unit_test(a_move_that_is_refused_late),
 		cmocka_unit_test(what_arm64_has),
+		cmocka_unit_test(special_areas_move_as_a_whole),
+		cmocka_unit_test(nothing_is_left_where_it_is),
+		cmocka_unit_test(execute_only_memory_is_locked_on_fault),
+		cmocka_unit_test(unmergeable_memory_loses_its_key),
 		cmocka_unit_test(versions_have_their_rules),
 		cmocka_unit_test(other_versions_are_refused),
 		cmocka_unit_test(unknown_versions_have_a_nearest),

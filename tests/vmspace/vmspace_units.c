@@ -537,6 +537,9 @@ static void pages_of_a_driver_are_dropped(void **state)
 		assert_true(i % 2 == 0 || !call());
 		req.madvise.advice = 23; /* MADV_POPULATE_WRITE */
 		assert_int_equal(call(), i == 1 ? -EFAULT : 0);
+		req.op = VMSPACE_MLOCK;
+		req.mlock = (struct vmspace_mlock){ .addr = at, .length = PAGE };
+		assert_int_equal(call(), i == 1 ? -ENOMEM : 0);
 	}
 }
 

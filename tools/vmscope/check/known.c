@@ -2,7 +2,6 @@
 /* Known differences. */
 #include "check/known.h"
 
-#include <mapletree/vmspace_rules.h>
 #include <sys/mman.h>
 
 static bool is_placed(const struct vmspace_request *r)
@@ -55,9 +54,7 @@ _Static_assert(sizeof(known) / sizeof(known[0]) <= KNOWN_MAX, "struct tally coun
 
 bool known_applies(int i, const struct vmspace_config *config)
 {
-	int rule = vmspace_rule_find(known[i].rule);
-
-	return rule >= 0 && vmspace_config_has_rule(config, (unsigned int)rule);
+	return rule_holds(config, known[i].rule);
 }
 
 int known_find(const struct pair *p, const struct vmspace_request *r)

@@ -3,7 +3,6 @@
 #include "check/leave_out.h"
 
 #include <linux/userfaultfd.h>
-#include <mapletree/vmspace_rules.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -376,9 +375,7 @@ static bool is_locked(const struct pair *p, unsigned long addr)
 /* Old versions look at each page of what is locked on fault: for terabytes that takes minutes. */
 static bool visits_locked_on_fault(const struct pair *p)
 {
-	int rule = vmspace_rule_find("onfault-readable");
-
-	return rule >= 0 && vmspace_config_has_rule(vmspace_config(p->space), (unsigned int)rule);
+	return rule_holds(vmspace_config(p->space), "onfault-readable");
 }
 
 /* Would the request take more memory, or time, than is good for the machine? */

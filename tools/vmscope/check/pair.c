@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <mapletree/vmspace_rules.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -42,6 +43,13 @@ bool pair_possible(char *why, size_t size)
 	}
 	personality((unsigned long)persona);
 	return true;
+}
+
+bool rule_holds(const struct vmspace_config *config, const char *rule)
+{
+	int number = vmspace_rule_find(rule);
+
+	return number >= 0 && vmspace_config_has_rule(config, (unsigned int)number);
 }
 
 const struct vma_backing *pair_backing(enum puppet_file file)

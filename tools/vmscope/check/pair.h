@@ -60,9 +60,8 @@ struct pair {
 };
 
 /*
- * Whether pairs can be compared here: the running kernel has the rules that libvmspace follows
- * (Linux 6.17 and later), and nothing else affects where processes are placed. If not, @why, of
- * @size bytes, says what is needed.
+ * Whether pairs can be compared here: processes can be started whose places are not random. If not,
+ * @why, of @size bytes, says what is needed.
  */
 bool pair_possible(char *why, size_t size);
 
@@ -74,6 +73,9 @@ int pair_start(struct pair *pair, const struct pair_mode *mode, struct json_obje
 
 /* Makes the request in both. False: they differ, or the puppet has died (pair->gone). */
 bool pair_do(struct pair *pair, struct vmspace_request *req);
+
+/* Does a kernel with these rules follow the one of that name? */
+bool rule_holds(const struct vmspace_config *config, const char *rule);
 
 /*
  * Does libvmspace not claim to know the result? It is a random address, or whether MADV_COLLAPSE
