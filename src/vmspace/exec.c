@@ -196,6 +196,25 @@ static void guess_base(struct vmspace *space)
 	space->base_guessed = false;
 }
 
+/*
+ * Linux builds the stack below the highest address there is, and moves it down to its place, where
+ * its pages keep their numbers. That shows when mremap() takes some away, and what it leaves has the
+ * numbers of its place: it is no part of the stack any more.
+ */
+static void number_stack(struct vmspace *space)
+{
+	struct vma *vma = find_at(space, space->image.start_stack), *above;
+	uint64_t moved;
+
+	if (!vma || !(vma->flags & VMA_GROWSDOWN) || !vma_is_anon(vma))
+		return;
+	while ((above = find_right(space, vma)) && above->flags & VMA_GROWSDOWN)
+		vma = above;
+	moved = space_pages(space, space->config.task_size - vma->end);
+	for (; vma && vma->flags & VMA_GROWSDOWN && vma_is_anon(vma); vma = find_left(space, vma))
+		vma->pgoff += moved;
+}
+
 int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t count,
 		 const struct vmspace_image *image)
 {
@@ -226,6 +245,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	if (image->mlock_future)
 		fresh->default_flags = VMA_LOCKED |
 				       (image->mlock_onfault ? VMA_LOCKONFAULT : 0);
+	number_stack(fresh);
 	guess_base(fresh);
 	/* Exchange the areas; the handle and its statistics stay. */
 	peak = space->areas_peak;

@@ -441,6 +441,51 @@ static void unmergeable_memory_loses_its_key(void **state)
 	}
 }
 
+/*
+ * What stays of a locked stack that mremap moves is one with the rest again when it is unlocked, if
+ * the stack lies where Linux built it: not with a random place, nor with five-level page tables.
+ * Seen on 7.2.12.
+ */
+static void a_stack_keeps_its_numbers(void **state)
+{
+	const unsigned long page = 4096, window = 0x7ffffffff000;
+	const struct {
+		unsigned long task_size, end;
+		unsigned int areas;
+	} stacks[] = {
+		{ window, window, 2 }, { window, window - 0x1234000, 4 },
+		{ 0xfffffffffff000, window, 4 },
+	};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		const struct vmspace_image image = { .start_stack = stacks[i].end - 100 };
+		const struct vmspace_area stack = {
+			.start = stacks[i].end - 20 * page, .end = stacks[i].end,
+			.flags = VMA_READ | VMA_WRITE | VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC |
+				 VMA_GROWSDOWN | VMA_ACCOUNT,
+			.backing.name = "[stack]", .has_anon = true,
+		};
+		const unsigned long at = stack.start + 5 * page, to = 0x10000000000;
+		struct vmspace_config config = machine("7.2");
+		struct vmspace_request req = { .op = VMSPACE_MLOCK };
+		struct vmspace_stats stats;
+
+		config.task_size = stacks[i].task_size;
+		assert_int_equal(vmspace_create(&world.space, &config), 0);
+		assert_int_equal(vmspace_exec(world.space, &stack, 1, &image), 0);
+		req.mlock = (struct vmspace_mlock){ .addr = stack.start, .length = 20 * page };
+		assert_int_equal(vmspace_call(world.space, &req), 0);
+		assert_int_equal(move_here(at, page, page,
+					   MREMAP_MAYMOVE | MREMAP_FIXED | DONTUNMAP, to), to);
+		req.op = VMSPACE_MUNLOCK;
+		assert_int_equal(vmspace_call(world.space, &req), 0);
+		vmspace_stats(world.space, &stats);
+		assert_int_equal(stats.areas, stacks[i].areas);
+		vmspace_destroy(world.space);
+	}
+}
+
 /* The nearest rules are taken where nothing was found out about a kernel that is not known. */
 static void unknown_versions_have_a_nearest(void **state)
 {
@@ -505,6 +550,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_left_where_it_is),
 		cmocka_unit_test(execute_only_memory_is_locked_on_fault),
 		cmocka_unit_test(unmergeable_memory_loses_its_key),
+		cmocka_unit_test(a_stack_keeps_its_numbers),
 		cmocka_unit_test(versions_have_their_rules),
 		cmocka_unit_test(other_versions_are_refused),
 		cmocka_unit_test(unknown_versions_have_a_nearest),
