@@ -391,6 +391,9 @@ static bool takes_much(const struct pair *p, const struct vmspace_request *r)
 		       (r->mmap.flags & (MAP_POPULATE | MAP_LOCKED) || p->lock_future);
 	case VMSPACE_MREMAP:
 		return r->mremap.new_length > many && is_locked(p, r->mremap.addr);
+	case VMSPACE_REMAP_FILE_PAGES:
+		/* The new mapping is populated. */
+		return r->remap_file_pages.size > many;
 	case VMSPACE_BRK:
 		return p->lock_future && r->brk.brk > many;
 	case VMSPACE_MLOCK:
@@ -406,6 +409,19 @@ static bool takes_much(const struct pair *p, const struct vmspace_request *r)
 	default:
 		return false;
 	}
+}
+
+/*
+ * Would key 0 be denied, and so the puppet's own memory? Once freed, it may be the next that is
+ * allocated, also for execute-only memory.
+ */
+static bool denies_key_0(const struct pair *p, const struct vmspace_request *r)
+{
+	if (!p->key_0_free)
+		return false;
+	return (r->op == VMSPACE_MMAP && r->mmap.prot == PROT_EXEC) ||
+	       (r->op == VMSPACE_MPROTECT && r->mprotect.prot == PROT_EXEC) ||
+	       (r->op == VMSPACE_PKEY_ALLOC && r->pkey_alloc.rights);
 }
 
 /* Advice that takes memory from the machine, and calls that write beyond the puppet's scratch. */
@@ -530,7 +546,8 @@ bool leave_out(const struct generator *c, const struct pair *p, const struct vms
 		return true;
 	if (depends_on_pages(p, r) || (p->mode.way == PAIR_PURE && pair_kernel_decides(r)))
 		return true;
-	if (hits_puppet(c, r) || is_destructive(p, r) || takes_much(p, r) || is_unpredictable(p, r))
+	if (hits_puppet(c, r) || is_destructive(p, r) || denies_key_0(p, r) || takes_much(p, r) ||
+	    is_unpredictable(p, r))
 		return true;
 	switch (r->op) {
 	case VMSPACE_REMAP_FILE_PAGES:

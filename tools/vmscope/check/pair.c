@@ -323,6 +323,10 @@ static void remember(struct pair *p, const struct vmspace_request *req)
 		p->lock_future = req->mlockall.flags & MCL_FUTURE;
 	if (req->op == VMSPACE_MUNLOCKALL)
 		p->lock_future = false;
+	if (req->op == VMSPACE_PKEY_FREE && !req->pkey_free.pkey && p->kernel_result == 0)
+		p->key_0_free = true;
+	if (req->op == VMSPACE_PKEY_ALLOC && p->kernel_result == 0)
+		p->key_0_free = false;
 }
 
 bool pair_do(struct pair *p, struct vmspace_request *req)

@@ -52,6 +52,7 @@ struct pair {
 	bool guards;		/* there may be guard pages */
 	bool pinned;		/* a driver may have pinned pages */
 	bool lock_future;	/* mlockall(MCL_FUTURE) is in effect */
+	bool key_0_free;	/* key 0, of all memory that has no other, was freed */
 	int shm_id;		/* the segment that shmat() attaches */
 	unsigned long requests;	/* number of requests so far */
 	struct answers *answers;	/* gets the kernel's answers; may be NULL */

@@ -95,6 +95,19 @@ static void record(struct check_run *run, struct round *round)
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
+static void report_gone(const struct round *round, unsigned long number)
+{
+	const struct script *script = &round->script;
+	const struct script_step *last = script->count ? &script->steps[script->count - 1] : NULL;
+	char text[512] = "a fork, an end or a setting";
+
+	if (last && last->verb == SCRIPT_CALL)
+		vmspace_request_text(&last->req, text, sizeof(text));
+	session_say("round %lu: a process that makes the calls ended early, after %zu operations; "
+		    "the last: %s (seed %" PRIu64 ", way %s)", number, script->count,
+		    last ? text : "none", round->seed, pair_way_name(script->mode.way));
+}
+
 static void run_round(struct check_run *run, unsigned long number)
 {
 	struct tally *tally = run->tally;
@@ -120,8 +133,7 @@ static void run_round(struct check_run *run, unsigned long number)
 	} else if (result == FAMILY_EQUAL && round.script.count) {
 		record(run, &round);
 	} else if (result == FAMILY_GONE && !is_stopped(run)) {
-		session_say("round %lu: a process that makes the calls ended early, after %zu "
-			    "operations", number, round.script.count);
+		report_gone(&round, number);
 		if (__atomic_add_fetch(&tally->failures, 1, __ATOMIC_RELAXED) >= FAILURES_MAX)
 			stop(run);
 	}
