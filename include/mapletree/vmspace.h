@@ -247,7 +247,8 @@ struct vmspace_image {
  * topmost mapping below the stack. Placements seen later correct the guess upwards, or show it
  * where there was nothing to guess by (a static program whose [vdso] lies elsewhere).
  * Returns 0; or, with nothing changed, -ENOMEM or -EINVAL: areas overlap, are not in order or not
- * page aligned, reach across task_size, have a key above 31, or are locked on fault but not locked.
+ * page aligned, reach across task_size, have a key above 31, or are locked on fault but not locked;
+ * or a break that lies below its start.
  */
 VMSPACE_PUBLIC int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas,
 				size_t count, const struct vmspace_image *image);
@@ -275,7 +276,7 @@ struct vmspace_mmap {
 	uint64_t offset;             /* bytes */
 	struct vma_backing backing;  /* shared anonymous: dev, inode, or later vmspace_identify() */
 	bool bad_fd;                 /* the descriptor is not open: EBADF */
-	vma_flags_t driver_flags;    /* flags that the file's driver adds (io, pf, de, dd ...) */
+	vma_flags_t driver_flags;    /* of io pf mm de dd dc ar hg nh: what the file's driver adds */
 };
 struct vmspace_munmap { unsigned long addr, length; };
 struct vmspace_mprotect {        /* mprotect, pkey_mprotect */

@@ -133,7 +133,7 @@ static void complete_image(struct vmspace_image *image, const struct vmspace_are
 		if (is_named(&areas[i], "[stack]") && !image->start_stack)
 			image->start_stack = areas[i].end - 1;
 	}
-	if (!image->brk)
+	if (image->brk < image->start_brk)
 		image->brk = image->start_brk;
 }
 
@@ -222,7 +222,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	unsigned long peak;
 	int err;
 
-	if (!valid(space, areas, count))
+	if (!valid(space, areas, count) || (image->brk && image->brk < image->start_brk))
 		return -EINVAL;
 	err = vmspace_create(&fresh, &space->config);
 	if (err)

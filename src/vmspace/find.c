@@ -13,7 +13,6 @@
 
 #include "find.h"
 #include "outcome.h"
-#include "sync.h"
 
 #ifndef MAP_32BIT
 #define MAP_32BIT 0
@@ -310,22 +309,6 @@ long find_place(struct vmspace *space, const struct find_place *want, struct hol
 				   hole);
 	if (!at)
 		at = place_plain(space, hint, want->length, want->flags, hole);
-	return at;
-}
-
-long vmspace_place(struct vmspace *space, unsigned long addr, unsigned long length, int flags,
-		   const struct vma_backing *backing, uint64_t offset)
-{
-	struct find_place want = { addr, space_ceil(space, length), flags, backing, offset,
-				   false };
-	struct hole hole;
-	long at;
-
-	if (!want.length)
-		return -EINVAL;
-	sync_enter(space);
-	at = find_place(space, &want, &hole);
-	sync_leave(space);
 	return at;
 }
 

@@ -14,6 +14,7 @@
 #include "outcome.h"
 #include "pkey.h"
 #include "store.h"
+#include "sync.h"
 
 #ifndef MAP_DROPPABLE
 #define MAP_DROPPABLE 0x08
@@ -269,9 +270,25 @@ bool map_may_be_at(const struct vmspace *space, const struct vmspace_mmap *m, un
 	       at <= size - length;
 }
 
+/* What drivers are known to add. */
+#define BY_DRIVERS (VMA_IO | VMA_PFNMAP | VMA_MIXEDMAP | VMA_DONTEXPAND | VMA_DONTDUMP | \
+		    VMA_DONTCOPY | VMA_ARCH_1 | VMA_HUGEPAGE | VMA_NOHUGEPAGE)
+
+/* Is there such a size of huge pages at all? Which of them the host has it says itself. */
+static bool huge_size_valid(const struct vmspace *space, const struct vmspace_mmap *m)
+{
+	unsigned long size = huge_size(space, m);
+
+	return !(size & (size - 1)) && size > space->config.page_size;
+}
+
 static long check_arguments(struct vmspace *space, const struct vmspace_mmap *m,
 			    unsigned long *length)
 {
+	if (is_huge(m) && !huge_size_valid(space, m))
+		return outcome_fail(space, -EINVAL, "there are no huge pages of that size");
+	if (m->driver_flags & ~BY_DRIVERS)
+		return outcome_fail(space, -EINVAL, "driver_flags are none of a driver");
 	if (!space_aligned(space, m->offset))
 		return -EINVAL;
 	if (!(m->flags & MAP_ANONYMOUS) && m->bad_fd)
@@ -562,6 +579,30 @@ static int real_prot(const struct vmspace *space, const struct vmspace_mmap *m)
 	if ((m->prot & PROT_READ) && space->config.read_implies_exec && !no_exec)
 		return m->prot | PROT_EXEC;
 	return m->prot;
+}
+
+long vmspace_place(struct vmspace *space, unsigned long addr, unsigned long length, int flags,
+		   const struct vma_backing *backing, uint64_t offset)
+{
+	struct vmspace_mmap m = { .addr = addr, .length = length, .flags = flags,
+				  .offset = offset };
+	struct vma_backing own;
+	struct hole hole;
+	long at;
+
+	if (backing)
+		m.backing = *backing;
+	else
+		m.flags |= MAP_ANONYMOUS;
+	if (is_huge(&m) && !huge_size_valid(space, &m))
+		return -EINVAL;
+	length = rounded_length(space, &m);
+	if (!length)
+		return -EINVAL;
+	sync_enter(space);
+	at = place(space, &m, length, backing_of(&m, &own), &hole);
+	sync_leave(space);
+	return at;
 }
 
 static long map_backed(struct vmspace *space, const struct vmspace_mmap *m, struct map_plan *plan,

@@ -311,7 +311,7 @@ static __attribute__((noinline)) void complete_shared(struct vmspace *space,
 	if (!store_reserve(space, STORE_STEPS, STORE_STEPS))
 		complete(space, req);
 	else
-		req->out.result = -ENOMEM;
+		req->out.result = req->op == VMSPACE_BRK ? (long)space->image.brk : -ENOMEM;
 	space->out = NULL;
 	sync_leave(space);
 }

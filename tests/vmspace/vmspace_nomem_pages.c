@@ -171,6 +171,8 @@ static bool try_one(const char *what, const struct vmspace_request *wanted, long
 	if (failed) {
 		see(&after);
 		same_sight(what, n);
+		assert_int_equal(req.out.result,
+				 req.op == VMSPACE_BRK ? (long)at(HEAP + 2) : -ENOMEM);
 	}
 	if (req.op == VMSPACE_FORK)
 		vmspace_destroy(req.fork.child);
@@ -222,6 +224,23 @@ static void mapping(void **state)
 	    .flags = anon | MAP_FIXED);
 	TRY(VMSPACE_BRK, brk, at(HEAP + 9));
 	TRY(VMSPACE_BRK, brk, at(HEAP + 1));
+}
+
+/* In an empty space there are no reserves yet; brk answers with the break as it was, as always. */
+static void the_first_break(void **state)
+{
+	(void)state;
+	for (long n = 1; n < 4; n++) {
+		struct vmspace_request brk = { .op = VMSPACE_BRK, .brk = { at(HEAP + 2) } };
+
+		assert_int_equal(create(), 0);
+		space->image.start_brk = space->image.brk = at(HEAP);
+		scarce.countdown = n;
+		vmspace_call(space, &brk);
+		scarce.countdown = 0;
+		assert_int_equal(brk.out.result, brk.out.out_of_memory ? at(HEAP) : at(HEAP + 2));
+		destroy();
+	}
 }
 
 static void unmapping(void **state)
@@ -379,7 +398,8 @@ static void ten_thousand(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mapping), cmocka_unit_test(unmapping),
+		cmocka_unit_test(mapping), cmocka_unit_test(the_first_break),
+		cmocka_unit_test(unmapping),
 		cmocka_unit_test(protecting), cmocka_unit_test(moving), cmocka_unit_test(advising),
 		cmocka_unit_test(populating_ranges_that_overlap),
 		cmocka_unit_test(forking), cmocka_unit_test(faulting),

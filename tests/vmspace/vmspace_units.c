@@ -543,9 +543,82 @@ static void pages_of_a_driver_are_dropped(void **state)
 	}
 }
 
+/* Found by somebody who had only the headers: each ended in an assertion, or in a broken space. */
+static void nonsense_is_refused(void **state)
+{
+	const struct vmspace_image reversed = { .start_brk = 0x600000, .brk = 0x500000 };
+	const struct vmspace_image below = { .start_brk = 0x600000 };
+	const struct vmspace_area heap = { .start = 0x400000, .end = 0x402000, .flags = VMA_READ,
+					   .backing.name = "[heap]" };
+	struct vmspace_config config = *vmspace_config(space);
+	const char *reason = "";
+
+	(void)state;
+	for (int log = 1; log < 12; log++) {
+		memset(&req, 0, sizeof(req));
+		req.op = VMSPACE_MMAP;
+		req.mmap = (struct vmspace_mmap){ .length = PAGE, .prot = PROT_READ,
+						  .flags = MAP_PRIVATE | MAP_ANONYMOUS |
+							   MAP_HUGETLB | log << 26 };
+		assert_int_equal(call(), -EINVAL);
+	}
+	req.mmap.flags = MAP_PRIVATE;
+	req.mmap.backing = (struct vma_backing){ .kind = VMA_BACKING_HUGETLB, .huge_size = 3 };
+	assert_int_equal(call(), -EINVAL);
+	config.pmd_size = 0;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	req.mmap.backing.huge_size = 0;
+	assert_int_equal(call(), -EINVAL);
+	req.mmap = (struct vmspace_mmap){ .length = PAGE, .flags = MAP_PRIVATE,
+					  .backing.kind = VMA_BACKING_FILE,
+					  .driver_flags = VMA_LOCKONFAULT };
+	assert_int_equal(call(), -EINVAL);
+	assert_int_equal(vmspace_exec(space, NULL, 0, &reversed), -EINVAL);
+	assert_int_equal(vmspace_exec(space, &heap, 1, &below), 0);
+	assert_true(vmspace_check(space, &reason));
+}
+
+/* The same arguments: where mmap() maps is where vmspace_place() says. */
+static void places_are_those_of_mmap(void **state)
+{
+	const struct vma_backing huge = { .kind = VMA_BACKING_HUGETLB, .name = "/h", .inode = 3 };
+	const struct vma_backing overlaid = {
+		.kind = VMA_BACKING_FILE, .name = "/f", .inode = 1, .file_id = 3,
+		.flags = VMA_BACKING_ALIGN_HUGE | VMA_BACKING_MAP_ALONE,
+	};
+	const struct {
+		unsigned long length, offset;
+		int flags;
+		const struct vma_backing *backing;
+	} cases[] = {
+		{ 0x600000, 0xc000, MAP_PRIVATE | MAP_ANONYMOUS, NULL },
+		{ 0x600000, 0xc000, MAP_SHARED | MAP_ANONYMOUS, NULL },
+		{ 0x2000, 0, MAP_PRIVATE, &huge },
+		{ 0x3fd000, 0x9000, MAP_PRIVATE, &overlaid },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		long place = vmspace_place(space, 0, cases[i].length, cases[i].flags,
+					   cases[i].backing, cases[i].offset);
+
+		memset(&req, 0, sizeof(req));
+		req.op = VMSPACE_MMAP;
+		req.mmap = (struct vmspace_mmap){ .length = cases[i].length, .prot = PROT_READ,
+						  .flags = cases[i].flags,
+						  .offset = cases[i].offset };
+		if (cases[i].backing)
+			req.mmap.backing = *cases[i].backing;
+		assert_int_equal(call(), place);
+		assert_true(place > 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(nonsense_is_refused, create, destroy),
+		cmocka_unit_test_setup_teardown(places_are_those_of_mmap, create, destroy),
 		cmocka_unit_test_setup_teardown(anonymous_memory_has_no_driver, create, destroy),
 		cmocka_unit_test_setup_teardown(pages_of_a_driver_are_dropped, create, destroy),
 		SPACE(lines_are_the_kernels), SPACE(names_are_checked_and_shown),
