@@ -123,16 +123,32 @@ struct edit_attrs edit_attrs_of(const struct vma *vma)
 				   .uffd = { vma->uffd, vma->uffd_moves, vma->uffd_forks } };
 }
 
+/* Why an area is not merged with a neighbour; told when the change has been made. */
+struct refusal {
+	enum vma_verdict verdict; /* VMA_MERGED, VMA_MERGE_NONE: it is, or there is none */
+	vma_flags_t differ;
+	unsigned long start, at, end;
+};
+
 /* The neighbours that an area will be merged with. */
 struct merge {
 	struct vma *left, *right; /* NULL: not with that one */
+	struct refusal to_left, to_right;
 };
 
-static void report(struct vmspace *space, const struct vma *left, const struct vma *right,
-		   enum vma_verdict verdict, vma_flags_t differ)
+#define NO_MERGE { .to_left.verdict = VMA_MERGE_NONE, .to_right.verdict = VMA_MERGE_NONE }
+
+static void report(struct vmspace *space, const struct refusal *refusal)
 {
-	if (verdict != VMA_MERGED && verdict != VMA_MERGE_NONE)
-		outcome_merge_event(space, verdict, left->start, right->end, right->start, differ);
+	if (refusal->verdict != VMA_MERGED && refusal->verdict != VMA_MERGE_NONE)
+		outcome_merge_event(space, refusal->verdict, refusal->start, refusal->end,
+				    refusal->at, refusal->differ);
+}
+
+static void report_refusals(struct vmspace *space, const struct merge *merge)
+{
+	report(space, &merge->to_left);
+	report(space, &merge->to_right);
 }
 
 /*
@@ -178,28 +194,30 @@ static enum vma_verdict verdict_across(const struct vma *left, const struct vma 
 static struct merge decide(struct vmspace *space, const struct vma *middle, struct vma *left,
 			  struct vma *right, const struct hole *hole)
 {
-	enum vma_verdict to_left = VMA_MERGE_NONE, to_right = to_left, across = VMA_MERGED;
-	vma_flags_t left_differ, right_differ;
-	struct merge merge = { NULL, NULL };
+	struct merge merge = NO_MERGE;
+	struct refusal *to_left = &merge.to_left, *to_right = &merge.to_right;
+	enum vma_verdict across = VMA_MERGED;
 
-	if (left)
-		to_left = verdict_beside(space, middle, left, hole, &left_differ);
-	if (right)
-		to_right = verdict_beside(space, middle, right, hole, &right_differ);
-	if (to_left == VMA_MERGED && to_right == VMA_MERGED)
+	if (left) {
+		*to_left = (struct refusal){ .start = left->start, .at = middle->start,
+					     .end = middle->end };
+		to_left->verdict = verdict_beside(space, middle, left, hole, &to_left->differ);
+	}
+	if (right) {
+		*to_right = (struct refusal){ .start = middle->start, .at = right->start,
+					      .end = right->end };
+		to_right->verdict = verdict_beside(space, middle, right, hole, &to_right->differ);
+	}
+	if (to_left->verdict == VMA_MERGED && to_right->verdict == VMA_MERGED)
 		across = verdict_across(left, right);
 	if (across != VMA_MERGED && hole && hole->by_mmap &&
 	    rule_decides(space, RULE_MMAP_UPPER_FIRST))
-		to_left = across;
+		to_left->verdict = across;
 	else if (across != VMA_MERGED)
-		to_right = across;
-	if (left)
-		report(space, left, middle, to_left, left_differ);
-	if (right)
-		report(space, middle, right, to_right, right_differ);
-	if (to_left == VMA_MERGED)
+		to_right->verdict = across;
+	if (to_left->verdict == VMA_MERGED)
 		merge.left = left;
-	if (to_right == VMA_MERGED)
+	if (to_right->verdict == VMA_MERGED)
 		merge.right = right;
 	return merge;
 }
@@ -254,6 +272,7 @@ static int do_merge(struct vmspace *space, const struct merge *merge, const stru
 	err = extend(space, keep, start, end);
 	if (err)
 		return err;
+	report_refusals(space, merge);
 	absorb(keep, middle);
 	if (merge->left)
 		outcome_merge_event(space, VMA_MERGED, start, end, middle->start, 0);
@@ -446,7 +465,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 	bool first = span->from == vma->start, last = span->to == vma->end;
 	unsigned long pages = pages_between(space, span->from, span->to);
 	vma_flags_t old_flags = vma->flags, kept = want->flags;
-	struct merge merge = { NULL, NULL };
+	struct merge merge = NO_MERGE;
 	int err;
 
 	assert(vma->start <= span->from && span->from < span->to && span->to <= vma->end);
@@ -473,6 +492,8 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 		err = do_merge(space, &merge, &middle, vma);
 	else
 		err = change_alone(span, want);
+	if (!err && !merge.left && !merge.right)
+		report_refusals(space, &merge);
 	/* Unless the area was changed as a whole, the cursor is stale. */
 	if (merge.left || merge.right || !first || !last)
 		mas_set(&span->mas, span->to);
@@ -489,7 +510,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 int edit_insert(struct vmspace *space, const struct vma *proto, const struct hole *hole,
 		struct vma **out)
 {
-	struct merge merge = { NULL, NULL };
+	struct merge merge = NO_MERGE;
 	struct vma *vma;
 
 	assert(vma_is_valid(proto, space->config.page_size));
@@ -511,6 +532,7 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 			vma_free(&space->vmas, vma);
 			return -ENOMEM;
 		}
+		report_refusals(space, &merge);
 		account_area(space, vma, 1);
 	}
 	account_pages(space, proto->flags, pages_between(space, proto->start, proto->end), 1);
@@ -608,9 +630,10 @@ int edit_remove(struct vmspace *space, struct ma_state *mas, struct vma *first,
 int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool merge_right)
 {
 	struct vma middle, *right = merge_right ? find_at(space, end) : NULL;
-	struct merge merge = { vma, NULL };
+	struct merge merge = NO_MERGE;
+	struct refusal *to_right = &merge.to_right;
 	unsigned long old_end = vma->end;
-	vma_flags_t flags = vma->flags, differ;
+	vma_flags_t flags = vma->flags;
 	int err;
 
 	assert(end > old_end && !find_at(space, old_end));
@@ -618,17 +641,17 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 	middle.start = old_end;
 	middle.end = end;
 	middle.pgoff += pages_between(space, vma->start, old_end);
+	merge.left = vma;
 	if (right) {
-		enum vma_verdict verdict;
-
 		/* Linux does not check whether the growing area's own anon_vma was inherited. */
 		middle.anon_id = vma->anon_id;
 		middle.anon_shared = false;
-		verdict = verdict_beside(space, &middle, right, false, &differ);
-		if (verdict == VMA_MERGED && backing_has_close(right->backing))
-			verdict = VMA_SPECIAL;
-		report(space, &middle, right, verdict, differ);
-		if (verdict == VMA_MERGED)
+		*to_right = (struct refusal){ .start = old_end, .at = end, .end = right->end };
+		to_right->verdict = verdict_beside(space, &middle, right, false,
+						   &to_right->differ);
+		if (to_right->verdict == VMA_MERGED && backing_has_close(right->backing))
+			to_right->verdict = VMA_SPECIAL;
+		if (to_right->verdict == VMA_MERGED)
 			merge.right = right;
 	}
 	if (merge.right) {
@@ -636,8 +659,10 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 	} else {
 		sync_write_lock(space, vma);
 		err = extend(space, vma, vma->start, end);
-		if (!err)
+		if (!err) {
+			report_refusals(space, &merge);
 			outcome_event(space, VMSPACE_EVENT_GROW, vma->start, end, old_end);
+		}
 	}
 	if (err)
 		return err;
