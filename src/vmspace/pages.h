@@ -12,8 +12,8 @@
  *	pages_release
  *	pages_zap, pages_protect, pages_guard,	the area's lock for writing: no fault is in progress
  *	pages_unguard				there, but elsewhere
- *	pages_unmap, pages_prepare_move,	the same, and the space's lock: no area may
- *	pages_move, pages_copy,			appear, grow or disappear meanwhile
+ *	pages_unmap, pages_move,		the same, and the space's lock: no area may
+ *	pages_copy,				appear, grow or disappear meanwhile
  *	pages_reclaim, pages_reserve*,
  *	pages_populate, pages_end_reserve
  *	the others				nobody else uses the space
@@ -74,9 +74,12 @@ void pages_release(struct pages *pages, struct frame *frame);
  */
 int pages_reserve(struct pages *pages, const struct vma *vma, unsigned long start,
 		  unsigned long end, bool write, unsigned long delta, bool fresh);
-/* Reserve the tables alone, for pages_guard() and pages_prepare_move(). 0 or -ENOMEM. */
+/* Reserve the tables alone, for pages_guard(). 0 or -ENOMEM. */
 int pages_reserve_tables(struct pages *pages, unsigned long start, unsigned long end);
-/* Reserve the tables that moving [from, from + length) to `to` needs. 0 or -ENOMEM. */
+/*
+ * Reserve the tables that pages_move() needs; what is there from now on until then may be unmapped,
+ * but the source gets no more pages. 0 or -ENOMEM.
+ */
 int pages_reserve_move(struct pages *pages, unsigned long from, unsigned long to,
 		       unsigned long length);
 /*
@@ -115,16 +118,10 @@ void pages_unguard(struct pages *pages, unsigned long start, unsigned long end);
 
 /*
  * Move what is mapped in [from, from + length) to [to, to + length), which is empty and does not
- * overlap. pages_prepare_move() first creates the tables needed: 0 or -ENOMEM. After that the move
- * cannot fail, provided that no page is added in between. A caller that gives up after preparing,
- * or whose preparing failed, frees those tables with pages_unmap() of the target. The tables of the
- * source are freed by pages_unmap() of the source.
+ * overlap. Cannot fail after pages_reserve_move(). The tables of the source are freed by
+ * pages_unmap() of the source.
  */
-int pages_prepare_move(struct pages *pages, unsigned long from, unsigned long to,
-		       unsigned long length);
 void pages_move(struct pages *pages, unsigned long from, unsigned long to, unsigned long length);
-/* While on, this thread takes new tables from those that it has freed. */
-void pages_cache_tables(bool on);
 
 /*
  * fork: copy to the child what is mapped in `vma`, an area of the parent; private frames are shared

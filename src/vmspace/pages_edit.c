@@ -32,6 +32,15 @@ static __attribute__((unused)) bool range_valid(const struct pages *pages,
 	       !((start | end) & table_mask(pages, 0));
 }
 
+/* For assertions: is anything in the part, a page or a guard marker? */
+static __attribute__((unused)) bool any_entry(const struct leaf_part *part)
+{
+	for (unsigned int i = 0; i < part->count; i++)
+		if (part->entry[i])
+			return true;
+	return false;
+}
+
 static void end_translations(const struct pages *pages, unsigned long start, unsigned long end)
 {
 	if (pages->memory->unmap)
@@ -153,62 +162,44 @@ static bool whole_table(const struct move *move, const struct leaf_part *part)
 	return !above || !entry_load(table_entry(pages, above, part->addr + move->delta, 1));
 }
 
-int pages_prepare_move(struct pages *pages, unsigned long from, unsigned long to,
-		       unsigned long length)
-{
-	const struct move move = { pages, to - from, from + length };
-	struct leaf_part part = { .next = from };
-
-	assert(range_valid(pages, from, from + length) && range_valid(pages, to, to + length));
-	assert(to - from >= length && from - to >= length); /* no overlap */
-	while (table_next_leaf(pages, &part, move.end)) {
-		unsigned long first = part.addr + move.delta;
-		unsigned long last = first + ((unsigned long)part.count << pages->page_shift) - 1;
-
-		if (whole_table(&move, &part)) {
-			if (!table_make(pages, first, 1))
-				return -ENOMEM;
-		} else if (!table_make(pages, first, 0) || !table_make(pages, last, 0)) {
-			return -ENOMEM;
-		}
-	}
-	return 0;
-}
-
-void pages_cache_tables(bool on)
-{
-	if (on)
-		table_cache_begin();
-	else
-		table_cache_end();
-}
-
-/* Move the table itself. */
-static void move_table(const struct move *move, const struct leaf_part *part)
+/* Move the table itself. false: no memory for the table above. */
+static bool move_table(const struct move *move, const struct leaf_part *part)
 {
 	unsigned long addr = part->addr, to = addr + move->delta;
 	struct pages *pages = move->pages;
+	struct table *above = table_make(pages, to, 1);
 
+	if (!above)
+		return false;
 	entry_store(table_entry(pages, table_find(pages, addr, 1), addr, 1), 0);
-	entry_store(table_entry(pages, table_find(pages, to, 1), to, 1), (uintptr_t)part->leaf);
+	entry_store(table_entry(pages, above, to, 1), (uintptr_t)part->leaf);
+	return true;
 }
 
-static void move_entries(const struct move *move, const struct leaf_part *part)
+static bool move_entries(const struct move *move, const struct leaf_part *part)
 {
 	struct pages *pages = move->pages;
+	unsigned long mask = table_mask(pages, 1);
+	struct table *target = NULL;
 
 	for (unsigned int i = 0; i < part->count; i++) {
 		unsigned long offset = (unsigned long)i << pages->page_shift;
 		unsigned long to = part->addr + move->delta + offset;
-		uintptr_t entry = part->entry[i], *target;
+		uintptr_t entry = part->entry[i], *slot;
 
+		/* Linux makes a table for what is empty, too. */
+		if (!target || !(to & mask))
+			target = table_make(pages, to, 0);
+		if (!target)
+			return false;
 		if (!entry)
 			continue;
-		target = table_entry(pages, table_find(pages, to, 0), to, 0);
-		assert(!*target);
+		slot = table_entry(pages, target, to, 0);
+		assert(!*slot);
 		entry_store(&part->entry[i], 0);
-		entry_store(target, entry);
+		entry_store(slot, entry);
 	}
+	return true;
 }
 
 void pages_move(struct pages *pages, unsigned long from, unsigned long to, unsigned long length)
@@ -217,13 +208,18 @@ void pages_move(struct pages *pages, unsigned long from, unsigned long to, unsig
 	struct leaf_part part = { .next = from };
 
 	assert(range_valid(pages, from, from + length) && range_valid(pages, to, to + length));
+	assert(to - from >= length && from - to >= length); /* no overlap */
 	assert(!any_page(pages, to, to + length, 0));
 	if (any_page(pages, from, move.end, 0))
 		end_translations(pages, from, move.end);
+	/*
+	 * A table that this has made for the target may lie in what remains of the source. None was
+	 * reserved for moving that on; but then it is empty there, and need not be moved.
+	 */
 	while (table_next_leaf(pages, &part, move.end)) {
-		if (whole_table(&move, &part))
-			move_table(&move, &part);
-		else
-			move_entries(&move, &part);
+		bool moved = whole_table(&move, &part) ? move_table(&move, &part)
+						       : move_entries(&move, &part);
+		(void)moved;
+		assert(moved || !any_entry(&part));
 	}
 }

@@ -140,31 +140,16 @@ static long reserve_moves(struct vmspace *space, const struct vma *vma, const st
 	return store_reserve_call(space, 3 * moves + 5 + removed / 64, moves + 4);
 }
 
-/* The move failed: free the page tables created for it, as nothing is mapped there. */
-static void unprepare(struct vmspace *space, struct move *m)
+/* Lock the source and reserve page tables, so that moving its pages to `at` cannot fail. */
+static long reserve_tables(struct vmspace *space, struct vma *vma, struct move *m,
+			   unsigned long at)
 {
-	const struct vma *below, *above;
-	unsigned long end = m->prepared + moved_length(m);
-
-	if (!m->prepared)
-		return;
-	below = find_before(space, m->prepared);
-	above = find_first(space, m->prepared);
-	if (!above || above->start >= end)
-		pages_unmap(space->pages, m->prepared, end, below ? below->end : 0,
-			    above ? above->start : 0);
-	m->prepared = 0;
-}
-
-/* Lock the source, and create the page tables at `at`, so that moving the pages cannot fail. */
-static long prepare(struct vmspace *space, struct vma *vma, struct move *m, unsigned long at)
-{
-	if (!space->pages || m->prepared == at || !moved_length(m))
+	if (!space->pages || m->reserved || !moved_length(m))
 		return 0;
-	unprepare(space, m);
 	sync_write_lock(space, vma);
-	m->prepared = at;
-	if (pages_prepare_move(space->pages, m->addr, at, moved_length(m)))
+	store_reserve_pages(space);
+	m->reserved = true;
+	if (pages_reserve_move(space->pages, m->addr, at, moved_length(m)))
 		return outcome_no_memory(space);
 	return 0;
 }
@@ -203,8 +188,8 @@ static bool moves_alone(struct vmspace *space, const struct vma *vma)
 }
 
 /*
- * Copy the area's part to `at`, then remove the source. Returns at or -errno. (After prepare() no
- * step can run out of memory: see reserve_moves().)
+ * Copy the area's part to `at`, then remove the source. Returns at or -errno. (After
+ * reserve_tables() no step can run out of memory: see reserve_moves().)
  */
 static long move_area(struct vmspace *space, struct vma *vma, struct move *m, unsigned long at)
 {
@@ -218,7 +203,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 		return outcome_fail(space, -ENOMEM, "too near to max_map_count");
 	err = check_ends(space, vma, m);
 	if (!err)
-		err = prepare(space, vma, m, at);
+		err = reserve_tables(space, vma, m, at);
 	if (err)
 		return err;
 	m->inner = m->addr > vma->start && m->addr + m->old_length < vma->end;
@@ -238,9 +223,8 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	err = edit_insert(space, &proto, alone ? NULL : &hole, NULL);
 	if (err)
 		return err;
-	if (m->prepared)
+	if (m->reserved)
 		pages_move(space->pages, m->addr, at, moved_length(m));
-	m->prepared = 0;
 	outcome_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
 	uffd_moved(space, at);
 	if (m->flags & MREMAP_DONTUNMAP)
@@ -252,15 +236,6 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	if ((flags & VMA_LOCK_FLAGS) == VMA_LOCKED && m->new_length > m->old_length)
 		lock_populate(space, at, at + m->new_length);
 	return (long)at;
-}
-
-static long move_to(struct vmspace *space, struct vma *vma, struct move *m, unsigned long at)
-{
-	long result = move_area(space, vma, m, at);
-
-	if (result < 0)
-		unprepare(space, m);
-	return result;
 }
 
 static long place(struct vmspace *space, const struct vma *vma, const struct move *m)
@@ -313,29 +288,18 @@ static bool target_holds_source(const struct move *m)
 }
 
 /*
- * MREMAP_FIXED unmaps what is in the way. Page tables are created before, while the call can still
- * fail without having changed anything. Unmapping frees them into the thread's cache, and from
- * there they are created again.
+ * MREMAP_FIXED unmaps what is in the way. Page tables are reserved before, while the call can still
+ * fail without having changed anything.
  */
 static long clear_target(struct vmspace *space, struct move *m)
 {
-	struct vma *vma = space->pages ? find_at(space, m->addr) : NULL;
-	long err;
+	struct vma *vma = find_at(space, m->addr);
+	long err = 0;
 
-	if (!vma || m->addr + moved_length(m) > vma->end || target_holds_source(m) ||
-	    seal_covers(space, m->new_addr, m->new_addr + m->new_length))
-		return unmap_range(space, m->new_addr, m->new_length);
-	err = prepare(space, vma, m, m->new_addr);
-	if (err)
-		return err;
-	pages_cache_tables(true);
-	err = unmap_range(space, m->new_addr, m->new_length);
-	if (!err) {
-		unprepare(space, m);
-		err = prepare(space, vma, m, m->new_addr);
-	}
-	pages_cache_tables(false);
-	return err;
+	if (vma && m->addr + moved_length(m) <= vma->end && !target_holds_source(m) &&
+	    !seal_covers(space, m->new_addr, m->new_addr + m->new_length))
+		err = reserve_tables(space, vma, m, m->new_addr);
+	return err ? err : unmap_range(space, m->new_addr, m->new_length);
 }
 
 /*
@@ -364,7 +328,7 @@ static long predicted(const struct vmspace *space, long followed, long at)
 	return followed < 0 || space->out->base_learned ? followed : at;
 }
 
-static long to_given(struct vmspace *space, struct move *m)
+static long move_to_given(struct vmspace *space, struct move *m)
 {
 	struct vma *vma = NULL;
 	long at, followed, err = 0;
@@ -415,15 +379,6 @@ static long to_given(struct vmspace *space, struct move *m)
 	return predicted(space, followed, at);
 }
 
-static long move_to_given(struct vmspace *space, struct move *m)
-{
-	long result = to_given(space, m);
-
-	if (result < 0)
-		unprepare(space, m);
-	return result;
-}
-
 static bool can_grow_in_place(const struct vmspace *space, const struct vma *vma,
 			      const struct move *m)
 {
@@ -465,7 +420,7 @@ static long grow(struct vmspace *space, struct vma *vma, struct move *m)
 	followed = follow(space, m, at);
 	/* The host's place may have been in the way, as a part of the same area. */
 	if (followed >= 0)
-		followed = move_to(space, find_at(space, m->addr), m, (unsigned long)followed);
+		followed = move_area(space, find_at(space, m->addr), m, (unsigned long)followed);
 	return predicted(space, followed, at);
 }
 
@@ -512,6 +467,24 @@ bool remap_may_be_at(const struct vmspace *space, const struct vmspace_mremap *m
 		at >= m->addr + whole.old_length);
 }
 
+/* The tables for all areas of the range, which are locked. */
+static long reserve_all_tables(struct vmspace *space, const struct move *all)
+{
+	unsigned long end = all->addr + all->old_length, at = all->addr;
+	struct vma *vma;
+
+	if (!space->pages)
+		return 0;
+	while (at < end && (vma = find_first(space, at)) && vma->start < end) {
+		sync_write_lock(space, vma);
+		at = vma->end;
+	}
+	store_reserve_pages(space);
+	if (pages_reserve_move(space->pages, all->addr, all->new_addr, all->old_length))
+		return outcome_no_memory(space);
+	return 0;
+}
+
 /*
  * MREMAP_FIXED with equal lengths moves all areas of the range; holes stay holes. For each area
  * Linux checks first whether it may be moved together with others, then whether it is sealed, then
@@ -525,11 +498,9 @@ static long move_many(struct vmspace *space, const struct move *all)
 
 	if (result)
 		return result;
-	if (space->pages) {
-		store_reserve_pages(space);
-		if (pages_reserve_move(space->pages, at, all->new_addr, all->old_length))
-			return outcome_no_memory(space);
-	}
+	result = reserve_all_tables(space, all);
+	if (result)
+		return result;
 	while (at < end && (vma = find_first(space, at)) && vma->start < end) {
 		struct move one = *all;
 
@@ -538,6 +509,7 @@ static long move_many(struct vmspace *space, const struct move *all)
 		one.old_length = one.new_length = at - one.addr;
 		one.new_addr = all->new_addr + (one.addr - all->addr);
 		one.host = 0;
+		one.reserved = space->pages;
 		if (!may_be_one_of_many(vma))
 			return -EFAULT;
 		if ((vma->flags & VMA_HUGETLB) && round_to_huge(space, vma, &one))
@@ -692,7 +664,7 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 		return nowhere;
 	if (!many)
 		err = check_area(space, vma, &m);
-	/* If not, Linux unmaps what is in the way before it checks: see to_given(). */
+	/* If not, Linux unmaps what is in the way before it checks: see move_to_given(). */
 	if (err && (!m.to_given || rule_decides(space, RULE_REMAP_CHECKS_FIRST)))
 		return err;
 	if (space->host_error && err != space->host_error && !expected_error(space, vma, &m)) {

@@ -22,7 +22,7 @@ struct move {
 	long host;                   /* where the host moved it; 0: not known */
 	bool inner;                  /* a part that neither begins nor ends its area */
 	bool refused;                /* the host refuses it, when room has been made */
-	unsigned long prepared;      /* where page tables were created for the move; 0: nowhere */
+	bool reserved;               /* the page tables that the move needs */
 };
 
 /*

@@ -487,6 +487,28 @@ static void populating_ends_at_a_guard(void **state)
 	do_munmap(BASE, 2 * TABLE);
 }
 
+/*
+ * The table that a move makes for its target may be that of a part of its source without pages,
+ * which is past by then: nothing is made for what would be moved from there.
+ */
+static void a_move_into_the_tables_of_its_source(void **state)
+{
+	unsigned long from = 2 * TABLE - TABLE / 10 / PAGE * PAGE, length = TABLE / 2;
+	struct vmspace_request req = { .op = VMSPACE_MREMAP };
+	int flags = MREMAP_MAYMOVE | MREMAP_FIXED;
+
+	(void)state;
+	map_at(TABLE / 2, 5 * TABLE / 2, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	populate(2 * TABLE, TABLE / 4);
+	assert_int_equal(same_tables("before the move", 0), 3 * PAGE);
+	req.mremap = (struct vmspace_mremap){ BASE + from, length, length, flags,
+					      BASE + from - TABLE };
+	both(&req, SYS_mremap, BASE + from, length, length, (unsigned long)flags,
+	     BASE + from - TABLE);
+	assert_int_equal(same_tables("after the move", 0), 4 * PAGE);
+	do_munmap(BASE, 3 * TABLE);
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -498,6 +520,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(advice_gives_back_the_tables_that_the_kernel_gives_back),
 		TEST(populating_ends_at_a_guard),
+		TEST(a_move_into_the_tables_of_its_source),
 		TEST(random_calls_leave_the_kernels_pages),
 	};
 	int option;

@@ -27,6 +27,7 @@
 #define SHARED 1200UL
 #define STACK 1500UL
 #define FRESH 1600UL /* no page table is there */
+#define BARE 0x7c0000000000UL /* an area that has none either */
 
 static struct vmspace *space;
 static struct vmspace_request req;
@@ -135,6 +136,7 @@ static void build(void)
 	assert_int_equal(vmspace_call(space, &brk), at(HEAP + 2));
 	assert_true(map_at(SHARED, 16, PROT_READ | PROT_WRITE, MAP_SHARED) > 0);
 	assert_true(map_at(FRESH, 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS) > 0);
+	assert_true(map_at((BARE - BASE) / PAGE, 8, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS) > 0);
 	assert_true(map_at(STACK, 2, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN) > 0);
 	for (unsigned long n = 0; n < PAGES; n += 2)
@@ -275,6 +277,9 @@ static void moving(void **state)
 	TRY(VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 2 * PAGE, fixed, at(1700));
 	TRY(VMSPACE_MREMAP, mremap, at(32), 8 * PAGE, 12 * PAGE, 0, 0);
 	TRY(VMSPACE_MREMAP, mremap, at(0), 200 * PAGE, 200 * PAGE, fixed, 0x7e0000000000);
+	/* Page tables that another area would share do not stay either. */
+	TRY(VMSPACE_MREMAP, mremap, at(0), 8 * PAGE, 8 * PAGE, fixed, BARE + 16 * PAGE);
+	TRY(VMSPACE_MREMAP, mremap, at(0), 200 * PAGE, 200 * PAGE, fixed, BARE + 16 * PAGE);
 }
 
 static void advising(void **state)

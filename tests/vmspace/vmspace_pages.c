@@ -364,8 +364,9 @@ static void a_move_takes_pages_along(void **state)
 		store(&guest, &from, from.start + i * PAGE, i + 1);
 	assert_int_equal(pages_guard(guest.pages, from.start + PAGE, from.start + 3 * PAGE), 0);
 	to = world_anon(guest_window(2) + 33 * PAGE, 700);
-	assert_int_equal(pages_prepare_move(guest.pages, from.start, to.start, 700 * PAGE), 0);
+	assert_int_equal(pages_reserve_move(guest.pages, from.start, to.start, 700 * PAGE), 0);
 	pages_move(guest.pages, from.start, to.start, 700 * PAGE);
+	pages_end_reserve(guest.pages);
 	pages_unmap(guest.pages, from.start, from.end, 0, to.start);
 	guest_check(&guest, &to, 1);
 	expect_count(&guest, anon, 100);
@@ -389,9 +390,10 @@ static void a_move_takes_whole_tables_along(void **state)
 	before = count(&guest);
 	to.start += 8 * size;
 	to.end += 8 * size;
-	assert_int_equal(pages_prepare_move(guest.pages, from.start, to.start, 2 * size), 0);
+	assert_int_equal(pages_reserve_move(guest.pages, from.start, to.start, 2 * size), 0);
 	world_countdown = 1;
 	pages_move(guest.pages, from.start, to.start, 2 * size);
+	pages_end_reserve(guest.pages);
 	assert_int_equal(world_countdown, 1);
 	world_countdown = 0;
 	pages_unmap(guest.pages, from.start, from.end, 0, to.start);
@@ -414,8 +416,9 @@ static void a_move_finds_an_empty_table(void **state)
 	store(&guest, &from, from.start + PAGE, 1);
 	assert_int_equal(pages_guard(guest.pages, to.start, to.start + PAGE), 0);
 	pages_unguard(guest.pages, to.start, to.end);
-	assert_int_equal(pages_prepare_move(guest.pages, from.start, to.start, size), 0);
+	assert_int_equal(pages_reserve_move(guest.pages, from.start, to.start, size), 0);
 	pages_move(guest.pages, from.start, to.start, size);
+	pages_end_reserve(guest.pages);
 	pages_unmap(guest.pages, from.start, from.end, 0, to.start);
 	assert_true(pages_check(guest.pages, NULL));
 	expect_count(&guest, anon, 1);
@@ -618,15 +621,15 @@ static void every_allocation_of_guards_fails(void **state)
 	expect_count(&guest, guards, WINDOW_PAGES);
 }
 
-static int do_prepare(void)
+static int do_reserve_move(void)
 {
-	return pages_prepare_move(guest.pages, area.start, target.start, area.end - area.start);
+	return pages_reserve_move(guest.pages, area.start, target.start, area.end - area.start);
 }
 
-static void undo_prepare(void)
+static void undo_reserve_move(void)
 {
 	world_countdown = 0;
-	pages_unmap(guest.pages, target.start, target.end, area.end, 0);
+	pages_end_reserve(guest.pages);
 }
 
 static void every_allocation_of_a_move_fails(void **state)
@@ -639,15 +642,15 @@ static void every_allocation_of_a_move_fails(void **state)
 	for (unsigned long i = 0; i < 1000; i += 100)
 		store(&guest, &area, area.start + i * PAGE, i);
 	tables = count(&guest).all_table_bytes;
-	fail_each(do_prepare, undo_prepare, (struct vma[]){ area, target }, 2,
+	fail_each(do_reserve_move, undo_reserve_move, (struct vma[]){ area, target }, 2,
 		  sizeof(long) == 8 ? 4 : 2);
-	undo_prepare();
+	undo_reserve_move();
 	expect_count(&guest, all_table_bytes, tables);
-	assert_int_equal(do_prepare(), 0);
+	assert_int_equal(do_reserve_move(), 0);
 	world_countdown = 1;
 	pages_move(guest.pages, area.start, target.start, area.end - area.start);
 	assert_int_equal(world_countdown, 1);
-	world_countdown = 0;
+	undo_reserve_move();
 	pages_unmap(guest.pages, area.start, area.end, 0, target.start);
 	guest_check(&guest, &target, 1);
 	expect_count(&guest, anon, 10);

@@ -285,12 +285,13 @@ static void op_move(struct space *s)
 	to = free_place(s, length / PAGE);
 	if (!to)
 		return;
-	if (pages_prepare_move(s->guest.pages, start, to, length) || !below(8)) {
+	if (pages_reserve_move(s->guest.pages, start, to, length) || !below(8)) {
 		refused++;
-		unmap_pages(s, to, to + length);
+		pages_end_reserve(s->guest.pages);
 		return;
 	}
 	pages_move(s->guest.pages, start, to, length);
+	pages_end_reserve(s->guest.pages);
 	moved = *vma;
 	moved.start = to;
 	moved.end = to + length;
