@@ -69,6 +69,13 @@ static bool refuses_nothing(const struct vmspace_config *c)
 	return !c->ram_pages || c->overcommit == 1;
 }
 
+bool commit_too_large(const struct vmspace *space, unsigned long pages)
+{
+	const struct vmspace_config *c = &space->config;
+
+	return c->overcommit == 0 && c->ram_pages && pages > c->ram_pages + c->swap_pages;
+}
+
 /* May the space be charged for `pages` in all, `largest` of them in one request? 0 or -ENOMEM. */
 static long check(struct vmspace *space, unsigned long pages, unsigned long largest)
 {
@@ -77,7 +84,7 @@ static long check(struct vmspace *space, unsigned long pages, unsigned long larg
 	if (!pages || refuses_nothing(c))
 		return 0;
 	if (c->overcommit == 0) {
-		if (largest <= c->ram_pages + c->swap_pages)
+		if (!commit_too_large(space, largest))
 			return 0;
 		return outcome_limit(space, -ENOMEM,
 				     "larger than all memory and swap (overcommit 0)");
@@ -102,8 +109,8 @@ long commit_check_fork(struct vmspace *space)
 	const struct vma *vma;
 
 	/* Usually none can be refused, and the areas need not be examined one by one. */
-	if (refuses_nothing(c) || (!c->overcommit && space_pages(space, space->largest_area) <=
-						    c->ram_pages + c->swap_pages))
+	if (refuses_nothing(c) ||
+	    (!c->overcommit && !commit_too_large(space, space_pages(space, space->largest_area))))
 		return 0;
 	mas_for_each(&mas, vma, ULONG_MAX) {
 		unsigned long pages = space_pages(space, vma->end - vma->start);

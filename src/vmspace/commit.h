@@ -13,6 +13,9 @@ void commit_charge(struct vmspace *space, unsigned long pages, int sign);
  */
 long commit_check(struct vmspace *space, unsigned long pages);
 
+/* Does mode 0 refuse so many pages, whatever else is committed? */
+bool commit_too_large(const struct vmspace *space, unsigned long pages);
+
 /* May a child be charged for the areas that it would inherit? 0 or -ENOMEM. */
 long commit_check_fork(struct vmspace *space);
 

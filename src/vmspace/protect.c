@@ -146,6 +146,9 @@ static long foresee(struct vmspace *space, const struct change *c)
 		if ((want.flags != span.vma->flags || want.pkey != span.vma->pkey) &&
 		    edit_check_cuts(space, span.vma, span.from, span.to))
 			return -EINVAL;
+		if ((with_account(space, span.vma, want.flags) & ~span.vma->flags & VMA_ACCOUNT) &&
+		    commit_too_large(space, pages))
+			return -ENOMEM;
 		data += account_is_data(want.flags) ? pages : 0;
 		data -= account_is_data(span.vma->flags) ? pages : 0;
 	}

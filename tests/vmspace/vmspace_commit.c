@@ -289,6 +289,26 @@ static void pinned_pages_have_a_limit_of_their_own(void **state)
 	assert_int_equal(stats(space).pinned_vm, 0);
 }
 
+/* mprotect of several areas stops at the one that is too large, also if the host has said so. */
+static void mprotect_stops_at_an_area_too_large(void **state)
+{
+	(void)state;
+	config.overcommit = 0;
+	apply();
+	for (int told = 0; told < 2; told++) {
+		assert_int_equal(map(space, 0, 2, PROT_READ, MAP_PRIVATE), BASE);
+		assert_int_equal(map(space, 2, 1101, PROT_NONE, MAP_PRIVATE), BASE + 2 * PAGE);
+		memset(&req, 0, sizeof(req));
+		req.mprotect = (struct vmspace_mprotect){ BASE, 1103 * PAGE, PROT_WRITE, -1 };
+		req.host.valid = told;
+		req.host.result = -ENOMEM;
+		assert_int_equal(call(space, VMSPACE_MPROTECT), -ENOMEM);
+		assert_false(req.out.differs);
+		assert_int_equal(stats(space).committed_vm, 2);
+		assert_int_equal(unmap(space, 0, 1103), 0);
+	}
+}
+
 /* Mode 0 looks at each area by itself: two that may be mapped can be one that may not be copied. */
 static void a_fork_is_refused_for_one_area_too_large(void **state)
 {
@@ -324,6 +344,7 @@ int main(void)
 		RULE(unknown_memory_refuses_nothing), RULE(every_call_is_charged),
 		RULE(a_stack_grows_no_further_than_the_limit), RULE(spaces_share_a_pool),
 		RULE(exec_moves_the_charge), RULE(pinned_pages_have_a_limit_of_their_own),
+		RULE(mprotect_stops_at_an_area_too_large),
 		RULE(a_fork_is_refused_for_one_area_too_large),
 	};
 

@@ -256,6 +256,22 @@ static void remap_file_pages_chooses_the_key_anew(void **state)
 	expect_keys("2111");
 }
 
+/* It takes several areas for one only if nothing but their pages' numbers differ. */
+static void remap_file_pages_does_not_cross_keys(void **state)
+{
+	(void)state;
+	assert_int_equal(new_key(), 1);
+	assert_int_equal(CALL(VMSPACE_MMAP, mmap, .addr = AT(0), .length = 4 * PAGE, .prot = RW,
+			      .flags = MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED), AT(0));
+	assert_int_equal(protect_with(2, 2, RW, 1), 0);
+	assert_int_equal(CALL(VMSPACE_REMAP_FILE_PAGES, remap_file_pages, AT(0), 4 * PAGE, 0, 1, 0,
+			      0), -EINVAL);
+	expect_keys("0011");
+	assert_int_equal(protect_with(2, 2, RW, 0), 0);
+	assert_int_equal(CALL(VMSPACE_REMAP_FILE_PAGES, remap_file_pages, AT(0), 4 * PAGE, 0, 1, 0,
+			      0), 0);
+}
+
 /* A process that was attached to: areas tell some keys, the host's results the others. */
 static void keys_are_learned_from_areas_and_the_host(void **state)
 {
@@ -323,6 +339,7 @@ int main(void)
 		TEST(refused_calls_that_take_the_key),
 		TEST(children_inherit_keys_and_programs_do_not),
 		TEST(remap_file_pages_chooses_the_key_anew),
+		TEST(remap_file_pages_does_not_cross_keys),
 		TEST(keys_are_learned_from_areas_and_the_host),
 		TEST(a_host_that_contradicts_is_a_difference),
 		TEST(processors_without_keys),
