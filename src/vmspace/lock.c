@@ -142,6 +142,7 @@ static long set_range(struct vmspace *space, unsigned long start, unsigned long 
 	return span.hole ? -ENOMEM : 0;
 }
 
+/* A range that wraps around, which is refused later, has none. */
 static unsigned long locked_pages(const struct vmspace *space, unsigned long start,
 				  unsigned long end)
 {
@@ -149,6 +150,8 @@ static unsigned long locked_pages(const struct vmspace *space, unsigned long sta
 	unsigned long pages = 0;
 	const struct vma *vma;
 
+	if (end <= start)
+		return 0;
 	mas_for_each(&mas, vma, end - 1) {
 		unsigned long from = vma->start > start ? vma->start : start;
 		unsigned long to = vma->end < end ? vma->end : end;

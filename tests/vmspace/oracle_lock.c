@@ -2,7 +2,11 @@
 /* oracle_lock.c - what calls on locked memory make present: each rule once, for real and here. */
 #include <errno.h>
 
+#include <sys/resource.h>
+
 #include "cases.h"
+
+#define MREMAP_TO (MREMAP_MAYMOVE | MREMAP_FIXED)
 
 static void lock(unsigned long addr, unsigned long pages)
 {
@@ -42,11 +46,39 @@ static void unlock_ends_within_a_page(void **state)
 	assert_int_equal(areas_from(&pair, AT(0), AT(9)), 4);
 }
 
+/* A range that ends where addresses end, and wraps around, counts as a whole against the limit. */
+static void a_range_that_wraps_around_is_over_the_limit(void **state)
+{
+	(void)state;
+	map(AT(5), 10, PROT_READ, FIXED);
+	lock(AT(8), 3);
+	set_limit(RLIMIT_MEMLOCK, 19);
+	drop_privileges();
+	new_req(VMSPACE_MLOCK)->mlock = (struct vmspace_mlock){ .addr = AT(0),
+								.length = -AT(0) };
+	assert_int_equal(both(&pair), -ENOMEM);
+}
+
+/* Where mremap has taken it. The comparison excuses the fault there as at any other guard. */
+static void a_guard_at_address_0(void **state)
+{
+	(void)state;
+	if (!has_rule("guards"))
+		case_skip("no guards");
+	map(AT(0), 2, RW, FIXED);
+	if (advise(AT(0), 1, 102 /* MADV_GUARD_INSTALL */) || remap(AT(0), 1, 1, MREMAP_TO, 0))
+		case_skip("nothing may be mapped at address 0");
+	touch(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(protect_fills_up_to_a_hole), MIRRORED(protect_fills_up_to_a_hole),
 		CASE(unlock_ends_within_a_page), MIRRORED(unlock_ends_within_a_page),
+		CASE(a_range_that_wraps_around_is_over_the_limit),
+		MIRRORED(a_range_that_wraps_around_is_over_the_limit),
+		CASE(a_guard_at_address_0), MIRRORED(a_guard_at_address_0),
 	};
 
 	if (!case_possible())

@@ -146,10 +146,11 @@ static bool guard_decides(const struct pair *p, unsigned long start, unsigned lo
 
 		if (stopped && !each_area && wants_anon(&info))
 			return true;
-		guard = kernel_first_guard(&p->view, from, info.end < end ? info.end : end);
+		if (!kernel_first_guard(&p->view, from, info.end < end ? info.end : end, &guard))
+			continue;
 		if (guard == from && wants_anon(&info))
 			return true;
-		stopped |= guard != 0;
+		stopped = true;
 	}
 	return false;
 }
@@ -158,13 +159,14 @@ static bool guard_decides(const struct pair *p, unsigned long start, unsigned lo
 static bool guard_decides_protect(const struct pair *p, unsigned long start, unsigned long end)
 {
 	struct vma_info info;
+	unsigned long guard;
 
 	if (p->mode.way == PAIR_ASKED || !p->guards)
 		return false;
 	for (unsigned long at = start; vmspace_next(p->space, at, &info) && info.start < end;
 	     at = info.end)
 		if ((info.flags & VMA_LOCKED) && !info.anon_id && !(info.flags & VMA_MAYSHARE) &&
-		    kernel_first_guard(&p->view, info.start, info.end))
+		    kernel_first_guard(&p->view, info.start, info.end, &guard))
 			return true;
 	return false;
 }

@@ -248,7 +248,7 @@ static bool touched_range(const struct vmspace_request *r, unsigned long *start,
 /* Do the results differ because of a guard page? libvmspace does not know where those are. */
 static bool guard_hit(const struct pair *p)
 {
-	unsigned long start, end;
+	unsigned long start, end, at;
 
 	if (p->last.op == VMSPACE_FAULT && p->kernel_result == -EIO)
 		return true; /* beyond the end of a file */
@@ -259,7 +259,7 @@ static bool guard_hit(const struct pair *p)
 	/* The kernel does not search beyond the end of user space. */
 	if (end > vmspace_config(p->space)->task_size)
 		end = vmspace_config(p->space)->task_size;
-	return kernel_first_guard(&p->view, start, end);
+	return kernel_first_guard(&p->view, start, end, &at);
 }
 
 static bool compare(struct pair *p)

@@ -137,12 +137,10 @@ static int scan(const struct kernel_view *view, unsigned long start, unsigned lo
 	return found > 0 ? 1 : found;
 }
 
-unsigned long kernel_first_guard(const struct kernel_view *view, unsigned long start,
-				 unsigned long end)
+bool kernel_first_guard(const struct kernel_view *view, unsigned long start, unsigned long end,
+			unsigned long *at)
 {
-	unsigned long at;
-
-	return view->pagemap_fd >= 0 && scan(view, start, end, SCAN_GUARD, 0, 0, &at) == 1 ? at : 0;
+	return view->pagemap_fd >= 0 && scan(view, start, end, SCAN_GUARD, 0, 0, at) == 1;
 }
 
 /* Mapping the huge zero page sets up an anon_vma; mapping the small one does not. */

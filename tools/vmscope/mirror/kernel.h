@@ -48,11 +48,11 @@ bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned lon
 bool anon_by_reading(struct kernel_view *view, unsigned long start, unsigned long end);
 
 /*
- * The first guard page (MADV_GUARD_INSTALL) in [start, end); 0: there is none, or the kernel is
- * older than 6.16 and does not tell.
+ * Finds the first guard page (MADV_GUARD_INSTALL) in [start, end): in *@at, which may be address 0.
+ * False: there is none, or the kernel is older than 6.16 and does not tell.
  */
-unsigned long kernel_first_guard(const struct kernel_view *view, unsigned long start,
-				 unsigned long end);
+bool kernel_first_guard(const struct kernel_view *view, unsigned long start, unsigned long end,
+			unsigned long *at);
 
 /* Finds the line of the area that contains @addr in view->text. */
 bool kernel_find_line(const struct kernel_view *view, unsigned long addr,
