@@ -238,6 +238,11 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	return (long)at;
 }
 
+static bool too_low(const struct vmspace *space, unsigned long addr)
+{
+	return addr < space->config.mmap_min_addr && !space->config.low_privileged;
+}
+
 static long place(struct vmspace *space, const struct vma *vma, const struct move *m)
 {
 	struct find_place want = { .addr = m->new_addr, .length = m->new_length, .exact = true };
@@ -256,10 +261,7 @@ static long place(struct vmspace *space, const struct vma *vma, const struct mov
 			      space->config.page_size;
 	}
 	at = find_place(space, &want, &hole);
-	if (at >= 0 && (unsigned long)at < space->config.mmap_min_addr &&
-	    !space->config.low_privileged)
-		return -EPERM;
-	return at;
+	return at >= 0 && too_low(space, (unsigned long)at) ? -EPERM : at;
 }
 
 /* The address chosen by libvmspace; or else the host's, where this unmaps what is in the way. */
@@ -553,6 +555,9 @@ static bool expected_error(struct vmspace *space, const struct vma *vma, const s
 		return true;
 	if (m->new_length < m->old_length &&
 	    unmap_error(space, m->addr + m->new_length, m->old_length - m->new_length) == err)
+		return true;
+	/* Too low a place is refused when what is in the way has been unmapped. */
+	if ((m->flags & MREMAP_FIXED) && err == -EPERM && too_low(space, m->new_addr))
 		return true;
 	/* It may come after some of them: an area that cannot be moved with others, or a limit. */
 	if (many)

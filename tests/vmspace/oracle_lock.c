@@ -71,6 +71,21 @@ static void a_guard_at_address_0(void **state)
 	touch(0);
 }
 
+/* process_madvise() populates as madvise() does, and stops at a guard as well. */
+static void process_madvise_meets_a_guard(void **state)
+{
+	const struct vmspace_range range = { AT(4), 4 * PAGE };
+
+	(void)state;
+	if (!has_rule("guards-in-files") || !has_rule("advise-self"))
+		case_skip("no guards in shared memory, or no such advice");
+	map(AT(0), 8, RW, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED);
+	assert_int_equal(advise(AT(6), 1, 102 /* MADV_GUARD_INSTALL */), 0);
+	new_req(VMSPACE_PROCESS_MADVISE)->process_madvise = (struct vmspace_process_madvise){
+		&range, 1, 23 /* MADV_POPULATE_WRITE */, 0 };
+	both(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -79,6 +94,8 @@ int main(void)
 		CASE(a_range_that_wraps_around_is_over_the_limit),
 		MIRRORED(a_range_that_wraps_around_is_over_the_limit),
 		CASE(a_guard_at_address_0), MIRRORED(a_guard_at_address_0),
+		CASE(process_madvise_meets_a_guard),
+		MIRRORED(process_madvise_meets_a_guard),
 	};
 
 	if (!case_possible())

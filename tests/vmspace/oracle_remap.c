@@ -2,6 +2,7 @@
 /* oracle_remap.c - each rule of mremap once, as oracle_cases.c has those of the other calls. */
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 
 #include "cases.h"
@@ -297,6 +298,36 @@ static void order_of_refusals_moving_many(void **state)
 	shmctl(pair.shm_id, IPC_RMID, NULL);
 }
 
+/* What is in the way is unmapped first, also if the lengths are those of parts of pages. */
+static void the_limit_refuses_a_copy(void **state)
+{
+	(void)state;
+	if (!has_rule("dontunmap-rounds"))
+		case_skip("lengths must be equal");
+	map(AT(0), 9, RW, FIXED);
+	map(AT(16), 3, PROT_READ, FIXED);
+	set_limits(RLIMIT_AS, PAGE, VMSPACE_NO_LIMIT);
+	new_req(VMSPACE_MREMAP)->mremap = (struct vmspace_mremap){
+		AT(5), PAGE, PAGE - 500, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_STAYS, AT(16) };
+	assert_int_equal(both(&pair), -ENOMEM);
+	assert_int_equal(areas_from(&pair, AT(16), AT(17)), 0);
+	assert_int_equal(areas_from(&pair, AT(17), AT(19)), 1);
+}
+
+/* Several areas, to a place below vm.mmap_min_addr: what is in the first one's way is unmapped. */
+static void many_move_too_low(void **state)
+{
+	(void)state;
+	if (map(8 * PAGE, 4, RW, FIXED) < 0)
+		case_skip("nothing may be mapped so low");
+	map(AT(2), 11, PROT_READ, FIXED);
+	map(AT(15), 4, RW, FIXED);
+	drop_privileges();
+	remap(AT(2), 17, 17, MREMAP_MAYMOVE | MREMAP_FIXED, 0);
+	if (has_rule("remap-many"))
+		assert_int_equal(areas_from(&pair, 8 * PAGE, 11 * PAGE), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +340,8 @@ int main(void)
 		CASE(moved_pages_of_a_file), MIRRORED(moved_pages_of_a_file),
 		CASE(moved_pages_of_a_file_are_left), MIRRORED(moved_pages_of_a_file_are_left),
 		CASE(copy_over_its_source), MIRRORED(copy_over_its_source),
+		CASE(the_limit_refuses_a_copy), MIRRORED(the_limit_refuses_a_copy),
+		CASE(many_move_too_low), MIRRORED(many_move_too_low),
 		CASE(zero_device_moves_alone),
 		CASE(many_land_piece_by_piece), CASE(order_of_refusals_moving_many),
 		MIRRORED(moved_pages_keep_their_offset), MIRRORED(remap_leaves_the_source),

@@ -220,46 +220,46 @@ static void explain(const struct pair *p, const char *kind)
 	difference_outcome(p->mode.report, &r->out);
 }
 
-/* The pages that the request populates, if it may meet guard pages there. */
-static bool touched_range(const struct vmspace_request *r, unsigned long *start, unsigned long *end)
+static bool has_guard(const struct pair *p, unsigned long addr, unsigned long length)
 {
-	unsigned long length = 1;
+	unsigned long end = (addr + length + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1), at;
+	unsigned long start = addr & ~(PAGE_BYTES - 1);
 
+	/* The kernel does not search beyond the end of user space. */
+	if (end > vmspace_config(p->space)->task_size)
+		end = vmspace_config(p->space)->task_size;
+	return start < end && kernel_first_guard(&p->view, start, end, &at);
+}
+
+/* Are there guard pages among those that the request populates? */
+static bool meets_guard(const struct pair *p, const struct vmspace_request *r)
+{
 	switch (r->op) {
 	case VMSPACE_FAULT:
-		*start = r->fault.addr;
-		break;
+		return has_guard(p, r->fault.addr, 1);
 	case VMSPACE_MADVISE:
-		*start = r->madvise.addr;
-		length = r->madvise.length;
-		break;
+		return has_guard(p, r->madvise.addr, r->madvise.length);
 	case VMSPACE_MLOCK:
-		*start = r->mlock.addr;
-		length = r->mlock.length;
-		break;
+		return has_guard(p, r->mlock.addr, r->mlock.length);
+	case VMSPACE_PROCESS_MADVISE:
+		for (size_t i = 0; i < r->process_madvise.count; i++)
+			if (has_guard(p, r->process_madvise.ranges[i].addr,
+				      r->process_madvise.ranges[i].length))
+				return true;
+		return false;
 	default:
 		return false;
 	}
-	*end = (*start + length + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-	*start &= ~(PAGE_BYTES - 1);
-	return *start < *end;
 }
 
 /* Do the results differ because of a guard page? libvmspace does not know where those are. */
 static bool guard_hit(const struct pair *p)
 {
-	unsigned long start, end, at;
-
 	if (p->last.op == VMSPACE_FAULT && p->kernel_result == -EIO)
 		return true; /* beyond the end of a file */
 	if (p->kernel_result != -EFAULT && (p->last.out.result || p->kernel_result != -ENOMEM))
 		return false;
-	if (!p->guards || !touched_range(&p->last, &start, &end))
-		return false;
-	/* The kernel does not search beyond the end of user space. */
-	if (end > vmspace_config(p->space)->task_size)
-		end = vmspace_config(p->space)->task_size;
-	return kernel_first_guard(&p->view, start, end, &at);
+	return p->guards && meets_guard(p, &p->last);
 }
 
 static bool compare(struct pair *p)

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <unistd.h>
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -41,7 +42,10 @@ static bool gives_address(const struct vmspace_request *req)
 
 bool refusal_has_unmapped(struct kernel_view *view, const struct vmspace_request *req)
 {
+	const unsigned long mask = (unsigned long)sysconf(_SC_PAGESIZE) - 1;
 	const struct vmspace_mremap *m = &req->mremap;
+	unsigned long old_length = (m->old_length + mask) & ~mask;
+	unsigned long new_length = (m->new_length + mask) & ~mask;
 
 	if (!gives_address(req))
 		return false;
@@ -56,8 +60,8 @@ bool refusal_has_unmapped(struct kernel_view *view, const struct vmspace_request
 	case VMSPACE_REMAP_FILE_PAGES:
 		return is_empty(view, req->remap_file_pages.addr, req->remap_file_pages.size);
 	default:
-		return is_empty(view, m->new_addr, m->new_length) &&
-		       (m->new_length >= m->old_length ||
-			is_empty(view, m->addr + m->new_length, m->old_length - m->new_length));
+		return is_empty(view, m->new_addr, new_length) &&
+		       (new_length >= old_length ||
+			is_empty(view, m->addr + new_length, old_length - new_length));
 	}
 }
