@@ -295,7 +295,7 @@ static bool target_holds_source(const struct move *m)
  */
 static long clear_target(struct vmspace *space, struct move *m)
 {
-	struct vma *vma = find_at(space, m->addr);
+	struct vma *vma = space->pages ? find_at(space, m->addr) : NULL;
 	long err = 0;
 
 	if (vma && m->addr + moved_length(m) <= vma->end && !target_holds_source(m) &&

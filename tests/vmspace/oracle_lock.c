@@ -74,7 +74,7 @@ static void a_guard_at_address_0(void **state)
 /* process_madvise() populates as madvise() does, and stops at a guard as well. */
 static void process_madvise_meets_a_guard(void **state)
 {
-	const struct vmspace_range range = { AT(4), 4 * PAGE };
+	const struct vmspace_range ranges[] = { { AT(0), 2 * PAGE }, { AT(4), 4 * PAGE } };
 
 	(void)state;
 	if (!has_rule("guards-in-files") || !has_rule("advise-self"))
@@ -82,7 +82,11 @@ static void process_madvise_meets_a_guard(void **state)
 	map(AT(0), 8, RW, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED);
 	assert_int_equal(advise(AT(6), 1, 102 /* MADV_GUARD_INSTALL */), 0);
 	new_req(VMSPACE_PROCESS_MADVISE)->process_madvise = (struct vmspace_process_madvise){
-		&range, 1, 23 /* MADV_POPULATE_WRITE */, 0 };
+		ranges + 1, 1, 23 /* MADV_POPULATE_WRITE */, 0 };
+	both(&pair);
+	/* The first of two was populated: its bytes are the answer. */
+	req.process_madvise.ranges = ranges;
+	req.process_madvise.count = 2;
 	both(&pair);
 }
 

@@ -56,6 +56,13 @@ static void map(unsigned long page, unsigned long pages, int prot)
 			      .prot = prot, .flags = ANON | MAP_FIXED), AT(page));
 }
 
+static void map_shared(unsigned long page, unsigned long pages, int prot)
+{
+	assert_int_equal(CALL(VMSPACE_MMAP, mmap, .addr = AT(page), .length = pages * PAGE,
+			      .prot = prot, .flags = MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED),
+			 AT(page));
+}
+
 static long protect(unsigned long page, unsigned long pages, int prot)
 {
 	return CALL(VMSPACE_MPROTECT, mprotect, AT(page), pages * PAGE, prot, -1);
@@ -244,8 +251,7 @@ static void remap_file_pages_chooses_the_key_anew(void **state)
 {
 	(void)state;
 	assert_int_equal(new_key(), 1);
-	assert_int_equal(CALL(VMSPACE_MMAP, mmap, .addr = AT(0), .length = 4 * PAGE, .prot = RW,
-			      .flags = MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED), AT(0));
+	map_shared(0, 4, RW);
 	assert_int_equal(protect_with(0, 4, RW, 1), 0);
 	assert_int_equal(CALL(VMSPACE_REMAP_FILE_PAGES, remap_file_pages, AT(0), PAGE, 0, 1, 0, 0),
 			 0);
@@ -261,8 +267,7 @@ static void remap_file_pages_does_not_cross_keys(void **state)
 {
 	(void)state;
 	assert_int_equal(new_key(), 1);
-	assert_int_equal(CALL(VMSPACE_MMAP, mmap, .addr = AT(0), .length = 4 * PAGE, .prot = RW,
-			      .flags = MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED), AT(0));
+	map_shared(0, 4, RW);
 	assert_int_equal(protect_with(2, 2, RW, 1), 0);
 	assert_int_equal(CALL(VMSPACE_REMAP_FILE_PAGES, remap_file_pages, AT(0), 4 * PAGE, 0, 1, 0,
 			      0), -EINVAL);

@@ -257,7 +257,10 @@ static bool guard_hit(const struct pair *p)
 {
 	if (p->last.op == VMSPACE_FAULT && p->kernel_result == -EIO)
 		return true; /* beyond the end of a file */
-	if (p->kernel_result != -EFAULT && (p->last.out.result || p->kernel_result != -ENOMEM))
+	/* process_madvise() tells how far it came. */
+	if (p->kernel_result != -EFAULT && (p->last.out.result || p->kernel_result != -ENOMEM) &&
+	    (p->kernel_result < 0 || p->kernel_result >= p->last.out.result ||
+	     p->last.op != VMSPACE_PROCESS_MADVISE))
 		return false;
 	return p->guards && meets_guard(p, &p->last);
 }
