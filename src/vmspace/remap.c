@@ -206,6 +206,8 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 		err = reserve_tables(space, vma, m, at);
 	if (err)
 		return err;
+	/* No fault may add page tables to those that were counted. */
+	assert(!m->reserved || sync_write_locked(space, vma));
 	m->inner = m->addr > vma->start && m->addr + m->old_length < vma->end;
 	vma = remap_part_source(space, vma, m);
 	if (!vma)
