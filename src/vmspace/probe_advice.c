@@ -54,10 +54,11 @@ enum probe_answer probe_special_whole(const struct place *p)
 	return refuses(!madvise(vdso, p->page, MADV_DONTFORK), EINVAL);
 }
 
+/* One page at a time is locked: the limit may allow no more, and refuses with ENOMEM as well. */
 enum probe_answer probe_onfault_readable(const struct place *p)
 {
 	if (!map(p, 0, 1, PROT_READ, ANON) || !map(p, 1, 1, PROT_NONE, ANON) ||
-	    mlock2(at(p, 0), p->page, MLOCK_ONFAULT))
+	    mlock2(at(p, 0), p->page, MLOCK_ONFAULT) || munlock(at(p, 0), p->page))
 		return PROBE_UNKNOWN;
 	return refuses(!mlock2(at(p, 1), p->page, MLOCK_ONFAULT), ENOMEM);
 }
