@@ -150,6 +150,9 @@ struct vmspace_config {
 	bool address_tags;             /* arm64: bits 56 to 63 of addresses do not count, but for
 					* mmap, shmat, brk, remap_file_pages, process_madvise,
 					* userfaultfd, and where mremap moves something to */
+	bool mmap_apart;               /* arm64: private memory that mmap makes with MAP_ANONYMOUS
+					* never merges with other memory, as the heap's; the
+					* flag VMA_BY_MMAP tells it */
 	bool ksm;                      /* the kernel supports MADV_MERGEABLE */
 	bool read_implies_exec;        /* personality READ_IMPLIES_EXEC */
 	bool low_privileged;           /* CAP_SYS_RAWIO: mmap_min_addr does not apply */

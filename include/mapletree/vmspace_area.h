@@ -55,6 +55,8 @@ typedef uint64_t vma_flags_t;
 #define VMA_MAYBE_GUARD ((vma_flags_t)1 << 35) /* gu: MADV_GUARD_INSTALL was used in it */
 
 #define VMA_BTI         ((vma_flags_t)1 << 36) /* bt: PROT_BTI of arm64 */
+/* Linux never shows it; where mmap_apart is configured. After an attach it is a guess. */
+#define VMA_BY_MMAP     ((vma_flags_t)1 << 37) /* bm: private memory of mmap's MAP_ANONYMOUS */
 
 #define VMA_ACCESS_FLAGS (VMA_READ | VMA_WRITE | VMA_EXEC)
 

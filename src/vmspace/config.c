@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* config.c - the values of the running kernel and process, for a new space's configuration. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,28 +283,6 @@ static void probe_without_sys(struct vmspace_config *config)
 	munmap(page, config->page_size);
 }
 
-/*
- * What arm64 has; only what the kernel knows succeeds. (Elsewhere the bit of PROT_BTI may mean
- * something else.)
- */
-static void probe_architecture(struct vmspace_config *config)
-{
-	unsigned long size = config->page_size, tag = (ULONG_MAX >> 8) + 1;
-	enum { BTI = 0x10 /* PROT_BTI */ };
-	char *page = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (page == MAP_FAILED)
-		return;
-	if (sizeof(long) == 8)
-		config->address_tags = !syscall(SYS_mprotect, (unsigned long)page | tag, size,
-						(unsigned long)PROT_READ);
-	config->bti = config->address_tags && !mprotect(page, size, PROT_READ | BTI);
-	if (!config->pkeys)
-		config->key_0 = !syscall(SYS_pkey_mprotect, page, size, (unsigned long)PROT_READ,
-					 0UL);
-	munmap(page, size);
-}
-
 static enum vmspace_thp read_thp(const char *text)
 {
 	if (strstr(text, "[always]"))
@@ -357,7 +334,7 @@ void vmspace_config_init(struct vmspace_config *config)
 		probe_without_sys(config);
 	config->memory_nodes = memory_nodes();
 	config->pkeys = cpu_has(" ospke");
-	probe_architecture(config);
+	config_probe_architecture(config);
 	probe_flags(config);
 	probe_pt_reclaim(config);
 	probe_hint_min(config);

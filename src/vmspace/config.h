@@ -27,6 +27,15 @@ bool config_is_bottom_up(unsigned long persona, unsigned long rlimit_stack);
  */
 void config_probe_layout(struct vmspace_config *config);
 
+/*
+ * Set what arm64 has; only what the kernel knows succeeds. (Elsewhere the bit of PROT_BTI may mean
+ * something else.) page_size and pkeys are set.
+ */
+void config_probe_architecture(struct vmspace_config *config);
+
+/* For config->mmap_apart; asked once. */
+bool config_mmap_apart(void);
+
 /* Set what the effective capabilities `caps` (CapEff in /proc/PID/status) allow. */
 void config_set_privileges(struct vmspace_config *config, uint64_t caps);
 

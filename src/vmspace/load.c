@@ -162,6 +162,27 @@ static int read_areas(pid_t pid, struct vmspace_area **areas, size_t *count)
 	return err;
 }
 
+/*
+ * Mark what mmap has probably made: all private anonymous memory but the stack, the heap and what
+ * begins right behind the program's data.
+ */
+static void mark_by_mmap(struct vmspace_area *areas, size_t count,
+			 const struct vmspace_image *image)
+{
+	unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
+	unsigned long bss = (image->end_data + page - 1) & -page;
+
+	for (size_t i = 0; i < count; i++) {
+		struct vmspace_area *area = &areas[i];
+		bool heap = area->start < image->brk && area->end > image->start_brk;
+		bool stack = area->start <= image->start_stack && area->end > image->start_stack;
+
+		if (area->backing.kind == VMA_BACKING_ANON && !(area->flags & VMA_SHARED) &&
+		    !heap && !stack && area->start != bss)
+			area->flags |= VMA_BY_MMAP;
+	}
+}
+
 int vmspace_read_process(pid_t pid, bool attach, struct vmspace_area **areas, size_t *count,
 			 struct vmspace_image *image)
 {
@@ -186,6 +207,8 @@ int vmspace_read_process(pid_t pid, bool attach, struct vmspace_area **areas, si
 		.start_brk = fields[STAT_START_BRK], .brk = end ? end : fields[STAT_START_BRK],
 		.start_stack = fields[STAT_START_STACK], .pkeys_unknown = attach,
 	};
+	if (attach && config_mmap_apart())
+		mark_by_mmap(*areas, *count, image);
 	return 0;
 }
 
@@ -270,7 +293,7 @@ static int verify_maps(const struct vmspace *space, pid_t pid, struct vmspace_di
 static bool flags_equal(const struct vmspace *space, const struct vmspace_entry *entry,
 			struct vmspace_difference *d)
 {
-	vma_flags_t hidden = VMA_SOFTDIRTY;
+	vma_flags_t hidden = VMA_SOFTDIRTY | VMA_BY_MMAP;
 	struct vma_info info;
 	char ours[256], theirs[256];
 

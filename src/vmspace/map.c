@@ -547,6 +547,8 @@ static long area_flags(struct vmspace *space, const struct vmspace_mmap *m,
 		*flags |= m->driver_flags;
 	if ((m->flags & MAP_NORESERVE) && space->config.overcommit != 2)
 		*flags |= VMA_NORESERVE;
+	if (!backing && space->config.mmap_apart)
+		*flags |= VMA_BY_MMAP;
 	if (backing && backing->kind == VMA_BACKING_HUGETLB)
 		*flags |= VMA_HUGETLB | VMA_DONTEXPAND;
 	return 0;

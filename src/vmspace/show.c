@@ -232,6 +232,7 @@ static const struct {
 	{ "nh", VMA_NOHUGEPAGE }, { "mg", VMA_MERGEABLE }, { "um", VMA_UFFD_MISSING },
 	{ "uw", VMA_UFFD_WP }, { "ui", VMA_UFFD_MINOR }, { "ss", VMA_SHADOW_STACK },
 	{ "dp", VMA_DROPPABLE }, { "sl", VMA_SEALED }, { "gu", VMA_MAYBE_GUARD },
+	{ "bm", VMA_BY_MMAP },
 };
 
 #define LETTERS (sizeof(letters) / sizeof(letters[0]))

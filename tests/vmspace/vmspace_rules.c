@@ -308,6 +308,33 @@ static void a_move_that_is_refused_late(void **state)
 	vmspace_destroy(world.space);
 }
 
+/* Seen on 6.12.117 and 7.3.4, arm64; smaps shows nothing. */
+static void what_mmap_made_stays_apart(void **state)
+{
+	const unsigned long heap = 0x10000000, page = 4096;
+
+	(void)state;
+	for (int apart = 0; apart < 2; apart++) {
+		struct vmspace_config config = machine("7.3");
+		const struct vmspace_image image = { .start_brk = heap, .brk = heap };
+		struct vmspace_request req = { .op = VMSPACE_BRK };
+		struct vma_info info;
+
+		config.mmap_apart = apart;
+		assert_int_equal(vmspace_create(&world.space, &config), 0);
+		assert_int_equal(vmspace_exec(world.space, NULL, 0, &image), 0);
+		req.brk.brk = heap + page;
+		assert_int_equal(vmspace_call(world.space, &req), heap + page);
+		map_here(heap + page, page, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+		map_here(heap + 2 * page, page, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+		assert_true(vmspace_lookup(world.space, heap, &info));
+		assert_int_equal(info.end, heap + (apart ? page : 3 * page));
+		assert_true(vmspace_lookup(world.space, heap + 2 * page, &info));
+		assert_int_equal(info.start, heap + (apart ? page : 0));
+		vmspace_destroy(world.space);
+	}
+}
+
 /* Seen on 6.12.117 and 7.3.4, arm64, with tags 0x01, 0x80 and 0xff. */
 static void what_arm64_has(void **state)
 {
@@ -545,6 +572,7 @@ int main(void)
 		cmocka_unit_test(a_locked_part_moves_into_its_own_area),
 		cmocka_unit_test(guards_in_shared_memory),
 		cmocka_unit_test(a_move_that_is_refused_late),
+		cmocka_unit_test(what_mmap_made_stays_apart),
 		cmocka_unit_test(what_arm64_has),
 		cmocka_unit_test(special_areas_move_as_a_whole),
 		cmocka_unit_test(nothing_is_left_where_it_is),

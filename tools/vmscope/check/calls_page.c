@@ -155,9 +155,6 @@ void call_policy(struct generator *c, const struct pair *p, struct vmspace_reque
 		r->mbind.flags = (unsigned int)below(c, 32);
 	if (!vmspace_config(p->space)->move_all_privileged && chance(c, 6))
 		r->mbind.flags = 4; /* MPOL_MF_MOVE_ALL */
-	/* MPOL_MF_STRICT fails for pages on other nodes, which libvmspace does not know. */
-	if (r->mbind.mode == 4 || !(r->mbind.nodes & 1))
-		r->mbind.flags &= ~1u;
 	if (chance(c, 30))
 		r->mbind.addr += below(c, PAGE);
 	if (chance(c, 60))

@@ -499,13 +499,21 @@ static bool driver_refuses(const struct vmspace_mmap *m)
 	       !(m->backing.flags & VMA_BACKING_NO_MMAP);
 }
 
+/* Does it fail if there are pages on other nodes, which libvmspace does not know? */
+static bool asks_for_nodes(const struct vmspace_mbind *m)
+{
+	enum { MODE_FLAGS = 7 << 13, MODE_LOCAL = 4, STRICT = 1 };
+
+	return m->flags & STRICT && ((m->mode & ~MODE_FLAGS) == MODE_LOCAL || !(m->nodes & 1));
+}
+
 /* Whether there are enough huge pages is the machine's business; MAP_SYNC the file system's. */
 static bool is_unpredictable(const struct pair *p, const struct vmspace_request *r)
 {
 	/* How many bytes it has advised depends on pages. */
 	if (r->op == VMSPACE_PROCESS_MADVISE && r->process_madvise.advice == MADV_COLLAPSE_ADVICE)
 		return true;
-	if (is_about_ring(p, r))
+	if (is_about_ring(p, r) || (r->op == VMSPACE_MBIND && asks_for_nodes(&r->mbind)))
 		return true;
 	if (r->op != VMSPACE_MMAP)
 		return false;

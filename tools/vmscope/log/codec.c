@@ -101,6 +101,7 @@ static const struct field config_fields[] = {
 	{ "pkeys", FIELD_BOOL, AT(vmspace_config, pkeys) },
 	{ "key_0", FIELD_BOOL, AT(vmspace_config, key_0) },
 	{ "bti", FIELD_BOOL, AT(vmspace_config, bti) },
+	{ "mmap_apart", FIELD_BOOL, AT(vmspace_config, mmap_apart) },
 	{ "address_tags", FIELD_BOOL, AT(vmspace_config, address_tags) },
 	{ "ksm", FIELD_BOOL, AT(vmspace_config, ksm) },
 	{ "read_implies_exec", FIELD_BOOL, AT(vmspace_config, read_implies_exec) },
