@@ -149,7 +149,8 @@ struct vmspace_config {
 	bool bti;                      /* PROT_BTI is known (arm64) */
 	bool address_tags;             /* arm64: bits 56 to 63 of addresses do not count, but for
 					* mmap, shmat, brk, remap_file_pages, process_madvise,
-					* userfaultfd, and where mremap moves something to */
+					* userfaultfd, where mremap moves something to, and all
+					* functions that take no request */
 	bool mmap_apart;               /* arm64: private memory that mmap makes with MAP_ANONYMOUS
 					* never merges with other memory, as the heap's; the
 					* flag VMA_BY_MMAP tells it */

@@ -175,6 +175,7 @@ static unsigned long *tagged_address(struct vmspace_request *req)
 	case VMSPACE_MBIND: return &req->mbind.addr;
 	case VMSPACE_SET_HOME_NODE: return &req->home_node.addr;
 	case VMSPACE_MSEAL: return &req->mseal.addr;
+	case VMSPACE_FAULT: return &req->fault.addr;
 	default: return NULL;
 	}
 }
@@ -185,9 +186,9 @@ static unsigned long untag(const struct vmspace *space, struct vmspace_request *
 	unsigned long *addr = space->config.address_tags ? tagged_address(req) : NULL;
 	unsigned long given = addr ? *addr : 0;
 
-	/* Bit 55 says whether it is the user's half of the addresses. */
-	if (addr)
-		*addr = (unsigned long)((int64_t)((uint64_t)given << 8) >> 8);
+	/* Bit 55 says whether it is the user's half of the addresses. In the other nothing is a tag. */
+	if (addr && !((uint64_t)given >> 55 & 1))
+		*addr = (unsigned long)((uint64_t)given << 8 >> 8);
 	return given;
 }
 

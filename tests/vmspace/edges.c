@@ -384,6 +384,18 @@ static bool draw_advise(struct call *call, struct vmspace_request *r)
 	return !is_needed(r->madvise.addr, r->madvise.length);
 }
 
+/* Are huge pages mapped there, of which the machine may have none that are free? */
+static bool is_huge(unsigned long addr, unsigned long length)
+{
+	struct vma_info area;
+
+	for (unsigned long at = addr & -PAGE;
+	     vmspace_next(child.space, at, &area) && area.start < addr + length; at = area.end)
+		if (area.flags & VMA_HUGETLB)
+			return true;
+	return false;
+}
+
 static bool draw_lock(struct call *call, struct vmspace_request *r)
 {
 	bool lock = one_in(2);
@@ -394,9 +406,9 @@ static bool draw_lock(struct call *call, struct vmspace_request *r)
 	r->mlock.mlock2 = lock;
 	set(call, lock ? SYS_mlock2 : SYS_munlock, r->mlock.addr, r->mlock.length,
 	    (unsigned long)r->mlock.flags, 0, 0, 0);
-	/* It populates huge pages all the same, of which the machine may have none. */
+	/* It populates huge pages all the same. */
 	return !is_needed(r->mlock.addr, r->mlock.length) &&
-	       (r->mlock.addr < HUGE_ARENA || r->mlock.addr >= HUGE_ARENA + 8 * HUGE);
+	       !is_huge(r->mlock.addr, r->mlock.length);
 }
 
 static bool draw_lock_all(struct call *call, struct vmspace_request *r)
@@ -442,7 +454,7 @@ static bool draw_remap_pages(struct call *call, struct vmspace_request *r)
 	m->flags = MAP_NONBLOCK;
 	set(call, SYS_remap_file_pages, m->addr, m->size, 0, m->page_offset,
 	    (unsigned long)m->flags, 0);
-	return !is_needed(m->addr, m->size);
+	return !is_needed(m->addr, m->size) && !is_huge(m->addr, m->size);
 }
 
 static bool draw_brk(struct call *call, struct vmspace_request *r)

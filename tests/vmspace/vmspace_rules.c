@@ -344,6 +344,7 @@ static void what_arm64_has(void **state)
 	(void)state;
 	for (int arm = 0; arm < 2; arm++) {
 		struct vmspace_config config = machine("7.3");
+		struct vmspace_request req;
 		struct vma_info info;
 		char flags[200];
 
@@ -363,6 +364,14 @@ static void what_arm64_has(void **state)
 		assert_int_equal(protect_here(at, PROT_READ, 1), -EINVAL);
 		assert_int_equal(protect_here(at | 0x8000000000000000, PROT_READ | PROT_WRITE, -1),
 				 arm ? 0 : -ENOMEM);
+		/* An address of the kernel's half has none: this range ends at its end, no further. */
+		req = (struct vmspace_request){ .op = VMSPACE_MADVISE };
+		req.madvise = (struct vmspace_madvise){ 0x7fffffffffffe000, 3 * page,
+							MADV_UNMERGEABLE };
+		assert_int_equal(vmspace_call(world.space, &req), -ENOMEM);
+		req = (struct vmspace_request){ .op = VMSPACE_FAULT };
+		req.fault = (struct vmspace_fault){ at | 0x8100000000000000, VMA_READ };
+		assert_int_equal(vmspace_call(world.space, &req), arm ? 0 : -EFAULT);
 		/* Bit 55 is no tag; nor has the place a tag that something is moved to. */
 		assert_int_equal(protect_here(at | 0x80000000000000, PROT_READ, -1), -ENOMEM);
 		assert_int_equal(move_here(at | 0xff00000000000000, page, page, fixed, to),
