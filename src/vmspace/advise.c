@@ -333,9 +333,20 @@ static long reserve_pages(struct vmspace *space, unsigned long start, unsigned l
 	return err < 0 ? outcome_no_memory(space) : 0;
 }
 
+/*
+ * Populating ends with an error because of the areas. Where some were populated before, it may have
+ * ended there already, at a page that the host did not have.
+ */
+static long populate_error(struct vmspace *space, bool some, long err)
+{
+	return some && space->host_error && space->host_error != err
+		       ? outcome_fail(space, space->host_error, "refused by the host")
+		       : err;
+}
+
 static long populate(struct vmspace *space, unsigned long start, unsigned long end, int advice)
 {
-	bool write = advice == MADV_POPULATE_WRITE, hole = false;
+	bool write = advice == MADV_POPULATE_WRITE, hole = false, some = false;
 	long err;
 
 	while (start < end) {
@@ -348,10 +359,10 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 			continue;
 		}
 		if (!vma)
-			return -ENOMEM;
+			return populate_error(space, some, -ENOMEM);
 		if (!may_populate(vma, advice) ||
 		    !pkey_permits(space, vma, VMSPACE_ACCESS_READ))
-			return -EINVAL;
+			return populate_error(space, some, -EINVAL);
 		/*
 		 * It is not known at which page the host failed: it will be asked when it matters.
 		 */
@@ -362,8 +373,9 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 		if (err)
 			return err;
 		start = vma->end;
+		some = true;
 	}
-	return hole ? -ENOMEM : 0;
+	return hole ? populate_error(space, some, -ENOMEM) : 0;
 }
 
 /* How much of range i is processed, after so many bytes: as read(), a call stops below 2 GiB. */

@@ -291,6 +291,23 @@ static void a_base_that_nothing_shows_is_learned(void **state)
 	}
 }
 
+/* A page that the host does not have, a huge one say, comes before the hole behind the area. */
+static void populating_fails_before_a_hole(void **state)
+{
+	(void)state;
+	for (int some = 0; some < 2; some++) {
+		assert_int_equal(map(0x10000, 2, PROT_READ, NULL), 0x10000);
+		memset(&req, 0, sizeof(req));
+		req.op = VMSPACE_MADVISE;
+		req.madvise = (struct vmspace_madvise){ some ? 0x11000 : 0x12000, 2 * PAGE,
+							MADV_POPULATE_READ };
+		req.host.valid = true;
+		req.host.result = -EFAULT;
+		assert_int_equal(call(), some ? -EFAULT : -ENOMEM);
+		assert_int_equal(req.out.differs, !some);
+	}
+}
+
 /* The end of what is to be moved lies below its start. */
 static void a_refused_move_whose_length_wraps(void **state)
 {
@@ -624,7 +641,7 @@ int main(void)
 		SPACE(lines_are_the_kernels), SPACE(names_are_checked_and_shown),
 		SPACE(flags_go_both_ways), SPACE(bad_input_changes_nothing),
 		SPACE(host_is_followed_and_judged), SPACE(base_is_learned),
-		SPACE(a_base_that_nothing_shows_is_learned),
+		SPACE(a_base_that_nothing_shows_is_learned), SPACE(populating_fails_before_a_hole),
 		SPACE(a_refused_move_whose_length_wraps), SPACE(a_move_whose_source_is_lost),
 		SPACE(break_is_learned), SPACE(a_seal_comes_before_the_size_of_pages),
 		SPACE(lines_one_by_one), SPACE(impossible_answers_change_nothing),

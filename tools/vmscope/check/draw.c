@@ -9,9 +9,9 @@
 unsigned long draw_length(struct generator *c)
 {
 	if (chance(c, 40))
-		return PAGE * 512 * (1 + below(c, 3));
+		return HUGE_PAGE * (1 + below(c, 3));
 	if (chance(c, 40))
-		return PAGE * 512 * (1 + below(c, 2)) + PAGE * (1 + below(c, 20));
+		return HUGE_PAGE * (1 + below(c, 2)) + PAGE * (1 + below(c, 20));
 	return PAGE * (1 + below(c, chance(c, 3) ? 12 : 4));
 }
 

@@ -4,8 +4,8 @@
 #define VMSCOPE_CHECK_DRAW_H
 
 #include "check/generator.h"
+#include "check/page.h"
 
-#define PAGE 4096UL
 #define DRAW_ARENA 0x10000000000UL
 
 static inline unsigned long below(struct generator *c, unsigned long n)

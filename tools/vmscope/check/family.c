@@ -13,8 +13,9 @@
 
 #include "check/known.h"
 #include "check/leave_out.h"
+#include "check/page.h"
 
-enum { SHM_BYTES = 5 * 4096, KNOWN_ONE_IN = 32 };
+enum { SHM_PAGES = 5, KNOWN_ONE_IN = 32 };
 
 bool script_add(struct script *script, const struct script_step *step)
 {
@@ -75,7 +76,7 @@ int family_start(struct family *family, const struct pair_mode *mode, struct jso
 	family->members[0] = first;
 	family->created = family->alive = 1;
 	family->initial = settings_of(vmspace_config(first->space));
-	family->shm_id = first->shm_id = shmget(IPC_PRIVATE, SHM_BYTES, 0700);
+	family->shm_id = first->shm_id = shmget(IPC_PRIVATE, SHM_PAGES * PAGE, 0700);
 	return family->shm_id < 0 ? -errno : 0;
 }
 

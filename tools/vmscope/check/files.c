@@ -18,12 +18,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "check/page.h"
 #include "check/puppet_wire.h"
 #include "mirror/kernel.h"
 
-#define PAGE_BYTES 4096UL
 #define FILE_BYTES (64UL << 20)
-#define HUGE_BYTES (2UL << 20)
 
 static struct puppet_file_info infos[PUPPET_FILE_COUNT];
 
@@ -161,7 +160,7 @@ static int open_perf(void)
 static const struct {
 	int (*open)(void);
 	unsigned long bytes;	/* 0: it has no size, or the one that it has already */
-	unsigned long driver_bytes, driver_offsets[3];
+	unsigned long driver_pages, driver_offsets[3];
 } kinds[PUPPET_FILE_COUNT] = {
 	[PUPPET_FILE_RW] = { .open = open_rw, .bytes = FILE_BYTES },
 	[PUPPET_FILE_RW_AGAIN] = { .open = open_rw_again, .bytes = FILE_BYTES },
@@ -186,10 +185,10 @@ static const struct {
 	[PUPPET_EVENT] = { .open = open_event },
 	[PUPPET_NULL] = { .open = open_null },
 	[PUPPET_PROC] = { .open = open_proc },
-	[PUPPET_IO_URING] = { .open = open_io_uring, .driver_bytes = PAGE_BYTES,
+	[PUPPET_IO_URING] = { .open = open_io_uring, .driver_pages = 1,
 			      .driver_offsets = { IORING_OFF_SQ_RING, IORING_OFF_CQ_RING,
 						  IORING_OFF_SQES } },
-	[PUPPET_PERF] = { .open = open_perf, .driver_bytes = 2 * PAGE_BYTES },
+	[PUPPET_PERF] = { .open = open_perf, .driver_pages = 2 },
 };
 
 /* ---- opening all ----------------------------------------------------------------------------- */
@@ -206,7 +205,7 @@ static bool place(int fd, int at)
 /* Maps it, to see what its driver makes of that. */
 static void probe_driver(int fd, struct puppet_file_info *info)
 {
-	size_t bytes = info->driver_bytes ? info->driver_bytes : PAGE_BYTES;
+	size_t bytes = info->driver_bytes ? info->driver_bytes : PAGE;
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	info->driver_refuses = at == MAP_FAILED;
@@ -222,7 +221,7 @@ static void open_one(enum puppet_file file)
 	struct stat st;
 	int fd = puppet_fd(file);
 
-	*info = (struct puppet_file_info){ .driver_bytes = kinds[file].driver_bytes };
+	*info = (struct puppet_file_info){ .driver_bytes = kinds[file].driver_pages * PAGE };
 	memcpy(info->driver_offsets, kinds[file].driver_offsets, sizeof(info->driver_offsets));
 	info->there = place(kinds[file].open(), fd) &&
 		      (!kinds[file].bytes || ftruncate(fd, (off_t)kinds[file].bytes) == 0) &&

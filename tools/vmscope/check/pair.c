@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A real process and a vmspace: every request is made in both, and both are compared. */
 #include "check/pair.h"
+#include "check/page.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,7 +19,6 @@
 #include "mirror/refusal.h"
 #include "mirror/snapshot.h"
 
-#define PAGE_BYTES 4096UL
 #define MADV_COLLAPSE_ADVICE 25
 #define MADV_GUARD_INSTALL_ADVICE 102
 #define MAP_32BIT_FLAG 0x40
@@ -113,7 +113,7 @@ static int open_view(struct pair *pair)
  */
 static int find_out_base(struct pair *pair, struct vmspace_config *config)
 {
-	unsigned long map[6] = { 0, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1UL, 0 };
+	unsigned long map[6] = { 0, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1UL, 0 };
 	struct vmspace_stats stats;
 	long at;
 
@@ -123,8 +123,8 @@ static int find_out_base(struct pair *pair, struct vmspace_config *config)
 	at = puppet_call(&pair->puppet, SYS_mmap, map);
 	if (at < 0)
 		return (int)at;
-	puppet_call(&pair->puppet, SYS_munmap, (unsigned long[6]){ (unsigned long)at, PAGE_BYTES });
-	config->mmap_base = (unsigned long)at + (config->mmap_bottom_up ? 0 : PAGE_BYTES);
+	puppet_call(&pair->puppet, SYS_munmap, (unsigned long[6]){ (unsigned long)at, PAGE });
+	config->mmap_base = (unsigned long)at + (config->mmap_bottom_up ? 0 : PAGE);
 	return vmspace_configure(pair->space, config);
 }
 
@@ -222,8 +222,8 @@ static void explain(const struct pair *p, const char *kind)
 
 static bool has_guard(const struct pair *p, unsigned long addr, unsigned long length)
 {
-	unsigned long end = (addr + length + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1), at;
-	unsigned long start = addr & ~(PAGE_BYTES - 1);
+	unsigned long end = (addr + length + PAGE - 1) & ~(PAGE - 1), at;
+	unsigned long start = addr & ~(PAGE - 1);
 
 	/* The kernel does not search beyond the end of user space. */
 	if (end > vmspace_config(p->space)->task_size)

@@ -7,6 +7,7 @@
 #include <sys/personality.h>
 #include <unistd.h>
 
+#include "check/page.h"
 #include "check/pair.h"
 #include "log/difference.h"
 
@@ -40,7 +41,7 @@ static bool areas_equal(struct pair *p)
 static bool counter_equal(const struct pair *p, const char *status, const char *key,
 			  unsigned long pages)
 {
-	unsigned long kib = pages * 4, theirs = kernel_status_number(status, key, 10, kib);
+	unsigned long kib = pages * (PAGE / 1024), theirs = kernel_status_number(status, key, 10, kib);
 
 	if (theirs == kib)
 		return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The userfaultfds of a puppet: created by it, held and served by this process. */
 #include "check/puppet_uffd.h"
+#include "check/page.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #define UFFD_FEATURE_WP_ASYNC (1 << 15)
 #endif
 
-#define PAGE_BYTES 4096UL
 #define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK) /* poll() requires O_NONBLOCK */
 
 /* What each right is good for. */
@@ -171,10 +171,10 @@ unsigned int puppet_uffd_poll(const struct puppet *puppet, struct pollfd polled[
 /* Resolves a fault: provides the page that the puppet is waiting for. */
 static bool give_page(int fd, const struct uffd_msg *msg)
 {
-	static const _Alignas(PAGE_BYTES) char zeros[PAGE_BYTES];
-	const struct uffdio_range page = { msg->arg.pagefault.address & ~(PAGE_BYTES - 1),
-					   PAGE_BYTES };
-	struct uffdio_copy copy = { .dst = page.start, .src = (uintptr_t)zeros, .len = PAGE_BYTES };
+	static const char zeros[PAGE_BYTES_MAX];
+	const struct uffdio_range page = { msg->arg.pagefault.address & ~(PAGE - 1),
+					   PAGE };
+	struct uffdio_copy copy = { .dst = page.start, .src = (uintptr_t)zeros, .len = PAGE };
 	struct uffdio_continue there = { .range = page };
 
 	if (msg->arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_MINOR)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The addresses that a request is about. */
 #include "check/ranges.h"
+#include "check/page.h"
 
 #include <sys/mman.h>
 #include <sys/shm.h>
 
-#define PAGE 4096UL
 
 static unsigned int one(struct span *span, unsigned long addr, unsigned long length)
 {
