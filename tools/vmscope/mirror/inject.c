@@ -55,7 +55,11 @@ void inject_alter(struct vmspace_request *req, unsigned long page)
 {
 	switch (req->op) {
 	case VMSPACE_MMAP:
-		req->mmap.length += page;
+		/* A page more would change nothing where memory of the same kind comes behind. */
+		if (req->mmap.length > page)
+			req->mmap.length = (req->mmap.length - 1) / page * page;
+		else
+			req->mmap.length += page;
 		break;
 	case VMSPACE_MUNMAP:
 		alter_range(&req->munmap.addr, &req->munmap.length, page);
