@@ -413,6 +413,12 @@ static bool takes_much(const struct pair *p, const struct vmspace_request *r)
 	}
 }
 
+/* Only executable? Other bits do not matter: PROT_GROWSDOWN, PROT_SEM, and what mmap ignores. */
+static bool is_execute_only(int prot)
+{
+	return (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == PROT_EXEC;
+}
+
 /*
  * Would key 0 be denied, and so the puppet's own memory? Once freed, it may be the next that is
  * allocated, also for execute-only memory.
@@ -421,8 +427,8 @@ static bool denies_key_0(const struct pair *p, const struct vmspace_request *r)
 {
 	if (!p->key_0_free)
 		return false;
-	return (r->op == VMSPACE_MMAP && r->mmap.prot == PROT_EXEC) ||
-	       (r->op == VMSPACE_MPROTECT && r->mprotect.prot == PROT_EXEC) ||
+	return (r->op == VMSPACE_MMAP && is_execute_only(r->mmap.prot)) ||
+	       (r->op == VMSPACE_MPROTECT && is_execute_only(r->mprotect.prot)) ||
 	       (r->op == VMSPACE_PKEY_ALLOC && r->pkey_alloc.rights);
 }
 
