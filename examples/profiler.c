@@ -4,6 +4,7 @@
  * mapping holds a program counter, while mappings come and go. Threads that read register with
  * the memb flavour, which saves each lookup the question whether they have.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

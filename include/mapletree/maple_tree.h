@@ -26,15 +26,14 @@
 #define MAPLETREE_MAPLE_TREE_H
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include <mapletree/maple_tree_mutex.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define MT_PUBLIC __attribute__((visibility("default")))
 
 /* ---- allocation context --------------------------------------------------------------- */
 
@@ -210,7 +209,7 @@ struct maple_tree {
 	const struct mt_rcu *ma_rcu;
 	char ma_apart[64];
 	struct mt_retire_batch *ma_retired;
-	pthread_mutex_t ma_lock;
+	struct mt_mutex ma_lock;
 	unsigned long ma_writes;
 	unsigned int ma_retrying;
 	struct mt_finger ma_finger;
@@ -222,7 +221,7 @@ struct maple_tree {
  * DEFINE_MTREE - define a tree without flags.
  */
 #define MTREE_INIT(name, flags) \
-	{ NULL, (flags), NULL, NULL, { 0 }, NULL, PTHREAD_MUTEX_INITIALIZER, 0, 0, \
+	{ NULL, (flags), NULL, NULL, { 0 }, NULL, MT_MUTEX_INIT, 0, 0, \
 	  { 1, 0, 0, { 0 } } }
 /* @lock is only named, never used: it is up to the user to hold it when the tree is changed. */
 #define MTREE_INIT_EXT(name, flags, lock) MTREE_INIT(name, (flags) | MT_FLAGS_LOCK_EXTERN)
@@ -313,11 +312,13 @@ MT_PUBLIC void mt_clear_in_rcu(struct maple_tree *mt);
 
 /*
  * mtree_lock, mtree_unlock - the lock of a tree without MT_FLAGS_LOCK_EXTERN. Not recursive; waits
- * for other writers, never for readers; not for signal handlers. The other spellings are the same
+ * for other writers, never for readers; not for signal handlers. mtree_trylock() takes it if it is
+ * free, and returns whether it was. See maple_tree_mutex.h. The other spellings are the same
  * lock, for ported code: @flags is an unsigned long variable, @subclass is ignored.
  */
-#define mtree_lock(mt)                       pthread_mutex_lock(&(mt)->ma_lock)
-#define mtree_unlock(mt)                     pthread_mutex_unlock(&(mt)->ma_lock)
+#define mtree_lock(mt)                       mt_mutex_lock(&(mt)->ma_lock)
+#define mtree_unlock(mt)                     mt_mutex_unlock(&(mt)->ma_lock)
+#define mtree_trylock(mt)                    mt_mutex_trylock(&(mt)->ma_lock)
 #define mtree_lock_nested(mt, subclass)      ((void)(subclass), mtree_lock(mt))
 #define mtree_lock_irqsave(mt, flags)        ((void)((flags) = 0), mtree_lock(mt))
 #define mtree_unlock_irqrestore(mt, flags)   ((void)(flags), mtree_unlock(mt))

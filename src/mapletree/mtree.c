@@ -35,7 +35,7 @@ void mt_init_flags(struct maple_tree *mt, unsigned int flags)
 	mt->ma_retired = NULL;
 	mt->ma_writes = 0;
 	mt->ma_retrying = 0;
-	mt->ma_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	mt->ma_lock = (struct mt_mutex)MT_MUTEX_INIT;
 	finger_forget(mt);
 }
 

@@ -69,6 +69,7 @@ void slab_detach(void)
 
 #else
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #ifndef SLAB_ORDERED

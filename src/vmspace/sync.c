@@ -8,6 +8,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "sync.h"
@@ -22,7 +23,6 @@ int sync_create(struct vmspace *space)
 	if (!sync)
 		return -ENOMEM;
 	*sync = (struct sync){ .seq = 1 };
-	fairlock_init(&sync->lock);
 	pthread_mutex_init(&sync->drain, NULL);
 	pthread_cond_init(&sync->drained, NULL);
 	space->sync = sync;
@@ -36,7 +36,7 @@ void sync_destroy(struct vmspace *space)
 
 	if (!sync)
 		return;
-	fairlock_destroy(&sync->lock);
+	assert(!sync->lock.word);
 	pthread_mutex_destroy(&sync->drain);
 	pthread_cond_destroy(&sync->drained);
 	free(sync);
@@ -104,7 +104,7 @@ void sync_adopt(struct vmspace *space, const struct vmspace *fresh)
 
 void sync_enter_slow(const struct vmspace *space)
 {
-	fairlock_lock(&space->sync->lock);
+	mt_mutex_lock(&space->sync->lock);
 }
 
 void sync_unlock_areas(struct vmspace *space)
@@ -117,7 +117,7 @@ void sync_leave_slow(const struct vmspace *space)
 {
 	if (space->sync->locked)
 		next_seq(space, space->sync->seq);
-	fairlock_unlock(&space->sync->lock);
+	mt_mutex_unlock(&space->sync->lock);
 }
 
 static unsigned long readers(const struct vma *vma)

@@ -20,8 +20,10 @@
 #define VMSPACE_SYNC_H
 
 #include <limits.h>
+#include <pthread.h>
 
-#include "fairlock.h"
+#include <mapletree/maple_tree_mutex.h>
+
 #include "space.h"
 
 #define SYNC_READERS   0xffful /* the most readers of an area; others take the slow path */
@@ -45,7 +47,7 @@ struct sync {
 	unsigned long huge_size;     /* config.pmd_size, or 0 with VMSPACE_THP_NEVER */
 	bool huge_always;
 	const struct vmspace_hooks *hooks; /* space->config.hooks */
-	_Alignas(SYNC_LINE) struct fairlock lock; /* the space's lock */
+	_Alignas(SYNC_LINE) struct mt_mutex lock; /* the space's lock */
 	bool locked;                 /* areas are write-locked with this `seq`; under `lock` */
 	pthread_mutex_t drain;       /* between a writer that waits and the last reader */
 	pthread_cond_t drained;

@@ -6,6 +6,7 @@
  * exists, so no other mapping of the process can be placed in it.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -6,6 +6,7 @@
 #include <mapletree/maple_tree.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -79,8 +80,8 @@ static void trees_are_initialised(void **state)
 	mt_set_external_lock(mt, &init_lock);
 	assert_int_equal(mt->ma_flags, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_BH);
 	assert_int_equal(mt_height(mt), 0);
-	assert_int_equal(pthread_mutex_trylock(&mt->ma_lock), 0);
-	assert_int_equal(pthread_mutex_unlock(&mt->ma_lock), 0);
+	assert_true(mtree_trylock(mt));
+	mtree_unlock(mt);
 	mtree_destroy(mt);
 }
 
@@ -550,24 +551,24 @@ static void every_spelling_of_the_lock_is_the_lock(void **state)
 
 	(void)state;
 	mtree_lock(&mt);
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), EBUSY);
+	assert_false(mtree_trylock(&mt));
 	mtree_unlock(&mt);
 	mtree_lock_nested(&mt, SINGLE_DEPTH_NESTING);
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), EBUSY);
+	assert_false(mtree_trylock(&mt));
 	mtree_unlock(&mt);
 	mtree_lock_irqsave(&mt, flags);
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), EBUSY);
+	assert_false(mtree_trylock(&mt));
 	mtree_unlock_irqrestore(&mt, flags);
 	mas_lock(&mas);
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), EBUSY);
+	assert_false(mtree_trylock(&mt));
 	mas_unlock(&mas);
 	mas_lock_nested(&mas, SINGLE_DEPTH_NESTING);
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), EBUSY);
+	assert_false(mtree_trylock(&mt));
 	mas_unlock(&mas);
 	mas_lock_irqsave(&mas, flags);
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), EBUSY);
+	assert_false(mtree_trylock(&mt));
 	mas_unlock_irqrestore(&mas, flags);
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), 0);
+	assert_true(mtree_trylock(&mt));
 	mtree_unlock(&mt);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "heap.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

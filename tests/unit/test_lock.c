@@ -16,17 +16,17 @@ static void the_lock_excludes(void **state)
 
 	(void)state;
 	mtree_lock(&mt);
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), EBUSY);
+	assert_false(mtree_trylock(&mt));
 	mtree_unlock(&mt);
 	mas_lock(&mas);
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), EBUSY);
+	assert_false(mtree_trylock(&mt));
 	mas_unlock(&mas);
 	mas_lock_irqsave(&mas, flags);
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), EBUSY);
+	assert_false(mtree_trylock(&mt));
 	mas_unlock_irqrestore(&mas, flags);
 	mtree_lock_nested(&mt, 1);
 	mtree_unlock(&mt);
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), 0);
+	assert_true(mtree_trylock(&mt));
 	mtree_unlock(&mt);
 }
 
@@ -52,50 +52,15 @@ static void every_call_gives_the_lock_back(void **state)
 	mt_clear_in_rcu(&mt);
 	assert_int_equal(mtree_dup(&mt, &copy, GFP_KERNEL), 0);
 	assert_int_equal(mtree_dup(&mt, &copy, GFP_KERNEL), -EINVAL);
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), 0);
+	assert_true(mtree_trylock(&mt));
 	mtree_unlock(&mt);
-	assert_int_equal(pthread_mutex_trylock(&copy.ma_lock), 0);
+	assert_true(mtree_trylock(&copy));
 	mtree_unlock(&copy);
 	end(&mt);
 	end(&copy);
 }
 
-static void *trylock_thread(void *lock)
-{
-	int error = pthread_mutex_trylock(lock);
-
-	if (!error)
-		pthread_mutex_unlock(lock);
-	return (void *)(intptr_t)error;
-}
-
-/* Whether this thread holds the tree's recursive lock once, neither more nor less often. */
-static void expect_held_once(struct maple_tree *mt)
-{
-	pthread_t thread;
-	void *error;
-
-	assert_int_equal(pthread_create(&thread, NULL, trylock_thread, &mt->ma_lock), 0);
-	pthread_join(thread, &error);
-	assert_int_equal((intptr_t)error, EBUSY);
-	mtree_unlock(mt);
-	assert_int_equal(pthread_create(&thread, NULL, trylock_thread, &mt->ma_lock), 0);
-	pthread_join(thread, &error);
-	assert_int_equal((intptr_t)error, 0);
-}
-
-static void init_recursive(struct maple_tree *mt)
-{
-	pthread_mutexattr_t recursive;
-
-	mt_init_flags(mt, MT_FLAGS_ALLOC_RANGE);
-	pthread_mutexattr_init(&recursive);
-	pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(&mt->ma_lock, &recursive);
-	pthread_mutexattr_destroy(&recursive);
-}
-
-/* One that unlocked without having locked would take the caller's own lock away. */
+/* One that unlocked without having locked would end the process. */
 static void every_call_takes_the_lock_once(void **state)
 {
 	struct maple_tree mt, copy;
@@ -103,13 +68,12 @@ static void every_call_takes_the_lock_once(void **state)
 	unsigned long start, last, next = 0;
 
 	(void)state;
-	init_recursive(&mt);
-	init_recursive(&copy);
+	mt_init_flags(&mt, MT_FLAGS_ALLOC_RANGE);
+	mt_init_flags(&copy, MT_FLAGS_ALLOC_RANGE);
 #define EXPECT_BALANCE(call) \
 	do { \
-		mtree_lock(&mt); \
 		call; \
-		expect_held_once(&mt); \
+		assert_int_equal(mt.ma_lock.word, 0); \
 	} while (0)
 	EXPECT_BALANCE(mtree_store(&mt, 3, E('a'), GFP_KERNEL));
 	EXPECT_BALANCE(mtree_store_range(&mt, 5, 9, E('a'), GFP_KERNEL));
@@ -124,9 +88,8 @@ static void every_call_takes_the_lock_once(void **state)
 	EXPECT_BALANCE(mtree_erase(&mt, 5));
 	EXPECT_BALANCE(mt_set_in_rcu(&mt));
 	EXPECT_BALANCE(mt_clear_in_rcu(&mt));
-	mtree_lock(&copy);
 	EXPECT_BALANCE(mtree_dup(&mt, &copy, GFP_KERNEL));
-	expect_held_once(&copy);
+	assert_int_equal(copy.ma_lock.word, 0);
 	EXPECT_BALANCE(mtree_destroy(&mt));
 #undef EXPECT_BALANCE
 	end(&copy);

@@ -317,8 +317,8 @@ static void nomem_leaves_an_external_lock_alone(void **state)
 	mas_store(&mas, E('x'));
 	assert_true(mas_is_err(&mas));
 	assert_true(mas_nomem(&mas, GFP_KERNEL));
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), 0); /* nobody has it */
-	pthread_mutex_unlock(&mt.ma_lock);
+	assert_true(mtree_trylock(&mt)); /* nobody has it */
+	mtree_unlock(&mt);
 	mas_store(&mas, E('x'));
 	assert_false(mas_nomem(&mas, GFP_KERNEL));
 	expect_content(&mt, "9-96:x");

@@ -174,7 +174,7 @@ static void a_limit_makes_writers_wait_for_a_reader(void **state)
 	assert_true(mt_retired_bytes() < LIMIT + SLACK);
 	/* Neither the lock nor other readers are kept. */
 	assert_non_null(mtree_load(&mt, 0));
-	assert_int_equal(pthread_mutex_trylock(&mt.ma_lock), 0);
+	assert_true(mtree_trylock(&mt));
 	mtree_unlock(&mt);
 	before = __atomic_load_n(&written, __ATOMIC_RELAXED);
 	end_reading();

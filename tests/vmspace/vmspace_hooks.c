@@ -44,7 +44,7 @@ static void hear_event(void *ctx, const struct vmspace_event *event)
 
 	assert_true(pthread_equal(to->thread, pthread_self()));
 	if (to == &heard && space->sync)
-		assert_true(space->sync->lock.held);
+		assert_true(space->sync->lock.word);
 	assert_in_range(to->events, 0, HEARD_MAX - 1);
 	to->event[to->events++] = *event;
 }
@@ -58,7 +58,7 @@ static void hear_fault(void *ctx, const struct vmspace_page *page)
 	assert_true(pthread_equal(to->thread, pthread_self()));
 	urcu_bp_read_lock();
 	vma = mtree_load(&space->tree, page->addr);
-	assert_true(space->sync->lock.held ||
+	assert_true(space->sync->lock.word ||
 		    (vma && (__atomic_load_n(&vma->lock, __ATOMIC_RELAXED) & SYNC_READERS) == 1));
 	urcu_bp_read_unlock();
 	assert_in_range(to->faults, 0, HEARD_MAX - 1);

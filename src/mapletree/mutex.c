@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex.c - what a lock does when several threads want it.
+ *
+ * The states of a futex lock are those of Drepper's "Futexes Are Tricky" (2011); that one who has
+ * waited long gets it next is how Linux's own mutexes keep waiters from starving.
+ */
+#include <mapletree/maple_tree_mutex.h>
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * How long to look before sleeping. The first look comes after SPIN_FIRST pauses of the processor,
+ * each further one after twice as many, up to SPIN_LAST; there are SPIN_LOOKS of them. A lock that
+ * is looked at rarely stays in its holder's cache, with all that it covers.
+ */
+enum { SPIN_FIRST = 8, SPIN_LAST = 512, SPIN_LOOKS = 24 };
+/* Who has slept so often without getting the lock gets it next. */
+enum { SLEEPS_MAX = 4 };
+/* Who is to get it next may have been left behind in the parent of a fork(): not longer than that. */
+#define HANDOFF_NS 20000000L
+
+static void pause_once(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("isb" ::: "memory");
+#else
+	__asm__ volatile("" ::: "memory");
+#endif
+}
+
+/* On a single processor the holder cannot go on while somebody looks. */
+static bool may_spin(void)
+{
+	static int processors;
+	int known = __atomic_load_n(&processors, __ATOMIC_RELAXED);
+
+	if (!known) {
+		known = (int)sysconf(_SC_NPROCESSORS_ONLN);
+		__atomic_store_n(&processors, known, __ATOMIC_RELAXED);
+	}
+	return known != 1;
+}
+
+/* Sleeps while the word is @word, or if it says that somebody gets the lock next, for some time. */
+static bool slept_too_long(struct mt_mutex *mutex, unsigned int word)
+{
+	static const struct timespec limit = { 0, HANDOFF_NS };
+	int before = errno;
+	bool timed_out;
+
+	timed_out = syscall(SYS_futex, &mutex->word, FUTEX_WAIT_PRIVATE, word,
+			    word & MT_MUTEX_HANDOFF ? &limit : NULL) &&
+		    errno == ETIMEDOUT;
+	errno = before;
+	return timed_out;
+}
+
+/*
+ * struct waiter - a thread that waits.
+ * @next:   it gets the lock next: MT_MUTEX_HANDOFF is for it.
+ * @sleeps: how often it has slept.
+ * @looks, @pauses: how often it still looks, and after how many pauses.
+ */
+struct waiter {
+	bool next;
+	unsigned int sleeps;
+	unsigned int looks;
+	unsigned int pauses;
+};
+
+/* Takes the lock if @word, which it was, allows that. Others may sleep if this thread has. */
+static bool takes(struct mt_mutex *mutex, const struct waiter *self, unsigned int *word)
+{
+	unsigned int then = *word | MT_MUTEX_LOCKED | (self->sleeps ? MT_MUTEX_WAITERS : 0);
+
+	if (*word & MT_MUTEX_LOCKED || (*word & MT_MUTEX_HANDOFF && !self->next))
+		return false;
+	if (self->next)
+		then &= ~(unsigned int)MT_MUTEX_HANDOFF;
+	return __atomic_compare_exchange_n(&mutex->word, word, then, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+/* Sleeps until the lock may be free; *@word, which it was, may be outdated: then not at all. */
+static void sleep_once(struct mt_mutex *mutex, struct waiter *self, unsigned int word)
+{
+	unsigned int then = word | MT_MUTEX_WAITERS;
+	bool claims = self->sleeps >= SLEEPS_MAX && !(word & MT_MUTEX_HANDOFF);
+
+	if (claims)
+		then |= MT_MUTEX_HANDOFF;
+	if (then != word && !__atomic_compare_exchange_n(&mutex->word, &word, then, false,
+							 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	self->next |= claims;
+	if (slept_too_long(mutex, then) && !(then & MT_MUTEX_LOCKED))
+		self->next = true;
+	self->sleeps++;
+	self->looks = may_spin() ? SPIN_LOOKS : 0;
+	self->pauses = SPIN_FIRST;
+}
+
+void mt_mutex_wait(struct mt_mutex *mutex)
+{
+	struct waiter self = { .looks = may_spin() ? SPIN_LOOKS : 0, .pauses = SPIN_FIRST };
+	unsigned int word;
+
+	for (;;) {
+		word = __atomic_load_n(&mutex->word, __ATOMIC_RELAXED);
+		if (takes(mutex, &self, &word))
+			return;
+		if (!self.looks) {
+			sleep_once(mutex, &self, word);
+			continue;
+		}
+		self.looks--;
+		for (unsigned int i = 0; i < self.pauses; i++)
+			pause_once();
+		if (self.pauses < SPIN_LAST)
+			self.pauses *= 2;
+	}
+}
+
+/*
+ * The lock is free already, and whoever finds it so may have it. All sleepers are woken if one of
+ * them gets it next, for it is not known which. It may be gone meanwhile, with the object that it
+ * is in: then waking does nothing.
+ */
+void mt_mutex_wake(struct mt_mutex *mutex, unsigned int was)
+{
+	int before = errno;
+
+	if (!(was & MT_MUTEX_LOCKED)) {
+		fputs("mapletree: a lock is given back that nobody has\n", stderr);
+		abort();
+	}
+	if (!(was & MT_MUTEX_WAITERS))
+		return;
+	__atomic_fetch_and(&mutex->word, ~(unsigned int)MT_MUTEX_WAITERS, __ATOMIC_RELAXED);
+	syscall(SYS_futex, &mutex->word, FUTEX_WAKE_PRIVATE,
+		was & MT_MUTEX_HANDOFF ? (1 << 30) : 1, NULL, NULL, 0);
+	errno = before;
+}
