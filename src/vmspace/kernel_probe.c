@@ -427,7 +427,9 @@ static enum probe_answer remap_cut_free(const struct place *p)
 	if (can_map(size, 0, &none) || errno != ENOMEM ||
 	    !can_map(size + 2 * p->page, MAP_NORESERVE, &start))
 		return PROBE_UNKNOWN;
-	if (mmap(start, p->page, RW, ANON | MAP_FIXED, -1, 0) != start)
+	/* Nor is it somebody who forbids mremap with that error. */
+	if (mmap(start, p->page, RW, ANON | MAP_FIXED, -1, 0) != start ||
+	    !map(p, 4, 1, RW, ANON) || !move(p, 4, 1, 1, 6, 0))
 		return PROBE_UNKNOWN;
 	return takes(mremap(start, size, p->page, MREMAP_MAYMOVE | MREMAP_FIXED, at(p, 0)) ==
 			     at(p, 0),

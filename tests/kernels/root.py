@@ -105,6 +105,7 @@ class Root:
         self.add_tree(stdlib, UNUSED + tuple(
             name for name in os.listdir(self.here(stdlib)) if name.startswith("config-")))
         self.add_tree(f"/usr/lib/{triplet}/perl-base")
+        self.add_program(self.library("libgcc_s.so.1"))  # pthread_cancel() opens it
 
 
 def without_symbols(path, triplet):

@@ -17,6 +17,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "mirror/kernel.h"
+
 #ifndef STATX_ATTR_DAX
 #define STATX_ATTR_DAX 0x00200000
 #endif
@@ -165,6 +167,31 @@ static bool is_noexec_inside(const char *name)
 	return strncmp(name, "/[aio]", 6) == 0;
 }
 
+/*
+ * The device and the inode that maps shows of a file on overlayfs: before Linux 6.8 those of the
+ * file below. Seen by mapping it here.
+ */
+static void look_below(struct vma_backing *backing, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *at = fd < 0 ? MAP_FAILED : mmap(NULL, page, PROT_READ, MAP_PRIVATE, fd, 0);
+	struct vmspace_line line;
+	struct kernel_view view = KERNEL_VIEW_INIT;
+
+	if (fd >= 0)
+		close(fd);
+	if (at == MAP_FAILED)
+		return;
+	if (!kernel_open(&view, getpid()) && !kernel_read_maps(&view) && kernel_find_line(&view, (unsigned long)at, &line)) {
+		backing->dev_major = line.dev_major;
+		backing->dev_minor = line.dev_minor;
+		backing->inode = line.inode;
+	}
+	kernel_close(&view);
+	munmap(at, page);
+}
+
 static void describe_system(struct backing_file *file, const char *path)
 {
 	struct vma_backing *backing = &file->backing;
@@ -183,6 +210,8 @@ static void describe_system(struct backing_file *file, const char *path)
 	switch ((unsigned long)fs.f_type) {
 	case OVERLAYFS_SUPER_MAGIC:
 		backing->flags |= VMA_BACKING_MAP_ALONE | flags_below(backing);
+		if (file->is_regular)
+			look_below(backing, path);
 		break;
 	case PROC_SUPER_MAGIC:
 	case SYSFS_MAGIC:
