@@ -432,6 +432,20 @@ static bool denies_key_0(const struct pair *p, const struct vmspace_request *r)
 	       (r->op == VMSPACE_PKEY_ALLOC && r->pkey_alloc.rights);
 }
 
+/*
+ * Where MREMAP_DONTUNMAP charges the next area and there is none, the kernel (5.10) follows a NULL
+ * pointer, and the process can make no call any more.
+ */
+static bool breaks_kernel(const struct pair *p, const struct vmspace_request *r)
+{
+	struct vma_info area, next;
+
+	return r->op == VMSPACE_MREMAP && r->mremap.flags & MREMAP_DONTUNMAP &&
+	       rule_holds(vmspace_config(p->space), "dontunmap-charges-next") &&
+	       vmspace_lookup(p->space, r->mremap.addr, &area) && area.flags & VMA_ACCOUNT &&
+	       !vmspace_next(p->space, area.end, &next);
+}
+
 /* Advice that takes memory from the machine, and calls that write beyond the puppet's scratch. */
 static bool is_destructive(const struct pair *p, const struct vmspace_request *r)
 {
@@ -562,8 +576,8 @@ bool leave_out(const struct generator *c, const struct pair *p, const struct vms
 		return true;
 	if (depends_on_pages(p, r) || (p->mode.way == PAIR_PURE && pair_kernel_decides(r)))
 		return true;
-	if (hits_puppet(c, r) || is_destructive(p, r) || denies_key_0(p, r) || takes_much(p, r) ||
-	    is_unpredictable(p, r))
+	if (hits_puppet(c, r) || is_destructive(p, r) || breaks_kernel(p, r) ||
+	    denies_key_0(p, r) || takes_much(p, r) || is_unpredictable(p, r))
 		return true;
 	switch (r->op) {
 	case VMSPACE_REMAP_FILE_PAGES:
