@@ -179,6 +179,15 @@ static unsigned int choose_moved(struct guess *guess, struct vmspace *before,
 	return 0;
 }
 
+/* Has the kernel shown in this call that the area at @start has none? */
+static bool is_without(const struct guess *guess, unsigned long start)
+{
+	for (unsigned int i = 0; i < guess->choice_count; i++)
+		if (guess->choices[i].kind == ANON_NONE && guess->choices[i].addr == start)
+			return true;
+	return false;
+}
+
 /*
  * Was it moved by this call, and is it uncertain whether it has an anon_vma? Without one it took
  * the offsets of its new address, wherever other parts of its area are from.
@@ -198,10 +207,12 @@ static bool place_side(struct guess *guess, struct vmspace *before, const struct
 	struct vma_info info;
 
 	if (is_on_its_own(guess, side)) {
-		if (vmspace_lookup(before, addr, &info) && info.anon_id &&
-		    offset == now / vmspace_config(before)->page_size)
+		bool own = vmspace_lookup(before, addr, &info) &&
+			   offset == now / vmspace_config(before)->page_size;
+
+		if (own && info.anon_id)
 			make_choice(guess, before, ANON_NONE, info.start, 0);
-		else
+		else if (!own || !is_without(guess, info.start)) /* it merged at its other end */
 			place(guess, before, 0, addr, offset);
 		return true;
 	}
@@ -285,15 +296,6 @@ static bool origin_is_unknown(const struct guess *guess, const struct vma_info *
 {
 	return area->anon_id && (area->anon_id <= guess->unknown_origin ||
 				 marks_emptied(&guess->marks, area->start, area->end));
-}
-
-/* Has the kernel shown in this call that the area at @start has none? */
-static bool is_without(const struct guess *guess, unsigned long start)
-{
-	for (unsigned int i = 0; i < guess->choice_count; i++)
-		if (guess->choices[i].kind == ANON_NONE && guess->choices[i].addr == start)
-			return true;
-	return false;
 }
 
 /*
