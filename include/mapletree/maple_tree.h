@@ -465,11 +465,6 @@ MT_PUBLIC void *mt_find_after(struct maple_tree *mt, unsigned long *index, unsig
 MT_PUBLIC void *mt_next(struct maple_tree *mt, unsigned long index, unsigned long max);
 MT_PUBLIC void *mt_prev(struct maple_tree *mt, unsigned long index, unsigned long min);
 
-/* mt_for_each - all entries from @index (an lvalue) up to @max, in order. */
-#define mt_for_each(mt, entry, index, max) \
-	for ((entry) = mt_find((mt), &(index), (max)); (entry); \
-	     (entry) = mt_find_after((mt), &(index), (max)))
-
 /* ---- advanced API: a cursor ------------------------------------------------------------ */
 
 enum maple_status {
@@ -706,6 +701,63 @@ static inline void *mas_batch_next(unsigned long *batch, unsigned long step[2],
 	     ((entry) = mas_batch_next(mas_batch_##number, mas_step_##number, (mas), \
 				       (max))) != NULL;)
 #define mas_for_each_rev(mas, entry, min) while (((entry) = mas_find_rev((mas), (min))) != NULL)
+
+/*
+ * mt_loop_find, mt_loop_next - private to mt_for_each(): mt_find(), from a leaf that was read as a
+ * whole. Each step has the result of mt_find(): what was read is used only as long as the tree's
+ * stamp says that nothing was changed since.
+ * @batch: as of mas_batch_find(); further words: [MT_LOOP_STAMP] is the stamp, [MT_LOOP_BEGUN] says
+ *         that a step was made.
+ * @step:  the slots of the batch that are left, which mt_loop_find() returns, 0 at the end; and the
+ *         index from which to go on.
+ */
+#define MT_LOOP_STAMP 1
+#define MT_LOOP_BEGUN 2
+
+MT_PUBLIC unsigned long mt_loop_find(unsigned long *batch, unsigned long left,
+				     struct maple_tree *mt, unsigned long index,
+				     unsigned long max);
+
+static inline unsigned long mt_loop_begin(unsigned long *batch)
+{
+	batch[MAS_BATCH_REST] = batch[MT_LOOP_BEGUN] = 0;
+	return 0;
+}
+
+static inline void *mt_loop_next(unsigned long *batch, unsigned long step[2],
+				 struct maple_tree *mt, unsigned long *index, unsigned long max)
+{
+	const unsigned long *last = &batch[MAS_BATCH_LAST];
+	unsigned long left = step[0], slot;
+
+	if (__builtin_expect(!left || *index != step[1] ||
+			     __atomic_load_n(&mt->ma_writes, __ATOMIC_ACQUIRE) !=
+				     batch[MT_LOOP_STAMP] ||
+			     (max != ULONG_MAX && last[(long)__builtin_ctzl(left) - 1] >= max),
+			     0)) {
+		left = mt_loop_find(batch, left, mt, *index, max);
+		if (!left)
+			return NULL;
+	}
+	slot = (unsigned long)__builtin_ctzl(left);
+	step[0] = left & (left - 1);
+	*index = step[1] = last[slot] + 1;
+	return (void *)batch[MAS_BATCH_ENTRY + slot];
+}
+
+/*
+ * mt_for_each - all entries but zero entries from @index (an lvalue) up to @max, in order. Each
+ * step is an mt_find() from @index, which is then behind what it has found; so the body may change
+ * the tree and @index. @mt and @max are evaluated again for each step. Takes the read side for each
+ * step; waits for nobody.
+ */
+#define mt_for_each(mt, entry, index, max) MT_FOR_EACH_(mt, entry, index, max, __COUNTER__)
+#define MT_FOR_EACH_(mt, entry, index, max, number) MT_FOR_EACH__(mt, entry, index, max, number)
+#define MT_FOR_EACH__(mt, entry, index, max, number) \
+	for (unsigned long mt_batch_##number[MAS_BATCH_WORDS] __attribute__((aligned(64))), \
+	     mt_step_##number[2] = { mt_loop_begin(mt_batch_##number), 0 }; \
+	     ((entry) = mt_loop_next(mt_batch_##number, mt_step_##number, (mt), &(index), \
+				     (max))) != NULL;)
 
 /*
  * mas_store - store @entry over [index, last]; uses the allocator if not enough is reserved.

@@ -3,7 +3,8 @@
 import re
 
 # For the header itself: its guard, and what mas_for_each() is made of.
-PRIVATE = re.compile(r'MAPLETREE_\w+_H$|MT_PUBLIC$|VMSPACE_PUBLIC$|mas_batch_|MAS_BATCH_|MAS_FOR_EACH_')
+PRIVATE = re.compile(r'MAPLETREE_\w+_H$|MT_PUBLIC$|VMSPACE_PUBLIC$|mas_batch_|MAS_BATCH_|MAS_FOR_EACH_|'
+                     r'mt_loop_|MT_LOOP_|MT_FOR_EACH_')
 
 
 def words(text):

@@ -245,6 +245,66 @@ static void a_loop_is_what_its_steps_are(void **state)
 	}
 }
 
+/* One loop by mt_for_each(); the other by mt_find(). Bodies change the tree, the index, the limit. */
+static void find_loop(unsigned int depth, unsigned int calm)
+{
+	unsigned long limit = below(4) ? ULONG_MAX : below(TOP), index = below(2) ? 0 : below(TOP);
+	unsigned long other = index;
+	bool begun = false;
+	void *entry;
+
+	mt_for_each(&trees[0], entry, index, limit) {
+		assert_ptr_equal(begun ? mt_find_after(&trees[1], &other, limit)
+				       : mt_find(&trees[1], &other, limit), entry);
+		assert_int_equal(index, other);
+		begun = true;
+		if (!below(calm))
+			change_both(index - 1);
+		if (!below(calm))
+			other = index += below(3) ? below(40) : -below(40);
+		if (!below(10 * calm))
+			limit = index + below(200);
+		if (depth && !below(40))
+			find_loop(depth - 1, calm);
+		if (!below(60))
+			return;
+	}
+	assert_null(begun ? mt_find_after(&trees[1], &other, limit)
+			  : mt_find(&trees[1], &other, limit));
+	assert_int_equal(index, other);
+}
+
+static void a_loop_without_a_cursor_is_what_its_steps_are(void **state)
+{
+	(void)state;
+	for (unsigned long i = 0; i < loops; i++) {
+		random_seed(&random_numbers, seed + i);
+		fill_both();
+		for (int rounds = 0; rounds < 3; rounds++)
+			find_loop(2, 1 + (unsigned int)below(30));
+		end(&trees[0]);
+		end(&trees[1]);
+	}
+}
+
+/* An entry that ends at the last index is the last, though the index behind it is 0. */
+static void a_loop_ends_at_the_last_index(void **state)
+{
+	unsigned long index = 5, steps = 0;
+	DEFINE_MTREE(mt);
+	void *entry;
+
+	(void)state;
+	mtree_store_range(&mt, 0, 9, E('a'), GFP_KERNEL);
+	mtree_store_range(&mt, 10, 11, XA_ZERO_ENTRY, GFP_KERNEL);
+	mtree_store_range(&mt, 12, ULONG_MAX, E('b'), GFP_KERNEL);
+	mt_for_each(&mt, entry, index, ULONG_MAX)
+		assert_ptr_equal(entry, steps++ ? E('b') : E('a'));
+	assert_int_equal(steps, 2);
+	assert_int_equal(index, 0);
+	end(&mt);
+}
+
 static int say_seed(void **state)
 {
 	(void)state;
@@ -256,6 +316,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_loop_is_what_its_steps_are),
+		cmocka_unit_test(a_loop_without_a_cursor_is_what_its_steps_are),
+		cmocka_unit_test(a_loop_ends_at_the_last_index),
 	};
 
 	if (argc > 1)
