@@ -634,6 +634,24 @@ static bool looks_first(struct vmspace *space, const struct move *m)
 	return rule_decides(space, RULE_REMAP_AREA_FIRST);
 }
 
+/*
+ * Checks a single area; *@late: whether Linux unmaps what is in the way before it checks, so that
+ * an error is none yet. See move_to_given().
+ */
+static long check_single(struct vmspace *space, const struct vma *vma, const struct move *m,
+			 bool *late)
+{
+	long err;
+
+	*late = m->to_given && !rule_decides(space, RULE_REMAP_CHECKS_FIRST);
+	if (*late && space->host_succeeded)
+		return 0;
+	err = check_area(space, vma, m);
+	if (*late && space->out)
+		space->out->why = NULL;
+	return err;
+}
+
 long remap_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_mremap *args = &req->mremap;
@@ -646,8 +664,8 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 	};
 	long err = check_arguments(space, args, &m);
 	long nowhere = err ? 0 : check_target(space, &m);
+	bool many, late = false;
 	struct vma *vma;
-	bool many;
 
 	if (err)
 		return err;
@@ -670,9 +688,8 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 	if (nowhere)
 		return nowhere;
 	if (!many)
-		err = check_area(space, vma, &m);
-	/* If not, Linux unmaps what is in the way before it checks: see move_to_given(). */
-	if (err && (!m.to_given || rule_decides(space, RULE_REMAP_CHECKS_FIRST)))
+		err = check_single(space, vma, &m, &late);
+	if (err && !late)
 		return err;
 	if (space->host_error && err != space->host_error && !expected_error(space, vma, &m)) {
 		m.refused = m.to_given && space->host_unmapped;

@@ -308,6 +308,31 @@ static void a_move_that_is_refused_late(void **state)
 	vmspace_destroy(world.space);
 }
 
+/* What is in the way is unmapped before the limit is looked at: there is room then. */
+static void a_move_makes_room_for_itself(void **state)
+{
+	const unsigned long at = 0x10000000000, page = 4096, to = at + 8 * page;
+
+	(void)state;
+	for (int told = 0; told < 2; told++) {
+		struct vmspace_config config = machine("6.1");
+		struct vmspace_request req = { .op = VMSPACE_MREMAP };
+
+		config.rlimit_as = 3 * page;
+		assert_int_equal(vmspace_create(&world.space, &config), 0);
+		map_here(at, page, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+		map_here(to, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+		req.mremap = (struct vmspace_mremap){ at, page, 2 * page,
+						      MREMAP_MAYMOVE | MREMAP_FIXED, to };
+		req.host.valid = told;
+		req.host.result = (long)to;
+		assert_int_equal(vmspace_call(world.space, &req), to);
+		assert_false(req.out.differs);
+		assert_null(req.out.why);
+		vmspace_destroy(world.space);
+	}
+}
+
 /* Seen on 6.12.117 and 7.3.4, arm64; smaps shows nothing. */
 static void what_mmap_made_stays_apart(void **state)
 {
@@ -581,6 +606,7 @@ int main(void)
 		cmocka_unit_test(a_locked_part_moves_into_its_own_area),
 		cmocka_unit_test(guards_in_shared_memory),
 		cmocka_unit_test(a_move_that_is_refused_late),
+		cmocka_unit_test(a_move_makes_room_for_itself),
 		cmocka_unit_test(what_mmap_made_stays_apart),
 		cmocka_unit_test(what_arm64_has),
 		cmocka_unit_test(special_areas_move_as_a_whole),
