@@ -55,7 +55,7 @@ def all_suites(torture_seconds):
     unit = ['store', 'find', 'gaps', 'gap_search', 'seam', 'lookup', 'cursor', 'step', 'for_each',
             'write', 'dup', 'rcu', 'check', 'debug', 'fill', 'work']
     small = ['gap_search', 'lookup', 'for_each']
-    waiting = ['lock', 'memory', 'scarce', 'retire', 'async']
+    waiting = ['lock', 'mutex', 'memory', 'scarce', 'retire', 'async']
     files = lambda folder, names: [f'{folder}/{n}.c' for n in names.split()]
     fault = files('fault', 'main calls whole trees heap')
     model = files('model', 'main draw calls session compare oracle reading')
