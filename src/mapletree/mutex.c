@@ -27,6 +27,13 @@ enum { SLEEPS_MAX = 4 };
 /* Who is to get it next may have been left behind in the parent of a fork(): not longer than that. */
 #define HANDOFF_NS 20000000L
 
+/* Where long has 32 bits and time_t 64, the older call would take the time for another one. */
+#ifdef SYS_futex_time64
+#define FUTEX_CALL (sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex)
+#else
+#define FUTEX_CALL SYS_futex
+#endif
+
 static void pause_once(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -58,7 +65,7 @@ static bool slept_too_long(struct mt_mutex *mutex, unsigned int word)
 	int before = errno;
 	bool timed_out;
 
-	timed_out = syscall(SYS_futex, &mutex->word, FUTEX_WAIT_PRIVATE, word,
+	timed_out = syscall(FUTEX_CALL, &mutex->word, FUTEX_WAIT_PRIVATE, word,
 			    word & MT_MUTEX_HANDOFF ? &limit : NULL) &&
 		    errno == ETIMEDOUT;
 	errno = before;
@@ -147,7 +154,7 @@ void mt_mutex_wake(struct mt_mutex *mutex, unsigned int was)
 	if (!(was & MT_MUTEX_WAITERS))
 		return;
 	__atomic_fetch_and(&mutex->word, ~(unsigned int)MT_MUTEX_WAITERS, __ATOMIC_RELAXED);
-	syscall(SYS_futex, &mutex->word, FUTEX_WAKE_PRIVATE,
+	syscall(FUTEX_CALL, &mutex->word, FUTEX_WAKE_PRIVATE,
 		was & MT_MUTEX_HANDOFF ? (1 << 30) : 1, NULL, NULL, 0);
 	errno = before;
 }
