@@ -328,7 +328,7 @@ static unsigned long without_zeros(const unsigned long *batch, unsigned long lef
 unsigned long mt_loop_find(unsigned long *batch, unsigned long left, struct maple_tree *mt,
 			   unsigned long index, unsigned long max)
 {
-	bool disturbed = left && batch[MT_LOOP_BEGUN];
+	bool disturbed = left;
 	unsigned long stamp, highest;
 
 	if ((batch[MT_LOOP_BEGUN] && !index) || index > max)

@@ -45,8 +45,8 @@ static void pause_once(void)
 #endif
 }
 
-/* On a single processor the holder cannot go on while somebody looks. */
-static bool may_spin(void)
+/* How often to look. On a single processor the holder cannot go on meanwhile: not at all. */
+static unsigned int looks_before_sleep(void)
 {
 	static int processors;
 	int known = __atomic_load_n(&processors, __ATOMIC_RELAXED);
@@ -55,7 +55,7 @@ static bool may_spin(void)
 		known = (int)sysconf(_SC_NPROCESSORS_ONLN);
 		__atomic_store_n(&processors, known, __ATOMIC_RELAXED);
 	}
-	return known != 1;
+	return known == 1 ? 0 : SPIN_LOOKS;
 }
 
 /* Sleeps while the word is @word, or if it says that somebody gets the lock next, for some time. */
@@ -113,13 +113,13 @@ static void sleep_once(struct mt_mutex *mutex, struct waiter *self, unsigned int
 	if (slept_too_long(mutex, then) && !(then & MT_MUTEX_LOCKED))
 		self->next = true;
 	self->sleeps++;
-	self->looks = may_spin() ? SPIN_LOOKS : 0;
+	self->looks = looks_before_sleep();
 	self->pauses = SPIN_FIRST;
 }
 
 void mt_mutex_wait(struct mt_mutex *mutex)
 {
-	struct waiter self = { .looks = may_spin() ? SPIN_LOOKS : 0, .pauses = SPIN_FIRST };
+	struct waiter self = { .looks = looks_before_sleep(), .pauses = SPIN_FIRST };
 	unsigned int word;
 
 	for (;;) {

@@ -2,9 +2,11 @@
 /* test_mutex.c - the lock: exclusion, sleeping, nobody waits for ever, a child of fork(). */
 #include "fixture.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,6 +101,33 @@ static void a_waiter_is_overtaken_a_few_times_only(void **state)
 		pthread_join(hogs[i], NULL);
 }
 
+static void *take_once(void *taken)
+{
+	mt_mutex_lock(&mutex);
+	*(bool *)taken = true;
+	mt_mutex_unlock(&mutex);
+	return NULL;
+}
+
+/* Woken again and again while the lock is not free, it claims the next turn, and takes it. */
+static void who_slept_in_vain_is_the_next(void **state)
+{
+	bool taken = false;
+	pthread_t waiter;
+
+	(void)state;
+	mt_mutex_lock(&mutex);
+	assert_int_equal(pthread_create(&waiter, NULL, take_once, &taken), 0);
+	while (!(__atomic_load_n(&mutex.word, __ATOMIC_RELAXED) & MT_MUTEX_HANDOFF)) {
+		syscall(SYS_futex, &mutex.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+		usleep(1000);
+	}
+	mt_mutex_unlock(&mutex);
+	pthread_join(waiter, NULL);
+	assert_true(taken);
+	assert_false(mutex.word & (MT_MUTEX_LOCKED | MT_MUTEX_HANDOFF));
+}
+
 /* Runs @work in a child that is ended after some seconds. Returns its status. */
 static int in_child(void (*work)(void))
 {
@@ -154,6 +183,7 @@ int main(void)
 		cmocka_unit_test(it_is_free_taken_and_free),
 		cmocka_unit_test(threads_exclude_each_other),
 		cmocka_unit_test(a_waiter_is_overtaken_a_few_times_only),
+		cmocka_unit_test(who_slept_in_vain_is_the_next),
 		cmocka_unit_test(a_child_takes_what_waiters_left_behind),
 		cmocka_unit_test(giving_back_what_nobody_has_ends_the_process),
 	};
