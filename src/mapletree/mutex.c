@@ -151,8 +151,6 @@ void mt_mutex_wake(struct mt_mutex *mutex, unsigned int was)
 		fputs("mapletree: a lock is given back that nobody has\n", stderr);
 		abort();
 	}
-	if (!(was & MT_MUTEX_WAITERS))
-		return;
 	__atomic_fetch_and(&mutex->word, ~(unsigned int)MT_MUTEX_WAITERS, __ATOMIC_RELAXED);
 	syscall(FUTEX_CALL, &mutex->word, FUTEX_WAKE_PRIVATE,
 		was & MT_MUTEX_HANDOFF ? (1 << 30) : 1, NULL, NULL, 0);
