@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * maple_tree_mutex.h - the lock of a tree: one word, one atomic operation to take it and one to give
- * it back while no other thread wants it.
+ * maple_tree_mutex.h - the lock of a tree: one word, one atomic operation to take it and one to
+ * give it back while no other thread wants it.
  *
  * A thread that finds it taken looks again for some microseconds, ever more rarely, and then sleeps
  * (futex(2)), so that a thread that writes again and again is not slowed down by others that wait.
  * One that has slept several times without getting the lock gets it next: none waits for ever.
  * Not recursive, and not robust: who has it must give it back. Not for signal handlers that may
- * have interrupted its holder. All 0 is a free lock; it owns nothing, and needs no destruction.
+ * have interrupted its holder. All 0 is a free lock; it owns nothing, and needs no destruction: who
+ * has taken it may free the memory that it is in, as nobody who gave it back before writes to it.
  * In the child of a fork() the lock is as it was, but the other threads are not there: see
  * mt_before_fork().
  */
@@ -36,9 +37,9 @@ enum { MT_MUTEX_LOCKED = 1, MT_MUTEX_WAITERS = 2, MT_MUTEX_HANDOFF = 4 };
 
 #define MT_MUTEX_INIT { 0 }
 
-/* For the functions below: what they do when the lock is contended. @was: the word before. */
+/* For the functions below: what they do when the lock is contended. */
 MT_PUBLIC void mt_mutex_wait(struct mt_mutex *mutex);
-MT_PUBLIC void mt_mutex_wake(struct mt_mutex *mutex, unsigned int was);
+MT_PUBLIC void mt_mutex_wake(struct mt_mutex *mutex);
 
 /* mt_mutex_trylock - take the lock if it is free. Returns whether it was. Any context. */
 static inline bool mt_mutex_trylock(struct mt_mutex *mutex)
@@ -59,10 +60,11 @@ static inline void mt_mutex_lock(struct mt_mutex *mutex)
 /* mt_mutex_unlock - give it back. By its holder; a lock that nobody has ends the process. */
 static inline void mt_mutex_unlock(struct mt_mutex *mutex)
 {
-	unsigned int was = __atomic_fetch_sub(&mutex->word, MT_MUTEX_LOCKED, __ATOMIC_RELEASE);
+	unsigned int held = MT_MUTEX_LOCKED;
 
-	if (was != MT_MUTEX_LOCKED)
-		mt_mutex_wake(mutex, was);
+	if (!__atomic_compare_exchange_n(&mutex->word, &held, 0, false, __ATOMIC_RELEASE,
+					 __ATOMIC_RELAXED))
+		mt_mutex_wake(mutex);
 }
 
 #ifdef __cplusplus

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -24,7 +23,7 @@
 enum { SPIN_FIRST = 8, SPIN_LAST = 512, SPIN_LOOKS = 24 };
 /* Who has slept so often without getting the lock gets it next. */
 enum { SLEEPS_MAX = 4 };
-/* Who is to get it next may have been left behind in the parent of a fork(): not longer than that. */
+/* Who is to get it next may have been left behind in the parent of a fork(): not for longer. */
 #define HANDOFF_NS 20000000L
 
 /* Where long has 32 bits and time_t 64, the older call would take the time for another one. */
@@ -139,20 +138,24 @@ void mt_mutex_wait(struct mt_mutex *mutex)
 }
 
 /*
- * The lock is free already, and whoever finds it so may have it. All sleepers are woken if one of
- * them gets it next, for it is not known which. It may be gone meanwhile, with the object that it
- * is in: then waking does nothing.
+ * One store gives it back and says that nobody is left to be woken. From then on it may be gone,
+ * with the object that it is in: waking needs its address alone, and does nothing there. All
+ * sleepers are woken if one of them gets it next, for it is not known which.
  */
-void mt_mutex_wake(struct mt_mutex *mutex, unsigned int was)
+void mt_mutex_wake(struct mt_mutex *mutex)
 {
+	unsigned int word = __atomic_load_n(&mutex->word, __ATOMIC_RELAXED), then;
 	int before = errno;
 
-	if (!(was & MT_MUTEX_LOCKED)) {
-		fputs("mapletree: a lock is given back that nobody has\n", stderr);
-		abort();
-	}
-	__atomic_fetch_and(&mutex->word, ~(unsigned int)MT_MUTEX_WAITERS, __ATOMIC_RELAXED);
+	do {
+		if (!(word & MT_MUTEX_LOCKED)) {
+			fputs("mapletree: a lock is given back that nobody has\n", stderr);
+			abort();
+		}
+		then = word & ~(unsigned int)(MT_MUTEX_LOCKED | MT_MUTEX_WAITERS);
+	} while (!__atomic_compare_exchange_n(&mutex->word, &word, then, false, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
 	syscall(FUTEX_CALL, &mutex->word, FUTEX_WAKE_PRIVATE,
-		was & MT_MUTEX_HANDOFF ? (1 << 30) : 1, NULL, NULL, 0);
+		word & MT_MUTEX_HANDOFF ? (1 << 30) : 1, NULL, NULL, 0);
 	errno = before;
 }
