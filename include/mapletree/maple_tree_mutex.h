@@ -37,7 +37,7 @@ enum { MT_MUTEX_LOCKED = 1, MT_MUTEX_WAITERS = 2, MT_MUTEX_HANDOFF = 4 };
 
 #define MT_MUTEX_INIT { 0 }
 
-/* For the functions below: what they do when the lock is contended. */
+/* Private to the functions below: what they do when the lock is contended. */
 MT_PUBLIC void mt_mutex_wait(struct mt_mutex *mutex);
 MT_PUBLIC void mt_mutex_wake(struct mt_mutex *mutex);
 

@@ -59,14 +59,6 @@
 extern "C" {
 #endif
 
-#ifndef VMSPACE_PUBLIC
-#if defined(__GNUC__)
-#define VMSPACE_PUBLIC __attribute__((visibility("default")))
-#else
-#define VMSPACE_PUBLIC
-#endif
-#endif
-
 struct vmspace; /* one address space; opaque */
 
 /* ---- creating and ending ------------------------------------------------------------------- */
@@ -765,11 +757,6 @@ VMSPACE_PUBLIC size_t vmspace_show(const struct vmspace *space, char *buf, size_
 /* One area's line, as in /proc/PID/maps; newline included; as snprintf. */
 VMSPACE_PUBLIC size_t vmspace_show_area(const struct vmspace *space, unsigned long addr, char *buf,
 					size_t size);
-
-/* Flags as in smaps: "rd wr mr mw me ac " (each followed by a blank). As snprintf. */
-VMSPACE_PUBLIC size_t vma_flags_text(vma_flags_t flags, char *buf, size_t size);
-/* The reverse; unknown letter pairs are skipped and, if `unknown` is not NULL, counted there. */
-VMSPACE_PUBLIC vma_flags_t vma_flags_parse(const char *text, unsigned int *unknown);
 
 struct vmspace_stats {
 	unsigned long areas, areas_peak;

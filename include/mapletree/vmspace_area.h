@@ -8,10 +8,19 @@
 #define MAPLETREE_VMSPACE_AREA_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+#ifndef VMSPACE_PUBLIC
+#if defined(__GNUC__)
+#define VMSPACE_PUBLIC __attribute__((visibility("default")))
+#else
+#define VMSPACE_PUBLIC
+#endif
 #endif
 
 /* Flags of an area. The comments give the two letters of VmFlags in /proc/PID/smaps. */
@@ -59,6 +68,11 @@ typedef uint64_t vma_flags_t;
 #define VMA_BY_MMAP     ((vma_flags_t)1 << 37) /* bm: private memory of mmap's MAP_ANONYMOUS */
 
 #define VMA_ACCESS_FLAGS (VMA_READ | VMA_WRITE | VMA_EXEC)
+
+/* Flags as in smaps: "rd wr mr mw me ac " (each followed by a blank). As snprintf. */
+VMSPACE_PUBLIC size_t vma_flags_text(vma_flags_t flags, char *buf, size_t size);
+/* The reverse; unknown letter pairs are skipped and, if `unknown` is not NULL, counted there. */
+VMSPACE_PUBLIC vma_flags_t vma_flags_parse(const char *text, unsigned int *unknown);
 
 /* What an area maps. */
 enum vma_backing_kind {

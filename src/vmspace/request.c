@@ -186,7 +186,7 @@ static unsigned long untag(const struct vmspace *space, struct vmspace_request *
 	unsigned long *addr = space->config.address_tags ? tagged_address(req) : NULL;
 	unsigned long given = addr ? *addr : 0;
 
-	/* Bit 55 says whether it is the user's half of the addresses. In the other nothing is a tag. */
+	/* Bit 55 tells the user's half of the addresses (0). In the other nothing is a tag. */
 	if (addr && !((uint64_t)given >> 55 & 1))
 		*addr = (unsigned long)((uint64_t)given << 8 >> 8);
 	return given;

@@ -237,6 +237,22 @@ static void threads_register_and_retired_memory_is_limited(void **state)
 	urcu_bp_barrier();
 }
 
+static void the_lock_is_for_programs_too(void **state)
+{
+	struct mt_mutex mutex = MT_MUTEX_INIT;
+	DEFINE_MTREE(mt);
+
+	(void)state;
+	mt_mutex_lock(&mutex);
+	assert_false(mt_mutex_trylock(&mutex));
+	mt_mutex_unlock(&mutex);
+	assert_true(mt_mutex_trylock(&mutex));
+	mt_mutex_unlock(&mutex);
+	assert_true(mtree_trylock(&mt));
+	assert_false(mt_mutex_trylock(&mt.ma_lock));
+	mtree_unlock(&mt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +264,7 @@ int main(void)
 		cmocka_unit_test(a_tree_is_measured),
 		cmocka_unit_test(a_tree_remembers_where_it_was_written),
 		cmocka_unit_test(threads_register_and_retired_memory_is_limited),
+		cmocka_unit_test(the_lock_is_for_programs_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,9 +2,9 @@
 """header.py - what the public header declares."""
 import re
 
-# For the header itself: its guard, and what mas_for_each() is made of.
-PRIVATE = re.compile(r'MAPLETREE_\w+_H$|MT_PUBLIC$|VMSPACE_PUBLIC$|mas_batch_|MAS_BATCH_|MAS_FOR_EACH_|'
-                     r'mt_loop_|MT_LOOP_|MT_FOR_EACH_')
+# For the headers themselves: their guards, and what inline functions and loops are made of.
+PRIVATE = re.compile(r'MAPLETREE_\w+_H$|MT_PUBLIC$|VMSPACE_PUBLIC$|mt_mutex_(wait|wake)$|'
+                     r'mas_batch_|MAS_BATCH_|MAS_FOR_EACH_|mt_loop_|MT_LOOP_|MT_FOR_EACH_')
 
 
 def words(text):

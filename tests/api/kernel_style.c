@@ -768,7 +768,6 @@ static void a_tree_can_be_looked_into(void **state)
 	close(to[1]);
 	assert_true(read(to[0], text, sizeof(text)) > 100);
 	close(to[0]);
-
 	assert_true(mt_check(&mt, NULL));
 	mtree_destroy(&mt);
 }

@@ -245,7 +245,7 @@ static void a_loop_is_what_its_steps_are(void **state)
 	}
 }
 
-/* One loop by mt_for_each(); the other by mt_find(). Bodies change the tree, the index, the limit. */
+/* A loop by mt_for_each(), beside one by mt_find(). Bodies change tree, index and limit. */
 static void find_loop(unsigned int depth, unsigned int calm)
 {
 	unsigned long limit = below(4) ? ULONG_MAX : below(TOP), index = below(2) ? 0 : below(TOP);

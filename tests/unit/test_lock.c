@@ -30,46 +30,16 @@ static void the_lock_excludes(void **state)
 	mtree_unlock(&mt);
 }
 
+/* Whether it succeeds or fails. One that unlocked without having locked would end the process. */
 static void every_call_gives_the_lock_back(void **state)
-{
-	struct maple_tree mt, copy;
-	unsigned long start, next = 0;
-
-	(void)state;
-	mt_init_flags(&mt, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_IRQ);
-	mt_init_flags(&copy, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_IRQ);
-	mtree_store_range(&mt, 5, 9, E('a'), GFP_KERNEL);
-	mtree_store_range(&mt, 9, 5, E('a'), GFP_KERNEL);
-	mtree_insert(&mt, 5, E('a'), GFP_KERNEL);
-	mtree_insert_range(&mt, 9, 5, E('a'), GFP_KERNEL);
-	mtree_alloc_range(&mt, &start, E('b'), 1, 0, 9, GFP_KERNEL);
-	mtree_alloc_range(&mt, &start, E('b'), 0, 0, 9, GFP_KERNEL);
-	mtree_alloc_rrange(&mt, &start, E('b'), 8, 0, 9, GFP_KERNEL);
-	mtree_alloc_cyclic(&mt, &start, E('b'), 0, 9, &next, GFP_KERNEL);
-	mtree_erase(&mt, 5);
-	mtree_erase(&mt, 5);
-	mt_set_in_rcu(&mt);
-	mt_clear_in_rcu(&mt);
-	assert_int_equal(mtree_dup(&mt, &copy, GFP_KERNEL), 0);
-	assert_int_equal(mtree_dup(&mt, &copy, GFP_KERNEL), -EINVAL);
-	assert_true(mtree_trylock(&mt));
-	mtree_unlock(&mt);
-	assert_true(mtree_trylock(&copy));
-	mtree_unlock(&copy);
-	end(&mt);
-	end(&copy);
-}
-
-/* One that unlocked without having locked would end the process. */
-static void every_call_takes_the_lock_once(void **state)
 {
 	struct maple_tree mt, copy;
 	struct mt_area area = { .max = 99, .size = 2 };
 	unsigned long start, last, next = 0;
 
 	(void)state;
-	mt_init_flags(&mt, MT_FLAGS_ALLOC_RANGE);
-	mt_init_flags(&copy, MT_FLAGS_ALLOC_RANGE);
+	mt_init_flags(&mt, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_IRQ);
+	mt_init_flags(&copy, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_IRQ);
 #define EXPECT_BALANCE(call) \
 	do { \
 		call; \
@@ -77,9 +47,12 @@ static void every_call_takes_the_lock_once(void **state)
 	} while (0)
 	EXPECT_BALANCE(mtree_store(&mt, 3, E('a'), GFP_KERNEL));
 	EXPECT_BALANCE(mtree_store_range(&mt, 5, 9, E('a'), GFP_KERNEL));
+	EXPECT_BALANCE(mtree_store_range(&mt, 9, 5, E('a'), GFP_KERNEL));
 	EXPECT_BALANCE(mtree_insert(&mt, 5, E('a'), GFP_KERNEL));
 	EXPECT_BALANCE(mtree_insert_range(&mt, 50, 59, E('a'), GFP_KERNEL));
+	EXPECT_BALANCE(mtree_insert_range(&mt, 9, 5, E('a'), GFP_KERNEL));
 	EXPECT_BALANCE(mtree_alloc_range(&mt, &start, E('b'), 1, 0, 9, GFP_KERNEL));
+	EXPECT_BALANCE(mtree_alloc_range(&mt, &start, E('b'), 0, 0, 9, GFP_KERNEL));
 	EXPECT_BALANCE(mtree_alloc_rrange(&mt, &start, E('b'), 8, 0, 9, GFP_KERNEL));
 	EXPECT_BALANCE(mtree_alloc_cyclic(&mt, &start, E('b'), 0, 9, &next, GFP_KERNEL));
 	EXPECT_BALANCE(mtree_alloc_area(&mt, &area, E('b'), GFP_KERNEL));
@@ -88,7 +61,8 @@ static void every_call_takes_the_lock_once(void **state)
 	EXPECT_BALANCE(mtree_erase(&mt, 5));
 	EXPECT_BALANCE(mt_set_in_rcu(&mt));
 	EXPECT_BALANCE(mt_clear_in_rcu(&mt));
-	EXPECT_BALANCE(mtree_dup(&mt, &copy, GFP_KERNEL));
+	EXPECT_BALANCE(assert_int_equal(mtree_dup(&mt, &copy, GFP_KERNEL), 0));
+	EXPECT_BALANCE(assert_int_equal(mtree_dup(&mt, &copy, GFP_KERNEL), -EINVAL));
 	assert_int_equal(copy.ma_lock.word, 0);
 	EXPECT_BALANCE(mtree_destroy(&mt));
 #undef EXPECT_BALANCE
@@ -270,7 +244,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_lock_excludes),
 		cmocka_unit_test(every_call_gives_the_lock_back),
-		cmocka_unit_test(every_call_takes_the_lock_once),
 		cmocka_unit_test(reading_calls_work_under_the_lock),
 		cmocka_unit_test(an_external_lock_is_the_users),
 		cmocka_unit_test(rcu_mode_is_switched_on_a_live_tree),

@@ -6,8 +6,7 @@ kernels/VERSION-N.log.gz was written under Debian's kernel of that version by
 	vmscope check --ops 1000 --record VERSION-N.log
 Each must be equal by the rules that were found there by probing, and by those of its version; also
 if half of the rules had not been known when it was written, where that half tells which version it
-was. Together they must show that the
-versions differ.
+was. Together they must show that the versions differ.
 
 Usage: kernel_logs.py VMSCOPE RULES_TABLE
 """

@@ -389,7 +389,7 @@ static void what_arm64_has(void **state)
 		assert_int_equal(protect_here(at, PROT_READ, 1), -EINVAL);
 		assert_int_equal(protect_here(at | 0x8000000000000000, PROT_READ | PROT_WRITE, -1),
 				 arm ? 0 : -ENOMEM);
-		/* An address of the kernel's half has none: this range ends at its end, no further. */
+		/* An address of the kernel's half has none: this range ends where it says. */
 		req = (struct vmspace_request){ .op = VMSPACE_MADVISE };
 		req.madvise = (struct vmspace_madvise){ 0x7fffffffffffe000, 3 * page,
 							MADV_UNMERGEABLE };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A real process and a vmspace: every request is made in both, and both are compared. */
 #include "check/pair.h"
-#include "check/page.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "check/page.h"
 #include "log/difference.h"
 #include "mirror/backing.h"
 #include "mirror/refusal.h"

@@ -41,7 +41,8 @@ static bool areas_equal(struct pair *p)
 static bool counter_equal(const struct pair *p, const char *status, const char *key,
 			  unsigned long pages)
 {
-	unsigned long kib = pages * (PAGE / 1024), theirs = kernel_status_number(status, key, 10, kib);
+	unsigned long kib = pages * (PAGE / 1024);
+	unsigned long theirs = kernel_status_number(status, key, 10, kib);
 
 	if (theirs == kib)
 		return true;

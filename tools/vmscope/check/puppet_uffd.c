@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The userfaultfds of a puppet: created by it, held and served by this process. */
 #include "check/puppet_uffd.h"
-#include "check/page.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "check/page.h"
 
 /* Newer than the headers of Debian 12. */
 #ifndef UFFD_FEATURE_WP_ASYNC
