@@ -10,99 +10,7 @@
 #include "publish.h"
 #include "retire.h"
 
-/* ---- gather ---------------------------------------------------------------------------------- */
-
-/* Adds the first @count slots of @node; the last one ends at @last at the latest. */
-static inline void add_first(struct mt_content *content, struct mt_node *node, enum node_kind kind,
-			     unsigned int count, unsigned long last)
-{
-	unsigned int at = content->count;
-
-	if (kind == KIND_GAPS) {
-		memcpy(&content->pivot[at], node->pivot, GAPS_PIVOTS * sizeof(long));
-		memcpy(&content->slot[at], node->gaps.slot, sizeof(node->gaps.slot));
-		memcpy(&content->gap[at], node->gaps.gap, sizeof(node->gaps.gap));
-	} else {
-		memcpy(&content->pivot[at], node->pivot, sizeof(node->wide.pivot));
-		memcpy(&content->slot[at], node->wide.slot, sizeof(node->wide.slot));
-	}
-	content->count = at + count;
-	if (count)
-		content->pivot[at + count - 1] = slot_last(node, kind, count - 1, last);
-}
-
-/* Adds the slots of @node, which ends at @last, beginning with slot @from. */
-static inline void add_rest(struct mt_content *content, struct mt_node *node, enum node_kind kind,
-			    unsigned int from, unsigned long last)
-{
-	unsigned int at = content->count, count = node_end(node, kind) + 1 - from;
-
-	if (!count)
-		return;
-	memcpy(&content->slot[at], &node_slots(node, kind)[from], count * sizeof(void *));
-	memcpy(&content->pivot[at], &node->pivot[from], (count - 1) * sizeof(long));
-	if (kind == KIND_GAPS)
-		memcpy(&content->gap[at], &node->gaps.gap[from], count * sizeof(long));
-	content->count = at + count;
-	content->pivot[at + count - 1] = last;
-}
-
-static inline void add_items(struct mt_content *content, const struct mt_items *items)
-{
-	unsigned int i;
-
-	assert(items->count <= LAYOUT_ITEMS);
-	if (items->count > LAYOUT_ITEMS)
-		__builtin_unreachable(); /* gcc 14 warns of items behind the array's end */
-	for (i = 0; i < items->count; i++) {
-		content->pivot[content->count] = items->item[i].last;
-		content->slot[content->count] = items->item[i].slot;
-		content->gap[content->count++] = items->item[i].gap;
-	}
-}
-
-static ALWAYS_INLINE void gather(struct mt_content *content, const struct mt_layout_level *s,
-				 enum node_kind kind, const struct mt_items *items)
-{
-	unsigned long last = s->side == SIBLING_RIGHT ? s->border : s->last;
-
-	content->count = 0;
-	if (s->side == SIBLING_LEFT)
-		add_first(content, s->sibling, kind, node_end(s->sibling, kind) + 1, s->border);
-	add_first(content, s->left, kind, s->keep_left, ULONG_MAX);
-	add_items(content, items);
-	add_rest(content, s->right, kind, s->keep_right_from, last);
-	if (s->side == SIBLING_RIGHT)
-		add_first(content, s->sibling, kind, node_end(s->sibling, kind) + 1, s->last);
-	assert(content->count == s->total);
-}
-
-void content_gather(struct mt_content *content, const struct mt_layout_level *s,
-		    enum node_kind kind, const struct mt_items *items)
-{
-	gather(content, s, kind, items);
-}
-
 /* ---- spread ---------------------------------------------------------------------------------- */
-
-/* Fills @node with slots @from .. @to - 1. */
-static inline void fill_node(struct mt_node *node, enum node_kind kind,
-			     const struct mt_content *content, unsigned int from, unsigned int to)
-{
-	unsigned int count = to - from;
-
-	WORK(NODE_BUILT);
-	if (kind == KIND_GAPS) {
-		memcpy(node->pivot, &content->pivot[from], GAPS_PIVOTS * sizeof(long));
-		memcpy(node->gaps.slot, &content->slot[from], sizeof(node->gaps.slot));
-		memcpy(node->gaps.gap, &content->gap[from], sizeof(node->gaps.gap));
-	} else {
-		memcpy(node->pivot, &content->pivot[from], sizeof(node->wide.pivot));
-		memcpy(node->wide.slot, &content->slot[from], sizeof(node->wide.slot));
-	}
-	node_pad(node, kind, count - 1, kind_slots(kind) - 1);
-	assert(node_is_valid(node, kind));
-}
 
 /* Fills a fresh node with @count items. */
 static inline void fill_with_items(struct mt_node *node, enum node_kind kind,
@@ -305,13 +213,13 @@ static ALWAYS_INLINE void lay_out_evenly(struct layout_run *run, unsigned int le
 	WORK(LEVEL_SPREAD);
 	if (!level && s->nodes == 1)
 		gap = widest_recorded(run, s);
-	gather(&content, s, kind, &run->items);
+	content_gather(&content, s, kind, &run->items);
 	for (i = 0; i < s->nodes; i++) {
 		struct mt_node *node = i < used ? s->old[i] : pool_take(run->reserve);
 		unsigned int to = from + s->cut[i];
 		unsigned long last = i + 1 < s->nodes ? content.pivot[to - 1] : s->last;
 
-		fill_node(node, kind, &content, from, to);
+		content_fill(node, kind, &content, from, to);
 		if (note_node(run, level, kind, node, i, min, last, from, to, gap))
 			own = i;
 		from = to;

@@ -19,49 +19,9 @@
 #ifndef MT_LAYOUT_H
 #define MT_LAYOUT_H
 
+#include "content.h"
 #include "leaf_plan.h"
 #include "pool.h"
-#include "splice.h"
-
-/* The most items that go into a level, and the most nodes that come out of it. */
-#define LAYOUT_ITEMS 3
-#define LAYOUT_NODES 3
-
-struct mt_items {
-	unsigned int count;
-	struct mt_item item[LAYOUT_ITEMS];
-};
-
-/* Which neighbour of the nodes that a level changes takes part, under the same parent. */
-enum sibling_side { SIBLING_NONE, SIBLING_LEFT, SIBLING_RIGHT };
-
-/*
- * struct mt_layout_level - a level that is laid out anew. Counts are of slots.
- *   left == right, or left comes before right
- *   total == (all of sibling) + keep_left + inserted + (right's end + 1 - keep_right_from)
- *   cut[0] + .. + cut[nodes - 1] == total, 1 <= nodes <= LAYOUT_NODES
- * @left, @right: the nodes at both ends of what is replaced: the slots of @left below @keep_left
- *                and those of @right from @keep_right_from on stay.
- * @border:  the last index of the lower one of @sibling and the node next to it.
- * @last:    the last index that the level covers.
- * @old:     the nodes that are in the tree now, in order: @left, @right and @sibling.
- */
-struct mt_layout_level {
-	struct mt_node *left;
-	struct mt_node *right;
-	struct mt_node *sibling;
-	unsigned long border;
-	unsigned long last;
-	enum sibling_side side;
-	unsigned int keep_left;
-	unsigned int inserted;
-	unsigned int keep_right_from;
-	unsigned int total;
-	unsigned int nodes;
-	unsigned int cut[LAYOUT_NODES];
-	unsigned int old_count;
-	struct mt_node *old[LAYOUT_NODES];
-};
 
 /*
  * struct mt_layout - the plan.
@@ -149,7 +109,7 @@ static ALWAYS_INLINE bool layout_joins(enum node_kind kind, unsigned int total)
 	return total <= kind_slots(kind) - kind_slots(kind) / 8;
 }
 
-/* ---- the content of a level ------------------------------------------------------------------ */
+/* ---- what a write puts into its leaves ----------------------------------------------------------- */
 
 /*
  * Two slots of leaves, possibly the same: the start of the first, the end of the last, and their
@@ -168,22 +128,5 @@ struct mt_ends {
  */
 unsigned int layout_items(struct mt_items *items, const struct mt_ends *ends, unsigned long first,
 			  unsigned long last, void *entry);
-
-#define CONTENT_SLOTS (2 * WIDE_SLOTS + LAYOUT_ITEMS)
-
-/*
- * All slots of a level and their ends. count <= CONTENT_SLOTS; the arrays have room for one more
- * whole node, so that nodes can be copied at a constant size, without a call.
- */
-struct mt_content {
-	unsigned int count;
-	unsigned long pivot[CONTENT_SLOTS + WIDE_SLOTS];
-	void *slot[CONTENT_SLOTS + WIDE_SLOTS];
-	unsigned long gap[CONTENT_SLOTS + WIDE_SLOTS];
-};
-
-/* content_gather - gather the content of level @s, of nodes of @kind, including @items. */
-void content_gather(struct mt_content *content, const struct mt_layout_level *s,
-		    enum node_kind kind, const struct mt_items *items);
 
 #endif

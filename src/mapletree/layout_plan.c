@@ -9,6 +9,7 @@
  * 6.2.4). Beside readers it is not, since each node that changes would have to be copied.
  */
 #include "layout.h"
+
 #include "retire.h"
 
 /*

@@ -2,6 +2,7 @@
 /* shared_gap.c - see shared_gap.h. */
 #include "shared_gap.h"
 
+#include "content.h"
 #include "dead.h"
 #include "gap.h"
 #include "layout.h"

@@ -23,6 +23,7 @@
  * WORK_NODE_COPIED: a changed copy replaces one node.
  * WORK_NODE_BUILT: a node is laid out anew: filled, or some of its slots replaced.
  * WORK_BOUNDARY_MOVED: an erase at the border of two leaves moves it (shared_gap.h).
+ * WORK_LEAVES_PAIRED: two leaves share their slots in another way (leaf_pair.h).
  * WORK_LEAVES_LAID_OUT: the slots of a leaf and of one or two neighbours are redistributed.
  * WORK_LEVEL_SPREAD: all slots of a level are gathered and spread over its nodes.
  */
@@ -38,6 +39,7 @@ enum work_kind {
 	WORK_NODE_COPIED,
 	WORK_NODE_BUILT,
 	WORK_BOUNDARY_MOVED,
+	WORK_LEAVES_PAIRED,
 	WORK_LEAVES_LAID_OUT,
 	WORK_LEVEL_SPREAD,
 	WORK_KINDS

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 
+#include "content.h"
 #include "cursor.h"
+#include "leaf_pair.h"
 #include "leaf_plan.h"
 #include "leaf_short.h"
 #include "leaf_write.h"
@@ -190,6 +192,25 @@ static int store_at_border(struct ma_state *mas, const struct mt_shared_gap *g, 
 	return 0;
 }
 
+/* A store after which two leaves share their slots in another way. */
+static int store_by_pair(struct ma_state *mas, const struct mt_leaf_pair *g,
+			 const struct mt_leaf_plan *p, bool may)
+{
+	struct maple_tree *mt = mas->tree;
+	struct pool_list reserve;
+	unsigned long step;
+
+	if (!reserve_for(mas, &reserve, leaf_pair_blocks(g), may))
+		return fail(mas, -ENOMEM);
+	leaf_pair_write(g, mt, &reserve);
+	keep_reserve(mas, &reserve);
+	mas->index = p->first;
+	mas->last = p->last;
+	step = mt->ma_finger.step[0];
+	stand_at(mas, mt, step_node(step), step_offset(step), node_end(step_node(step), KIND_LEAF));
+	return 0;
+}
+
 /* A store that changes more than a leaf. @kind is WRITE_LAYOUT, planned from @p, or WRITE_SPAN. */
 static int store_by_layout(struct ma_state *mas, enum write_kind kind, const struct mt_leaf_plan *p,
 			   void *entry, unsigned long step, bool may)
@@ -245,9 +266,12 @@ static __attribute__((noinline)) int store_by_new_nodes(struct ma_state *mas, en
 							bool may, const struct expected *expected)
 {
 	struct mt_shared_gap g;
+	struct mt_leaf_pair pair;
 
 	if (kind == WRITE_COPY)
 		return store_by_copy(mas, p, may, expected);
+	if (kind == WRITE_LAYOUT && !p->beside && leaf_pair_plan(&pair, mas->tree, p))
+		return store_by_pair(mas, &pair, p, may);
 	if (kind == WRITE_LAYOUT && p->beside && shared_gap_plan(&g, mas->tree, p))
 		return store_at_border(mas, &g, may);
 	return store_by_layout(mas, kind, p, entry, step, may);

@@ -207,9 +207,40 @@ static void erases_shrink_a_leaf_in_place(void **state)
 			assert_non_null(mtree_erase(&mt, 4 * i));
 		expect_in_place(erases, 1);
 		assert_non_null(mtree_erase(&mt, 4 * erases));
-		assert_int_equal(work_done[WORK_LEAVES_LAID_OUT], 1);
+		/* Joined with the next one; what is beside it matters where nobody may read. */
+		assert_int_equal(work_done[WORK_LEAVES_PAIRED], modes[m] == 0);
+		assert_int_equal(work_done[WORK_LEAVES_LAID_OUT], modes[m] != 0);
 		end(&mt);
 	}
+}
+
+/*
+ * A leaf that is too full shares with the emptier one beside it, without a layout: two leaves are
+ * built, and when both are full three, and the node above them.
+ */
+static void a_full_leaf_shares_with_the_one_beside_it(void **state)
+{
+	unsigned long before, paired = 0, i;
+
+	(void)state;
+	mt_init(&mt);
+	fill(&mt, 0, 1000, 1000, 3 * WIDE_SLOTS);
+	before = leaves();
+	for (i = 1; leaves() == before; i++, paired += work_done[WORK_LEAVES_PAIRED]) {
+		unsigned long at = (WIDE_SLOTS + WIDE_SLOTS / 2) * 1000;
+
+		count_anew();
+		assert_int_equal(mtree_store_range(&mt, at + 2 * i, at + 2 * i + 1, xa_mk_value(i),
+						   GFP_KERNEL),
+				 0);
+		assert_int_equal(work_done[WORK_LEAVES_LAID_OUT], 0);
+		assert_int_equal(work_done[WORK_NODE_BUILT],
+				 work_done[WORK_LEAVES_PAIRED] * (leaves() == before ? 2 : 4));
+		mt_validate(&mt);
+	}
+	assert_true(paired > 0);
+	assert_int_equal(leaves(), before + 1);
+	end(&mt);
 }
 
 /* At the end of a run, where the node above has no other leaf to join it with. */
@@ -535,6 +566,7 @@ int main(void)
 		cmocka_unit_test(a_gap_that_is_not_the_widest_is_not_measured),
 		cmocka_unit_test(an_area_comes_and_goes_in_place),
 		cmocka_unit_test(erases_shrink_a_leaf_in_place),
+		cmocka_unit_test(a_full_leaf_shares_with_the_one_beside_it),
 		cmocka_unit_test(a_leaf_without_a_sibling_shrinks_in_place),
 		cmocka_unit_test(leaves_below_a_node_without_a_sibling_are_joined),
 		cmocka_unit_test(an_erase_at_a_border_moves_it),

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* leaf_pair.c - see leaf_pair.h. */
+#include "leaf_pair.h"
+
+#include "retire.h"
+
+/* ---- the plan ----------------------------------------------------------------------------------- */
+
+/* Whether a run that is appended (prepended) to the tree leaves a full leaf behind. */
+static inline bool is_run(const struct mt_finger *finger, const struct mt_leaf_plan *p)
+{
+	return (p->high == p->end && finger->max == ULONG_MAX) || (!p->low && !finger->min);
+}
+
+/* The leaf at slot @at of @parent, and in *@slots how many slots it has. */
+static inline struct mt_node *leaf_at(struct mt_node *parent, enum node_kind inner, unsigned int at,
+				      unsigned int *slots)
+{
+	struct mt_node *leaf = enode_node(slot_child(parent, inner, at));
+
+	*slots = node_end(leaf, KIND_LEAF) + 1;
+	return leaf;
+}
+
+/* Chooses the emptier neighbour of the finger's leaf. Returns how many slots it has. */
+static inline unsigned int choose(struct mt_leaf_pair *g, const struct mt_finger *finger,
+				  enum node_kind inner)
+{
+	struct mt_node *parent = step_node(finger->step[1]), *before = NULL, *behind = NULL;
+	unsigned int at = step_offset(finger->step[1]), slots_before = 0, slots_behind = 0;
+	struct mt_layout_level *s = &g->s;
+
+	if (at)
+		before = leaf_at(parent, inner, at - 1, &slots_before);
+	if (at < node_end(parent, inner))
+		behind = leaf_at(parent, inner, at + 1, &slots_behind);
+	if (before && (!behind || slots_before <= slots_behind)) {
+		s->side = SIBLING_LEFT;
+		s->sibling = s->old[0] = before;
+		s->old[1] = s->left;
+		s->border = parent->pivot[at - 1];
+		s->last = finger->max;
+		g->at = at - 1;
+		g->min = finger_child_first(finger, 1, at - 1);
+		g->own += slots_before;
+		return slots_before;
+	}
+	s->side = SIBLING_RIGHT;
+	s->sibling = s->old[1] = behind;
+	s->old[0] = s->left;
+	g->at = at;
+	g->min = finger->min;
+	if (behind) {
+		s->border = finger->max;
+		s->last = finger_child_last(finger, 1, inner, at + 1);
+	}
+	return slots_behind;
+}
+
+/* Divides the slots evenly. */
+static inline void cut_leaves(struct mt_layout_level *s)
+{
+	unsigned int rest = s->total;
+
+	s->nodes = s->total <= WIDE_SLOTS ? 1 : s->total <= 2 * WIDE_SLOTS ? 2 : 3;
+	s->cut[0] = s->nodes == 1 ? rest : s->nodes == 2 ? (rest + 1) / 2 : (rest + 2) / 3;
+	rest -= s->cut[0];
+	s->cut[1] = s->nodes == 3 ? (rest + 1) / 2 : rest;
+	s->cut[2] = rest - s->cut[1];
+}
+
+#ifndef NDEBUG
+/* Whether a layout would make the same of the two leaves. */
+static bool layout_agrees(const struct mt_leaf_pair *g, struct maple_tree *mt,
+			  const struct mt_leaf_plan *p)
+{
+	const struct mt_layout_level *s = &g->s, *level;
+	struct mt_layout l;
+
+	layout_plan(&l, mt, p);
+	level = &l.level[0];
+	if (level->side != s->side || level->sibling != s->sibling || level->last != s->last ||
+	    level->border != s->border || level->total != s->total || level->nodes != s->nodes)
+		return false;
+	for (unsigned int i = 0; i < s->nodes; i++)
+		if (level->cut[i] != s->cut[i])
+			return false;
+	return l.first == p->first && l.last == p->last && l.blocks >= leaf_pair_blocks(g);
+}
+#endif
+
+bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct mt_leaf_plan *p)
+{
+	const struct mt_finger *finger = &mt->ma_finger;
+	const struct mt_ends ends = { p->below + 1, p->top, p->leaf->wide.slot[p->low],
+				      p->leaf->wide.slot[p->high] };
+	enum node_kind inner = inner_kind(mt);
+	struct mt_layout_level *s = &g->s;
+	unsigned int slots, parent_slots;
+
+	assert(!p->beside);
+	if (mt_in_rcu(mt) || tree_tracks_gaps(mt) || finger->height == 1 ||
+	    (p->new_end >= WIDE_SLOTS && is_run(finger, p)))
+		return false;
+	s->left = s->right = p->leaf;
+	s->keep_left = p->low;
+	s->keep_right_from = p->high + 1;
+	g->own = p->low + p->left;
+	slots = choose(g, finger, inner);
+	if (!slots)
+		return false;
+	s->inserted = 1 + p->left + p->right;
+	s->total = p->new_end + 1 + slots;
+	cut_leaves(s);
+	s->old_count = 2;
+	parent_slots = node_end(step_node(finger->step[1]), inner) + s->nodes - 1;
+	if (parent_slots > kind_slots(inner) ||
+	    (s->nodes == 1 && parent_slots < kind_min_slots(inner)))
+		return false;
+	layout_items(&g->items, &ends, p->first, p->last, p->entry);
+	assert(layout_agrees(g, mt, p));
+	return true;
+}
+
+/* ---- carry it out ---------------------------------------------------------------------------- */
+
+void leaf_pair_write(const struct mt_leaf_pair *g, struct maple_tree *mt,
+		     struct pool_list *reserve)
+{
+	struct mt_finger *finger = &mt->ma_finger;
+	struct mt_node *parent = step_node(finger->step[1]);
+	const struct mt_layout_level *s = &g->s;
+	unsigned long min = g->min;
+	struct mt_item item[LAYOUT_NODES];
+	struct mt_content content;
+	unsigned int i, from = 0;
+
+	WORK(LEAVES_PAIRED);
+	content_gather(&content, s, KIND_LEAF, &g->items);
+	for (i = 0; i < s->nodes; i++) {
+		struct mt_node *leaf = i < 2 ? s->old[i] : pool_take(reserve);
+		unsigned int to = from + s->cut[i];
+
+		item[i].last = i + 1 < s->nodes ? content.pivot[to - 1] : s->last;
+		item[i].slot = enode_make(leaf, KIND_LEAF);
+		content_fill(leaf, KIND_LEAF, &content, from, to);
+		if (g->own >= from && g->own < to) {
+			finger->step[0] = step_make(leaf, g->own - from);
+			finger->step[1] = step_make(parent, g->at + i);
+			finger->min = min;
+			finger->max = item[i].last;
+		}
+		from = to;
+		min = item[i].last + 1;
+	}
+	if (s->nodes == 2) {
+		parent->pivot[g->at] = item[0].last;
+		assert(node_is_valid(parent, inner_kind(mt)));
+		return;
+	}
+	splice_node(parent, inner_kind(mt), g->at, g->at + 2, item, s->nodes);
+	if (s->nodes == 1)
+		retire_node(mt, s->old[1], reserve);
+}
