@@ -19,8 +19,8 @@
 #   make fuzz-afl DURATION=   the same with AFL++
 #   make model-check          the Promela model of publishing and retiring, with spin
 #   make valgrind             the suites under memcheck; SUITES="unit model": only these
-#   make builds               gcc and clang, -O0 -O2 -O3, without and with LTO: no warning, and
-#                             tests pass
+#   make builds               gcc and clang, -O0 -O2 -O3, without and with LTO, for processors
+#                             without AVX2 or AVX-512: no warning, and tests pass
 #   make proofs               a short slice of every proof that "make check" does not run
 #   make coverage             which branches of the tree's core the suites reach
 #   make mutate COUNT= SEED=  break the core, one thing at a time: do the suites notice?
@@ -33,7 +33,8 @@
 #   make kernels-slice        a few minutes of it on 6.1 and the newest
 #   make asan | clang         the suites under ASan + UBSan | built with clang
 #   make check-debug2         unit and vmspace suites with MT_DEBUG=2: invariants after every write
-#   make bench | bench-full   against the peers: quick (minutes) | all sizes and modes
+#   make bench | bench-full   against the peers: quick (minutes) | all sizes and modes; with
+#                             ISA=scalar, avx2 or avx512 for processors that have that
 #   make counts BASE=         instructions an operation, counted by callgrind; BASE=counts.tsv: beside
 #                             those of before; SHOW=append/plain/1000: the functions of one cell
 #   make install PREFIX= DESTDIR=
@@ -66,7 +67,7 @@ RELEASE := $(BUILD)/release
 DEBUG   := $(BUILD)/debug
 ASAN    := $(BUILD)/asan
 CLANG   := $(BUILD)/clang
-BENCH   := $(BUILD)/bench
+BENCH   := $(BUILD)/bench$(if $(ISA),-$(ISA))
 COUNTS  := $(BUILD)/counts
 TSAN    := $(BUILD)/tsan
 FUZZ    := $(BUILD)/fuzzers
@@ -255,7 +256,8 @@ bench bench-full: bench-build
 bench-build:
 	bench/install-peers
 	test -f $(BENCH)/build.ninja || \
-		$(SETUP) $(BENCH) --buildtype=release -Dtests=false -Dtools=false -Dbench=true
+		$(SETUP) $(BENCH) --buildtype=release -Dtests=false -Dtools=false -Dbench=true \
+			$(if $(ISA),-Disa=$(ISA))
 	$(NINJA) -C $(BENCH)
 
 tidy: $(CLANG)/build.ninja

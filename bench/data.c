@@ -111,6 +111,21 @@ struct data *data_areas(size_t n, uint64_t seed)
 	return data;
 }
 
+struct data *data_spaced(size_t n, uint64_t seed)
+{
+	struct random random;
+	struct data *data;
+
+	random_seed(&random, seed);
+	data = data_new(n, &random);
+	for (size_t i = 0; i < n; i++) {
+		unsigned long first = PAGE * (16 + 12 * i);
+
+		data->ranges[i] = (struct range){ first, first + 4 * PAGE - 1, (void *)(8 * (i + 1)) };
+	}
+	return data;
+}
+
 void data_free(struct data *data)
 {
 	free(data->ranges);

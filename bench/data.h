@@ -41,6 +41,9 @@ struct data *data_mixed(size_t n, uint64_t seed);
  * up to 7 pages before every second one, packed under the top with all room below.
  */
 struct data *data_areas(size_t n, uint64_t seed);
+
+/* data_spaced - areas of four pages, each with a gap of eight behind it. */
+struct data *data_spaced(size_t n, uint64_t seed);
 void data_free(struct data *data);
 
 #define PAGE      4096ul

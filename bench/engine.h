@@ -55,6 +55,7 @@ enum engine_sharing {
  * @resize:  @range is in the map exactly so, and the indexes up to @last are free: end it there.
  * @find_gap, @alloc: the highest gap; the same and put @entry there. False if there is none.
  * @sum:     visit all in order (or backwards), adding up entries and last indexes.
+ * @sum_each: the same upwards by the loop that keeps no cursor of its user's.
  * @list:    write at most @max ranges in order (or backwards); returns how many there are.
  * @dup:     an independent copy, as the engine's users would make one.
  * @build:   a map of @count ascending, disjoint ranges by the quickest way there is; NULL: create
@@ -85,6 +86,7 @@ struct engine {
 	bool (*find_gap)(void *map, const struct gap *gap, unsigned long *start);
 	bool (*alloc)(void *map, const struct gap *gap, void *entry, unsigned long *start);
 	unsigned long (*sum)(void *map, bool backward);
+	unsigned long (*sum_each)(void *map);
 	size_t (*list)(void *map, bool backward, struct range *out, size_t max);
 	void *(*dup)(void *map);
 	void *(*build)(const struct range *ranges, size_t count);

@@ -56,7 +56,7 @@
 
 #define ALL(X) \
 	X(engine_mapletree) X(engine_mapletree_gaps) X(engine_mapletree_rcu) \
-	X(engine_mapletree_mm) \
+	X(engine_mapletree_mm) X(engine_mapletree_own) X(engine_mapletree_mm_own) \
 	KERNEL(X) TRIO(X) ABSL(X) LLVM(X) CXX(X) RUST(X) CRATES(X) ICL(X) JUDY(X) \
 	X(engine_sorted) X(engine_limit)
 

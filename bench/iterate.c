@@ -24,6 +24,21 @@ static double iterate(const struct cell *cell, bool backward)
 	return (double)(now() - start) / (double)(rounds * cell->data->n);
 }
 
+static bool can_sum_each(const struct engine *engine)
+{
+	return engine->sum_each != NULL;
+}
+
+static double each(const struct cell *cell)
+{
+	size_t rounds = cell->ops / cell->data->n + 1;
+	uint64_t start = now();
+
+	for (size_t i = 0; i < rounds; i++)
+		keep(cell->engine->sum_each(cell->map));
+	return (double)(now() - start) / (double)(rounds * cell->data->n);
+}
+
 static double forward(const struct cell *cell)
 {
 	return iterate(cell, false);
@@ -43,6 +58,7 @@ static double backward(const struct cell *cell)
 static const struct work works[] = {
 	ITERATE("iterate", forward, can_sum),
 	ITERATE("iterate backwards", backward, can_sum_backwards),
+	ITERATE("mt_for_each", each, can_sum_each),
 	{ 0 }
 };
 

@@ -364,12 +364,15 @@ static double readers_beside(const struct cell *cell)
 	return scaling(cell, 1);
 }
 
+/* More threads than processors only up to so many: some locks take long then. */
+#define CROWD 8
+
 static double mappers(const struct cell *cell)
 {
 	unsigned int threads = (unsigned int)cell->n;
 	double reads, changes;
 
-	if (threads > cell->cpus || threads > THREADS_MAX)
+	if ((threads > cell->cpus && threads > CROWD) || threads > THREADS_MAX)
 		return -1;
 	run_crew(cell, (struct crew){ .others = threads, .role = MAPPER }, &reads, &changes);
 	return changes;

@@ -90,6 +90,8 @@ static void compare_lists(const struct trial *trial, void *map, const char *what
 		}
 		if (engine->sum(map, backward) != sum)
 			fail(trial, "the sum of all ranges", 0);
+		if (engine->sum_each && engine->sum_each(map) != sum)
+			fail(trial, "the sum without a cursor", 0);
 	}
 }
 

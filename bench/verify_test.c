@@ -62,6 +62,11 @@ static unsigned long bad_sum(void *map, bool backward)
 	return engine_sorted.sum(map, backward) + strikes();
 }
 
+static unsigned long bad_sum_each(void *map)
+{
+	return engine_mapletree_mm.sum_each(map) + strikes();
+}
+
 /* A copy with one range too many. */
 static void *bad_dup(void *map)
 {
@@ -102,12 +107,12 @@ static bool refused(const struct engine *engine)
 
 int main(void)
 {
-	struct engine faulty[9];
+	struct engine faulty[10];
 	static const char *const names[] = { "load", "store", "insert", "erase", "resize",
-					     "list", "sum", "dup", "gap" };
+					     "list", "sum", "dup", "gap", "sum_each" };
 	int failures = 0;
 
-	for (int i = 0; i < 9; i++)
+	for (int i = 0; i < 10; i++)
 		faulty[i] = i < 8 ? engine_sorted : engine_mapletree_mm;
 	faulty[0].load = bad_load;
 	faulty[1].store = bad_store;
@@ -118,7 +123,8 @@ int main(void)
 	faulty[6].sum = bad_sum;
 	faulty[7].dup = bad_dup;
 	faulty[8].find_gap = bad_gap;
-	for (int i = 0; i < 9; i++) {
+	faulty[9].sum_each = bad_sum_each;
+	for (int i = 0; i < 10; i++) {
 		if (!refused(&faulty[i])) {
 			fprintf(stderr, "a fault in %s was not found\n", names[i]);
 			failures++;

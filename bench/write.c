@@ -20,11 +20,35 @@ typedef size_t deal_fn(const struct data *data, const uint32_t *order, struct ra
 
 typedef bool write_fn(void *map, const struct range *range);
 
-static double run_rounds(const struct cell *cell, deal_fn *deal, write_fn *write, bool filled,
-			 size_t per_map)
+/*
+ * struct rounds - what the rounds of a work are.
+ * @first:   what is stored before a round in a map filled with all ranges; NULL: nothing is.
+ * @empty:   a round starts from an empty map instead.
+ * @per_map: about how many operations a map is good for.
+ */
+struct rounds {
+	deal_fn *deal;
+	write_fn *write;
+	deal_fn *first;
+	bool empty;
+	size_t per_map;
+};
+
+static void *map_for_round(const struct cell *cell, const struct rounds *r, const uint32_t *order,
+			   struct range *input)
+{
+	void *map = r->empty ? cell->engine->create() : map_fill(cell->engine, cell->data, true);
+	size_t count = r->first ? r->first(cell->data, order, input) : 0;
+
+	for (size_t k = 0; k < count; k++)
+		require(cell->engine->store(map, &input[k]), cell, "overwriting");
+	return map;
+}
+
+static double run_rounds(const struct cell *cell, struct rounds r)
 {
 	const struct engine *engine = cell->engine;
-	size_t maps = 256 / per_map + 1, n = cell->data->n, done = 0;
+	size_t maps = 256 / r.per_map + 1, n = cell->data->n, done = 0;
 	uint32_t *order = malloc(n * sizeof(*order));
 	struct range *input = malloc(n * sizeof(*input));
 	struct random random;
@@ -42,13 +66,13 @@ static double run_rounds(const struct cell *cell, deal_fn *deal, write_fn *write
 		size_t count;
 
 		random_order(&random, order, n);
-		count = deal(cell->data, order, input);
 		for (size_t i = 0; i < maps; i++)
-			map[i] = filled ? map_fill(engine, cell->data, true) : engine->create();
+			map[i] = map_for_round(cell, &r, order, input);
+		count = r.deal(cell->data, order, input);
 		start = now();
 		for (size_t i = 0; i < maps; i++)
 			for (size_t k = 0; k < count; k++)
-				ok &= write(map[i], &input[k]);
+				ok &= r.write(map[i], &input[k]);
 		spent += now() - start;
 		for (size_t i = 0; i < maps; i++)
 			engine->destroy(map[i]);
@@ -107,37 +131,67 @@ static size_t deal_64(const struct data *data, const uint32_t *order, struct ran
 	return deal_groups(data, order, 64, input);
 }
 
+/* The ranges that were there before deal_4() was stored, group by group. */
+static size_t deal_back_4(const struct data *data, const uint32_t *order, struct range *input)
+{
+	size_t groups = deal_4(data, order, input);
+
+	for (size_t i = groups; i-- > 0;) { /* from the end: a group takes the room of four */
+		size_t group = (size_t)input[i].entry / 8 - data->n - 1;
+
+		memcpy(&input[4 * i], &data->ranges[4 * group], 4 * sizeof(*input));
+	}
+	return 4 * groups;
+}
+
 static double append(const struct cell *cell)
 {
 	const struct engine *engine = cell->engine;
 
-	return run_rounds(cell, deal_sorted, engine->append ? engine->append : engine->insert,
-			  false, cell->data->n);
+	return run_rounds(cell, (struct rounds){
+		.deal = deal_sorted, .write = engine->append ? engine->append : engine->insert,
+		.empty = true, .per_map = cell->data->n });
 }
 
 static double insert(const struct cell *cell)
 {
-	return run_rounds(cell, deal_shuffled, cell->engine->insert, false, cell->data->n);
+	return run_rounds(cell, (struct rounds){
+		.deal = deal_shuffled, .write = cell->engine->insert, .empty = true,
+		.per_map = cell->data->n });
 }
 
 static double erase(const struct cell *cell)
 {
-	return run_rounds(cell, deal_shuffled, cell->engine->erase, true, cell->data->n);
+	return run_rounds(cell, (struct rounds){
+		.deal = deal_shuffled, .write = cell->engine->erase, .per_map = cell->data->n });
+}
+
+static double overwrite(const struct cell *cell, deal_fn *deal, size_t groups)
+{
+	return run_rounds(cell, (struct rounds){
+		.deal = deal, .write = cell->engine->store, .per_map = groups });
 }
 
 static double overwrite_1(const struct cell *cell)
 {
-	return run_rounds(cell, deal_1, cell->engine->store, true, cell->data->n);
+	return overwrite(cell, deal_1, cell->data->n);
 }
 
 static double overwrite_4(const struct cell *cell)
 {
-	return run_rounds(cell, deal_4, cell->engine->store, true, cell->data->n / 8 + 1);
+	return overwrite(cell, deal_4, cell->data->n / 8 + 1);
 }
 
 static double overwrite_64(const struct cell *cell)
 {
-	return run_rounds(cell, deal_64, cell->engine->store, true, cell->data->n / 128 + 1);
+	return overwrite(cell, deal_64, cell->data->n / 128 + 1);
+}
+
+static double put_4_back(const struct cell *cell)
+{
+	return run_rounds(cell, (struct rounds){
+		.deal = deal_back_4, .write = cell->engine->store, .first = deal_4,
+		.per_map = cell->data->n / 2 + 1 });
 }
 
 /* From sorted ranges to a map, by the quickest way the engine has. */
@@ -207,21 +261,24 @@ static bool can_store(const struct engine *engine)
 	{ .name = label, .unit = "ns", .make_data = data_mixed, .ops = count, \
 	  .ops_full = 2 * count, .can = able, .run = runner, __VA_ARGS__ }
 
-#define ALL_SIZES { 100, 1000, 10000, 100000, 1000000 }
+#define SMALL_SIZES { 100, 10000 }
+#define ALL_SIZES   { 16, 30, 100, 300, 1000, 10000, 100000, 1000000 }
 
 static const struct work works[] = {
 	WRITE("append", append, can_insert, 50000,
-	      .quick = { 10000 }, .full = ALL_SIZES),
+	      .quick = SMALL_SIZES, .full = ALL_SIZES),
 	WRITE("bulk build", build, can_insert, 50000,
 	      .quick = { 10000 }, .full = ALL_SIZES),
 	WRITE("insert random", insert, can_insert, 20000,
-	      .quick = { 10000 }, .full = ALL_SIZES),
+	      .quick = SMALL_SIZES, .full = ALL_SIZES),
 	WRITE("erase random", erase, can_erase, 20000,
-	      .quick = { 10000 }, .full = ALL_SIZES),
+	      .quick = SMALL_SIZES, .full = ALL_SIZES),
 	WRITE("overwrite 1", overwrite_1, can_store, 5000,
-	      .quick = { 8, 16, 32 }, .full = { 8, 16, 32, 100, 10000 }),
+	      .quick = { 8, 16, 32 }, .full = { 8, 16, 30, 32, 100, 300, 10000 }),
 	WRITE("overwrite 4", overwrite_4, can_store, 5000,
-	      .quick = { 10000 }, .full = { 8, 16, 32, 100, 10000, 1000000 }),
+	      .quick = SMALL_SIZES, .full = { 8, 16, 30, 32, 100, 300, 10000, 1000000 }),
+	WRITE("put 4 back", put_4_back, can_store, 5000,
+	      .quick = SMALL_SIZES, .full = { 8, 16, 30, 32, 100, 300, 10000, 1000000 }),
 	WRITE("overwrite 64", overwrite_64, can_store, 500,
 	      .quick = { 10000 }, .full = { 10000, 1000000 }),
 	WRITE("mixed 80/20", mixed, can_erase, 100000, .shared_map = true,

@@ -93,6 +93,17 @@ static unsigned long maple_sum(void *map, bool backward)
 	return sum;
 }
 
+/* The index that the loop goes on from is the one behind the range. */
+static unsigned long maple_sum_each(void *map)
+{
+	unsigned long sum = 0, index = 0;
+	void *entry;
+
+	mt_for_each((struct maple_tree *)map, entry, index, ULONG_MAX)
+		sum += index - 1 + (unsigned long)entry;
+	return sum;
+}
+
 static size_t maple_list(void *map, bool backward, struct range *out, size_t max)
 {
 	MA_STATE(mas, (struct maple_tree *)map, backward ? ULONG_MAX : 0, backward ? ULONG_MAX : 0);
@@ -178,6 +189,7 @@ LOOPS_GAP(maple_find_gap, maple_alloc, maple_erase)
 		.find_gap = (tree_flags) & MT_FLAGS_ALLOC_RANGE ? maple_find_gap : NULL, \
 		.alloc = (tree_flags) & MT_FLAGS_ALLOC_RANGE ? maple_alloc : NULL, \
 		.sum = maple_sum, \
+		.sum_each = maple_sum_each, \
 		.list = maple_list, \
 		.dup = maple_dup, \
 		.build = build_##symbol, \

@@ -17,6 +17,14 @@ static struct maple_tree *tree_new(unsigned int flags)
 	return tree;
 }
 
+static struct maple_tree *tree_with_lock(unsigned int flags)
+{
+	struct maple_tree *tree = tree_new(flags);
+
+	mt_init_flags(tree, flags);
+	return tree;
+}
+
 #define MAPLE_NEW(flags)     tree_new(flags)
 #define MAPLE_DELETE(tree)   free(tree)
 #define MAPLE_READ_LOCK()    urcu_bp_read_lock()
@@ -43,6 +51,46 @@ static void load_many(void *map, const unsigned long *keys, void **entries, size
 
 #define GAPS MT_FLAGS_ALLOC_RANGE
 #define RCU  MT_FLAGS_USE_RCU
+
+/* ---- with the lock that is in the tree, by the calls that take it ------------------------------ */
+
+static bool own_insert(void *map, const struct range *range)
+{
+	return !mtree_insert_range(map, range->first, range->last, range->entry, GFP_KERNEL);
+}
+
+static bool own_store(void *map, const struct range *range)
+{
+	return !mtree_store_range(map, range->first, range->last, range->entry, GFP_KERNEL);
+}
+
+static bool own_erase(void *map, const struct range *range)
+{
+	return mtree_erase(map, range->first) != NULL;
+}
+
+#define OWN_LOCK_ENGINE(symbol, label, tree_flags) \
+	static void *create_##symbol(void) \
+	{ \
+		return tree_with_lock(tree_flags); \
+	} \
+	const struct engine symbol = { \
+		.name = label, \
+		.sharing = SHARING_FREE, \
+		.create = create_##symbol, \
+		.destroy = maple_destroy, \
+		.load = maple_load, \
+		.insert = own_insert, \
+		.store = own_store, \
+		.erase = own_erase, \
+		.independent = loop_independent, \
+		.chained = loop_chained, \
+	}
+
+OWN_LOCK_ENGINE(engine_mapletree_own, "mapletree own lock", 0);
+OWN_LOCK_ENGINE(engine_mapletree_mm_own, "mapletree mm own lock", GAPS | RCU);
+
+/* ---- the user brings the lock ----------------------------------------------------------------- */
 
 MAPLE_ENGINE(engine_mapletree, "mapletree", 0, false, .bytes = tree_bytes LOAD_MANY);
 MAPLE_ENGINE(engine_mapletree_gaps, "mapletree gaps", GAPS, true, .bytes = tree_bytes LOAD_MANY);

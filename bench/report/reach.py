@@ -8,6 +8,7 @@ peers), or by an absolute number. "must" and "aim" are two bounds of the same ki
 from . import table
 
 PLAIN, GAPS, RCU, MM = "mapletree", "mapletree gaps", "mapletree rcu", "mapletree mm"
+OWN, MM_OWN = "mapletree own lock", "mapletree mm own lock"
 ABSL, LLVM, STD, RUST = "absl::btree_map", "LLVM IntervalMap", "std::map", "Rust BTreeMap"
 TRIO, SORTED, LIMIT = "trio", "sorted array", "static B-tree"
 OTHERS = [ABSL, LLVM, RUST]
@@ -89,6 +90,38 @@ def write_goals():
         yield Goal("aim", work, 10000, PLAIN, [ABSL], 1)
 
 
+def small_goals():
+    """What most maps are: as quick as the ordered maps that people use now."""
+    best = [TRIO, *OTHERS]
+    for n in (16, 30, 100, 300):
+        for work in ("insert random", "erase random", "append", "overwrite 1", "overwrite 4",
+                     "put 4 back"):
+            for mode, must, aim in ((PLAIN, 1.5, 1), (MM, 2.5, 1.5)):
+                yield Goal("must", work, n, mode, best, must)
+                yield Goal("aim", work, n, mode, best, aim)
+
+
+def anywhere_goals():
+    for work in ("brk1 in the middle", "brk2 in the middle"):
+        for n in (30, 1000):
+            yield Goal("must", work, n, MM, [kernel_of(MM)], 0.3)
+            yield Goal("aim", work, n, MM, [TRIO], 1)
+    for work in ("brk1 at the worst place", "brk2 at the worst place"):
+        for n in (30, 100, 1000):
+            for mode in (PLAIN, MM):
+                yield Goal("must", work, n, mode, [], 3)
+                yield Goal("aim", work, n, mode, [], 2)
+
+
+def loop_goals():
+    for n in (10000, 1000000):
+        for mode in (PLAIN, MM):
+            for work in ("mt_for_each", "iterate backwards"):
+                yield Goal("must", work, n, mode, [kernel_of(mode)], 0.3)
+        yield Goal("aim", "mt_for_each", n, PLAIN, [ABSL], 1.3, "iterate")
+        yield Goal("aim", "iterate backwards", n, PLAIN, [ABSL], 1.3)
+
+
 def space_goals():
     for work, sizes in (("brk1", [30]), ("brk2", [30]), ("malloc1", [30, 1000]),
                         ("gap search", [30, 1000])):
@@ -116,6 +149,12 @@ def other_goals():
         yield Goal("aim", "2 readers over 1", 1000, mode, [], 2.0, at_least=True)
         yield Goal("must", "reader beside writer", 1000, mode, [], 0.85, at_least=True)
         yield Goal("aim", "reader beside writer", 1000, mode, [], 0.95, at_least=True)
+    for engine in (OWN, MM_OWN):
+        for n in (2, 4, 8):
+            yield Goal("must", "map and unmap by threads", n, engine, [engine], 0.9,
+                       at_least=True, reference_n=1)
+            yield Goal("aim", "map and unmap by threads", n, engine, [engine], 1.5,
+                       at_least=True, reference_n=1)
     for n in (100000, 1000000):
         yield Goal("must", "nodes, appended", n, PLAIN, [], 22)
         yield Goal("aim", "nodes, appended", n, PLAIN, [], 18)
@@ -127,7 +166,8 @@ def other_goals():
 
 
 def goals():
-    for group in (lookup_goals, write_goals, space_goals, copy_goals, other_goals):
+    for group in (lookup_goals, write_goals, small_goals, space_goals, anywhere_goals, loop_goals,
+                  copy_goals, other_goals):
         yield from group()
 
 

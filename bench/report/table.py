@@ -62,7 +62,8 @@ def work_rows(results, work):
 def machine_lines(machine):
     return [f"{machine['processor']}, {machine['cpus']} processors, {machine['system']}",
             f"{machine['date']}, load {machine['load']}, compiler {machine['compiler']}, "
-            f"allocator of all peers: {machine['allocator']}"]
+            f"allocator of all peers: {machine['allocator']}, "
+            f"instructions: {machine.get('isa', 'auto')}"]
 
 
 def render(results):

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Builds everything with gcc and clang, at -O0, -O2 and -O3, without and with link-time optimisation,
-# and runs short suites of each. A warning is an error, the linker's too.
-# Usage: check.sh [-b BUILD_DIRECTORY] [COMPILER-OPTIMISATION[-lto]...]      (default: all twelve)
+# and for processors that have no vector instructions but SSE2, or AVX2 at most; and runs short suites
+# of each. A warning is an error, the linker's too.
+# Usage: check.sh [-b BUILD_DIRECTORY] [COMPILER-OPTIMISATION[-lto|-scalar|-avx2]...]
+#	default: all twelve without and with -lto, gcc-O2-scalar and gcc-O2-avx2
 #
 # Prints a line "PASS name" or "FAIL name" for each; the logs stay beside the build.
 set -eu
@@ -17,6 +19,7 @@ for compiler in gcc clang; do
 		all="$all $compiler-$level $compiler-$level-lto"
 	done
 done
+[ "$(uname -m)" != x86_64 ] || all="$all gcc-O2-scalar gcc-O2-avx2"
 
 die()
 {
@@ -32,8 +35,8 @@ need()
 # Sets what meson reads for the build $1, and options.
 describe()
 {
-	local compiler level lto
-	IFS=- read -r compiler level lto <<<"$1"
+	local compiler level how
+	IFS=- read -r compiler level how <<<"$1"
 	options=(-Dwerror=true -Doptimization="${level#O}" -Ddebug=true -Dfuzzers=disabled)
 	unset CC CXX CC_LD CXX_LD AR
 	case $compiler in
@@ -46,8 +49,9 @@ describe()
 	O3) options+=(-Db_ndebug=true) ;; # as it is shipped; the others have assertions
 	*) die "no build is called $1; known:$all" ;;
 	esac
-	case $lto in
+	case $how in
 	'') ;;
+	scalar | avx2) options+=(-Disa="$how") ;;
 	lto)
 		options+=(-Db_lto=true)
 		if [ "$compiler" = clang ]; then
