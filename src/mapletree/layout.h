@@ -109,6 +109,40 @@ static ALWAYS_INLINE bool layout_joins(enum node_kind kind, unsigned int total)
 	return total <= kind_slots(kind) - kind_slots(kind) / 8;
 }
 
+/*
+ * layout_cut_evenly - divide a level of s->total slots evenly over s->nodes nodes, of which two that
+ * have no room to spare may become three. What is inserted stays in one node, before or behind the
+ * cut: else the write that removes it again would move a boundary, and the next one divide the level
+ * again, and so on for as long as the two are repeated.
+ */
+static ALWAYS_INLINE void layout_cut_evenly(struct mt_layout_level *s, enum node_kind kind)
+{
+	unsigned int sibling = s->side == SIBLING_LEFT ? node_end(s->sibling, kind) + 1 : 0;
+	unsigned int first = s->keep_left + sibling, behind = first + s->inserted;
+	unsigned int i, at = 0, from = 0, slots = kind_slots(kind);
+
+	for (i = 0; i + 1 < s->nodes; i++, from = at) {
+		unsigned int others = s->nodes - i - 1, rest = s->total - from;
+
+		at = from + (rest + others) / (others + 1);
+		if (first < at && at < behind) {
+			bool fits_here = behind - from <= slots && behind < s->total;
+			bool fits_there = first > from && s->total - first <= others * slots;
+
+			if (fits_here && (!fits_there || behind - at < at - first)) {
+				at = behind;
+			} else if (fits_there) {
+				at = first;
+			} else if (s->nodes == 2 && s->total > slots + slots / 2) {
+				s->nodes = 3;
+				at = (rest + 2) / 3;
+			}
+		}
+		s->cut[i] = at - from;
+	}
+	s->cut[i] = s->total - from;
+}
+
 /* ---- what a write puts into its leaves ----------------------------------------------------------- */
 
 /*

@@ -306,7 +306,6 @@ static ALWAYS_INLINE void cut_nodes(const struct planner *p, unsigned int run)
 {
 	struct mt_layout_level *s = p->s;
 	unsigned int slots = kind_slots(p->kind), first = boundary_cut(p);
-	unsigned int i, rest = s->total;
 
 	s->nodes = s->total <= slots ? 1 : s->total <= 2 * slots ? 2 : LAYOUT_NODES;
 	/* two nodes stay two, rather than become one that the next insertion would split again */
@@ -314,11 +313,13 @@ static ALWAYS_INLINE void cut_nodes(const struct planner *p, unsigned int run)
 		s->nodes = 2;
 	if (s->nodes == 2 && s->side == SIBLING_NONE && run)
 		first = run;
-	s->cut[0] = first ? first : (rest + s->nodes - 1) / s->nodes;
-	rest -= s->cut[0];
-	for (i = 1; i < s->nodes; i++, rest -= s->cut[i - 1])
-		s->cut[i] = s->nodes - i > 1 ? (rest + 1) / 2 : rest;
-	assert(!rest && s->cut[0] > 0 && s->cut[0] <= slots);
+	if (first) {
+		s->cut[0] = first;
+		s->cut[1] = s->total - first;
+	} else {
+		layout_cut_evenly(s, p->kind);
+	}
+	assert(s->cut[0] > 0 && s->cut[0] <= slots);
 	assert(s->nodes == 1 || (s->cut[1] > 0 && s->cut[1] <= slots));
 }
 

@@ -60,13 +60,8 @@ static inline unsigned int choose(struct mt_leaf_pair *g, const struct mt_finger
 /* Divides the slots evenly. */
 static inline void cut_leaves(struct mt_layout_level *s)
 {
-	unsigned int rest = s->total;
-
 	s->nodes = s->total <= WIDE_SLOTS ? 1 : s->total <= 2 * WIDE_SLOTS ? 2 : 3;
-	s->cut[0] = s->nodes == 1 ? rest : s->nodes == 2 ? (rest + 1) / 2 : (rest + 2) / 3;
-	rest -= s->cut[0];
-	s->cut[1] = s->nodes == 3 ? (rest + 1) / 2 : rest;
-	s->cut[2] = rest - s->cut[1];
+	layout_cut_evenly(s, KIND_LEAF);
 }
 
 #ifndef NDEBUG

@@ -53,7 +53,7 @@ class Suite:
 def all_suites(torture_seconds):
     """Cheapest first."""
     unit = ['store', 'find', 'gaps', 'gap_search', 'seam', 'lookup', 'cursor', 'step', 'for_each',
-            'write', 'dup', 'rcu', 'check', 'debug', 'fill', 'work']
+            'write', 'dup', 'rcu', 'check', 'debug', 'fill', 'work', 'places']
     small = ['gap_search', 'lookup', 'for_each']
     waiting = ['lock', 'mutex', 'memory', 'scarce', 'retire', 'async']
     files = lambda folder, names: [f'{folder}/{n}.c' for n in names.split()]

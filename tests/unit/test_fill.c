@@ -73,15 +73,28 @@ static void a_run_fills_its_leaves(void **state)
 	assert_in_range(leaves_of_run(-4), 902 / WIDE_SLOTS, 902 / WIDE_SLOTS + 2);
 }
 
+/*
+ * Where slots are divided instead of before slot @cut when three are inserted, of which @first is
+ * the first: they stay together.
+ */
+static unsigned int beside(unsigned int cut, unsigned long first)
+{
+	if (first >= cut || cut >= first + 3)
+		return cut;
+	return (unsigned int)(cut - first <= first + 3 - cut ? first : first + 3);
+}
+
 static void other_splits_make_halves(unsigned int flags)
 {
+	unsigned int cut;
 	unsigned long i;
 
 	for (i = 1; i < WIDE_SLOTS - 1; i++) {
 		begin(flags, WIDE_SLOTS - 1); /* and a gap: one full leaf */
 		assert_int_equal(mt_height(&mt), 1);
 		store(4 * i + 1, 4 * i + 2); /* one range becomes three */
-		expect_leaves((WIDE_SLOTS + 2) / 2, (WIDE_SLOTS + 2) / 2);
+		cut = beside((WIDE_SLOTS + 2) / 2, i);
+		expect_leaves(cut, WIDE_SLOTS + 2 - cut);
 		end(&mt);
 	}
 }
@@ -93,6 +106,7 @@ static void other_splits_make_halves(unsigned int flags)
 static void full_leaves_between_others_are_divided(unsigned int flags)
 {
 	const unsigned int all = 2 * WIDE_SLOTS + 2;
+	unsigned int cut, at;
 	unsigned long i;
 
 	for (i = WIDE_SLOTS; i < 2 * WIDE_SLOTS; i++) {
@@ -101,13 +115,16 @@ static void full_leaves_between_others_are_divided(unsigned int flags)
 		store(4 * i + 1, 4 * i + 2);
 		assert_int_equal(leaves(), 5);
 		if (flags & MT_FLAGS_USE_RCU) {
+			cut = beside((WIDE_SLOTS + 2) / 2, i - WIDE_SLOTS);
 			assert_int_equal(leaf_slots(0), WIDE_SLOTS);
-			assert_int_equal(leaf_slots(1), (WIDE_SLOTS + 2) / 2);
-			assert_int_equal(leaf_slots(2), (WIDE_SLOTS + 2) / 2);
+			assert_int_equal(leaf_slots(1), cut);
+			assert_int_equal(leaf_slots(2), WIDE_SLOTS + 2 - cut);
 		} else {
-			assert_int_equal(leaf_slots(0), (all + 2) / 3);
-			assert_int_equal(leaf_slots(1), (all + 1) / 3);
-			assert_int_equal(leaf_slots(2), all / 3);
+			cut = (all + 2) / 3;
+			at = beside(cut + (all + 1) / 3, i);
+			assert_int_equal(leaf_slots(0), cut);
+			assert_int_equal(leaf_slots(1), at - cut);
+			assert_int_equal(leaf_slots(2), all - at);
 		}
 		assert_int_equal(leaf_slots(3), WIDE_SLOTS);
 		end(&mt);
