@@ -121,7 +121,8 @@ struct data *data_spaced(size_t n, uint64_t seed)
 	for (size_t i = 0; i < n; i++) {
 		unsigned long first = PAGE * (16 + 12 * i);
 
-		data->ranges[i] = (struct range){ first, first + 4 * PAGE - 1, (void *)(8 * (i + 1)) };
+		data->ranges[i] = (struct range){ first, first + 4 * PAGE - 1,
+						  (void *)(8 * (i + 1)) };
 	}
 	return data;
 }

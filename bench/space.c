@@ -74,7 +74,7 @@ static double malloc1(const struct cell *cell)
 	return (double)(now() - start) / (double)cell->ops;
 }
 
-/* ---- anywhere in the space -------------------------------------------------------------------- */
+/* ---- anywhere in the space ------------------------------------------------------------------ */
 
 typedef bool rounds_fn(void *map, const struct range *area, size_t count);
 

@@ -110,10 +110,10 @@ static ALWAYS_INLINE bool layout_joins(enum node_kind kind, unsigned int total)
 }
 
 /*
- * layout_cut_evenly - divide a level of s->total slots evenly over s->nodes nodes, of which two that
- * have no room to spare may become three. What is inserted stays in one node, before or behind the
- * cut: else the write that removes it again would move a boundary, and the next one divide the level
- * again, and so on for as long as the two are repeated.
+ * layout_cut_evenly - divide a level of s->total slots evenly over s->nodes nodes, of which two
+ * that have no room to spare may become three. What is inserted stays in one node, before or behind
+ * the cut: else the write that removes it again would move a boundary, and the next one divide the
+ * level again, and so on for as long as the two are repeated.
  */
 static ALWAYS_INLINE void layout_cut_evenly(struct mt_layout_level *s, enum node_kind kind)
 {
@@ -126,14 +126,16 @@ static ALWAYS_INLINE void layout_cut_evenly(struct mt_layout_level *s, enum node
 
 		at = from + (rest + others) / (others + 1);
 		if (first < at && at < behind) {
-			bool fits_here = behind - from <= slots && behind < s->total;
-			bool fits_there = first > from && s->total - first <= others * slots;
+			bool fits_here = behind - from <= slots;
+			bool fits_there = s->total - first <= others * slots;
 
+			/* each node gets at least as many slots as are inserted */
+			assert(from < first && (behind < s->total || !fits_here));
 			if (fits_here && (!fits_there || behind - at < at - first)) {
 				at = behind;
 			} else if (fits_there) {
 				at = first;
-			} else if (s->nodes == 2 && s->total > slots + slots / 2) {
+			} else if (s->nodes == 2) {
 				s->nodes = 3;
 				at = (rest + 2) / 3;
 			}
@@ -143,7 +145,7 @@ static ALWAYS_INLINE void layout_cut_evenly(struct mt_layout_level *s, enum node
 	s->cut[i] = s->total - from;
 }
 
-/* ---- what a write puts into its leaves ----------------------------------------------------------- */
+/* ---- what a write puts into its leaves ------------------------------------------------------ */
 
 /*
  * Two slots of leaves, possibly the same: the start of the first, the end of the last, and their

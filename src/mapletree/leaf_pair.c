@@ -4,7 +4,7 @@
 
 #include "retire.h"
 
-/* ---- the plan ----------------------------------------------------------------------------------- */
+/* ---- the plan ------------------------------------------------------------------------------- */
 
 /* Whether a run that is appended (prepended) to the tree leaves a full leaf behind. */
 static inline bool is_run(const struct mt_finger *finger, const struct mt_leaf_plan *p)

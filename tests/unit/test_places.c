@@ -3,8 +3,8 @@
  * test_places.c - the same two writes over and over, at every place of a tree: after a few rounds
  * neither takes a node any more, wherever leaves begin and end.
  *
- * What undoes a write must not undo how leaves were divided for it, or the two would divide and join
- * them for ever. Trees have areas of 4 indexes, each followed by a gap of 4.
+ * What undoes a write must not undo how leaves were divided for it, or the two would divide and
+ * join them for ever. Trees have areas of 4 indexes, each followed by a gap of 4.
  */
 #include "fixture.h"
 
