@@ -135,7 +135,8 @@ static ALWAYS_INLINE void layout_cut_evenly(struct mt_layout_level *s, enum node
 				at = behind;
 			} else if (fits_there) {
 				at = first;
-			} else if (s->nodes == 2) {
+			} else { /* three have room in any case */
+				assert(s->nodes == 2);
 				s->nodes = 3;
 				at = (rest + 2) / 3;
 			}
