@@ -91,15 +91,19 @@ static inline void *mas_batch_next(unsigned long *batch, unsigned long step[2],
 
 /*
  * mt_loop_find, mt_loop_next - private to mt_for_each(): mt_find(), from a leaf that was read as a
- * whole. Each step has the result of mt_find(): what was read is used only as long as the tree's
- * stamp says that nothing was changed since.
- * @batch: as of mas_batch_find(); further words: [MT_LOOP_STAMP] is the stamp, [MT_LOOP_BEGUN] says
- *         that a step was made.
+ * whole. Each step has the result of mt_find(): what was read is used only as long as it is the same
+ * tree and its stamp says that nothing was changed since.
+ * @batch: as of mas_batch_find(); further words: [MT_LOOP_STAMP] is the stamp, [MT_LOOP_TREE] the
+ *         tree; [MT_LOOP_BEGUN] says that a step was made, and by MT_LOOP_ONE_BY_ONE that a write
+ *         was in progress then, or may have been.
  * @step:  the slots of the batch that are left, which mt_loop_find() returns, 0 at the end; and the
  *         index from which to go on.
  */
 #define MT_LOOP_STAMP 1
 #define MT_LOOP_BEGUN 2
+#define MT_LOOP_TREE  3
+
+#define MT_LOOP_ONE_BY_ONE 2
 
 MT_PUBLIC unsigned long mt_loop_find(unsigned long *batch, unsigned long left,
 				     struct maple_tree *mt, unsigned long index,
@@ -118,6 +122,7 @@ static inline void *mt_loop_next(unsigned long *batch, unsigned long step[2],
 	unsigned long left = step[0], slot;
 
 	if (__builtin_expect(!left || *index != step[1] ||
+			     batch[MT_LOOP_TREE] != (unsigned long)mt ||
 			     __atomic_load_n(&mt->ma_writes, __ATOMIC_ACQUIRE) !=
 				     batch[MT_LOOP_STAMP] ||
 			     (max != ULONG_MAX && last[(long)__builtin_ctzl(left) - 1] >= max),
@@ -133,10 +138,11 @@ static inline void *mt_loop_next(unsigned long *batch, unsigned long step[2],
 }
 
 /*
- * mt_for_each - all entries but zero entries from @index (an lvalue) up to @max, in order. Each
- * step is an mt_find() from @index, which is then behind what it has found; so the body may change
- * the tree and @index. @mt and @max are evaluated again for each step. Takes the read side for each
- * step; waits for nobody.
+ * mt_for_each - all entries but zero entries from @index (an lvalue) up to @max, in order. The first
+ * step is an mt_find() from @index, which is then behind what it has found, each other one an
+ * mt_find_after(); so the body may change the tree and @index, and ends the loop if it sets that to
+ * 0. @mt and @max are evaluated again for each step; the body must not initialise the tree anew.
+ * Takes the read side for each step; waits for nobody.
  */
 #define mt_for_each(mt, entry, index, max) MT_FOR_EACH_(mt, entry, index, max, __COUNTER__)
 #define MT_FOR_EACH_(mt, entry, index, max, number) MT_FOR_EACH__(mt, entry, index, max, number)

@@ -107,7 +107,6 @@ bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct 
 	s->inserted = 1 + p->left + p->right;
 	s->total = p->new_end + 1 + slots;
 	cut_leaves(s);
-	s->old_count = 2;
 	parent_slots = node_end(step_node(finger->step[1]), inner) + s->nodes - 1;
 	if (parent_slots > kind_slots(inner) ||
 	    (s->nodes == 1 && parent_slots < kind_min_slots(inner)))

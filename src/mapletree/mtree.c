@@ -321,24 +321,35 @@ static unsigned long without_zeros(const unsigned long *batch, unsigned long lef
 }
 
 /*
+ * Whether a write may be in progress that has raised the stamp, which was loaded before, but not yet
+ * stored all that it will: nobody would be told of the rest.
+ */
+static bool may_be_writing(const struct maple_tree *mt)
+{
+	return mt_in_rcu(mt) && (mt_external_lock(mt) ||
+				 __atomic_load_n(&mt->ma_lock.word, __ATOMIC_ACQUIRE) &
+					 MT_MUTEX_LOCKED);
+}
+
+/*
  * The slot at which mas_batch_find() has found something is always in the tree at that time. The
- * others are as of the stamp, and so as long as it is the same: it is loaded before they are read,
- * and raised before anything that is stored later.
+ * others are as of the stamp, and so as long as it is the same, if no write was in progress then: it
+ * is loaded before they are read, and raised before anything that is stored later.
  */
 unsigned long mt_loop_find(unsigned long *batch, unsigned long left, struct maple_tree *mt,
 			   unsigned long index, unsigned long max)
 {
-	bool disturbed = left;
+	bool disturbed = left || batch[MT_LOOP_BEGUN] == MT_LOOP_ONE_BY_ONE, alone;
 	unsigned long stamp, highest;
 
 	if ((batch[MT_LOOP_BEGUN] && !index) || index > max)
 		return 0;
-	batch[MT_LOOP_BEGUN] = 1;
 	do {
 		MA_STATE(mas, mt, index, index);
 		struct read_section section = read_enter(mt);
 
 		stamp = __atomic_load_n(&mt->ma_writes, __ATOMIC_ACQUIRE);
+		alone = may_be_writing(mt);
 		left = mas_batch_find(batch, disturbed, 0, &mas, max);
 		read_leave(section);
 		if (!left)
@@ -348,8 +359,10 @@ unsigned long mt_loop_find(unsigned long *batch, unsigned long left, struct mapl
 		left = without_zeros(batch, left, max);
 		index = highest + 1;
 	} while (!left && index && index <= max);
+	batch[MT_LOOP_BEGUN] = alone ? MT_LOOP_ONE_BY_ONE : 1;
 	batch[MT_LOOP_STAMP] = stamp;
-	return left;
+	batch[MT_LOOP_TREE] = (unsigned long)mt;
+	return alone ? left & -left : left;
 }
 
 static void *neighbour(struct maple_tree *mt, unsigned long index, unsigned long limit,

@@ -9,6 +9,7 @@
  */
 #include "fixture.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <urcu-bp.h>
 
@@ -305,6 +306,109 @@ static void a_loop_ends_at_the_last_index(void **state)
 	end(&mt);
 }
 
+/*
+ * Of a write in progress only the stamp may be there when a loop begins, and the store comes later:
+ * the loop must not go on from what it read before that. Played by a body that takes the stamp back.
+ */
+static void loop_beside_a_write(unsigned int flags)
+{
+	struct maple_tree mt;
+	unsigned long index = 0, steps = 0;
+	void *entry;
+
+	mt_init_flags(&mt, MT_FLAGS_USE_RCU | flags);
+	for (unsigned long i = 0; i < 8; i++)
+		mtree_store(&mt, i, E('a'), GFP_KERNEL);
+	mtree_lock(&mt);
+	mt_for_each(&mt, entry, index, ULONG_MAX) {
+		MA_STATE(fifth, &mt, 5, 5);
+
+		assert_ptr_equal(entry, index == 6 ? E('b') : E('a'));
+		if (steps++ == 2) {
+			unsigned long stamp = mt.ma_writes;
+
+			assert_int_equal(mas_store_gfp(&fifth, E('b'), GFP_KERNEL), 0);
+			mt.ma_writes = stamp;
+		}
+	}
+	mtree_unlock(&mt);
+	assert_int_equal(steps, 8);
+	end(&mt);
+}
+
+static void a_loop_beside_a_write_is_told_of_its_store(void **state)
+{
+	(void)state;
+	loop_beside_a_write(0);
+	loop_beside_a_write(MT_FLAGS_LOCK_EXTERN); /* nobody else is here to take it */
+}
+
+struct beside {
+	struct maple_tree *mt;
+	bool stop;
+};
+
+static void *store_rising_values(void *data)
+{
+	struct beside *beside = data;
+
+	for (unsigned long v = 1; !__atomic_load_n(&beside->stop, __ATOMIC_RELAXED); v++)
+		mtree_store(beside->mt, 5, xa_mk_value(v), GFP_KERNEL);
+	return NULL;
+}
+
+/* What a lookup has found is not older in the loop later on. */
+static void a_loop_beside_a_writer_does_not_go_back(void **state)
+{
+	struct maple_tree mt;
+	struct beside beside = { &mt, false };
+	pthread_t writer;
+	void *entry;
+
+	(void)state;
+	mt_init_flags(&mt, MT_FLAGS_USE_RCU);
+	for (unsigned long i = 0; i < 10; i++)
+		mtree_store(&mt, i, xa_mk_value(0), GFP_KERNEL);
+	assert_int_equal(pthread_create(&writer, NULL, store_rising_values, &beside), 0);
+	for (unsigned long i = 0; i < 200000; i++) {
+		unsigned long index = 0, seen = 0;
+
+		mt_for_each(&mt, entry, index, ULONG_MAX) {
+			if (index < 6)
+				seen = xa_to_value(mtree_load(&mt, 5));
+			else if (index == 6)
+				assert_true(xa_to_value(entry) >= seen);
+		}
+	}
+	__atomic_store_n(&beside.stop, true, __ATOMIC_RELAXED);
+	pthread_join(writer, NULL);
+	end(&mt);
+}
+
+/* The trees have been written as often as each other. */
+static void a_loop_follows_its_tree(void **state)
+{
+	struct maple_tree trees_of[2];
+	struct maple_tree *mt = &trees_of[0];
+	unsigned long index = 0;
+	void *entry;
+
+	(void)state;
+	for (int t = 0; t < 2; t++) {
+		mt_init(&trees_of[t]);
+		for (unsigned long i = 0; i < 8; i++)
+			mtree_store(&trees_of[t], i, xa_mk_value(i + 100 * (unsigned long)t),
+				    GFP_KERNEL);
+	}
+	mt_for_each(mt, entry, index, ULONG_MAX) {
+		assert_int_equal(xa_to_value(entry), index - 1 + (mt == trees_of ? 0 : 100));
+		mt = mt == trees_of ? trees_of + 1 : trees_of;
+	}
+	assert_int_equal(index, 8);
+	end(&trees_of[0]);
+	end(&trees_of[1]);
+}
+
 static int say_seed(void **state)
 {
 	(void)state;
@@ -318,6 +422,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_loop_is_what_its_steps_are),
 		cmocka_unit_test(a_loop_without_a_cursor_is_what_its_steps_are),
 		cmocka_unit_test(a_loop_ends_at_the_last_index),
+		cmocka_unit_test(a_loop_beside_a_write_is_told_of_its_store),
+		cmocka_unit_test(a_loop_beside_a_writer_does_not_go_back),
+		cmocka_unit_test(a_loop_follows_its_tree),
 	};
 
 	if (argc > 1)
