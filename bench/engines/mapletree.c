@@ -83,6 +83,7 @@ static bool own_erase(void *map, const struct range *range)
 		.insert = own_insert, \
 		.store = own_store, \
 		.erase = own_erase, \
+		.sum_each = maple_sum_each, \
 		.independent = loop_independent, \
 		.chained = loop_chained, \
 	}
