@@ -5,7 +5,8 @@
  *
  * A thread that finds it taken looks again for some microseconds, ever more rarely, and then sleeps
  * (futex(2)), so that a thread that writes again and again is not slowed down by others that wait.
- * One that has slept several times without getting the lock gets it next: none waits for ever.
+ * Of those that have slept several times without getting the lock one at a time gets it next: none
+ * waits for ever.
  * Not recursive, and not robust: who has it must give it back. Not for signal handlers that may
  * have interrupted its holder. All 0 is a free lock; it owns nothing, and needs no destruction: who
  * has taken it may free the memory that it is in, as nobody who gave it back before writes to it.
@@ -41,7 +42,11 @@ enum { MT_MUTEX_LOCKED = 1, MT_MUTEX_WAITERS = 2, MT_MUTEX_HANDOFF = 4 };
 MT_PUBLIC void mt_mutex_wait(struct mt_mutex *mutex);
 MT_PUBLIC void mt_mutex_wake(struct mt_mutex *mutex);
 
-/* mt_mutex_trylock - take the lock if it is free. Returns whether it was. Any context. */
+/*
+ * mt_mutex_trylock - take the lock if it is free and promised to nobody who waits. Returns whether it
+ * was. In a child of fork() it may be promised to a thread that is not there, until mt_mutex_lock()
+ * was called. Any context.
+ */
 static inline bool mt_mutex_trylock(struct mt_mutex *mutex)
 {
 	unsigned int free = 0;
