@@ -91,8 +91,8 @@ static inline void *mas_batch_next(unsigned long *batch, unsigned long step[2],
 
 /*
  * mt_loop_find, mt_loop_next - private to mt_for_each(): mt_find(), from a leaf that was read as a
- * whole. Each step has the result of mt_find(): what was read is used only as long as it is the same
- * tree and its stamp says that nothing was changed since.
+ * whole. Each step has the result of mt_find(): what was read is used only as long as it is the
+ * same tree and its stamp says that nothing was changed since.
  * @batch: as of mas_batch_find(); further words: [MT_LOOP_STAMP] is the stamp, [MT_LOOP_TREE] the
  *         tree; [MT_LOOP_BEGUN] says that a step was made, and by MT_LOOP_ONE_BY_ONE that a write
  *         was in progress then, or may have been.
@@ -138,8 +138,8 @@ static inline void *mt_loop_next(unsigned long *batch, unsigned long step[2],
 }
 
 /*
- * mt_for_each - all entries but zero entries from @index (an lvalue) up to @max, in order. The first
- * step is an mt_find() from @index, which is then behind what it has found, each other one an
+ * mt_for_each - all entries but zero entries from @index (an lvalue) up to @max, in order. The
+ * first step is an mt_find() from @index, which is then behind what it has found, each other one an
  * mt_find_after(); so the body may change the tree and @index, and ends the loop if it sets that to
  * 0. @mt and @max are evaluated again for each step; the body must not initialise the tree anew.
  * Takes the read side for each step; waits for nobody.

@@ -43,9 +43,9 @@ MT_PUBLIC void mt_mutex_wait(struct mt_mutex *mutex);
 MT_PUBLIC void mt_mutex_wake(struct mt_mutex *mutex);
 
 /*
- * mt_mutex_trylock - take the lock if it is free and promised to nobody who waits. Returns whether it
- * was. In a child of fork() it may be promised to a thread that is not there, until mt_mutex_lock()
- * was called. Any context.
+ * mt_mutex_trylock - take the lock if it is free and promised to nobody who waits. Returns whether
+ * it was. In a child of fork() it may be promised to a thread that is not there, until
+ * mt_mutex_lock() was called. Any context.
  */
 static inline bool mt_mutex_trylock(struct mt_mutex *mutex)
 {

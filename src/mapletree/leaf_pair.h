@@ -3,9 +3,9 @@
  * leaf_pair.h - a leaf that becomes too full or too empty, and the leaf beside it, without readers.
  *
  * The two leaves share their slots evenly, or become one, or three; only the node above them
- * changes besides. Of writes at random into a small tree one in four is like this. layout.h would produce
- * the same, in three times as many instructions, since it does not know beforehand that two leaves
- * and their parent are all that changes.
+ * changes besides. Of writes at random into a small tree one in four is like this. layout.h would
+ * produce the same, in twice as many instructions, since it does not know beforehand that two
+ * leaves and their parent are all that changes.
  */
 #ifndef MT_LEAF_PAIR_H
 #define MT_LEAF_PAIR_H

@@ -321,8 +321,8 @@ static unsigned long without_zeros(const unsigned long *batch, unsigned long lef
 }
 
 /*
- * Whether a write may be in progress that has raised the stamp, which was loaded before, but not yet
- * stored all that it will: nobody would be told of the rest.
+ * Whether a write may be in progress that has raised the stamp, which was loaded before, but not
+ * yet stored all that it will: nobody would be told of the rest.
  */
 static bool may_be_writing(const struct maple_tree *mt)
 {
@@ -333,8 +333,8 @@ static bool may_be_writing(const struct maple_tree *mt)
 
 /*
  * The slot at which mas_batch_find() has found something is always in the tree at that time. The
- * others are as of the stamp, and so as long as it is the same, if no write was in progress then: it
- * is loaded before they are read, and raised before anything that is stored later.
+ * others are as of the stamp, and so as long as it is the same, if no write was in progress then:
+ * it is loaded before they are read, and raised before anything that is stored later.
  */
 unsigned long mt_loop_find(unsigned long *batch, unsigned long left, struct maple_tree *mt,
 			   unsigned long index, unsigned long max)

@@ -327,8 +327,8 @@ static inline unsigned int tree_flags(const struct maple_tree *mt)
 /*
  * tree_changes - announce a change of @mt: raise its stamp. It is raised before the first store of
  * the change, and every store that readers see is a release store; so a thread that sees one of
- * these stores also sees the new stamp. A release store itself: who sees the stamp also sees that the
- * lock was taken. Lock held.
+ * these stores also sees the new stamp. A release store itself: who sees the stamp also sees that
+ * the lock was taken. Lock held.
  */
 static inline void tree_changes(struct maple_tree *mt)
 {
