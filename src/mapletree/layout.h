@@ -109,6 +109,56 @@ static ALWAYS_INLINE bool layout_joins(enum node_kind kind, unsigned int total)
 	return total <= kind_slots(kind) - kind_slots(kind) / 8;
 }
 
+/* layout_nodes - how many nodes a level of @total slots takes. */
+static ALWAYS_INLINE unsigned int layout_nodes(enum node_kind kind, unsigned int total)
+{
+	unsigned int slots = kind_slots(kind);
+
+	return total <= slots ? 1 : total <= 2 * slots ? 2 : LAYOUT_NODES;
+}
+
+/*
+ * Finds the child at slot @at of the node of @step, and returns its number of slots; 0 if there is
+ * none (as for -1).
+ */
+static ALWAYS_INLINE unsigned int layout_child_slots(unsigned long step, unsigned int at,
+						     enum node_kind kind, enum node_kind inner,
+						     struct mt_node **child)
+{
+	if (at > node_end(step_node(step), inner))
+		return 0;
+	*child = enode_node(slot_child(step_node(step), inner, at));
+	return node_end(*child, kind) + 1;
+}
+
+/*
+ * layout_take_sibling - include in level @s, of nodes of @kind, the emptier of its two siblings
+ * under the same parents, if there is one. @left, @right: the steps to the nodes at both ends, in
+ * nodes of kind @inner.
+ */
+static ALWAYS_INLINE void layout_take_sibling(struct mt_layout_level *s, unsigned long left,
+					      unsigned long right, enum node_kind kind,
+					      enum node_kind inner)
+{
+	struct mt_node *before, *behind;
+	unsigned int slots_before =
+		layout_child_slots(left, step_offset(left) - 1, kind, inner, &before);
+	unsigned int slots_behind =
+		layout_child_slots(right, step_offset(right) + 1, kind, inner, &behind);
+
+	if (slots_before && (!slots_behind || slots_before <= slots_behind)) {
+		s->side = SIBLING_LEFT;
+		s->sibling = before;
+		s->border = step_node(left)->pivot[step_offset(left) - 1];
+		s->total += slots_before;
+	} else if (slots_behind) {
+		s->side = SIBLING_RIGHT;
+		s->sibling = behind;
+		s->border = step_node(right)->pivot[step_offset(right)];
+		s->total += slots_behind;
+	}
+}
+
 /*
  * layout_cut_evenly - divide a level of s->total slots evenly over s->nodes nodes, of which two
  * that have no room to spare may become three. What is inserted stays in one node, before or behind

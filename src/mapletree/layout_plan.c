@@ -232,41 +232,6 @@ static ALWAYS_INLINE bool wants_sibling(const struct planner *p, unsigned int ru
 	       (!same_node(s) || s->total <= node_end(s->left, p->kind));
 }
 
-/*
- * Finds child @at of a step's node and returns its number of slots; 0 if there is none (as for -1).
- */
-static ALWAYS_INLINE unsigned int child_slots(const struct planner *p, unsigned long step,
-					      unsigned int at, struct mt_node **child)
-{
-	if (at > node_end(step_node(step), p->inner))
-		return 0;
-	*child = enode_node(slot_child(step_node(step), p->inner, at));
-	return node_end(*child, p->kind) + 1;
-}
-
-/* Includes the emptier of the two siblings under the same parents, if there is one. */
-static ALWAYS_INLINE void take_sibling(const struct planner *p)
-{
-	struct mt_layout_level *s = p->s;
-	unsigned long left = p->l->left->step[p->level + 1];
-	unsigned long right = p->l->right->step[p->level + 1];
-	struct mt_node *before, *behind;
-	unsigned int slots_before = child_slots(p, left, step_offset(left) - 1, &before);
-	unsigned int slots_behind = child_slots(p, right, step_offset(right) + 1, &behind);
-
-	if (slots_before && (!slots_behind || slots_before <= slots_behind)) {
-		s->side = SIBLING_LEFT;
-		s->sibling = before;
-		s->border = step_node(left)->pivot[step_offset(left) - 1];
-		s->total += slots_before;
-	} else if (slots_behind) {
-		s->side = SIBLING_RIGHT;
-		s->sibling = behind;
-		s->border = step_node(right)->pivot[step_offset(right)];
-		s->total += slots_behind;
-	}
-}
-
 /* Whether the nodes at both ends of the level have different parents. */
 static ALWAYS_INLINE bool parents_differ(const struct planner *p)
 {
@@ -305,9 +270,9 @@ static ALWAYS_INLINE unsigned int boundary_cut(const struct planner *p)
 static ALWAYS_INLINE void cut_nodes(const struct planner *p, unsigned int run)
 {
 	struct mt_layout_level *s = p->s;
-	unsigned int slots = kind_slots(p->kind), first = boundary_cut(p);
+	unsigned int first = boundary_cut(p);
 
-	s->nodes = s->total <= slots ? 1 : s->total <= 2 * slots ? 2 : LAYOUT_NODES;
+	s->nodes = layout_nodes(p->kind, s->total);
 	/* two nodes stay two, rather than become one that the next insertion would split again */
 	if (first || (s->nodes == 1 && !layout_joins(p->kind, s->total) && !same_node(s)))
 		s->nodes = 2;
@@ -319,8 +284,8 @@ static ALWAYS_INLINE void cut_nodes(const struct planner *p, unsigned int run)
 	} else {
 		layout_cut_evenly(s, p->kind);
 	}
-	assert(s->cut[0] > 0 && s->cut[0] <= slots);
-	assert(s->nodes == 1 || (s->cut[1] > 0 && s->cut[1] <= slots));
+	assert(s->cut[0] > 0 && s->cut[0] <= kind_slots(p->kind));
+	assert(s->nodes == 1 || (s->cut[1] > 0 && s->cut[1] <= kind_slots(p->kind)));
 }
 
 /* Whether the level covers the whole tree. */
@@ -428,7 +393,8 @@ static ALWAYS_INLINE enum write_kind plan_level(struct planner *p)
 	}
 	run = run_cut(p);
 	if (wants_sibling(p, run))
-		take_sibling(p);
+		layout_take_sibling(s, p->l->left->step[p->level + 1],
+				    p->l->right->step[p->level + 1], p->kind, p->inner);
 	if (!p->level && s->total <= 2 && covers_all(p) && needs_no_node(p->l)) {
 		p->l->levels = 0;
 		return WRITE_VALUE;

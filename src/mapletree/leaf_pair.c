@@ -12,56 +12,27 @@ static inline bool is_run(const struct mt_finger *finger, const struct mt_leaf_p
 	return (p->high == p->end && finger->max == ULONG_MAX) || (!p->low && !finger->min);
 }
 
-/* The leaf at slot @at of @parent, and in *@slots how many slots it has. */
-static inline struct mt_node *leaf_at(struct mt_node *parent, enum node_kind inner, unsigned int at,
-				      unsigned int *slots)
+/* What the side of the neighbour, which was chosen, decides. */
+static inline void join(struct mt_leaf_pair *g, const struct mt_finger *finger,
+			enum node_kind inner)
 {
-	struct mt_node *leaf = enode_node(slot_child(parent, inner, at));
-
-	*slots = node_end(leaf, KIND_LEAF) + 1;
-	return leaf;
-}
-
-/* Chooses the emptier neighbour of the finger's leaf. Returns how many slots it has. */
-static inline unsigned int choose(struct mt_leaf_pair *g, const struct mt_finger *finger,
-				  enum node_kind inner)
-{
-	struct mt_node *parent = step_node(finger->step[1]), *before = NULL, *behind = NULL;
-	unsigned int at = step_offset(finger->step[1]), slots_before = 0, slots_behind = 0;
+	unsigned int at = step_offset(finger->step[1]);
 	struct mt_layout_level *s = &g->s;
 
-	if (at)
-		before = leaf_at(parent, inner, at - 1, &slots_before);
-	if (at < node_end(parent, inner))
-		behind = leaf_at(parent, inner, at + 1, &slots_behind);
-	if (before && (!behind || slots_before <= slots_behind)) {
-		s->side = SIBLING_LEFT;
-		s->sibling = s->old[0] = before;
+	if (s->side == SIBLING_LEFT) {
+		s->old[0] = s->sibling;
 		s->old[1] = s->left;
-		s->border = parent->pivot[at - 1];
 		s->last = finger->max;
 		g->at = at - 1;
 		g->min = finger_child_first(finger, 1, at - 1);
-		g->own += slots_before;
-		return slots_before;
-	}
-	s->side = SIBLING_RIGHT;
-	s->sibling = s->old[1] = behind;
-	s->old[0] = s->left;
-	g->at = at;
-	g->min = finger->min;
-	if (behind) {
-		s->border = finger->max;
+		g->own += node_end(s->sibling, KIND_LEAF) + 1;
+	} else {
+		s->old[0] = s->left;
+		s->old[1] = s->sibling;
 		s->last = finger_child_last(finger, 1, inner, at + 1);
+		g->at = at;
+		g->min = finger->min;
 	}
-	return slots_behind;
-}
-
-/* Divides the slots evenly. */
-static inline void cut_leaves(struct mt_layout_level *s)
-{
-	s->nodes = s->total <= WIDE_SLOTS ? 1 : s->total <= 2 * WIDE_SLOTS ? 2 : 3;
-	layout_cut_evenly(s, KIND_LEAF);
 }
 
 #ifndef NDEBUG
@@ -91,26 +62,29 @@ bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct 
 				      p->leaf->wide.slot[p->high] };
 	enum node_kind inner = inner_kind(mt);
 	struct mt_layout_level *s = &g->s;
-	unsigned int slots, parent_slots;
+	unsigned int parent_slots;
 
 	assert(!p->beside);
 	if (mt_in_rcu(mt) || tree_tracks_gaps(mt) || finger->height == 1 ||
 	    (p->new_end >= WIDE_SLOTS && is_run(finger, p)))
 		return false;
 	s->left = s->right = p->leaf;
+	s->side = SIBLING_NONE;
 	s->keep_left = p->low;
 	s->keep_right_from = p->high + 1;
-	g->own = p->low + p->left;
-	slots = choose(g, finger, inner);
-	if (!slots)
-		return false;
 	s->inserted = 1 + p->left + p->right;
-	s->total = p->new_end + 1 + slots;
-	cut_leaves(s);
+	s->total = p->new_end + 1;
+	layout_take_sibling(s, finger->step[1], finger->step[1], KIND_LEAF, inner);
+	if (s->side == SIBLING_NONE)
+		return false;
+	s->nodes = layout_nodes(KIND_LEAF, s->total);
+	layout_cut_evenly(s, KIND_LEAF);
 	parent_slots = node_end(step_node(finger->step[1]), inner) + s->nodes - 1;
 	if (parent_slots > kind_slots(inner) ||
 	    (s->nodes == 1 && parent_slots < kind_min_slots(inner)))
 		return false;
+	g->own = p->low + p->left;
+	join(g, finger, inner);
 	layout_items(&g->items, &ends, p->first, p->last, p->entry);
 	assert(layout_agrees(g, mt, p));
 	return true;

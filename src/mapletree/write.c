@@ -148,6 +148,15 @@ static ALWAYS_INLINE void stand_at(struct ma_state *mas, const struct maple_tree
 	assert(tree_is_sound(mas->tree));
 }
 
+/* Puts the cursor on what was written, to which the tree's finger leads. */
+static void stand_at_finger(struct ma_state *mas)
+{
+	unsigned long step = mas->tree->ma_finger.step[0];
+	struct mt_node *leaf = step_node(step);
+
+	stand_at(mas, mas->tree, leaf, step_offset(step), node_end(leaf, KIND_LEAF));
+}
+
 /*
  * After a store that left the tree without nodes. A cursor that goes on continues behind what it
  * wrote, whatever is stored there meanwhile: that is what a pause is.
@@ -179,7 +188,6 @@ static int store_at_border(struct ma_state *mas, const struct mt_shared_gap *g, 
 {
 	struct maple_tree *mt = mas->tree;
 	struct pool_list reserve;
-	struct mt_node *leaf;
 
 	if (!reserve_for(mas, &reserve, shared_gap_blocks(mt), may))
 		return fail(mas, -ENOMEM);
@@ -187,8 +195,7 @@ static int store_at_border(struct ma_state *mas, const struct mt_shared_gap *g, 
 	keep_reserve(mas, &reserve);
 	mas->index = g->first;
 	mas->last = g->last;
-	leaf = step_node(mt->ma_finger.step[0]);
-	stand_at(mas, mt, leaf, step_offset(mt->ma_finger.step[0]), node_end(leaf, KIND_LEAF));
+	stand_at_finger(mas);
 	return 0;
 }
 
@@ -196,18 +203,15 @@ static int store_at_border(struct ma_state *mas, const struct mt_shared_gap *g, 
 static int store_by_pair(struct ma_state *mas, const struct mt_leaf_pair *g,
 			 const struct mt_leaf_plan *p, bool may)
 {
-	struct maple_tree *mt = mas->tree;
 	struct pool_list reserve;
-	unsigned long step;
 
 	if (!reserve_for(mas, &reserve, leaf_pair_blocks(g), may))
 		return fail(mas, -ENOMEM);
-	leaf_pair_write(g, mt, &reserve);
+	leaf_pair_write(g, mas->tree, &reserve);
 	keep_reserve(mas, &reserve);
 	mas->index = p->first;
 	mas->last = p->last;
-	step = mt->ma_finger.step[0];
-	stand_at(mas, mt, step_node(step), step_offset(step), node_end(step_node(step), KIND_LEAF));
+	stand_at_finger(mas);
 	return 0;
 }
 
@@ -233,8 +237,7 @@ static int store_by_layout(struct ma_state *mas, enum write_kind kind, const str
 		stand_rootless(mas);
 		return 0;
 	}
-	step = mt->ma_finger.step[0];
-	stand_at(mas, mt, step_node(step), step_offset(step), node_end(step_node(step), KIND_LEAF));
+	stand_at_finger(mas);
 	return 0;
 }
 
