@@ -57,15 +57,33 @@ static unsigned int looks_before_sleep(void)
 	return known == 1 ? 0 : SPIN_LOOKS;
 }
 
-/* Sleeps while the word is @word, or if it says that somebody gets the lock next, for some time. */
-static bool slept_too_long(struct mt_mutex *mutex, unsigned int word)
-{
-	static const struct timespec limit = { 0, HANDOFF_NS };
-	int before = errno;
-	bool timed_out;
+/* Which sleepers: the one that gets the lock next can be woken alone. */
+enum { SLEEPERS_NEXT = 1, SLEEPERS_OTHER = 2, SLEEPERS_ALL = 3 };
 
-	timed_out = syscall(FUTEX_CALL, &mutex->word, FUTEX_WAIT_PRIVATE, word,
-			    word & MT_MUTEX_HANDOFF ? &limit : NULL) &&
+/* Until when to sleep while somebody gets the lock next. */
+static struct timespec sleep_limit(void)
+{
+	struct timespec limit;
+
+	clock_gettime(CLOCK_MONOTONIC, &limit);
+	limit.tv_nsec += HANDOFF_NS;
+	limit.tv_sec += limit.tv_nsec / 1000000000L;
+	limit.tv_nsec %= 1000000000L;
+	return limit;
+}
+
+/* Sleeps while the word is @word, or if it says that somebody gets the lock next, for some time. */
+static bool slept_too_long(struct mt_mutex *mutex, unsigned int word, bool next)
+{
+	bool limited = word & MT_MUTEX_HANDOFF, timed_out;
+	struct timespec limit;
+	int before = errno;
+
+	if (limited)
+		limit = sleep_limit();
+	timed_out = syscall(FUTEX_CALL, &mutex->word, FUTEX_WAIT_BITSET_PRIVATE, word,
+			    limited ? &limit : NULL, NULL,
+			    next ? SLEEPERS_NEXT : SLEEPERS_OTHER) &&
 		    errno == ETIMEDOUT;
 	errno = before;
 	return timed_out;
@@ -109,7 +127,7 @@ static void sleep_once(struct mt_mutex *mutex, struct waiter *self, unsigned int
 							 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
 	self->next |= claims;
-	if (slept_too_long(mutex, then) && !(then & MT_MUTEX_LOCKED))
+	if (slept_too_long(mutex, then, self->next) && !(then & MT_MUTEX_LOCKED))
 		self->next = true;
 	self->sleeps++;
 	self->looks = looks_before_sleep();
@@ -139,8 +157,8 @@ void mt_mutex_wait(struct mt_mutex *mutex)
 
 /*
  * One store gives it back and says that nobody is left to be woken. From then on it may be gone,
- * with the object that it is in: waking needs its address alone, and does nothing there. All
- * sleepers are woken if one of them gets it next, for it is not known which.
+ * with the object that it is in: waking needs its address alone, and does nothing there. If one of
+ * the sleepers gets it next, that one is woken.
  */
 void mt_mutex_wake(struct mt_mutex *mutex)
 {
@@ -155,7 +173,7 @@ void mt_mutex_wake(struct mt_mutex *mutex)
 		then = word & ~(unsigned int)(MT_MUTEX_LOCKED | MT_MUTEX_WAITERS);
 	} while (!__atomic_compare_exchange_n(&mutex->word, &word, then, false, __ATOMIC_RELEASE,
 					      __ATOMIC_RELAXED));
-	syscall(FUTEX_CALL, &mutex->word, FUTEX_WAKE_PRIVATE,
-		word & MT_MUTEX_HANDOFF ? (1 << 30) : 1, NULL, NULL, 0);
+	syscall(FUTEX_CALL, &mutex->word, FUTEX_WAKE_BITSET_PRIVATE, 1, NULL, NULL,
+		word & MT_MUTEX_HANDOFF ? SLEEPERS_NEXT : SLEEPERS_ALL);
 	errno = before;
 }
