@@ -275,7 +275,7 @@ MT_PUBLIC void mt_thread_unregister(void);
 /* Does nothing: there is no global state to set up. Kept for ported code. */
 MT_PUBLIC void maple_tree_init(void);
 
-/* mt_height - levels of nodes: 0 for an empty tree and for a lone entry at 0. Any context. */
+/* mt_height - levels of nodes: 0 for an empty tree and for a lone plain entry at 0. Any context. */
 static inline unsigned int mt_height(const struct maple_tree *mt)
 {
 	return (__atomic_load_n(&mt->ma_flags, __ATOMIC_RELAXED) & MT_FLAGS_HEIGHT_MASK) >>
@@ -622,7 +622,7 @@ MT_PUBLIC void *mas_find_range_rev(struct ma_state *mas, unsigned long min);
 /*
  * mas_next, mas_prev - the next (previous) entry; the _range forms the next range, which may be
  * a gap. Past the limit: NULL with status ma_overflow (ma_underflow), after which a step the
- * other way finds the last valid one again. Lock or read side.
+ * other way finds the last entry again, unless that reaches that step's limit. Lock or read side.
  */
 MT_PUBLIC void *mas_next(struct ma_state *mas, unsigned long max);
 MT_PUBLIC void *mas_next_range(struct ma_state *mas, unsigned long max);
