@@ -128,6 +128,27 @@ static void who_slept_in_vain_is_the_next(void **state)
 	assert_false(mutex.word & (MT_MUTEX_LOCKED | MT_MUTEX_HANDOFF));
 }
 
+/* While it is promised to one, another that has slept in vain as often waits for its own turn. */
+static void one_at_a_time_is_the_next(void **state)
+{
+	bool taken = false;
+	pthread_t waiter;
+
+	(void)state;
+	mt_mutex_lock(&mutex);
+	mutex.word |= MT_MUTEX_HANDOFF; /* for somebody who does not come */
+	assert_int_equal(pthread_create(&waiter, NULL, take_once, &taken), 0);
+	for (int i = 0; i < 50; i++) {
+		syscall(SYS_futex, &mutex.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+		usleep(1000);
+	}
+	assert_false(__atomic_load_n(&taken, __ATOMIC_RELAXED));
+	mt_mutex_unlock(&mutex);
+	pthread_join(waiter, NULL);
+	assert_true(taken);
+	assert_false(mutex.word & (MT_MUTEX_LOCKED | MT_MUTEX_HANDOFF));
+}
+
 /* Runs @work in a child that is ended after some seconds. Returns its status. */
 static int in_child(void (*work)(void))
 {
@@ -184,6 +205,7 @@ int main(void)
 		cmocka_unit_test(threads_exclude_each_other),
 		cmocka_unit_test(a_waiter_is_overtaken_a_few_times_only),
 		cmocka_unit_test(who_slept_in_vain_is_the_next),
+		cmocka_unit_test(one_at_a_time_is_the_next),
 		cmocka_unit_test(a_child_takes_what_waiters_left_behind),
 		cmocka_unit_test(giving_back_what_nobody_has_ends_the_process),
 	};
