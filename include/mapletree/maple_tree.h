@@ -199,7 +199,8 @@ struct mt_finger {
  * @ma_lock:    covers every change.
  * @ma_writes:  raised before every change; written under the lock. Cursors compare it.
  * @ma_retrying: the number of readers that have retried a changing leaf many times; while it is not
- *               0, writers replace leaves by copies. Changed atomically by these readers.
+ *               0, writers replace leaves by copies. Changed atomically by these readers. In its
+ *               highest bit: whether nodes may belong to other trees, too; set under the lock.
  * @ma_finger:  the path of the last write; lock held.
  */
 struct maple_tree {
@@ -759,6 +760,7 @@ struct mt_level_statistics {
  * struct mt_statistics - what a tree is made of.
  *   bytes == nodes * size of a node; nodes == sum of level[].nodes; leaves == level[0].nodes
  *   entries + gaps == ranges == level[0].used in a tree with nodes
+ *   shared <= nodes: those that belong to other trees, too (mtree_snapshot())
  * @level: from the leaves (0) up; 0 .. height - 1 are set.
  */
 struct mt_statistics {
@@ -767,6 +769,7 @@ struct mt_statistics {
 	unsigned long bytes;
 	unsigned long entries;
 	unsigned long gaps;
+	unsigned long shared;
 	unsigned int height;
 	struct mt_level_statistics level[MAPLE_HEIGHT_MAX];
 };
@@ -779,5 +782,6 @@ MT_PUBLIC void mt_get_statistics(struct maple_tree *mt, struct mt_statistics *st
 #endif
 
 #include <mapletree/maple_tree_loop.h>
+#include <mapletree/maple_tree_snapshot.h>
 
 #endif

@@ -140,7 +140,7 @@ static inline unsigned long read_next_leaf(unsigned long *batch, struct ma_state
 	WORK(BATCH_READ);
 	leaf = node_of(next.enode, KIND_LEAF);
 	version = leaf_version(leaf);
-	if (UNLIKELY(version & META_UNSETTLED))
+	if (UNLIKELY(version & META_UNSETTLED) && (version & META_WRITING || watches_leaf(mas)))
 		return 0;
 	left = read_leaf(batch, leaf, next.min, next.max);
 	if (UNLIKELY(!left) || UNLIKELY(!leaf_unchanged(leaf, version)))

@@ -14,10 +14,12 @@
 #include "pool.h"
 #include "retire.h"
 #include "search.h"
+#include "share.h"
 #include "variants.h"
 
 #ifdef MT_ISA
-struct maple_enode *VARIANT(copy_tree)(const struct mt_allocator *alloc, struct maple_enode *root);
+struct maple_enode *VARIANT(copy_tree)(const struct mt_allocator *alloc, struct maple_enode *root,
+				       bool shared);
 #endif
 
 #define LINE_BYTES 64
@@ -77,6 +79,16 @@ static inline void copy_bytes(struct mt_node *copy, const struct mt_node *node)
 
 #endif
 
+/* @shared: the source may belong to several trees. */
+static ALWAYS_INLINE void copy_node(struct mt_node *copy, struct mt_node *node, enum node_kind kind,
+				    bool shared)
+{
+	if (UNLIKELY(shared))
+		node_copy_shared(copy, node, kind);
+	else
+		copy_bytes(copy, node);
+}
+
 /* Frees a copy of which only the first @children children have been copied. */
 static void drop_partial(const struct mt_allocator *alloc, struct mt_node *copy,
 			 enum node_kind kind, unsigned int children)
@@ -91,7 +103,8 @@ static void drop_partial(const struct mt_allocator *alloc, struct mt_node *copy,
  * the node after it, or NULL. False: not enough memory, nothing was replaced.
  */
 static bool copy_leaves(const struct mt_allocator *alloc, struct mt_node *copy,
-			struct mt_node *node, enum node_kind kind, struct maple_enode *ahead)
+			struct mt_node *node, enum node_kind kind, struct maple_enode *ahead,
+			bool shared)
 {
 	void **next = ahead ? node_slots(enode_node(ahead), kind) : NULL;
 	void **from = node_slots(node, kind), **to = node_slots(copy, kind);
@@ -103,7 +116,7 @@ static bool copy_leaves(const struct mt_allocator *alloc, struct mt_node *copy,
 	for (i = 0; i < count; i++) {
 		if (next && next[i])
 			prefetch_node(next[i]);
-		copy_bytes(leaf[count - 1 - i], enode_node(from[i]));
+		copy_node(leaf[count - 1 - i], enode_node(from[i]), KIND_LEAF, shared);
 		to[i] = enode_make(leaf[count - 1 - i], KIND_LEAF);
 	}
 	return true;
@@ -111,7 +124,7 @@ static bool copy_leaves(const struct mt_allocator *alloc, struct mt_node *copy,
 
 /* Copies the inner node @enode and all below it. */
 static struct maple_enode *copy_inner(const struct mt_allocator *alloc, struct maple_enode *enode,
-				      struct maple_enode *ahead)
+				      struct maple_enode *ahead, bool shared)
 {
 	enum node_kind kind = enode_kind(enode);
 	struct mt_node *node = enode_node(enode), *copy = pool_alloc(alloc);
@@ -120,9 +133,9 @@ static struct maple_enode *copy_inner(const struct mt_allocator *alloc, struct m
 
 	if (!copy)
 		return NULL;
-	copy_bytes(copy, node);
+	copy_node(copy, node, kind, shared);
 	if (enode_kind(from[0]) == KIND_LEAF) {
-		if (copy_leaves(alloc, copy, node, kind, ahead))
+		if (copy_leaves(alloc, copy, node, kind, ahead, shared))
 			return enode_make(copy, kind);
 		pool_free(alloc, copy);
 		return NULL;
@@ -131,7 +144,7 @@ static struct maple_enode *copy_inner(const struct mt_allocator *alloc, struct m
 		prefetch_node(from[i]);
 	for (i = 0; i <= end; i++) {
 		struct maple_enode *next = i < end ? from[i + 1] : NULL;
-		struct maple_enode *child = copy_inner(alloc, from[i], next);
+		struct maple_enode *child = copy_inner(alloc, from[i], next, shared);
 
 		if (!child) {
 			drop_partial(alloc, copy, kind, i);
@@ -142,15 +155,16 @@ static struct maple_enode *copy_inner(const struct mt_allocator *alloc, struct m
 	return enode_make(copy, kind);
 }
 
-struct maple_enode *VARIANT(copy_tree)(const struct mt_allocator *alloc, struct maple_enode *root)
+struct maple_enode *VARIANT(copy_tree)(const struct mt_allocator *alloc, struct maple_enode *root,
+				       bool shared)
 {
 	struct mt_node *leaf;
 
 	if (enode_kind(root) != KIND_LEAF)
-		return copy_inner(alloc, root, NULL);
+		return copy_inner(alloc, root, NULL, shared);
 	leaf = pool_alloc(alloc);
 	if (!leaf)
 		return NULL;
-	copy_bytes(leaf, enode_node(root));
+	copy_node(leaf, enode_node(root), KIND_LEAF, shared);
 	return enode_make(leaf, KIND_LEAF);
 }

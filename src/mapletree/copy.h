@@ -9,8 +9,10 @@
 
 /*
  * copy_tree - copy @root and all below it into nodes from @alloc. Returns NULL if there is not
- * enough memory, and keeps none then. Lock of the source held.
+ * enough memory, and keeps none then. @shared: the source has TREE_SHARED; the copy is not shared
+ * in any case. Lock of the source held.
  */
-struct maple_enode *copy_tree(const struct mt_allocator *alloc, struct maple_enode *root);
+struct maple_enode *copy_tree(const struct mt_allocator *alloc, struct maple_enode *root,
+			      bool shared);
 
 #endif

@@ -143,17 +143,23 @@ static inline void watch_nothing(struct ma_state *mas)
 	mas->version = 0;
 }
 
-/* Chooses the word to watch for a cursor that has just read @leaf at its version. See watch.h. */
-static inline void watch_after_walk(struct ma_state *mas, const struct mt_node *leaf)
+/*
+ * Chooses the word to watch for a cursor that has just read @leaf at its version. @stamp: see
+ * watch_begin().
+ */
+static inline void watch_after_walk(struct ma_state *mas, const struct mt_node *leaf,
+				    unsigned long stamp)
 {
 	if (!mt_in_rcu(mas->tree))
 		watch_tree(mas);
 	else if (UNLIKELY(!read_ongoing_known(mas->tree)))
 		watch_nothing(mas);
-	else if (read_ongoing(mas->tree))
-		watch_leaf(mas, leaf, mas->version);
-	else
+	else if (!read_ongoing(mas->tree))
 		watch_tree(mas);
+	else if (UNLIKELY(stamp != NO_STAMP))
+		watch_stamp(mas, stamp);
+	else
+		watch_leaf(mas, leaf, mas->version);
 }
 
 /*
@@ -161,7 +167,7 @@ static inline void watch_after_walk(struct ma_state *mas, const struct mt_node *
  * that is dead by now was in the tree when the cursor reached it, so it may be used for this step,
  * but not for the next one.
  */
-static void *stand_in_leaf(struct ma_state *mas, unsigned long index)
+static void *stand_in_leaf(struct ma_state *mas, unsigned long index, unsigned long stamp)
 {
 	void *entry;
 
@@ -170,7 +176,7 @@ static void *stand_in_leaf(struct ma_state *mas, unsigned long index)
 	mas->end = (unsigned char)(mas->version & META_END_MASK);
 	mas->gap_written = false;
 	mas->batch = NULL;
-	watch_after_walk(mas, enode_node(mas->node));
+	watch_after_walk(mas, enode_node(mas->node), stamp);
 	return entry;
 }
 
@@ -193,7 +199,8 @@ static void *walk_rootless(struct ma_state *mas, void *entry, unsigned long inde
 
 void *VARIANT(walk_to)(struct ma_state *mas, unsigned long index)
 {
-	struct maple_enode *root = root_load(mas->tree);
+	void *root = root_load(mas->tree);
+	unsigned long stamp = watch_begin(mas->tree, &root);
 	struct leaf_path path;
 
 	if (!root_is_node(root))
@@ -204,7 +211,7 @@ void *VARIANT(walk_to)(struct ma_state *mas, unsigned long index)
 	mas->node = path.leaf.enode;
 	mas->min = path.leaf.min;
 	mas->max = path.leaf.max;
-	return stand_in_leaf(mas, index);
+	return stand_in_leaf(mas, index, stamp);
 }
 
 /* Prefetches a child, if there is such a slot. */

@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "node.h"
+#include "share.h"
 
 /* Depth and format of what is printed. */
 struct printer {
@@ -83,13 +83,16 @@ void mas_dump(const struct ma_state *mas)
 		(void *)mas->node, mas->min, mas->max, mas->offset, mas->end, mas->reserve_count);
 }
 
+/* @shared: a node above belongs to other trees, too. */
 static void count_node(struct mt_statistics *stats, struct maple_enode *enode,
-		       unsigned int level)
+		       unsigned int level, bool shared)
 {
 	struct mt_node *node = enode_node(enode);
 	enum node_kind kind = enode_kind(enode);
 	unsigned int i;
 
+	shared |= node_shares(node, kind) > 0;
+	stats->shared += shared;
 	stats->nodes++;
 	stats->leaves += kind == KIND_LEAF;
 	stats->level[level].nodes++;
@@ -97,7 +100,7 @@ static void count_node(struct mt_statistics *stats, struct maple_enode *enode,
 	stats->level[level].slots += kind_slots(kind);
 	for (i = 0; i <= node_end(node, kind); i++) {
 		if (kind != KIND_LEAF)
-			count_node(stats, slot_child(node, kind, i), level - 1);
+			count_node(stats, slot_child(node, kind, i), level - 1, shared);
 		else if (slot_load(node, kind, i))
 			stats->entries++;
 		else
@@ -111,7 +114,7 @@ void mt_get_statistics(struct maple_tree *mt, struct mt_statistics *stats)
 
 	*stats = (struct mt_statistics){ .height = mt_height(mt) };
 	if (root_is_node(root)) {
-		count_node(stats, root, stats->height - 1);
+		count_node(stats, root, stats->height - 1, false);
 	} else {
 		stats->entries = root != NULL;
 		stats->gaps = 1;

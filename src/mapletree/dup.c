@@ -5,17 +5,26 @@
 #include <errno.h>
 
 #include "copy.h"
+#include "dup.h"
 #include "publish.h"
+
+bool dup_allowed(const struct maple_tree *mt, const struct maple_tree *new_tree)
+{
+	const unsigned int volatile_flags =
+		MT_FLAGS_HEIGHT_MASK | MT_FLAGS_ALLOC_WRAPPED | TREE_STAMPED;
+
+	return mtree_empty(new_tree) && !((mt->ma_flags ^ new_tree->ma_flags) & ~volatile_flags);
+}
 
 int __mt_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp)
 {
-	const unsigned int volatile_flags = MT_FLAGS_HEIGHT_MASK | MT_FLAGS_ALLOC_WRAPPED;
 	void *root = mt->ma_root;
 
-	if (!mtree_empty(new_tree) || ((mt->ma_flags ^ new_tree->ma_flags) & ~volatile_flags))
+	if (!dup_allowed(mt, new_tree))
 		return -EINVAL;
 	if (root_is_node(root)) {
-		root = gfp & __GFP_DIRECT_RECLAIM ? copy_tree(new_tree->ma_alloc, root) : NULL;
+		root = gfp & __GFP_DIRECT_RECLAIM
+			       ? copy_tree(new_tree->ma_alloc, root, tree_is_shared(mt)) : NULL;
 		if (!root)
 			return -ENOMEM;
 	}

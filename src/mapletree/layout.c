@@ -113,8 +113,7 @@ static void retire_child(struct layout_run *run, struct maple_enode *child)
 
 static void mark_child(struct layout_run *run, struct maple_enode *child)
 {
-	(void)run;
-	dead_mark_below(child);
+	dead_mark_below(run->mt, child);
 }
 
 /*
@@ -353,7 +352,7 @@ static void write_value(const struct mt_layout *l, struct maple_tree *mt, struct
 	struct maple_enode *root = mt->ma_root;
 
 	if (root_is_node(root) && mt_in_rcu(mt))
-		dead_mark_below(root);
+		dead_mark_below(mt, root);
 	publish_root(mt, l->value, 0);
 	if (root_is_node(root))
 		retire_subtree(mt, root, reserve);

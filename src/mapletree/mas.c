@@ -197,14 +197,17 @@ static unsigned int levels_with(const struct maple_tree *mt, unsigned long more)
 /*
  * A store builds at most LAYOUT_NODES nodes in each level and a root above them. What it replaces,
  * three nodes of a level and all that lies between them, goes into a batch that may be full, and
- * one more.
+ * one more. If they may belong to other trees, too, it copies them before.
  */
 int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned long more)
 {
 	unsigned long each = LAYOUT_NODES * levels_with(mas->tree, more) + 3;
 	struct pool_list reserve = take_reserve(mas);
-	bool enough = stores <= UINT_MAX / each;
+	bool enough;
 
+	if (tree_is_shared(mas->tree))
+		each += LAYOUT_NODES * levels_with(mas->tree, more) + 3;
+	enough = stores <= UINT_MAX / each;
 	if (enough && reserve.count < stores * each)
 		enough = retire_reserve(mas->tree, &reserve, (unsigned int)(stores * each));
 	keep_reserve(mas, &reserve);

@@ -85,7 +85,7 @@ void mt_clear_in_rcu(struct maple_tree *mt)
 {
 	lock(mt);
 	change_flags(mt, 0, MT_FLAGS_USE_RCU);
-	__atomic_store_n(&mt->ma_retrying, 0, __ATOMIC_RELAXED);
+	__atomic_fetch_and(&mt->ma_retrying, TREE_SHARED, __ATOMIC_RELAXED);
 	retire_hand_over(mt); /* no later write would add to the batch */
 	unlock(mt);
 }
@@ -265,11 +265,17 @@ void __mt_destroy(struct maple_tree *mt)
 {
 	struct maple_enode *root = root_is_node(mt->ma_root) ? mt->ma_root : NULL;
 
-	tree_changes(mt);
+	tree_begin_change(mt);
 	if (root && mt_in_rcu(mt))
-		dead_mark_below(root);
+		dead_mark_below(mt, root);
 	publish_root(mt, NULL, 0);
 	retire_whole(mt, root);
+	tree_end_change(mt);
+	/* a reader that has loaded the root still has to find out how to watch what is below it */
+	if (!mt_in_rcu(mt) || !tree_is_stamped(mt)) {
+		change_flags(mt, 0, TREE_STAMPED);
+		__atomic_fetch_and(&mt->ma_retrying, ~TREE_SHARED, __ATOMIC_RELAXED);
+	}
 	assert(!mt->ma_root && !mt_height(mt) && !mt->ma_retired);
 }
 

@@ -60,7 +60,7 @@
 #define WIDE_SLOTS 16
 #define GAPS_SLOTS 10
 #else
-#define WIDE_SLOTS 32
+#define WIDE_SLOTS 31
 #define GAPS_SLOTS 21
 #endif
 #define WIDE_PIVOTS (WIDE_SLOTS - 1)
@@ -71,6 +71,7 @@ enum node_kind { KIND_LEAF, KIND_INNER, KIND_GAPS };
 /*
  * The meta word: the last slot in use in the lowest bits; whether the leaf is about to leave the
  * tree, or has left it (dead.h); whether its words are being changed (inplace.h); the version.
+ * Above it, where a word has 64 bits, how many references there are besides one (share.h).
  */
 #define META_END_MASK      0x7ful
 #define META_DEAD          0x80ul
@@ -80,7 +81,7 @@ enum node_kind { KIND_LEAF, KIND_INNER, KIND_GAPS };
 #ifdef MT_TEST_VERSION_BITS /* short versions: tests reach the last one with few writes */
 #define META_VERSION_BITS MT_TEST_VERSION_BITS
 #else
-#define META_VERSION_BITS (CHAR_BIT * (int)sizeof(long) - META_VERSION_SHIFT)
+#define META_VERSION_BITS (32 - META_VERSION_SHIFT)
 #endif
 #define META_VERSION_MAX (~0ul >> (CHAR_BIT * sizeof(long) - META_VERSION_BITS))
 
@@ -91,6 +92,9 @@ struct node_wide {
 	unsigned long pivot[WIDE_PIVOTS];
 	unsigned long meta;
 	void *slot[WIDE_SLOTS];
+#if ULONG_MAX <= 0xffffffff
+	unsigned long shares;
+#endif
 };
 
 struct node_gaps {
@@ -98,6 +102,9 @@ struct node_gaps {
 	unsigned long meta;
 	void *slot[GAPS_SLOTS];
 	unsigned long gap[GAPS_SLOTS];
+#if ULONG_MAX <= 0xffffffff
+	unsigned long shares;
+#endif
 };
 
 struct mt_node {
@@ -173,19 +180,30 @@ static inline unsigned int kind_min_slots(enum node_kind kind)
 	return (kind_slots(kind) + 2) / 3;
 }
 
+/* node_meta - the meta word; another tree's writer may be counting references in it. */
+static inline unsigned long *node_meta(struct mt_node *node, enum node_kind kind)
+{
+	return kind == KIND_GAPS ? &node->gaps.meta : &node->wide.meta;
+}
+
 /* node_end - the last slot in use; for writers. */
 static inline unsigned int node_end(const struct mt_node *node, enum node_kind kind)
 {
-	return (kind == KIND_GAPS ? node->gaps.meta : node->wide.meta) & META_END_MASK;
+	const unsigned long *meta = kind == KIND_GAPS ? &node->gaps.meta : &node->wide.meta;
+
+	return __atomic_load_n(meta, __ATOMIC_RELAXED) & META_END_MASK;
 }
 
-/* node_set_end - for nodes that no reader can see. */
+/* node_set_end - for nodes that no reader can see; makes the reference to it the only one. */
 static inline void node_set_end(struct mt_node *node, enum node_kind kind, unsigned int end)
 {
+	*node_meta(node, kind) = end;
+#if ULONG_MAX <= 0xffffffff
 	if (kind == KIND_GAPS)
-		node->gaps.meta = end;
+		node->gaps.shares = 0;
 	else
-		node->wide.meta = end;
+		node->wide.shares = 0;
+#endif
 }
 
 /*
@@ -325,6 +343,27 @@ static inline unsigned int tree_flags(const struct maple_tree *mt)
 }
 
 /*
+ * TREE_SHARED: nodes of the tree may belong to other trees, too (share.h), since it is a snapshot
+ * or has been snapshotted. A bit of ma_retrying, so that writers of other trees ask for both in one
+ * test; set and cleared under the lock.
+ * TREE_STAMPED: it is a snapshot, whose leaves another tree may mark as dead: cursors compare its
+ * stamp (watch.h), which is odd while it is being written. A bit of ma_flags besides MT_FLAGS_*.
+ * Each is set before the tree gets nodes to share, and may be cleared when it has none.
+ */
+#define TREE_SHARED  0x80000000u
+#define TREE_STAMPED 0x1000u
+
+static inline bool tree_is_shared(const struct maple_tree *mt)
+{
+	return UNLIKELY(__atomic_load_n(&mt->ma_retrying, __ATOMIC_RELAXED) & TREE_SHARED);
+}
+
+static inline bool tree_is_stamped(const struct maple_tree *mt)
+{
+	return UNLIKELY(tree_flags(mt) & TREE_STAMPED);
+}
+
+/*
  * tree_changes - announce a change of @mt: raise its stamp. It is raised before the first store of
  * the change, and every store that readers see is a release store; so a thread that sees one of
  * these stores also sees the new stamp. A release store itself: who sees the stamp also sees that
@@ -332,6 +371,19 @@ static inline unsigned int tree_flags(const struct maple_tree *mt)
  */
 static inline void tree_changes(struct maple_tree *mt)
 {
+	__atomic_store_n(&mt->ma_writes, mt->ma_writes + 2, __ATOMIC_RELEASE);
+}
+
+/* tree_begin_change, tree_end_change - in a tree with TREE_STAMPED, around each change. */
+static inline void tree_begin_change(struct maple_tree *mt)
+{
+	assert(!(mt->ma_writes & 1));
+	__atomic_store_n(&mt->ma_writes, mt->ma_writes + 1, __ATOMIC_RELEASE);
+}
+
+static inline void tree_end_change(struct maple_tree *mt)
+{
+	assert(mt->ma_writes & 1);
 	__atomic_store_n(&mt->ma_writes, mt->ma_writes + 1, __ATOMIC_RELEASE);
 }
 

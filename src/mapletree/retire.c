@@ -7,20 +7,25 @@
 #include <time.h>
 
 #include "rcu.h"
+#include "share.h"
 
 /*
  * A batch occupies the memory of a node. Each word is a plain node (freed alone) or a tagged one
  * (freed with all below it). count <= BATCH_WORDS; a batch on a tree is never full.
- * @nodes: how many nodes it frees, including itself.
+ * @nodes: how many nodes it frees, including itself; what it drops of other trees' nodes counts as
+ *         one.
+ * @shared: its subtrees may belong to other trees, too.
  */
 #define BATCH_WORDS \
-	((NODE_BYTES - sizeof(struct rcu_head) - sizeof(void *) - 2 * sizeof(int)) / sizeof(long))
+	((NODE_BYTES - sizeof(struct rcu_head) - 2 * sizeof(void *) - 2 * sizeof(int)) / \
+	 sizeof(long))
 
 struct mt_retire_batch {
 	struct rcu_head rcu;
 	const struct mt_allocator *alloc;
 	unsigned int count;
 	unsigned int nodes;
+	bool shared;
 	uintptr_t word[BATCH_WORDS];
 };
 
@@ -38,12 +43,35 @@ void retire_free_subtree(const struct mt_allocator *alloc, struct maple_enode *e
 {
 	struct mt_node *node = enode_node(enode);
 	enum node_kind kind = enode_kind(enode);
-	unsigned int i;
+	unsigned int i, end;
 
 	if (kind != KIND_LEAF)
-		for (i = 0; i <= node_end(node, kind); i++)
+		for (i = 0, end = node_end(node, kind); i <= end; i++)
 			retire_free_subtree(alloc, slot_child(node, kind, i));
 	pool_free(alloc, node);
+}
+
+/* Drops a reference to a subtree of which parts may belong to other trees, too. */
+static void drop_subtree(const struct mt_allocator *alloc, struct maple_enode *enode)
+{
+	struct mt_node *node = enode_node(enode);
+	enum node_kind kind = enode_kind(enode);
+	unsigned int i, end;
+
+	if (node_unshare(node, kind))
+		return;
+	if (kind != KIND_LEAF)
+		for (i = 0, end = node_end(node, kind); i <= end; i++)
+			drop_subtree(alloc, slot_child(node, kind, i));
+	pool_free(alloc, node);
+}
+
+static void free_subtree(const struct mt_allocator *alloc, struct maple_enode *enode, bool shared)
+{
+	if (shared)
+		drop_subtree(alloc, enode);
+	else
+		retire_free_subtree(alloc, enode);
 }
 
 /*
@@ -54,21 +82,21 @@ static unsigned int count_subtree(struct maple_enode *enode)
 {
 	struct mt_node *node = enode_node(enode);
 	enum node_kind kind = enode_kind(enode);
-	unsigned int i, count = 1;
+	unsigned int i, end, count = 1;
 
 	if (kind == KIND_LEAF)
 		return 1;
 	if (enode_kind(slot_child(node, kind, 0)) == KIND_LEAF)
 		return count + node_end(node, kind) + 1;
-	for (i = 0; i <= node_end(node, kind); i++)
+	for (i = 0, end = node_end(node, kind); i <= end; i++)
 		count += count_subtree(slot_child(node, kind, i));
 	return count;
 }
 
-static void free_word(const struct mt_allocator *alloc, uintptr_t word)
+static void free_word(const struct mt_allocator *alloc, uintptr_t word, bool shared)
 {
 	if (root_is_node((void *)word))
-		retire_free_subtree(alloc, (struct maple_enode *)word);
+		free_subtree(alloc, (struct maple_enode *)word, shared);
 	else
 		pool_free(alloc, (void *)word);
 }
@@ -83,7 +111,7 @@ static void free_batch(struct rcu_head *head)
 	assert(batch->count <= BATCH_WORDS && nodes > batch->count);
 	frees_batches = true;
 	for (i = 0; i < batch->count; i++)
-		free_word(alloc, batch->word[i]);
+		free_word(alloc, batch->word[i], batch->shared);
 	pool_free(alloc, batch);
 	waiting = __atomic_fetch_sub(&nodes_waiting, nodes, __ATOMIC_RELAXED);
 	assert(waiting >= nodes);
@@ -124,7 +152,7 @@ static void retire_word(struct maple_tree *mt, uintptr_t word, struct pool_list 
 
 	assert(word);
 	if (!mt_in_rcu(mt)) {
-		free_word(mt->ma_alloc, word);
+		free_word(mt->ma_alloc, word, tree_is_shared(mt));
 		return;
 	}
 	if (!batch) {
@@ -132,11 +160,18 @@ static void retire_word(struct maple_tree *mt, uintptr_t word, struct pool_list 
 		batch->alloc = mt->ma_alloc;
 		batch->count = 0;
 		batch->nodes = 1;
+		batch->shared = false;
 		mt->ma_retired = batch;
 	}
 	assert(batch->count < BATCH_WORDS && batch->alloc == mt->ma_alloc);
 	batch->word[batch->count++] = word;
-	batch->nodes += root_is_node((void *)word) ? count_subtree((struct maple_enode *)word) : 1;
+	if (tree_is_shared(mt)) {
+		batch->shared = true;
+		batch->nodes++;
+	} else {
+		batch->nodes += root_is_node((void *)word)
+					? count_subtree((struct maple_enode *)word) : 1;
+	}
 	if (batch->count == BATCH_WORDS)
 		retire_hand_over(mt);
 }
@@ -157,11 +192,11 @@ void retire_whole(struct maple_tree *mt, struct maple_enode *root)
 
 	if (!mt_in_rcu(mt)) {
 		if (root)
-			retire_free_subtree(mt->ma_alloc, root);
+			free_subtree(mt->ma_alloc, root, tree_is_shared(mt));
 	} else if (root && (!rcu_prepare(mt->ma_rcu) ||
 			    (!mt->ma_retired && !pool_grow(mt->ma_alloc, &one, 1)))) {
 		rcu_wait(mt->ma_rcu);
-		retire_free_subtree(mt->ma_alloc, root);
+		free_subtree(mt->ma_alloc, root, tree_is_shared(mt));
 	} else if (root) {
 		retire_word(mt, (uintptr_t)root, &one);
 	}

@@ -59,12 +59,12 @@ static inline void retry_end(struct maple_tree *mt, unsigned int failed)
 
 /*
  * leaf_version_lasts - whether another change in place can give the leaf a version that it has
- * never had. If a version were used twice, a reader would take two states of the leaf for one. With
- * 32 bits a writer would wrap around within a second.
+ * never had. If a version were used twice, a reader would take two states of the leaf for one, and
+ * a writer uses all of them up within a second.
  */
 static inline bool leaf_version_lasts(const struct maple_tree *mt, const struct mt_node *leaf)
 {
-	return META_VERSION_BITS > 48 || !mt_in_rcu(mt) ||
+	return !mt_in_rcu(mt) ||
 	       leaf->wide.meta >> META_VERSION_SHIFT <= META_VERSION_MAX - IN_PLACE_WORDS_MAX - 1;
 }
 
@@ -74,6 +74,12 @@ static inline bool leaf_version_lasts(const struct maple_tree *mt, const struct 
  * Lock held.
  */
 static inline bool readers_retry(const struct maple_tree *mt)
+{
+	return UNLIKELY(__atomic_load_n(&mt->ma_retrying, __ATOMIC_RELAXED) & ~TREE_SHARED);
+}
+
+/* retrying_or_shared - whether a store has more to ask than its leaf. Lock held. */
+static inline bool retrying_or_shared(const struct maple_tree *mt)
 {
 	return UNLIKELY(__atomic_load_n(&mt->ma_retrying, __ATOMIC_RELAXED));
 }

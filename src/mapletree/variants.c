@@ -21,7 +21,7 @@ VARIANTS(unsigned long, batch_find, (unsigned long *batch, unsigned long left,
 				     unsigned long prev_last, struct ma_state *mas,
 				     unsigned long max))
 VARIANTS(struct maple_enode *, copy_tree, (const struct mt_allocator *alloc,
-					   struct maple_enode *root))
+					   struct maple_enode *root, bool shared))
 VARIANTS(unsigned long, finger_descend, (const struct maple_tree *mt, struct mt_finger *finger,
 					 unsigned long index))
 VARIANTS(unsigned long, leaf_find, (unsigned long step, unsigned long index))
@@ -37,7 +37,8 @@ void walk_ahead(struct ma_state *mas, unsigned long index, int step, bool move)
 unsigned long mas_batch_find(unsigned long *batch, unsigned long left, unsigned long prev_last,
 			     struct ma_state *mas, unsigned long max)
 	__attribute__((ifunc("select_batch_find")));
-struct maple_enode *copy_tree(const struct mt_allocator *alloc, struct maple_enode *root)
+struct maple_enode *copy_tree(const struct mt_allocator *alloc, struct maple_enode *root,
+			      bool shared)
 	__attribute__((ifunc("select_copy_tree")));
 unsigned long finger_descend(const struct maple_tree *mt, struct mt_finger *finger,
 			     unsigned long index)

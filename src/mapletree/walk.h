@@ -64,7 +64,7 @@ static inline void walk_set_leaf(struct ma_state *mas, struct maple_enode *leaf,
 				 unsigned long version)
 {
 	mas->node = leaf;
-	if (mas->watch != &mas->tree->ma_writes)
+	if (watches_leaf(mas))
 		watch_leaf(mas, node_of(leaf, KIND_LEAF), version);
 	mas->end = (unsigned char)(version & META_END_MASK);
 	mas->status = ma_active;
@@ -129,7 +129,7 @@ static inline bool walk_next_leaf(struct ma_state *mas, void **entry)
 		return false;
 	leaf = node_of(next.enode, KIND_LEAF);
 	version = leaf_version(leaf);
-	if (UNLIKELY(version & META_DEAD))
+	if (UNLIKELY(version & META_DEAD) && watches_leaf(mas))
 		return false;
 	*entry = slot_load(leaf, KIND_LEAF, 0);
 	last = slot_last(leaf, KIND_LEAF, 0, next.max);
@@ -162,7 +162,7 @@ static inline bool walk_prev_leaf(struct ma_state *mas, void **entry)
 	min = slot_first(parent, offset, mas->parent_min);
 	leaf = node_of(enode, KIND_LEAF);
 	version = leaf_version(leaf);
-	if (UNLIKELY(version & META_DEAD))
+	if (UNLIKELY(version & META_DEAD) && watches_leaf(mas))
 		return false;
 	end = (unsigned int)(version & META_END_MASK);
 	*entry = slot_load(leaf, KIND_LEAF, end);

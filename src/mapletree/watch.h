@@ -13,6 +13,12 @@
  * (dead.h). Outside a section any change of the tree may have freed the leaf, so the cursor
  * compares the stamp before it touches the leaf; and nobody changes the tree while the cursor
  * reads. In both cases what a step returns is in the tree at the time of that step.
+ *
+ * A leaf of a snapshot (TREE_STAMPED) does not tell when it leaves that tree, since it may stay in
+ * others. There cursors inside a section compare the stamp, too: as it was before the cursor went
+ * down from the root. It is raised before each change and after it, and odd in between; an odd one
+ * never compares equal. So as long as it compares equal nothing has changed since, or what is being
+ * changed is not visible yet.
  */
 #ifndef MT_WATCH_H
 #define MT_WATCH_H
@@ -47,6 +53,36 @@ static inline void watch_leaf(struct ma_state *mas, const struct mt_node *leaf,
 {
 	mas->watch = &leaf->wide.meta;
 	mas->version = version & ~META_UNSETTLED;
+}
+
+/* NO_STAMP: the tree has no TREE_STAMPED. */
+#define NO_STAMP ULONG_MAX
+
+/*
+ * watch_begin - before a cursor goes down from *@root, which it has loaded: returns the stamp of a
+ * tree with TREE_STAMPED, and then loads *@root anew, or NO_STAMP. watch_stamp - watch that stamp.
+ */
+static inline unsigned long watch_begin(const struct maple_tree *mt, void **root)
+{
+	unsigned long stamp;
+
+	if (!tree_is_stamped(mt))
+		return NO_STAMP;
+	stamp = __atomic_load_n(&mt->ma_writes, __ATOMIC_ACQUIRE);
+	*root = root_load(mt);
+	return stamp & ~1ul;
+}
+
+static inline void watch_stamp(struct ma_state *mas, unsigned long stamp)
+{
+	mas->watch = &mas->tree->ma_writes;
+	mas->version = stamp;
+}
+
+/* watches_leaf - whether the mark of dead leaves means anything to the cursor. */
+static inline bool watches_leaf(const struct ma_state *mas)
+{
+	return mas->watch != &mas->tree->ma_writes;
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include "leaf_plan.h"
 #include "leaf_short.h"
 #include "leaf_write.h"
+#include "own.h"
 #include "retire.h"
 #include "retry.h"
 #include "shared_gap.h"
@@ -98,12 +99,28 @@ static unsigned int blocks_of_copy(const struct maple_tree *mt)
 }
 
 /*
+ * The blocks that the write takes before it begins, if nodes may belong to other trees, too. What
+ * it then drops itself may need a batch more than it would now.
+ */
+static unsigned int blocks_to_own(struct maple_tree *mt, unsigned long first, unsigned long last,
+				  void *entry)
+{
+	struct mt_own own;
+
+	if (!tree_is_shared(mt))
+		return 0;
+	own_plan(&own, mt, first, last, entry);
+	return own.blocks + (own.dropped && mt_in_rcu(mt));
+}
+
+/*
  * Beside readers even a leaf that could change in place may have to be copied when the write takes
  * place: see retry.h.
  */
 unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned long *last,
 			  void *entry)
 {
+	unsigned int own = blocks_to_own(mt, *first, *last, entry);
 	unsigned long step = finger_to(mt, *first);
 	enum write_kind kind = WRITE_SPAN;
 	struct mt_leaf_plan p;
@@ -114,7 +131,7 @@ unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned 
 	if (kind < WRITE_LAYOUT) {
 		*first = p.first;
 		*last = p.last;
-		return kind == WRITE_COPY || mt_in_rcu(mt) ? blocks_of_copy(mt) : 0;
+		return own + (kind == WRITE_COPY || mt_in_rcu(mt) ? blocks_of_copy(mt) : 0);
 	}
 	if (kind == WRITE_LAYOUT)
 		layout_plan(&l, mt, &p);
@@ -122,13 +139,14 @@ unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned 
 		layout_plan_span(&l, mt, *first, *last, entry, step);
 	*first = l.first;
 	*last = l.last;
-	return l.blocks;
+	return own + l.blocks;
 }
 
 /* ---- writes through a cursor ---------------------------------------------------------------- */
 
 /*
- * Puts the cursor on slot @at of @leaf, to which the tree's finger leads. @end: the leaf's last slot.
+ * Puts the cursor on slot @at of @leaf, to which the tree's finger leads. @end: the leaf's last
+ * slot.
  */
 static ALWAYS_INLINE void stand_at(struct ma_state *mas, const struct maple_tree *mt,
 				   struct mt_node *leaf, unsigned int at, unsigned int end)
@@ -347,24 +365,25 @@ static bool get_copy(struct ma_state *mas)
 }
 
 /*
- * A store in a tree whose leaves, or whose leaf at @step, must not change in place. If there is no
- * memory for a copy, the leaf is changed in place all the same: a store that needs no memory must
- * not fail because readers are slow. But a leaf whose versions are used up is always copied.
+ * Stores in a tree all of whose nodes that change are its own, without a short cut. If leaves, or
+ * this one, must not be changed in place, but there is no memory for a copy, the leaf is changed in
+ * place all the same: a store that needs no memory must not fail because readers are slow. But a
+ * leaf whose versions are used up is always copied.
  */
-static __attribute__((noinline, cold)) int store_in_copy(struct ma_state *mas, unsigned long step,
-							 void *entry, bool may)
+static int store_planned(struct ma_state *mas, void *entry, bool may)
 {
 	struct maple_tree *mt = mas->tree;
+	unsigned long step = finger_to(mt, mas->index);
 	struct expected expected;
 	struct mt_leaf_plan p;
 	enum write_kind kind = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
-	bool must = !leaf_version_lasts(mt, p.leaf);
+	bool must = !leaf_version_lasts(mt, p.leaf), copies = must || readers_retry(mt);
 	int error;
 
 	expect(&expected, mt, mas, entry, step);
 	if (kind >= WRITE_COPY)
 		return store_by_new_nodes(mas, kind, &p, entry, step, may, &expected);
-	if (kind != WRITE_NOTHING && (!may || get_copy(mas) || must)) {
+	if (copies && kind != WRITE_NOTHING && (!may || get_copy(mas) || must)) {
 		p.kind = WRITE_COPY;
 		error = store_by_copy(mas, &p, false, &expected);
 		if (!error || must)
@@ -379,6 +398,58 @@ static __attribute__((noinline, cold)) int store_in_copy(struct ma_state *mas, u
 	return 0;
 }
 
+/* Makes the nodes that the store is going to change the tree's own. 0 or -ENOMEM. */
+static int make_own(struct ma_state *mas, void *entry, bool may)
+{
+	struct maple_tree *mt = mas->tree;
+	bool reserved = mas->reserve_count;
+	struct pool_list reserve;
+	struct mt_own own;
+
+	own_plan(&own, mt, mas->index, mas->last, entry);
+	if (!reserve_for(mas, &reserve, own.blocks, may))
+		return fail(mas, -ENOMEM);
+	own_make(&own, mt, &reserve);
+	if (!reserved) /* others may have dropped theirs meanwhile */
+		pool_release(mt->ma_alloc, &reserve);
+	keep_reserve(mas, &reserve);
+	return 0;
+}
+
+/*
+ * A store for which the look at its leaf is not enough. In a snapshot the stamp is odd meanwhile,
+ * so that cursors of readers keep nothing. If memory runs out, nodes that have become the tree's
+ * own remain so.
+ */
+static __attribute__((noinline, cold)) int store_slowly(struct ma_state *mas, void *entry, bool may)
+{
+	struct maple_tree *mt = mas->tree;
+	bool stamped = tree_is_stamped(mt);
+	int error = 0;
+
+	if (stamped)
+		tree_begin_change(mt);
+	if (tree_is_shared(mt))
+		error = make_own(mas, entry, may);
+	if (!error)
+		error = store_planned(mas, entry, may);
+	if (!stamped)
+		return error;
+	tree_end_change(mt);
+	if (mas->status == ma_active)
+		watch_tree(mas);
+	return error;
+}
+
+/* The entry at @index, to which @step leads. */
+static inline void *entry_before(const struct maple_tree *mt, unsigned long step,
+				 unsigned long index)
+{
+	if (step)
+		return step_node(step)->wide.slot[step_offset(step)];
+	return index ? NULL : mt->ma_root;
+}
+
 int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 {
 	struct maple_tree *mt = mas->tree;
@@ -387,22 +458,19 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	unsigned int end;
 	int at;
 
-	if (mas->status == ma_active && !readers_retry(mt) && replace_here(mas, entry, old))
+	if (mas->status == ma_active && !retrying_or_shared(mt) && replace_here(mas, entry, old))
 		return 0;
 	if (index > last)
 		return fail(mas, -EINVAL);
 	mas->gap_written = false;
 	tree_changes(mt);
 	step = finger_to(mt, index);
-	if (!step) {
-		if (old)
-			*old = index ? NULL : mt->ma_root;
-		return store_by_layout(mas, WRITE_SPAN, NULL, entry, step, may);
-	}
 	if (old)
-		*old = step_node(step)->wide.slot[step_offset(step)];
-	if (readers_retry(mt) || !leaf_version_lasts(mt, step_node(step)))
-		return store_in_copy(mas, step, entry, may);
+		*old = entry_before(mt, step, index);
+	if (!step)
+		return store_by_layout(mas, WRITE_SPAN, NULL, entry, step, may);
+	if (retrying_or_shared(mt) || !leaf_version_lasts(mt, step_node(step)))
+		return store_slowly(mas, entry, may);
 	expect(&expected, mt, mas, entry, step);
 	at = leaf_short(mt, step, index, &last, entry, &end);
 	if (at < 0)

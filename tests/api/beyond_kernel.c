@@ -33,6 +33,29 @@ static void fill(struct maple_tree *mt, unsigned long count)
 				 0);
 }
 
+static void snapshots_share_their_nodes(void **state)
+{
+	struct maple_tree mt = MTREE_INIT(mt, 0), snap = MTREE_INIT(snap, 0);
+	struct mt_statistics stats;
+	MA_STATE(mas, &snap, 0, 0);
+
+	(void)state;
+	fill(&mt, 100);
+	assert_int_equal(mtree_snapshot(&mt, &snap, GFP_KERNEL), 0);
+	assert_int_equal(mtree_snapshot(&mt, &snap, GFP_KERNEL), -EINVAL);
+	mt_get_statistics(&snap, &stats);
+	assert_int_equal(stats.shared, stats.nodes);
+	mtree_destroy(&mt);
+	mtree_lock(&snap);
+	assert_int_equal(mas_snapshot(&mas, &mt, GFP_KERNEL), 0);
+	mtree_unlock(&snap);
+	mtree_erase(&mt, 1);
+	assert_ptr_equal(mtree_load(&snap, 1), xa_mk_value(0));
+	assert_null(mtree_load(&mt, 1));
+	mtree_destroy(&mt);
+	mtree_destroy(&snap);
+}
+
 static void readers_hold_the_read_side_only(void **state)
 {
 	static const struct mt_rcu flavour = MT_RCU_FLAVOUR(bp);
@@ -256,6 +279,7 @@ static void the_lock_is_for_programs_too(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(snapshots_share_their_nodes),
 		cmocka_unit_test(readers_hold_the_read_side_only),
 		cmocka_unit_test(a_forked_process_goes_on),
 		cmocka_unit_test(areas_have_alignment_and_gaps_have_bounds),

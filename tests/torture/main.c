@@ -18,6 +18,7 @@
 #include "world.h"
 
 #define THREADS_MAX 16
+#define RCU_GAPS    (MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE)
 
 static const struct round {
 	const char *name;
@@ -25,15 +26,23 @@ static const struct round {
 	bool tiny;
 	unsigned int writers;
 	unsigned int readers;
+	unsigned int heirs; /* threads that own snapshots of the tree */
+	bool snapshot;      /* the tree is a snapshot itself */
 } rounds[] = {
-	{ "rcu, one writer", MT_FLAGS_USE_RCU, false, 1, 3 },
-	{ "gaps+rcu, one writer", MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE, false, 1, 3 },
-	{ "rcu, tiny, one writer", MT_FLAGS_USE_RCU, true, 1, 2 },
-	{ "gaps+rcu, tiny, one writer", MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE, true, 1, 2 },
-	{ "rcu, three writers", MT_FLAGS_USE_RCU, false, 3, 3 },
-	{ "gaps+rcu, three writers", MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE, false, 3, 3 },
-	{ "rcu, tiny, three writers", MT_FLAGS_USE_RCU, true, 3, 2 },
-	{ "gaps+rcu, tiny, three writers", MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE, true, 3, 2 },
+	{ "rcu, one writer", MT_FLAGS_USE_RCU, false, 1, 3, 0, false },
+	{ "gaps+rcu, one writer", RCU_GAPS, false, 1, 3, 0, false },
+	{ "rcu, tiny, one writer", MT_FLAGS_USE_RCU, true, 1, 2, 0, false },
+	{ "gaps+rcu, tiny, one writer", RCU_GAPS, true, 1, 2, 0, false },
+	{ "rcu, three writers", MT_FLAGS_USE_RCU, false, 3, 3, 0, false },
+	{ "gaps+rcu, three writers", RCU_GAPS, false, 3, 3, 0, false },
+	{ "rcu, tiny, three writers", MT_FLAGS_USE_RCU, true, 3, 2, 0, false },
+	{ "gaps+rcu, tiny, three writers", RCU_GAPS, true, 3, 2, 0, false },
+	{ "rcu, snapshotted", MT_FLAGS_USE_RCU, false, 2, 2, 2, false },
+	{ "gaps+rcu, snapshotted", RCU_GAPS, false, 2, 2, 2, false },
+	{ "rcu, tiny, snapshotted", MT_FLAGS_USE_RCU, true, 2, 2, 2, false },
+	{ "rcu, a snapshot", MT_FLAGS_USE_RCU, false, 2, 2, 2, true },
+	{ "gaps+rcu, a snapshot", RCU_GAPS, false, 2, 2, 2, true },
+	{ "gaps+rcu, tiny, a snapshot", RCU_GAPS, true, 2, 2, 2, true },
 };
 
 #define ROUNDS (sizeof(rounds) / sizeof(rounds[0]))
@@ -48,6 +57,7 @@ struct totals {
 	unsigned long long reads;
 	unsigned long long writes;
 	unsigned long long overlaps;
+	unsigned long long snapshots;
 };
 
 static double seconds(void)
@@ -73,24 +83,33 @@ static void watch(struct world *w, double until)
 	}
 }
 
+/* What thread @i of a round does. */
+static void *(*runs(const struct round *round, unsigned int i))(void *arg)
+{
+	if (i < round->writers)
+		return writer_run;
+	return i < round->writers + round->readers ? reader_run : heir_run;
+}
+
 static void run_round(const struct round *round, uint64_t seed, double length,
 		      struct totals *totals)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	pthread_t thread[THREADS_MAX];
 	static struct worker worker[THREADS_MAX];
-	unsigned int i, threads = round->writers + round->readers;
+	unsigned int i, threads = round->writers + round->readers + round->heirs;
 
 	if (!w)
 		abort();
 	w->seed = seed;
 	w->writers = round->writers;
 	world_begin(w, round->flags, round->tiny);
+	if (round->snapshot)
+		world_become_snapshot(w);
 	for (i = 0; i < threads; i++) {
 		worker[i] = (struct worker){ .world = w, .number = i };
 		random_seed(&worker[i].random, seed + i);
-		if (pthread_create(&thread[i], NULL, i < round->writers ? writer_run : reader_run,
-				   &worker[i]))
+		if (pthread_create(&thread[i], NULL, runs(round, i), &worker[i]))
 			abort();
 	}
 	watch(w, seconds() + length);
@@ -101,6 +120,7 @@ static void run_round(const struct round *round, uint64_t seed, double length,
 	totals->reads += w->reads;
 	totals->writes += w->writes;
 	totals->overlaps += w->overlaps;
+	totals->snapshots += w->snapshots;
 	free(w);
 }
 
@@ -133,7 +153,7 @@ static bool parse(struct options *options, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct totals sum[ROUNDS] = { { 0, 0, 0 } };
+	struct totals sum[ROUNDS] = { { 0, 0, 0, 0 } };
 	struct options options;
 	double start = seconds(), length;
 	unsigned long i;
@@ -150,9 +170,10 @@ int main(int argc, char **argv)
 	for (i = 0; i < ROUNDS || seconds() - start < options.duration; i++)
 		run_round(&rounds[i % ROUNDS], options.seed + 100 * i, length, &sum[i % ROUNDS]);
 	for (i = 0; i < ROUNDS; i++)
-		printf("%s %lu - %s: %llu reads, %llu writes, %llu overlaps seen\n",
+		printf("%s %lu - %s: %llu reads, %llu writes, %llu overlaps seen, "
+		       "%llu looks at snapshots\n",
 		       options.tap ? "ok" : "kind", i + 1, rounds[i].name, sum[i].reads,
-		       sum[i].writes, sum[i].overlaps);
+		       sum[i].writes, sum[i].overlaps, sum[i].snapshots);
 	printf("%s%lu nodes freed and found untouched\n", options.tap ? "# " : "",
 	       quarantine_drain());
 	if (options.tap)

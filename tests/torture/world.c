@@ -48,6 +48,7 @@ void world_begin(struct world *w, unsigned int flags, bool tiny)
 	unsigned int zone, i;
 
 	w->zones = tiny ? 0 : ZONES;
+	w->flags = flags;
 	w->gaps = flags & MT_FLAGS_ALLOC_RANGE;
 	mt_init_flags(&w->mt, flags);
 	expect(&me, !mt_set_allocator(&w->mt, &quarantine), "empty tree");
@@ -61,6 +62,20 @@ void world_begin(struct world *w, unsigned int flags, bool tiny)
 		put(&me, zone, 0, COUNTER - 1);
 		put(&me, zone, COUNTER, COUNTER_LAST);
 	}
+}
+
+/* All leaves are marked as dead then, since the first tree has left them. */
+void world_become_snapshot(struct world *w)
+{
+	struct worker me = { .world = w };
+	struct maple_tree other;
+
+	mt_init_flags(&other, w->flags);
+	expect(&me, !mt_set_allocator(&other, &quarantine), "empty tree");
+	expect(&me, !mtree_snapshot(&w->mt, &other, GFP_KERNEL), "snapshot");
+	mtree_destroy(&w->mt);
+	expect(&me, !mtree_snapshot(&other, &w->mt, GFP_KERNEL), "snapshot");
+	mtree_destroy(&other);
 }
 
 /* All zones that one thread writes must hold what that thread thinks. */

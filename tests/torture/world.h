@@ -50,12 +50,14 @@ struct world {
 	struct maple_tree mt;
 	unsigned int zones; /* without the open one */
 	unsigned int writers;
+	unsigned int flags;
 	bool gaps;
 	bool stop; /* atomic */
 	uint64_t seed;
 	unsigned long reads;  /* atomic */
 	unsigned long writes; /* atomic */
 	unsigned long overlaps; /* atomic: see check_overlap() */
+	unsigned long snapshots; /* atomic: looks at one, or writes to one */
 	unsigned long open_begun; /* atomic: writes to the open zone */
 	unsigned long open_done;  /* atomic */
 	struct zone zone[ZONES];
@@ -136,8 +138,12 @@ __attribute__((format(printf, 5, 6), noreturn)) void complain(const struct worke
 							     const char *what, const char *file,
 							     int line, const char *format, ...);
 
-/* world_begin - fill the tree with what never changes. world_end - check all, destroy it. */
+/*
+ * world_begin - fill the tree with what never changes. world_become_snapshot - put a snapshot of
+ * the tree in its place. world_end - check all, destroy it.
+ */
 void world_begin(struct world *w, unsigned int flags, bool tiny);
+void world_become_snapshot(struct world *w);
 void world_end(struct world *w);
 
 /*
@@ -155,5 +161,6 @@ bool permanent_upto(const struct world *w, unsigned long index, struct permanent
 /* What threads run until the world stops; @arg is a struct worker. */
 void *writer_run(void *arg);
 void *reader_run(void *arg);
+void *heir_run(void *arg);
 
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * maple_tree_snapshot.h - snapshots of a tree. Not part of the kernel's interface. Included by
+ * maple_tree.h, where the terms are explained.
+ */
+#ifndef MAPLETREE_MAPLE_TREE_SNAPSHOT_H
+#define MAPLETREE_MAPLE_TREE_SNAPSHOT_H
+
+#include <mapletree/maple_tree.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * mtree_snapshot, mas_snapshot - give the empty tree @snap the content that @mt (the cursor's tree)
+ * has at this moment. Takes as long for ten million entries as for ten, and no memory: the trees
+ * share their nodes. Both are full trees afterwards: read, written, snapshotted, copied and
+ * destroyed in any order, by different threads, each under the lock of its tree and beside its
+ * readers. The first write to a place that is shared copies the nodes above it, about one a level.
+ *
+ * @snap has the flags, the allocator and the flavour of RCU of @mt; both trees may be switched into
+ * and out of RCU mode later. Entries are shared, too: the pointers, not what they point to, which
+ * must outlive all trees that hold them.
+ *
+ * mtree_snapshot() takes both locks, that of @mt first; mas_snapshot() expects both held. Neither
+ * disturbs readers of @mt. @gfp: not used; a snapshot needs no memory. Returns 0; -EINVAL: @snap is
+ * not empty, is @mt itself, or differs in flags, allocator or flavour; both trees are as before
+ * then.
+ *
+ * In a tree that has been snapshotted, or is a snapshot, mas_preallocate() reserves the copies as
+ * well, and so does mas_reserve(). A snapshot in between counts as a change of the tree: reserve
+ * after it. Both trees keep what they share until each has dropped it: memory is freed when the
+ * last of them has, in RCU mode after a grace period. mt_get_statistics() tells how much is shared.
+ * Cursors of readers of @snap in RCU mode go down from the root again after each write to @snap,
+ * wherever that is; those of @mt only where they stand.
+ */
+MT_PUBLIC int mtree_snapshot(struct maple_tree *mt, struct maple_tree *snap, gfp_t gfp);
+MT_PUBLIC int mas_snapshot(struct ma_state *mas, struct maple_tree *snap, gfp_t gfp);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* own.c - see own.h. */
+#include "own.h"
+
+#include "dead.h"
+#include "publish.h"
+#include "retire.h"
+#include "share.h"
+
+static enum node_kind kind_at(const struct maple_tree *mt, unsigned int level)
+{
+	return level ? inner_kind(mt) : KIND_LEAF;
+}
+
+/* ---- the plan ------------------------------------------------------------------------------- */
+
+/*
+ * How many nodes of the path, down to @level, are not the tree's own: the highest one to which
+ * others refer, and all below it.
+ */
+static unsigned int foreign_nodes(const struct maple_tree *mt, const struct mt_finger *way,
+				  unsigned int level)
+{
+	unsigned int top;
+
+	for (top = way->height; top-- > level;)
+		if (node_shares(step_node(way->step[top]), kind_at(mt, top)))
+			return top - level + 1;
+	return 0;
+}
+
+static void add_path(struct mt_own *own, unsigned long index, unsigned int level,
+		     unsigned int foreign)
+{
+	assert(own->count < OWN_PATHS_MAX);
+	own->path[own->count++] = (struct mt_own_path){ index, level };
+	own->blocks += foreign;
+	own->dropped += foreign > 0;
+}
+
+/* How many nodes of the right path are not on the left one and not the tree's own. */
+static unsigned int foreign_of_right(const struct maple_tree *mt, const struct mt_layout *l)
+{
+	unsigned int foreign = foreign_nodes(mt, l->right, 0), apart = 0;
+
+	while (step_node(l->left->step[apart]) != step_node(l->right->step[apart]))
+		apart++;
+	return foreign < apart ? foreign : apart;
+}
+
+/* The sibling that takes part at a level; the node above it becomes the tree's own before. */
+static void add_sibling(struct mt_own *own, const struct maple_tree *mt, const struct mt_layout *l,
+			unsigned int level)
+{
+	const struct mt_layout_level *s = &l->level[level];
+	bool left = s->side == SIBLING_LEFT;
+	bool foreign = node_shares(s->sibling, kind_at(mt, level)) ||
+		       foreign_nodes(mt, left ? l->left : l->right, level + 1);
+
+	add_path(own, left ? s->border : s->border + 1, level, foreign);
+}
+
+/* The nodes that a layout changes: both paths, and the siblings that take part. */
+static void add_layout(struct mt_own *own, const struct maple_tree *mt, const struct mt_layout *l)
+{
+	unsigned int level;
+
+	if (l->kind == WRITE_NOTHING || l->kind == WRITE_VALUE)
+		return;
+	add_path(own, l->left->min, 0, foreign_nodes(mt, l->left, 0));
+	if (l->right != l->left)
+		add_path(own, l->right->min, 0, foreign_of_right(mt, l));
+	for (level = 0; level < l->levels; level++)
+		if (l->level[level].side != SIBLING_NONE)
+			add_sibling(own, mt, l, level);
+}
+
+void own_plan(struct mt_own *own, struct maple_tree *mt, unsigned long first, unsigned long last,
+	      void *entry)
+{
+	unsigned long step = finger_to(mt, first);
+	struct mt_leaf_plan p;
+	enum write_kind kind;
+	struct mt_layout l;
+
+	assert(tree_is_shared(mt) && first <= last);
+	own->count = 0;
+	own->blocks = 0;
+	own->dropped = 0;
+	if (!step)
+		return;
+	kind = leaf_plan(&p, mt, first, last, entry, step);
+	if (kind == WRITE_NOTHING)
+		return;
+	if (kind < WRITE_LAYOUT) {
+		add_path(own, mt->ma_finger.min, 0, foreign_nodes(mt, &mt->ma_finger, 0));
+	} else {
+		if (kind == WRITE_LAYOUT)
+			layout_plan(&l, mt, &p);
+		else
+			layout_plan_span(&l, mt, first, last, entry, step);
+		add_layout(own, mt, &l);
+	}
+	if (mt_in_rcu(mt))
+		own->blocks += retire_batches_needed(mt, own->dropped);
+}
+
+/* ---- carry it out ---------------------------------------------------------------------------- */
+
+/*
+ * The copy refers to what @node refers to, too: to all children but the one at @but, of which there
+ * will be a copy as well. @but: WIDE_SLOTS if there is none.
+ */
+static void share_children(const struct maple_tree *mt, struct mt_node *node, unsigned int but)
+{
+	enum node_kind kind = inner_kind(mt);
+	unsigned int i, end = node_end(node, kind);
+
+	for (i = 0; i <= end; i++) {
+		struct maple_enode *child = slot_child(node, kind, i);
+
+		if (i != but)
+			node_share(enode_node(child), enode_kind(child));
+	}
+}
+
+/* Lets the node above the one at @level of the path, or the root word, refer to @enode instead. */
+static void refer_to(struct maple_tree *mt, const struct mt_finger *way, unsigned int level,
+		     struct maple_enode *enode)
+{
+	unsigned long above;
+
+	if (level + 1 == way->height) {
+		__atomic_store_n(&mt->ma_root, enode, __ATOMIC_RELEASE);
+		return;
+	}
+	above = way->step[level + 1];
+	slot_publish(step_node(above), inner_kind(mt), step_offset(above), enode);
+}
+
+/*
+ * Replaces the @count lowest nodes of @way down to @level, which are not the tree's own, by copies.
+ * They become visible with the highest of them, when all are complete.
+ */
+static void copy_path(struct maple_tree *mt, struct mt_finger *way, unsigned int level,
+		      unsigned int count, struct pool_list *reserve)
+{
+	unsigned int top = level + count - 1, at;
+	struct mt_node *old = step_node(way->step[top]), *first = NULL;
+
+	for (at = top + 1; at-- > level;) {
+		struct mt_node *node = step_node(way->step[at]), *fresh = pool_take(reserve);
+		unsigned int offset = step_offset(way->step[at]);
+		enum node_kind kind = kind_at(mt, at);
+
+		WORK(NODE_COPIED);
+		node_copy_shared(fresh, node, kind);
+		if (at)
+			share_children(mt, node, at > level ? offset : WIDE_SLOTS);
+		else if (mt_in_rcu(mt) && !tree_is_stamped(mt))
+			dead_mark_shared(node);
+		if (first)
+			node_slots(step_node(way->step[at + 1]), inner_kind(mt))
+				[step_offset(way->step[at + 1])] = enode_make(fresh, kind);
+		else
+			first = fresh;
+		way->step[at] = step_make(fresh, offset);
+		assert(node_is_valid(fresh, kind));
+	}
+	refer_to(mt, way, top, enode_make(first, kind_at(mt, top)));
+	retire_subtree(mt, enode_make(old, kind_at(mt, top)), reserve);
+}
+
+static void make_path(struct maple_tree *mt, struct mt_finger *way, unsigned int level,
+		      struct pool_list *reserve)
+{
+	unsigned int count = foreign_nodes(mt, way, level);
+	struct mt_node *leaf;
+
+	if (count)
+		copy_path(mt, way, level, count, reserve);
+	leaf = step_node(way->step[0]);
+	if (!level && leaf_version(leaf) & META_DEAD)
+		dead_clear(leaf);
+	assert(!foreign_nodes(mt, way, level));
+}
+
+void own_make(const struct mt_own *own, struct maple_tree *mt, struct pool_list *reserve)
+{
+	const struct mt_own_path *path = own->path;
+	struct mt_finger way;
+	unsigned int i;
+
+	if (own->count == 1 && !path->level) { /* the finger leads there, and is needed next */
+		make_path(mt, &mt->ma_finger, 0, reserve);
+		return;
+	}
+	for (i = 0; i < own->count; i++) {
+		finger_descend(mt, &way, path[i].index);
+		make_path(mt, &way, path[i].level, reserve);
+	}
+	finger_forget(mt);
+}

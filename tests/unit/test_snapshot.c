@@ -1,0 +1,691 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_snapshot.c - trees that share their nodes. A family of trees is written, snapshotted, copied
+ * and destroyed at random and compared with arrays; so is the number of references to each node.
+ *
+ * Arguments: the seed and the number of operations.
+ */
+#include "fixture.h"
+
+#include "../model/random.h"
+#include "dead.h"
+#include "share.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <urcu-bp.h>
+
+static unsigned long seed = 1, operations = 20000;
+
+/* ---- a family of trees, and what they should hold ------------------------------------------ */
+
+#define TREES   7
+#define INDEXES 1500
+
+struct member {
+	struct maple_tree mt;
+	bool alive;
+	unsigned int entry[INDEXES]; /* 0: none */
+};
+
+struct family {
+	struct member member[TREES];
+	unsigned int flags;
+	unsigned int entries_made;
+	struct random random;
+};
+
+static unsigned int below(struct family *f, unsigned int limit)
+{
+	return (unsigned int)random_below(&f->random, limit);
+}
+
+static void expect_member(struct family *f, struct member *m)
+{
+	unsigned long index = 0;
+	const char *reason;
+	void *entry;
+	MA_STATE(mas, &m->mt, 0, 0);
+
+	mtree_lock(&m->mt);
+	if (!mt_check(&m->mt, &reason))
+		fail_msg("seed %lu: tree %td: %s", seed, m - f->member, reason);
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		for (; index < mas.index; index++)
+			assert_int_equal(m->entry[index], 0);
+		for (; index <= mas.last; index++)
+			assert_int_equal(m->entry[index], xa_to_value(entry));
+	}
+	for (; index < INDEXES; index++)
+		assert_int_equal(m->entry[index], 0);
+	mtree_unlock(&m->mt);
+}
+
+/* ---- references ----------------------------------------------------------------------------- */
+
+struct seen {
+	struct maple_enode *enode;
+	unsigned int references;
+};
+
+struct census {
+	struct seen seen[1 << 14];
+	size_t count;
+};
+
+static void count_references(struct census *c, struct maple_enode *enode)
+{
+	struct mt_node *node = enode_node(enode);
+	enum node_kind kind = enode_kind(enode);
+	size_t at = ((uintptr_t)node / NODE_BYTES) % LENGTH(c->seen);
+
+	while (c->seen[at].enode && c->seen[at].enode != enode)
+		at = (at + 1) % LENGTH(c->seen);
+	c->seen[at].enode = enode;
+	if (c->seen[at].references++)
+		return;
+	c->count++;
+	assert_true(c->count < LENGTH(c->seen));
+	for (unsigned int i = 0; kind != KIND_LEAF && i <= node_end(node, kind); i++)
+		count_references(c, slot_child(node, kind, i));
+}
+
+/* @exactly: nothing waits for a grace period. Returns how many nodes all trees have together. */
+static size_t expect_references(struct family *f, bool exactly)
+{
+	struct census *c = calloc(1, sizeof(*c));
+	size_t count;
+
+	for (struct member *m = f->member; m < f->member + TREES; m++)
+		if (m->alive && root_is_node(m->mt.ma_root))
+			count_references(c, m->mt.ma_root);
+	for (size_t i = 0; i < LENGTH(c->seen); i++) {
+		struct maple_enode *enode = c->seen[i].enode;
+		unsigned long shares;
+
+		if (!enode)
+			continue;
+		shares = node_shares(enode_node(enode), enode_kind(enode));
+		if (exactly ? shares + 1 != c->seen[i].references
+			    : shares + 1 < c->seen[i].references)
+			fail_msg("seed %lu: node %p has %lu shares and %u references", seed,
+				 (void *)enode, shares, c->seen[i].references);
+	}
+	count = c->count;
+	free(c);
+	return count;
+}
+
+/* ---- operations ----------------------------------------------------------------------------- */
+
+static void put(struct member *m, unsigned int first, unsigned int last, unsigned int entry)
+{
+	for (unsigned int i = first; i <= last; i++)
+		m->entry[i] = entry;
+}
+
+static unsigned int draw_last(struct family *f, unsigned int first)
+{
+	unsigned int width = below(f, 40) ? below(f, 6) : below(f, INDEXES);
+
+	return first + width < INDEXES ? first + width : INDEXES - 1;
+}
+
+static void store(struct family *f, struct member *m)
+{
+	unsigned int first = below(f, INDEXES), last = draw_last(f, first);
+	unsigned int entry = below(f, 5) < 2 ? 0 : ++f->entries_made;
+	void *value = entry ? xa_mk_value(entry) : NULL;
+	MA_STATE(mas, &m->mt, first, last);
+
+	if (below(f, 2)) {
+		assert_int_equal(mtree_store_range(&m->mt, first, last, value, GFP_KERNEL), 0);
+	} else {
+		mtree_lock(&m->mt);
+		assert_int_equal(mas_preallocate(&mas, value, GFP_KERNEL), 0);
+		mas_set_range(&mas, first, last);
+		assert_int_equal(mas_store_gfp(&mas, value, GFP_NOWAIT), 0);
+		mas_destroy(&mas);
+		mtree_unlock(&m->mt);
+	}
+	put(m, first, last, entry);
+}
+
+/* A cursor that stays where it is for several stores. */
+static void store_along(struct family *f, struct member *m)
+{
+	unsigned int first = below(f, INDEXES - 40), steps = 1 + below(f, 6);
+	MA_STATE(mas, &m->mt, first, first);
+
+	mtree_lock(&m->mt);
+	mas_walk(&mas);
+	for (; steps; steps--) {
+		unsigned int from = (unsigned int)mas.index, to = (unsigned int)mas.last;
+		unsigned int entry = ++f->entries_made;
+
+		if (mas.last >= INDEXES || from >= INDEXES)
+			break;
+		assert_int_equal(mas_store_gfp(&mas, xa_mk_value(entry), GFP_KERNEL), 0);
+		put(m, from, to, entry);
+		if (!mas_find(&mas, INDEXES - 1))
+			break;
+	}
+	mas_destroy(&mas);
+	mtree_unlock(&m->mt);
+}
+
+static void erase(struct family *f, struct member *m)
+{
+	unsigned int index = below(f, INDEXES), first = index, last = index;
+	unsigned int entry = m->entry[index];
+	void *old = mtree_erase(&m->mt, index);
+
+	assert_ptr_equal(old, entry ? xa_mk_value(entry) : NULL);
+	if (!entry)
+		return;
+	while (first && m->entry[first - 1] == entry)
+		first--;
+	while (last + 1 < INDEXES && m->entry[last + 1] == entry)
+		last++;
+	/* the same entry may stand in two ranges: of the first store's, a part was overwritten */
+	put(m, first, last, 0);
+}
+
+static void allocate(struct family *f, struct member *m)
+{
+	unsigned long start, size = 1 + below(f, 8);
+	unsigned int entry = f->entries_made + 1, i, room;
+	int error = mtree_alloc_range(&m->mt, &start, xa_mk_value(entry), size, 0, INDEXES - 1,
+				      GFP_KERNEL);
+
+	for (i = room = 0; i < INDEXES && room < size; i++)
+		room = m->entry[i] ? 0 : room + 1;
+	assert_int_equal(error, room == size ? 0 : -EBUSY);
+	if (error)
+		return;
+	assert_int_equal(start, i - size);
+	f->entries_made++;
+	put(m, (unsigned int)start, (unsigned int)(start + size - 1), entry);
+}
+
+static struct member *a_dead_one(struct family *f)
+{
+	for (struct member *m = f->member; m < f->member + TREES; m++)
+		if (!m->alive)
+			return m;
+	return NULL;
+}
+
+static void beget(struct family *f, struct member *from)
+{
+	struct member *to = a_dead_one(f);
+
+	if (!to)
+		return;
+	if (below(f, 2))
+		mt_init_flags(&to->mt, f->flags);
+	if (below(f, 6))
+		assert_int_equal(mtree_snapshot(&from->mt, &to->mt, GFP_KERNEL), 0);
+	else
+		assert_int_equal(mtree_dup(&from->mt, &to->mt, GFP_KERNEL), 0);
+	memcpy(to->entry, from->entry, sizeof(to->entry));
+	to->alive = true;
+}
+
+static unsigned int living(const struct family *f)
+{
+	unsigned int count = 0;
+
+	for (const struct member *m = f->member; m < f->member + TREES; m++)
+		count += m->alive;
+	return count;
+}
+
+static void operate(struct family *f)
+{
+	struct member *m;
+
+	do
+		m = &f->member[below(f, TREES)];
+	while (!m->alive);
+	switch (below(f, 40)) {
+	case 0: case 1: case 2:
+		beget(f, m);
+		break;
+	case 3: case 4:
+		if (living(f) == 1)
+			break;
+		mtree_destroy(&m->mt);
+		m->alive = false;
+		break;
+	case 5: case 6: case 7: case 8: case 9: case 10:
+		erase(f, m);
+		break;
+	case 11: case 12:
+		store_along(f, m);
+		break;
+	case 13: case 14:
+		if (f->flags & MT_FLAGS_ALLOC_RANGE)
+			allocate(f, m);
+		break;
+	default:
+		store(f, m);
+	}
+}
+
+static void run_family(unsigned int flags)
+{
+	struct family *f = calloc(1, sizeof(*f));
+	bool rcu = flags & MT_FLAGS_USE_RCU;
+
+	f->flags = flags;
+	random_seed(&f->random, seed + flags);
+	for (struct member *m = f->member; m < f->member + TREES; m++)
+		mt_init_flags(&m->mt, flags);
+	f->member[0].alive = true;
+	for (unsigned long i = 0; i < operations; i++) {
+		operate(f);
+		if (i % 16)
+			continue;
+		for (struct member *m = f->member; m < f->member + TREES; m++)
+			if (m->alive)
+				expect_member(f, m);
+		expect_references(f, !rcu);
+	}
+	for (struct member *m = f->member; m < f->member + TREES; m++)
+		if (m->alive)
+			end(&m->mt);
+	free(f);
+}
+
+static void families_agree_with_arrays(void **state)
+{
+	(void)state;
+	for (unsigned int flags = 0; flags < 4; flags++)
+		run_family(flags);
+}
+
+/* ---- single cases --------------------------------------------------------------------------- */
+
+static void snapshots_of_every_size_are_equal_and_independent(void **state)
+{
+	static const unsigned long sizes[] = { 0, 1, 2, 15, 16, 17, 100, 300, 5000, 70000 };
+	struct maple_tree old, snap;
+
+	(void)state;
+	for (size_t i = 0; i < 4 * LENGTH(sizes); i++) {
+		unsigned int flags = i % 4;
+		unsigned long size = sizes[i / 4];
+
+		mt_init_flags(&old, flags);
+		mt_init_flags(&snap, flags);
+		fill(&old, 0, 2, 3, size);
+		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+		assert_true(mt_check(&snap, NULL));
+		assert_int_equal(mt_height(&snap), mt_height(&old));
+		for (unsigned long j = 0; j < 3 * size + 3; j++)
+			assert_ptr_equal(mtree_load(&snap, j), mtree_load(&old, j));
+		assert_int_equal(mtree_store_range(&snap, 0, size, E('x'), GFP_KERNEL), 0);
+		assert_ptr_equal(mtree_load(&old, 0), size ? xa_mk_value(0) : NULL);
+		mtree_destroy(&old);
+		assert_ptr_equal(mtree_load(&snap, 0), E('x'));
+		assert_true(mt_check(&snap, NULL));
+		end(&snap);
+	}
+}
+
+static void trees_that_cannot_share_are_refused(void **state)
+{
+	static const struct mt_rcu other = MT_RCU_FLAVOUR(bp);
+	struct maple_tree old, snap;
+
+	(void)state;
+	for (unsigned int i = 0; i < 16; i++) {
+		mt_init_flags(&old, i % 4);
+		mt_init_flags(&snap, i / 4);
+		mtree_store_range(&old, 1, 5, E('a'), GFP_KERNEL);
+		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL),
+				 i % 4 == i / 4 ? 0 : -EINVAL);
+		expect_content(&snap, i % 4 == i / 4 ? "1-5:a" : "");
+		assert_int_equal(mtree_snapshot(&old, &old, GFP_KERNEL), -EINVAL);
+		if (i % 4 == i / 4)
+			assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), -EINVAL);
+		end(&old);
+		end(&snap);
+	}
+	mt_init(&old);
+	mt_init(&snap);
+	mtree_store(&old, 7, E('a'), GFP_KERNEL);
+	assert_int_equal(mt_set_rcu_flavour(&snap, &other), 0);
+	assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), -EINVAL);
+	expect_content(&snap, "");
+	end(&old);
+}
+
+static void a_lone_entry_is_shared_as_a_word(void **state)
+{
+	DEFINE_MTREE(old);
+	DEFINE_MTREE(snap);
+
+	(void)state;
+	mtree_store(&old, 0, E('a'), GFP_KERNEL);
+	assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+	mtree_store(&snap, 0, E('b'), GFP_KERNEL);
+	expect_content(&old, "0:a");
+	expect_content(&snap, "0:b");
+	end(&old);
+	end(&snap);
+}
+
+static void a_snapshot_under_the_callers_locks(void **state)
+{
+	struct maple_tree old, snap;
+	MA_STATE(mas, &old, 3, 8);
+
+	(void)state;
+	mt_init_flags(&old, MT_FLAGS_LOCK_EXTERN);
+	mt_init_flags(&snap, MT_FLAGS_LOCK_EXTERN);
+	assert_int_equal(mas_store_gfp(&mas, E('a'), GFP_KERNEL), 0);
+	assert_int_equal(mas_snapshot(&mas, &snap, GFP_KERNEL), 0);
+	assert_int_equal(mas_snapshot(&mas, &old, GFP_KERNEL), -EINVAL);
+	assert_int_equal(mas_store_gfp(&mas, E('b'), GFP_KERNEL), 0); /* the cursor stands there */
+	expect_content(&snap, "3-8:a");
+	expect_content(&old, "3-8:b");
+	end(&old);
+	end(&snap);
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static long blocks, allowed;
+
+static void *counting_alloc(void *ctx, size_t size, size_t align)
+{
+	(void)ctx;
+	if (!allowed)
+		return NULL;
+	allowed--;
+	__atomic_add_fetch(&blocks, 1, __ATOMIC_RELAXED);
+	return aligned_alloc(align, size);
+}
+
+static void counting_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx, (void)size;
+	__atomic_sub_fetch(&blocks, 1, __ATOMIC_RELAXED);
+	free(block);
+}
+
+static const struct mt_allocator counting = { counting_alloc, counting_free, NULL };
+
+static void begin_counted(struct maple_tree *mt, unsigned int flags)
+{
+	mt_init_flags(mt, flags);
+	assert_int_equal(mt_set_allocator(mt, &counting), 0);
+}
+
+static unsigned long shared_nodes(struct maple_tree *mt)
+{
+	struct mt_statistics stats;
+
+	mt_get_statistics(mt, &stats);
+	return stats.shared;
+}
+
+/* A snapshot takes no memory, a first write as many nodes as there are levels, the second none. */
+static void only_what_is_written_is_copied(void **state)
+{
+	struct maple_tree old, snap;
+
+	(void)state;
+	for (unsigned int flags = 0; flags <= MT_FLAGS_ALLOC_RANGE; flags++) {
+		struct mt_statistics stats;
+		long before;
+
+		allowed = LONG_MAX;
+		begin_counted(&old, flags);
+		begin_counted(&snap, flags);
+		fill(&old, 0, 2, 3, 20000);
+		assert_int_equal(shared_nodes(&old), 0);
+		before = blocks;
+		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+		assert_int_equal(blocks, before);
+		mt_get_statistics(&old, &stats);
+		assert_int_equal(stats.shared, stats.nodes);
+		mtree_store_range(&old, 30000, 30001, E('x'), GFP_KERNEL);
+		assert_int_equal(blocks, before + (long)mt_height(&old));
+		assert_int_equal(shared_nodes(&old), stats.nodes - mt_height(&old));
+		assert_int_equal(shared_nodes(&snap), stats.nodes - mt_height(&old));
+		mtree_store_range(&old, 30000, 30001, E('y'), GFP_KERNEL);
+		assert_int_equal(blocks, before + (long)mt_height(&old));
+		mtree_destroy(&snap);
+		assert_int_equal(blocks, before);
+		assert_int_equal(shared_nodes(&old), 0);
+		mtree_store_range(&old, 300, 301, E('y'), GFP_KERNEL);
+		assert_int_equal(blocks, before);
+		end(&old);
+		assert_int_equal(blocks, 0);
+	}
+}
+
+/* A store that finds too little memory, at whichever block, leaves both trees as they were. */
+static void stores_without_memory_change_nothing(void **state)
+{
+	(void)state;
+	for (unsigned int flags = 0; flags <= MT_FLAGS_ALLOC_RANGE; flags++) {
+		struct maple_tree old, snap;
+		int failures = 0;
+
+		allowed = LONG_MAX;
+		begin_counted(&old, flags);
+		fill(&old, 0, 2, 3, 3000);
+		for (unsigned long i = 0; i < 300; i++) {
+			unsigned long first = i * 37 % 8000, last = first + (i % 7) * (i % 7) * 9;
+			int error = -ENOMEM;
+
+			begin_counted(&snap, flags);
+			allowed = 0;
+			assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+			for (long room = 0; error; room++) {
+				void *before = mtree_load(&old, first);
+
+				allowed = room;
+				error = mtree_store_range(&old, first, last, E('x'), GFP_KERNEL);
+				assert_true(!error || error == -ENOMEM);
+				failures += error != 0;
+				assert_ptr_equal(mtree_load(&snap, first), before);
+				assert_true(mt_check(&old, NULL));
+				if (error)
+					assert_ptr_equal(mtree_load(&old, first), before);
+			}
+			assert_ptr_equal(mtree_load(&old, first), E('x'));
+			assert_true(mt_check(&snap, NULL));
+			allowed = LONG_MAX;
+			end(&snap);
+		}
+		assert_true(failures > 300);
+		end(&old);
+		assert_int_equal(blocks, 0);
+	}
+}
+
+/* What was reserved, for one store or for many, suffices without any memory. */
+static void reserves_cover_the_copies(void **state)
+{
+	(void)state;
+	for (unsigned int flags = 0; flags < 4; flags++) {
+		struct maple_tree old, snap;
+		MA_STATE(mas, &old, 0, 0);
+
+		allowed = LONG_MAX;
+		begin_counted(&old, flags);
+		fill(&old, 0, 2, 3, 3000);
+		for (unsigned long i = 0; i < 1000; i++) {
+			unsigned long first = i * 7919 % 8000, last = first + i % 5 * 8;
+			void *entry = i % 3 ? E('x') : NULL;
+
+			begin_counted(&snap, flags);
+			allowed = LONG_MAX;
+			assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+			mas_set_range(&mas, first, last);
+			mtree_lock(&old);
+			if (i % 2)
+				assert_int_equal(mas_preallocate(&mas, entry, GFP_KERNEL), 0);
+			else
+				assert_int_equal(mas_reserve(&mas, 3, 6), 0);
+			allowed = 0;
+			for (unsigned long j = 0; j < (i % 2 ? 1 : 3); j++) {
+				mas_set_range(&mas, first + 100 * j, last + 100 * j);
+				assert_int_equal(mas_store_gfp(&mas, entry, GFP_NOWAIT), 0);
+			}
+			mas_destroy(&mas);
+			mtree_unlock(&old);
+			assert_true(mt_check(&old, NULL) && mt_check(&snap, NULL));
+			mtree_destroy(&snap);
+		}
+		allowed = LONG_MAX;
+		end(&old);
+		rcu_barrier();
+		assert_int_equal(blocks, 0);
+	}
+}
+
+/* Each snapshot of the one before, which is destroyed later or at once. */
+static void a_long_chain(void **state)
+{
+	enum { LINKS = 100000, KEPT = 1000 };
+	struct maple_tree *mt = calloc(LINKS, sizeof(*mt));
+
+	(void)state;
+	allowed = LONG_MAX;
+	for (unsigned int flags = 0; flags < 4; flags += 3) {
+		begin_counted(&mt[0], flags);
+		fill(&mt[0], 0, 2, 3, 2000);
+		for (unsigned long i = 1; i < LINKS; i++) {
+			begin_counted(&mt[i], flags);
+			assert_int_equal(mtree_snapshot(&mt[i - 1], &mt[i], GFP_KERNEL), 0);
+			if (i % 8 == 0)
+				mtree_store_range(&mt[i], i % 6000, i % 6000, xa_mk_value(i),
+						  GFP_KERNEL);
+			if (i >= KEPT)
+				mtree_destroy(&mt[i - KEPT]);
+		}
+		for (unsigned long i = LINKS - KEPT; i < LINKS; i++)
+			assert_ptr_equal(mtree_load(&mt[i], i / 8 * 8 % 6000),
+					 xa_mk_value(i / 8 * 8));
+		for (unsigned long i = LINKS - KEPT; i < LINKS; i++)
+			mtree_destroy(&mt[i]);
+		rcu_barrier();
+		assert_int_equal(blocks, 0);
+	}
+	free(mt);
+}
+
+/* ---- cursors -------------------------------------------------------------------------------- */
+
+/*
+ * A reader's cursor in a tree or its snapshot, while either is written: what a step returns is in
+ * the cursor's tree at that time.
+ */
+static void cursors_notice_writes_to_their_tree(void **state)
+{
+	(void)state;
+	for (unsigned int way = 0; way < 16; way++) {
+		bool in_snap = way & 1, write_snap = way & 2, walk_first = way & 4, loop = way & 8;
+		struct maple_tree old, snap, *read = in_snap ? &snap : &old;
+		struct maple_tree *write = write_snap ? &snap : &old;
+		MA_STATE(mas, read, 300, 300);
+		void *entry;
+
+		mt_init_flags(&old, MT_FLAGS_USE_RCU);
+		mt_init_flags(&snap, MT_FLAGS_USE_RCU);
+		fill(&old, 0, 2, 3, 1000);
+		urcu_bp_read_lock();
+		if (walk_first && !in_snap)
+			mas_walk(&mas);
+		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+		mas_walk(&mas);
+		mtree_store_range(write, 303, 304, E('x'), GFP_KERNEL);
+		mtree_store_range(write, 390, 391, E('y'), GFP_KERNEL);
+		mtree_erase(write, 306);
+		if (loop)
+			entry = mas_find(&mas, ULONG_MAX);
+		else
+			entry = mas_next(&mas, ULONG_MAX);
+		assert_ptr_equal(entry, read == write ? E('x') : xa_mk_value(101));
+		assert_ptr_equal(mas_next(&mas, ULONG_MAX),
+				 xa_mk_value(read == write ? 103 : 102));
+		while (mas.last < 388)
+			entry = mas_next(&mas, ULONG_MAX);
+		assert_ptr_equal(mas_next(&mas, ULONG_MAX), read == write ? E('y')
+									  : xa_mk_value(130));
+		mas_for_each(&mas, entry, 2000)
+			if (mas.index == 900)
+				mtree_store_range(write, 903, 904, E('z'), GFP_KERNEL);
+			else if (mas.index == 903)
+				assert_ptr_equal(entry, read == write ? E('z') : xa_mk_value(301));
+		urcu_bp_read_unlock();
+		end(&old);
+		end(&snap);
+	}
+}
+
+/* A leaf that the first tree has left stays a leaf of the snapshot in which loops read ahead. */
+static void a_snapshot_outlives_its_tree(void **state)
+{
+	struct maple_tree old, snap;
+	unsigned long count = 0;
+	void *entry;
+	MA_STATE(mas, &snap, 0, 0);
+
+	(void)state;
+	mt_init_flags(&old, MT_FLAGS_USE_RCU);
+	mt_init_flags(&snap, MT_FLAGS_USE_RCU);
+	fill(&old, 0, 2, 3, 1000);
+	assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+	mtree_destroy(&old);
+	rcu_barrier();
+	urcu_bp_read_lock();
+	mas_for_each(&mas, entry, ULONG_MAX)
+		assert_ptr_equal(entry, xa_mk_value(count++));
+	assert_int_equal(count, 1000);
+	urcu_bp_read_unlock();
+	/* its own now, and changed in place */
+	mtree_store_range(&snap, 30, 31, E('x'), GFP_KERNEL);
+	mtree_store_range(&snap, 300, 301, E('x'), GFP_KERNEL);
+	assert_ptr_equal(mtree_load(&snap, 31), E('x'));
+	assert_true(mt_check(&snap, NULL));
+	mtree_destroy(&snap);
+}
+
+static int say_seed(void **state)
+{
+	(void)state;
+	print_message("# seed %lu, %lu operations\n", seed, operations);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(snapshots_of_every_size_are_equal_and_independent),
+		cmocka_unit_test(trees_that_cannot_share_are_refused),
+		cmocka_unit_test(a_lone_entry_is_shared_as_a_word),
+		cmocka_unit_test(a_snapshot_under_the_callers_locks),
+		cmocka_unit_test(only_what_is_written_is_copied),
+		cmocka_unit_test(stores_without_memory_change_nothing),
+		cmocka_unit_test(reserves_cover_the_copies),
+		cmocka_unit_test(a_long_chain),
+		cmocka_unit_test(cursors_notice_writes_to_their_tree),
+		cmocka_unit_test(a_snapshot_outlives_its_tree),
+		cmocka_unit_test(families_agree_with_arrays),
+	};
+
+	if (argc > 1)
+		seed = strtoul(argv[1], NULL, 0);
+	if (argc > 2)
+		operations = strtoul(argv[2], NULL, 0);
+	return cmocka_run_group_tests(tests, say_seed, NULL);
+}
