@@ -53,8 +53,8 @@ class Suite:
 def all_suites(torture_seconds):
     """Cheapest first."""
     unit = ['store', 'find', 'gaps', 'gap_search', 'seam', 'lookup', 'cursor', 'step', 'for_each',
-            'write', 'dup', 'rcu', 'check', 'debug', 'fill', 'work', 'places']
-    small = ['gap_search', 'lookup', 'for_each']
+            'write', 'dup', 'snapshot', 'rcu', 'check', 'debug', 'fill', 'work', 'places']
+    small = ['gap_search', 'lookup', 'for_each', 'snapshot']
     waiting = ['lock', 'mutex', 'memory', 'scarce', 'retire', 'async']
     files = lambda folder, names: [f'{folder}/{n}.c' for n in names.split()]
     fault = files('fault', 'main calls whole trees heap')
@@ -62,7 +62,7 @@ def all_suites(torture_seconds):
     corpus = [*files('../fuzz', 'tree_fuzzer world compare calls areas trees cursors readers '
                                 'replay'),
               *files('model', 'oracle reading'), 'fault/heap.c']
-    torture = files('torture', 'main world readers writers quarantine yield')
+    torture = files('torture', 'main world readers writers heirs quarantine yield')
     vectors = sorted((TESTS / 'conformance/vectors').glob('*.mtv.gz'))
     hurry = ['--tap', f'--duration={torture_seconds}']
     return [
