@@ -65,7 +65,8 @@ static inline void retry_end(struct maple_tree *mt, unsigned int failed)
 static inline bool leaf_version_lasts(const struct maple_tree *mt, const struct mt_node *leaf)
 {
 	return !mt_in_rcu(mt) ||
-	       leaf->wide.meta >> META_VERSION_SHIFT <= META_VERSION_MAX - IN_PLACE_WORDS_MAX - 1;
+	       __atomic_load_n(&leaf->wide.meta, __ATOMIC_RELAXED) >> META_VERSION_SHIFT <=
+		       META_VERSION_MAX - IN_PLACE_WORDS_MAX - 1;
 }
 
 /*
