@@ -13,6 +13,7 @@ ABSL, LLVM, STD, RUST = "absl::btree_map", "LLVM IntervalMap", "std::map", "Rust
 KERNELS = ["kernel", "kernel73"]
 TRIO, SORTED, LIMIT = "trio", "sorted array", "static B-tree"
 OTHERS = [ABSL, LLVM, RUST]
+# Not imbl::OrdMap: what its copies share is copied when one is changed.
 COPIERS = [ABSL, LLVM, STD, RUST, TRIO, *KERNELS, "JudyL", "boost ICL"]
 
 
