@@ -24,7 +24,8 @@ def kernels_of(engine):
 
 class Goal:
     """Ours over the best of @peers for (@work, @n) is to be at most @factor. Without peers
-    @factor is absolute. @reference: the peers' work, if it is another."""
+    @factor is absolute. Without @n it is for the only one that the work has. @reference: the
+    peers' work, if it is another."""
 
     def __init__(self, level, work, n, ours, peers, factor, reference=None, at_least=False,
                  reference_n=None):
@@ -35,6 +36,8 @@ class Goal:
 
     def evaluate(self, results):
         """(figure, name of the peer, met), or None if a row is missing."""
+        if not self.n:
+            self.n = self.reference_n = next(iter(results.sizes(self.work)), None)
         ours = results.median(self.work, self.n, self.ours)
         if ours is None:
             return None
@@ -135,6 +138,14 @@ def space_goals():
             yield Goal("aim", work, n, MM, [TRIO], 1)
 
 
+def trace_goals():
+    """Whole programs."""
+    for name in ("cc", "python3", "node"):
+        yield Goal("must", f"trace {name}", None, MM, kernels_of(MM), 0.3)
+        yield Goal("must", f"trace {name}", None, MM, [TRIO], 1.2)
+        yield Goal("aim", f"trace {name}", None, MM, [TRIO], 1)
+
+
 def copy_goals():
     for n in (16, 134, 1000, 10000, 100000, 1000000):
         for mode in (PLAIN, MM):
@@ -172,7 +183,7 @@ def other_goals():
 
 def goals():
     for group in (lookup_goals, write_goals, small_goals, space_goals, anywhere_goals, loop_goals,
-                  copy_goals, other_goals):
+                  trace_goals, copy_goals, other_goals):
         yield from group()
 
 
@@ -191,7 +202,8 @@ def evaluate(results, quick):
             figure, name, met = outcome
             mark = "met" if met else "NOT MET"
         counts[goal.level, mark] = counts.get((goal.level, mark), 0) + 1
-        rows.append([goal.level, goal.work, table.count(goal.n), goal.ours, name,
+        n = table.count(goal.n) if goal.n else "-"
+        rows.append([goal.level, goal.work, n, goal.ours, name,
                      table.number(figure), goal.bound(), mark])
     totals = []
     for level in ("must", "aim"):
