@@ -254,10 +254,10 @@ bench bench-full: bench-build
 	bench/bench run $(if $(filter bench-full,$@),--full) --build=$(BENCH) --output=$(BENCH)/results
 
 bench-build:
-	bench/install-peers
+	bench/install-peers $(BUILD)/peers
 	test -f $(BENCH)/build.ninja || \
 		$(SETUP) $(BENCH) --buildtype=release -Dtests=false -Dtools=false -Dbench=true \
-			$(if $(ISA),-Disa=$(ISA))
+			-Dbench_peers=$(abspath $(BUILD)/peers) $(if $(ISA),-Disa=$(ISA))
 	$(NINJA) -C $(BENCH)
 
 tidy: $(CLANG)/build.ninja

@@ -13,6 +13,12 @@
 #else
 #define KERNEL(X)
 #endif
+#ifdef HAVE_KERNEL73
+#define KERNEL73(X) \
+	X(engine_kernel73) X(engine_kernel73_gaps) X(engine_kernel73_rcu) X(engine_kernel73_mm)
+#else
+#define KERNEL73(X)
+#endif
 #ifdef HAVE_TRIO
 #define TRIO(X) X(engine_trio)
 #else
@@ -48,6 +54,11 @@
 #else
 #define RUST(X)
 #endif
+#ifdef HAVE_IMBL
+#define IMBL(X) X(engine_ordmap)
+#else
+#define IMBL(X)
+#endif
 #ifdef HAVE_CRATES
 #define CRATES(X) X(engine_rangemap) X(engine_skiplist) X(engine_treeindex)
 #else
@@ -57,8 +68,8 @@
 #define ALL(X) \
 	X(engine_mapletree) X(engine_mapletree_gaps) X(engine_mapletree_rcu) \
 	X(engine_mapletree_mm) X(engine_mapletree_own) X(engine_mapletree_mm_own) \
-	KERNEL(X) TRIO(X) ABSL(X) LLVM(X) CXX(X) RUST(X) CRATES(X) ICL(X) JUDY(X) \
-	X(engine_sorted) X(engine_limit)
+	KERNEL(X) KERNEL73(X) TRIO(X) ABSL(X) LLVM(X) CXX(X) RUST(X) IMBL(X) CRATES(X) ICL(X) \
+	JUDY(X) X(engine_sorted) X(engine_limit)
 
 ALL(DECLARE)
 

@@ -193,13 +193,15 @@ static size_t make_cells(const struct work *work, size_t n, struct pool *pool, s
 {
 	size_t ops = options.full && work->ops_full ? work->ops_full : work->ops, count = 0;
 	const struct engine *engine;
-	void *aux = NULL;
+	const void *aux = work->input;
 
 	for (size_t i = 0; (engine = nth_engine(work, i)); i++) {
 		if (!takes_part(work, engine, pool->data->n))
 			continue;
 		if (engine != work->extra_engine)
 			verify_engine(engine, options.seed);
+		if (work->verify)
+			work->verify(engine, work->input);
 		if (!aux && work->prepare)
 			aux = work->prepare(pool->data, ops, options.seed + 1);
 		if (work->shared_map && !pool->map[i]) {

@@ -32,7 +32,7 @@ struct cell {
  * @name, @unit: the row's name; what run() returns: "ns" per operation unless it says otherwise.
  * @better_high: more is better (rates and ratios).
  * @quick, @full: numbers of ranges, ended by 0.
- * @make_data: data_mixed or data_areas.
+ * @make_data: one of data.h's.
  * @ops, @ops_full: operations per sample, aimed at.
  * @shared_map: run() only reads, or leaves the map as it was: it gets one filled in random order,
  *           which all such works of the program share.
@@ -40,6 +40,8 @@ struct cell {
  * @extra_engine: one that only this program has, checked elsewhere; or NULL.
  * @can:     whether an engine can take part.
  * @prepare, @discard: things that all engines share for one n; may be NULL.
+ * @input:   what run() gets if there is no prepare(); may be NULL.
+ * @verify:  ends the program if an engine errs with that input; may be NULL.
  * @run:     one sample. A negative result is no sample.
  * @once:    exact by nature: one sample is enough.
  */
@@ -58,6 +60,8 @@ struct work {
 	bool (*can)(const struct engine *engine);
 	void *(*prepare)(const struct data *data, size_t ops, uint64_t seed);
 	void (*discard)(void *aux);
+	const void *input;
+	void (*verify)(const struct engine *engine, const void *input);
 	double (*run)(const struct cell *cell);
 };
 

@@ -5,6 +5,7 @@
  * Faults are planted in the sorted array (and, for gaps, in the first engine that searches them).
  */
 #include "data.h"
+#include "trace.h"
 #include "verify.h"
 
 #include <stdio.h>
@@ -26,6 +27,12 @@ static bool strikes(void)
 static void *bad_load(void *map, unsigned long index)
 {
 	return engine_sorted.load(map, strikes() ? index + 1 : index);
+}
+
+/* The index beside an area's first one is in it, too. */
+static void *bad_load_of_area(void *map, unsigned long index)
+{
+	return strikes() ? NULL : engine_sorted.load(map, index);
 }
 
 static bool bad_store(void *map, const struct range *range)
@@ -87,8 +94,8 @@ static bool bad_gap(void *map, const struct gap *gap, unsigned long *start)
 	return engine_mapletree_mm.find_gap(map, &lower, start);
 }
 
-/* Whether @engine is refused: in a child, since that ends the program. */
-static bool refused(const struct engine *engine)
+/* Whether @engine is refused, by a trace or without: in a child, since that ends the program. */
+static bool refused(const struct engine *engine, const struct trace *trace)
 {
 	int status;
 	pid_t child = fork();
@@ -98,11 +105,49 @@ static bool refused(const struct engine *engine)
 		exit(2);
 	}
 	if (!child) {
-		verify_engine(engine, 1);
+		if (trace)
+			trace_verify(engine, trace);
+		else
+			verify_engine(engine, 1);
 		_exit(0);
 	}
 	waitpid(child, &status, 0);
 	return WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
+/* Every engine leads each program to the same areas; one that errs does not. Returns failures. */
+static int check_traces(void)
+{
+	struct engine faulty[4] = { engine_sorted, engine_sorted, engine_sorted, engine_sorted };
+	static const char *const names[] = { "load", "store", "erase", "resize" };
+	struct trace traces[TRACES_MAX];
+	size_t count = traces_read(traces);
+	int failures = !count;
+
+	faulty[0].load = bad_load_of_area;
+	faulty[1].store = bad_store;
+	faulty[2].erase = bad_erase;
+	faulty[3].resize = bad_resize;
+	for (size_t k = 0; k < count; k++) {
+		for (size_t i = 0; engines[i]; i++) {
+			if (!trace_can(engines[i]) || !refused(engines[i], &traces[k]))
+				continue;
+			fprintf(stderr, "%s was refused in a trace\n", engines[i]->name);
+			failures++;
+		}
+	}
+	/* One of them has enough operations of each kind. */
+	for (int i = 0; i < 4; i++) {
+		bool found = false;
+
+		for (size_t k = 0; k < count; k++)
+			found |= refused(&faulty[i], &traces[k]);
+		if (!found) {
+			fprintf(stderr, "a fault in %s was not found by any trace\n", names[i]);
+			failures++;
+		}
+	}
+	return failures;
 }
 
 int main(void)
@@ -125,16 +170,17 @@ int main(void)
 	faulty[8].find_gap = bad_gap;
 	faulty[9].sum_each = bad_sum_each;
 	for (int i = 0; i < 10; i++) {
-		if (!refused(&faulty[i])) {
+		if (!refused(&faulty[i], NULL)) {
 			fprintf(stderr, "a fault in %s was not found\n", names[i]);
 			failures++;
 		}
 	}
 	for (size_t i = 0; engines[i]; i++) {
-		if (refused(engines[i])) {
+		if (refused(engines[i], NULL)) {
 			fprintf(stderr, "%s was refused\n", engines[i]->name);
 			failures++;
 		}
 	}
+	failures += check_traces();
 	return failures != 0;
 }

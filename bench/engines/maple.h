@@ -6,6 +6,7 @@
  * The including file has included the interface and defines
  *	MAPLE_NEW(flags), MAPLE_DELETE(tree)  make and free an empty struct maple_tree
  *	MAPLE_READ_LOCK(), MAPLE_READ_UNLOCK() the read side for loops over a cursor
+ *	MAPLE_NO_BULK                         if the interface has no mas_expected_entries()
  * Every tree is one whose user brings the lock (MT_FLAGS_LOCK_EXTERN): works of one thread take
  * none, as no other engine does; works of several threads lock around every change.
  */
@@ -133,6 +134,10 @@ static void *maple_dup(void *map)
 	return copy;
 }
 
+#ifdef MAPLE_NO_BULK
+#define MAPLE_BUILD(symbol, tree_flags)
+#define MAPLE_BUILT(symbol) NULL
+#else
 /* Bulk mode: nodes for all of it, gaps included, are reserved first; no readers yet. */
 static struct maple_tree *maple_fill(unsigned int flags, const struct range *ranges, size_t count)
 {
@@ -161,6 +166,14 @@ fail:
 	return NULL;
 }
 
+#define MAPLE_BUILD(symbol, tree_flags) \
+	static void *build_##symbol(const struct range *ranges, size_t count) \
+	{ \
+		return maple_fill(tree_flags, ranges, count); \
+	}
+#define MAPLE_BUILT(symbol) build_##symbol
+#endif
+
 LOOPS_READ(maple_load)
 LOOPS_WRITE(maple_store, maple_erase, maple_resize)
 LOOPS_GAP(maple_find_gap, maple_alloc, maple_erase)
@@ -171,10 +184,7 @@ LOOPS_GAP(maple_find_gap, maple_alloc, maple_erase)
 	{ \
 		return MAPLE_NEW(tree_flags); \
 	} \
-	static void *build_##symbol(const struct range *ranges, size_t count) \
-	{ \
-		return maple_fill(tree_flags, ranges, count); \
-	} \
+	MAPLE_BUILD(symbol, tree_flags) \
 	const struct engine symbol = { \
 		.name = label, \
 		.sharing = (tree_flags) & MT_FLAGS_USE_RCU ? SHARING_READ_FREE : SHARING_LOCK, \
@@ -192,7 +202,7 @@ LOOPS_GAP(maple_find_gap, maple_alloc, maple_erase)
 		.sum_each = maple_sum_each, \
 		.list = maple_list, \
 		.dup = maple_dup, \
-		.build = build_##symbol, \
+		.build = MAPLE_BUILT(symbol), \
 		.independent = loop_independent, \
 		.chained = loop_chained, \
 		.brk1 = loop_brk1, \

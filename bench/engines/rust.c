@@ -41,6 +41,9 @@
 #define MOST 1000000
 
 RUST_ENGINE(btreemap, "Rust BTreeMap", .extra = false);
+#ifdef HAVE_IMBL
+RUST_ENGINE(ordmap, "imbl::OrdMap", .extra = false);
+#endif
 #ifdef HAVE_CRATES
 RUST_ENGINE(rangemap, "rangemap", .extra = true, .most = MOST);
 RUST_ENGINE(skiplist, "crossbeam-skiplist", .sharing = SHARING_FREE, .most = MOST);

@@ -3,7 +3,8 @@
  * engine.c - the engine of the kernel's maple tree.
  *
  * Compiled twice, each time linked with its own copy of the tree: KERNEL_RCU=0 for the modes
- * without readers beside a writer, 1 for those with.
+ * without readers beside a writer, 1 for those with. KERNEL_NAME is the
+ * engines' name, which tells versions apart; their symbols are renamed accordingly (compile).
  */
 #include <linux/maple_tree.h>
 #include <stdlib.h>
@@ -95,8 +96,8 @@ static struct maple_tree *tree_new(unsigned int flags)
 #define RCU  MT_FLAGS_USE_RCU
 
 #if KERNEL_RCU
-MAPLE_ENGINE(engine_kernel_rcu, "kernel rcu", RCU, true);
-MAPLE_ENGINE(engine_kernel_mm, "kernel mm", GAPS | RCU, false);
+MAPLE_ENGINE(engine_kernel_rcu, KERNEL_NAME " rcu", RCU, true);
+MAPLE_ENGINE(engine_kernel_mm, KERNEL_NAME " mm", GAPS | RCU, false);
 #else
 /* As many nodes as a copy takes. */
 static size_t tree_bytes(void *map)
@@ -111,6 +112,6 @@ static size_t tree_bytes(void *map)
 	return nodes * sizeof(struct maple_node);
 }
 
-MAPLE_ENGINE(engine_kernel, "kernel", 0, false, .bytes = tree_bytes);
-MAPLE_ENGINE(engine_kernel_gaps, "kernel gaps", GAPS, true, .bytes = tree_bytes);
+MAPLE_ENGINE(engine_kernel, KERNEL_NAME, 0, false, .bytes = tree_bytes);
+MAPLE_ENGINE(engine_kernel_gaps, KERNEL_NAME " gaps", GAPS, true, .bytes = tree_bytes);
 #endif

@@ -10,6 +10,8 @@
 #ifndef BENCH_KERNEL_SHIM_H
 #define BENCH_KERNEL_SHIM_H
 
+#include "slab.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -139,6 +141,7 @@ static inline bool xa_is_advanced(const void *entry)
 #define __GFP_NOWARN         0x0200u
 #define __GFP_DIRECT_RECLAIM 0x0400u
 #define __GFP_KSWAPD_RECLAIM 0x0800u
+#define __GFP_NOFAIL         0x8000u
 #define GFP_KERNEL           (__GFP_DIRECT_RECLAIM | __GFP_KSWAPD_RECLAIM)
 #define GFP_NOWAIT           __GFP_KSWAPD_RECLAIM
 #define GFP_ATOMIC           (__GFP_HIGH | __GFP_KSWAPD_RECLAIM)
@@ -152,16 +155,17 @@ static inline bool gfpflags_allow_blocking(gfp_t gfp)
 
 struct kmem_cache; /* there is one, for nodes */
 
-static inline struct kmem_cache *kmem_cache_create(const char *name, size_t size, size_t align,
-						   unsigned int flags, void (*ctor)(void *))
+struct kmem_cache_args {
+	unsigned int align;
+	unsigned int sheaf_capacity;
+};
+
+/* What follows the name changed in Linux 6.12. */
+static inline struct kmem_cache *kmem_cache_create(const char *name, ...)
 {
-	(void)name, (void)size, (void)align, (void)flags, (void)ctor;
+	(void)name;
 	return NULL;
 }
-
-void *kernel_slab_alloc(void);
-void kernel_slab_free(void *node);
-size_t kernel_slab_live(void); /* nodes handed out and not given back */
 
 static inline void *kmem_cache_alloc(struct kmem_cache *cache, gfp_t gfp)
 {
@@ -169,13 +173,18 @@ static inline void *kmem_cache_alloc(struct kmem_cache *cache, gfp_t gfp)
 
 	(void)cache;
 	if (node && gfp & __GFP_ZERO)
-		memset(node, 0, 256);
+		memset(node, 0, NODE_BYTES);
 	return node;
 }
 
 static inline void kmem_cache_free(struct kmem_cache *cache, void *node)
 {
 	(void)cache;
+	kernel_slab_free(node);
+}
+
+static inline void kfree(void *node)
+{
 	kernel_slab_free(node);
 }
 
@@ -191,6 +200,44 @@ static inline void kmem_cache_free_bulk(struct kmem_cache *cache, size_t count, 
 {
 	for (size_t i = 0; i < count; i++)
 		kmem_cache_free(cache, nodes[i]);
+}
+
+/* Linux 7.3 sets the nodes that a write may take aside before it. */
+static inline struct slab_sheaf *kmem_cache_prefill_sheaf(struct kmem_cache *cache, gfp_t gfp,
+							  unsigned int count)
+{
+	(void)cache, (void)gfp;
+	return kernel_sheaf_take(count);
+}
+
+static inline int kmem_cache_refill_sheaf(struct kmem_cache *cache, gfp_t gfp,
+					  struct slab_sheaf **sheaf, unsigned int count)
+{
+	(void)cache, (void)gfp;
+	return kernel_sheaf_fill(sheaf, count) ? 0 : -ENOMEM;
+}
+
+static inline void kmem_cache_return_sheaf(struct kmem_cache *cache, gfp_t gfp,
+					   struct slab_sheaf *sheaf)
+{
+	(void)cache, (void)gfp;
+	kernel_sheaf_return(sheaf);
+}
+
+static inline void *kmem_cache_alloc_from_sheaf(struct kmem_cache *cache, gfp_t gfp,
+						struct slab_sheaf *sheaf)
+{
+	void *node = sheaf->count ? sheaf->nodes[--sheaf->count] : NULL;
+
+	(void)cache;
+	if (node && gfp & __GFP_ZERO)
+		memset(node, 0, NODE_BYTES);
+	return node;
+}
+
+static inline unsigned int kmem_cache_sheaf_size(const struct slab_sheaf *sheaf)
+{
+	return sheaf->count;
 }
 
 /* ---- read-copy-update ------------------------------------------------------------------- */
@@ -215,7 +262,14 @@ struct kernel_rcu_head {
 
 void kernel_call_rcu(struct kernel_rcu_head *head, void (*func)(struct kernel_rcu_head *head));
 #undef call_rcu
-#define call_rcu(head, func) kernel_call_rcu(head, func)
+#define call_rcu(head, func)    kernel_call_rcu(head, func)
+#define kfree_rcu(node, member) kernel_call_rcu(&(node)->member, kernel_free_retired)
+
+/* Nodes are aligned to their size. */
+static inline void kernel_free_retired(struct kernel_rcu_head *head)
+{
+	kernel_slab_free((void *)((unsigned long)head & -(unsigned long)NODE_BYTES));
+}
 
 /* Not liburcu's: its rcu_assign_pointer() has a fence that x86 does not need. */
 #undef rcu_dereference

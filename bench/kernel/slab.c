@@ -4,16 +4,13 @@
  * magazines for all, chunks of one magazine each behind it. (J. Bonwick and J. Adams, "Magazines
  * and Vmem", 2001.)
  */
+#include "slab.h"
+
 #include <pthread.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#define NODE_BYTES 256
-#define MAGAZINE   64 /* nodes */
-
-void *kernel_slab_alloc(void);
-void kernel_slab_free(void *node);
-size_t kernel_slab_live(void);
+#define MAGAZINE 64 /* nodes */
+#define SHEAF    32 /* nodes that one has room for, unless more are asked for */
 
 /* A free node; the first of a full magazine in the depot also links to the next one. */
 struct node {
@@ -27,6 +24,7 @@ struct magazine {
 };
 
 static __thread struct magazine loaded, spare; /* spare is full or empty */
+static __thread struct slab_sheaf *idle;       /* with its nodes: the next one taken */
 
 static pthread_mutex_t depot_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct node *depot;      /* full magazines */
@@ -97,13 +95,55 @@ void kernel_slab_free(void *block)
 	loaded.count++;
 }
 
+struct slab_sheaf *kernel_sheaf_take(unsigned int count)
+{
+	struct slab_sheaf *sheaf = idle;
+
+	idle = NULL;
+	return kernel_sheaf_fill(&sheaf, count) ? sheaf : NULL;
+}
+
+/* Fills up to @count nodes; NULL becomes a new one. */
+bool kernel_sheaf_fill(struct slab_sheaf **place, unsigned int count)
+{
+	struct slab_sheaf *sheaf = *place;
+
+	if (__builtin_expect(!sheaf || sheaf->room < count, 0)) {
+		unsigned int room = count > SHEAF ? count : SHEAF;
+		unsigned int before = sheaf ? sheaf->count : 0;
+
+		sheaf = realloc(sheaf, sizeof(*sheaf) + room * sizeof(*sheaf->nodes));
+		if (!sheaf)
+			return false;
+		sheaf->count = before;
+		sheaf->room = room;
+		*place = sheaf;
+	}
+	while (sheaf->count < count)
+		sheaf->nodes[sheaf->count++] = kernel_slab_alloc();
+	return true;
+}
+
+/* Its nodes stay in it if it becomes the idle one. */
+void kernel_sheaf_return(struct slab_sheaf *sheaf)
+{
+	if (!idle) {
+		idle = sheaf;
+		return;
+	}
+	while (sheaf->count)
+		kernel_slab_free(sheaf->nodes[--sheaf->count]);
+	free(sheaf);
+}
+
 /* Of this thread and the depot: exact while other threads hold no free nodes. */
 size_t kernel_slab_live(void)
 {
 	size_t live;
 
 	pthread_mutex_lock(&depot_lock);
-	live = carved - depot_magazines * MAGAZINE - loaded.count - spare.count;
+	live = carved - depot_magazines * MAGAZINE - loaded.count - spare.count -
+	       (idle ? idle->count : 0);
 	pthread_mutex_unlock(&depot_lock);
 	return live;
 }

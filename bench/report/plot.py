@@ -9,11 +9,12 @@ import subprocess
 from . import table
 
 # One colour and mark per family of engines; modes of a tree differ by the kind of line.
-FAMILIES = ["mapletree", "kernel", "trio", "absl::btree_map", "LLVM IntervalMap", "std::map",
-            "Rust BTreeMap", "rangemap", "crossbeam-skiplist", "scc::TreeIndex", "boost ICL",
-            "JudyL", "sorted array", "static B-tree", "pointer chase", "libvmspace"]
-COLOURS = ["#d00000", "#202020", "#1f77b4", "#2ca02c", "#9467bd", "#8c564b", "#e07b00", "#bcbd22",
-           "#17becf", "#e377c2", "#7f7f7f", "#98ab6a", "#5a9bd4", "#b8860b",
+FAMILIES = ["mapletree", "kernel", "kernel73", "trio", "absl::btree_map", "LLVM IntervalMap",
+            "std::map", "Rust BTreeMap", "imbl::OrdMap", "rangemap", "crossbeam-skiplist",
+            "scc::TreeIndex", "boost ICL", "JudyL", "sorted array", "static B-tree",
+            "pointer chase", "libvmspace"]
+COLOURS = ["#d00000", "#202020", "#6a6a6a", "#1f77b4", "#2ca02c", "#9467bd", "#8c564b", "#e07b00",
+           "#f0b060", "#bcbd22", "#17becf", "#e377c2", "#7f7f7f", "#98ab6a", "#5a9bd4", "#b8860b",
            "#d4c27f", "#d00000"]
 DASHES = {"gaps": 2, "rcu": 3, "mm": 4}
 

@@ -5,6 +5,8 @@
 mod btree;
 #[cfg(feature = "crates")]
 mod interval;
+#[cfg(feature = "imbl")]
+mod persistent;
 #[cfg(feature = "crates")]
 mod skiplist;
 #[cfg(feature = "crates")]
