@@ -286,7 +286,9 @@ static long advise_part(struct edit_span *span, void *arg)
 		want.pkey = 0;
 	}
 	err = edit_change(span, &want);
-	return err == -ENOMEM && !space->out->out_of_memory ? -EAGAIN : err;
+	if (err != -ENOMEM || space->out->out_of_memory)
+		return err;
+	return rule_decides(space, RULE_ADVISE_COUNT_ERROR) ? -ENOMEM : -EAGAIN;
 }
 
 /* Flags that advice may change. */
@@ -390,9 +392,9 @@ static unsigned long range_bytes(const struct vmspace *space,
 
 /*
  * Ranges beyond the address space are refused before anything is done. A single one is shortened
- * first.
+ * first, but for the oldest versions.
  */
-static long check_ranges(const struct vmspace *space, const struct vmspace_process_madvise *m)
+static long check_ranges(struct vmspace *space, const struct vmspace_process_madvise *m)
 {
 	unsigned long size = space->config.task_size;
 
@@ -403,7 +405,7 @@ static long check_ranges(const struct vmspace *space, const struct vmspace_proce
 
 		if (length > LONG_MAX)
 			return -EINVAL;
-		if (m->count == 1)
+		if (m->count == 1 && !rule_decides(space, RULE_ADVISE_UNSHORTENED))
 			length = range_bytes(space, m, 0, 0);
 		if (length > size || m->ranges[i].addr > size - length)
 			return -EFAULT;

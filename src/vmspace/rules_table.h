@@ -222,6 +222,15 @@
 	     "mremap checks that a given address is a page's before it looks for the area") \
 	RULE(ADVISE_CHECKED, "advise-checked", "5.10-6.12 7.2-", OBSERVED,                \
 	     "process_madvise_of_nothing",                                                \
-	     "process_madvise refuses advice that does not exist, if only for empty ranges")
+	     "process_madvise refuses advice that does not exist, if only for empty ranges") \
+	RULE(ADVISE_COUNT_ERROR, "advise-count-error", "5.10-6.0", OBSERVED,              \
+	     "as_many_areas_as_there_may_be",                                             \
+	     "madvise that would exceed vm.max_map_count is ENOMEM (else EAGAIN)")        \
+	RULE(DONTUNMAP_UNCHECKED, "dontunmap-unchecked", "5.10-6.0", OBSERVED,            \
+	     "more_than_all_memory_stays_behind",                                         \
+	     "MREMAP_DONTUNMAP is charged without asking whether there is so much memory") \
+	RULE(ADVISE_UNSHORTENED, "advise-unshortened", "5.10-6.0", OBSERVED,              \
+	     "process_madvise_of_all_addresses",                                          \
+	     "process_madvise refuses a range beyond the address space before it is shortened")
 
 #endif

@@ -43,6 +43,16 @@ static void leave(struct rules_world *w, unsigned long pages)
 	assert_int_equal(vmspace_configure(w->space, &config), 0);
 }
 
+static void fill(struct rules_world *w)
+{
+	struct vmspace_config config = *vmspace_config(w->space);
+	struct vmspace_stats stats;
+
+	vmspace_stats(w->space, &stats);
+	config.max_map_count = stats.areas;
+	assert_int_equal(vmspace_configure(w->space, &config), 0);
+}
+
 static void drop_all_privileges(struct rules_world *w)
 {
 	struct vmspace_config config = *vmspace_config(w->space);
@@ -70,7 +80,7 @@ static long run(const struct rules_case *it, const struct vmspace_config *config
 	long result;
 
 	world = (struct rules_world){ .call = call, .become_child = become_child, .leave = leave,
-				      .drop_privileges = drop_all_privileges,
+				      .fill = fill, .drop_privileges = drop_all_privileges,
 				      .make_segment = make_segment };
 	world.memory = (struct vma_backing){ .kind = VMA_BACKING_FILE, .file_id = 1,
 					     .flags = VMA_BACKING_TMPFS, .name = "/memory" };
