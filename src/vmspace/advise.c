@@ -507,8 +507,9 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 	for (size_t i = 0; i < m->count; i++) {
 		unsigned long bytes = range_bytes(space, m, i, done);
 
-		/* Empty ranges are skipped; if all are empty, the first is processed. */
-		if (!bytes && (i || !total))
+		/* Empty ranges at the end are skipped, and in most versions all but the first. */
+		if (!bytes &&
+		    (done == total || (i && !rule_decides(space, RULE_ADVISE_EMPTY))))
 			continue;
 		err = advise(space, m->ranges[i].addr, bytes, m->advice);
 		if (err)

@@ -465,6 +465,23 @@ static enum probe_answer dontunmap_unchecked(const struct place *p)
 	return result;
 }
 
+static enum probe_answer remap_huge(const struct place *p)
+{
+	unsigned long huge = p->page * (p->page / sizeof(void *));
+	char *room = mmap(NULL, 4 * huge, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
+	char *from = (char *)(((unsigned long)room + huge - 1) & -huge), *to = from + 2 * huge;
+	enum probe_answer result = PROBE_UNKNOWN;
+
+	if (room == MAP_FAILED)
+		return PROBE_UNKNOWN;
+	if (mmap(from, huge, PROT_NONE, ANON | MAP_FIXED | MAP_NORESERVE | MAP_HUGETLB, -1, 0) ==
+	    from)
+		result = takes(mremap(from, huge, huge, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to,
+			       EINVAL);
+	munmap(room, 4 * huge);
+	return result;
+}
+
 static enum probe_answer remap_area_first(const struct place *p)
 {
 	/* Nothing is moved to where it overlaps itself. */
@@ -571,7 +588,9 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_REMAP_ALIGNED_FIRST] = remap_aligned_first,
 	[RULE_ADVISE_CHECKED] = probe_advise_checked,
 	[RULE_ADVISE_UNSHORTENED] = probe_advise_unshortened,
+	[RULE_ADVISE_EMPTY] = probe_advise_empty,
 	[RULE_DONTUNMAP_UNCHECKED] = dontunmap_unchecked,
+	[RULE_REMAP_HUGE] = remap_huge,
 	[RULE_HOME_NODE] = probe_home_node,
 	[RULE_BRK_OVER_HOLES] = brk_over_holes,
 	[RULE_DONTUNMAP_KEEPS_ANON] = dontunmap_keeps_anon,

@@ -681,7 +681,8 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 		return refuse_area(space, &m, -EFAULT);
 	if ((vma->flags & VMA_SEALED) && !moves_many(space, vma, &m))
 		return outcome_fail(space, -EPERM, "the area is sealed");
-	if ((vma->flags & VMA_HUGETLB) && round_to_huge(space, vma, &m))
+	if ((vma->flags & VMA_HUGETLB) &&
+	    (!rule_decides(space, RULE_REMAP_HUGE) || round_to_huge(space, vma, &m)))
 		return refuse_area(space, &m, -EINVAL);
 	many = moves_many(space, vma, &m);
 	/* By now the lengths are those of whole huge pages. */

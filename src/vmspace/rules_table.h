@@ -231,6 +231,11 @@
 	     "MREMAP_DONTUNMAP is charged without asking whether there is so much memory") \
 	RULE(ADVISE_UNSHORTENED, "advise-unshortened", "5.10-6.0", OBSERVED,              \
 	     "process_madvise_of_all_addresses",                                          \
-	     "process_madvise refuses a range beyond the address space before it is shortened")
+	     "process_madvise refuses a range beyond the address space before it is shortened") \
+	RULE(ADVISE_EMPTY, "advise-empty", "5.10-6.0", OBSERVED,                          \
+	     "process_madvise_of_nothing_between",                                        \
+	     "process_madvise ends at an empty range within a page, if others follow")    \
+	RULE(REMAP_HUGE, "remap-huge", "5.16-", OBSERVED, "huge_pages_are_moved",         \
+	     "mremap takes huge pages")
 
 #endif

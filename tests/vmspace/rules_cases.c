@@ -264,6 +264,15 @@ static long process_madvise_of_nothing(void)
 	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, NULL, 0, -1, 0);
 }
 
+static long process_madvise_of_nothing_between(void)
+{
+	const struct vmspace_range ranges[] = { { AT(0), PAGE }, { AT(1) + 1, 0 },
+						{ AT(2), PAGE } };
+
+	map(AT(0), 3, RW, FIXED);
+	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, ranges, 3, MADV_COLD, 0);
+}
+
 static long process_madvise_of_all_addresses(void)
 {
 	const struct vmspace_range range = { AT(0), LONG_MAX };
@@ -518,6 +527,12 @@ static long more_than_all_memory_stays_behind(void)
 	       (long)far;
 }
 
+static long huge_pages_are_moved(void)
+{
+	map_huge(AT(512), MAP_FIXED);
+	return move(AT(512), 512, AT(1536)) == (long)AT(1536);
+}
+
 static long a_move_of_nothing_to_nowhere(void)
 {
 	return move(AT(0), 2, AT(1));
@@ -602,6 +617,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("home-node", homes_of_policies, -ENOENT, -ENOSYS),
 	SHOWS("advise-checked", process_madvise_of_nothing, -EINVAL, 0),
 	SHOWS("advise-unshortened", process_madvise_of_all_addresses, -EFAULT, -EINVAL),
+	SHOWS("advise-empty", process_madvise_of_nothing_between, PAGE, 2 * PAGE),
 	SHOWS("advise-count-error", as_many_areas_as_there_may_be, -ENOMEM, -EAGAIN),
 	SHOWS("advise-willneed", process_madvise_that_memory_is_needed, PAGE, -EINVAL),
 	SHOWS("dontunmap-charges-next", a_part_from_inside_stays_behind, true, false),
@@ -623,6 +639,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("dontunmap-rounds", lengths_of_as_many_pages, true, false),
 	SHOWS("segments-merge", pages_of_a_segment_come_back, 1, 2),
 	SHOWS("map-seals-first", a_sealed_file_and_what_is_in_its_way, 1, 2),
+	SHOWS_HUGE("remap-huge", huge_pages_are_moved, true, false),
 	SHOWS_HUGE("huge-hint-up", a_hint_for_huge_pages, 512, 0),
 	SHOWS_UFFD("uffd-low", userfaultfd_from_zero, 0, -EINVAL),
 	SHOWS_UFFD("uffd-own-only", userfaultfds_unregister_their_own, -EINVAL, 0),
