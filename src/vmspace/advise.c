@@ -147,7 +147,8 @@ static long check_pages(const struct edit_span *span, int advice)
 	case MADV_DONTNEED:
 	case MADV_DONTNEED_LOCKED:
 		if ((vma->flags & VMA_PFNMAP) ||
-		    ((vma->flags & VMA_HUGETLB) && (span->from & (huge_size(span) - 1))))
+		    ((vma->flags & VMA_HUGETLB) && (!rule_decides(space, RULE_DONTNEED_HUGE) ||
+						    span->from & (huge_size(span) - 1))))
 			return -EINVAL;
 		return (vma->flags & VMA_LOCKED) && advice == MADV_DONTNEED ? -EINVAL : 0;
 	case MADV_FREE:

@@ -271,6 +271,19 @@ static enum probe_answer huge_hint_up(const struct place *p)
 	return addr == first ? PROBE_NO : addr == first + huge ? PROBE_YES : PROBE_UNKNOWN;
 }
 
+static enum probe_answer dontneed_huge(const struct place *p)
+{
+	unsigned long huge = p->page * (p->page / sizeof(void *));
+	char *at = mmap(NULL, huge, PROT_NONE, ANON | MAP_NORESERVE | MAP_HUGETLB, -1, 0);
+	enum probe_answer result;
+
+	if (at == MAP_FAILED)
+		return PROBE_UNKNOWN;
+	result = takes(!madvise(at, huge, MADV_DONTNEED), EINVAL);
+	munmap(at, huge);
+	return result;
+}
+
 static enum probe_answer brk_over_holes(const struct place *p)
 {
 	unsigned long brk = (unsigned long)syscall(SYS_brk, 0UL);
@@ -589,6 +602,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_ADVISE_CHECKED] = probe_advise_checked,
 	[RULE_ADVISE_UNSHORTENED] = probe_advise_unshortened,
 	[RULE_ADVISE_EMPTY] = probe_advise_empty,
+	[RULE_DONTNEED_HUGE] = dontneed_huge,
 	[RULE_DONTUNMAP_UNCHECKED] = dontunmap_unchecked,
 	[RULE_REMAP_HUGE] = remap_huge,
 	[RULE_HOME_NODE] = probe_home_node,

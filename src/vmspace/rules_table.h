@@ -236,6 +236,8 @@
 	     "process_madvise_of_nothing_between",                                        \
 	     "process_madvise ends at an empty range within a page, if others follow")    \
 	RULE(REMAP_HUGE, "remap-huge", "5.16-", OBSERVED, "huge_pages_are_moved",         \
-	     "mremap takes huge pages")
+	     "mremap takes huge pages")                                                   \
+	RULE(DONTNEED_HUGE, "dontneed-huge", "5.18-", "madvise(2)",                       \
+	     "huge_pages_are_not_needed", "MADV_DONTNEED takes huge pages")
 
 #endif

@@ -527,6 +527,12 @@ static long more_than_all_memory_stays_behind(void)
 	       (long)far;
 }
 
+static long huge_pages_are_not_needed(void)
+{
+	map_huge(AT(512), MAP_FIXED);
+	return advise(AT(512), 512, MADV_DONTNEED);
+}
+
 static long huge_pages_are_moved(void)
 {
 	map_huge(AT(512), MAP_FIXED);
@@ -639,6 +645,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("dontunmap-rounds", lengths_of_as_many_pages, true, false),
 	SHOWS("segments-merge", pages_of_a_segment_come_back, 1, 2),
 	SHOWS("map-seals-first", a_sealed_file_and_what_is_in_its_way, 1, 2),
+	SHOWS_HUGE("dontneed-huge", huge_pages_are_not_needed, 0, -EINVAL),
 	SHOWS_HUGE("remap-huge", huge_pages_are_moved, true, false),
 	SHOWS_HUGE("huge-hint-up", a_hint_for_huge_pages, 512, 0),
 	SHOWS_UFFD("uffd-low", userfaultfd_from_zero, 0, -EINVAL),
