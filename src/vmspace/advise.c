@@ -147,7 +147,8 @@ static long check_pages(const struct edit_span *span, int advice)
 	case MADV_DONTNEED:
 	case MADV_DONTNEED_LOCKED:
 		if ((vma->flags & VMA_PFNMAP) ||
-		    ((vma->flags & VMA_HUGETLB) && (span->from & (huge_size(span) - 1))))
+		    ((vma->flags & VMA_HUGETLB) && (!rule_decides(space, RULE_DONTNEED_HUGE) ||
+						    span->from & (huge_size(span) - 1))))
 			return -EINVAL;
 		return (vma->flags & VMA_LOCKED) && advice == MADV_DONTNEED ? -EINVAL : 0;
 	case MADV_FREE:
@@ -286,7 +287,9 @@ static long advise_part(struct edit_span *span, void *arg)
 		want.pkey = 0;
 	}
 	err = edit_change(span, &want);
-	return err == -ENOMEM && !space->out->out_of_memory ? -EAGAIN : err;
+	if (err != -ENOMEM || space->out->out_of_memory)
+		return err;
+	return rule_decides(space, RULE_ADVISE_COUNT_ERROR) ? -ENOMEM : -EAGAIN;
 }
 
 /* Flags that advice may change. */
@@ -390,9 +393,9 @@ static unsigned long range_bytes(const struct vmspace *space,
 
 /*
  * Ranges beyond the address space are refused before anything is done. A single one is shortened
- * first.
+ * first, but for the oldest versions.
  */
-static long check_ranges(const struct vmspace *space, const struct vmspace_process_madvise *m)
+static long check_ranges(struct vmspace *space, const struct vmspace_process_madvise *m)
 {
 	unsigned long size = space->config.task_size;
 
@@ -403,7 +406,7 @@ static long check_ranges(const struct vmspace *space, const struct vmspace_proce
 
 		if (length > LONG_MAX)
 			return -EINVAL;
-		if (m->count == 1)
+		if (m->count == 1 && !rule_decides(space, RULE_ADVISE_UNSHORTENED))
 			length = range_bytes(space, m, 0, 0);
 		if (length > size || m->ranges[i].addr > size - length)
 			return -EFAULT;
@@ -505,8 +508,9 @@ long process_advise_call(struct vmspace *space, struct vmspace_request *req)
 	for (size_t i = 0; i < m->count; i++) {
 		unsigned long bytes = range_bytes(space, m, i, done);
 
-		/* Empty ranges are skipped; if all are empty, the first is processed. */
-		if (!bytes && (i || !total))
+		/* Empty ranges at the end are skipped, and in most versions all but the first. */
+		if (!bytes &&
+		    (done == total || (i && !rule_decides(space, RULE_ADVISE_EMPTY))))
 			continue;
 		err = advise(space, m->ranges[i].addr, bytes, m->advice);
 		if (err)

@@ -271,6 +271,19 @@ static enum probe_answer huge_hint_up(const struct place *p)
 	return addr == first ? PROBE_NO : addr == first + huge ? PROBE_YES : PROBE_UNKNOWN;
 }
 
+static enum probe_answer dontneed_huge(const struct place *p)
+{
+	unsigned long huge = p->page * (p->page / sizeof(void *));
+	char *at = mmap(NULL, huge, PROT_NONE, ANON | MAP_NORESERVE | MAP_HUGETLB, -1, 0);
+	enum probe_answer result;
+
+	if (at == MAP_FAILED)
+		return PROBE_UNKNOWN;
+	result = takes(!madvise(at, huge, MADV_DONTNEED), EINVAL);
+	munmap(at, huge);
+	return result;
+}
+
 static enum probe_answer brk_over_holes(const struct place *p)
 {
 	unsigned long brk = (unsigned long)syscall(SYS_brk, 0UL);
@@ -436,6 +449,52 @@ static enum probe_answer remap_cut_free(const struct place *p)
 		     ENOMEM);
 }
 
+/* Two areas that become one, of more than there is, move where the same was mapped uncharged. */
+static enum probe_answer dontunmap_unchecked(const struct place *p)
+{
+	struct sysinfo info;
+	enum probe_answer result = PROBE_UNKNOWN;
+	unsigned long half, size;
+	char *start, *to, *none;
+
+	if (sysinfo(&info) || !maps_unlocked(p))
+		return PROBE_UNKNOWN;
+	half = (info.totalram + info.totalswap) * info.mem_unit / p->page / 10 * 6 * p->page;
+	size = 2 * half;
+	if (can_map(size, 0, &none) || errno != ENOMEM)
+		return PROBE_UNKNOWN;
+	start = mmap(NULL, size, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
+	to = mmap(NULL, size, RW, ANON | MAP_NORESERVE, -1, 0);
+	if (start != MAP_FAILED && to != MAP_FAILED &&
+	    mmap(start, half, RW, ANON | MAP_FIXED, -1, 0) == start &&
+	    mmap(start + half, half, RW, ANON | MAP_FIXED, -1, 0) == start + half)
+		result = takes(mremap(start, size, size,
+				      MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to,
+			       ENOMEM);
+	if (start != MAP_FAILED)
+		munmap(start, size);
+	if (to != MAP_FAILED)
+		munmap(to, size);
+	return result;
+}
+
+static enum probe_answer remap_huge(const struct place *p)
+{
+	unsigned long huge = p->page * (p->page / sizeof(void *));
+	char *room = mmap(NULL, 4 * huge, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
+	char *from = (char *)(((unsigned long)room + huge - 1) & -huge), *to = from + 2 * huge;
+	enum probe_answer result = PROBE_UNKNOWN;
+
+	if (room == MAP_FAILED)
+		return PROBE_UNKNOWN;
+	if (mmap(from, huge, PROT_NONE, ANON | MAP_FIXED | MAP_NORESERVE | MAP_HUGETLB, -1, 0) ==
+	    from)
+		result = takes(mremap(from, huge, huge, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to,
+			       EINVAL);
+	munmap(room, 4 * huge);
+	return result;
+}
+
 static enum probe_answer remap_area_first(const struct place *p)
 {
 	/* Nothing is moved to where it overlaps itself. */
@@ -541,6 +600,11 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_MAP_ABOVE4G] = map_above4g,
 	[RULE_REMAP_ALIGNED_FIRST] = remap_aligned_first,
 	[RULE_ADVISE_CHECKED] = probe_advise_checked,
+	[RULE_ADVISE_UNSHORTENED] = probe_advise_unshortened,
+	[RULE_ADVISE_EMPTY] = probe_advise_empty,
+	[RULE_DONTNEED_HUGE] = dontneed_huge,
+	[RULE_DONTUNMAP_UNCHECKED] = dontunmap_unchecked,
+	[RULE_REMAP_HUGE] = remap_huge,
 	[RULE_HOME_NODE] = probe_home_node,
 	[RULE_BRK_OVER_HOLES] = brk_over_holes,
 	[RULE_DONTUNMAP_KEEPS_ANON] = dontunmap_keeps_anon,

@@ -121,6 +121,8 @@ enum probe_answer probe_preferred_many(const struct place *p);
 enum probe_answer probe_numa_balancing(const struct place *p);
 enum probe_answer probe_balance_many(const struct place *p);
 enum probe_answer probe_advise_checked(const struct place *p);
+enum probe_answer probe_advise_unshortened(const struct place *p);
+enum probe_answer probe_advise_empty(const struct place *p);
 enum probe_answer probe_home_node(const struct place *p);
 enum probe_answer probe_mseal_exists(const struct place *p);
 enum probe_answer probe_unmergeable_drops(const struct place *p);

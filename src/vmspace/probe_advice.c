@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* probe_advice.c - probes of advice, locking, seals, memory policies and protection keys. */
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -135,6 +136,36 @@ enum probe_answer probe_advise_checked(const struct place *p)
 	result = refuses(!syscall(SYS_process_madvise, fd, NULL, 0UL, -1L, 0UL), EINVAL);
 	close(fd);
 	return result;
+}
+
+/* Is an empty range in the middle of a page passed by? */
+enum probe_answer probe_advise_empty(const struct place *p)
+{
+	struct iovec ranges[] = { { at(p, 0), p->page }, { at(p, 0) + 1, 0 },
+				  { at(p, 1), p->page } };
+	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	long done;
+
+	if (fd < 0 || !map(p, 0, 2, RW, ANON))
+		return PROBE_UNKNOWN;
+	done = syscall(SYS_process_madvise, fd, ranges, 3UL, (long)MADV_COLD, 0UL);
+	close(fd);
+	return done > 0 ? answer(done == (long)p->page) : PROBE_UNKNOWN;
+}
+
+/* Advice that does not exist, for a range that has to be shortened to fit. */
+enum probe_answer probe_advise_unshortened(const struct place *p)
+{
+	struct iovec range = { NULL, LONG_MAX };
+	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	long done;
+
+	(void)p;
+	if (fd < 0)
+		return PROBE_UNKNOWN;
+	done = syscall(SYS_process_madvise, fd, &range, 1UL, -1L, 0UL);
+	close(fd);
+	return done < 0 ? said(EFAULT, EINVAL) : PROBE_UNKNOWN;
 }
 
 enum probe_answer probe_advise_willneed(const struct place *p)

@@ -93,6 +93,8 @@ static long check_commit(struct vmspace *space, const struct vma *vma, const str
 	unsigned long more = m->flags & MREMAP_DONTUNMAP ? m->new_length
 							 : m->new_length - m->old_length;
 
+	if (m->flags & MREMAP_DONTUNMAP && rule_decides(space, RULE_DONTUNMAP_UNCHECKED))
+		return 0;
 	if (m->cut && !rule_decides(space, RULE_REMAP_CUT_FREE))
 		more += m->cut;
 	return vma->flags & VMA_ACCOUNT ? commit_check(space, space_pages(space, more)) : 0;
@@ -230,7 +232,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	outcome_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
 	uffd_moved(space, at);
 	if (m->flags & MREMAP_DONTUNMAP)
-		err = remap_leave_source(space, m);
+		err = remap_leave_source(space, m, at);
 	else if (m->old_length)
 		err = remove_source(space, m);
 	if (err)
@@ -679,7 +681,8 @@ long remap_call(struct vmspace *space, struct vmspace_request *req)
 		return refuse_area(space, &m, -EFAULT);
 	if ((vma->flags & VMA_SEALED) && !moves_many(space, vma, &m))
 		return outcome_fail(space, -EPERM, "the area is sealed");
-	if ((vma->flags & VMA_HUGETLB) && round_to_huge(space, vma, &m))
+	if ((vma->flags & VMA_HUGETLB) &&
+	    (!rule_decides(space, RULE_REMAP_HUGE) || round_to_huge(space, vma, &m)))
 		return refuse_area(space, &m, -EINVAL);
 	many = moves_many(space, vma, &m);
 	/* By now the lengths are those of whole huge pages. */

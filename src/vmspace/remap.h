@@ -39,7 +39,7 @@ bool remap_stays_alone(struct vmspace *space, const struct vma *vma, const struc
 void remap_ignore_source(struct vmspace *space, const struct vma *vma, const struct move *m,
 			 struct hole *hole);
 
-/* The copy has been made: the source stays, unlocked and without pages. 0 or -errno. */
-long remap_leave_source(struct vmspace *space, const struct move *m);
+/* The copy has been made at @at: the source stays, unlocked and without pages. 0 or -errno. */
+long remap_leave_source(struct vmspace *space, const struct move *m, unsigned long at);
 
 #endif

@@ -110,13 +110,17 @@ static void forget_pages(struct vmspace *space, struct vma *vma)
 
 /*
  * A part from inside its area is cut out for the move. When the area is one again, some versions
- * take the next area for its upper part, and mark that as charged.
+ * take the next area for its upper part, and mark that as charged; not where the copy, which is at
+ * @at, has become one with the area.
  */
-static void charge_next(struct vmspace *space, const struct vma *vma, const struct move *m)
+static void charge_next(struct vmspace *space, const struct vma *vma, const struct move *m,
+			unsigned long at)
 {
 	struct vma *next = find_first(space, vma->end);
 
-	if (!(vma->flags & VMA_ACCOUNT) || !m->inner || !next || (next->flags & VMA_ACCOUNT) ||
+	if (!(vma->flags & VMA_ACCOUNT) || !m->inner || !next || (next->flags & VMA_ACCOUNT))
+		return;
+	if ((at >= vma->start && at < vma->end) ||
 	    !rule_decides(space, RULE_DONTUNMAP_CHARGES_NEXT))
 		return;
 	sync_write_lock(space, next);
@@ -125,13 +129,13 @@ static void charge_next(struct vmspace *space, const struct vma *vma, const stru
 	assert(vma_is_valid(next, space->config.page_size));
 }
 
-long remap_leave_source(struct vmspace *space, const struct move *m)
+long remap_leave_source(struct vmspace *space, const struct move *m, unsigned long at)
 {
 	struct vma *vma = find_at(space, m->addr);
 	long err = 0;
 
 	assert(vma);
-	charge_next(space, vma, m);
+	charge_next(space, vma, m, at);
 	if (vma->flags & VMA_LOCKED && rule_decides(space, RULE_DONTUNMAP_PART))
 		err = unlock_part(space, m);
 	else

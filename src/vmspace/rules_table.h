@@ -222,6 +222,22 @@
 	     "mremap checks that a given address is a page's before it looks for the area") \
 	RULE(ADVISE_CHECKED, "advise-checked", "5.10-6.12 7.2-", OBSERVED,                \
 	     "process_madvise_of_nothing",                                                \
-	     "process_madvise refuses advice that does not exist, if only for empty ranges")
+	     "process_madvise refuses advice that does not exist, if only for empty ranges") \
+	RULE(ADVISE_COUNT_ERROR, "advise-count-error", "5.10-6.0", OBSERVED,              \
+	     "as_many_areas_as_there_may_be",                                             \
+	     "madvise that would exceed vm.max_map_count is ENOMEM (else EAGAIN)")        \
+	RULE(DONTUNMAP_UNCHECKED, "dontunmap-unchecked", "5.10-6.0", OBSERVED,            \
+	     "more_than_all_memory_stays_behind",                                         \
+	     "MREMAP_DONTUNMAP is charged without asking whether there is so much memory") \
+	RULE(ADVISE_UNSHORTENED, "advise-unshortened", "5.10-6.0", OBSERVED,              \
+	     "process_madvise_of_all_addresses",                                          \
+	     "process_madvise refuses a range beyond the address space before it is shortened") \
+	RULE(ADVISE_EMPTY, "advise-empty", "5.10-6.0", OBSERVED,                          \
+	     "process_madvise_of_nothing_between",                                        \
+	     "process_madvise ends at an empty range within a page, if others follow")    \
+	RULE(REMAP_HUGE, "remap-huge", "5.16-", OBSERVED, "huge_pages_are_moved",         \
+	     "mremap takes huge pages")                                                   \
+	RULE(DONTNEED_HUGE, "dontneed-huge", "5.18-", "madvise(2)",                       \
+	     "huge_pages_are_not_needed", "MADV_DONTNEED takes huge pages")
 
 #endif

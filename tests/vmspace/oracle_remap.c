@@ -120,6 +120,44 @@ static void moved_beside_what_stays(void **state)
 	assert_int_equal(areas(), 1 + apart + alone);
 }
 
+/*
+ * Some versions mark the area behind the source as charged if the part that is moved lies inside;
+ * but not where the copy and the source are one.
+ */
+static void charge_of_the_next_area(void **state)
+{
+	const struct {
+		unsigned long from, to, touched, other, others;
+		bool charges;
+	} cases[] = {
+		{ 14, 70, 0, 0, 0, true }, { 14, 30, 0, 0, 0, false }, { 14, 6, 0, 0, 0, false },
+		{ 22, 14, 0, 0, 0, false }, { 12, 22, 0, 0, 0, false },
+		/* Apart, because of the numbers of their pages. */
+		{ 14, 6, 14, 0, 0, true }, { 22, 14, 22, 0, 0, true }, { 14, 30, 14, 0, 0, false },
+		/* One with another area, which may be below or above; or with both. */
+		{ 14, 70, 0, 74, 4, true }, { 14, 70, 0, 66, 4, true }, { 14, 4, 0, 8, 1, true },
+		{ 14, 4, 0, 8, 2, false }, { 14, 30, 0, 34, 2, false },
+	};
+	const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_STAYS;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct vma_info next;
+
+		map(AT(10), 20, RW, FIXED);
+		map(AT(50), 2, PROT_READ, FIXED);
+		if (cases[i].others)
+			map(AT(cases[i].other), cases[i].others, RW, FIXED);
+		if (cases[i].touched)
+			touch(AT(cases[i].touched));
+		remap(AT(cases[i].from), 4, 4, flags, AT(cases[i].to));
+		assert_true(vmspace_lookup(pair.space, AT(50), &next));
+		assert_int_equal(!!(next.flags & VMA_ACCOUNT),
+				 cases[i].charges && has_rule("dontunmap-charges-next"));
+		unmap(AT(0), 100);
+	}
+}
+
 /* What stays unlocked as a part is an area of its own, whatever is beside it. */
 static void locked_parts_stay_alone(void **state)
 {
@@ -335,6 +373,7 @@ int main(void)
 		CASE(remap_leaves_the_source), CASE(remap_moves_many),
 		CASE(remap_duplicates_shared), CASE(left_source_counts_as_locked),
 		CASE(what_stays_of_moved_memory), MIRRORED(what_stays_of_moved_memory),
+		CASE(charge_of_the_next_area), MIRRORED(charge_of_the_next_area),
 		CASE(moved_beside_what_stays), MIRRORED(moved_beside_what_stays),
 		CASE(locked_parts_stay_alone), MIRRORED(locked_parts_stay_alone),
 		CASE(moved_pages_of_a_file), MIRRORED(moved_pages_of_a_file),

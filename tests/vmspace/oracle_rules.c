@@ -48,6 +48,16 @@ static void leave(struct rules_world *w, unsigned long pages)
 	set_limit(RLIMIT_AS, now().total_vm + pages);
 }
 
+static void fill(struct rules_world *w)
+{
+	const unsigned long limit = vmspace_config(pair.space)->max_map_count;
+
+	(void)w;
+	pair.results_only = true;
+	for (unsigned long n = now().areas; n < limit; n++)
+		map(AT(1000 + n), 1, n % 2 ? PROT_READ : PROT_NONE, FIXED | MAP_NORESERVE);
+}
+
 static void drop_all_privileges(struct rules_world *w)
 {
 	(void)w;
@@ -94,7 +104,13 @@ static void skip_what_cannot_be(const struct rules_case *it)
 		case_skip("no huge pages of 2 MiB");
 	if (it->need == NEEDS_UFFD && puppet_uffd_right(NULL) == PUPPET_UFFD_NONE)
 		case_skip("userfaultfd(2) is refused");
-	if ((!strcmp(it->rule, "replaced-not-charged") || !strcmp(it->rule, "remap-cut-free")) &&
+	if (!strcmp(it->rule, "advise-empty") && !c->move_all_privileged &&
+	    has_rule("advise-privileged"))
+		case_skip("process_madvise takes a privilege");
+	if (c->max_map_count > 100000 && !strcmp(it->rule, "advise-count-error"))
+		case_skip("vm.max_map_count is above 100000");
+	if ((!strcmp(it->rule, "replaced-not-charged") || !strcmp(it->rule, "remap-cut-free") ||
+	     !strcmp(it->rule, "dontunmap-unchecked")) &&
 	    (c->overcommit != 0 || !c->ram_pages || c->ram_pages > 1UL << 30))
 		case_skip("vm.overcommit_memory is not 0, or the size of memory is not known");
 	if (!strcmp(it->rule, "dontunmap-counts-once") && has_rule("dontunmap-part"))
@@ -115,6 +131,8 @@ static void skip_what_cannot_be(const struct rules_case *it)
 		case_skip("the kernel merges no equal pages");
 	if (!c->pkeys && !strcmp(it->rule, "key-before-place"))
 		case_skip("the processor has no protection keys");
+	if (!strcmp(it->rule, "lock-counts-wide") && has_rule("onfault-readable"))
+		case_skip("the kernel goes through each page that it locks or unlocks, for hours");
 	if (!strcmp(it->rule, "lock-counts-wide") && !c->lock_privileged &&
 	    c->rlimit_memlock != VMSPACE_NO_LIMIT)
 		case_skip("RLIMIT_MEMLOCK");
@@ -132,7 +150,7 @@ static void run(void **state)
 	skip_what_cannot_be(it);
 	with = vmspace_config_has_rule(vmspace_config(pair.space), rule);
 	world = (struct rules_world){ .space = pair.space, .call = call,
-				      .become_child = become_child, .leave = leave,
+				      .become_child = become_child, .leave = leave, .fill = fill,
 				      .drop_privileges = drop_all_privileges,
 				      .make_segment = make_segment,
 				      .memory = *pair_backing(PUPPET_MEMFD),

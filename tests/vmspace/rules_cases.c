@@ -3,6 +3,7 @@
 #include "rules_calls.h"
 
 #include <errno.h>
+#include <limits.h>
 
 struct rules_world *w;
 
@@ -263,6 +264,29 @@ static long process_madvise_of_nothing(void)
 	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, NULL, 0, -1, 0);
 }
 
+static long process_madvise_of_nothing_between(void)
+{
+	const struct vmspace_range ranges[] = { { AT(0), PAGE }, { AT(1) + 1, 0 },
+						{ AT(2), PAGE } };
+
+	map(AT(0), 3, RW, FIXED);
+	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, ranges, 3, MADV_COLD, 0);
+}
+
+static long process_madvise_of_all_addresses(void)
+{
+	const struct vmspace_range range = { AT(0), LONG_MAX };
+
+	return CALL(VMSPACE_PROCESS_MADVISE, process_madvise, &range, 1, -1, 0);
+}
+
+static long as_many_areas_as_there_may_be(void)
+{
+	map(AT(0), 3, RW, FIXED);
+	w->fill(w);
+	return advise(AT(1), 1, MADV_DONTFORK);
+}
+
 static long process_madvise_that_memory_is_needed(void)
 {
 	const struct vmspace_range range = { AT(0), PAGE };
@@ -491,6 +515,30 @@ static long a_move_that_cuts_off_memory(void)
 	return remap(AT(0), all + 3, 2, MREMAP_MAYMOVE | MREMAP_FIXED, far) == (long)far;
 }
 
+/* Two areas, each of which fits, become one that does not. */
+static long more_than_all_memory_stays_behind(void)
+{
+	const struct vmspace_config *c = vmspace_config(w->space);
+	unsigned long all = c->ram_pages + c->swap_pages, part = all / 10 * 6, far = AT(1UL << 32);
+
+	map(AT(0), part, RW, FIXED);
+	map(AT(part), part, RW, FIXED);
+	return remap(AT(0), 2 * part, 2 * part, MREMAP_MAYMOVE | MREMAP_FIXED | STAYS, far) ==
+	       (long)far;
+}
+
+static long huge_pages_are_not_needed(void)
+{
+	map_huge(AT(512), MAP_FIXED);
+	return advise(AT(512), 512, MADV_DONTNEED);
+}
+
+static long huge_pages_are_moved(void)
+{
+	map_huge(AT(512), MAP_FIXED);
+	return move(AT(512), 512, AT(1536)) == (long)AT(1536);
+}
+
 static long a_move_of_nothing_to_nowhere(void)
 {
 	return move(AT(0), 2, AT(1));
@@ -574,8 +622,12 @@ const struct rules_case rules_cases[] = {
 	SHOWS("map-above4g", mapped_above_4_gib, 0, -EOPNOTSUPP),
 	SHOWS("home-node", homes_of_policies, -ENOENT, -ENOSYS),
 	SHOWS("advise-checked", process_madvise_of_nothing, -EINVAL, 0),
+	SHOWS("advise-unshortened", process_madvise_of_all_addresses, -EFAULT, -EINVAL),
+	SHOWS("advise-empty", process_madvise_of_nothing_between, PAGE, 2 * PAGE),
+	SHOWS("advise-count-error", as_many_areas_as_there_may_be, -ENOMEM, -EAGAIN),
 	SHOWS("advise-willneed", process_madvise_that_memory_is_needed, PAGE, -EINVAL),
 	SHOWS("dontunmap-charges-next", a_part_from_inside_stays_behind, true, false),
+	SHOWS("dontunmap-unchecked", more_than_all_memory_stays_behind, true, false),
 	SHOWS("key-before-place", keys_of_refused_mappings, 1, 0),
 	SHOWS("file-anon-offset", a_touched_area_of_a_file_moves, 2, 1),
 	SHOWS("remap-cut-free", a_move_that_cuts_off_memory, true, false),
@@ -593,6 +645,8 @@ const struct rules_case rules_cases[] = {
 	SHOWS("dontunmap-rounds", lengths_of_as_many_pages, true, false),
 	SHOWS("segments-merge", pages_of_a_segment_come_back, 1, 2),
 	SHOWS("map-seals-first", a_sealed_file_and_what_is_in_its_way, 1, 2),
+	SHOWS_HUGE("dontneed-huge", huge_pages_are_not_needed, 0, -EINVAL),
+	SHOWS_HUGE("remap-huge", huge_pages_are_moved, true, false),
 	SHOWS_HUGE("huge-hint-up", a_hint_for_huge_pages, 512, 0),
 	SHOWS_UFFD("uffd-low", userfaultfd_from_zero, 0, -EINVAL),
 	SHOWS_UFFD("uffd-own-only", userfaultfds_unregister_their_own, -EINVAL, 0),

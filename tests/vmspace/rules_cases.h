@@ -20,6 +20,8 @@ struct rules_world {
 	void (*become_child)(struct rules_world *world);
 	/* Of address space, no more than so many pages beyond what there is. */
 	void (*leave)(struct rules_world *world, unsigned long pages);
+	/* There are as many areas as vm.max_map_count allows. */
+	void (*fill)(struct rules_world *world);
 	/* All capabilities are lost. */
 	void (*drop_privileges)(struct rules_world *world);
 	/* Of so many pages; mapped by shmat() until the case ends. */

@@ -43,6 +43,16 @@ static void leave(struct rules_world *w, unsigned long pages)
 	assert_int_equal(vmspace_configure(w->space, &config), 0);
 }
 
+static void fill(struct rules_world *w)
+{
+	struct vmspace_config config = *vmspace_config(w->space);
+	struct vmspace_stats stats;
+
+	vmspace_stats(w->space, &stats);
+	config.max_map_count = stats.areas;
+	assert_int_equal(vmspace_configure(w->space, &config), 0);
+}
+
 static void drop_all_privileges(struct rules_world *w)
 {
 	struct vmspace_config config = *vmspace_config(w->space);
@@ -70,7 +80,7 @@ static long run(const struct rules_case *it, const struct vmspace_config *config
 	long result;
 
 	world = (struct rules_world){ .call = call, .become_child = become_child, .leave = leave,
-				      .drop_privileges = drop_all_privileges,
+				      .fill = fill, .drop_privileges = drop_all_privileges,
 				      .make_segment = make_segment };
 	world.memory = (struct vma_backing){ .kind = VMA_BACKING_FILE, .file_id = 1,
 					     .flags = VMA_BACKING_TMPFS, .name = "/memory" };
@@ -460,6 +470,75 @@ static void nothing_is_left_where_it_is(void **state)
 	vmspace_destroy(world.space);
 }
 
+/* The area behind is charged, unless the copy is one with its source. Seen on 5.10.262. */
+static void a_copy_that_joins_its_source(void **state)
+{
+	const unsigned long at = 0x10000000000, page = 4096;
+	const struct {
+		unsigned long from, to, other; /* of another area of 4 pages; 0: there is none */
+		bool charges;
+	} cases[] = {
+		{ 14, 70, 0, true }, { 14, 30, 0, false }, { 14, 6, 0, false },
+		{ 22, 14, 0, false }, { 14, 70, 74, true }, { 14, 70, 66, true },
+		{ 14, 6, 2, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct vmspace_config config = machine("5.10");
+		struct vmspace_stats stats;
+		struct vma_info next;
+
+		assert_int_equal(vmspace_create(&world.space, &config), 0);
+		map_here(at + 10 * page, 20 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+		map_here(at + 50 * page, 2 * page, PROT_READ, MAP_PRIVATE);
+		if (cases[i].other)
+			map_here(at + cases[i].other * page, 4 * page, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE);
+		assert_int_equal(move_here(at + cases[i].from * page, 4 * page, 4 * page,
+					   MREMAP_MAYMOVE | MREMAP_FIXED | DONTUNMAP,
+					   at + cases[i].to * page), at + cases[i].to * page);
+		assert_true(vmspace_lookup(world.space, at + 50 * page, &next));
+		assert_int_equal(!!(next.flags & VMA_ACCOUNT), cases[i].charges);
+		vmspace_stats(world.space, &stats);
+		/* All but what cannot be written. */
+		assert_int_equal(stats.committed_vm,
+				 stats.total_vm - (cases[i].charges ? 0 : 2));
+		vmspace_destroy(world.space);
+	}
+}
+
+/* Empty ranges, in the middle of a page, before and behind others. Seen on 5.10.262. */
+static void empty_ranges_of_process_madvise(void **state)
+{
+	const unsigned long at = 0x10000000000, page = 4096;
+	const struct vmspace_range ranges[] = {
+		{ at + 1, 0 }, { at, page }, { at + 1, 0 }, { at + page, page }, { at + 1, 0 },
+	};
+	const struct {
+		unsigned long first, count;
+		long old, new; /* 5.10; 6.1 */
+	} cases[] = {
+		{ 0, 1, 0, 0 }, { 0, 2, -EINVAL, -EINVAL }, { 1, 2, (long)page, (long)page },
+		{ 1, 3, (long)page, 2 * (long)page }, { 3, 2, (long)page, (long)page },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		struct vmspace_config config = machine(i % 2 ? "6.1" : "5.10");
+		struct vmspace_request req = { .op = VMSPACE_PROCESS_MADVISE };
+
+		config.move_all_privileged = true;
+		assert_int_equal(vmspace_create(&world.space, &config), 0);
+		map_here(at, 2 * page, PROT_READ, MAP_PRIVATE);
+		req.process_madvise = (struct vmspace_process_madvise){
+			ranges + cases[i / 2].first, cases[i / 2].count, MADV_COLD, 0 };
+		assert_int_equal(vmspace_call(world.space, &req),
+				 i % 2 ? cases[i / 2].new : cases[i / 2].old);
+		vmspace_destroy(world.space);
+	}
+}
+
 /* Execute-only memory can be locked on fault, but for 5.10, which asks whether it may be read. */
 static void execute_only_memory_is_locked_on_fault(void **state)
 {
@@ -611,6 +690,8 @@ int main(void)
 		cmocka_unit_test(what_arm64_has),
 		cmocka_unit_test(special_areas_move_as_a_whole),
 		cmocka_unit_test(nothing_is_left_where_it_is),
+		cmocka_unit_test(a_copy_that_joins_its_source),
+		cmocka_unit_test(empty_ranges_of_process_madvise),
 		cmocka_unit_test(execute_only_memory_is_locked_on_fault),
 		cmocka_unit_test(unmergeable_memory_loses_its_key),
 		cmocka_unit_test(a_stack_keeps_its_numbers),

@@ -69,11 +69,13 @@ static void identify_file(struct mirror *mirror, const struct log_who *who, cons
 					backing);
 }
 
-static void identify_uffd(struct mirror *mirror, const struct call *call, struct request *request)
+static void identify_uffd(struct mirror *mirror, pid_t tid, const struct call *call,
+			  struct request *request)
 {
 	if (request->vm.op == VMSPACE_UFFD_REGISTER || request->vm.op == VMSPACE_UFFD_UNREGISTER)
 		request->vm.uffd.context =
-			uffd_context(&mirror->uffds, request->uffd_inode, (int)call->args[0]);
+			uffd_context(&mirror->uffds, tid, request->uffd_inode,
+				     (int)call->args[0]);
 }
 
 static bool may_unmap_file(const struct mirror *mirror, const struct request *request)
@@ -175,7 +177,7 @@ void mirror_call_enter(struct mirror *mirror, const struct log_who *who, struct 
 	if (uffd_apply_ends(&mirror->uffds, mirror->vm, who->tid, mirror->host.answers))
 		log_space_observed(mirror->session, who, &mirror->observed);
 	identify_file(mirror, who, call, &pending->request);
-	identify_uffd(mirror, call, &pending->request);
+	identify_uffd(mirror, who->tid, call, &pending->request);
 	pending->may_unmap_file = mirror->files.first &&
 				  may_unmap_file(mirror, &pending->request);
 	if (pending->inject == INJECT_ALTER)

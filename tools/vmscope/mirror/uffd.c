@@ -6,12 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "mirror/kernel.h"
 
 #define LINK_TEXT "anon_inode:[userfaultfd]"
+#define KCMP_FILE 0	/* of <linux/kcmp.h>: are two descriptors of one open file? */
 #define FEATURES_SET (1UL << 31) /* set internally by the kernel: UFFDIO_API was called */
 #define UFFD_FLAGS (VMA_UFFD_MISSING | VMA_UFFD_WP | VMA_UFFD_MINOR)
 
@@ -37,6 +40,30 @@ static bool inode_of(pid_t tid, int fd, uint64_t *inode)
 		return false;
 	*inode = st.st_ino;
 	return true;
+}
+
+/* In Linux 5.10 all files that have no name share an inode: an eventfd, too, has that. */
+static bool is_shared_inode(uint64_t inode)
+{
+	static uint64_t shared;
+	struct stat st;
+	int fd;
+
+	if (!shared && (fd = eventfd(0, EFD_CLOEXEC)) >= 0) {
+		if (fstat(fd, &st) == 0)
+			shared = st.st_ino;
+		close(fd);
+	}
+	return inode == shared;
+}
+
+/* Is descriptor @fd of thread @tid, with @inode, of @uffd? */
+static bool is_of(const struct uffd *uffd, pid_t tid, uint64_t inode, int fd)
+{
+	if (uffd->inode != inode)
+		return false;
+	return fd == uffd->fd || !is_shared_inode(inode) ||
+	       syscall(SYS_kcmp, tid, tid, KCMP_FILE, fd, uffd->fd) == 0;
 }
 
 bool uffd_look(pid_t tid, int fd, uint64_t *inode, uint64_t *features)
@@ -69,12 +96,12 @@ static struct uffd *add(struct uffds *uffds, unsigned int context, uint64_t inod
 	return uffd;
 }
 
-unsigned int uffd_context(struct uffds *uffds, uint64_t inode, int fd)
+unsigned int uffd_context(struct uffds *uffds, pid_t tid, uint64_t inode, int fd)
 {
 	struct uffd *uffd;
 
 	for (uffd = uffds->first; uffd; uffd = uffd->next)
-		if (uffd->inode == inode) {
+		if (is_of(uffd, tid, inode, fd)) {
 			uffd->fd = fd;
 			return uffd->context;
 		}
@@ -84,7 +111,17 @@ unsigned int uffd_context(struct uffds *uffds, uint64_t inode, int fd)
 	return uffd ? uffd->context : 0;
 }
 
-static bool has_descriptor(struct uffd *uffd, pid_t tid)
+/* With a shared inode only a descriptor that is not known can be a duplicate. */
+static bool is_of_other(const struct uffds *uffds, const struct uffd *uffd, pid_t tid,
+			uint64_t inode, int fd)
+{
+	for (const struct uffd *other = uffds->first; other; other = other->next)
+		if (other != uffd && is_of(other, tid, inode, fd))
+			return true;
+	return false;
+}
+
+static bool has_descriptor(const struct uffds *uffds, struct uffd *uffd, pid_t tid)
 {
 	char path[64];
 	struct dirent *entry;
@@ -100,7 +137,7 @@ static bool has_descriptor(struct uffd *uffd, pid_t tid)
 		int fd = atoi(entry->d_name);
 
 		found = entry->d_name[0] != '.' && inode_of(tid, fd, &inode) &&
-			inode == uffd->inode;
+			inode == uffd->inode && !is_of_other(uffds, uffd, tid, inode, fd);
 		if (found)
 			uffd->fd = fd;
 	}
@@ -132,6 +169,14 @@ static bool is_used(const struct vmspace *vm, unsigned int context)
 	return false;
 }
 
+/* A descriptor that shares its inode may be another's, which got the number when it was closed. */
+static bool is_held(const struct uffds *uffds, struct uffd *uffd, const struct vmspace *vm,
+		    pid_t tid)
+{
+	return has_descriptor(uffds, uffd, tid) &&
+	       !(is_shared_inode(uffd->inode) && is_used(vm, uffd->context));
+}
+
 unsigned int uffd_apply_ends(struct uffds *uffds, struct vmspace *vm, pid_t tid,
 			     struct answers *answers)
 {
@@ -144,9 +189,11 @@ unsigned int uffd_apply_ends(struct uffds *uffds, struct vmspace *vm, pid_t tid,
 		struct vmspace_request req = { .op = VMSPACE_UFFD_RELEASE,
 					       .uffd.context = uffd->context };
 
-		if (!smaps && !has_descriptor(uffd, tid))
+		bool held = is_held(uffds, uffd, vm, tid);
+
+		if (!smaps && !held)
 			smaps = kernel_read_file(tid, "smaps");
-		if (!smaps || has_descriptor(uffd, tid) || is_shown(vm, uffd->context, smaps)) {
+		if (!smaps || held || is_shown(vm, uffd->context, smaps)) {
 			link = &uffd->next;
 			continue;
 		}

@@ -26,13 +26,16 @@ struct uffds {
 };
 
 /*
- * Whether descriptor @fd of thread @tid is a userfaultfd. If so, *@inode identifies it and
- * *@features are the UFFD_FEATURE_* that were enabled.
+ * Whether descriptor @fd of thread @tid is a userfaultfd. If so, *@inode is its own, but for
+ * Linux 5.10, in which all have the same; and *@features are the UFFD_FEATURE_* that were enabled.
  */
 bool uffd_look(pid_t tid, int fd, uint64_t *inode, uint64_t *features);
 
-/* The context number of the userfaultfd with @inode, which has descriptor @fd. 0: out of memory. */
-unsigned int uffd_context(struct uffds *uffds, uint64_t inode, int fd);
+/*
+ * The context number of the userfaultfd with @inode, which is descriptor @fd of thread @tid. 0: out
+ * of memory.
+ */
+unsigned int uffd_context(struct uffds *uffds, pid_t tid, uint64_t inode, int fd);
 
 /*
  * Releases those that were released in the process of stopped thread @tid, in @vm too, and records
