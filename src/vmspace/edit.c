@@ -587,6 +587,8 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 		}
 		*tail = vma;
 		tail = &vma->list_next;
+		if (vma->end == end)
+			break;
 	}
 	*tail = NULL;
 	/* If nothing was reserved for it, it is the call's first change, and may fail. */

@@ -81,6 +81,12 @@ static long check_and_cut(struct vmspace *space, struct vma *first, struct ma_st
 	return err;
 }
 
+/* Most often that is one area as a whole: then there is nothing to look for, and no cut. */
+static bool is_whole(const struct vma *first, unsigned long start, unsigned long end)
+{
+	return first->start >= start && first->end == end && !(first->flags & VMA_SEALED);
+}
+
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	MA_STATE(mas, &space->tree, start, start);
@@ -89,7 +95,7 @@ long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end)
 
 	if (!first)
 		return 0;
-	err = check_and_cut(space, first, mas, start, end);
+	err = is_whole(first, start, end) ? 0 : check_and_cut(space, first, mas, start, end);
 	return err ? err : edit_remove(space, &mas, first, start, end);
 }
 
