@@ -323,10 +323,15 @@ static void set_attrs(struct vmspace *space, struct vma *vma, const struct edit_
 	vma->flags = want->flags;
 	vma->pkey = want->pkey & VMA_PKEY_MAX;
 	set_uffd(vma, &want->uffd);
-	vma->name = anon_name_get(want->name);
-	anon_name_put(old);
-	vma->policy = policy_get(want->policy);
-	policy_put(old_policy);
+	/* Rarely do these change, and with them counts of references. */
+	if (old != want->name) {
+		vma->name = anon_name_get(want->name);
+		anon_name_put(old);
+	}
+	if (old_policy != want->policy) {
+		vma->policy = policy_get(want->policy);
+		policy_put(old_policy);
+	}
 	if (vma_takes_anon(vma->flags))
 		vma->may_have_anon = true;
 }
