@@ -103,8 +103,11 @@ void edit_span_init(struct edit_span *span, struct vmspace *space, unsigned long
 bool edit_next(struct edit_span *span)
 {
 	unsigned long behind = span->to;
-	struct vma *vma = span->to < span->end ? mas_find(&span->mas, span->end - 1) : NULL;
+	struct vma *vma = NULL;
 
+	if (span->to < span->end)
+		vma = span->mas.status == ma_start ? find_from(&span->mas, span->end - 1)
+						   : mas_find(&span->mas, span->end - 1);
 	span->vma = vma;
 	if (!vma) {
 		span->hole = behind < span->end;

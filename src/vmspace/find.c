@@ -39,7 +39,7 @@ struct vma *find_first(const struct vmspace *space, unsigned long addr)
 {
 	MA_STATE(mas, tree_of(space), addr, addr);
 
-	return mas_find(&mas, ULONG_MAX);
+	return find_from(&mas, ULONG_MAX);
 }
 
 struct vma *find_before(const struct vmspace *space, unsigned long addr)

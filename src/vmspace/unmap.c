@@ -58,7 +58,7 @@ static long check_start(struct vmspace *space, const struct vma *first, unsigned
 long unmap_check(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	MA_STATE(mas, &space->tree, start, start);
-	struct vma *first = mas_find(&mas, end - 1);
+	struct vma *first = find_from(&mas, end - 1);
 	long err = first ? check_start(space, first, start, end) : 0;
 
 	return err || !first ? err : check_up_to_end(space, first, mas, end);
@@ -90,7 +90,7 @@ static bool is_whole(const struct vma *first, unsigned long start, unsigned long
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	MA_STATE(mas, &space->tree, start, start);
-	struct vma *first = mas_find(&mas, end - 1);
+	struct vma *first = find_from(&mas, end - 1);
 	long err;
 
 	if (!first)
@@ -102,7 +102,7 @@ long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end)
 long unmap_cut(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	MA_STATE(mas, &space->tree, start, start);
-	struct vma *first = mas_find(&mas, end - 1), *last;
+	struct vma *first = find_from(&mas, end - 1), *last;
 	long err;
 
 	if (!first)
