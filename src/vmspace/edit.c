@@ -515,8 +515,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 		mas_set(&span->mas, span->to);
 	if (err)
 		return err;
-	account_pages(space, old_flags, pages, -1);
-	account_pages(space, want->flags, pages, 1);
+	account_change(space, old_flags, want->flags, pages);
 	if (space->pages && old_flags & ~kept & VMA_ACCESS_FLAGS)
 		pages_protect(space->pages, span->from, span->to, old_flags, kept);
 	assert(change_valid(space, find_at(space, span->from)));
