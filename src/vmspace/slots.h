@@ -32,8 +32,8 @@ struct slot {
 	_Alignas(SLOTS_LINE) uintptr_t area; /* read-locked by the owner, or about to be; or 0 */
 	uintptr_t frame;             /* looked at by the owner without a table's lock; or 0 */
 	unsigned long faults;        /* written by the owner alone */
-	unsigned long other_faults;  /* of threads that did not get the slot. Relaxed, like the next */
-	unsigned long faults_locked;
+	unsigned long other_faults;  /* of threads that did not get the slot; relaxed */
+	unsigned long faults_locked; /* relaxed */
 };
 
 struct slots {
