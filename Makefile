@@ -37,6 +37,7 @@
 #                             ISA=scalar, avx2 or avx512 for processors that have that
 #   make counts BASE=         instructions an operation, counted by callgrind; BASE=counts.tsv: beside
 #                             those of before; SHOW=append/plain/1000: the functions of one cell
+#   make counts-calls BASE= SHOW=  the same of libvmspace's calls
 #   make install PREFIX= DESTDIR=
 #   make uninstall            removes what the last "make install" installed
 #   make tidy                 clang-tidy over all C files
@@ -242,12 +243,13 @@ uninstall:
 		{ echo "nothing was installed from $(RELEASE)"; exit 1; }
 	$(NINJA) -C $(RELEASE) uninstall
 
-.PHONY: counts bench bench-full bench-build
-counts: $(COUNTS)/build.ninja
-	@command -v valgrind >/dev/null || { echo "make counts needs valgrind"; exit 1; }
-	$(NINJA) -C $(COUNTS) tests/counts/counts
-	PYTHONDONTWRITEBYTECODE=1 python3 tests/counts/counts.py $(COUNTS)/tests/counts/counts \
-		$(COUNTS)/counted $(if $(BASE),--base '$(BASE)') $(if $(SHOW),--show '$(SHOW)')
+.PHONY: counts counts-calls bench bench-full bench-build
+counts counts-calls: $(COUNTS)/build.ninja
+	@command -v valgrind >/dev/null || { echo "make $@ needs valgrind"; exit 1; }
+	$(NINJA) -C $(COUNTS) tests/counts/$(@:counts-%=%)
+	PYTHONDONTWRITEBYTECODE=1 python3 tests/counts/counts.py \
+		$(COUNTS)/tests/counts/$(@:counts-%=%) $(COUNTS)/$(@:counts%=counted%) \
+		$(if $(BASE),--base '$(BASE)') $(if $(SHOW),--show '$(SHOW)')
 
 # Peers installed after the first build count after "make clean".
 bench bench-full: bench-build

@@ -30,18 +30,36 @@ bool account_valid(const struct vmspace *space)
 	       space->areas <= space->total_vm && !space->areas == !space->total_vm;
 }
 
-void account_pages(struct vmspace *space, vma_flags_t flags, unsigned long pages, int sign)
+/* Add to the counter of the kind that pages with these flags are, if they are of any. */
+static inline void count_kind(struct vmspace *space, vma_flags_t flags, unsigned long delta)
 {
-	unsigned long delta = sign < 0 ? -pages : pages;
-
-	assert(sign > 0 || pages <= space->total_vm);
-	space->total_vm += delta;
 	if (is_exec(flags))
 		space->exec_vm += delta;
 	else if (is_stack(flags))
 		space->stack_vm += delta;
 	else if (account_is_data(flags))
 		space->data_vm += delta;
+}
+
+void account_change(struct vmspace *space, vma_flags_t from, vma_flags_t to, unsigned long pages)
+{
+	vma_flags_t differ = from ^ to;
+
+	count_kind(space, from, -pages);
+	count_kind(space, to, pages);
+	if (differ & VMA_LOCKED)
+		space->locked_vm += to & VMA_LOCKED ? pages : -pages;
+	if (differ & VMA_ACCOUNT)
+		commit_charge(space, pages, to & VMA_ACCOUNT ? 1 : -1);
+}
+
+void account_pages(struct vmspace *space, vma_flags_t flags, unsigned long pages, int sign)
+{
+	unsigned long delta = sign < 0 ? -pages : pages;
+
+	assert(sign > 0 || pages <= space->total_vm);
+	space->total_vm += delta;
+	count_kind(space, flags, delta);
 	if (flags & VMA_LOCKED)
 		space->locked_vm += delta;
 	if (flags & VMA_ACCOUNT)

@@ -7,6 +7,8 @@
 
 /* Add (sign 1) or subtract (sign -1) `pages` of an area with `flags`. */
 void account_pages(struct vmspace *space, vma_flags_t flags, unsigned long pages, int sign);
+/* Mapped pages change their flags. */
+void account_change(struct vmspace *space, vma_flags_t from, vma_flags_t to, unsigned long pages);
 /*
  * mlock and the like have locked (sign 1) or unlocked (sign -1) `pages`, which are accounted for.
  * Corrects locked_vm to what Linux counts: most versions add the number as one of 32 bits, which

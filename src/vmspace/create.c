@@ -68,8 +68,10 @@ static int make_shareable(struct vmspace *space)
 
 	if (!err)
 		err = sync_create(space);
-	if (!err)
+	if (!err) {
 		pages_set_execute_only(space->pages, &space->pkeys.execute_only);
+		pages_set_slots(space->pages, &space->sync->slots);
+	}
 	space->vmas.typesafe = true;
 	return err ? err : mt_set_in_rcu(&space->tree);
 }

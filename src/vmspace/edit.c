@@ -103,8 +103,11 @@ void edit_span_init(struct edit_span *span, struct vmspace *space, unsigned long
 bool edit_next(struct edit_span *span)
 {
 	unsigned long behind = span->to;
-	struct vma *vma = span->to < span->end ? mas_find(&span->mas, span->end - 1) : NULL;
+	struct vma *vma = NULL;
 
+	if (span->to < span->end)
+		vma = span->mas.status == ma_start ? find_from(&span->mas, span->end - 1)
+						   : mas_find(&span->mas, span->end - 1);
 	span->vma = vma;
 	if (!vma) {
 		span->hole = behind < span->end;
@@ -130,13 +133,20 @@ struct refusal {
 	unsigned long start, at, end;
 };
 
-/* The neighbours that an area will be merged with. */
+/*
+ * The neighbours that an area will be merged with. The rest of a refusal is set only if its verdict
+ * is not VMA_MERGE_NONE.
+ */
 struct merge {
 	struct vma *left, *right; /* NULL: not with that one */
 	struct refusal to_left, to_right;
 };
 
-#define NO_MERGE { .to_left.verdict = VMA_MERGE_NONE, .to_right.verdict = VMA_MERGE_NONE }
+static void merge_init(struct merge *merge)
+{
+	merge->left = merge->right = NULL;
+	merge->to_left.verdict = merge->to_right.verdict = VMA_MERGE_NONE;
+}
 
 static void report(struct vmspace *space, const struct refusal *refusal)
 {
@@ -189,23 +199,24 @@ static enum vma_verdict verdict_across(const struct vma *left, const struct vma 
 /*
  * Can `middle` (not in the tree as it is here) merge with its left neighbour, its right, or both?
  * hole: where it comes, NULL if it is there and changes. mmap may prefer the right one if it cannot
- * be both.
+ * be both. *merge was just initialised.
  */
-static struct merge decide(struct vmspace *space, const struct vma *middle, struct vma *left,
-			  struct vma *right, const struct hole *hole)
+static void decide(struct vmspace *space, struct merge *merge, const struct vma *middle,
+		   struct vma *left, struct vma *right, const struct hole *hole)
 {
-	struct merge merge = NO_MERGE;
-	struct refusal *to_left = &merge.to_left, *to_right = &merge.to_right;
+	struct refusal *to_left = &merge->to_left, *to_right = &merge->to_right;
 	enum vma_verdict across = VMA_MERGED;
 
 	if (left) {
-		*to_left = (struct refusal){ .start = left->start, .at = middle->start,
-					     .end = middle->end };
+		to_left->start = left->start;
+		to_left->at = middle->start;
+		to_left->end = middle->end;
 		to_left->verdict = verdict_beside(space, middle, left, hole, &to_left->differ);
 	}
 	if (right) {
-		*to_right = (struct refusal){ .start = middle->start, .at = right->start,
-					      .end = right->end };
+		to_right->start = middle->start;
+		to_right->at = right->start;
+		to_right->end = right->end;
 		to_right->verdict = verdict_beside(space, middle, right, hole, &to_right->differ);
 	}
 	if (to_left->verdict == VMA_MERGED && to_right->verdict == VMA_MERGED)
@@ -216,10 +227,9 @@ static struct merge decide(struct vmspace *space, const struct vma *middle, stru
 	else if (across != VMA_MERGED)
 		to_right->verdict = across;
 	if (to_left->verdict == VMA_MERGED)
-		merge.left = left;
+		merge->left = left;
 	if (to_right->verdict == VMA_MERGED)
-		merge.right = right;
-	return merge;
+		merge->right = right;
 }
 
 /* `keep` absorbs `gone`: take over its anon_vma and sticky flags. */
@@ -316,10 +326,15 @@ static void set_attrs(struct vmspace *space, struct vma *vma, const struct edit_
 	vma->flags = want->flags;
 	vma->pkey = want->pkey & VMA_PKEY_MAX;
 	set_uffd(vma, &want->uffd);
-	vma->name = anon_name_get(want->name);
-	anon_name_put(old);
-	vma->policy = policy_get(want->policy);
-	policy_put(old_policy);
+	/* Rarely do these change, and with them counts of references. */
+	if (old != want->name) {
+		vma->name = anon_name_get(want->name);
+		anon_name_put(old);
+	}
+	if (old_policy != want->policy) {
+		vma->policy = policy_get(want->policy);
+		policy_put(old_policy);
+	}
 	if (vma_takes_anon(vma->flags))
 		vma->may_have_anon = true;
 }
@@ -465,11 +480,12 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 	bool first = span->from == vma->start, last = span->to == vma->end;
 	unsigned long pages = pages_between(space, span->from, span->to);
 	vma_flags_t old_flags = vma->flags, kept = want->flags;
-	struct merge merge = NO_MERGE;
+	struct merge merge;
 	int err;
 
 	assert(vma->start <= span->from && span->from < span->to && span->to <= vma->end);
 	assert(!((old_flags ^ want->flags) & ~span->changes));
+	merge_init(&merge);
 	if (span->to < span->end && !space->reserve.covers_call && reserve_span(span))
 		return -ENOMEM;
 	vma_fill(&middle, vma);
@@ -486,8 +502,8 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 	if (vma_takes_anon(middle.flags))
 		middle.may_have_anon = true;
 	if (!span->alone && (!(first && last) || !backing_has_close(vma->backing)))
-		merge = decide(space, &middle, first ? left_of(span) : NULL,
-			      merge_right_of(span), NULL);
+		decide(space, &merge, &middle, first ? left_of(span) : NULL,
+		       merge_right_of(span), NULL);
 	if (merge.left || merge.right)
 		err = do_merge(space, &merge, &middle, vma);
 	else
@@ -499,8 +515,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 		mas_set(&span->mas, span->to);
 	if (err)
 		return err;
-	account_pages(space, old_flags, pages, -1);
-	account_pages(space, want->flags, pages, 1);
+	account_change(space, old_flags, want->flags, pages);
 	if (space->pages && old_flags & ~kept & VMA_ACCESS_FLAGS)
 		pages_protect(space->pages, span->from, span->to, old_flags, kept);
 	assert(change_valid(space, find_at(space, span->from)));
@@ -510,15 +525,16 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 int edit_insert(struct vmspace *space, const struct vma *proto, const struct hole *hole,
 		struct vma **out)
 {
-	struct merge merge = NO_MERGE;
+	struct merge merge;
 	struct vma *vma;
 
 	assert(vma_is_valid(proto, space->config.page_size));
 	assert(!find_at(space, proto->start) && !find_at(space, proto->end - 1));
+	merge_init(&merge);
 	if (hole) {
 		assert(hole->start == proto->start && hole->end == proto->end);
 		vma = hole->next && hole->next->start == proto->end ? hole->next : NULL;
-		merge = decide(space, proto, hole->left, vma, hole);
+		decide(space, &merge, proto, hole->left, vma, hole);
 	}
 	if (merge.left || merge.right) {
 		vma = merge.left ? merge.left : merge.right;
@@ -587,6 +603,8 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 		}
 		*tail = vma;
 		tail = &vma->list_next;
+		if (vma->end == end)
+			break;
 	}
 	*tail = NULL;
 	/* If nothing was reserved for it, it is the call's first change, and may fail. */
@@ -630,13 +648,14 @@ int edit_remove(struct vmspace *space, struct ma_state *mas, struct vma *first,
 int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool merge_right)
 {
 	struct vma middle, *right = merge_right ? find_at(space, end) : NULL;
-	struct merge merge = NO_MERGE;
+	struct merge merge;
 	struct refusal *to_right = &merge.to_right;
 	unsigned long old_end = vma->end;
 	vma_flags_t flags = vma->flags;
 	int err;
 
 	assert(end > old_end && !find_at(space, old_end));
+	merge_init(&merge);
 	vma_fill(&middle, vma);
 	middle.start = old_end;
 	middle.end = end;

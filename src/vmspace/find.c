@@ -39,7 +39,7 @@ struct vma *find_first(const struct vmspace *space, unsigned long addr)
 {
 	MA_STATE(mas, tree_of(space), addr, addr);
 
-	return mas_find(&mas, ULONG_MAX);
+	return find_from(&mas, ULONG_MAX);
 }
 
 struct vma *find_before(const struct vmspace *space, unsigned long addr)
@@ -73,17 +73,19 @@ unsigned long find_guarded_start(const struct vmspace *space, const struct vma *
 bool find_hole(const struct vmspace *space, unsigned long start, unsigned long end,
 	       struct hole *hole)
 {
-	MA_STATE(mas, tree_of(space), start, start);
-	struct ma_state above;
+	unsigned long at = start ? start - 1 : 0;
+	MA_STATE(mas, tree_of(space), at, at);
+	struct vma *left, *next;
 
 	assert(start < end);
-	if (mas_walk(&mas) || mas.last < end - 1)
+	/* What is below the hole, and the first area above that: the hole lies between them. */
+	left = mas_walk(&mas);
+	if (left && (mas.last >= start || !start))
 		return false;
-	above = mas;
-	*hole = (struct hole){ .start = start, .end = end };
-	hole->next = mas_next(&above, ULONG_MAX);
-	if (mas.index == start)
-		hole->left = mas_prev_range(&mas, 0);
+	next = mas_next(&mas, ULONG_MAX);
+	if (next && mas.index < end)
+		return false;
+	*hole = (struct hole){ .start = start, .end = end, .left = left, .next = next };
 	return true;
 }
 

@@ -10,6 +10,17 @@ struct vma *find_at(const struct vmspace *space, unsigned long addr);
 struct vma *find_first(const struct vmspace *space, unsigned long addr);
 struct vma *find_before(const struct vmspace *space, unsigned long addr);
 
+/*
+ * mas_find() with a cursor that was only set to an address. Where an area contains that, as mostly,
+ * this takes two thirds of the instructions.
+ */
+static inline struct vma *find_from(struct ma_state *mas, unsigned long last)
+{
+	struct vma *vma = mas_walk(mas);
+
+	return vma || mas->last >= last ? vma : mas_find(mas, last);
+}
+
 /* The adjacent areas, or NULL. */
 struct vma *find_left(const struct vmspace *space, const struct vma *vma);
 struct vma *find_right(const struct vmspace *space, const struct vma *vma);

@@ -33,16 +33,23 @@ long outcome_limit(struct vmspace *space, long err, const char *why)
 	return 0;
 }
 
-/* Every event of areas passes here. */
-static void report(struct vmspace *space, const struct vmspace_event *event)
+/* Where the next event is to be written: into the outcome, or if there is no place to *lost. */
+static struct vmspace_event *next_event(struct vmspace *space, struct vmspace_event *lost)
 {
-	const struct vmspace_hooks *hooks = space->config.hooks;
 	struct vmspace_outcome *out = space->out;
 
 	if (out && out->event_count < VMSPACE_EVENT_MAX)
-		out->events[out->event_count++] = *event;
-	else if (out)
+		return &out->events[out->event_count++];
+	if (out)
 		out->events_lost++;
+	return lost;
+}
+
+/* Every event of areas passes here, when it is written. */
+static void report(const struct vmspace *space, const struct vmspace_event *event)
+{
+	const struct vmspace_hooks *hooks = space->config.hooks;
+
 	if (hooks && hooks->event)
 		hooks->event(hooks->ctx, event);
 }
@@ -50,27 +57,29 @@ static void report(struct vmspace *space, const struct vmspace_event *event)
 void outcome_event(struct vmspace *space, enum vmspace_event_kind kind, unsigned long start,
 		   unsigned long end, unsigned long at)
 {
-	struct vmspace_event event = { .kind = kind, .start = start, .end = end, .at = at };
+	struct vmspace_event lost, *event = next_event(space, &lost);
 
 	assert(start < end);
+	*event = (struct vmspace_event){ .kind = kind, .start = start, .end = end, .at = at };
 	if (kind == VMSPACE_EVENT_SPLIT)
 		space->splits++;
-	report(space, &event);
+	report(space, event);
 }
 
 void outcome_merge_event(struct vmspace *space, enum vma_verdict verdict, unsigned long start,
 			 unsigned long end, unsigned long at, vma_flags_t differ)
 {
-	struct vmspace_event event = {
+	struct vmspace_event lost, *event = next_event(space, &lost);
+
+	assert(start < at && at < end);
+	*event = (struct vmspace_event){
 		.kind = verdict == VMA_MERGED ? VMSPACE_EVENT_MERGE : VMSPACE_EVENT_NO_MERGE,
 		.verdict = verdict, .start = start, .end = end, .at = at,
 		.flags_differ = differ,
 	};
-
-	assert(start < at && at < end);
 	if (verdict == VMA_MERGED)
 		space->merges++;
-	report(space, &event);
+	report(space, event);
 }
 
 void outcome_fault_event(const struct vmspace *space, const struct vmspace_page *page)

@@ -8,7 +8,7 @@
  * one frame.
  *
  * A page is replaced in this order: the new entry; the new translation, which ends the old one;
- * then the old frame's reference is dropped.
+ * then, when nobody looks at the old frame without a lock any more, its reference is dropped.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "pages.h"
+#include "slots.h"
 #include "table.h"
 
 static unsigned int bits_of(unsigned long value)
@@ -27,6 +28,11 @@ static unsigned int bits_of(unsigned long value)
 void pages_set_execute_only(struct pages *pages, const uint8_t *pkey)
 {
 	pages->execute_only = pkey;
+}
+
+void pages_set_slots(struct pages *pages, struct slots *slots)
+{
+	pages->slots = slots;
 }
 
 int pages_create(struct pages **out, const struct vmspace_memory *memory,
@@ -282,7 +288,7 @@ static void change_entry(const struct fault *f, uintptr_t from, uintptr_t to)
 		return;
 	table_count_entry(f->pages, from, -1);
 	table_count_entry(f->pages, to, 1);
-	entry_store(f->entry, to);
+	entry_replace(f->entry, to);
 }
 
 /* For assertions: does f->next serve the access, and is a page that becomes writable not shared? */
@@ -322,6 +328,7 @@ static enum vmspace_fault_result install(struct fault *f, struct vmspace_page *p
 {
 	const struct vmspace_memory *memory = f->pages->memory;
 	enum vmspace_fault_result result = VMSPACE_FAULT_OK;
+	struct frame *out;
 
 	pthread_mutex_lock(&f->leaf->lock);
 	*again = entry_load(f->entry) != f->seen;
@@ -329,7 +336,10 @@ static enum vmspace_fault_result install(struct fault *f, struct vmspace_page *p
 		result = commit(f, page);
 	pthread_mutex_unlock(&f->leaf->lock);
 	/* Drop the reference of whichever of the two is not in the entry. */
-	frame_put(memory, entry_frame(*again || result ? f->next : f->seen));
+	out = entry_frame(*again || result ? f->next : f->seen);
+	if (out && f->pages->slots)
+		slots_wait_for_frame(f->pages->slots, out);
+	frame_put(memory, out);
 	return result;
 }
 
@@ -414,6 +424,57 @@ enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma
 				      struct vmspace_page *page)
 {
 	return resolve(pages, vma, addr, access, NULL, page);
+}
+
+/*
+ * The page of an entry that may be replaced while the area is read-locked: its frame is safe as
+ * long as the slot says that it is looked at, if it was still there after the slot said so. False:
+ * try again, as it has been replaced.
+ */
+static bool glance_at(const struct pages *pages, const struct vma *vma, const uintptr_t *at,
+		      uintptr_t entry, struct slot *slot, struct vmspace_page *page)
+{
+	bool same;
+
+	slot_look_at(slot, entry_frame(entry));
+	same = __atomic_load_n(at, __ATOMIC_SEQ_CST) == entry;
+	if (same)
+		describe(pages, vma, entry, page);
+	slot_look_away(slot);
+	return same;
+}
+
+bool pages_glance(struct pages *pages, const struct vma *vma, unsigned long addr,
+		  unsigned int access, struct slot *slot, struct vmspace_page *page)
+{
+	bool write = access & VMSPACE_ACCESS_WRITE;
+	const uintptr_t *at;
+	struct table *leaf;
+	uintptr_t entry;
+
+	assert(vma_permits(vma, access));
+	if (pages->memory->map)
+		return false;
+	leaf = table_find(pages, addr, 0);
+	if (!leaf)
+		return false;
+	at = table_entry(pages, leaf, addr, 0);
+	do {
+		entry = entry_load(at);
+		if (!entry_present(entry) || (write && !(entry & ENTRY_WRITABLE)))
+			return false;
+		/* These two stay while the area is read-locked: writes replace others by them. */
+		if (entry == ENTRY_ZERO || entry & ENTRY_WRITABLE)
+			describe(pages, vma, entry, page);
+		else if (!slot)
+			return false;
+		else if (!glance_at(pages, vma, at, entry, slot, page))
+			continue;
+		break;
+	} while (true);
+	page->addr = addr & ~table_mask(pages, 0);
+	page->source = VMSPACE_PAGE_PRESENT;
+	return true;
 }
 
 enum vmspace_fault_result pages_populate(struct pages *pages, const struct vma *vma,

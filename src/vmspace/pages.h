@@ -8,8 +8,8 @@
  *
  * Locking, where "the area" is the one that covers the addresses:
  *
- *	pages_fault, pages_lookup,		the area's lock, for reading or writing
- *	pages_release
+ *	pages_fault, pages_glance,		the area's lock, for reading or writing
+ *	pages_lookup, pages_release
  *	pages_zap, pages_protect, pages_guard,	the area's lock for writing: no fault is in progress
  *	pages_unguard				there, but elsewhere
  *	pages_unmap, pages_move,		the same, and the space's lock: no area may
@@ -28,6 +28,8 @@
 
 struct pages;
 struct frame;
+struct slot;
+struct slots;
 
 /*
  * An empty page table for addresses below task_size. `memory` must outlive it. 0 or -ENOMEM, or
@@ -40,6 +42,8 @@ int pages_create(struct pages **out, const struct vmspace_memory *memory,
  * table, and may be stored to while pages are faulted in; see pkey.h.
  */
 void pages_set_execute_only(struct pages *pages, const uint8_t *pkey);
+/* Where threads say which frames they look at, for pages_glance(). Outlives the page table, too. */
+void pages_set_slots(struct pages *pages, struct slots *slots);
 /* Drop all pages and free all tables. */
 void pages_clear(struct pages *pages);
 /* The same, and free the page table itself. NULL is ignored. */
@@ -54,6 +58,13 @@ void pages_destroy(struct pages *pages);
 enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma,
 				      unsigned long addr, unsigned int access,
 				      struct vmspace_page *page);
+/*
+ * The same if the page is present, serves the access, which the area permits, and is translated by
+ * nobody (no memory->map): then nothing is written but *page and `slot`, which the caller owns (or
+ * NULL: it has none). False: pages_fault() has to be called.
+ */
+bool pages_glance(struct pages *pages, const struct vma *vma, unsigned long addr,
+		  unsigned int access, struct slot *slot, struct vmspace_page *page);
 /*
  * The page at addr in vma as it is now, without a fault; kind NONE if there is none. A page that is
  * not writable may be replaced by another thread's fault while the area is only read-locked;

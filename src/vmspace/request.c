@@ -198,10 +198,8 @@ static void tag_again(const struct vmspace *space, struct vmspace_request *req, 
 		*tagged_address(req) = given;
 }
 
-int vmspace_gather(struct vmspace *space, struct vmspace_request *req)
+static inline void gather_known(struct vmspace *space, struct vmspace_request *req)
 {
-	if (!known(req->op))
-		return -EINVAL;
 	if (space->config.host.has_anon || space->config.host.stack_start) {
 		unsigned long given = untag(space, req);
 
@@ -209,6 +207,13 @@ int vmspace_gather(struct vmspace *space, struct vmspace_request *req)
 		tag_again(space, req, given);
 	}
 	req->gathered = true;
+}
+
+int vmspace_gather(struct vmspace *space, struct vmspace_request *req)
+{
+	if (!known(req->op))
+		return -EINVAL;
+	gather_known(space, req);
 	return 0;
 }
 
@@ -317,16 +322,12 @@ static __attribute__((noinline)) void complete_shared(struct vmspace *space,
 	sync_leave(space);
 }
 
-long vmspace_complete(struct vmspace *space, struct vmspace_request *req)
+static inline long complete_known(struct vmspace *space, struct vmspace_request *req)
 {
 	struct vmspace_outcome *out = &req->out;
 	unsigned long given;
 
 	memset(out, 0, offsetof(struct vmspace_outcome, events));
-	if (!known(req->op)) {
-		out->result = -EINVAL;
-		return -EINVAL;
-	}
 	given = untag(space, req);
 	if (__builtin_expect(space->sync != NULL, 0))
 		complete_shared(space, req);
@@ -337,9 +338,19 @@ long vmspace_complete(struct vmspace *space, struct vmspace_request *req)
 	return out->result;
 }
 
+long vmspace_complete(struct vmspace *space, struct vmspace_request *req)
+{
+	if (known(req->op))
+		return complete_known(space, req);
+	memset(&req->out, 0, offsetof(struct vmspace_outcome, events));
+	req->out.result = -EINVAL;
+	return -EINVAL;
+}
+
 long vmspace_call(struct vmspace *space, struct vmspace_request *req)
 {
-	int err = vmspace_gather(space, req);
-
-	return err ? err : vmspace_complete(space, req);
+	if (!known(req->op))
+		return -EINVAL;
+	gather_known(space, req);
+	return complete_known(space, req);
 }

@@ -42,21 +42,9 @@ int reserve_prepare(struct reserve *reserve, struct vma_store *vmas, unsigned lo
 	return 0;
 }
 
-int reserve_store(struct reserve *reserve, struct maple_tree *tree, unsigned long start,
-		  unsigned long end, struct vma *vma)
+int reserve_store_again(struct reserve *reserve, unsigned long start, unsigned long end,
+			struct vma *vma)
 {
-	MA_STATE(mas, tree, start, end - 1);
-	bool guaranteed = reserve->guaranteed;
-
-	assert(start < end);
-	assert(!guaranteed || reserve->active);
-	reserve->stores++;
-	reserve->guaranteed -= guaranteed;
-	if (!mas_store_gfp(&mas, vma, GFP_KERNEL))
-		return 0;
-	if (!guaranteed)
-		return -ENOMEM;
-	/* Again, with the reserved nodes. */
 	reserve->node_stores = 0;
 	mas_set_range(&reserve->nodes, start, end - 1);
 	if (!mas_store_gfp(&reserve->nodes, vma, GFP_NOWAIT))

@@ -8,6 +8,8 @@
 #ifndef VMSPACE_RESERVE_H
 #define VMSPACE_RESERVE_H
 
+#include <errno.h>
+
 #include <mapletree/maple_tree.h>
 
 #include "vma_store.h"
@@ -44,12 +46,27 @@ void reserve_clear(struct reserve *reserve);
  */
 int reserve_prepare(struct reserve *reserve, struct vma_store *vmas, unsigned long stores,
 		    unsigned long areas);
+/* A guaranteed store that the allocator had no nodes for: again, with the reserved ones. */
+int reserve_store_again(struct reserve *reserve, unsigned long start, unsigned long end,
+			struct vma *vma);
 /*
  * Store vma (NULL: nothing) at [start, end) of the tree. 0, or -ENOMEM: nothing has changed, and
  * the store was not a guaranteed one.
  */
-int reserve_store(struct reserve *reserve, struct maple_tree *tree, unsigned long start,
-		  unsigned long end, struct vma *vma);
+static inline int reserve_store(struct reserve *reserve, struct maple_tree *tree,
+				unsigned long start, unsigned long end, struct vma *vma)
+{
+	MA_STATE(mas, tree, start, end - 1);
+	bool guaranteed = reserve->guaranteed;
+
+	assert(start < end);
+	assert(!guaranteed || reserve->active);
+	reserve->stores++;
+	reserve->guaranteed -= guaranteed;
+	if (__builtin_expect(!mas_store_gfp(&mas, vma, GFP_KERNEL), 1))
+		return 0;
+	return guaranteed ? reserve_store_again(reserve, start, end, vma) : -ENOMEM;
+}
 /* The call ends: give back what exceeds RESERVE_KEEP. */
 void reserve_end_call(struct reserve *reserve, struct vma_store *vmas);
 

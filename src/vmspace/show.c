@@ -301,15 +301,16 @@ static bool look_fast(const struct vmspace *space, find_fn find, unsigned long a
 		      struct vma_info *info)
 {
 	struct vma *vma;
+	struct slot *slot;
 	bool found = false;
 
 	urcu_bp_read_lock();
 	vma = find(space, addr);
-	if (vma && sync_read_lock(space, vma)) {
+	if (vma && sync_share(space, vma, &slot)) {
 		found = find(space, addr) == vma;
 		if (found)
 			show_info(space, vma, info);
-		sync_read_unlock(space, vma);
+		sync_unshare(space, vma, slot);
 	}
 	urcu_bp_read_unlock();
 	return found;

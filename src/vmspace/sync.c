@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sync.h"
 
@@ -18,11 +19,12 @@
 
 int sync_create(struct vmspace *space)
 {
-	struct sync *sync = aligned_alloc(SYNC_LINE, sizeof(*sync));
+	struct sync *sync = aligned_alloc(SLOTS_LINE, sizeof(*sync));
 
 	if (!sync)
 		return -ENOMEM;
-	*sync = (struct sync){ .seq = 1 };
+	memset(sync, 0, sizeof(*sync));
+	sync->seq = 1;
 	pthread_mutex_init(&sync->drain, NULL);
 	pthread_cond_init(&sync->drained, NULL);
 	space->sync = sync;
@@ -133,7 +135,8 @@ static void relax(void)
 #endif
 }
 
-static void wait_for_readers(struct sync *sync, struct vma *vma)
+/* Wait for the readers that the area's lock counts. */
+static void wait_for_counted(struct sync *sync, struct vma *vma)
 {
 	for (int i = 0; i < SPINS; i++) {
 		if (!readers(vma))
@@ -148,21 +151,76 @@ static void wait_for_readers(struct sync *sync, struct vma *vma)
 	pthread_mutex_unlock(&sync->drain);
 }
 
-void sync_write_lock_slow(struct vmspace *space, struct vma *vma)
+/* What the slot says of vma (NULL: of any area); 0: not that it is read. */
+static uintptr_t said(const struct slot *slot, const struct vma *vma)
+{
+	/*
+	 * After the area's lock was changed: a reader that says so later sees that. Acquire: what a
+	 * reader did happens before the writer changes the area.
+	 */
+	uintptr_t area = __atomic_load_n(&slot->area, __ATOMIC_SEQ_CST);
+
+	return !vma || (area & ~SLOT_WAITED) == (uintptr_t)vma ? area : 0;
+}
+
+static void sleep_until_left(struct sync *sync, struct slot *slot, const struct vma *vma)
+{
+	uintptr_t area;
+
+	pthread_mutex_lock(&sync->drain);
+	while ((area = said(slot, vma)))
+		/* The owner that finds the mark wakes us; it has to take `drain` for that. */
+		if (area & SLOT_WAITED ||
+		    __atomic_compare_exchange_n(&slot->area, &area, area | SLOT_WAITED, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			pthread_cond_wait(&sync->drained, &sync->drain);
+	pthread_mutex_unlock(&sync->drain);
+}
+
+/* Wait for readers of vma (NULL: of all areas), which is write-locked, that say so in slots. */
+static void wait_for_slots(struct sync *sync, const struct vma *vma)
+{
+	for (struct slot *slot = NULL; (slot = slots_next(&sync->slots, slot));) {
+		int i = 0;
+
+		while (i < SPINS && said(slot, vma)) {
+			relax();
+			i++;
+		}
+		if (i == SPINS)
+			sleep_until_left(sync, slot, vma);
+	}
+}
+
+/*
+ * From now on no reader gets in. False: it was write-locked already. Readers that say so in slots
+ * are still to be waited for.
+ */
+static bool keep_readers_out(struct vmspace *space, struct vma *vma)
 {
 	struct sync *sync = space->sync;
 	unsigned long word = __atomic_load_n(&vma->lock, __ATOMIC_RELAXED);
 
 	assert(!(word & SYNC_DETACHED));
 	if (seq_of(word) == sync->seq)
-		return;
-	/* Only the writer changes the upper bits and readers the lower ones: nothing carries. */
+		return false;
+	/*
+	 * Only the writer changes the upper bits and readers the lower ones: nothing carries.
+	 * Sequentially consistent, as a reader's store to its slot: it sees this, or we that.
+	 */
 	word = __atomic_add_fetch(&vma->lock, (sync->seq - seq_of(word)) << SYNC_SEQ_SHIFT,
-				  __ATOMIC_ACQ_REL);
+				  __ATOMIC_SEQ_CST);
 	sync->locked = true;
 	if (word & SYNC_READERS)
-		wait_for_readers(sync, vma);
+		wait_for_counted(sync, vma);
 	assert(sync_write_locked(space, vma) && !readers(vma));
+	return true;
+}
+
+void sync_write_lock_slow(struct vmspace *space, struct vma *vma)
+{
+	if (keep_readers_out(space, vma))
+		wait_for_slots(space->sync, vma);
 }
 
 void sync_write_lock_all(struct vmspace *space)
@@ -173,7 +231,9 @@ void sync_write_lock_all(struct vmspace *space)
 	if (!space->sync)
 		return;
 	mas_for_each(&mas, vma, ULONG_MAX)
-		sync_write_lock_slow(space, vma);
+		keep_readers_out(space, vma);
+	/* One look for all: what is read now was read before, or is found to be locked. */
+	wait_for_slots(space->sync, NULL);
 }
 
 bool sync_write_locked(const struct vmspace *space, const struct vma *vma)
@@ -230,14 +290,61 @@ void sync_read_unlock(const struct vmspace *space, struct vma *vma)
 	pthread_mutex_unlock(&sync->drain);
 }
 
-struct sync_shard *sync_my_shard(const struct vmspace *space)
+static void leave_slot(struct sync *sync, struct slot *slot)
 {
-	static unsigned int threads; /* atomic, relaxed */
-	static _Thread_local unsigned int mine; /* 0: none yet */
+	if (!slot_leave(slot))
+		return;
+	pthread_mutex_lock(&sync->drain);
+	pthread_cond_signal(&sync->drained);
+	pthread_mutex_unlock(&sync->drain);
+}
 
-	if (!mine)
-		mine = 1 + __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) % SYNC_SHARDS;
-	return &space->sync->shard[mine - 1];
+bool sync_share(const struct vmspace *space, struct vma *vma, struct slot **slot)
+{
+	struct sync *sync = space->sync;
+	unsigned long word;
+
+	*slot = slots_mine(&sync->slots);
+	if (!slot_take(*slot, vma)) {
+		*slot = NULL;
+		return sync_read_lock(space, vma);
+	}
+	/* After the slot was taken. Acquire, for the rest: as in sync_read_lock(). */
+	word = __atomic_load_n(&vma->lock, __ATOMIC_SEQ_CST);
+	if (!(word & SYNC_DETACHED) &&
+	    seq_of(word) != __atomic_load_n(&sync->seq, __ATOMIC_ACQUIRE))
+		return true;
+	leave_slot(sync, *slot);
+	return false;
+}
+
+void sync_unshare(const struct vmspace *space, struct vma *vma, struct slot *slot)
+{
+	if (!slot) {
+		sync_read_unlock(space, vma);
+		return;
+	}
+	assert(said(slot, vma));
+	leave_slot(space->sync, slot);
+}
+
+bool sync_shared(const struct vmspace *space, const struct vma *vma)
+{
+	return said(slots_mine(&space->sync->slots), vma);
+}
+
+void sync_count_fault(const struct vmspace *space, struct slot *slot)
+{
+	if (slot)
+		slot_count_fault(slot);
+	else
+		__atomic_fetch_add(&slots_mine(&space->sync->slots)->other_faults, 1,
+				   __ATOMIC_RELAXED);
+}
+
+void sync_count_locked(const struct vmspace *space)
+{
+	__atomic_fetch_add(&slots_mine(&space->sync->slots)->faults_locked, 1, __ATOMIC_RELAXED);
 }
 
 void sync_sum(const struct vmspace *space, unsigned long *faults, unsigned long *faults_locked)
@@ -245,10 +352,9 @@ void sync_sum(const struct vmspace *space, unsigned long *faults, unsigned long 
 	*faults = *faults_locked = 0;
 	if (!space->sync)
 		return;
-	for (int i = 0; i < SYNC_SHARDS; i++) {
-		const struct sync_shard *shard = &space->sync->shard[i];
-
-		*faults += __atomic_load_n(&shard->faults, __ATOMIC_RELAXED);
-		*faults_locked += __atomic_load_n(&shard->faults_locked, __ATOMIC_RELAXED);
+	for (struct slot *slot = NULL; (slot = slots_next(&space->sync->slots, slot));) {
+		*faults += __atomic_load_n(&slot->faults, __ATOMIC_RELAXED) +
+			   __atomic_load_n(&slot->other_faults, __ATOMIC_RELAXED);
+		*faults_locked += __atomic_load_n(&slot->faults_locked, __ATOMIC_RELAXED);
 	}
 }

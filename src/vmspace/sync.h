@@ -13,6 +13,9 @@
  *   SYNC_DETACHED: it is in no tree, and cannot be locked.
  *   SYNC_WAITER: a writer sleeps until the readers have left.
  *
+ * Who reads an area says so in the slot of its thread, if that is free (sync_share), and otherwise
+ * counts itself in the word (sync_read_lock). A writer changes the word first, then waits for both.
+ *
  * When a call that locked areas ends, it increments the space's sequence number: that unlocks all
  * of them at once, as in Linux's per-VMA locks.
  */
@@ -24,22 +27,14 @@
 
 #include <mapletree/maple_tree_mutex.h>
 
+#include "slots.h"
 #include "space.h"
 
-#define SYNC_READERS   0xffful /* the most readers of an area; others take the slow path */
+#define SYNC_READERS   0xffful /* the most counted in the word; others take the slow path */
 #define SYNC_DETACHED  VMA_LOCK_DETACHED
 #define SYNC_WAITER    0x2000ul
 #define SYNC_SEQ_SHIFT 14
 #define SYNC_SEQ_MASK  (ULONG_MAX >> SYNC_SEQ_SHIFT)
-
-#define SYNC_LINE   64 /* bytes of a cache line */
-#define SYNC_SHARDS 16
-
-/* Faults counted by some of the threads. Atomic, relaxed. */
-struct sync_shard {
-	_Alignas(SYNC_LINE) unsigned long faults;
-	unsigned long faults_locked;
-};
 
 struct sync {
 	/* Written under `lock`, read by all: */
@@ -47,11 +42,11 @@ struct sync {
 	unsigned long huge_size;     /* config.pmd_size, or 0 with VMSPACE_THP_NEVER */
 	bool huge_always;
 	const struct vmspace_hooks *hooks; /* space->config.hooks */
-	_Alignas(SYNC_LINE) struct mt_mutex lock; /* the space's lock */
+	_Alignas(SLOTS_LINE) struct mt_mutex lock; /* the space's lock */
 	bool locked;                 /* areas are write-locked with this `seq`; under `lock` */
-	pthread_mutex_t drain;       /* between a writer that waits and the last reader */
+	pthread_mutex_t drain;       /* between a writer that waits and a reader that leaves */
 	pthread_cond_t drained;
-	struct sync_shard shard[SYNC_SHARDS];
+	_Alignas(SLOTS_LINE) struct slots slots; /* who reads which area, and counts of faults */
 };
 
 /* 0 or -ENOMEM. From then on several threads may use the space. */
@@ -118,8 +113,18 @@ static inline void sync_attach(struct vmspace *space, struct vma *vma)
 bool sync_read_lock(const struct vmspace *space, struct vma *vma);
 void sync_read_unlock(const struct vmspace *space, struct vma *vma);
 
-/* The counters that the calling thread adds to, and the sums of all. */
-struct sync_shard *sync_my_shard(const struct vmspace *space);
+/*
+ * The same, by the slot of the calling thread if that is free: then nothing is written that other
+ * threads read. *slot is that slot, or NULL if the reader was counted in the area's lock.
+ */
+bool sync_share(const struct vmspace *space, struct vma *vma, struct slot **slot);
+void sync_unshare(const struct vmspace *space, struct vma *vma, struct slot *slot);
+/* For assertions: has the calling thread locked the area for reading by its slot? */
+bool sync_shared(const struct vmspace *space, const struct vma *vma);
+
+/* Count a fault of a thread that owns the slot (or NULL: none); one that takes the space's lock. */
+void sync_count_fault(const struct vmspace *space, struct slot *slot);
+void sync_count_locked(const struct vmspace *space);
 void sync_sum(const struct vmspace *space, unsigned long *faults, unsigned long *faults_locked);
 
 #endif

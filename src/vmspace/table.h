@@ -63,6 +63,7 @@ struct pages {
 	unsigned long last;          /* the last address of the highest page */
 	/* The space's pkeys.execute_only, whose areas can only be executed; or NULL. Relaxed. */
 	const uint8_t *execute_only;
+	struct slots *slots;         /* of those who may look at frames with no lock; or NULL */
 	/* What pages_reserve() has reserved for the present call; under the space's lock: */
 	struct frame_reserve reserve;
 	unsigned long reserved_from; /* tables are cached for addresses from here ... */
@@ -78,6 +79,12 @@ struct pages {
 static inline uintptr_t entry_load(const uintptr_t *entry)
 {
 	return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+}
+
+/* The same; and whoever says in a slot that it looks at what was there finds that it is not. */
+static inline void entry_replace(uintptr_t *entry, uintptr_t value)
+{
+	__atomic_store_n(entry, value, __ATOMIC_SEQ_CST);
 }
 
 static inline void entry_store(uintptr_t *entry, uintptr_t value)

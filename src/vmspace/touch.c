@@ -20,19 +20,22 @@
 /* Not a result: retry with the space's lock. */
 #define NEEDS_SPACE_LOCK ((enum vmspace_fault_result)-1)
 
-/* Read-lock the area that covers addr. NULL: take the slow path. */
-static struct vma *lock_area(struct vmspace *space, unsigned long addr)
+/*
+ * Read-lock the area that covers addr, by *slot if that is not NULL then. NULL: take the slow path.
+ */
+static struct vma *lock_area(struct vmspace *space, unsigned long addr, struct slot **slot)
 {
 	struct vma *vma;
 
+	*slot = NULL;
 	urcu_bp_read_lock();
 	vma = mtree_load(&space->tree, addr);
-	if (vma && !sync_read_lock(space, vma))
+	if (vma && !sync_share(space, vma, slot))
 		vma = NULL;
 	urcu_bp_read_unlock();
 	/* It may have been split or moved, or its memory reused, since it was found. */
 	if (vma && (addr < vma->start || addr >= vma->end)) {
-		sync_read_unlock(space, vma);
+		sync_unshare(space, vma, *slot);
 		vma = NULL;
 	}
 	return vma;
@@ -49,8 +52,8 @@ struct touch {
 };
 
 /*
- * Call t->use. A writable page stays while the area is locked; any other may be replaced when
- * another thread writes to it, so its frame is referenced meanwhile.
+ * Call t->use. A writable page stays while the area is locked, as does the frame of zeros; any
+ * other may be replaced when another thread writes to it, so its frame is referenced meanwhile.
  */
 static void use_page(struct vmspace *space, const struct vma *vma, const struct touch *t)
 {
@@ -58,7 +61,8 @@ static void use_page(struct vmspace *space, const struct vma *vma, const struct 
 
 	if (!t->use)
 		return;
-	if (t->access & VMSPACE_ACCESS_WRITE) {
+	if ((t->access | t->page->access) & VMSPACE_ACCESS_WRITE ||
+	    t->page->kind == VMSPACE_PAGE_ZERO) {
 		t->use(t->ctx, t->page);
 		return;
 	}
@@ -67,12 +71,14 @@ static void use_page(struct vmspace *space, const struct vma *vma, const struct 
 	pages_release(space->pages, held);
 }
 
+/* slot: the calling thread has read-locked the area by it; or NULL. */
 static enum vmspace_fault_result resolve(struct vmspace *space, const struct vma *vma,
-					 const struct touch *t)
+					 const struct touch *t, struct slot *slot)
 {
-	enum vmspace_fault_result result = pages_fault(space->pages, vma, t->addr, t->access,
-						       t->page);
+	enum vmspace_fault_result result = VMSPACE_FAULT_OK;
 
+	if (!slot || !pages_glance(space->pages, vma, t->addr, t->access, slot, t->page))
+		result = pages_fault(space->pages, vma, t->addr, t->access, t->page);
 	if (result == VMSPACE_FAULT_OK) {
 		outcome_fault_event(space, t->page);
 		use_page(space, vma, t);
@@ -90,9 +96,11 @@ static bool needs_anon_vma(const struct vmspace *space, const struct vma *vma,
 
 static enum vmspace_fault_result touch_fast(struct vmspace *space, const struct touch *t)
 {
-	struct vma *vma = lock_area(space, t->addr);
 	enum vmspace_fault_result result;
+	struct slot *slot;
+	struct vma *vma = lock_area(space, t->addr, &slot);
 
+	sync_count_fault(space, vma ? slot : NULL);
 	if (!vma)
 		return NEEDS_SPACE_LOCK;
 	if (!fault_permitted(space, vma, t->access))
@@ -100,8 +108,8 @@ static enum vmspace_fault_result touch_fast(struct vmspace *space, const struct 
 	else if (needs_anon_vma(space, vma, t))
 		result = NEEDS_SPACE_LOCK;
 	else
-		result = resolve(space, vma, t);
-	sync_read_unlock(space, vma);
+		result = resolve(space, vma, t, slot);
+	sync_unshare(space, vma, slot);
 	return result;
 }
 
@@ -124,7 +132,7 @@ static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 	vma_fill(&grown, vma);
 	grown.pgoff -= space_pages(space, vma->start - to);
 	grown.start = to;
-	result = resolve(space, &grown, t);
+	result = resolve(space, &grown, t, NULL);
 	if (result == VMSPACE_FAULT_OK && !fault_grow_down(space, vma, addr))
 		return VMSPACE_FAULT_OK;
 	below = find_before(space, vma->start);
@@ -147,7 +155,7 @@ static enum vmspace_fault_result touch_slow(struct vmspace *space, struct vma *v
 	}
 	if (!fault_permitted(space, vma, t->access))
 		return VMSPACE_FAULT_ACCERR;
-	result = resolve(space, vma, t);
+	result = resolve(space, vma, t, NULL);
 	/* Also beyond the end of a file: Linux looks for the page only afterwards. */
 	if ((result == VMSPACE_FAULT_OK || result == VMSPACE_FAULT_BUS) &&
 	    needs_anon_vma(space, vma, t))
@@ -169,7 +177,7 @@ static enum vmspace_fault_result touch_locked(struct vmspace *space, const struc
 	if (vma && fault_permitted(space, vma, t->access) && !needs_anon_vma(space, vma, t) &&
 	    sync_read_lock(space, vma)) {
 		sync_leave(space);
-		result = resolve(space, vma, t);
+		result = resolve(space, vma, t, NULL);
 		sync_read_unlock(space, vma);
 		return result;
 	}
@@ -201,17 +209,14 @@ static enum vmspace_fault_result touch_alone(struct vmspace *space, unsigned lon
 static enum vmspace_fault_result touch(struct vmspace *space, const struct touch *t)
 {
 	enum vmspace_fault_result result;
-	struct sync_shard *shard;
 
 	*t->page = (struct vmspace_page){ .addr = space_floor(space, t->addr) };
 	if (!space->sync)
 		return touch_alone(space, t->addr, t->access);
-	shard = sync_my_shard(space);
-	__atomic_fetch_add(&shard->faults, 1, __ATOMIC_RELAXED);
 	result = touch_fast(space, t);
 	if (result != NEEDS_SPACE_LOCK)
 		return result;
-	__atomic_fetch_add(&shard->faults_locked, 1, __ATOMIC_RELAXED);
+	sync_count_locked(space);
 	return touch_locked(space, t);
 }
 

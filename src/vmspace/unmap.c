@@ -58,7 +58,7 @@ static long check_start(struct vmspace *space, const struct vma *first, unsigned
 long unmap_check(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	MA_STATE(mas, &space->tree, start, start);
-	struct vma *first = mas_find(&mas, end - 1);
+	struct vma *first = find_from(&mas, end - 1);
 	long err = first ? check_start(space, first, start, end) : 0;
 
 	return err || !first ? err : check_up_to_end(space, first, mas, end);
@@ -81,22 +81,28 @@ static long check_and_cut(struct vmspace *space, struct vma *first, struct ma_st
 	return err;
 }
 
+/* Most often that is one area as a whole: then there is nothing to look for, and no cut. */
+static bool is_whole(const struct vma *first, unsigned long start, unsigned long end)
+{
+	return first->start >= start && first->end == end && !(first->flags & VMA_SEALED);
+}
+
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	MA_STATE(mas, &space->tree, start, start);
-	struct vma *first = mas_find(&mas, end - 1);
+	struct vma *first = find_from(&mas, end - 1);
 	long err;
 
 	if (!first)
 		return 0;
-	err = check_and_cut(space, first, mas, start, end);
+	err = is_whole(first, start, end) ? 0 : check_and_cut(space, first, mas, start, end);
 	return err ? err : edit_remove(space, &mas, first, start, end);
 }
 
 long unmap_cut(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	MA_STATE(mas, &space->tree, start, start);
-	struct vma *first = mas_find(&mas, end - 1), *last;
+	struct vma *first = find_from(&mas, end - 1), *last;
 	long err;
 
 	if (!first)

@@ -12,8 +12,6 @@ import pathlib
 import subprocess
 import sys
 
-MODES = ('plain', 'gaps + RCU')
-
 
 def count(program, directory):
     """Runs the program under callgrind. Returns {(row, mode, n): (instructions, operations)}."""
@@ -76,7 +74,8 @@ def figure(value):
 
 def print_table(cells, cell_text):
     rows = list(dict.fromkeys(row for row, _, _ in cells))
-    columns = [(mode, n) for mode in MODES for n in sorted({n for _, _, n in cells})]
+    modes = dict.fromkeys(mode for _, mode, _ in cells)
+    columns = [(mode, n) for mode in modes for n in sorted({n for _, _, n in cells})]
     lines = [['an operation'] + [f'{mode}, {n:,}' for mode, n in columns]]
     lines += [[row] + [cell_text((row, *column)) for column in columns] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines)]
@@ -124,7 +123,7 @@ def annotate(directory, label):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('program', help='tests/counts/counts of a release build')
+    parser.add_argument('program', help='tests/counts/counts of a release build, or calls')
     parser.add_argument('directory', type=pathlib.Path, help='for counts.tsv and the dumps')
     parser.add_argument('--base', help='a counts.tsv of before')
     parser.add_argument('--show', metavar='ROW/MODE/RANGES', help='the functions of one cell')

@@ -58,8 +58,7 @@ static void hear_fault(void *ctx, const struct vmspace_page *page)
 	assert_true(pthread_equal(to->thread, pthread_self()));
 	urcu_bp_read_lock();
 	vma = mtree_load(&space->tree, page->addr);
-	assert_true(space->sync->lock.word ||
-		    (vma && (__atomic_load_n(&vma->lock, __ATOMIC_RELAXED) & SYNC_READERS) == 1));
+	assert_true(space->sync->lock.word || (vma && sync_shared(space, vma)));
 	urcu_bp_read_unlock();
 	assert_in_range(to->faults, 0, HEARD_MAX - 1);
 	to->fault[to->faults++] = *page;

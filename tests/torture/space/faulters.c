@@ -71,11 +71,17 @@ static void touch_others(struct actor *me)
 	struct guest *guest = me->crowd->guest;
 	unsigned long n = MAPPERS + random_below(&me->random, MAPPERS_MAX * WINDOW);
 	enum vmspace_fault_result result;
+	struct vmspace_page page;
 	uint64_t value;
 
 	if (random_chance(&me->random, 30)) {
 		/* An access without a store, which would be the mapper's. */
 		result = vmspace_touch(guest->space, BASE + n * PAGE, VMSPACE_ACCESS_WRITE, NULL);
+	} else if (random_chance(&me->random, 30)) {
+		/* One without a use of the page, which others may replace or drop at any time. */
+		result = vmspace_touch(guest->space, BASE + n * PAGE, VMSPACE_ACCESS_READ, &page);
+		expect(result || (page.frame && page.access & VMSPACE_ACCESS_READ),
+		       "page %lu of a mapper has no frame", n);
 	} else {
 		result = guest_load(guest, n, &value);
 		expect(result || !value || value >> (TAG_SHIFT + 4) == TAG_MAPPER >> 4,

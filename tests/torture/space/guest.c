@@ -12,6 +12,7 @@
 #define FREE_VALUE 0xdeadbeefdeadbeefu
 
 unsigned int frames_fail_one_of;
+bool guests_translate = true;
 
 /* Numbers are atomic; `live` too, changed under the lock. Frame n is frames[n - 1]. */
 static struct {
@@ -159,8 +160,11 @@ struct guest *guest_for_child(void)
 		abort();
 	guest->memory = (struct vmspace_memory){
 		.ctx = guest, .alloc = frame_alloc, .free = frame_free, .copy = frame_copy,
-		.map = map, .unmap = unmap,
 	};
+	if (guests_translate) {
+		guest->memory.map = map;
+		guest->memory.unmap = unmap;
+	}
 	return guest;
 }
 

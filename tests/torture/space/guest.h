@@ -41,6 +41,9 @@ void expect_failed(const char *file, int line, const char *format, ...);
 extern unsigned int frames_fail_one_of;
 unsigned long frames_in_use(void);
 
+/* New guests have translations. Otherwise each access is a fault, most of them of present pages. */
+extern bool guests_translate;
+
 /* A guest with an empty space; one for a child that is about to be forked from another. */
 struct guest *guest_new(void);
 struct guest *guest_for_child(void);

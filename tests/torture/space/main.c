@@ -5,7 +5,8 @@
  *
  * A quarter of the time is calm: faults only where nothing changes, and no fork, to see how many of
  * them take the space's lock while others map elsewhere. In the rest all do everything, and frames
- * run out now and then.
+ * run out now and then. Half of the time nothing is translated, so that each access is a fault, of
+ * a present page mostly.
  */
 #include <getopt.h>
 #include <pthread.h>
@@ -185,6 +186,8 @@ int main(int argc, char **argv)
 	for (unsigned long round = 0; (left = until - seconds()) > 0 || round < 2; round++) {
 		double length = duration / 4 < ROUND ? duration / 4 : ROUND;
 
+		/* Every second one, a calm one now and then. */
+		guests_translate = !((round ^ round / 4) & 1);
 		run_round(seed + round * 100, length, round % 4 == 0, &totals);
 	}
 	urcu_bp_barrier();
