@@ -597,6 +597,7 @@ static enum probe_answer (*const probes[RULE_COUNT])(const struct place *p) = {
 	[RULE_PREFERRED_MANY] = probe_preferred_many,
 	[RULE_NUMA_BALANCING] = probe_numa_balancing,
 	[RULE_BALANCE_MANY] = probe_balance_many,
+	[RULE_BALANCE_ASKED] = probe_balance_asked,
 	[RULE_MAP_ABOVE4G] = map_above4g,
 	[RULE_REMAP_ALIGNED_FIRST] = remap_aligned_first,
 	[RULE_ADVISE_CHECKED] = probe_advise_checked,

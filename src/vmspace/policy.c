@@ -75,9 +75,9 @@ static bool mode_valid(struct vmspace *space, int mode)
 }
 
 /* The policy that areas get; it->mode == MODE_DEFAULT: none. 0 or -EINVAL. */
-static long plan_policy(const struct vmspace *space, int mode, uint64_t asked, struct policy *it)
+static long plan_policy(struct vmspace *space, int mode, uint64_t asked, struct policy *it)
 {
-	int kind = mode & ~MODE_FLAGS;
+	int kind = mode & ~MODE_FLAGS, keeps_asked = MODE_STATIC_NODES | MODE_RELATIVE_NODES;
 
 	*it = (struct policy){ .mode = mode, .home_node = -1 };
 	if (kind == MODE_DEFAULT) {
@@ -91,7 +91,9 @@ static long plan_policy(const struct vmspace *space, int mode, uint64_t asked, s
 	it->nodes = effective_nodes(asked, space->config.memory_nodes, mode);
 	if (kind == MODE_PREFERRED)
 		it->nodes &= -it->nodes;
-	if (mode & MODE_FLAGS)
+	if (mode & MODE_NUMA_BALANCING && rule_decides(space, RULE_BALANCE_ASKED))
+		keeps_asked |= MODE_NUMA_BALANCING;
+	if (mode & keeps_asked)
 		it->asked = asked;
 	return it->nodes ? 0 : -EINVAL;
 }

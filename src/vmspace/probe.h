@@ -120,6 +120,7 @@ enum probe_answer probe_weighted_interleave(const struct place *p);
 enum probe_answer probe_preferred_many(const struct place *p);
 enum probe_answer probe_numa_balancing(const struct place *p);
 enum probe_answer probe_balance_many(const struct place *p);
+enum probe_answer probe_balance_asked(const struct place *p);
 enum probe_answer probe_advise_checked(const struct place *p);
 enum probe_answer probe_advise_unshortened(const struct place *p);
 enum probe_answer probe_advise_empty(const struct place *p);

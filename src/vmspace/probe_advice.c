@@ -230,6 +230,19 @@ enum probe_answer probe_balance_many(const struct place *p)
 	return binds(p, 5 | 1 << 13); /* MPOL_PREFERRED_MANY, MPOL_F_NUMA_BALANCING */
 }
 
+/* One node of which there is none among those asked for. */
+enum probe_answer probe_balance_asked(const struct place *p)
+{
+	const unsigned long mode = 2 | 1 << 13; /* MPOL_BIND, MPOL_F_NUMA_BALANCING */
+	const unsigned long nodes = 1 | 1UL << 63, node = 1;
+
+	if (!map(p, 0, 2, RW, ANON) ||
+	    syscall(SYS_mbind, at(p, 0), 2 * p->page, mode, &nodes, 65UL, 0UL) ||
+	    syscall(SYS_mbind, at(p, 1), p->page, mode, &node, 65UL, 0UL))
+		return PROBE_UNKNOWN;
+	return count_is(p, 2);
+}
+
 /* An area without a policy has no use for a home: ENOENT. */
 enum probe_answer probe_home_node(const struct place *p)
 {

@@ -238,6 +238,9 @@
 	RULE(REMAP_HUGE, "remap-huge", "5.16-", OBSERVED, "huge_pages_are_moved",         \
 	     "mremap takes huge pages")                                                   \
 	RULE(DONTNEED_HUGE, "dontneed-huge", "5.18-", "madvise(2)",                       \
-	     "huge_pages_are_not_needed", "MADV_DONTNEED takes huge pages")
+	     "huge_pages_are_not_needed", "MADV_DONTNEED takes huge pages")               \
+	RULE(BALANCE_ASKED, "balance-asked", "5.15-6.19", OBSERVED,                       \
+	     "nodes_that_are_not_there",                                                  \
+	     "policies with MPOL_F_NUMA_BALANCING differ if other nodes were asked for")
 
 #endif

@@ -118,8 +118,10 @@ static void skip_what_cannot_be(const struct rules_case *it)
 	if (!c->memory_nodes &&
 	    (!strcmp(it->rule, "weighted-interleave") || !strcmp(it->rule, "preferred-many") ||
 	     !strcmp(it->rule, "numa-balancing") || !strcmp(it->rule, "home-node") ||
-	     !strcmp(it->rule, "balance-many")))
+	     !strcmp(it->rule, "balance-many") || !strcmp(it->rule, "balance-asked")))
 		case_skip("the kernel has no memory policies");
+	if (!has_rule("numa-balancing") && !strcmp(it->rule, "balance-asked"))
+		case_skip("numa-balancing leaves it nothing to decide");
 	if (c->mmap_bottom_up && !strcmp(it->rule, "guard-own-hole"))
 		case_skip("the kernel places mappings from below");
 	if (!strcmp(it->rule, "uffd-nothing-above") && top_of_areas() >= c->task_size)

@@ -330,6 +330,15 @@ static long policies_of_many_that_balance(void)
 	return binds(MANY_BALANCING);
 }
 
+/* How many areas there are when a part is bound to the same node, but less was asked for. */
+static long nodes_that_are_not_there(void)
+{
+	map(AT(0), 2, RW, FIXED);
+	CALL(VMSPACE_MBIND, mbind, AT(0), 2 * PAGE, BIND_BALANCING, 1 | 1UL << 63, 0);
+	CALL(VMSPACE_MBIND, mbind, AT(1), PAGE, BIND_BALANCING, 1, 0);
+	return areas(AT(0), AT(2));
+}
+
 static long homes_of_policies(void)
 {
 	map(AT(0), 2, RW, FIXED);
@@ -619,6 +628,7 @@ const struct rules_case rules_cases[] = {
 	SHOWS("preferred-many", policies_of_many_nodes, 0, -EINVAL),
 	SHOWS("numa-balancing", policies_that_balance, 0, -EINVAL),
 	SHOWS("balance-many", policies_of_many_that_balance, 0, -EINVAL),
+	SHOWS("balance-asked", nodes_that_are_not_there, 2, 1),
 	SHOWS("map-above4g", mapped_above_4_gib, 0, -EOPNOTSUPP),
 	SHOWS("home-node", homes_of_policies, -ENOENT, -ENOSYS),
 	SHOWS("advise-checked", process_madvise_of_nothing, -EINVAL, 0),
