@@ -58,6 +58,8 @@ enum engine_sharing {
  * @sum_each: the same upwards by the loop that keeps no cursor of its user's.
  * @list:    write at most @max ranges in order (or backwards); returns how many there are.
  * @dup:     an independent copy, as the engine's users would make one.
+ * @snapshot: the content as it is now, which does not change with @map: a map that shares with it,
+ *           or a view of it that is only read and is destroyed before it.
  * @build:   a map of @count ascending, disjoint ranges by the quickest way there is; NULL: create
  *           and append. An engine without @create can be built only so, and then only read.
  * @bytes:   of memory held for ranges, as the engine itself knows it.
@@ -89,6 +91,7 @@ struct engine {
 	unsigned long (*sum_each)(void *map);
 	size_t (*list)(void *map, bool backward, struct range *out, size_t max);
 	void *(*dup)(void *map);
+	void *(*snapshot)(void *map);
 	void *(*build)(const struct range *ranges, size_t count);
 	size_t (*bytes)(void *map);
 	void (*load_many)(void *map, const unsigned long *keys, void **entries, size_t count);

@@ -59,6 +59,11 @@
 #else
 #define IMBL(X)
 #endif
+#ifdef HAVE_SHARING
+#define SHARERS(X) X(engine_redblack) X(engine_transactions)
+#else
+#define SHARERS(X)
+#endif
 #ifdef HAVE_CRATES
 #define CRATES(X) X(engine_rangemap) X(engine_skiplist) X(engine_treeindex)
 #else
@@ -68,8 +73,8 @@
 #define ALL(X) \
 	X(engine_mapletree) X(engine_mapletree_gaps) X(engine_mapletree_rcu) \
 	X(engine_mapletree_mm) X(engine_mapletree_own) X(engine_mapletree_mm_own) \
-	KERNEL(X) KERNEL73(X) TRIO(X) ABSL(X) LLVM(X) CXX(X) RUST(X) IMBL(X) CRATES(X) ICL(X) \
-	JUDY(X) X(engine_sorted) X(engine_limit)
+	KERNEL(X) KERNEL73(X) TRIO(X) ABSL(X) LLVM(X) CXX(X) RUST(X) IMBL(X) SHARERS(X) CRATES(X) \
+	ICL(X) JUDY(X) X(engine_sorted) X(engine_limit)
 
 ALL(DECLARE)
 

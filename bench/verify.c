@@ -19,6 +19,8 @@ struct trial {
 	const struct engine *engine;
 	void *map;
 	void *model[UNIVERSE];
+	void *snapshot; /* of the map when it was last compared, and what it holds */
+	void *then[UNIVERSE];
 	struct random random;
 	unsigned long stores;
 	uint64_t seed;
@@ -121,6 +123,25 @@ static void compare_loads(struct trial *trial, void *map)
 	}
 }
 
+/* What a snapshot holds stays, whatever became of the map; then takes the next. */
+static void compare_snapshot(struct trial *trial)
+{
+	void *now[UNIVERSE];
+
+	if (trial->snapshot) {
+		memcpy(now, trial->model, sizeof(now));
+		memcpy(trial->model, trial->then, sizeof(now));
+		compare_loads(trial, trial->snapshot);
+		compare_lists(trial, trial->snapshot, "the list of a snapshot's ranges");
+		trial->engine->destroy(trial->snapshot);
+		memcpy(trial->model, now, sizeof(now));
+	}
+	trial->snapshot = trial->engine->snapshot(trial->map);
+	if (!trial->snapshot)
+		fail(trial, "the snapshot", 0);
+	memcpy(trial->then, trial->model, sizeof(trial->then));
+}
+
 static void compare(struct trial *trial)
 {
 	const struct engine *engine = trial->engine;
@@ -140,6 +161,8 @@ static void compare(struct trial *trial)
 		compare_lists(trial, copy, "the list of a copy's ranges");
 		engine->destroy(copy);
 	}
+	if (engine->snapshot)
+		compare_snapshot(trial);
 	if (engine->build) {
 		void *built = engine->build(ranges, count);
 
@@ -323,6 +346,8 @@ void verify_engine(const struct engine *engine, uint64_t seed)
 			}
 		}
 		compare(trial);
+		if (trial->snapshot)
+			engine->destroy(trial->snapshot);
 		engine->destroy(trial->map);
 	}
 	free(trial);

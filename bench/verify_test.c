@@ -152,13 +152,13 @@ static int check_traces(void)
 
 int main(void)
 {
-	struct engine faulty[10];
+	struct engine faulty[11];
 	static const char *const names[] = { "load", "store", "insert", "erase", "resize",
-					     "list", "sum", "dup", "gap", "sum_each" };
+					     "list", "sum", "dup", "snapshot", "gap", "sum_each" };
 	int failures = 0;
 
-	for (int i = 0; i < 10; i++)
-		faulty[i] = i < 8 ? engine_sorted : engine_mapletree_mm;
+	for (int i = 0; i < 11; i++)
+		faulty[i] = i < 9 ? engine_sorted : engine_mapletree_mm;
 	faulty[0].load = bad_load;
 	faulty[1].store = bad_store;
 	faulty[2].insert = bad_insert;
@@ -167,9 +167,10 @@ int main(void)
 	faulty[5].list = bad_list;
 	faulty[6].sum = bad_sum;
 	faulty[7].dup = bad_dup;
-	faulty[8].find_gap = bad_gap;
-	faulty[9].sum_each = bad_sum_each;
-	for (int i = 0; i < 10; i++) {
+	faulty[8].snapshot = bad_dup;
+	faulty[9].find_gap = bad_gap;
+	faulty[10].sum_each = bad_sum_each;
+	for (int i = 0; i < 11; i++) {
 		if (!refused(&faulty[i], NULL)) {
 			fprintf(stderr, "a fault in %s was not found\n", names[i]);
 			failures++;

@@ -7,6 +7,7 @@
  *	MAPLE_NEW(flags), MAPLE_DELETE(tree)  make and free an empty struct maple_tree
  *	MAPLE_READ_LOCK(), MAPLE_READ_UNLOCK() the read side for loops over a cursor
  *	MAPLE_NO_BULK                         if the interface has no mas_expected_entries()
+ *	MAPLE_SNAPSHOTS                       if it has mtree_snapshot()
  * Every tree is one whose user brings the lock (MT_FLAGS_LOCK_EXTERN): works of one thread take
  * none, as no other engine does; works of several threads lock around every change.
  */
@@ -134,6 +135,23 @@ static void *maple_dup(void *map)
 	return copy;
 }
 
+#ifdef MAPLE_SNAPSHOTS
+static void *maple_snapshot(void *map)
+{
+	struct maple_tree *old = (struct maple_tree *)map;
+	struct maple_tree *snap =
+		MAPLE_NEW(old->ma_flags & (MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU));
+
+	if (mtree_snapshot(old, snap, GFP_KERNEL)) {
+		MAPLE_DELETE(snap);
+		return NULL;
+	}
+	return snap;
+}
+#else
+#define maple_snapshot NULL
+#endif
+
 #ifdef MAPLE_NO_BULK
 #define MAPLE_BUILD(symbol, tree_flags)
 #define MAPLE_BUILT(symbol) NULL
@@ -202,6 +220,7 @@ LOOPS_GAP(maple_find_gap, maple_alloc, maple_erase)
 		.sum_each = maple_sum_each, \
 		.list = maple_list, \
 		.dup = maple_dup, \
+		.snapshot = maple_snapshot, \
 		.build = MAPLE_BUILT(symbol), \
 		.independent = loop_independent, \
 		.chained = loop_chained, \

@@ -4,7 +4,8 @@
  */
 #include "../loops.h"
 
-#define RUST_ENGINE(prefix, label, ...) \
+/* @copy, @share: what its dup() is, a copy or what shares with the original; the other is NULL. */
+#define RUST_ENGINE(prefix, label, copy, share, ...) \
 	void *prefix##_create(void); \
 	void prefix##_destroy(void *map); \
 	void *prefix##_load(void *map, unsigned long index); \
@@ -29,7 +30,8 @@
 		.resize = prefix##_resize, \
 		.sum = prefix##_sum, \
 		.list = prefix##_list, \
-		.dup = prefix##_dup, \
+		.dup = copy, \
+		.snapshot = share, \
 		.independent = prefix##_independent, \
 		.chained = prefix##_chained, \
 		.brk1 = prefix##_loop_brk1, \
@@ -40,14 +42,20 @@
 /* Beyond, a sample of these takes many seconds, and tells nothing that this many do not. */
 #define MOST 1000000
 
-RUST_ENGINE(btreemap, "Rust BTreeMap", .extra = false);
+RUST_ENGINE(btreemap, "Rust BTreeMap", btreemap_dup, NULL, .extra = false);
 #ifdef HAVE_IMBL
-RUST_ENGINE(ordmap, "imbl::OrdMap", .extra = false);
+RUST_ENGINE(ordmap, "imbl::OrdMap", ordmap_dup, ordmap_dup, .extra = false);
+#endif
+#ifdef HAVE_SHARING
+RUST_ENGINE(redblack, "rpds", redblack_dup, redblack_dup, .extra = true, .most = MOST);
+/* What stands still is a view. */
+RUST_ENGINE(transactions, "concread", NULL, transactions_dup, .extra = true, .most = MOST);
 #endif
 #ifdef HAVE_CRATES
-RUST_ENGINE(rangemap, "rangemap", .extra = true, .most = MOST);
-RUST_ENGINE(skiplist, "crossbeam-skiplist", .sharing = SHARING_FREE, .most = MOST);
+RUST_ENGINE(rangemap, "rangemap", rangemap_dup, NULL, .extra = true, .most = MOST);
+RUST_ENGINE(skiplist, "crossbeam-skiplist", skiplist_dup, NULL, .sharing = SHARING_FREE,
+	    .most = MOST);
 /* Its search for a key at or above an index often falls back to walking from the first one. */
-RUST_ENGINE(treeindex, "scc::TreeIndex", .sharing = SHARING_FREE, .extra = true,
-	    .forward_only = true, .most = 100);
+RUST_ENGINE(treeindex, "scc::TreeIndex", treeindex_dup, NULL, .sharing = SHARING_FREE,
+	    .extra = true, .forward_only = true, .most = 100);
 #endif

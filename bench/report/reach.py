@@ -13,7 +13,8 @@ ABSL, LLVM, STD, RUST = "absl::btree_map", "LLVM IntervalMap", "std::map", "Rust
 KERNELS = ["kernel", "kernel73"]
 TRIO, SORTED, LIMIT = "trio", "sorted array", "static B-tree"
 OTHERS = [ABSL, LLVM, RUST]
-# Not imbl::OrdMap: what its copies share is copied when one is changed.
+SHARERS = ["imbl::OrdMap", "rpds", "concread"]
+# Not the sharers: what their copies share is copied when one is changed.
 COPIERS = [ABSL, LLVM, STD, RUST, TRIO, *KERNELS, "JudyL", "boost ICL"]
 
 
@@ -159,6 +160,15 @@ def copy_goals():
                    at_least=True)
 
 
+def snapshot_goals():
+    for mode in (PLAIN, MM):
+        yield Goal("must", "snapshot", 10000000, mode, [mode], 1.5, reference_n=16)
+        yield Goal("must", "snapshot, 10 writes", 100000, mode, [mode], 0.05, "copy, 10 writes")
+        yield Goal("must", "snapshot, 10 writes", 100000, mode, SHARERS, 1)
+    for work in ("snapshot, 1 write", "snapshot, 1000 writes"):
+        yield Goal("aim", work, 100000, PLAIN, SHARERS, 1)
+
+
 def other_goals():
     for mode in (RCU, MM):
         yield Goal("must", "2 readers over 1", 1000, mode, [], 1.95, at_least=True)
@@ -183,7 +193,7 @@ def other_goals():
 
 def goals():
     for group in (lookup_goals, write_goals, small_goals, space_goals, anywhere_goals, loop_goals,
-                  trace_goals, copy_goals, other_goals):
+                  trace_goals, copy_goals, snapshot_goals, other_goals):
         yield from group()
 
 

@@ -60,9 +60,11 @@ static void drop_subtree(const struct mt_allocator *alloc, struct maple_enode *e
 
 	if (node_unshare(node, kind))
 		return;
-	if (kind != KIND_LEAF)
+	if (kind != KIND_LEAF) {
+		shares_prefetch(node, kind);
 		for (i = 0, end = node_end(node, kind); i <= end; i++)
 			drop_subtree(alloc, slot_child(node, kind, i));
+	}
 	pool_free(alloc, node);
 }
 

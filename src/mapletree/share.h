@@ -70,6 +70,21 @@ static inline bool node_unshare(struct mt_node *node, enum node_kind kind)
 }
 
 /*
+ * shares_prefetch - ask for the counts of all children of @node. An atomic operation waits for the
+ * one before it, so the children would come into the cache one after the other.
+ */
+static inline void shares_prefetch(struct mt_node *node, enum node_kind kind)
+{
+	unsigned int i, end = node_end(node, kind);
+
+	for (i = 0; i <= end; i++) {
+		struct maple_enode *child = slot_child(node, kind, i);
+
+		__builtin_prefetch(shares_word(enode_node(child), enode_kind(child)), 1);
+	}
+}
+
+/*
  * node_copy_shared - fill the block @copy with what @node holds, as a node of one reference.
  * Another tree's writer may be counting references to @node.
  */

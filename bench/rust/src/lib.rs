@@ -7,6 +7,8 @@ mod btree;
 mod interval;
 #[cfg(feature = "imbl")]
 mod persistent;
+#[cfg(feature = "sharing")]
+mod sharing;
 #[cfg(feature = "crates")]
 mod skiplist;
 #[cfg(feature = "crates")]
