@@ -190,7 +190,7 @@ struct mt_finger {
  * struct maple_tree - a tree; initialise it before use by one of the functions or macros below.
  * @ma_root:    NULL, a lone entry at index 0, or a tagged node; written under the lock with
  *              release, read with acquire.
- * @ma_flags:   MT_FLAGS_*; written under the lock.
+ * @ma_flags:   MT_FLAGS_*, and a bit of the library's own in snapshots; written under the lock.
  * @ma_alloc:   the node allocator, NULL for the default; set while the tree is empty.
  * @ma_rcu:     the flavour of RCU, NULL for liburcu-bp; set while the tree is empty.
  * @ma_apart:   padding: what readers read, above it, shares no cache line with what writers write,
@@ -760,7 +760,8 @@ struct mt_level_statistics {
  * struct mt_statistics - what a tree is made of.
  *   bytes == nodes * size of a node; nodes == sum of level[].nodes; leaves == level[0].nodes
  *   entries + gaps == ranges == level[0].used in a tree with nodes
- *   shared <= nodes: those that belong to other trees, too (mtree_snapshot())
+ *   shared <= nodes: those that other trees hold, too (mtree_snapshot()); in RCU mode also those
+ *   whose other holders have given them up, until the grace period has passed
  * @level: from the leaves (0) up; 0 .. height - 1 are set.
  */
 struct mt_statistics {

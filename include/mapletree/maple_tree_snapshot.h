@@ -19,21 +19,25 @@ extern "C" {
  * destroyed in any order, by different threads, each under the lock of its tree and beside its
  * readers. The first write to a place that is shared copies the nodes above it, about one a level.
  *
- * @snap has the flags, the allocator and the flavour of RCU of @mt; both trees may be switched into
- * and out of RCU mode later. Entries are shared, too: the pointers, not what they point to, which
- * must outlive all trees that hold them.
+ * @snap has the flags (but for the height and MT_FLAGS_ALLOC_WRAPPED), the allocator and the
+ * flavour of RCU of @mt: mt_init_flags(&snap, mt.ma_flags) makes one. Both trees may be switched
+ * into and out of RCU mode later. Entries are shared, too: the pointers, not what they point to,
+ * which must outlive all trees that hold them.
  *
  * mtree_snapshot() takes both locks, that of @mt first; mas_snapshot() expects both held. Neither
- * disturbs readers of @mt. @gfp: not used; a snapshot needs no memory. Returns 0; -EINVAL: @snap is
- * not empty, is @mt itself, or differs in flags, allocator or flavour; both trees are as before
+ * disturbs readers of @mt, nor waits for a limit of mt_set_retire_limit(); both may be called
+ * inside a read-side section. @gfp: not used; a snapshot needs no memory. Returns 0; -EINVAL: @snap
+ * is not empty, is @mt itself, or differs in flags, allocator or flavour; both trees are as before
  * then.
  *
- * In a tree that has been snapshotted, or is a snapshot, mas_preallocate() reserves the copies as
- * well, and so does mas_reserve(). A snapshot in between counts as a change of the tree: reserve
- * after it. Both trees keep what they share until each has dropped it: memory is freed when the
- * last of them has, in RCU mode after a grace period. mt_get_statistics() tells how much is shared.
- * Cursors of readers of @snap in RCU mode go down from the root again after each write to @snap,
- * wherever that is; those of @mt only where they stand.
+ * In a tree that has been snapshotted, or is a snapshot, a store may need memory where elsewhere it
+ * would not; mas_preallocate() and mas_reserve() reserve it. Take a snapshot before either, not
+ * between it and the store, which may then have to allocate.
+ *
+ * Both trees keep what they share until each has dropped it: memory is freed when the last of them
+ * has, in RCU mode after a grace period. mt_get_statistics() tells how much is shared. Cursors of
+ * readers of @snap in RCU mode go down from the root again after each write to @snap, wherever that
+ * is; those of @mt only where they stand.
  */
 MT_PUBLIC int mtree_snapshot(struct maple_tree *mt, struct maple_tree *snap, gfp_t gfp);
 MT_PUBLIC int mas_snapshot(struct ma_state *mas, struct maple_tree *snap, gfp_t gfp);

@@ -29,7 +29,7 @@ void maple_tree_init(void)
 void mt_init_flags(struct maple_tree *mt, unsigned int flags)
 {
 	mt->ma_root = NULL;
-	mt->ma_flags = flags & ~MT_FLAGS_HEIGHT_MASK;
+	mt->ma_flags = flags & ~(MT_FLAGS_HEIGHT_MASK | TREE_STAMPED);
 	mt->ma_alloc = NULL;
 	mt->ma_rcu = NULL;
 	mt->ma_retired = NULL;

@@ -87,6 +87,7 @@ void own_plan(struct mt_own *own, struct maple_tree *mt, unsigned long first, un
 	own->count = 0;
 	own->blocks = 0;
 	own->dropped = 0;
+	own->total = 0;
 	if (!step)
 		return;
 	kind = leaf_plan(&p, mt, first, last, entry, step);
@@ -94,15 +95,20 @@ void own_plan(struct mt_own *own, struct maple_tree *mt, unsigned long first, un
 		return;
 	if (kind < WRITE_LAYOUT) {
 		add_path(own, mt->ma_finger.min, 0, foreign_nodes(mt, &mt->ma_finger, 0));
+		if (kind == WRITE_COPY || mt_in_rcu(mt))
+			own->total = retire_replace_blocks(mt);
 	} else {
 		if (kind == WRITE_LAYOUT)
 			layout_plan(&l, mt, &p);
 		else
 			layout_plan_span(&l, mt, first, last, entry, step);
 		add_layout(own, mt, &l);
+		own->total = l.blocks;
 	}
 	if (mt_in_rcu(mt))
 		own->blocks += retire_batches_needed(mt, own->dropped);
+	/* what is dropped before may fill the batch that the write counts on */
+	own->total += own->blocks + (own->dropped && mt_in_rcu(mt));
 }
 
 /* ---- carry it out ---------------------------------------------------------------------------- */

@@ -20,11 +20,14 @@
  * node at @level that covers @index.
  * @blocks: how many blocks that takes: fewer if others drop their references meanwhile.
  * @dropped: how many references to nodes that are not the tree's own are dropped.
+ * @total: the blocks of the write itself added, at most. Who reserves as many before it begins does
+ *         all of it or nothing.
  */
 struct mt_own {
 	unsigned int count;
 	unsigned int blocks;
 	unsigned int dropped;
+	unsigned int total;
 	struct mt_own_path {
 		unsigned long index;
 		unsigned int level;

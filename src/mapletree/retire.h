@@ -20,6 +20,12 @@
  */
 unsigned int retire_batches_needed(const struct maple_tree *mt, unsigned int count);
 
+/* retire_replace_blocks - how many blocks it takes to replace one node by a copy. */
+static inline unsigned int retire_replace_blocks(const struct maple_tree *mt)
+{
+	return 1 + retire_batches_needed(mt, 1);
+}
+
 /*
  * retire_reserve - pool_grow() of @reserve to @count blocks for writes of @mt; also obtains what
  * else is needed so that handing over batches cannot fail. Returns false, with @reserve unchanged,

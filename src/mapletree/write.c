@@ -93,24 +93,16 @@ static bool tree_is_sound(struct maple_tree *mt)
 
 /* ---- the memory that a write needs ---------------------------------------------------------- */
 
-static unsigned int blocks_of_copy(const struct maple_tree *mt)
-{
-	return 1 + retire_batches_needed(mt, 1);
-}
-
-/*
- * The blocks that the write takes before it begins, if nodes may belong to other trees, too. What
- * it then drops itself may need a batch more than it would now.
- */
-static unsigned int blocks_to_own(struct maple_tree *mt, unsigned long first, unsigned long last,
-				  void *entry)
+/* All that the write takes, if nodes may belong to other trees, too; else 0. */
+static unsigned int blocks_if_shared(struct maple_tree *mt, unsigned long first,
+				     unsigned long last, void *entry)
 {
 	struct mt_own own;
 
 	if (!tree_is_shared(mt))
 		return 0;
 	own_plan(&own, mt, first, last, entry);
-	return own.blocks + (own.dropped && mt_in_rcu(mt));
+	return own.total;
 }
 
 /*
@@ -120,7 +112,7 @@ static unsigned int blocks_to_own(struct maple_tree *mt, unsigned long first, un
 unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned long *last,
 			  void *entry)
 {
-	unsigned int own = blocks_to_own(mt, *first, *last, entry);
+	unsigned int shared = blocks_if_shared(mt, *first, *last, entry);
 	unsigned long step = finger_to(mt, *first);
 	enum write_kind kind = WRITE_SPAN;
 	struct mt_leaf_plan p;
@@ -131,7 +123,9 @@ unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned 
 	if (kind < WRITE_LAYOUT) {
 		*first = p.first;
 		*last = p.last;
-		return own + (kind == WRITE_COPY || mt_in_rcu(mt) ? blocks_of_copy(mt) : 0);
+		if (shared)
+			return shared;
+		return kind == WRITE_COPY || mt_in_rcu(mt) ? retire_replace_blocks(mt) : 0;
 	}
 	if (kind == WRITE_LAYOUT)
 		layout_plan(&l, mt, &p);
@@ -139,7 +133,7 @@ unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned 
 		layout_plan_span(&l, mt, *first, *last, entry, step);
 	*first = l.first;
 	*last = l.last;
-	return own + l.blocks;
+	return shared ? shared : l.blocks;
 }
 
 /* ---- writes through a cursor ---------------------------------------------------------------- */
@@ -267,7 +261,7 @@ static int store_by_copy(struct ma_state *mas, const struct mt_leaf_plan *p, boo
 	struct pool_list reserve;
 	struct mt_node *fresh;
 
-	if (!reserve_for(mas, &reserve, blocks_of_copy(mt), may))
+	if (!reserve_for(mas, &reserve, retire_replace_blocks(mt), may))
 		return fail(mas, -ENOMEM);
 	fresh = pool_take(&reserve);
 	leaf_copy(mt, p, fresh);
@@ -358,7 +352,8 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 static bool get_copy(struct ma_state *mas)
 {
 	struct pool_list reserve = take_reserve(mas);
-	bool got = retire_reserve(mas->tree, &reserve, reserve.count + blocks_of_copy(mas->tree));
+	bool got = retire_reserve(mas->tree, &reserve,
+				  reserve.count + retire_replace_blocks(mas->tree));
 
 	keep_reserve(mas, &reserve);
 	return got;
@@ -398,41 +393,42 @@ static int store_planned(struct ma_state *mas, void *entry, bool may)
 	return 0;
 }
 
-/* Makes the nodes that the store is going to change the tree's own. 0 or -ENOMEM. */
+/*
+ * Makes the nodes that the store is going to change the tree's own, with memory for the store
+ * itself at hand, which therefore cannot fail any more. 0 or -ENOMEM.
+ */
 static int make_own(struct ma_state *mas, void *entry, bool may)
 {
-	struct maple_tree *mt = mas->tree;
-	bool reserved = mas->reserve_count;
 	struct pool_list reserve;
 	struct mt_own own;
 
-	own_plan(&own, mt, mas->index, mas->last, entry);
-	if (!reserve_for(mas, &reserve, own.blocks, may))
+	own_plan(&own, mas->tree, mas->index, mas->last, entry);
+	if (!reserve_for(mas, &reserve, own.total, may))
 		return fail(mas, -ENOMEM);
-	own_make(&own, mt, &reserve);
-	if (!reserved) /* others may have dropped theirs meanwhile */
-		pool_release(mt->ma_alloc, &reserve);
+	own_make(&own, mas->tree, &reserve);
 	keep_reserve(mas, &reserve);
 	return 0;
 }
 
 /*
  * A store for which the look at its leaf is not enough. In a snapshot the stamp is odd meanwhile,
- * so that cursors of readers keep nothing. If memory runs out, nodes that have become the tree's
- * own remain so.
+ * so that cursors of readers keep nothing.
  */
 static __attribute__((noinline, cold)) int store_slowly(struct ma_state *mas, void *entry, bool may)
 {
 	struct maple_tree *mt = mas->tree;
-	bool stamped = tree_is_stamped(mt);
+	bool stamped = tree_is_stamped(mt), shared = tree_is_shared(mt);
+	bool reserved = mas->reserve_count;
 	int error = 0;
 
 	if (stamped)
 		tree_begin_change(mt);
-	if (tree_is_shared(mt))
+	if (shared)
 		error = make_own(mas, entry, may);
 	if (!error)
 		error = store_planned(mas, entry, may);
+	if (shared && !reserved)
+		mas_destroy(mas);
 	if (!stamped)
 		return error;
 	tree_end_change(mt);
