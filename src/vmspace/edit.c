@@ -36,11 +36,16 @@ static uint64_t pages_between(const struct vmspace *space, unsigned long from, u
 	return space_pages(space, to - from);
 }
 
-int edit_check_split(struct vmspace *space, const struct vma *vma, unsigned long at)
+bool edit_may_be_split(struct vmspace *space, const struct vma *vma, unsigned long at)
 {
 	assert(vma->start < at && at < vma->end);
-	if (vma_may_be_cut(vma, at, space->config.pmd_size) ||
-	    (vma_is_kernels(vma) && !rule_decides(space, RULE_SPECIAL_WHOLE)))
+	return vma_may_be_cut(vma, at, space->config.pmd_size) ||
+	       (vma_is_kernels(vma) && !rule_decides(space, RULE_SPECIAL_WHOLE));
+}
+
+int edit_check_split(struct vmspace *space, const struct vma *vma, unsigned long at)
+{
+	if (edit_may_be_split(space, vma, at))
 		return 0;
 	return (int)outcome_fail(space, -EINVAL, "the area cannot be cut there");
 }

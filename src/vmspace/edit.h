@@ -12,7 +12,8 @@
 
 #include "find.h"
 
-/* May vma be split at `at`, inside it? 0 or -EINVAL. */
+/* May vma be split at `at`, inside it? edit_check_split() says so: 0 or -EINVAL. */
+bool edit_may_be_split(struct vmspace *space, const struct vma *vma, unsigned long at);
 int edit_check_split(struct vmspace *space, const struct vma *vma, unsigned long at);
 /* May [start, end) be cut out of vma, which contains it? 0 or -EINVAL. */
 int edit_check_cuts(struct vmspace *space, const struct vma *vma, unsigned long start,

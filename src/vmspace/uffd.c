@@ -192,6 +192,18 @@ static long unregister_part(struct edit_span *span)
 	return edit_change(span, &want);
 }
 
+/*
+ * Is the range's last area one that cannot be cut where the range ends? That shows only when all the
+ * others have been changed.
+ */
+static bool ends_in_refusal(struct vmspace *space, const struct vmspace_uffd *args)
+{
+	unsigned long end = args->addr + args->length;
+	const struct vma *last = find_at(space, end);
+
+	return last && last->start < end && !edit_may_be_split(space, last, end);
+}
+
 static long change_areas(struct vmspace *space, const struct vmspace_uffd *args, bool add)
 {
 	struct edit_span span;
@@ -201,7 +213,8 @@ static long change_areas(struct vmspace *space, const struct vmspace_uffd *args,
 		err = check_areas(space, args, add);
 	if (err)
 		return err;
-	if (space->host_error)
+	if (space->host_error &&
+	    !(space->host_error == -EINVAL && ends_in_refusal(space, args)))
 		return outcome_fail(space, space->host_error, "refused by the host");
 	edit_span_init(&span, space, args->addr, args->addr + args->length);
 	span.changes = VMA_UFFD_FLAGS;
