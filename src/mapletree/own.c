@@ -65,7 +65,8 @@ static void add_layout(struct mt_own *own, const struct maple_tree *mt, const st
 {
 	unsigned int level;
 
-	if (l->kind == WRITE_NOTHING || l->kind == WRITE_VALUE)
+	assert(l->kind != WRITE_NOTHING);
+	if (l->kind == WRITE_VALUE) /* all nodes are dropped */
 		return;
 	add_path(own, l->left->min, 0, foreign_nodes(mt, l->left, 0));
 	if (l->right != l->left)
@@ -197,7 +198,8 @@ void own_make(const struct mt_own *own, struct maple_tree *mt, struct pool_list 
 	struct mt_finger way;
 	unsigned int i;
 
-	if (own->count == 1 && !path->level) { /* the finger leads there, and is needed next */
+	if (own->count == 1) { /* the finger leads there, and is needed next */
+		assert(!path->level);
 		make_path(mt, &mt->ma_finger, 0, reserve);
 		return;
 	}

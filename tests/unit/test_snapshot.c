@@ -307,6 +307,35 @@ static void families_agree_with_arrays(void **state)
 		run_family(flags);
 }
 
+/* ---- an allocator that counts ----------------------------------------------------------------- */
+
+static long blocks, allowed;
+
+static void *counting_alloc(void *ctx, size_t size, size_t align)
+{
+	(void)ctx;
+	if (!allowed)
+		return NULL;
+	allowed--;
+	__atomic_add_fetch(&blocks, 1, __ATOMIC_RELAXED);
+	return aligned_alloc(align, size);
+}
+
+static void counting_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx, (void)size;
+	__atomic_sub_fetch(&blocks, 1, __ATOMIC_RELAXED);
+	free(block);
+}
+
+static const struct mt_allocator counting = { counting_alloc, counting_free, NULL };
+
+static void begin_counted(struct maple_tree *mt, unsigned int flags)
+{
+	mt_init_flags(mt, flags);
+	assert_int_equal(mt_set_allocator(mt, &counting), 0);
+}
+
 /* ---- single cases --------------------------------------------------------------------------- */
 
 static void snapshots_of_every_size_are_equal_and_independent(void **state)
@@ -360,8 +389,37 @@ static void trees_that_cannot_share_are_refused(void **state)
 	mtree_store(&old, 7, E('a'), GFP_KERNEL);
 	assert_int_equal(mt_set_rcu_flavour(&snap, &other), 0);
 	assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), -EINVAL);
+	begin_counted(&snap, 0);
+	assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), -EINVAL);
 	expect_content(&snap, "");
 	end(&old);
+}
+
+/* A tree that has lost all it shared is like any other, and may be filled by a snapshot again. */
+static void an_emptied_tree_begins_anew(void **state)
+{
+	(void)state;
+	for (unsigned int flags = 0; flags < 4; flags++) {
+		struct maple_tree old, snap;
+		MA_STATE(mas, &old, 5, 9);
+
+		mt_init_flags(&old, flags);
+		mt_init_flags(&snap, flags);
+		fill(&old, 0, 2, 3, 500);
+		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+		assert_int_equal(mtree_store_range(&old, 0, ULONG_MAX, NULL, GFP_KERNEL), 0);
+		assert_true(mtree_empty(&old));
+		mtree_lock(&old);
+		assert_int_equal(mas_preallocate(&mas, E('a'), GFP_KERNEL), 0);
+		mas_store_prealloc(&mas, E('a'));
+		mtree_unlock(&old);
+		expect_content(&old, "5-9:a");
+		mtree_erase(&old, 5);
+		assert_int_equal(mtree_snapshot(&snap, &old, GFP_KERNEL), 0);
+		assert_ptr_equal(mtree_load(&old, 1498), xa_mk_value(499));
+		end(&snap);
+		end(&old);
+	}
 }
 
 static void a_lone_entry_is_shared_as_a_word(void **state)
@@ -393,38 +451,14 @@ static void a_snapshot_under_the_callers_locks(void **state)
 	assert_int_equal(mas_store_gfp(&mas, E('b'), GFP_KERNEL), 0); /* the cursor stands there */
 	expect_content(&snap, "3-8:a");
 	expect_content(&old, "3-8:b");
+	end(&snap);
+	assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0); /* takes no lock of theirs */
+	expect_content(&snap, "3-8:b");
 	end(&old);
 	end(&snap);
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
-
-static long blocks, allowed;
-
-static void *counting_alloc(void *ctx, size_t size, size_t align)
-{
-	(void)ctx;
-	if (!allowed)
-		return NULL;
-	allowed--;
-	__atomic_add_fetch(&blocks, 1, __ATOMIC_RELAXED);
-	return aligned_alloc(align, size);
-}
-
-static void counting_free(void *ctx, void *block, size_t size)
-{
-	(void)ctx, (void)size;
-	__atomic_sub_fetch(&blocks, 1, __ATOMIC_RELAXED);
-	free(block);
-}
-
-static const struct mt_allocator counting = { counting_alloc, counting_free, NULL };
-
-static void begin_counted(struct maple_tree *mt, unsigned int flags)
-{
-	mt_init_flags(mt, flags);
-	assert_int_equal(mt_set_allocator(mt, &counting), 0);
-}
 
 static unsigned long shared_nodes(struct maple_tree *mt)
 {
@@ -684,6 +718,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(snapshots_of_every_size_are_equal_and_independent),
 		cmocka_unit_test(trees_that_cannot_share_are_refused),
+		cmocka_unit_test(an_emptied_tree_begins_anew),
 		cmocka_unit_test(a_lone_entry_is_shared_as_a_word),
 		cmocka_unit_test(a_snapshot_under_the_callers_locks),
 		cmocka_unit_test(only_what_is_written_is_copied),
