@@ -60,7 +60,7 @@
 #define WIDE_SLOTS 16
 #define GAPS_SLOTS 10
 #else
-#define WIDE_SLOTS 31
+#define WIDE_SLOTS 30
 #define GAPS_SLOTS 21
 #endif
 #define WIDE_PIVOTS (WIDE_SLOTS - 1)
