@@ -40,14 +40,8 @@ int mtree_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp)
 
 	if (mt == new_tree)
 		return -EINVAL;
-	if (!mt_external_lock(mt))
-		mtree_lock(mt);
-	if (!mt_external_lock(new_tree))
-		mtree_lock_nested(new_tree, 1);
+	dup_lock(mt, new_tree);
 	error = __mt_dup(mt, new_tree, gfp);
-	if (!mt_external_lock(new_tree))
-		mtree_unlock(new_tree);
-	if (!mt_external_lock(mt))
-		mtree_unlock(mt);
+	dup_unlock(mt, new_tree);
 	return error;
 }

@@ -10,4 +10,21 @@
 /* dup_allowed - whether @new_tree is empty and has the flags of @mt. Both locks held. */
 bool dup_allowed(const struct maple_tree *mt, const struct maple_tree *new_tree);
 
+/* dup_lock, dup_unlock - the locks of two different trees, unless the user brings them. */
+static inline void dup_lock(struct maple_tree *mt, struct maple_tree *new_tree)
+{
+	if (!mt_external_lock(mt))
+		mtree_lock(mt);
+	if (!mt_external_lock(new_tree))
+		mtree_lock_nested(new_tree, 1);
+}
+
+static inline void dup_unlock(struct maple_tree *mt, struct maple_tree *new_tree)
+{
+	if (!mt_external_lock(new_tree))
+		mtree_unlock(new_tree);
+	if (!mt_external_lock(mt))
+		mtree_unlock(mt);
+}
+
 #endif

@@ -110,7 +110,7 @@ static inline void leaf_copy(struct maple_tree *mt, const struct mt_leaf_plan *p
 	finger->step[0] = step_make(fresh, plan_at(p));
 	if (mt_in_rcu(mt))
 		dead_mark(p->leaf);
-	publish_node(mt, 0, enode_make(fresh, KIND_LEAF));
+	publish_node(mt, finger, 0, enode_make(fresh, KIND_LEAF));
 	if (tree_tracks_gaps(mt) && finger->height > 1)
 		update_gaps(mt, fresh, m);
 }

@@ -344,8 +344,8 @@ static inline unsigned int tree_flags(const struct maple_tree *mt)
 
 /*
  * TREE_SHARED: nodes of the tree may belong to other trees, too (share.h), since it is a snapshot
- * or has been snapshotted. A bit of ma_retrying, so that writers of other trees ask for both in one
- * test; set and cleared under the lock.
+ * or has been snapshotted. A bit of ma_retrying, so that the writer of a tree without it asks for
+ * both in one test; set and cleared under the lock.
  * TREE_STAMPED: it is a snapshot, whose leaves another tree may mark as dead: cursors compare its
  * stamp (watch.h), which is odd while it is being written. A bit of ma_flags besides MT_FLAGS_*.
  * Each is set before the tree gets nodes to share, and may be cleared when it has none.
@@ -367,14 +367,17 @@ static inline bool tree_is_stamped(const struct maple_tree *mt)
  * tree_changes - announce a change of @mt: raise its stamp. It is raised before the first store of
  * the change, and every store that readers see is a release store; so a thread that sees one of
  * these stores also sees the new stamp. A release store itself: who sees the stamp also sees that
- * the lock was taken. Lock held.
+ * the lock was taken. It stays even, or odd. Lock held.
  */
 static inline void tree_changes(struct maple_tree *mt)
 {
 	__atomic_store_n(&mt->ma_writes, mt->ma_writes + 2, __ATOMIC_RELEASE);
 }
 
-/* tree_begin_change, tree_end_change - in a tree with TREE_STAMPED, around each change. */
+/*
+ * tree_begin_change, tree_end_change - the stamp is odd in between, as it has to be during each
+ * change of a tree with TREE_STAMPED.
+ */
 static inline void tree_begin_change(struct maple_tree *mt)
 {
 	assert(!(mt->ma_writes & 1));

@@ -131,20 +131,6 @@ static void share_children(const struct maple_tree *mt, struct mt_node *node, un
 	}
 }
 
-/* Lets the node above the one at @level of the path, or the root word, refer to @enode instead. */
-static void refer_to(struct maple_tree *mt, const struct mt_finger *way, unsigned int level,
-		     struct maple_enode *enode)
-{
-	unsigned long above;
-
-	if (level + 1 == way->height) {
-		__atomic_store_n(&mt->ma_root, enode, __ATOMIC_RELEASE);
-		return;
-	}
-	above = way->step[level + 1];
-	slot_publish(step_node(above), inner_kind(mt), step_offset(above), enode);
-}
-
 /*
  * Replaces the @count lowest nodes of @way down to @level, which are not the tree's own, by copies.
  * They become visible with the highest of them, when all are complete.
@@ -174,7 +160,7 @@ static void copy_path(struct maple_tree *mt, struct mt_finger *way, unsigned int
 		way->step[at] = step_make(fresh, offset);
 		assert(node_is_valid(fresh, kind));
 	}
-	refer_to(mt, way, top, enode_make(first, kind_at(mt, top)));
+	publish_node(mt, way, top, enode_make(first, kind_at(mt, top)));
 	retire_subtree(mt, enode_make(old, kind_at(mt, top)), reserve);
 }
 

@@ -16,15 +16,15 @@ void publish_root(struct maple_tree *mt, void *root, unsigned int height)
 	finger_forget(mt);
 }
 
-void publish_node(struct maple_tree *mt, unsigned int level, struct maple_enode *enode)
+void publish_node(struct maple_tree *mt, const struct mt_finger *way, unsigned int level,
+		  struct maple_enode *enode)
 {
-	const struct mt_finger *finger = &mt->ma_finger;
 	unsigned long above;
 
-	if (level + 1 == finger->height) {
+	if (level + 1 == way->height) {
 		__atomic_store_n(&mt->ma_root, enode, __ATOMIC_RELEASE);
 		return;
 	}
-	above = finger->step[level + 1];
+	above = way->step[level + 1];
 	slot_publish(step_node(above), inner_kind(mt), step_offset(above), enode);
 }

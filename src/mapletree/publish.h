@@ -17,9 +17,10 @@
 void publish_root(struct maple_tree *mt, void *root, unsigned int height);
 
 /*
- * publish_node - replace the node at @level of the tree's finger by @enode, which has the same
- * bounds. Changes neither the finger nor the height. Lock held.
+ * publish_node - replace the node at @level of the path @way by @enode, which has the same bounds.
+ * Changes neither the path nor the height. Lock held.
  */
-void publish_node(struct maple_tree *mt, unsigned int level, struct maple_enode *enode);
+void publish_node(struct maple_tree *mt, const struct mt_finger *way, unsigned int level,
+		  struct maple_enode *enode);
 
 #endif

@@ -195,7 +195,7 @@ void shared_gap_write(const struct mt_shared_gap *g, struct maple_tree *mt,
 	assert(node_is_valid(parent, inner_kind(mt)));
 	if (!rcu)
 		return;
-	publish_node(mt, 1, enode_make(parent, inner_kind(mt)));
+	publish_node(mt, finger, 1, enode_make(parent, inner_kind(mt)));
 	retire_node(mt, g->left, reserve);
 	retire_node(mt, g->right, reserve);
 	retire_node(mt, old, reserve);

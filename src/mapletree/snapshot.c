@@ -41,14 +41,8 @@ int mtree_snapshot(struct maple_tree *mt, struct maple_tree *snap, gfp_t gfp)
 	(void)gfp;
 	if (mt == snap)
 		return -EINVAL;
-	if (!mt_external_lock(mt))
-		mtree_lock(mt);
-	if (!mt_external_lock(snap))
-		mtree_lock_nested(snap, 1);
+	dup_lock(mt, snap);
 	error = snapshot(mt, snap);
-	if (!mt_external_lock(snap))
-		mtree_unlock(snap);
-	if (!mt_external_lock(mt))
-		mtree_unlock(mt);
+	dup_unlock(mt, snap);
 	return error;
 }

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <urcu/urcu-bp.h>
 
+#include "numbered_frames.h"
 #include "space.h"
 #include "sync.h"
 
@@ -67,26 +68,6 @@ static void hear_fault(void *ctx, const struct vmspace_page *page)
 static const struct vmspace_hooks hooks = { &heard, hear_event, hear_fault };
 
 /* ---- a space of private memory ---- */
-
-static uint64_t frame_alloc(void *ctx)
-{
-	static uint64_t last;
-
-	(void)ctx;
-	return ++last;
-}
-
-static void frame_free(void *ctx, uint64_t frame)
-{
-	(void)ctx;
-	(void)frame;
-}
-
-static void frame_copy(void *ctx, uint64_t to, uint64_t from)
-{
-	(void)ctx;
-	assert_true(to != from);
-}
 
 static const struct vmspace_memory memory = {
 	.alloc = frame_alloc, .free = frame_free, .copy = frame_copy,

@@ -15,33 +15,13 @@
 #include <unistd.h>
 #include <urcu/urcu-bp.h>
 
+#include "numbered_frames.h"
 #include "space.h"
 #include "sync.h"
 #include "table.h"
 
 #define PAGE 4096UL
 #define AT 0x100000000UL
-
-/* Any number is a frame. */
-static uint64_t frame_alloc(void *ctx)
-{
-	static uint64_t last;
-
-	(void)ctx;
-	return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
-}
-
-static void frame_free(void *ctx, uint64_t frame)
-{
-	(void)ctx;
-	(void)frame;
-}
-
-static void frame_copy(void *ctx, uint64_t to, uint64_t from)
-{
-	(void)ctx;
-	assert_true(to != from);
-}
 
 static int file_page(void *ctx, const struct vma_backing *backing, uint64_t index, uint64_t *frame)
 {

@@ -15,35 +15,12 @@
 
 #include <mapletree/vmspace_rules.h>
 
+#include "numbered_frames.h"
 #include "space.h"
 #include "sync.h"
 
 #define PAGE 4096UL
 #define AT 0x100000000UL
-
-static unsigned long frames; /* atomic, relaxed; so is `last` */
-
-static uint64_t frame_alloc(void *ctx)
-{
-	static uint64_t last;
-
-	(void)ctx;
-	__atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
-	return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
-}
-
-static void frame_free(void *ctx, uint64_t frame)
-{
-	(void)ctx;
-	(void)frame;
-	__atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
-}
-
-static void frame_copy(void *ctx, uint64_t to, uint64_t from)
-{
-	(void)ctx;
-	assert_true(to != from);
-}
 
 /* A file of two pages. */
 static int file_page(void *ctx, const struct vma_backing *backing, uint64_t index, uint64_t *frame)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! std's BTreeMap from a range's first index to its last one and the entry.
 
-use crate::{export, Range, Ranges};
+use crate::{export, pairs, Range, Ranges};
 use std::collections::BTreeMap;
 
 type Map = BTreeMap<u64, (u64, usize)>;
@@ -61,11 +61,7 @@ impl Ranges for Map {
 
     #[inline]
     fn visit(&self, backward: bool, mut each: impl FnMut(u64, u64, usize)) {
-        if backward {
-            self.iter().rev().for_each(|(&first, tail)| each(first, tail.0, tail.1));
-        } else {
-            self.iter().for_each(|(&first, tail)| each(first, tail.0, tail.1));
-        }
+        pairs!(self, backward, each);
     }
 
     fn dup(&self) -> Self {

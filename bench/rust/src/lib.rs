@@ -37,6 +37,51 @@ pub trait Ranges: Sized {
     fn dup(&self) -> Self;
 }
 
+/// What `store` does, by what a map of first indexes offers: `before` the first range that begins at or below an
+/// index, `at_or_above` the first that begins there or above.
+#[macro_export]
+macro_rules! store_over {
+    ($range:expr, $before:expr, $at_or_above:expr, $insert:expr, $remove:expr) => {{
+        let range: $crate::Range = $range;
+        let mut rest: Option<(u64, usize)> = None;
+        if range.first > 0 {
+            if let Some((first, tail)) = $before(range.first - 1) {
+                if tail.0 > range.last {
+                    rest = Some(tail);
+                }
+                if tail.0 >= range.first {
+                    $insert(first, (range.first - 1, tail.1));
+                }
+            }
+        }
+        while let Some((first, tail)) = $at_or_above(range.first) {
+            if first > range.last {
+                break;
+            }
+            $remove(first);
+            if tail.0 > range.last {
+                rest = Some(tail);
+            }
+        }
+        if let Some(tail) = rest {
+            $insert(range.last + 1, tail);
+        }
+        $insert(range.first, (range.last, range.entry));
+    }};
+}
+
+/// Calls `each` for every range of a map from first indexes to last ones and entries.
+#[macro_export]
+macro_rules! pairs {
+    ($map:expr, $backward:expr, $each:ident) => {
+        if $backward {
+            $map.iter().rev().for_each(|(&first, tail)| $each(first, tail.0, tail.1));
+        } else {
+            $map.iter().for_each(|(&first, tail)| $each(first, tail.0, tail.1));
+        }
+    };
+}
+
 #[macro_export]
 macro_rules! export {
     ($map:ty, $create:ident, $destroy:ident, $load:ident, $insert:ident, $store:ident,

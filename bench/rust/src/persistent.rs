@@ -2,7 +2,7 @@
 //! imbl's OrdMap, a persistent map, from a range's first index to its last one and the entry. A
 //! copy shares all nodes with the original; what is changed afterwards is copied then.
 
-use crate::{export, Range, Ranges};
+use crate::{export, pairs, store_over, Range, Ranges};
 use imbl::OrdMap;
 
 type Map = OrdMap<u64, (u64, usize)>;
@@ -26,33 +26,14 @@ impl Ranges for Map {
     }
 
     unsafe fn store(map: *mut Self, range: Range) {
-        let map = &mut *map;
-        let mut rest = None;
-        if range.first > 0 {
-            // Looked at first: a mutable look would copy the path if it were shared.
-            let before = map.get_prev(&(range.first - 1)).map(|(&first, &tail)| (first, tail));
-            if let Some((first, tail)) = before {
-                if tail.0 > range.last {
-                    rest = Some(tail);
-                }
-                if tail.0 >= range.first {
-                    OrdMap::insert(map, first, (range.first - 1, tail.1));
-                }
-            }
-        }
-        while let Some((&first, &tail)) = map.get_next(&range.first) {
-            if first > range.last {
-                break;
-            }
-            map.remove(&first);
-            if tail.0 > range.last {
-                rest = Some(tail);
-            }
-        }
-        if let Some(tail) = rest {
-            OrdMap::insert(map, range.last + 1, tail);
-        }
-        OrdMap::insert(map, range.first, (range.last, range.entry));
+        // Looked at by get_prev() alone: a mutable look would copy the path if it were shared.
+        store_over!(
+            range,
+            |index| (*map).get_prev(&index).map(|(&first, &tail)| (first, tail)),
+            |index| (*map).get_next(&index).map(|(&first, &tail)| (first, tail)),
+            |first, tail| (*map).insert(first, tail),
+            |first| (*map).remove(&first)
+        );
     }
 
     unsafe fn erase(map: *mut Self, range: Range) -> bool {
@@ -69,11 +50,7 @@ impl Ranges for Map {
 
     #[inline]
     fn visit(&self, backward: bool, mut each: impl FnMut(u64, u64, usize)) {
-        if backward {
-            self.iter().rev().for_each(|(&first, tail)| each(first, tail.0, tail.1));
-        } else {
-            self.iter().for_each(|(&first, tail)| each(first, tail.0, tail.1));
-        }
+        pairs!(self, backward, each);
     }
 
     fn dup(&self) -> Self {

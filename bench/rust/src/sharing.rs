@@ -2,39 +2,7 @@
 //! Two more maps whose snapshots share: rpds's persistent red-black tree, and concread's B+tree,
 //! whose read transactions stand still beside its writer.
 
-use crate::{Range, Ranges};
-
-/// What `store` does, by what both maps offer: `before` the first range that begins at or below an
-/// index, `at_or_above` the first that begins there or above.
-macro_rules! store_over {
-    ($range:expr, $before:expr, $at_or_above:expr, $insert:expr, $remove:expr) => {{
-        let range = $range;
-        let mut rest: Option<(u64, usize)> = None;
-        if range.first > 0 {
-            if let Some((first, tail)) = $before(range.first - 1) {
-                if tail.0 > range.last {
-                    rest = Some(tail);
-                }
-                if tail.0 >= range.first {
-                    $insert(first, (range.first - 1, tail.1));
-                }
-            }
-        }
-        while let Some((first, tail)) = $at_or_above(range.first) {
-            if first > range.last {
-                break;
-            }
-            $remove(first);
-            if tail.0 > range.last {
-                rest = Some(tail);
-            }
-        }
-        if let Some(tail) = rest {
-            $insert(range.last + 1, tail);
-        }
-        $insert(range.first, (range.last, range.entry));
-    }};
-}
+use crate::{pairs, store_over, Range, Ranges};
 
 mod red_black {
     use super::*;
@@ -82,11 +50,7 @@ mod red_black {
 
         #[inline]
         fn visit(&self, backward: bool, mut each: impl FnMut(u64, u64, usize)) {
-            if backward {
-                self.iter().rev().for_each(|(&first, tail)| each(first, tail.0, tail.1));
-            } else {
-                self.iter().for_each(|(&first, tail)| each(first, tail.0, tail.1));
-            }
+            pairs!(self, backward, each);
         }
 
         fn dup(&self) -> Self {
@@ -197,13 +161,7 @@ mod transactions {
         }
 
         fn visit(&self, backward: bool, mut each: impl FnMut(u64, u64, usize)) {
-            self.with(|view| {
-                if backward {
-                    view.iter().rev().for_each(|(&first, tail)| each(first, tail.0, tail.1))
-                } else {
-                    view.iter().for_each(|(&first, tail)| each(first, tail.0, tail.1))
-                }
-            })
+            self.with(|view| pairs!(view, backward, each));
         }
 
         fn dup(&self) -> Self {
