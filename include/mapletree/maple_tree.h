@@ -193,6 +193,7 @@ struct mt_finger {
  * @ma_flags:   MT_FLAGS_*, and a bit of the library's own in snapshots; written under the lock.
  * @ma_alloc:   the node allocator, NULL for the default; set while the tree is empty.
  * @ma_rcu:     the flavour of RCU, NULL for liburcu-bp; set while the tree is empty.
+ * @ma_entry_ops: who counts references to entries, or NULL; set while the tree is empty.
  * @ma_apart:   padding: what readers read, above it, shares no cache line with what writers write,
  *              below.
  * @ma_retired: nodes that wait to be handed to a grace period; lock held.
@@ -200,7 +201,8 @@ struct mt_finger {
  * @ma_writes:  raised before every change; written under the lock. Cursors compare it.
  * @ma_retrying: the number of readers that have retried a changing leaf many times; while it is not
  *               0, writers replace leaves by copies. Changed atomically by these readers. In its
- *               highest bit: whether nodes may belong to other trees, too; set under the lock.
+ *               highest bits: whether nodes may belong to other trees, too; whether there is an
+ *               ma_entry_ops. Both set under the lock.
  * @ma_finger:  the path of the last write; lock held.
  */
 struct maple_tree {
@@ -208,7 +210,8 @@ struct maple_tree {
 	unsigned int ma_flags;
 	const struct mt_allocator *ma_alloc;
 	const struct mt_rcu *ma_rcu;
-	char ma_apart[64];
+	const struct mt_entry_ops *ma_entry_ops;
+	char ma_apart[64 - sizeof(void *)];
 	struct mt_retire_batch *ma_retired;
 	struct mt_mutex ma_lock;
 	unsigned long ma_writes;
@@ -222,7 +225,7 @@ struct maple_tree {
  * DEFINE_MTREE - define a tree without flags.
  */
 #define MTREE_INIT(name, flags) \
-	{ NULL, (flags), NULL, NULL, { 0 }, NULL, MT_MUTEX_INIT, 0, 0, \
+	{ NULL, (flags), NULL, NULL, NULL, { 0 }, NULL, MT_MUTEX_INIT, 0, 0, \
 	  { 1, 0, 0, { 0 } } }
 /* @lock is only named, never used: it is up to the user to hold it when the tree is changed. */
 #define MTREE_INIT_EXT(name, flags, lock) MTREE_INIT(name, (flags) | MT_FLAGS_LOCK_EXTERN)

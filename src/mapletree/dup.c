@@ -7,13 +7,34 @@
 #include "copy.h"
 #include "dup.h"
 #include "publish.h"
+#include "refs.h"
 
 bool dup_allowed(const struct maple_tree *mt, const struct maple_tree *new_tree)
 {
 	const unsigned int volatile_flags =
 		MT_FLAGS_HEIGHT_MASK | MT_FLAGS_ALLOC_WRAPPED | TREE_STAMPED;
 
-	return mtree_empty(new_tree) && !((mt->ma_flags ^ new_tree->ma_flags) & ~volatile_flags);
+	return mtree_empty(new_tree) && mt->ma_entry_ops == new_tree->ma_entry_ops &&
+	       !((mt->ma_flags ^ new_tree->ma_flags) & ~volatile_flags);
+}
+
+/* Takes the references of a tree with the root word @root. */
+static void get_all(const struct mt_entry_ops *ops, void *root)
+{
+	unsigned int i, end;
+	struct mt_node *node;
+
+	if (!root_is_node(root)) {
+		refs_get(ops, root);
+		return;
+	}
+	node = enode_node(root);
+	if (enode_kind(root) == KIND_LEAF) {
+		refs_get_leaf(ops, node);
+		return;
+	}
+	for (i = 0, end = node_end(node, enode_kind(root)); i <= end; i++)
+		get_all(ops, slot_child(node, enode_kind(root), i));
 }
 
 int __mt_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp)
@@ -28,6 +49,8 @@ int __mt_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp)
 		if (!root)
 			return -ENOMEM;
 	}
+	if (tree_is_counted(mt))
+		get_all(mt->ma_entry_ops, root);
 	tree_changes(new_tree);
 	publish_root(new_tree, root, mt_height(mt));
 	assert(mtree_empty(new_tree) == mtree_empty(mt));

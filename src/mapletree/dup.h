@@ -7,7 +7,10 @@
 
 #include "node.h"
 
-/* dup_allowed - whether @new_tree is empty and has the flags of @mt. Both locks held. */
+/*
+ * dup_allowed - whether @new_tree is empty and has the flags and the entry operations of @mt. Both
+ * locks held.
+ */
 bool dup_allowed(const struct maple_tree *mt, const struct maple_tree *new_tree);
 
 /* dup_lock, dup_unlock - the locks of two different trees, unless the user brings them. */

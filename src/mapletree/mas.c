@@ -207,6 +207,8 @@ int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned long more)
 
 	if (tree_is_shared(mas->tree))
 		each += LAYOUT_NODES * levels_with(mas->tree, more) + 3;
+	if (tree_is_counted(mas->tree))
+		each += 3; /* batches of references to the entries of two leaves */
 	enough = stores <= UINT_MAX / each;
 	if (enough && reserve.count < stores * each)
 		enough = retire_reserve(mas->tree, &reserve, (unsigned int)(stores * each));

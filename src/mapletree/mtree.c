@@ -32,6 +32,7 @@ void mt_init_flags(struct maple_tree *mt, unsigned int flags)
 	mt->ma_flags = flags & ~(MT_FLAGS_HEIGHT_MASK | TREE_STAMPED);
 	mt->ma_alloc = NULL;
 	mt->ma_rcu = NULL;
+	mt->ma_entry_ops = NULL;
 	mt->ma_retired = NULL;
 	mt->ma_writes = 0;
 	mt->ma_retrying = 0;
@@ -61,6 +62,21 @@ int mt_set_rcu_flavour(struct maple_tree *mt, const struct mt_rcu *flavour)
 	return 0;
 }
 
+int mt_set_entry_ops(struct maple_tree *mt, const struct mt_entry_ops *ops)
+{
+	if (mt->ma_root)
+		return -EBUSY;
+	if (ops && (!ops->get || !ops->put))
+		return -EINVAL;
+	retire_hand_over(mt);
+	mt->ma_entry_ops = ops;
+	if (ops)
+		__atomic_fetch_or(&mt->ma_retrying, TREE_COUNTED, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_and(&mt->ma_retrying, ~TREE_COUNTED, __ATOMIC_RELAXED);
+	return 0;
+}
+
 static void change_flags(struct maple_tree *mt, unsigned int set, unsigned int clear)
 {
 	assert(!(set & clear));
@@ -85,7 +101,7 @@ void mt_clear_in_rcu(struct maple_tree *mt)
 {
 	lock(mt);
 	change_flags(mt, 0, MT_FLAGS_USE_RCU);
-	__atomic_fetch_and(&mt->ma_retrying, TREE_SHARED, __ATOMIC_RELAXED);
+	__atomic_fetch_and(&mt->ma_retrying, TREE_SHARED | TREE_COUNTED, __ATOMIC_RELAXED);
 	retire_hand_over(mt); /* no later write would add to the batch */
 	unlock(mt);
 }
@@ -263,10 +279,10 @@ int mtree_alloc_cyclic(struct maple_tree *mt, unsigned long *startp, void *entry
 
 void __mt_destroy(struct maple_tree *mt)
 {
-	struct maple_enode *root = root_is_node(mt->ma_root) ? mt->ma_root : NULL;
+	void *root = mt->ma_root;
 
 	tree_begin_change(mt);
-	if (root && mt_in_rcu(mt))
+	if (root_is_node(root) && mt_in_rcu(mt))
 		dead_mark_below(mt, root);
 	publish_root(mt, NULL, 0);
 	retire_whole(mt, root);

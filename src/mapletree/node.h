@@ -349,13 +349,20 @@ static inline unsigned int tree_flags(const struct maple_tree *mt)
  * TREE_STAMPED: it is a snapshot, whose leaves another tree may mark as dead: cursors compare its
  * stamp (watch.h), which is odd while it is being written. A bit of ma_flags besides MT_FLAGS_*.
  * Each is set before the tree gets nodes to share, and may be cleared when it has none.
+ * TREE_COUNTED: references to entries are counted (refs.h). Beside TREE_SHARED, for the same reason.
  */
 #define TREE_SHARED  0x80000000u
+#define TREE_COUNTED 0x40000000u
 #define TREE_STAMPED 0x1000u
 
 static inline bool tree_is_shared(const struct maple_tree *mt)
 {
 	return UNLIKELY(__atomic_load_n(&mt->ma_retrying, __ATOMIC_RELAXED) & TREE_SHARED);
+}
+
+static inline bool tree_is_counted(const struct maple_tree *mt)
+{
+	return UNLIKELY(__atomic_load_n(&mt->ma_retrying, __ATOMIC_RELAXED) & TREE_COUNTED);
 }
 
 static inline bool tree_is_stamped(const struct maple_tree *mt)

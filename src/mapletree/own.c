@@ -76,40 +76,108 @@ static void add_layout(struct mt_own *own, const struct maple_tree *mt, const st
 			add_sibling(own, mt, l, level);
 }
 
+/* The references that change with the slots @from .. @to - 1 of a leaf, which are replaced. */
+static void slots_go(struct mt_refs *refs, const struct mt_node *leaf, unsigned int from,
+		     unsigned int to)
+{
+	for (; from < to; from++)
+		refs_go(refs, leaf->wide.slot[from]);
+}
+
+static void items_come(struct mt_refs *refs, const struct mt_items *items)
+{
+	unsigned int i;
+
+	for (i = 0; i < items->count; i++)
+		refs_come(refs, items->item[i].slot);
+}
+
+static void refs_of_leaf(struct mt_refs *refs, const struct mt_leaf_plan *p)
+{
+	struct mt_ends ends = { p->below + 1, p->top, p->leaf->wide.slot[p->low],
+				p->leaf->wide.slot[p->high] };
+	struct mt_items items;
+
+	layout_items(&items, &ends, p->first, p->last, p->entry);
+	items_come(refs, &items);
+	slots_go(refs, p->leaf, p->low, p->high + 1);
+}
+
+/* In a layout, both leaves at the ends lose slots; those between are dropped as a whole. */
+static void refs_of_layout(struct mt_refs *refs, const struct maple_tree *mt,
+			   const struct mt_layout *l)
+{
+	const struct mt_layout_level *s = &l->level[0];
+	unsigned int from = s->keep_left;
+
+	if (l->kind == WRITE_VALUE) {
+		refs_come(refs, l->value);
+		if (!root_is_node(mt->ma_root))
+			refs_go(refs, mt->ma_root);
+		return;
+	}
+	items_come(refs, &l->items);
+	if (s->left != s->right) {
+		slots_go(refs, s->left, from, node_end(s->left, KIND_LEAF) + 1);
+		from = 0;
+	}
+	slots_go(refs, s->right, from, s->keep_right_from);
+}
+
+/* The store is planned as store_planned() will do it; own->total becomes what it takes itself. */
+static void plan_store(struct mt_own *own, struct maple_tree *mt, unsigned long first,
+		       unsigned long last, void *entry)
+{
+	unsigned long step = finger_to(mt, first);
+	enum write_kind kind = WRITE_SPAN;
+	struct mt_leaf_plan p;
+	struct mt_layout l;
+
+	if (step)
+		kind = leaf_plan(&p, mt, first, last, entry, step);
+	if (kind == WRITE_NOTHING)
+		return;
+	if (kind < WRITE_LAYOUT) {
+		if (tree_is_shared(mt))
+			add_path(own, mt->ma_finger.min, 0, foreign_nodes(mt, &mt->ma_finger, 0));
+		if (tree_is_counted(mt))
+			refs_of_leaf(&own->refs, &p);
+		if (kind == WRITE_COPY || mt_in_rcu(mt))
+			own->total = retire_replace_blocks(mt);
+		return;
+	}
+	if (kind == WRITE_LAYOUT)
+		layout_plan(&l, mt, &p);
+	else
+		layout_plan_span(&l, mt, first, last, entry, step);
+	if (l.kind == WRITE_NOTHING)
+		return;
+	if (step && tree_is_shared(mt))
+		add_layout(own, mt, &l);
+	if (tree_is_counted(mt))
+		refs_of_layout(&own->refs, mt, &l);
+	own->total = l.blocks;
+}
+
 void own_plan(struct mt_own *own, struct maple_tree *mt, unsigned long first, unsigned long last,
 	      void *entry)
 {
-	unsigned long step = finger_to(mt, first);
-	struct mt_leaf_plan p;
-	enum write_kind kind;
-	struct mt_layout l;
-
-	assert(tree_is_shared(mt) && first <= last);
+	assert((tree_is_shared(mt) || tree_is_counted(mt)) && first <= last);
 	own->count = 0;
 	own->blocks = 0;
 	own->dropped = 0;
 	own->total = 0;
-	if (!step)
-		return;
-	kind = leaf_plan(&p, mt, first, last, entry, step);
-	if (kind == WRITE_NOTHING)
-		return;
-	if (kind < WRITE_LAYOUT) {
-		add_path(own, mt->ma_finger.min, 0, foreign_nodes(mt, &mt->ma_finger, 0));
-		if (kind == WRITE_COPY || mt_in_rcu(mt))
-			own->total = retire_replace_blocks(mt);
-	} else {
-		if (kind == WRITE_LAYOUT)
-			layout_plan(&l, mt, &p);
-		else
-			layout_plan_span(&l, mt, first, last, entry, step);
-		add_layout(own, mt, &l);
-		own->total = l.blocks;
-	}
-	if (mt_in_rcu(mt))
+	own->refs.gets = own->refs.puts = 0;
+	plan_store(own, mt, first, last, entry);
+	if (mt_in_rcu(mt)) {
+		unsigned int puts = own->refs.puts;
+
 		own->blocks += retire_batches_needed(mt, own->dropped);
-	/* what is dropped before may fill the batch that the write counts on */
-	own->total += own->blocks + (own->dropped && mt_in_rcu(mt));
+		/* what is dropped before and after may fill the batch that the write counts on */
+		own->total += own->dropped > 0;
+		own->total += puts ? 1 + retire_batches_needed(mt, puts) : 0;
+	}
+	own->total += own->blocks;
 }
 
 /* ---- carry it out ---------------------------------------------------------------------------- */
@@ -152,6 +220,8 @@ static void copy_path(struct maple_tree *mt, struct mt_finger *way, unsigned int
 			share_children(mt, node, at > level ? offset : WIDE_SLOTS);
 		else if (mt_in_rcu(mt) && !tree_is_stamped(mt))
 			dead_mark_shared(node);
+		if (!at && tree_is_counted(mt))
+			refs_get_leaf(mt->ma_entry_ops, fresh);
 		if (first)
 			node_slots(step_node(way->step[at + 1]), inner_kind(mt))
 				[step_offset(way->step[at + 1])] = enode_make(fresh, kind);
@@ -184,14 +254,28 @@ void own_make(const struct mt_own *own, struct maple_tree *mt, struct pool_list 
 	struct mt_finger way;
 	unsigned int i;
 
+	for (i = 0; i < own->refs.gets; i++)
+		mt->ma_entry_ops->get(own->refs.get[i]);
 	if (own->count == 1) { /* the finger leads there, and is needed next */
 		assert(!path->level);
 		make_path(mt, &mt->ma_finger, 0, reserve);
 		return;
 	}
+	if (!own->count)
+		return;
 	for (i = 0; i < own->count; i++) {
 		finger_descend(mt, &way, path[i].index);
 		make_path(mt, &way, path[i].level, reserve);
 	}
 	finger_forget(mt);
+}
+
+void own_end(const struct mt_own *own, struct maple_tree *mt, struct pool_list *reserve)
+{
+	unsigned int i;
+
+	for (i = 0; i < own->refs.puts; i++)
+		retire_entry(mt, own->refs.put[i], reserve);
+	if (tree_is_counted(mt))
+		retire_hand_over(mt); /* what is not referred to must not wait for the next write */
 }

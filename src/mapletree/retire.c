@@ -7,25 +7,37 @@
 #include <time.h>
 
 #include "rcu.h"
+#include "refs.h"
 #include "share.h"
 
 /*
+ * Where the nodes of a tree go, and the references to its entries.
+ * @ops: who counts these references, or NULL.
+ * @shared: subtrees may belong to other trees, too.
+ */
+struct origin {
+	const struct mt_allocator *alloc;
+	const struct mt_entry_ops *ops;
+	bool shared;
+};
+
+/*
  * A batch occupies the memory of a node. Each word is a plain node (freed alone) or a tagged one
- * (freed with all below it). count <= BATCH_WORDS; a batch on a tree is never full.
+ * (freed with all below it), or the entry of a reference that is dropped: these have their bit in
+ * @entries. count <= BATCH_WORDS; a batch on a tree is never full.
  * @nodes: how many nodes it frees, including itself; what it drops of other trees' nodes counts as
  *         one.
- * @shared: its subtrees may belong to other trees, too.
  */
 #define BATCH_WORDS \
-	((NODE_BYTES - sizeof(struct rcu_head) - 2 * sizeof(void *) - 2 * sizeof(int)) / \
-	 sizeof(long))
+	((NODE_BYTES - sizeof(struct rcu_head) - sizeof(struct origin) - 2 * sizeof(int) - \
+	  sizeof(uint64_t)) / sizeof(long))
 
 struct mt_retire_batch {
 	struct rcu_head rcu;
-	const struct mt_allocator *alloc;
+	struct origin origin;
 	unsigned int count;
 	unsigned int nodes;
-	bool shared;
+	uint64_t entries;
 	uintptr_t word[BATCH_WORDS];
 };
 
@@ -38,6 +50,12 @@ unsigned long retire_limit;
 static _Thread_local bool frees_batches __attribute__((tls_model("initial-exec")));
 
 static_assert(sizeof(struct mt_retire_batch) <= NODE_BYTES, "a batch fits a block of the pool");
+static_assert(BATCH_WORDS <= 64, "there is a bit for each word");
+
+static struct origin origin_of(const struct maple_tree *mt)
+{
+	return (struct origin){ mt->ma_alloc, mt->ma_entry_ops, tree_is_shared(mt) };
+}
 
 void retire_free_subtree(const struct mt_allocator *alloc, struct maple_enode *enode)
 {
@@ -51,8 +69,11 @@ void retire_free_subtree(const struct mt_allocator *alloc, struct maple_enode *e
 	pool_free(alloc, node);
 }
 
-/* Drops a reference to a subtree of which parts may belong to other trees, too. */
-static void drop_subtree(const struct mt_allocator *alloc, struct maple_enode *enode)
+/*
+ * Drops a reference to a subtree of which parts may belong to other trees, too, or whose entries
+ * are counted.
+ */
+static void drop_subtree(const struct origin *origin, struct maple_enode *enode)
 {
 	struct mt_node *node = enode_node(enode);
 	enum node_kind kind = enode_kind(enode);
@@ -63,17 +84,19 @@ static void drop_subtree(const struct mt_allocator *alloc, struct maple_enode *e
 	if (kind != KIND_LEAF) {
 		shares_prefetch(node, kind);
 		for (i = 0, end = node_end(node, kind); i <= end; i++)
-			drop_subtree(alloc, slot_child(node, kind, i));
+			drop_subtree(origin, slot_child(node, kind, i));
+	} else if (origin->ops) {
+		refs_put_leaf(origin->ops, node);
 	}
-	pool_free(alloc, node);
+	pool_free(origin->alloc, node);
 }
 
-static void free_subtree(const struct mt_allocator *alloc, struct maple_enode *enode, bool shared)
+static void free_subtree(const struct origin *origin, struct maple_enode *enode)
 {
-	if (shared)
-		drop_subtree(alloc, enode);
+	if (origin->shared || origin->ops)
+		drop_subtree(origin, enode);
 	else
-		retire_free_subtree(alloc, enode);
+		retire_free_subtree(origin->alloc, enode);
 }
 
 /*
@@ -95,26 +118,29 @@ static unsigned int count_subtree(struct maple_enode *enode)
 	return count;
 }
 
-static void free_word(const struct mt_allocator *alloc, uintptr_t word, bool shared)
+static void free_word(const struct origin *origin, uintptr_t word)
 {
 	if (root_is_node((void *)word))
-		free_subtree(alloc, (struct maple_enode *)word, shared);
+		free_subtree(origin, (struct maple_enode *)word);
 	else
-		pool_free(alloc, (void *)word);
+		pool_free(origin->alloc, (void *)word);
 }
 
 static void free_batch(struct rcu_head *head)
 {
 	struct mt_retire_batch *batch = caa_container_of(head, struct mt_retire_batch, rcu);
-	const struct mt_allocator *alloc = batch->alloc;
+	const struct origin origin = batch->origin;
 	unsigned int i, nodes = batch->nodes;
 	unsigned long waiting;
 
-	assert(batch->count <= BATCH_WORDS && nodes > batch->count);
+	assert(batch->count <= BATCH_WORDS && nodes);
 	frees_batches = true;
 	for (i = 0; i < batch->count; i++)
-		free_word(alloc, batch->word[i], batch->shared);
-	pool_free(alloc, batch);
+		if (UNLIKELY(batch->entries >> i & 1))
+			origin.ops->put((void *)batch->word[i]);
+		else
+			free_word(&origin, batch->word[i]);
+	pool_free(origin.alloc, batch);
 	waiting = __atomic_fetch_sub(&nodes_waiting, nodes, __ATOMIC_RELAXED);
 	assert(waiting >= nodes);
 	(void)waiting;
@@ -127,7 +153,7 @@ void retire_hand_over(struct maple_tree *mt)
 	mt->ma_retired = NULL;
 	if (!batch)
 		return;
-	assert(batch->count && batch->count <= BATCH_WORDS && batch->nodes > batch->count);
+	assert(batch->count && batch->count <= BATCH_WORDS && batch->nodes);
 	__atomic_add_fetch(&nodes_waiting, batch->nodes, __ATOMIC_RELAXED);
 	rcu_defer(mt->ma_rcu, &batch->rcu, free_batch);
 }
@@ -148,34 +174,51 @@ unsigned int retire_batches_needed(const struct maple_tree *mt, unsigned int cou
 	return (unsigned int)((count - room + BATCH_WORDS - 1) / BATCH_WORDS);
 }
 
-static void retire_word(struct maple_tree *mt, uintptr_t word, struct pool_list *reserve)
+/* The batch that the next word goes to. If a new one is needed, it comes from @reserve. */
+static struct mt_retire_batch *open_batch(struct maple_tree *mt, struct pool_list *reserve)
 {
 	struct mt_retire_batch *batch = mt->ma_retired;
 
-	assert(word);
-	if (!mt_in_rcu(mt)) {
-		free_word(mt->ma_alloc, word, tree_is_shared(mt));
-		return;
-	}
 	if (!batch) {
 		batch = (struct mt_retire_batch *)pool_take(reserve);
-		batch->alloc = mt->ma_alloc;
+		batch->origin = origin_of(mt);
 		batch->count = 0;
 		batch->nodes = 1;
-		batch->shared = false;
+		batch->entries = 0;
 		mt->ma_retired = batch;
 	}
-	assert(batch->count < BATCH_WORDS && batch->alloc == mt->ma_alloc);
+	assert(batch->count < BATCH_WORDS && batch->origin.alloc == mt->ma_alloc);
+	return batch;
+}
+
+/* Adds a word, which stands for as many nodes, to the batch. */
+static void add_word(struct maple_tree *mt, struct mt_retire_batch *batch, uintptr_t word,
+		     unsigned int nodes)
+{
 	batch->word[batch->count++] = word;
-	if (tree_is_shared(mt)) {
-		batch->shared = true;
-		batch->nodes++;
-	} else {
-		batch->nodes += root_is_node((void *)word)
-					? count_subtree((struct maple_enode *)word) : 1;
-	}
+	batch->nodes += nodes;
 	if (batch->count == BATCH_WORDS)
 		retire_hand_over(mt);
+}
+
+static void retire_word(struct maple_tree *mt, uintptr_t word, struct pool_list *reserve)
+{
+	struct mt_retire_batch *batch;
+	unsigned int nodes = 1;
+
+	assert(word);
+	if (!mt_in_rcu(mt)) {
+		struct origin origin = origin_of(mt);
+
+		free_word(&origin, word);
+		return;
+	}
+	batch = open_batch(mt, reserve);
+	if (tree_is_shared(mt))
+		batch->origin.shared = true;
+	else if (root_is_node((void *)word))
+		nodes = count_subtree((struct maple_enode *)word);
+	add_word(mt, batch, word, nodes);
 }
 
 void retire_node(struct maple_tree *mt, struct mt_node *node, struct pool_list *reserve)
@@ -188,19 +231,39 @@ void retire_subtree(struct maple_tree *mt, struct maple_enode *enode, struct poo
 	retire_word(mt, (uintptr_t)enode, reserve);
 }
 
-void retire_whole(struct maple_tree *mt, struct maple_enode *root)
+void retire_entry(struct maple_tree *mt, void *entry, struct pool_list *reserve)
 {
+	struct mt_retire_batch *batch;
+
+	assert(tree_is_counted(mt) && refs_counts(entry));
+	if (!mt_in_rcu(mt)) {
+		mt->ma_entry_ops->put(entry);
+		return;
+	}
+	batch = open_batch(mt, reserve);
+	batch->entries |= (uint64_t)1 << batch->count;
+	add_word(mt, batch, (uintptr_t)entry, 0);
+}
+
+void retire_whole(struct maple_tree *mt, void *root)
+{
+	bool node = root_is_node(root), entry = tree_is_counted(mt) && refs_counts(root) && !node;
 	struct pool_list one = { NULL, 0 };
 
-	if (!mt_in_rcu(mt)) {
-		if (root)
-			free_subtree(mt->ma_alloc, root, tree_is_shared(mt));
-	} else if (root && (!rcu_prepare(mt->ma_rcu) ||
-			    (!mt->ma_retired && !pool_grow(mt->ma_alloc, &one, 1)))) {
+	if (mt_in_rcu(mt) && (node || entry) &&
+	    (!rcu_prepare(mt->ma_rcu) ||
+	     (!mt->ma_retired && !pool_grow(mt->ma_alloc, &one, 1)))) {
+		struct origin origin = origin_of(mt);
+
 		rcu_wait(mt->ma_rcu);
-		free_subtree(mt->ma_alloc, root, tree_is_shared(mt));
-	} else if (root) {
+		if (node)
+			free_subtree(&origin, root);
+		else
+			refs_put(mt->ma_entry_ops, root);
+	} else if (node) {
 		retire_word(mt, (uintptr_t)root, &one);
+	} else if (entry) {
+		retire_entry(mt, root, &one);
 	}
 	retire_hand_over(mt);
 	assert(!one.count && !mt->ma_retired);

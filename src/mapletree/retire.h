@@ -3,7 +3,7 @@
  * retire.h - nodes that a write has replaced: freed at once, or in RCU mode after a grace period.
  *
  * In RCU mode nodes are gathered in a batch that is attached to the tree; a full batch is passed to
- * call_rcu() as one. So one callback frees about 28 nodes, and up to that many wait for the next
+ * call_rcu() as one. So one callback frees about 26 nodes, and up to that many wait for the next
  * write or for mtree_destroy(); a tree without nodes holds no batch. Readers may still be in a
  * retired node: nothing is written to it until the grace period has passed, so they see a
  * consistent past there.
@@ -55,12 +55,18 @@ void retire_node(struct maple_tree *mt, struct mt_node *node, struct pool_list *
 void retire_subtree(struct maple_tree *mt, struct maple_enode *enode, struct pool_list *reserve);
 
 /*
- * retire_whole - retire the tree below @root, which new readers can no longer reach, and hand over
- * what still waits. Lock held; in RCU mode not inside a read-side section.
+ * retire_entry - drop a reference to @entry, which the tree with TREE_COUNTED has given up, at once
+ * or in RCU mode after a grace period.
  */
-void retire_whole(struct maple_tree *mt, struct maple_enode *root);
+void retire_entry(struct maple_tree *mt, void *entry, struct pool_list *reserve);
 
-/* retire_free_subtree - free a subtree that nobody can reach. */
+/*
+ * retire_whole - retire all that the former root word @root held, which new readers can no longer
+ * reach, and hand over what still waits. Lock held; in RCU mode not inside a read-side section.
+ */
+void retire_whole(struct maple_tree *mt, void *root);
+
+/* retire_free_subtree - free a subtree that nobody can reach; the references to entries stay. */
 void retire_free_subtree(const struct mt_allocator *alloc, struct maple_enode *enode);
 
 #endif

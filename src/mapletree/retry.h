@@ -76,7 +76,8 @@ static inline bool leaf_version_lasts(const struct maple_tree *mt, const struct 
  */
 static inline bool readers_retry(const struct maple_tree *mt)
 {
-	return UNLIKELY(__atomic_load_n(&mt->ma_retrying, __ATOMIC_RELAXED) & ~TREE_SHARED);
+	return UNLIKELY(__atomic_load_n(&mt->ma_retrying, __ATOMIC_RELAXED) &
+			~(TREE_SHARED | TREE_COUNTED));
 }
 
 /* retrying_or_shared - whether a store has more to ask than its leaf. Lock held. */

@@ -6,6 +6,7 @@
 
 #include "dup.h"
 #include "publish.h"
+#include "refs.h"
 #include "share.h"
 
 /* Makes @snap, which is empty, refer to the nodes of @mt. Both locks held. */
@@ -21,6 +22,8 @@ static int snapshot(struct maple_tree *mt, struct maple_tree *snap)
 		__atomic_fetch_or(&mt->ma_retrying, TREE_SHARED, __ATOMIC_RELAXED);
 		__atomic_fetch_or(&snap->ma_retrying, TREE_SHARED, __ATOMIC_RELAXED);
 		__atomic_fetch_or(&snap->ma_flags, TREE_STAMPED, __ATOMIC_RELAXED);
+	} else if (tree_is_counted(mt)) {
+		refs_get(mt->ma_entry_ops, root);
 	}
 	tree_changes(snap);
 	publish_root(snap, root, mt_height(mt));

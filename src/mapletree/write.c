@@ -93,13 +93,13 @@ static bool tree_is_sound(struct maple_tree *mt)
 
 /* ---- the memory that a write needs ---------------------------------------------------------- */
 
-/* All that the write takes, if nodes may belong to other trees, too; else 0. */
+/* All that the write takes, if it has more to do than to change the tree's own nodes; else 0. */
 static unsigned int blocks_if_shared(struct maple_tree *mt, unsigned long first,
 				     unsigned long last, void *entry)
 {
 	struct mt_own own;
 
-	if (!tree_is_shared(mt))
+	if (!tree_is_shared(mt) && !tree_is_counted(mt))
 		return 0;
 	own_plan(&own, mt, first, last, entry);
 	return own.total;
@@ -371,10 +371,15 @@ static int store_planned(struct ma_state *mas, void *entry, bool may)
 	unsigned long step = finger_to(mt, mas->index);
 	struct expected expected;
 	struct mt_leaf_plan p;
-	enum write_kind kind = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
-	bool must = !leaf_version_lasts(mt, p.leaf), copies = must || readers_retry(mt);
+	enum write_kind kind;
+	bool must, copies;
 	int error;
 
+	if (!step)
+		return store_by_layout(mas, WRITE_SPAN, NULL, entry, step, may);
+	kind = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
+	must = !leaf_version_lasts(mt, p.leaf);
+	copies = must || readers_retry(mt);
 	expect(&expected, mt, mas, entry, step);
 	if (kind >= WRITE_COPY)
 		return store_by_new_nodes(mas, kind, &p, entry, step, may, &expected);
@@ -397,17 +402,41 @@ static int store_planned(struct ma_state *mas, void *entry, bool may)
  * Makes the nodes that the store is going to change the tree's own, with memory for the store
  * itself at hand, which therefore cannot fail any more. 0 or -ENOMEM.
  */
-static int make_own(struct ma_state *mas, void *entry, bool may)
+static int make_own(struct ma_state *mas, struct mt_own *own, void *entry, bool may)
 {
 	struct pool_list reserve;
-	struct mt_own own;
 
-	own_plan(&own, mas->tree, mas->index, mas->last, entry);
-	if (!reserve_for(mas, &reserve, own.total, may))
+	own_plan(own, mas->tree, mas->index, mas->last, entry);
+	if (!reserve_for(mas, &reserve, own->total, may))
 		return fail(mas, -ENOMEM);
-	own_make(&own, mas->tree, &reserve);
+	own_make(own, mas->tree, &reserve);
 	keep_reserve(mas, &reserve);
 	return 0;
+}
+
+static void end_own(struct ma_state *mas, const struct mt_own *own)
+{
+	struct pool_list reserve = take_reserve(mas);
+
+	own_end(own, mas->tree, &reserve);
+	keep_reserve(mas, &reserve);
+}
+
+/* A store in a tree with TREE_SHARED or TREE_COUNTED. */
+static int store_owned(struct ma_state *mas, void *entry, bool may)
+{
+	bool reserved = mas->reserve_count;
+	struct mt_own own;
+	int error = make_own(mas, &own, entry, may);
+
+	if (!error) {
+		error = store_planned(mas, entry, may);
+		assert(!error);
+		end_own(mas, &own);
+	}
+	if (!reserved)
+		mas_destroy(mas);
+	return error;
 }
 
 /*
@@ -417,18 +446,15 @@ static int make_own(struct ma_state *mas, void *entry, bool may)
 static __attribute__((noinline, cold)) int store_slowly(struct ma_state *mas, void *entry, bool may)
 {
 	struct maple_tree *mt = mas->tree;
-	bool stamped = tree_is_stamped(mt), shared = tree_is_shared(mt);
-	bool reserved = mas->reserve_count;
-	int error = 0;
+	bool stamped = tree_is_stamped(mt);
+	int error;
 
 	if (stamped)
 		tree_begin_change(mt);
-	if (shared)
-		error = make_own(mas, entry, may);
-	if (!error)
+	if (tree_is_shared(mt) || tree_is_counted(mt))
+		error = store_owned(mas, entry, may);
+	else
 		error = store_planned(mas, entry, may);
-	if (shared && !reserved)
-		mas_destroy(mas);
 	if (!stamped)
 		return error;
 	tree_end_change(mt);
@@ -463,7 +489,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	step = finger_to(mt, index);
 	if (old)
 		*old = entry_before(mt, step, index);
-	if (!step)
+	if (!step && !tree_is_counted(mt))
 		return store_by_layout(mas, WRITE_SPAN, NULL, entry, step, may);
 	if (retrying_or_shared(mt) || !leaf_version_lasts(mt, step_node(step)))
 		return store_slowly(mas, entry, may);

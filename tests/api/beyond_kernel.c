@@ -56,6 +56,40 @@ static void snapshots_share_their_nodes(void **state)
 	mtree_destroy(&snap);
 }
 
+static unsigned int references;
+
+static void get(void *entry)
+{
+	(void)entry;
+	references++;
+}
+
+static void put(void *entry)
+{
+	(void)entry;
+	references--;
+}
+
+static void entries_are_referred_to(void **state)
+{
+	static const struct mt_entry_ops ops = { get, put };
+	struct maple_tree mt = MTREE_INIT(mt, 0), snap = MTREE_INIT(snap, 0);
+
+	(void)state;
+	assert_int_equal(mt_set_entry_ops(&mt, &ops), 0);
+	assert_int_equal(mt_set_entry_ops(&snap, &ops), 0);
+	fill(&mt, 100);
+	assert_int_equal(references, 100);
+	assert_int_equal(mt_set_entry_ops(&mt, NULL), -EBUSY);
+	assert_int_equal(mtree_snapshot(&mt, &snap, GFP_KERNEL), 0);
+	assert_int_equal(references, 100);
+	mtree_erase(&mt, 1);
+	mtree_destroy(&mt);
+	assert_int_equal(references, 100);
+	mtree_destroy(&snap);
+	assert_int_equal(references, 0);
+}
+
 static void readers_hold_the_read_side_only(void **state)
 {
 	static const struct mt_rcu flavour = MT_RCU_FLAVOUR(bp);
@@ -280,6 +314,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(snapshots_share_their_nodes),
+		cmocka_unit_test(entries_are_referred_to),
 		cmocka_unit_test(readers_hold_the_read_side_only),
 		cmocka_unit_test(a_forked_process_goes_on),
 		cmocka_unit_test(areas_have_alignment_and_gaps_have_bounds),

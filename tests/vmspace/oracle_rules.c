@@ -104,8 +104,8 @@ static void skip_what_cannot_be(const struct rules_case *it)
 		case_skip("no huge pages of 2 MiB");
 	if (it->need == NEEDS_UFFD && puppet_uffd_right(NULL) == PUPPET_UFFD_NONE)
 		case_skip("userfaultfd(2) is refused");
-	if (!strcmp(it->rule, "advise-empty") && !c->move_all_privileged &&
-	    has_rule("advise-privileged"))
+	if ((!strcmp(it->rule, "advise-empty") || !strcmp(it->rule, "advise-willneed")) &&
+	    !c->move_all_privileged && has_rule("advise-privileged"))
 		case_skip("process_madvise takes a privilege");
 	if (c->max_map_count > 100000 && !strcmp(it->rule, "advise-count-error"))
 		case_skip("vm.max_map_count is above 100000");
