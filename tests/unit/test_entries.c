@@ -366,6 +366,24 @@ static void a_copy_without_memory_counts_nothing(void **state)
 	nothing_is_referred_to();
 }
 
+/* Without memory to defer it, destroying a tree waits for readers itself. */
+static void trees_are_destroyed_without_memory(void **state)
+{
+	(void)state;
+	for (unsigned long last = 0; last < 2; last++) {
+		struct maple_tree mt;
+
+		begin(&mt, MT_FLAGS_USE_RCU);
+		mt_set_allocator(&mt, &scarce);
+		allowed = 1000;
+		store(&mt, 0, last, 'a');
+		assert_int_equal(mt_height(&mt), last);
+		allowed = 0;
+		mtree_destroy(&mt);
+		assert_int_equal(count('a'), 0);
+	}
+}
+
 static void reserves_cover_the_references(void **state)
 {
 	(void)state;
@@ -413,6 +431,7 @@ int main(void)
 		cmocka_unit_test(readers_beside_writers_find_living_objects),
 		cmocka_unit_test(stores_without_memory_count_nothing),
 		cmocka_unit_test(a_copy_without_memory_counts_nothing),
+		cmocka_unit_test(trees_are_destroyed_without_memory),
 		cmocka_unit_test(reserves_cover_the_references),
 	};
 

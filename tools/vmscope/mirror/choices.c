@@ -45,6 +45,15 @@ static struct range overlap(unsigned long start, unsigned long end,
 	return range;
 }
 
+/* 0 .. @limit - 1: drawn if the order is, otherwise 0. */
+static unsigned int draw(struct guess *guess, unsigned int limit)
+{
+	if (guess->order != CHOOSE_DRAWN)
+		return 0;
+	guess->draw = guess->draw * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned int)(guess->draw >> 33) % limit;
+}
+
 /* The part of [@start, @end), which was merged, up to its end (@left) or from its start. */
 static struct side find_side(const struct guess *guess, const struct vmspace *before,
 			     unsigned long start, unsigned long end, bool left)
@@ -166,13 +175,14 @@ static unsigned int choose_moved(struct guess *guess, struct vmspace *before,
 
 	if (of_left == of_right)
 		return 0;
-	for (int i = 0; i < 2; i++) {
-		unsigned long origin = i ? of_left : of_right;
+	for (unsigned int i = 0, first = draw(guess, 2); i < 2; i++) {
+		const bool on_left = i != first;
+		unsigned long origin = on_left ? of_left : of_right;
 
 		if (!origin || is_settled(guess, origin) ||
-		    (touched && !has_anon_certainly(guess, before, &(i ? left : right)->near)))
+		    (touched && !has_anon_certainly(guess, before, &(on_left ? left : right)->near)))
 			continue;
-		place(guess, before, origin, near_page(i ? left : right, i != 0, page),
+		place(guess, before, origin, near_page(on_left ? left : right, on_left, page),
 		      ELSEWHERE + ++guess->elsewhere * ELSEWHERE_STEP);
 		return 1u << GUESS_ANON_MOVED;
 	}
@@ -233,15 +243,19 @@ static unsigned int choose_continuous(struct guess *guess, struct vmspace *befor
 	struct side right = find_side(guess, before, at, right_area->end, false);
 	unsigned long of_left = origin_of(guess, before, &left, true);
 	unsigned long of_right = origin_of(guess, before, &right, false);
+	bool placed = false;
 
 	/* Parts of one area keep their distance. */
 	if (of_left && of_left == of_right && !is_on_its_own(guess, &left) &&
 	    !is_on_its_own(guess, &right))
 		return 0;
-	if (!place_side(guess, before, &right, of_right, right.near.start, at,
-			left_area->page_offset + (at - left_area->start) / page) &&
-	    !place_side(guess, before, &left, of_left, left.near.end - page, at - page,
-			right_area->page_offset - 1))
+	for (unsigned int i = 0, first = draw(guess, 2); i < 2 && !placed; i++)
+		placed = i == first ?
+			place_side(guess, before, &right, of_right, right.near.start, at,
+				   left_area->page_offset + (at - left_area->start) / page) :
+			place_side(guess, before, &left, of_left, left.near.end - page, at - page,
+				   right_area->page_offset - 1);
+	if (!placed)
 		return 0;
 	settle(guess, of_left);
 	settle(guess, of_right);
@@ -361,6 +375,41 @@ static unsigned int choose_inherited(struct guess *guess, struct vmspace *before
 	return 1u << GUESS_ANON_INHERITED;
 }
 
+/* Did a part of one side have an anon_vma without pages? */
+static unsigned int choose_emptied(struct guess *guess, struct vmspace *before,
+				   const struct side *left, const struct side *right)
+{
+	const struct range *range[] = { &left->near, &left->far, &right->near, &right->far };
+
+	for (unsigned int i = 0, first = draw(guess, 4); i < 4; i++)
+		if (choose_emptied_in(guess, before, *range[(first + i) % 4]))
+			return 1u << GUESS_ANON_EMPTIED;
+	return 0;
+}
+
+/* The first explanation that is possible, beginning with any. */
+static unsigned int choose_drawn(struct guess *guess, struct vmspace *before,
+				 const struct side *left, const struct side *right)
+{
+	unsigned int chosen = 0, first = draw(guess, 4);
+
+	for (unsigned int i = 0; !chosen && i < 4; i++)
+		switch ((first + i) % 4) {
+		case 0:
+			chosen = choose_emptied(guess, before, left, right);
+			break;
+		case 1:
+			chosen = choose_parted(guess, before, left, right);
+			break;
+		case 2:
+			chosen = choose_moved(guess, before, left, right, draw(guess, 2));
+			break;
+		default:
+			chosen = choose_inherited(guess, before, left, right);
+		}
+	return chosen;
+}
+
 /* The mirror merged areas at @event->at, and the kernel did not. */
 static unsigned int choose_for_merge(struct guess *guess, struct vmspace *before,
 				     const struct vmspace_event *event)
@@ -369,13 +418,12 @@ static unsigned int choose_for_merge(struct guess *guess, struct vmspace *before
 	struct side right = find_side(guess, before, event->at, event->end, false);
 	unsigned int chosen = 0;
 
+	if (guess->order == CHOOSE_DRAWN)
+		return choose_drawn(guess, before, &left, &right);
 	if (guess->order == CHOOSE_MOVED_FIRST)
 		chosen = choose_moved(guess, before, &left, &right, true);
-	if (!chosen && (choose_emptied_in(guess, before, left.near) ||
-			choose_emptied_in(guess, before, left.far) ||
-			choose_emptied_in(guess, before, right.near) ||
-			choose_emptied_in(guess, before, right.far)))
-		chosen = 1u << GUESS_ANON_EMPTIED;
+	if (!chosen)
+		chosen = choose_emptied(guess, before, &left, &right);
 	if (!chosen && guess->order == CHOOSE_MOVED_FIRST)
 		chosen = choose_moved(guess, before, &left, &right, false);
 	if (!chosen)
@@ -416,9 +464,10 @@ static unsigned int choose_for_no_merge(struct guess *guess, struct vmspace *bef
 	return 0;
 }
 
-void choices_begin(struct guess *guess, enum choice_order order)
+void choices_begin(struct guess *guess, enum choice_order order, uint64_t seed)
 {
 	guess->order = order;
+	guess->draw = seed;
 	guess->choice_count = 0;
 	guess->settled_count = 0;
 }

@@ -9,12 +9,14 @@
 
 /*
  * When the explanation comes that mremap() moved an area: before that it was inherited by a fork,
- * after that, or before all others.
+ * after that, or before all others. CHOOSE_DRAWN: which explanation comes first, and which of two
+ * sides, is drawn for each place where areas meet, since one order may not explain all that a call
+ * has merged and not merged.
  */
-enum choice_order { CHOOSE_MOVED, CHOOSE_INHERITED, CHOOSE_MOVED_FIRST };
+enum choice_order { CHOOSE_MOVED, CHOOSE_INHERITED, CHOOSE_MOVED_FIRST, CHOOSE_DRAWN };
 
-/* A new attempt to explain a call. */
-void choices_begin(struct guess *guess, enum choice_order order);
+/* A new attempt to explain a call. @seed: for CHOOSE_DRAWN, another one for each attempt. */
+void choices_begin(struct guess *guess, enum choice_order order, uint64_t seed);
 
 /*
  * Makes choices in @before, the state before the call, for every merge that depends on something

@@ -124,13 +124,14 @@ static bool depends_on_anon(const struct guess *guess)
  * unknown in @before as long as the maps suggest any. True: *@space and *@req are what the kernel
  * did, and *@kept has the kinds of guesses. False: *@space and *@req are unchanged.
  */
-static bool find_outcome_in(struct guess *guess, enum choice_order order, struct vmspace *before,
-			    const struct vmspace_request *asked, struct vmspace **space,
-			    struct vmspace_request *req, unsigned int *kept)
+static bool find_outcome_in(struct guess *guess, enum choice_order order, uint64_t seed,
+			    struct vmspace *before, const struct vmspace_request *asked,
+			    struct vmspace **space, struct vmspace_request *req,
+			    unsigned int *kept)
 {
 	unsigned int kinds = 0, chosen = 1;
 
-	choices_begin(guess, order);
+	choices_begin(guess, order, seed);
 	for (int round = 0; round < GUESS_ROUNDS && chosen; round++) {
 		struct vmspace *after = copy_of(guess, before);
 		struct vmspace_request again = *asked;
@@ -154,25 +155,29 @@ static bool find_outcome_in(struct guess *guess, enum choice_order order, struct
 	return false;
 }
 
-/* Where several explanations are possible, the one that is tried first may not explain all. */
+/*
+ * Where several explanations are possible, the one that is tried first may not explain all. If any
+ * may be true, others are tried, each on a copy of @before.
+ */
 static bool find_outcome(struct guess *guess, struct vmspace *before,
 			 const struct vmspace_request *asked, struct vmspace **space,
 			 struct vmspace_request *req, unsigned int *kept)
 {
 	const enum choice_order first = guess->may_be_copy ? CHOOSE_INHERITED : CHOOSE_MOVED;
-	struct vmspace *again = NULL;
-	bool reached;
+	bool reached = false;
 
-	if (!mtree_empty(&guess->marks.moved)) {
-		again = copy_of(guess, before);
-		if (!again)
-			return false;
+	if (mtree_empty(&guess->marks.moved))
+		return find_outcome_in(guess, first, 0, before, asked, space, req, kept);
+	for (unsigned int i = 0; i < 2 + GUESS_DRAWS && !reached && !guess->session->failed; i++) {
+		struct vmspace *copy = copy_of(guess, before);
+		enum choice_order order = i == 0 ? first : i == 1 ? CHOOSE_MOVED_FIRST
+								  : CHOOSE_DRAWN;
+
+		if (!copy)
+			break;
+		reached = find_outcome_in(guess, order, i, copy, asked, space, req, kept);
+		vmspace_destroy(copy);
 	}
-	reached = find_outcome_in(guess, first, before, asked, space, req, kept);
-	if (!reached && again && !guess->session->failed)
-		reached = find_outcome_in(guess, CHOOSE_MOVED_FIRST, again, asked, space, req,
-					  kept);
-	vmspace_destroy(again);
 	return reached;
 }
 

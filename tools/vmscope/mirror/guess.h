@@ -47,7 +47,8 @@
  * Every guess that is kept is counted in the summary and named in the log.
  *
  * The cost is one copy of the address space for each call that may have several outcomes, and up
- * to GUESS_ROUNDS more if its outcome is not the expected one.
+ * to GUESS_ROUNDS more if its outcome is not the expected one; as many for each of GUESS_DRAWS
+ * attempts where areas may have been moved and nothing else explains the call.
  */
 #ifndef VMSCOPE_MIRROR_GUESS_H
 #define VMSCOPE_MIRROR_GUESS_H
@@ -65,7 +66,7 @@
 #include "mirror/host.h"
 #include "mirror/marks.h"
 
-enum { GUESS_ROUNDS = 8, GUESS_CHOICES_MAX = 256 };
+enum { GUESS_ROUNDS = 8, GUESS_DRAWS = 60, GUESS_CHOICES_MAX = 256 };
 
 /* What is unknown about one address space. */
 struct guess {
@@ -87,6 +88,7 @@ struct guess {
 	unsigned int choice_count;	/* made, in order: */
 	struct anon_choice choices[GUESS_CHOICES_MAX];	/* see choice_count */
 	int order;			/* enum choice_order */
+	uint64_t draw;			/* state of what CHOOSE_DRAWN draws from */
 	unsigned int settled_count;	/* origins whose offsets the call has shown: */
 	unsigned long settled[GUESS_CHOICES_MAX];	/* see settled_count */
 	uint64_t elsewhere;		/* how many offsets were given out that no address has */

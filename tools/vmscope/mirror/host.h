@@ -20,11 +20,22 @@ struct untouched {
 	struct { unsigned long start, end; } ranges[UNTOUCHED_MAX];
 };
 
+/*
+ * Where a call has put, replaced or taken away pages itself: what the kernel shows there now says
+ * nothing about the time before.
+ */
+struct replaced {
+	unsigned int count;
+	struct { unsigned long start, end; } ranges[2];
+};
+
 struct host {
 	struct kernel_view view;
 	struct kernel_view *child_view;	/* while a fork is mirrored: the child's; otherwise NULL */
 	struct answers *answers;	/* where answers are recorded; NULL without a log */
 	struct untouched *untouched;	/* while a call is gathered at its entry; otherwise NULL */
+	const struct untouched *before;	/* while host_look_back() holds; otherwise NULL */
+	struct replaced replaced;	/* by the call that it looks back on */
 };
 
 void host_init(struct host *host);
@@ -43,7 +54,16 @@ struct vmspace_host host_callbacks(struct host *host);
 void host_gather(struct host *host, struct vmspace *space, struct vmspace_request *req,
 		 struct untouched *untouched);
 
-/* Whether one of the ranges in @untouched has an anonymous page now. */
-bool host_was_touched(struct host *host, const struct untouched *untouched);
+/*
+ * @req was performed, and @untouched was filled in when it was gathered. Until host_look_now(),
+ * answers are those from right before the call: with what other threads have touched since it was
+ * gathered, but without what the call itself has done to pages.
+ */
+void host_look_back(struct host *host, const struct vmspace_request *req,
+		    const struct untouched *untouched);
+void host_look_now(struct host *host);
+
+/* While looking back: has one of the ranges that had no anonymous page got one? */
+bool host_was_touched(struct host *host);
 
 #endif

@@ -304,8 +304,10 @@ static unsigned int complete(struct mirror *mirror, const struct log_who *who,
 		mirror->brk_unknown = false;
 	}
 	mirror_record_in(mirror, &mirror->asked_again);
+	host_look_back(&mirror->host, req, &pending->untouched);
 	guesses = guess_apply(&mirror->guess, &mirror->vm, req,
-			      !alone && host_was_touched(&mirror->host, &pending->untouched));
+			      !alone && host_was_touched(&mirror->host));
+	host_look_now(&mirror->host);
 	mirror_record_in(mirror, &mirror->observed);
 	note_past_end(mirror, &pending->request);
 	complete_identity(mirror, req);
