@@ -189,13 +189,19 @@ static unsigned int choose_moved(struct guess *guess, struct vmspace *before,
 	return 0;
 }
 
+/* Was such a choice made in this call for the area at @start? */
+static bool was_chosen(const struct guess *guess, enum anon_choice_kind kind, unsigned long start)
+{
+	for (unsigned int i = 0; i < guess->choice_count; i++)
+		if (guess->choices[i].kind == kind && guess->choices[i].addr == start)
+			return true;
+	return false;
+}
+
 /* Has the kernel shown in this call that the area at @start has none? */
 static bool is_without(const struct guess *guess, unsigned long start)
 {
-	for (unsigned int i = 0; i < guess->choice_count; i++)
-		if (guess->choices[i].kind == ANON_NONE && guess->choices[i].addr == start)
-			return true;
-	return false;
+	return was_chosen(guess, ANON_NONE, start);
 }
 
 /*
@@ -220,16 +226,36 @@ static bool place_side(struct guess *guess, struct vmspace *before, const struct
 		bool own = vmspace_lookup(before, addr, &info) &&
 			   offset == now / vmspace_config(before)->page_size;
 
-		if (own && info.anon_id)
+		if (own && is_without(guess, info.start)) /* it merged at its other end */
+			return true;
+		if (own && info.anon_id && !was_chosen(guess, ANON_PART, info.start)) {
 			make_choice(guess, before, ANON_NONE, info.start, 0);
-		else if (!own || !is_without(guess, info.start)) /* it merged at its other end */
-			place(guess, before, 0, addr, offset);
+			return true;
+		}
+		if (!origin) /* with an anon_vma its offsets would be certain */
+			return false;
+		place(guess, before, 0, addr, offset);
 		return true;
 	}
 	if (!origin || is_settled(guess, origin))
 		return false;
 	place(guess, before, origin, addr, offset);
 	settle(guess, origin);
+	return true;
+}
+
+/*
+ * Two parts of one area met, of which one was moved, to another distance: if it could be merged, it
+ * took the offsets of its new address, and so had no anon_vma. False: it certainly had one.
+ */
+static bool choose_without(struct guess *guess, struct vmspace *before, const struct side *side)
+{
+	struct vma_info info;
+
+	if (!is_on_its_own(guess, side) || !vmspace_lookup(before, side->near.start, &info) ||
+	    !info.anon_id || was_chosen(guess, ANON_PART, info.start))
+		return false;
+	make_choice(guess, before, ANON_NONE, info.start, 0);
 	return true;
 }
 
@@ -245,10 +271,12 @@ static unsigned int choose_continuous(struct guess *guess, struct vmspace *befor
 	unsigned long of_right = origin_of(guess, before, &right, false);
 	bool placed = false;
 
-	/* Parts of one area keep their distance. */
-	if (of_left && of_left == of_right && !is_on_its_own(guess, &left) &&
-	    !is_on_its_own(guess, &right))
-		return 0;
+	if (of_left && of_left == of_right) { /* parts of one area keep their distance */
+		if (choose_without(guess, before, &left) || choose_without(guess, before, &right))
+			return 1u << GUESS_ANON_MOVED;
+		if (!is_on_its_own(guess, &left) && !is_on_its_own(guess, &right))
+			return 0;
+	}
 	for (unsigned int i = 0, first = draw(guess, 2); i < 2 && !placed; i++)
 		placed = i == first ?
 			place_side(guess, before, &right, of_right, right.near.start, at,
