@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "cli/at.h"
 #include "cli/check.h"
 #include "cli/draw.h"
 #include "cli/explain.h"
@@ -20,6 +21,7 @@ static const struct {
 	  "follow a program's address space and compare every step with the kernel" },
 	{ "replay", replay_main,
 	  "play a log of trace or of strace, compare its results, print the final maps" },
+	{ "at", at_main, "tell what was mapped at a line or a time of a log, and where" },
 	{ "explain", explain_main, "tell who is eating a process's mappings, and why" },
 	{ "check", check_main,
 	  "make random calls for real and in libvmspace, and compare after each" },

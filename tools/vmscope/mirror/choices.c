@@ -177,12 +177,13 @@ static unsigned int choose_moved(struct guess *guess, struct vmspace *before,
 		return 0;
 	for (unsigned int i = 0, first = draw(guess, 2); i < 2; i++) {
 		const bool on_left = i != first;
+		const struct side *side = on_left ? left : right;
 		unsigned long origin = on_left ? of_left : of_right;
 
 		if (!origin || is_settled(guess, origin) ||
-		    (touched && !has_anon_certainly(guess, before, &(on_left ? left : right)->near)))
+		    (touched && !has_anon_certainly(guess, before, &side->near)))
 			continue;
-		place(guess, before, origin, near_page(on_left ? left : right, on_left, page),
+		place(guess, before, origin, near_page(side, on_left, page),
 		      ELSEWHERE + ++guess->elsewhere * ELSEWHERE_STEP);
 		return 1u << GUESS_ANON_MOVED;
 	}

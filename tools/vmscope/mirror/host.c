@@ -150,8 +150,8 @@ void host_look_back(struct host *host, const struct vmspace_request *req,
 		break;
 	case VMSPACE_MREMAP: /* one that fails may have moved some of several areas */
 		add_replaced(&host->replaced, m->addr, m->old_length);
-		add_replaced(&host->replaced, failed ? m->new_addr : (unsigned long)req->host.result,
-			     m->new_length);
+		add_replaced(&host->replaced,
+			     failed ? m->new_addr : (unsigned long)req->host.result, m->new_length);
 		break;
 	default: /* what else changes pages, merges nothing, or merges before */
 		break;
