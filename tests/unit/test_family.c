@@ -92,7 +92,7 @@ struct seen {
 struct census {
 	struct seen seen[1 << 14];
 	size_t count;
-	unsigned int slots[NUMBERS]; /* that hold an entry */
+	unsigned int *slots; /* that hold an entry: [1 .. entries_made] */
 };
 
 static void count_slot(struct census *c, void *entry)
@@ -138,6 +138,7 @@ static size_t expect_references(struct family *f, bool exactly)
 	struct census *c = calloc(1, sizeof(*c));
 	size_t count;
 
+	c->slots = calloc(f->entries_made + 1ul, sizeof(*c->slots));
 	for (struct member *m = f->member; m < f->member + TREES; m++)
 		if (m->alive && root_is_node(m->mt.ma_root))
 			count_references(c, m->mt.ma_root);
@@ -158,6 +159,7 @@ static size_t expect_references(struct family *f, bool exactly)
 				 (void *)enode, shares, c->seen[i].references);
 	}
 	count = c->count;
+	free(c->slots);
 	free(c);
 	return count;
 }
