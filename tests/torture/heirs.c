@@ -46,6 +46,7 @@ static unsigned long read_all(struct worker *me, struct maple_tree *mt, bool sti
 		struct tag tag = entry_tag(entry);
 
 		expect(me, xa_is_value(entry) && tag.zone == zone, "%p at %#lx", entry, mas.index);
+		expect(me, !me->world->counted || entry_lives(entry), "%p is gone", entry);
 		expect(me, next <= (still ? mas.index : mas.last) && mas.index <= mas.last,
 		       "%#lx..%#lx after %#lx", mas.index, mas.last, next);
 		digest = mix(mix(mix(digest, mas.index), mas.last), (unsigned long)entry);
@@ -181,10 +182,8 @@ void *heir_run(void *arg)
 
 	estate.reader.number += 100;
 	random_seed(&estate.reader.random, me->world->seed + estate.reader.number);
-	for (i = 0; i < HEIRS; i++) {
-		mt_init_flags(&estate.heir[i].mt, me->world->flags);
-		mt_set_allocator(&estate.heir[i].mt, me->world->mt.ma_alloc);
-	}
+	for (i = 0; i < HEIRS; i++)
+		world_init_tree(me->world, &estate.heir[i].mt);
 	if (pthread_create(&reader, NULL, read_heirs, &estate))
 		abort();
 	while (!stopped(me->world))

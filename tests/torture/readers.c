@@ -60,6 +60,8 @@ static void check_entry(struct worker *me, unsigned long first, unsigned long la
 	       tag.first, tag.last, first, last);
 	expect(me, tag.number <= begun_in(w, zone) || !numbers_ordered(),
 	       "%p at %#lx: write %lu of %lu", entry, first, tag.number, begun_in(w, zone));
+	expect(me, !w->counted || !urcu_bp_read_ongoing() || entry_lives(entry),
+	       "%p at %#lx is gone", entry, first);
 }
 
 static void check_gap(struct worker *me, unsigned long first, unsigned long last)

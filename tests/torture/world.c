@@ -42,7 +42,46 @@ static void put(struct worker *me, unsigned int zone, unsigned int first, unsign
 	w->zone[zone].ranges++;
 }
 
-void world_begin(struct world *w, unsigned int flags, bool tiny)
+/* How many references there are to all entries that share a place; in the world under torture. */
+static unsigned long references[1 << 16];
+static struct world *tortured;
+
+static unsigned long *place_of(const void *entry)
+{
+	uint64_t mixed = (uint64_t)(uintptr_t)entry * 0x9e3779b97f4a7c15u;
+
+	return &references[mixed >> 48];
+}
+
+static void get(void *entry)
+{
+	__atomic_fetch_add(place_of(entry), 1, __ATOMIC_RELAXED);
+}
+
+static void drop(void *entry)
+{
+	struct worker me = { .world = tortured };
+
+	expect(&me, __atomic_fetch_sub(place_of(entry), 1, __ATOMIC_RELAXED), "%p: no reference",
+	       entry);
+}
+
+bool entry_lives(const void *entry)
+{
+	return __atomic_load_n(place_of(entry), __ATOMIC_RELAXED);
+}
+
+void world_init_tree(struct world *w, struct maple_tree *mt)
+{
+	static const struct mt_entry_ops counting = { get, drop };
+	struct worker me = { .world = w };
+
+	mt_init_flags(mt, w->flags);
+	expect(&me, !mt_set_allocator(mt, &quarantine), "empty tree");
+	expect(&me, !w->counted || !mt_set_entry_ops(mt, &counting), "empty tree");
+}
+
+void world_begin(struct world *w, unsigned int flags, bool tiny, bool counted)
 {
 	struct worker me = { .world = w };
 	unsigned int zone, i;
@@ -50,8 +89,9 @@ void world_begin(struct world *w, unsigned int flags, bool tiny)
 	w->zones = tiny ? 0 : ZONES;
 	w->flags = flags;
 	w->gaps = flags & MT_FLAGS_ALLOC_RANGE;
-	mt_init_flags(&w->mt, flags);
-	expect(&me, !mt_set_allocator(&w->mt, &quarantine), "empty tree");
+	w->counted = counted;
+	tortured = w;
+	world_init_tree(w, &w->mt);
 	for (zone = 0; zone < w->zones; zone++) {
 		if (zone_kind(w, zone) == ZONE_STILL) {
 			for (i = 0; i + 4 < ZONE_WIDTH; i += 4)
@@ -70,8 +110,7 @@ void world_become_snapshot(struct world *w)
 	struct worker me = { .world = w };
 	struct maple_tree other;
 
-	mt_init_flags(&other, w->flags);
-	expect(&me, !mt_set_allocator(&other, &quarantine), "empty tree");
+	world_init_tree(w, &other);
 	expect(&me, !mtree_snapshot(&w->mt, &other, GFP_KERNEL), "snapshot");
 	mtree_destroy(&w->mt);
 	expect(&me, !mtree_snapshot(&other, &w->mt, GFP_KERNEL), "snapshot");
@@ -104,6 +143,8 @@ void world_end(struct world *w)
 	mtree_destroy(&w->mt);
 	urcu_bp_barrier();
 	expect(&me, !quarantine_live(), "%lu nodes leaked", quarantine_live());
+	for (size_t i = 0; i < sizeof(references) / sizeof(references[0]); i++)
+		expect(&me, !references[i], "%lu references leaked", references[i]);
 }
 
 bool permanent_from(const struct world *w, unsigned long index, struct permanent *p)

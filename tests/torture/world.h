@@ -52,6 +52,7 @@ struct world {
 	unsigned int writers;
 	unsigned int flags;
 	bool gaps;
+	bool counted; /* references to entries are */
 	bool stop; /* atomic */
 	uint64_t seed;
 	unsigned long reads;  /* atomic */
@@ -138,11 +139,20 @@ __attribute__((format(printf, 5, 6), noreturn)) void complain(const struct worke
 							     const char *what, const char *file,
 							     int line, const char *format, ...);
 
+/* world_init_tree - make *@mt an empty tree of the same kind as the one under torture. */
+void world_init_tree(struct world *w, struct maple_tree *mt);
+
+/*
+ * entry_lives - whether there is a reference to @entry, which was just found. False may be due to
+ * another entry for which the same place counts, but only if that was put once too often.
+ */
+bool entry_lives(const void *entry);
+
 /*
  * world_begin - fill the tree with what never changes. world_become_snapshot - put a snapshot of
  * the tree in its place. world_end - check all, destroy it.
  */
-void world_begin(struct world *w, unsigned int flags, bool tiny);
+void world_begin(struct world *w, unsigned int flags, bool tiny, bool counted);
 void world_become_snapshot(struct world *w);
 void world_end(struct world *w);
 

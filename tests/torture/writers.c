@@ -377,8 +377,7 @@ static void copy(struct worker *me)
 	const char *reason = "";
 	int error;
 
-	mt_init_flags(&new_tree, MT_FLAGS_USE_RCU | (w->gaps ? MT_FLAGS_ALLOC_RANGE : 0));
-	mt_set_allocator(&new_tree, w->mt.ma_alloc);
+	world_init_tree(w, &new_tree);
 	error = mtree_dup(&w->mt, &new_tree, GFP_KERNEL);
 	expect(me, !error, "mtree_dup: %d", error);
 	expect(me, mt_check(&new_tree, &reason), "%s", reason);
