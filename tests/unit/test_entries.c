@@ -344,6 +344,26 @@ static void stores_without_memory_count_nothing(void **state)
 	}
 }
 
+/* Outside RCU mode what changes one leaf in place needs no memory, as in any tree. */
+static void stores_in_place_need_no_memory(void **state)
+{
+	struct maple_tree mt;
+
+	(void)state;
+	begin(&mt, 0);
+	mt_set_allocator(&mt, &scarce);
+	allowed = 1000;
+	for (unsigned long i = 0; i < 100; i++)
+		store(&mt, 10 * i, 10 * i + 5, 'a');
+	allowed = 0;
+	for (unsigned long i = 0; i < 100; i++)
+		store(&mt, 10 * i, 10 * i + 5, 'b');
+	assert_int_equal(count('a'), 0);
+	assert_int_equal(count('b'), 100);
+	mtree_destroy(&mt);
+	nothing_is_referred_to();
+}
+
 static void a_copy_without_memory_counts_nothing(void **state)
 {
 	struct maple_tree mt, copy;
@@ -430,6 +450,7 @@ int main(void)
 		cmocka_unit_test(readers_keep_what_they_find),
 		cmocka_unit_test(readers_beside_writers_find_living_objects),
 		cmocka_unit_test(stores_without_memory_count_nothing),
+		cmocka_unit_test(stores_in_place_need_no_memory),
 		cmocka_unit_test(a_copy_without_memory_counts_nothing),
 		cmocka_unit_test(trees_are_destroyed_without_memory),
 		cmocka_unit_test(reserves_cover_the_references),
