@@ -33,7 +33,7 @@ VMSPACE_PUBLIC void vmspace_history_destroy(struct vmspace_history *history);
  * looked at; NULL: anything may have changed (an exec, another space, page faults), and all areas
  * are. Recording what has not changed takes no memory. The space is read as by vmspace_next(): no
  * other thread may change it meanwhile.
- * 0; -EINVAL: `time` is before the last moment; -ENOMEM. After an error the history is as before,
+ * 0; -EINVAL: `time` is before the last one; -ENOMEM. After an error the history is as before,
  * and the next record must be made with `out` NULL.
  */
 VMSPACE_PUBLIC int vmspace_history_record(struct vmspace_history *history,

@@ -42,6 +42,7 @@ struct vmspace_history {
 	struct moment **blocks;
 	size_t block_count, block_capacity;
 	size_t count;
+	uint64_t latest;             /* time recorded, also if nothing had changed */
 };
 
 static void get_area(void *entry)
@@ -308,7 +309,7 @@ int vmspace_history_record(struct vmspace_history *history, const struct vmspace
 	struct recording r;
 	int err;
 
-	if (last && time < last->time)
+	if (last && time < history->latest)
 		return -EINVAL;
 	moment = reserve_moment(history);
 	if (!moment)
@@ -324,6 +325,8 @@ int vmspace_history_record(struct vmspace_history *history, const struct vmspace
 	r = (struct recording){ .areas = &moment->areas, .gate = &moment->gate, .space = space,
 				.changed = !last };
 	err = record_changes(&r, last ? out : NULL);
+	if (!err)
+		history->latest = time;
 	if (err || !r.changed) {
 		free_moment(moment);
 		return err;

@@ -229,6 +229,7 @@ static void time_does_not_go_back(void **state)
 	assert_int_equal(vmspace_history_record(history, space, &req.out, 7), 0);
 	assert_int_equal(vmspace_history_record(history, space, NULL, 9), 0);
 	assert_int_equal(vmspace_history_count(history), 2); /* nothing had changed */
+	assert_int_equal(vmspace_history_record(history, space, NULL, 8), -EINVAL);
 	assert_true(vmspace_history_lookup(history, 7, BASE, &info)); /* the later one counts */
 	assert_false(vmspace_history_lookup(history, 6, BASE, &info));
 	vmspace_destroy(space);
