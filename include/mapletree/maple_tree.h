@@ -7,8 +7,8 @@
  * overlaps; ranges without an entry ("gaps") always join.
  *
  * Entries: any pointer, or xa_mk_value(). Values below 4096 whose two low bits are 10 are
- * reserved; the normal API refuses them with -EINVAL. XA_ZERO_ENTRY occupies a range that the
- * normal API shows as empty and the advanced API shows as it is.
+ * reserved; the normal API refuses them with -EINVAL. One of them may be stored: XA_ZERO_ENTRY
+ * occupies a range that the normal API shows as empty and the advanced API shows as it is.
  *
  * Locking, in the comments below:
  *   "takes the lock"     the call takes the tree's lock itself (not for MT_FLAGS_LOCK_EXTERN
@@ -19,7 +19,8 @@
  *   "takes the read side" the call enters and leaves the read-side section itself, if the tree
  *                        is in RCU mode. A tree that is not in RCU mode is not to be changed
  *                        while it is read.
- * Nodes belong to the tree; entries belong to the user: nothing here frees an entry.
+ * Nodes belong to the tree; entries belong to the user: nothing here frees an entry, unless the
+ * user lets the tree count references to them (mt_set_entry_ops()).
  * Errors are negative errno values. A failed call leaves the tree exactly as it was.
  */
 #ifndef MAPLETREE_MAPLE_TREE_H

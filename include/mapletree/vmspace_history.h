@@ -29,12 +29,12 @@ VMSPACE_PUBLIC void vmspace_history_destroy(struct vmspace_history *history);
 
 /*
  * Record the areas of `space` as they are now, as those from `time` on. `out`: the outcome of the
- * one request since the last moment was recorded of this space, so that only what it changed is
- * looked at; NULL: anything may have changed (an exec, another space, page faults), and all areas
- * are. Recording what has not changed takes no memory. The space is read as by vmspace_next(): no
- * other thread may change it meanwhile.
- * 0; -EINVAL: `time` is before the last one; -ENOMEM. After an error the history is as before,
- * and the next record must be made with `out` NULL.
+ * last request. If nothing else has changed the space since it was recorded, only what the request
+ * changed is looked at; otherwise, or with `out` NULL, all areas are. It must be NULL for the first
+ * record of a space that was made where another one has been destroyed. Recording what has not
+ * changed takes no memory. The space is read as by vmspace_next(): no other thread may change it
+ * meanwhile.
+ * 0; -EINVAL: `time` is before the last one; -ENOMEM. After an error the history is as before.
  */
 VMSPACE_PUBLIC int vmspace_history_record(struct vmspace_history *history,
 					  const struct vmspace *space,

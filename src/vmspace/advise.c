@@ -200,6 +200,15 @@ static void drop_pages(struct edit_span *span, bool reclaim)
 		pages_reclaim(pages, span->from, to);
 }
 
+/* Guards are being installed somewhere in @vma. */
+static void flag_guards(struct vmspace *space, struct vma *vma)
+{
+	if (!rule_decides(space, RULE_GUARD_FLAG) || (vma->flags & VMA_MAYBE_GUARD))
+		return;
+	vma->flags |= VMA_MAYBE_GUARD;
+	outcome_event(space, VMSPACE_EVENT_CHANGE, vma->start, vma->end, 0);
+}
+
 /* Apply advice that is about pages to a part. */
 static long advise_pages(struct edit_span *span, int advice)
 {
@@ -219,8 +228,7 @@ static long advise_pages(struct edit_span *span, int advice)
 		return 0;
 	case MADV_GUARD_INSTALL:
 		sync_write_lock(space, span->vma);
-		if (rule_decides(space, RULE_GUARD_FLAG))
-			span->vma->flags |= VMA_MAYBE_GUARD;
+		flag_guards(space, span->vma);
 		if (space->pages && pages_guard(space->pages, span->from, span->to))
 			return outcome_no_memory(space);
 		return 0;

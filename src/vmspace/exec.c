@@ -269,6 +269,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	/* The pool was already charged when the areas were added. */
 	space->committed_vm = fresh->committed_vm;
 	space->largest_area = fresh->largest_area;
+	space->changes += fresh->changes + 1;
 	fresh->committed_vm = 0;
 	assert(account_valid(space));
 	space->next_anon_id = fresh->next_anon_id;
@@ -293,6 +294,7 @@ static int identify(struct vmspace *space, unsigned long addr, const struct vma_
 	}
 	sync_write_lock_all(space);
 	backing_rename(vma->backing, backing, name);
+	space->changes++;
 	return 0;
 }
 

@@ -337,6 +337,7 @@ static int make_clone(struct vmspace **out, const struct vmspace *space)
 	copy->areas_peak = space->areas_peak;
 	copy->merges = space->merges;
 	copy->splits = space->splits;
+	copy->changes = space->changes;
 	copy->host_questions = space->host_questions;
 	*out = copy;
 	return 0;

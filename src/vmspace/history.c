@@ -13,6 +13,8 @@
 #include <mapletree/maple_tree.h>
 #include <mapletree/vmspace_history.h>
 
+#include "space.h"
+
 /* An area as it was, and its line of maps. Strings of `is` lie behind the line. */
 struct past_area {
 	unsigned long refs;          /* ranges of trees, and who is making it */
@@ -43,6 +45,8 @@ struct vmspace_history {
 	size_t block_count, block_capacity;
 	size_t count;
 	uint64_t latest;             /* time recorded, also if nothing had changed */
+	const struct vmspace *space; /* recorded last; may be gone */
+	unsigned long changes;       /* of it, by then */
 };
 
 static void get_area(void *entry)
@@ -286,19 +290,31 @@ static int record_gate(struct recording *r)
 	return 0;
 }
 
-static int record_changes(struct recording *r, const struct vmspace_outcome *out)
+static int record_all(struct recording *r)
+{
+	int err = record_gate(r);
+
+	return err ? err : record_range(r, 0, ULONG_MAX);
+}
+
+static int record_events(struct recording *r, const struct vmspace_outcome *out)
 {
 	int err = 0;
 
-	if (!out)
-		err = record_gate(r);
-	if (err)
-		return err;
-	if (!out || out->events_lost)
-		return record_range(r, 0, ULONG_MAX);
 	for (unsigned int i = 0; i < out->event_count && !err; i++)
 		err = record_event(r, &out->events[i]);
 	return err;
+}
+
+/*
+ * Are the events of @out all changes of @space since it was recorded? A mirror also learns from the
+ * host how far a stack has grown; other requests may have been made.
+ */
+static bool tells_all(const struct vmspace_history *history, const struct vmspace *space,
+		      const struct vmspace_outcome *out)
+{
+	return out && history->count && history->space == space &&
+	       space->changes - history->changes == out->event_count;
 }
 
 int vmspace_history_record(struct vmspace_history *history, const struct vmspace *space,
@@ -324,9 +340,14 @@ int vmspace_history_record(struct vmspace_history *history, const struct vmspace
 		get_area(moment->gate);
 	r = (struct recording){ .areas = &moment->areas, .gate = &moment->gate, .space = space,
 				.changed = !last };
-	err = record_changes(&r, last ? out : NULL);
-	if (!err)
+	err = tells_all(history, space, out) ? record_events(&r, out) : record_all(&r);
+	if (!err) {
 		history->latest = time;
+		history->space = space;
+		history->changes = space->changes;
+	} else {
+		history->space = NULL;
+	}
 	if (err || !r.changed) {
 		free_moment(moment);
 		return err;

@@ -38,6 +38,7 @@ static struct vmspace_event *next_event(struct vmspace *space, struct vmspace_ev
 {
 	struct vmspace_outcome *out = space->out;
 
+	space->changes++;
 	if (out && out->event_count < VMSPACE_EVENT_MAX)
 		return &out->events[out->event_count++];
 	if (out)

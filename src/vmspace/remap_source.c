@@ -126,6 +126,7 @@ static void charge_next(struct vmspace *space, const struct vma *vma, const stru
 	sync_write_lock(space, next);
 	next->flags |= VMA_ACCOUNT;
 	commit_charge(space, space_pages(space, next->end - next->start), 1);
+	outcome_event(space, VMSPACE_EVENT_CHANGE, next->start, next->end, 0);
 	assert(vma_is_valid(next, space->config.page_size));
 }
 

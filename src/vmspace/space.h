@@ -61,6 +61,7 @@ struct vmspace {
 	unsigned long request_seq;    /* sequence number of the request; see vma.asked */
 	unsigned long requests[VMSPACE_OP_COUNT];
 	unsigned long merges, splits, host_questions;
+	unsigned long changes;        /* of areas and their names: events, and what has none */
 	struct vmspace_outcome *out;  /* of the request being completed, or NULL */
 	bool host_succeeded;          /* the host says that the request succeeded */
 	long host_error;              /* ... or the error that it failed with; 0: neither */

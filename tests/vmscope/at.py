@@ -89,7 +89,46 @@ def check_times(log, records):
             fail(f'{log}: {time}s is not line {last}')
 
 
+# What strace writes, by its kinds of stamps; the process ends a minute later.
+STRACE = """{0} mmap(NULL, 8192, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f0000000000
+{1} munmap(0x7f0000001000, 4096) = 0
+{2} exit_group(0) = ?
+{2} +++ exited with 0 +++
+"""
+STAMPS = {'-ttt': ('1700000000.100001', '1700000001.600002', '1700000061.600002'),
+          '-tt': ('23:59:59.100001', '00:00:00.600002', '00:01:00.600002'),
+          '-r': ('0.000000', '1.500001', '60.000000')}
+
+
+def check_stamps(log):
+    """Stamps of a log name moments of it, and so do the seconds since its first one."""
+    before, after = '7f0000000000-7f0000002000', '7f0000000000-7f0000001000'
+    for kind, (first, second, last) in STAMPS.items():
+        with open(log, 'w', encoding='utf-8') as file:
+            file.write(STRACE.format(first, second, last))
+        asked = [('1', before), ('2', after), ('0s', before), ('0.0', before),
+                 ('1.500000s', before), ('1.500001s', after), ('61.4s', after),
+                 ('1000s', None)]
+        if kind != '-r':
+            asked += [(first, before), (second, after), (last, None)]
+        for when, areas in asked:
+            told = run('at', log, when, '7f0000000000',
+                       status=0 if areas else 1)
+            if areas and areas not in told.stdout:
+                fail(f'{kind}: {when}: {told.stdout}{told.stderr}')
+            if not areas and 'there was no process' not in told.stderr:
+                fail(f'{kind}: {when}: {told.stdout}{told.stderr}')
+    if 'does not tell which areas' not in run('at', log, '1').stderr:
+        fail('at does not warn of areas that the log has not told')
+    with open(log, 'w', encoding='utf-8') as file:
+        file.write(''.join(line.split(' ', 1)[1] + '\n'
+                           for line in STRACE.splitlines()[:2]))
+    if 'tells no times' not in run('at', log, '1s', status=1).stderr:
+        fail('a log without times')
+
+
 with tempfile.TemporaryDirectory() as work:
+    check_stamps(f'{work}/strace.log')
     for program in programs:
         log = f'{work}/{os.path.basename(program)}.log'
         traced = run('trace', '-q', '--verify=end', '-o', log, '--', program)
@@ -109,7 +148,10 @@ with tempfile.TemporaryDirectory() as work:
     # what cannot be answered
     for args, status, words in [
             ((log,), 125, 'give a log, and a line'), ((log, 'soon'), 125, "'soon' is not a line"),
-            ((log, '0'), 125, "'0' is not a line"), ((log, '5', 'there'), 125, 'not an address'),
+            ((log, '0'), 125, "'0' is not a line"),
+            *(((log, wrong), 125, 'is not a line')
+              for wrong in ('9' * 20, '1e3s', '1.5.2', '25:00:00', '12:60:00', '12:00', '1s2',
+                            '.5s', '+1', '', '12:00:00s')), ((log, '5', 'there'), 125, 'not an address'),
             ((log, '5', '10', '11'), 125, 'one too many'),
             ((log, '1'), 1, 'there was no process at 1'),
             ((log, '5', '--pid=999999999'), 1, 'there was no process 999999999'),
@@ -123,5 +165,8 @@ with tempfile.TemporaryDirectory() as work:
     bad = run('at', log, '--queries=-', text='5 10\n5\n', status=125)
     if '-:2: ' not in bad.stderr:
         fail(f'a malformed query: {bad.stderr}')
+    bad = run('at', log, '--queries=-', text='5 10\0 11\n', status=125)
+    if '-:1: ' not in bad.stderr:
+        fail(f'a query with a NUL: {bad.stderr}')
 
 sys.exit(1 if failures else 0)

@@ -16,6 +16,11 @@
 #include <cmocka.h>
 
 #include <mapletree/vmspace_history.h>
+#include <mapletree/vmspace_rules.h>
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
 
 #define PAGE 4096UL
 #define BASE 0x10000000UL
@@ -56,6 +61,14 @@ static unsigned int draw(unsigned int below)
 	return (unsigned int)(random_state >> 33) % below;
 }
 
+static void set_rule(struct vmspace_config *config, const char *name)
+{
+	int rule = vmspace_rule_find(name);
+
+	assert_true(rule >= 0);
+	assert_int_equal(vmspace_config_set_rule(config, (unsigned int)rule, true), 0);
+}
+
 static struct vmspace *make_space(bool vsyscall)
 {
 	struct vmspace_image image = { .start_brk = BASE + 0x1000000, .brk = BASE + 0x1000000,
@@ -65,6 +78,8 @@ static struct vmspace *make_space(bool vsyscall)
 
 	vmspace_config_init(&config);
 	config.overcommit = 1;
+	set_rule(&config, "guards");
+	set_rule(&config, "guard-flag");
 	assert_int_equal(vmspace_create(&space, &config), 0);
 	assert_int_equal(vmspace_exec(space, NULL, 0, &image), 0);
 	return space;
@@ -74,9 +89,11 @@ static void draw_request(struct vmspace_request *req)
 {
 	unsigned long addr = BASE + draw(PAGES) * PAGE, length = (1 + draw(20)) * PAGE;
 	static const char *const names[] = { NULL, "one", "another" };
+	static const int advices[] = { MADV_GUARD_INSTALL, MADV_DONTNEED, MADV_DONTFORK,
+				       MADV_DOFORK, MADV_GUARD_INSTALL };
 
 	memset(req, 0, sizeof(*req));
-	switch (draw(8)) {
+	switch (draw(9)) {
 	case 0: case 1: case 2:
 		req->op = VMSPACE_MMAP;
 		req->mmap = (struct vmspace_mmap){
@@ -103,6 +120,10 @@ static void draw_request(struct vmspace_request *req)
 	case 6:
 		req->op = VMSPACE_SET_ANON_NAME;
 		req->set_anon_name = (struct vmspace_set_anon_name){ addr, length, names[draw(3)] };
+		break;
+	case 7:
+		req->op = VMSPACE_MADVISE;
+		req->madvise = (struct vmspace_madvise){ addr, length, advices[draw(5)] };
 		break;
 	default:
 		req->op = VMSPACE_BRK;
@@ -167,7 +188,26 @@ static void expect_text(const struct vmspace_history *history, uint64_t when, co
 	free(text.is);
 }
 
-/* Every moment is told as it was, whether or not outcomes say what has changed. */
+/* All that is told of areas is the same in the newest moment and in the space. */
+static void expect_areas(const struct vmspace_history *history, const struct vmspace *space)
+{
+	struct vma_info was, is;
+
+	for (unsigned long at = 0; vmspace_next(space, at, &is); at = is.end) {
+		assert_true(vmspace_history_next(history, UINT64_MAX, at, &was));
+		assert_true(was.start == is.start && was.end == is.end);
+		if (was.flags != is.flags)
+			fail_msg("seed %lu: %lx: flags %lx, not %lx", (unsigned long)seed, is.start,
+				 (unsigned long)was.flags, (unsigned long)is.flags);
+		assert_int_equal(was.page_offset, is.page_offset);
+		assert_int_equal(was.pkey, is.pkey);
+	}
+}
+
+/*
+ * Every moment is told as it was, whether or not outcomes say what has changed, and if they say too
+ * little.
+ */
 static void every_moment_is_kept(void **state)
 {
 	struct text *texts = calloc(CALLS + 1, sizeof(*texts));
@@ -188,12 +228,15 @@ static void every_moment_is_kept(void **state)
 		if (draw(10) == 0) {
 			draw_request(&req);
 			vmspace_call(space, &req);
-			assert_int_equal(vmspace_history_record(history, space, NULL, 10 * i), 0);
+			assert_int_equal(vmspace_history_record(history, space,
+								draw(2) ? NULL : &req.out,
+								10 * i), 0);
 		} else {
 			assert_int_equal(vmspace_history_record(history, space, &req.out, 10 * i),
 					 0);
 		}
 		texts[i] = text_of(space);
+		expect_areas(history, space);
 		if (strcmp(texts[i].is, texts[i - 1].is))
 			assert_int_equal(vmspace_history_count(history), count + 1);
 	}
@@ -282,6 +325,79 @@ static void another_space_takes_over(void **state)
 	vmspace_history_destroy(history);
 }
 
+/* A flag that a call sets in place is among the changes that its outcome tells. */
+static void guards_are_recorded(void **state)
+{
+	struct vmspace_request req = { .op = VMSPACE_MMAP, .mmap = {
+		BASE, 2 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0, { 0 }, false, 0 } };
+	struct vmspace *space = make_space(false);
+	struct vmspace_history *history;
+	struct vma_info info;
+
+	(void)state;
+	assert_int_equal(vmspace_history_create(&history), 0);
+	vmspace_call(space, &req);
+	assert_int_equal(vmspace_history_record(history, space, NULL, 1), 0);
+	req = (struct vmspace_request){ .op = VMSPACE_MADVISE,
+					.madvise = { BASE, PAGE, MADV_GUARD_INSTALL } };
+	assert_int_equal(vmspace_call(space, &req), 0);
+	assert_int_equal(req.out.event_count, 1);
+	assert_int_equal(req.out.events[0].kind, VMSPACE_EVENT_CHANGE);
+	assert_true(req.out.events[0].start == BASE && req.out.events[0].end == BASE + 2 * PAGE);
+	assert_int_equal(vmspace_history_record(history, space, &req.out, 2), 0);
+	assert_true(vmspace_history_lookup(history, 2, BASE, &info));
+	assert_true(info.flags & VMA_MAYBE_GUARD);
+	assert_true(vmspace_history_lookup(history, 1, BASE, &info));
+	assert_false(info.flags & VMA_MAYBE_GUARD);
+	assert_int_equal(vmspace_call(space, &req), 0); /* it is marked already */
+	assert_int_equal(req.out.event_count, 0);
+	vmspace_destroy(space);
+	vmspace_history_destroy(history);
+}
+
+static unsigned long three_pages_lower(void *ctx, unsigned long start, unsigned long end)
+{
+	(void)ctx;
+	(void)end;
+	return start - 3 * PAGE;
+}
+
+/* A mirror learns from the host how far a stack has grown: of that no outcome tells. */
+static void stacks_that_grew_are_recorded(void **state)
+{
+	const struct vmspace_area stack = {
+		.start = 0x7ffffffde000, .end = 0x7ffffffff000, .has_anon = true,
+		.flags = VMA_READ | VMA_WRITE | VMA_MAYREAD | VMA_MAYWRITE | VMA_MAYEXEC |
+			 VMA_ACCOUNT | VMA_GROWSDOWN };
+	const struct vmspace_image image = { .start_stack = 0x7fffffffe000 };
+	struct vmspace_request req = { .op = VMSPACE_MPROTECT,
+				       .mprotect = { stack.start, PAGE, RW, -1 } };
+	struct vmspace_history *history;
+	struct vmspace_config config;
+	struct vmspace *space;
+	struct text text;
+
+	(void)state;
+	vmspace_config_init(&config);
+	config.host.stack_start = three_pages_lower;
+	config.rlimit_stack = 64UL << 20;
+	assert_int_equal(vmspace_create(&space, &config), 0);
+	assert_int_equal(vmspace_exec(space, &stack, 1, &image), 0);
+	assert_int_equal(vmspace_history_create(&history), 0);
+	assert_int_equal(vmspace_history_record(history, space, NULL, 1), 0);
+	text = text_of(space);
+	expect_text(history, 1, text.is);
+	free(text.is);
+	assert_int_equal(vmspace_call(space, &req), 0);
+	assert_int_equal(vmspace_history_record(history, space, &req.out, 2), 0);
+	text = text_of(space);
+	assert_non_null(strstr(text.is, "7ffffffdb000-"));
+	expect_text(history, 2, text.is);
+	free(text.is);
+	vmspace_destroy(space);
+	vmspace_history_destroy(history);
+}
+
 /* A record that fails has changed nothing, wherever memory ran out. */
 static void records_without_memory(void **state)
 {
@@ -329,6 +445,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_moment_is_kept),
 		cmocka_unit_test(time_does_not_go_back),
 		cmocka_unit_test(another_space_takes_over),
+		cmocka_unit_test(guards_are_recorded),
+		cmocka_unit_test(stacks_that_grew_are_recorded),
 		cmocka_unit_test(records_without_memory),
 	};
 

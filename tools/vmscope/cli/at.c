@@ -25,36 +25,12 @@ struct at {
 	bool all_found;
 };
 
-/* A moment: a line of the log, or seconds of its time. */
-struct moment {
-	bool is_time;
-	double seconds;
-	unsigned long line;
-};
-
 static const struct argp_option option_table[] = {
 	{ "pid", OPT_PID, "PID", 0, "Tell of this process only", 0 },
 	{ "queries", OPT_QUERIES, "FILE", 0, "Answer each line 'WHEN ADDRESS' of FILE (-: of "
 	  "standard input) with a line 'WHEN ADDRESS PID' and the area, or '-'", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
-
-static bool parse_moment(const char *text, struct moment *moment)
-{
-	char *end;
-
-	*moment = (struct moment){ 0 };
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	moment->line = strtoul(text, &end, 10);
-	if (*end == '\0' && !errno)
-		return moment->line > 0;
-	errno = 0;
-	moment->is_time = true;
-	moment->seconds = strtod(text, &end);
-	return !errno && (*end == '\0' || strcmp(end, "s") == 0);
-}
 
 static bool parse_address(const char *text, unsigned long *address)
 {
@@ -75,9 +51,9 @@ static void check_arguments(const struct at *at, struct argp_state *state)
 	if (at->queries && at->when)
 		argp_error(state, "give '%s' in the file of --queries, or leave that out",
 			   at->when);
-	if (at->when && !parse_moment(at->when, &moment))
-		argp_error(state, "'%s' is not a line of the log (120) or a time in seconds (1.5s)",
-			   at->when);
+	if (at->when && !moment_parse(at->when, &moment))
+		argp_error(state, "'%s' is not a line of the log (120), a time in seconds (1.5s) "
+			   "or of the day (12:34:56.789)", at->when);
 	if (at->address && !parse_address(at->address, &address))
 		argp_error(state, "'%s' is not an address (hexadecimal)", at->address);
 }
@@ -124,10 +100,10 @@ static const struct argp parser = {
 	.doc = "Tell what was mapped at a moment of a log: the maps of every process as they were "
 	       "after that line, or at that time; or the area at one address.\v"
 	       "LOG is what 'vmscope trace -o LOG' wrote, or output of strace, or - for standard "
-	       "input. WHEN is a line of it (120), or a time in seconds as the log tells it "
-	       "(1.5s). ADDRESS is hexadecimal.\n\n"
-	       "Exit status: 1 if nothing was mapped there, or no process was there, 125 if the "
-	       "log cannot be read.",
+	       "input. WHEN is a line of it (120), seconds since its first line (1.5s), or a time "
+	       "as strace -tt or -ttt has written it. ADDRESS is hexadecimal.\n\n"
+	       "Exit status: 1 if in one of the processes nothing was mapped there, or no process "
+	       "was there, 125 if the log cannot be read.",
 };
 
 /* ---- answers -------------------------------------------------------------------------------- */
@@ -139,11 +115,6 @@ static int print_line(void *ctx, const char *line, size_t length)
 	*found = true;
 	fwrite(line, 1, length, stdout);
 	return 0;
-}
-
-static unsigned long line_of(const struct at *at, const struct moment *moment)
-{
-	return moment->is_time ? past_line_at(at->past, moment->seconds) : moment->line;
 }
 
 static bool is_asked_for(const struct at *at, const struct past_space *space)
@@ -166,6 +137,16 @@ static void print_beside(const struct past_space *space, unsigned long line, uns
 		printf("# nothing is mapped from %lx on\n", below);
 }
 
+/* What the log does not tell of the processes in it. */
+static void warn(const struct at *at)
+{
+	size_t incomplete = past_incomplete(at->past, at->pid);
+
+	if (incomplete)
+		session_say("%s does not tell which areas %zu address spaces had before it began "
+			    "(--maps does): they are missing here", at->player.path, incomplete);
+}
+
 /* The query of the command line. */
 static void answer(struct at *at)
 {
@@ -174,8 +155,8 @@ static void answer(struct at *at)
 	struct moment moment;
 	bool any = false;
 
-	parse_moment(at->when, &moment);
-	line = line_of(at, &moment);
+	moment_parse(at->when, &moment);
+	line = past_line_at(at->past, &moment);
 	if (at->address)
 		parse_address(at->address, &address);
 	while ((space = past_next(at->past, line, space))) {
@@ -198,27 +179,30 @@ static void answer(struct at *at)
 	if (any)
 		return;
 	at->all_found = false;
-	if (at->pid)
+	if (moment.kind != MOMENT_LINE && !past_has_times(at->past))
+		session_say("%s tells no times: give a line of it", at->player.path);
+	else if (at->pid)
 		session_say("%s: there was no process %d at %s", at->player.path, (int)at->pid,
 			    at->when);
 	else
 		session_say("%s: there was no process at %s", at->player.path, at->when);
 }
 
-/* One of many. False: the line is none. */
-static bool answer_query(struct at *at, char *text)
+/* One of many, in @length bytes. False: the line is none. */
+static bool answer_query(struct at *at, char *text, size_t length)
 {
+	bool has_nul = strlen(text) != length;
 	const struct past_space *space = NULL;
 	char *rest, *when = strtok_r(text, " \t\n", &rest), *where = strtok_r(NULL, " \t\n", &rest);
 	unsigned long address, line;
 	struct moment moment;
 
-	if (!when)
+	if (!when && !has_nul)
 		return true;
-	if (!where || strtok_r(NULL, " \t\n", &rest) || !parse_moment(when, &moment) ||
+	if (has_nul || !where || strtok_r(NULL, " \t\n", &rest) || !moment_parse(when, &moment) ||
 	    !parse_address(where, &address))
 		return false;
-	line = line_of(at, &moment);
+	line = past_line_at(at->past, &moment);
 	while ((space = past_next(at->past, line, space))) {
 		bool found = false;
 
@@ -238,6 +222,7 @@ static int answer_all(struct at *at)
 	FILE *file = strcmp(at->queries, "-") == 0 ? stdin : fopen(at->queries, "re");
 	unsigned long number = 0;
 	size_t capacity = 0;
+	ssize_t length;
 	char *text = NULL;
 	int rc = 0;
 
@@ -245,9 +230,9 @@ static int answer_all(struct at *at)
 		session_say("cannot read %s: %s", at->queries, strerror(errno));
 		return -1;
 	}
-	while (rc == 0 && getline(&text, &capacity, file) >= 0) {
+	while (rc == 0 && (length = getline(&text, &capacity, file)) >= 0) {
 		number++;
-		if (!answer_query(at, text)) {
+		if (!answer_query(at, text, (size_t)length)) {
 			session_say("%s:%lu: this is not a line 'WHEN ADDRESS'", at->queries,
 				    number);
 			rc = -1;
@@ -279,6 +264,8 @@ int at_main(int argc, char **argv)
 		session_say("out of memory");
 	else
 		rc = past_play(at.past, &at.player);
+	if (rc == 0)
+		warn(&at);
 	if (rc == 0 && at.queries)
 		rc = answer_all(&at);
 	else if (rc == 0)

@@ -411,7 +411,7 @@ bool log_reader_line(struct log_reader *from, const char *line, size_t length, s
 	bool good;
 
 	forget_step(from);
-	*step = (struct step){ .kind = STEP_OTHER, .time = -1 };
+	*step = (struct step){ .kind = STEP_OTHER, .time = -1, .origin = -1 };
 	*why = from->why;
 	json_tokener_reset(from->tokener);
 	/* Includes the NUL, so that the tokener knows that a number at the end is complete. */

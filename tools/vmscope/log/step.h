@@ -43,7 +43,8 @@ struct step_rename {
 struct step {
 	enum step_kind kind;
 	unsigned long line;		/* in the log, from 1 */
-	double time;			/* in seconds; < 0: unknown */
+	double time;			/* in seconds since the log's beginning; < 0: unknown */
+	double origin;			/* the first stamp: of the day or since 1970; < 0: none */
 	pid_t pid, tid;
 	unsigned int space;		/* number of the address space, from 1 */
 	unsigned int from;		/* STEP_COPY: number of the parent */

@@ -19,6 +19,7 @@ struct past {
 	size_t space_count, space_capacity;
 	struct tick *ticks;		/* ascending */
 	size_t tick_count, tick_capacity;
+	double origin;			/* see struct step */
 	bool failed;			/* out of memory */
 };
 
@@ -86,22 +87,9 @@ static bool note_time(struct past *past, const struct step *step)
 	if (!grow((void **)&past->ticks, past->tick_count, &past->tick_capacity,
 		  sizeof(*past->ticks)))
 		return false;
+	past->origin = step->origin;
 	past->ticks[past->tick_count++] = (struct tick){ time, step->line };
 	return true;
-}
-
-/*
- * What a call has changed is in its outcome, unless something else was done before it for the same
- * line.
- */
-static const struct vmspace_outcome *only_change(const struct replay_space *space,
-						 const struct step *step,
-						 const struct vmspace_request *req)
-{
-	bool alone = !space->incomplete && !step->has_before && !step->choice_count &&
-		     !step->stack_count && !step->rename_count && !step->uffd_end_count;
-
-	return req && alone ? &req->out : NULL;
 }
 
 static void notify(void *ctx, enum replay_event event, struct replay_space *space,
@@ -119,16 +107,17 @@ static void notify(void *ctx, enum replay_event event, struct replay_space *spac
 		return;
 	}
 	memcpy(of->command, space->command, sizeof(of->command));
+	of->incomplete = space->incomplete;
 	if (event == REPLAY_DIFFERS)
 		return;
-	if (event == REPLAY_SPACE_ENDS) {
-		if (step)
-			of->last = step->line - 1;
+	if (event == REPLAY_SPACE_ENDS && !step)
 		return;
-	}
-	if (vmspace_history_record(of->history, space->vm, only_change(space, step, req),
-				   step->line) != 0 ||
-	    !note_time(past, step))
+	if (!note_time(past, step))
+		past->failed = true;
+	if (event == REPLAY_SPACE_ENDS)
+		of->last = step->line - 1;
+	else if (vmspace_history_record(of->history, space->vm, req ? &req->out : NULL,
+					step->line) != 0)
 		past->failed = true;
 }
 
@@ -144,7 +133,21 @@ int past_play(struct past *past, struct player *player)
 	return rc;
 }
 
-unsigned long past_line_at(const struct past *past, double seconds)
+size_t past_incomplete(const struct past *past, pid_t pid)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < past->space_count; i++)
+		count += past->spaces[i]->incomplete && (!pid || past->spaces[i]->pid == pid);
+	return count;
+}
+
+bool past_has_times(const struct past *past)
+{
+	return past->tick_count > 0;
+}
+
+static unsigned long line_at_second(const struct past *past, double seconds)
 {
 	size_t low = 0, high = past->tick_count; /* below low: not later; from high on: later */
 
@@ -157,6 +160,12 @@ unsigned long past_line_at(const struct past *past, double seconds)
 			high = middle;
 	}
 	return low ? past->ticks[low - 1].line : 0;
+}
+
+unsigned long past_line_at(const struct past *past, const struct moment *moment)
+{
+	return moment->kind == MOMENT_LINE ? moment->line :
+	       line_at_second(past, moment_since(moment, past->origin));
 }
 
 const struct past_space *past_next(const struct past *past, unsigned long line,

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "replay/moment.h"
 #include "replay/player.h"
 
 struct past;
@@ -16,6 +17,7 @@ struct past_space {
 	pid_t pid;
 	char command[64];		/* "" if unknown */
 	unsigned long first, last;	/* lines after which it was there */
+	bool incomplete;		/* it also had areas that the log does not show */
 	struct vmspace_history *history;
 };
 
@@ -26,8 +28,14 @@ void past_free(struct past *past);
 /* Plays the log. Returns 0, or -1 after printing a message. */
 int past_play(struct past *past, struct player *player);
 
-/* The line that the log had reached at @seconds of its time; 0: it had not begun. */
-unsigned long past_line_at(const struct past *past, double seconds);
+/* How many spaces of that process (0: of all) also had areas that the log does not show. */
+size_t past_incomplete(const struct past *past, pid_t pid);
+
+/* Does the log tell times? */
+bool past_has_times(const struct past *past);
+
+/* The line that the log had reached at that moment; 0: it had not begun. */
+unsigned long past_line_at(const struct past *past, const struct moment *moment);
 
 /* The next space after @at (NULL: the first) that was there after @line; NULL: none. */
 const struct past_space *past_next(const struct past *past, unsigned long line,

@@ -23,6 +23,7 @@ struct strace_reader {
 	char *partial;			/* start of a line that a message cut; owned; or NULL */
 	double clock, first_clock, days;
 	bool has_clock;
+	bool is_stamped;		/* its times are of the day, or since 1970 */
 	struct step queue[STRACE_STEPS_MAX];
 	unsigned int queued, taken;	/* taken <= queued <= STRACE_STEPS_MAX */
 	struct strace_call call;		/* a step points into it */

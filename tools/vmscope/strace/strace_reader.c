@@ -91,8 +91,10 @@ static void update_clock(struct strace_reader *from, const struct strace_line *l
 			from->days += DAY;
 		time += from->days;
 	}
-	if (!from->has_clock)
+	if (!from->has_clock) {
 		from->first_clock = time;
+		from->is_stamped = line->clock != STRACE_RELATIVE;
+	}
 	from->has_clock = true;
 	/* Lines of different threads may be slightly out of order. */
 	if (time > from->clock || from->clock == 0)
