@@ -69,19 +69,61 @@ soname()
 	readelf -d "$dest$libdir/lib$1.so" | grep -F "Library soname: [lib$1.so.0]"
 }
 
-# exports PACKAGE HEADER - the library exports what the header, and those whose names begin like its
-# own, declare, and nothing else.
+# declared HEADER - writes into $work/declared the functions that the header, and those whose names begin
+# like its own, declare.
+declared()
+{
+	for header in "$source/include/mapletree/${1%.h}"*.h; do
+		echo "#include <mapletree/${header##*/}>"
+	done >"$work/declared.c"
+	gcc -I"$source/include" -aux-info "$work/declared.txt" -fsyntax-only "$work/declared.c" &&
+		grep "/mapletree/${1%.h}[a-z_]*\.h:" "$work/declared.txt" | grep -v ' static ' |
+		sed 's/^[^*]*\*\/ //; s/ (.*//; s/.*[ *]//' | LC_ALL=C sort -u >"$work/declared" &&
+		test -s "$work/declared"
+}
+
+# exports PACKAGE HEADER - the shared library exports these functions, and nothing else.
 exports()
 {
 	nm -D --defined-only "$dest$libdir/lib$1.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
 		LC_ALL=C sort -u >"$work/exported"
-	for header in "$source/include/mapletree/${2%.h}"*.h; do
-		echo "#include <mapletree/${header##*/}>"
-	done >"$work/declared.c"
-	gcc -I"$source/include" -aux-info "$work/declared.txt" -fsyntax-only "$work/declared.c" &&
-		grep "/mapletree/${2%.h}[a-z_]*\.h:" "$work/declared.txt" | grep -v ' static ' |
-		sed 's/^[^*]*\*\/ //; s/ (.*//; s/.*[ *]//' | LC_ALL=C sort -u >"$work/declared" &&
-		test -s "$work/declared" && diff "$work/declared" "$work/exported"
+	declared "$2" && diff "$work/declared" "$work/exported"
+}
+
+# archive_exports PACKAGE HEADER - they are all that a program can see of the static one.
+archive_exports()
+{
+	nm -g --defined-only "$dest$libdir/lib$1.a" | awk 'NF == 3 { print $3 }' |
+		LC_ALL=C sort >"$work/exported"
+	declared "$2" && diff "$work/declared" "$work/exported"
+}
+
+# inner_names PACKAGE - the names that are used inside the static library; but for indirect functions, of
+# which nm does not tell whether they are local. (walk_to is one.)
+inner_names()
+{
+	nm "$dest$libdir/lib$1.a" | awk 'NF == 3 && $2 ~ /^[a-hj-z]$/ { print $3 }' |
+		grep -x '[A-Za-z_][A-Za-z0-9_]*' | sort -u
+}
+
+# archives_alone PROGRAM - a user's program that has functions of its own under all these names, and under
+# those in the file "names", which users might choose.
+archives_alone()
+{
+	inner_names mapletree >"$work/names.tree" && inner_names vmspace >"$work/names.space" || return
+	wc -l "$work/names.tree" "$work/names.space"
+	[ "$(wc -l <"$work/names.tree")" -gt 50 ] && [ "$(wc -l <"$work/names.space")" -gt 200 ] || return
+	{
+		echo '#include <stdlib.h>'
+		sort -u "$here/names" "$work/names.tree" "$work/names.space" |
+			sed 's/.*/void &(void) { abort(); }/'
+	} >"$work/own.c"
+	# shellcheck disable=SC2046
+	$CC -w -fno-builtin -c -o "$work/own.o" "$work/own.c" &&
+		$CC -o "$work/alone" $(config --cflags vmspace) "$here/$1.c" "$work/own.o" \
+			"$dest$libdir/libvmspace.a" "$dest$libdir/libmapletree.a" \
+			$(config --libs liburcu-bp) -lpthread &&
+		"$work/alone"
 }
 
 version()
@@ -115,6 +157,7 @@ library()
 	if [ "$kind" != shared ]; then
 		check "$1: static, C" static_link "$3" "$1" "$CC" c
 		check "$1: static, C++" static_link "$3" "$1" "$CXX" c++
+		check "$1: the archive shows the public functions only" archive_exports "$1" "$2"
 	fi
 }
 
@@ -122,6 +165,10 @@ check 'meson install into a DESTDIR' install_all
 check 'the public headers are installed, no others' installed_headers
 library mapletree maple_tree.h use_tree
 library vmspace vmspace.h use_space
+if [ "$kind" != shared ]; then
+	check 'archives: all other names are free for the program' \
+		archives_alone use_space
+fi
 check 'make uninstall' uninstall
 
 echo "1..$number"
