@@ -246,6 +246,15 @@ int mas_find_area(struct ma_state *mas, struct mt_area *area)
 	return error;
 }
 
+int mas_alloc_area(struct ma_state *mas, struct mt_area *area, void *entry, gfp_t gfp)
+{
+	int error = -EINVAL;
+
+	if (!entry_reserved(entry) && !xa_is_zero(entry))
+		error = mas_find_area(mas, area);
+	return error ? error : mas_store_gfp(mas, entry, gfp);
+}
+
 int mas_empty_area(struct ma_state *mas, unsigned long min, unsigned long max,
 		   unsigned long size)
 {

@@ -5,22 +5,10 @@
 #include <errno.h>
 
 #include "dead.h"
+#include "lock.h"
 #include "rcu.h"
-#include "retire.h"
 #include "publish.h"
 #include "walk.h"
-
-static void lock(struct maple_tree *mt)
-{
-	if (!mt_external_lock(mt))
-		mtree_lock(mt);
-}
-
-static void unlock(struct maple_tree *mt)
-{
-	if (!mt_external_lock(mt))
-		mtree_unlock(mt);
-}
 
 void maple_tree_init(void)
 {
@@ -87,9 +75,9 @@ int mt_set_in_rcu(struct maple_tree *mt)
 {
 	if (!rcu_prepare(mt->ma_rcu))
 		return -ENOMEM;
-	lock(mt);
+	tree_lock(mt);
 	change_flags(mt, MT_FLAGS_USE_RCU, 0);
-	unlock(mt);
+	tree_unlock(mt);
 	return 0;
 }
 
@@ -99,23 +87,11 @@ int mt_set_in_rcu(struct maple_tree *mt)
  */
 void mt_clear_in_rcu(struct maple_tree *mt)
 {
-	lock(mt);
+	tree_lock(mt);
 	change_flags(mt, 0, MT_FLAGS_USE_RCU);
 	__atomic_fetch_and(&mt->ma_retrying, TREE_SHARED | TREE_COUNTED, __ATOMIC_RELAXED);
 	retire_hand_over(mt); /* no later write would add to the batch */
-	unlock(mt);
-}
-
-/*
- * Takes the lock for a write. If the write may wait, it first waits until the retired nodes are
- * below the limit.
- */
-static void lock_to_write(struct maple_tree *mt, gfp_t gfp)
-{
-	if (__builtin_expect(retire_limited(), 0) && gfp & __GFP_DIRECT_RECLAIM &&
-	    !mt_external_lock(mt))
-		mt_wait_retired(mt);
-	lock(mt);
+	tree_unlock(mt);
 }
 
 static void *hide_zero(void *entry)
@@ -131,9 +107,9 @@ int mtree_store_range(struct maple_tree *mt, unsigned long first, unsigned long 
 
 	if (first > last || entry_reserved(entry))
 		return -EINVAL;
-	lock_to_write(mt, gfp);
+	tree_lock_to_write(mt, gfp);
 	error = mas_store_gfp(&mas, entry, gfp);
-	unlock(mt);
+	tree_unlock(mt);
 	return error;
 }
 
@@ -165,10 +141,10 @@ int mtree_insert_range(struct maple_tree *mt, unsigned long first, unsigned long
 
 	if (first > last || entry_reserved(entry))
 		return -EINVAL;
-	lock_to_write(mt, gfp);
+	tree_lock_to_write(mt, gfp);
 	if (is_free(mt, first, last))
 		error = mas_store_gfp(&mas, entry, gfp);
-	unlock(mt);
+	tree_unlock(mt);
 	return error;
 }
 
@@ -182,9 +158,9 @@ void *mtree_erase(struct maple_tree *mt, unsigned long index)
 	MA_STATE(mas, mt, index, index);
 	void *entry;
 
-	lock_to_write(mt, GFP_KERNEL);
+	tree_lock_to_write(mt, GFP_KERNEL);
 	entry = mas_erase(&mas);
-	unlock(mt);
+	tree_unlock(mt);
 	return hide_zero(entry);
 }
 
@@ -193,13 +169,9 @@ int mtree_alloc_area(struct maple_tree *mt, struct mt_area *area, void *entry, g
 	MA_STATE(mas, mt, 0, 0);
 	int error;
 
-	if (entry_reserved(entry) || xa_is_zero(entry))
-		return -EINVAL;
-	lock_to_write(mt, gfp);
-	error = mas_find_area(&mas, area);
-	if (!error)
-		error = mas_store_gfp(&mas, entry, gfp);
-	unlock(mt);
+	tree_lock_to_write(mt, gfp);
+	error = mas_alloc_area(&mas, area, entry, gfp);
+	tree_unlock(mt);
 	return error;
 }
 
@@ -252,10 +224,10 @@ int mtree_fill_gap(struct maple_tree *mt, unsigned long index, void *entry,
 
 	if (!entry || entry_reserved(entry))
 		return -EINVAL;
-	lock_to_write(mt, gfp);
+	tree_lock_to_write(mt, gfp);
 	if (!mas_walk(&mas))
 		error = mas_store_gfp(&mas, entry, gfp);
-	unlock(mt);
+	tree_unlock(mt);
 	if (error)
 		return error;
 	assert(mas.index <= index && index <= mas.last);
@@ -271,9 +243,9 @@ int mtree_alloc_cyclic(struct maple_tree *mt, unsigned long *startp, void *entry
 	MA_STATE(mas, mt, 0, 0);
 	int result;
 
-	lock_to_write(mt, gfp);
+	tree_lock_to_write(mt, gfp);
 	result = mas_alloc_cyclic(&mas, startp, entry, range_lo, range_hi, next, gfp);
-	unlock(mt);
+	tree_unlock(mt);
 	return result;
 }
 
@@ -297,9 +269,9 @@ void __mt_destroy(struct maple_tree *mt)
 
 void mtree_destroy(struct maple_tree *mt)
 {
-	lock(mt);
+	tree_lock(mt);
 	__mt_destroy(mt);
-	unlock(mt);
+	tree_unlock(mt);
 }
 
 void *mt_find(struct maple_tree *mt, unsigned long *index, unsigned long max)

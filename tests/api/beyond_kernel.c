@@ -56,6 +56,59 @@ static void snapshots_share_their_nodes(void **state)
 	mtree_destroy(&snap);
 }
 
+static bool same_parity(const void *a, const void *b)
+{
+	return xa_to_value(a) % 2 == xa_to_value(b) % 2;
+}
+
+static void *plus_one(void *old, unsigned long first, unsigned long last, void *ctx)
+{
+	*(unsigned long *)ctx += last - first + 1;
+	return old ? xa_mk_value(xa_to_value(old) + 1) : NULL;
+}
+
+static void sum_up(void *old, unsigned long first, unsigned long last, void *ctx)
+{
+	*(unsigned long *)ctx += xa_to_value(old) * (last - first + 1);
+}
+
+static void intervals_join_and_are_updated(void **state)
+{
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_ALLOC_RANGE);
+	struct mt_area area = { 0, 1000, 10, 64, MT_FIT_LOWEST, 0 };
+	mt_same_fn *same = same_parity;
+	mt_update_fn *update = plus_one;
+	mt_erased_fn *erased = sum_up;
+	unsigned long seen = 0;
+	MA_STATE(mas, &mt, 20, 29);
+
+	(void)state;
+	assert_int_equal(mtree_store_merge(&mt, 0, 9, xa_mk_value(1), same, GFP_KERNEL), 0);
+	assert_int_equal(mtree_store_merge(&mt, 10, 19, xa_mk_value(3), same, GFP_KERNEL), 0);
+	mtree_lock(&mt);
+	assert_int_equal(mas_store_merge(&mas, xa_mk_value(5), same, GFP_KERNEL), 0);
+	assert_int_equal(mas.index, 0);
+	assert_int_equal(mas.last, 29);
+	mas_set_range(&mas, 10, 39);
+	assert_int_equal(mas_update_range(&mas, update, &seen, same, GFP_KERNEL), 0);
+	assert_int_equal(seen, 30);
+	assert_int_equal(mas_alloc_area(&mas, &area, xa_mk_value(9), GFP_KERNEL), 0);
+	assert_int_equal(mas.index, 64);
+	mtree_unlock(&mt);
+	assert_int_equal(mtree_update_range(&mt, 0, 9, update, &seen, NULL, GFP_KERNEL), 0);
+	assert_ptr_equal(mtree_load(&mt, 9), xa_mk_value(6));
+	assert_ptr_equal(mt_next(&mt, 0, ULONG_MAX), xa_mk_value(9));
+	seen = 0;
+	assert_int_equal(mtree_erase_range(&mt, 5, 64, erased, &seen, GFP_KERNEL), 0);
+	assert_int_equal(seen, 25 * 6 + 9);
+	mas_lock(&mas);
+	mas_set_range(&mas, 0, ULONG_MAX);
+	assert_int_equal(mas_erase_range(&mas, NULL, NULL, GFP_KERNEL), 0);
+	mas_unlock(&mas);
+	assert_true(mtree_empty(&mt));
+	mtree_destroy(&mt);
+}
+
 static unsigned int references;
 
 static void get(void *entry)
@@ -315,6 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(snapshots_share_their_nodes),
 		cmocka_unit_test(entries_are_referred_to),
+		cmocka_unit_test(intervals_join_and_are_updated),
 		cmocka_unit_test(readers_hold_the_read_side_only),
 		cmocka_unit_test(a_forked_process_goes_on),
 		cmocka_unit_test(areas_have_alignment_and_gaps_have_bounds),

@@ -248,6 +248,80 @@ CALL(nomem)
 	return error;
 }
 
+static bool same_digit(const void *a, const void *b)
+{
+	return xa_to_value(a) % 3 == xa_to_value(b) % 3;
+}
+
+CALL(store_merge)
+{
+	(void)heap;
+	return mtree_store_merge(mt, r->first, r->last, r->entry, same_digit, r->gfp);
+}
+
+/* What an update makes of its pieces, in turn; the answers of some join. */
+static void *in_turn(void *old, unsigned long first, unsigned long last, void *ctx)
+{
+	unsigned int *asked = ctx;
+
+	(void)first, (void)last;
+	switch ((*asked)++ % 6) {
+	case 0: return xa_mk_value(1);
+	case 1: return xa_mk_value(2);
+	case 3: return NULL;
+	case 4: return xa_mk_value(*asked);
+	default: return old;
+	}
+}
+
+/* The end of a stretch that is not all of a large tree: each of many allocations is refused. */
+static unsigned long not_far(const struct request *r)
+{
+	return r->last - r->first > 400 ? r->first + 400 : r->last;
+}
+
+CALL(update_range)
+{
+	unsigned int asked = 0;
+
+	(void)heap;
+	return mtree_update_range(mt, r->first, not_far(r), in_turn, &asked, NULL, r->gfp);
+}
+
+CALL(cursor_update_range)
+{
+	MA_STATE(mas, mt, r->first, not_far(r));
+	unsigned int asked = 0;
+	int error;
+
+	(void)heap;
+	mas_lock(&mas);
+	error = mas_update_range(&mas, in_turn, &asked, same_digit, r->gfp);
+	expect(error == (mas_is_err(&mas) ? -ENOMEM : 0), "error %d", error);
+	expect(mas.index == r->first && mas.last == not_far(r), "at %lu..%lu", mas.index, mas.last);
+	expect(!mas.reserve, "nodes stayed reserved");
+	mas_unlock(&mas);
+	return error;
+}
+
+static void count_erased(void *old, unsigned long first, unsigned long last, void *ctx)
+{
+	unsigned long *next = ctx;
+
+	expect(old && first >= *next && first <= last, "%p erased at %lu", old, first);
+	*next = last + 1;
+}
+
+CALL(erase_range)
+{
+	unsigned long next = 0;
+	int error = mtree_erase_range(mt, r->first, r->last, count_erased, &next, r->gfp);
+
+	(void)heap;
+	expect(!error || !next, "erased up to %lu", next);
+	return error;
+}
+
 const struct call calls[] = {
 	{ "mtree_store", true, store },
 	{ "mtree_store_range", true, store_range },
@@ -267,6 +341,10 @@ const struct call calls[] = {
 	{ "mas_preallocate, mas_destroy, mas_store_gfp", true, reserved },
 	{ "mas_erase", false, cursor_erase },
 	{ "mas_store_gfp, mas_nomem", true, nomem },
+	{ "mtree_store_merge", true, store_merge },
+	{ "mtree_update_range", true, update_range },
+	{ "mas_update_range", true, cursor_update_range },
+	{ "mtree_erase_range", true, erase_range },
 };
 
 const unsigned int calls_count = sizeof(calls) / sizeof(calls[0]);

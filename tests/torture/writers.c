@@ -198,6 +198,103 @@ static void cursor_store(struct change *c, unsigned int how)
 	note(c, c->first, c->last, entry);
 }
 
+/* Notes @entry over first .. last and over the ranges beside that have the same. */
+static void note_joined(struct change *c, unsigned int first, unsigned int last, void *entry)
+{
+	unsigned int from = first, to = last, other;
+
+	if (first > FREE_FIRST && c->own->entry[first - 1] == entry)
+		bounds(c, first - 1, &from, &other);
+	if (last < ZONE_WIDTH - 1 && c->own->entry[last + 1] == entry)
+		bounds(c, last + 1, &other, &to);
+	note(c, from, to, entry);
+}
+
+/* The range before, if it may reach as far, grows by a joined store; else a new one is stored. */
+static void join(struct change *c)
+{
+	void *entry = c->first > FREE_FIRST ? c->own->entry[c->first - 1] : NULL;
+	int error;
+
+	if (!entry || entry_tag(entry).last < c->last)
+		entry = fresh(c, c->first, c->last);
+	error = mtree_store_merge(&c->w->mt, index_of(c, c->first), index_of(c, c->last), entry,
+				  NULL, GFP_KERNEL);
+	expect(c->me, !error, "join: %d", error);
+	note_joined(c, c->first, c->last, entry);
+}
+
+/* An update in progress: the pieces that were asked for, and what became of them. */
+struct update {
+	struct change *c;
+	unsigned int count;
+	struct piece {
+		unsigned int first;
+		unsigned int last;
+		void *entry;
+	} piece[ZONE_WIDTH];
+};
+
+static void *update_piece(void *old, unsigned long first, unsigned long last, void *ctx)
+{
+	struct update *u = ctx;
+	struct piece *piece = &u->piece[u->count];
+	struct change *c = u->c;
+
+	expect(c->me, u->count < ZONE_WIDTH, "too many pieces");
+	piece->first = (unsigned int)(first % ZONE_WIDTH);
+	piece->last = (unsigned int)(last % ZONE_WIDTH);
+	expect(c->me, old == c->own->entry[piece->first] &&
+	       first == index_of(c, u->count ? piece[-1].last + 1 : c->first),
+	       "piece %#lx..%#lx, %p", first, last, old);
+	switch (below(c->me, 4)) {
+	case 0: piece->entry = NULL; break;
+	case 1: piece->entry = fresh(c, piece->first, piece->last); break;
+	case 2: piece->entry = fresh(c, c->first, c->last); break;
+	default: piece->entry = old;
+	}
+	u->count++;
+	return piece->entry;
+}
+
+static void update(struct change *c)
+{
+	struct update u = { .c = c };
+	unsigned int i, from = 0;
+	int error = mtree_update_range(&c->w->mt, index_of(c, c->first), index_of(c, c->last),
+				       update_piece, &u, NULL, GFP_KERNEL);
+
+	expect(c->me, !error && u.piece[u.count - 1].last == c->last, "update: %d", error);
+	for (i = 0; i < u.count; i++) {
+		if (i + 1 < u.count && u.piece[i + 1].entry == u.piece[i].entry)
+			continue;
+		note(c, u.piece[from].first, u.piece[i].last, u.piece[i].entry);
+		from = i + 1;
+	}
+	note_joined(c, c->first, c->first, c->own->entry[c->first]);
+	note_joined(c, c->last, c->last, c->own->entry[c->last]);
+}
+
+static void count_piece(void *old, unsigned long first, unsigned long last, void *ctx)
+{
+	struct update *u = ctx;
+
+	(void)last;
+	expect(u->c->me, old == u->c->own->entry[first % ZONE_WIDTH], "erased %p at %#lx", old,
+	       first);
+	u->count++;
+}
+
+static void erase_all(struct change *c)
+{
+	struct update u = { .c = c };
+	int error = mtree_erase_range(&c->w->mt, index_of(c, c->first), index_of(c, c->last),
+				      count_piece, &u, GFP_KERNEL);
+
+	expect(c->me, !error && !u.count == all_free(c, c->first, c->last), "erase: %d", error);
+	note(c, c->first, c->last, NULL);
+}
+
 /* Under one lock, a cursor goes through the zone and changes ranges as it comes by. */
 static void cursor_pass(struct change *c)
 {
@@ -279,7 +376,7 @@ static void fill_gap(struct change *c)
 static void write_live(struct change *c)
 {
 	begin(c);
-	switch (below(c->me, 20)) {
+	switch (below(c->me, 25)) {
 	case 0: case 1:
 		count(c);
 		break;
@@ -313,6 +410,15 @@ static void write_live(struct change *c)
 		break;
 	case 16:
 		fill_gap(c);
+		break;
+	case 20:
+		erase_all(c);
+		break;
+	case 21: case 22:
+		join(c);
+		break;
+	case 23: case 24:
+		update(c);
 		break;
 	default:
 		store(c, fresh(c, c->first,
