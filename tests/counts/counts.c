@@ -18,6 +18,7 @@
 
 #include "../../bench/data.h"
 #include "grace.h"
+#include "intervals.h"
 #include "variants.h"
 
 extern const struct engine engine_mapletree, engine_mapletree_mm;
@@ -239,6 +240,82 @@ static size_t put_64_back(const struct engine *engine, const struct data *data)
 	return overwrite(engine, data, 64, true);
 }
 
+/* ---- intervals: by a loop of the user's, and by one call ------------------------------------- */
+
+/* The gap behind every second range, which has the same entry as its neighbours. */
+static size_t deal_gaps(const struct data *data, struct range *input)
+{
+	size_t dealt = 0;
+
+	for (size_t i = 0; i + 1 < data->n; i += 2)
+		if (data->ranges[i].last + 1 < data->ranges[i + 1].first)
+			input[dealt++] = (struct range){ data->ranges[i].last + 1,
+							 data->ranges[i + 1].first - 1,
+							 data->ranges[i].entry };
+	return dealt;
+}
+
+/* The middle of every second range. */
+static size_t deal_middles(const struct data *data, struct range *input)
+{
+	size_t dealt = 0;
+
+	for (size_t i = 0; i < data->n; i += 2) {
+		unsigned long third = (data->ranges[i].last - data->ranges[i].first + 1) / 3;
+
+		if (third)
+			input[dealt++] = (struct range){ data->ranges[i].first + third,
+							 data->ranges[i].last - third, NULL };
+	}
+	return dealt;
+}
+
+/* All of every second group of eight ranges. */
+static size_t deal_eights(const struct data *data, struct range *input)
+{
+	return deal_groups(data, 8, input);
+}
+
+typedef size_t deal_fn(const struct data *data, struct range *input);
+
+/* A map of ranges with entries of two kinds in turn; @alike: of one kind. */
+static size_t intervals(const struct engine *engine, const struct data *data, deal_fn *deal,
+			bool alike, interval_fn *run)
+{
+	struct range *input = malloc(data->n * sizeof(*input));
+	size_t done = 0;
+
+	require(input, "allocating");
+	for (size_t i = 0; i < data->n; i++)
+		data->ranges[i].entry = (void *)(0x1000ul + 0x1000ul * (!alike && i % 2));
+	while (done < OPS_LEAST / 4) {
+		void *map = filled(engine, data);
+		size_t count = deal(data, input);
+
+		require(count, "dealing");
+		write_all(map, run, input, count);
+		done += count;
+		destroy(engine, map);
+	}
+	free(input);
+	return done;
+}
+
+#define INTERVALS(name, deal, alike, run) \
+	static size_t name(const struct engine *engine, const struct data *data) \
+	{ \
+		return intervals(engine, data, deal, alike, run); \
+	}
+
+INTERVALS(join_hand, deal_gaps, true, join_by_hand)
+INTERVALS(join_call, deal_gaps, true, join_by_call)
+INTERVALS(middle_hand, deal_middles, false, update_by_hand)
+INTERVALS(middle_call, deal_middles, false, update_by_call)
+INTERVALS(update_8_hand, deal_eights, false, update_by_hand)
+INTERVALS(update_8_call, deal_eights, false, update_by_call)
+INTERVALS(take_8_hand, deal_eights, false, take_by_hand)
+INTERVALS(take_8_call, deal_eights, false, take_by_call)
+
 /* ---- address spaces: rounds that leave the map as it was ------------------------------------ */
 
 typedef bool rounds_fn(const struct engine *engine, void *map, const struct data *data,
@@ -446,6 +523,14 @@ static const struct row rows[] = {
 	{ "put 4 back", put_4_back, data_mixed },
 	{ "overwrite 64", overwrite_64, data_mixed },
 	{ "put 64 back", put_64_back, data_mixed },
+	{ "join by hand", join_hand, data_mixed },
+	{ "mtree_store_merge", join_call, data_mixed },
+	{ "update a middle by hand", middle_hand, data_areas },
+	{ "mtree_update_range of a middle", middle_call, data_areas },
+	{ "update 8 by hand", update_8_hand, data_mixed },
+	{ "mtree_update_range of 8", update_8_call, data_mixed },
+	{ "take 8 by hand", take_8_hand, data_mixed },
+	{ "mtree_erase_range of 8", take_8_call, data_mixed },
 	{ "brk1", brk1, data_areas },
 	{ "brk2", brk2, data_areas },
 	{ "brk2 in the middle", brk_middle, data_areas },
