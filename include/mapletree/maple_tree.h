@@ -684,7 +684,8 @@ MT_PUBLIC int mas_alloc_cyclic(struct ma_state *mas, unsigned long *startp, void
 
 /*
  * mas_expected_entries - bulk mode: reserve for @count ascending, disjoint stores into an empty
- * tree, which then cannot fail; end it with mas_destroy(). Returns 0 or -ENOMEM. Lock held.
+ * tree, which then cannot fail; end it with mas_destroy(). Returns 0 or -ENOMEM. Lock held. Linux
+ * has it up to 6.17.
  */
 MT_PUBLIC int mas_expected_entries(struct ma_state *mas, unsigned long count);
 
@@ -701,8 +702,11 @@ MT_PUBLIC int mas_reserve(struct ma_state *mas, unsigned long stores, unsigned l
  * mas_nomem - after a failed store: true if the failure was -ENOMEM and nodes could be reserved
  * meanwhile, so that the store is worth repeating. May drop and retake the tree's lock (not an
  * external one). Lock held.
+ * mas_nomem_nofail - the same, trying until there is memory, however long; and the store is to be
+ * over [@index, @last], which become the cursor's. For a store that must not fail.
  */
 MT_PUBLIC bool mas_nomem(struct ma_state *mas, gfp_t gfp);
+MT_PUBLIC bool mas_nomem_nofail(struct ma_state *mas, unsigned long index, unsigned long last);
 
 /* ---- looking inside -------------------------------------------------------------------- */
 

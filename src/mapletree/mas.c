@@ -3,6 +3,7 @@
  * mas.c - the cursor's writes and searches for free ranges.
  */
 #include <errno.h>
+#include <time.h>
 
 #include "cursor.h"
 #include "gap.h"
@@ -105,13 +106,19 @@ void *mas_erase(struct ma_state *mas)
 	return old;
 }
 
+/* Whether the last store failed for want of memory. */
+static bool lacks_memory(const struct ma_state *mas)
+{
+	return mas->status == ma_error && mas->node == MA_ERROR(-ENOMEM);
+}
+
 bool mas_nomem(struct ma_state *mas, gfp_t gfp)
 {
 	struct pool_list reserve;
 	bool unlock = may_allocate(gfp) && !mt_external_lock(mas->tree);
 	bool grown;
 
-	if (mas->node != MA_ERROR(-ENOMEM) || mas->status != ma_error) {
+	if (!lacks_memory(mas)) {
 		mas_destroy(mas);
 		return false;
 	}
@@ -127,6 +134,30 @@ bool mas_nomem(struct ma_state *mas, gfp_t gfp)
 	if (grown)
 		mas_reset(mas);
 	return grown;
+}
+
+/*
+ * Others get the lock while this one sleeps, unless it is an external one, and may free what they
+ * have; so may the thread that frees what readers have left.
+ */
+bool mas_nomem_nofail(struct ma_state *mas, unsigned long index, unsigned long last)
+{
+	const struct timespec moment = { 0, 1000000 };
+	bool unlock = !mt_external_lock(mas->tree);
+
+	if (!lacks_memory(mas)) {
+		mas_destroy(mas);
+		return false;
+	}
+	while (!mas_nomem(mas, GFP_KERNEL)) {
+		if (unlock)
+			mtree_unlock(mas->tree);
+		nanosleep(&moment, NULL);
+		if (unlock)
+			mtree_lock(mas->tree);
+	}
+	mas_set_range(mas, index, last);
+	return true;
 }
 
 /*

@@ -416,6 +416,51 @@ retry:
 	return 0;
 }
 
+/* Refuses the first requests. */
+static void *late_alloc(void *ctx, size_t size, size_t align)
+{
+	unsigned int *refusals = (unsigned int *)ctx;
+
+	if (*refusals) {
+		--*refusals;
+		return NULL;
+	}
+	return aligned_alloc(align, size);
+}
+
+static void late_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	free(block);
+}
+
+static void a_store_that_must_not_fail_waits_for_memory(void **state)
+{
+	unsigned int refusals = 4;
+	struct mt_allocator allocator = { late_alloc, late_free, &refusals };
+	DEFINE_MTREE(mt);
+	MA_STATE(mas, &mt, 5, 9);
+
+	(void)state;
+	assert_int_equal(mt_set_allocator(&mt, &allocator), 0);
+	mas_lock(&mas);
+	assert_int_equal(mas_store_gfp(&mas, &mt, GFP_KERNEL), -ENOMEM);
+	assert_int_equal(refusals, 3);
+	mas.index = 6;
+	assert_true(mas_nomem_nofail(&mas, 5, 9));
+	assert_int_equal(refusals, 0);
+	assert_int_equal(mas.status, ma_start);
+	assert_int_equal(mas.index, 5);
+	refusals = 1;
+	assert_int_equal(mas_store_gfp(&mas, &mt, GFP_NOWAIT), 0); /* from the reserve */
+	assert_false(mas_nomem_nofail(&mas, 5, 9));
+	mas_unlock(&mas);
+	assert_int_equal(refusals, 1);
+	assert_ptr_equal(mtree_load(&mt, 5), &mt);
+	mtree_destroy(&mt);
+}
+
 static void a_store_is_retried_after_nomem(void **state)
 {
 	struct budget budget = { 0, 0 };
@@ -785,6 +830,7 @@ int main(void)
 		cmocka_unit_test(a_cursor_meets_its_limits),
 		cmocka_unit_test(members_may_be_assigned_by_hand),
 		cmocka_unit_test(a_store_is_retried_after_nomem),
+		cmocka_unit_test(a_store_that_must_not_fail_waits_for_memory),
 		cmocka_unit_test(the_waiting_bit_of_a_gfp_mask_decides),
 		cmocka_unit_test(a_preallocated_store_cannot_fail),
 		cmocka_unit_test(a_paused_cursor_goes_on_after_the_lock),
