@@ -791,6 +791,7 @@ MT_PUBLIC void mt_get_statistics(struct maple_tree *mt, struct mt_statistics *st
 #endif
 
 #include <mapletree/maple_tree_loop.h>
+#include <mapletree/maple_tree_opaque.h>
 #include <mapletree/maple_tree_range.h>
 #include <mapletree/maple_tree_snapshot.h>
 

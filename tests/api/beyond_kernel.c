@@ -56,6 +56,32 @@ static void snapshots_share_their_nodes(void **state)
 	mtree_destroy(&snap);
 }
 
+static void trees_and_cursors_may_have_any_size(void **state)
+{
+	struct maple_tree *mt = mt_new(MT_FLAGS_ALLOC_RANGE);
+	struct ma_state *mas = mas_new(mt, 10, 19);
+	unsigned long first = 0, last = 0;
+
+	(void)state;
+	mtree_lock(mt);
+	assert_int_equal(mas_get_status(mas), ma_start);
+	assert_int_equal(mas_store_gfp(mas, xa_mk_value(1), GFP_KERNEL), 0);
+	mas_set(mas, 0);
+	assert_ptr_equal(mas_find(mas, ULONG_MAX), xa_mk_value(1));
+	mas_get_range(mas, &first, &last);
+	assert_int_equal(first, 10);
+	assert_int_equal(last, 19);
+	assert_int_equal(mas_get_error(mas), 0);
+	mas_set_range(mas, 1, 0);
+	assert_int_equal(mas_store_gfp(mas, xa_mk_value(1), GFP_KERNEL), -EINVAL);
+	assert_int_equal(mas_get_error(mas), -EINVAL);
+	mas_free(mas);
+	mtree_unlock(mt);
+	mt_free(mt);
+	mas_free(NULL);
+	mt_free(NULL);
+}
+
 static bool same_parity(const void *a, const void *b)
 {
 	return xa_to_value(a) % 2 == xa_to_value(b) % 2;
@@ -369,6 +395,7 @@ int main(void)
 		cmocka_unit_test(snapshots_share_their_nodes),
 		cmocka_unit_test(entries_are_referred_to),
 		cmocka_unit_test(intervals_join_and_are_updated),
+		cmocka_unit_test(trees_and_cursors_may_have_any_size),
 		cmocka_unit_test(readers_hold_the_read_side_only),
 		cmocka_unit_test(a_forked_process_goes_on),
 		cmocka_unit_test(areas_have_alignment_and_gaps_have_bounds),

@@ -70,16 +70,20 @@ soname()
 }
 
 # declared HEADER - writes into $work/declared the functions that the header, and those whose names begin
-# like its own, declare.
+# like its own, declare, and their macros that have a function behind them: all but loops and initialisers
+# of names.
 declared()
 {
 	for header in "$source/include/mapletree/${1%.h}"*.h; do
 		echo "#include <mapletree/${header##*/}>"
-	done >"$work/declared.c"
+		sed -n 's/^#define \([A-Za-z_]*\)(.*/\1/p' "$header" >&3
+	done >"$work/declared.c" 3>"$work/macros"
 	gcc -I"$source/include" -aux-info "$work/declared.txt" -fsyntax-only "$work/declared.c" &&
-		grep "/mapletree/${1%.h}[a-z_]*\.h:" "$work/declared.txt" | grep -v ' static ' |
-		sed 's/^[^*]*\*\/ //; s/ (.*//; s/.*[ *]//' | LC_ALL=C sort -u >"$work/declared" &&
-		test -s "$work/declared"
+		{
+			grep "/mapletree/${1%.h}[a-z_]*\.h:" "$work/declared.txt" |
+				sed 's/^[^*]*\*\/ //; s/ (.*//; s/.*[ *]//'
+			grep -v -e '_for_each' -e '_FOR_EACH_' -e '^MT_RCU_FLAVOUR$' "$work/macros"
+		} | LC_ALL=C sort -u >"$work/declared" && test -s "$work/declared"
 }
 
 # exports PACKAGE HEADER - the shared library exports these functions, and nothing else.
