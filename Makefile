@@ -32,6 +32,8 @@
 #   make kernels-arm64 KERNELS="6.12 6.12-16k"   the same on arm64, with pages of 4 and 16 KiB
 #   make kernels-slice        a few minutes of it on 6.1 and the newest
 #   make asan | clang         the suites under ASan + UBSan | built with clang
+#   make check-abi | record-abi   what the libraries promise to programs, compared with abi/ by abidiff
+#                             | recorded there (docs/abi.md)
 #   make check-debug2         unit and vmspace suites with MT_DEBUG=2: invariants after every write
 #   make bench | bench-full   against the peers: quick (minutes) | all sizes and modes; with
 #                             ISA=scalar, avx2 or avx512 for processors that have that
@@ -64,6 +66,8 @@ KERNELS ?= 5.10 6.1 6.12 6.16 6.17 6.18 6.19 7.0 7.1 7.2 7.3
 VARIANTS ?= root
 GUESTS ?= 1
 
+VERSION = $(shell sed -n "s/^  version: '\(.*\)',/\1/p" meson.build)
+
 RELEASE := $(BUILD)/release
 DEBUG   := $(BUILD)/debug
 ASAN    := $(BUILD)/asan
@@ -88,7 +92,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: install uninstall tidy clean
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost coverage mutate valgrind
-.PHONY: builds proofs kernels kernels-arm64 kernels-slice
+.PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -181,6 +185,10 @@ valgrind: $(MEMCHECK)/build.ninja
 	$(NINJA) -C $(MEMCHECK)
 	$(TEST) -C $(MEMCHECK) --setup=valgrind --timeout-multiplier 100 $(SUITES:%=--suite %) \
 		--no-suite oracle --no-suite faults
+
+check-abi record-abi: $(DEBUG)/build.ninja
+	$(NINJA) -C $(DEBUG) src/mapletree/libmapletree.so.$(VERSION) src/vmspace/libvmspace.so.$(VERSION)
+	tests/abi/check.sh $(@:%-abi=%) $(DEBUG)
 
 builds:
 	tests/builds/check.sh -b $(BUILD) $(BUILDS)

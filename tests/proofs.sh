@@ -77,6 +77,7 @@ proof fuzz-afl 'clang afl-clang-fast' 's/^ *executions: (.*)/\1 executions/p' \
 	$make fuzz-afl DURATION=10 FUZZERS='tree_small vmspace'
 proof valgrind valgrind "$meson" $make valgrind SUITES='unit api regress conformance examples'
 proof builds 'clang ld.lld llvm-ar' 's/^PASS //p' $make builds BUILDS='gcc-O0-scalar clang-O3-lto'
+proof check-abi apt-get 's/^PASS (lib[^:]*).*/\1/p' $make check-abi
 proof coverage gcovr 's/^[0-9]+ of [0-9]+ branches.*/&/p' $make coverage
 proof mutate gcc 's/^[0-9]+ noticed.*/&/p' $make mutate COUNT=6 SEED=1
 proof check-arch apt-get 's/^.*[0-9]+ passed.*/&/p' $make check-arch ARCHS='i386 s390x' \
