@@ -53,8 +53,9 @@ class Suite:
 def all_suites(torture_seconds):
     """Cheapest first."""
     unit = ['store', 'find', 'gaps', 'gap_search', 'seam', 'lookup', 'cursor', 'step', 'for_each',
-            'write', 'dup', 'snapshot', 'family', 'entries', 'rcu', 'check', 'debug', 'fill', 'work', 'places']
-    small = ['gap_search', 'lookup', 'for_each', 'snapshot', 'family', 'entries']
+            'write', 'dup', 'snapshot', 'family', 'entries', 'range', 'rcu', 'check', 'debug', 'fill',
+            'work', 'places']
+    small = ['gap_search', 'lookup', 'for_each', 'snapshot', 'family', 'entries', 'range']
     waiting = ['lock', 'mutex', 'memory', 'scarce', 'retire', 'async']
     files = lambda folder, names: [f'{folder}/{n}.c' for n in names.split()]
     fault = files('fault', 'main calls whole trees heap')
