@@ -14,7 +14,7 @@ trap 'rm -f "$object"' EXIT
 "$@" -r -nostdlib -o "$object" -Wl,--whole-archive "$input" -Wl,--no-whole-archive
 # The tools for the machine that COMPILER compiles for. What it adds to every object under the same name,
 # on 32-bit x86, has to stay as it is: the linker keeps one for all of them.
-"$("$1" -print-prog-name=objcopy)" --localize-hidden --wildcard \
+"$("$@" -print-prog-name=objcopy)" --localize-hidden --wildcard \
 	--globalize-symbol='__x86.get_pc_thunk.*' "$object"
 rm -f "$output"
-"$("$1" -print-prog-name=ar)" crsD "$output" "$object"
+"$("$@" -print-prog-name=ar)" crsD "$output" "$object"
