@@ -59,11 +59,11 @@ bool rewrite_plan(struct mt_content *content, const struct maple_tree *mt, unsig
 		assert(range->first >= from && i <= end);
 		for (; end_of(leaf, i, finger->max) < range->first; i++) {
 			from = leaf->pivot[i] + 1;
-			fits = fits && push(content, leaf->pivot[i], leaf->wide.slot[i]);
+			fits &= push(content, leaf->pivot[i], leaf->wide.slot[i]);
 		}
 		if (from < range->first)
-			fits = fits && push(content, range->first - 1, leaf->wide.slot[i]);
-		fits = fits && push(content, range->last, range->entry);
+			fits &= push(content, range->first - 1, leaf->wide.slot[i]);
+		fits &= push(content, range->last, range->entry);
 		while (i <= end && end_of(leaf, i, finger->max) <= range->last)
 			i++;
 		from = range->last + 1;
@@ -71,7 +71,7 @@ bool rewrite_plan(struct mt_content *content, const struct maple_tree *mt, unsig
 	count = content->count + end + 1 - i;
 	if (!fits || count > WIDE_SLOTS || !remains(mt, count, end + 1))
 		return false;
-	if (i <= end && !leaf->wide.slot[i] && content->count && !content->slot[content->count - 1])
+	if (i <= end && !leaf->wide.slot[i] && !content->slot[content->count - 1])
 		return false;
 	add_rest(content, leaf, KIND_LEAF, i, finger->max);
 	return true;

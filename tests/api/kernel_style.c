@@ -435,16 +435,16 @@ static void late_free(void *ctx, void *block, size_t size)
 	free(block);
 }
 
-static void a_store_that_must_not_fail_waits_for_memory(void **state)
+static void wait_for_memory(unsigned int flags)
 {
 	unsigned int refusals = 4;
 	struct mt_allocator allocator = { late_alloc, late_free, &refusals };
-	DEFINE_MTREE(mt);
+	struct maple_tree mt = MTREE_INIT(mt, flags);
 	MA_STATE(mas, &mt, 5, 9);
 
-	(void)state;
 	assert_int_equal(mt_set_allocator(&mt, &allocator), 0);
-	mas_lock(&mas);
+	if (!mt_external_lock(&mt))
+		mas_lock(&mas);
 	assert_int_equal(mas_store_gfp(&mas, &mt, GFP_KERNEL), -ENOMEM);
 	assert_int_equal(refusals, 3);
 	mas.index = 6;
@@ -455,10 +455,18 @@ static void a_store_that_must_not_fail_waits_for_memory(void **state)
 	refusals = 1;
 	assert_int_equal(mas_store_gfp(&mas, &mt, GFP_NOWAIT), 0); /* from the reserve */
 	assert_false(mas_nomem_nofail(&mas, 5, 9));
-	mas_unlock(&mas);
+	if (!mt_external_lock(&mt))
+		mas_unlock(&mas);
 	assert_int_equal(refusals, 1);
 	assert_ptr_equal(mtree_load(&mt, 5), &mt);
 	mtree_destroy(&mt);
+}
+
+static void a_store_that_must_not_fail_waits_for_memory(void **state)
+{
+	(void)state;
+	wait_for_memory(0);
+	wait_for_memory(MT_FLAGS_LOCK_EXTERN);
 }
 
 static void a_store_is_retried_after_nomem(void **state)

@@ -74,6 +74,12 @@ static void a_store_joins_at_the_ends_of_the_index_space(void **state)
 	end(&mt);
 }
 
+static void never_erased(void *old, unsigned long first, unsigned long last, void *ctx)
+{
+	(void)ctx;
+	fail_msg("%p was erased from %lx-%lx", old, first, last);
+}
+
 static void refused_stores_change_nothing(void **state)
 {
 	void *reserved = (void *)(4 * 7 + 2);
@@ -90,6 +96,7 @@ static void refused_stores_change_nothing(void **state)
 	assert_true(mas_is_err(&mas));
 	mas_set_range(&mas, 8, 4);
 	assert_int_equal(mas_erase_range(&mas, NULL, NULL, GFP_KERNEL), -EINVAL);
+	assert_int_equal(mas_erase_range(&mas, never_erased, NULL, GFP_KERNEL), -EINVAL);
 	mtree_unlock(&mt);
 	end(&mt);
 }
@@ -281,6 +288,41 @@ static void an_area_is_found_and_stored_through_a_cursor(void **state)
 	assert_int_equal(mas_alloc_area(&mas, &area, E('b'), GFP_KERNEL), -EBUSY);
 	mtree_unlock(&mt);
 	assert_int_equal(area.start, 128);
+	end(&mt);
+}
+
+static void a_lone_entry_at_0_is_a_range_too(void **state)
+{
+	struct told told = { "", { E('b'), E('c') }, 0 };
+	DEFINE_MTREE(mt);
+
+	(void)state;
+	assert_int_equal(mtree_store(&mt, 0, E('a'), GFP_KERNEL), 0);
+	assert_int_equal(mtree_update_range(&mt, 0, 9, answer, &told, NULL, GFP_KERNEL), 0);
+	assert_string_equal(told.text, "0-0:a 1-9:.");
+	expect_content(&mt, "0:b 1-9:c");
+	mtree_destroy(&mt);
+	assert_int_equal(mtree_store(&mt, 0, E('a'), GFP_KERNEL), 0);
+	assert_int_equal(mtree_store_merge(&mt, 0, 5, E('b'), NULL, GFP_KERNEL), 0);
+	expect_content(&mt, "0-5:b");
+	mtree_destroy(&mt);
+	assert_int_equal(mtree_store(&mt, 0, E('a'), GFP_KERNEL), 0);
+	told.text[0] = 0;
+	assert_int_equal(mtree_erase_range(&mt, 0, 5, note_erased, &told, GFP_KERNEL), 0);
+	assert_string_equal(told.text, "0-0:a");
+	end(&mt);
+}
+
+static void a_zero_entry_is_equal_to_no_other(void **state)
+{
+	DEFINE_MTREE(mt);
+
+	(void)state;
+	assert_int_equal(mtree_store_range(&mt, 0, 9, XA_ZERO_ENTRY, GFP_KERNEL), 0);
+	assert_int_equal(mtree_store_merge(&mt, 10, 19, E('a'), same_letter, GFP_KERNEL), 0);
+	assert_int_equal(mtree_store_merge(&mt, 20, 29, XA_ZERO_ENTRY, same_letter, GFP_KERNEL), 0);
+	assert_int_equal(mtree_store_merge(&mt, 30, 39, XA_ZERO_ENTRY, same_letter, GFP_KERNEL), 0);
+	expect_content(&mt, "0-9:zero a-13:a 14-27:zero");
 	end(&mt);
 }
 
@@ -736,6 +778,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(an_erasure_hands_out_what_was_there),
 		cmocka_unit_test(an_erasure_calls_without_the_lock),
 		cmocka_unit_test(an_area_is_found_and_stored_through_a_cursor),
+		cmocka_unit_test(a_lone_entry_at_0_is_a_range_too),
+		cmocka_unit_test(a_zero_entry_is_equal_to_no_other),
 		cmocka_unit_test(at_random),
 		cmocka_unit_test(at_random_with_gaps),
 		cmocka_unit_test(at_random_beside_readers),
