@@ -17,7 +17,7 @@
 #   make cost                 what following a call costs, beside strace
 #   make fuzz DURATION=       libFuzzer on trees, address spaces and logs (60 or 10m or 1h in all)
 #   make fuzz-afl DURATION=   the same with AFL++
-#   make model-check          the Promela model of publishing and retiring, with spin
+#   make model-check          the Promela models of publishing, retiring and sharing, with spin
 #   make valgrind             the suites under memcheck; SUITES="unit model": only these
 #   make builds               gcc and clang, -O0 -O2 -O3, without and with LTO, for processors
 #                             without AVX2 or AVX-512: no warning, and tests pass

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks the Promela models of publishing and retiring, and of readers that retry: every scenario must
-# hold, and with each fault put in the model must notice it.
+# Checks the Promela models of publishing and retiring, of readers that retry and of trees that share
+# nodes: every scenario must hold, and with each fault put in the model must notice it.
 # Usage: run.sh [DIRECTORY FOR WHAT IS BUILT [SCENARIO]]
 set -eu
 
@@ -130,6 +130,41 @@ WRITE_OLD
 FLAG
 LEAVE_EARLY
 TIGHTER
+END
+model=share.pml
+for scenario in FLAT DEEP CHAIN APART PLAIN ORDER; do
+	verify 0 "sharing-$scenario" -DSCENARIO=$scenario
+done
+verify 0 "sharing-PLAIN, more writes" -DSCENARIO=PLAIN -DWRITES=2
+while read -r fault scenario; do
+	verify 1 "sharing-$scenario with $fault" -DSCENARIO=$scenario "-DFAULT_$fault"
+done <<'END'
+UNCOUNTED FLAT
+UNCOUNTED PLAIN
+COUNT_LATE FLAT
+COUNT_LATE PLAIN
+COUNT_ALL FLAT
+COUNT_ALL DEEP
+SNAPSHOT_UNCOUNTED CHAIN
+SNAPSHOT_UNCOUNTED PLAIN
+ASK_LEAF FLAT
+ASK_LEAF CHAIN
+IN_PLACE FLAT
+IN_PLACE PLAIN
+NO_GRACE FLAT
+NO_GRACE DEEP
+NO_GRACE CHAIN
+NO_GET FLAT
+GET_LATE FLAT
+GET_LATE PLAIN
+PUT_AT_ONCE FLAT
+FREE_ALONE FLAT
+DROP_ALL FLAT
+BELIEVE_LOAD APART
+BELIEVE_LOAD PLAIN
+ASK_RELAXED ORDER
+DROP_RELAXED ORDER
+DROP_UNACQUIRED ORDER
 END
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

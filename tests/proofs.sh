@@ -64,6 +64,7 @@ torture='s/^[0-9]+ nodes freed.*/&/p'
 faults='s/^[0-9]+ faults.*/&/p'
 
 proof model-check spin 's/^[0-9]+ passed.*/&/p' $make model-check SCENARIO=PIVOT
+proof model-check-sharing spin 's/^[0-9]+ passed.*/&/p' $make model-check SCENARIO=sharing-ORDER
 proof torture meson "$torture" $make torture DURATION=5
 proof torture-asan meson "$torture" $make torture-asan DURATION=5
 proof torture-tsan clang "$torture" $make torture-tsan DURATION=5
