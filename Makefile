@@ -124,8 +124,10 @@ model: $(DEBUG)/build.ninja
 	$(DEBUG)/tests/model/model --ops=$(OPS) $(if $(SEED),--seed=$(SEED))
 
 exhaustive: $(DEBUG)/build.ninja
-	$(NINJA) -C $(DEBUG) tests/exhaustive/exhaustive tests/unit/test_races tests/unit/test_races-small
+	$(NINJA) -C $(DEBUG) tests/exhaustive/exhaustive tests/exhaustive/family \
+		tests/unit/test_races tests/unit/test_races-small
 	$(DEBUG)/tests/exhaustive/exhaustive --full
+	$(DEBUG)/tests/exhaustive/family --full
 	$(DEBUG)/tests/unit/test_races --full
 	$(DEBUG)/tests/unit/test_races-small --full
 

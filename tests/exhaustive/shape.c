@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shape.c - a tree as a short string of bytes and back, and its content as a flat list.
+ * shape.c - trees as a short string of bytes and back, and their content as flat lists.
  */
 #include "shape.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "dead.h"
 #include "gap.h"
 #include "node.h"
 #include "publish.h"
+#include "share.h"
+
+/* Bits of the byte that names a node's end; or, for one that was there before, its number. */
+#define BYTE_DEAD 64
+#define BYTE_SEEN 128
+
+/* Of the byte behind a tree's height. */
+#define TREE_BYTE_SHARED  1
+#define TREE_BYTE_STAMPED 2
 
 enum { CLASS_GAP, CLASS_PLAIN, CLASS_ZERO };
 
@@ -31,6 +41,8 @@ struct taker {
 	struct shape *shape;
 	struct listing *listing;
 	unsigned int points;
+	struct maple_enode *seen[SHAPE_NODES];
+	unsigned int nodes;
 };
 
 static bool put(struct taker *t, unsigned char byte)
@@ -41,8 +53,8 @@ static bool put(struct taker *t, unsigned char byte)
 	return true;
 }
 
-/* Notes a range that ends at @last. */
-static bool put_range(struct taker *t, unsigned long last, void *entry)
+/* Notes a range that ends at @last in the listing. */
+static bool list_range(struct taker *t, unsigned long last, void *entry)
 {
 	struct listing *listing = t->listing;
 
@@ -52,7 +64,39 @@ static bool put_range(struct taker *t, unsigned long last, void *entry)
 		return false;
 	listing->range[listing->ranges].last = (unsigned char)last;
 	listing->range[listing->ranges++].entry = entry;
-	return put(t, entry_class(entry));
+	return true;
+}
+
+/* The same, in the string as well. */
+static bool put_range(struct taker *t, unsigned long last, void *entry)
+{
+	return list_range(t, last, entry) && put(t, entry_class(entry));
+}
+
+/* A node that another tree has, too: its content is in the string already. */
+static bool list_node(struct taker *t, struct maple_enode *enode, unsigned long max)
+{
+	struct mt_node *node = enode_node(enode);
+	enum node_kind kind = enode_kind(enode);
+	unsigned int i;
+
+	for (i = 0; i <= node_end(node, kind); i++) {
+		unsigned long last = slot_last(node, kind, i, max);
+
+		if (kind == KIND_LEAF ? !list_range(t, last, slot_load(node, kind, i))
+				      : !list_node(t, slot_child(node, kind, i), last))
+			return false;
+	}
+	return true;
+}
+
+static unsigned int seen_at(const struct taker *t, const struct maple_enode *enode)
+{
+	unsigned int i = 0;
+
+	while (i < t->nodes && t->seen[i] != enode)
+		i++;
+	return i;
 }
 
 static bool take_node(struct taker *t, struct maple_enode *enode, unsigned long max)
@@ -60,10 +104,14 @@ static bool take_node(struct taker *t, struct maple_enode *enode, unsigned long 
 	struct mt_node *node = enode_node(enode);
 	enum node_kind kind = enode_kind(enode);
 	unsigned int end = node_end(node, kind);
-	unsigned int i;
+	unsigned int i = seen_at(t, enode);
+	bool dead = kind == KIND_LEAF && leaf_version(node) & META_DEAD;
 
-	if (!put(t, (unsigned char)end))
+	if (i < t->nodes)
+		return put(t, (unsigned char)(BYTE_SEEN + i)) && list_node(t, enode, max);
+	if (t->nodes == SHAPE_NODES || !put(t, (unsigned char)(end | (dead ? BYTE_DEAD : 0))))
 		return false;
+	t->seen[t->nodes++] = enode;
 	for (i = 0; i < end; i++)
 		if (node->pivot[i] >= t->points || !put(t, (unsigned char)node->pivot[i]))
 			return false;
@@ -77,19 +125,39 @@ static bool take_node(struct taker *t, struct maple_enode *enode, unsigned long 
 	return true;
 }
 
-bool shape_take(struct shape *shape, struct listing *listing, const struct maple_tree *mt,
-		unsigned int points)
+static bool take_tree(struct taker *t, const struct maple_tree *mt)
 {
-	struct taker t = { shape, listing, points };
 	void *root = root_load(mt);
+	unsigned char flags = (tree_is_shared(mt) ? TREE_BYTE_SHARED : 0) |
+			      (tree_is_stamped(mt) ? TREE_BYTE_STAMPED : 0);
 
-	shape->length = 0;
-	listing->ranges = 0;
-	if (!put(&t, (unsigned char)mt_height(mt)))
+	t->listing->ranges = 0;
+	if (!put(t, (unsigned char)mt_height(mt)) || !put(t, flags))
 		return false;
 	if (root_is_node(root))
-		return take_node(&t, root, ULONG_MAX);
-	return (!root || put_range(&t, 0, root)) && put_range(&t, ULONG_MAX, NULL);
+		return take_node(t, root, ULONG_MAX);
+	return (!root || put_range(t, 0, root)) && put_range(t, ULONG_MAX, NULL);
+}
+
+bool shape_take_all(struct shape *shape, struct listing *listing, struct maple_tree *const *mt,
+		    unsigned int trees, unsigned int points)
+{
+	struct taker t = { .shape = shape, .points = points };
+	unsigned int i;
+
+	shape->length = 0;
+	for (i = 0; i < trees; i++) {
+		t.listing = &listing[i];
+		if (!take_tree(&t, mt[i]))
+			return false;
+	}
+	return true;
+}
+
+bool shape_take(struct shape *shape, struct listing *listing, struct maple_tree *mt,
+		unsigned int points)
+{
+	return shape_take_all(shape, listing, &mt, 1, points);
 }
 
 /* ---- making ---------------------------------------------------------------------------- */
@@ -97,6 +165,8 @@ bool shape_take(struct shape *shape, struct listing *listing, const struct maple
 struct maker {
 	const unsigned char *byte;
 	struct maple_tree *mt;
+	struct maple_enode *made[SHAPE_NODES];
+	unsigned int nodes;
 };
 
 static struct maple_enode *make_node(struct maker *m, unsigned int level, unsigned long min,
@@ -104,15 +174,23 @@ static struct maple_enode *make_node(struct maker *m, unsigned int level, unsign
 {
 	const struct mt_allocator *alloc = m->mt->ma_alloc;
 	enum node_kind kind = level ? inner_kind(m->mt) : KIND_LEAF;
-	struct mt_node *node = alloc->alloc(alloc->ctx, NODE_BYTES, NODE_BYTES);
-	unsigned int i, end = *m->byte++;
+	unsigned int i, byte = *m->byte++, end = byte & (BYTE_DEAD - 1);
+	struct mt_node *node;
 
+	if (byte & BYTE_SEEN) {
+		node_share(enode_node(m->made[byte - BYTE_SEEN]), kind);
+		return m->made[byte - BYTE_SEEN];
+	}
+	node = alloc->alloc(alloc->ctx, NODE_BYTES, NODE_BYTES);
 	if (!node)
 		return NULL;
+	m->made[m->nodes++] = enode_make(node, kind);
 	memset(node, 0, sizeof(*node));
 	for (i = 0; i < kind_slots(kind) - 1; i++)
 		node->pivot[i] = i < end ? *m->byte++ : ULONG_MAX;
 	node_set_end(node, kind, end);
+	if (byte & BYTE_DEAD)
+		dead_mark(node);
 	for (i = 0; i <= end; i++) {
 		unsigned long first = slot_first(node, i, min);
 		unsigned long last = slot_last(node, kind, i, max);
@@ -132,21 +210,43 @@ static struct maple_enode *make_node(struct maker *m, unsigned int level, unsign
 	return enode_make(node, kind);
 }
 
-int shape_make(const struct shape *shape, struct maple_tree *mt)
+static int make_tree(struct maker *m)
 {
-	struct maker m = { shape->byte + 1, mt };
-	unsigned int height = shape->byte[0];
+	unsigned int height = *m->byte++, flags = *m->byte++;
 	void *root;
 
+	if (flags & TREE_BYTE_SHARED)
+		m->mt->ma_retrying |= TREE_SHARED;
+	if (flags & TREE_BYTE_STAMPED)
+		m->mt->ma_flags |= TREE_STAMPED;
 	if (height) {
-		root = make_node(&m, height - 1, 0, ULONG_MAX);
+		root = make_node(m, height - 1, 0, ULONG_MAX);
 		if (!root)
 			return -ENOMEM;
 	} else {
-		root = class_entry(shape->byte[1], 0);
+		root = class_entry(*m->byte++, 0);
+		m->byte += root != NULL; /* the gap behind it */
 	}
-	publish_root(mt, root, height);
+	publish_root(m->mt, root, height);
 	return 0;
+}
+
+int shape_make_all(const struct shape *shape, struct maple_tree *const *mt, unsigned int trees)
+{
+	struct maker m = { .byte = shape->byte };
+	unsigned int i;
+	int error = 0;
+
+	for (i = 0; i < trees && !error; i++) {
+		m.mt = mt[i];
+		error = make_tree(&m);
+	}
+	return error;
+}
+
+int shape_make(const struct shape *shape, struct maple_tree *mt)
+{
+	return shape_make_all(shape, &mt, 1);
 }
 
 /* ---- the flat model -------------------------------------------------------------------- */

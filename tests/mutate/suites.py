@@ -81,6 +81,8 @@ def all_suites(torture_seconds):
         *(Suite(f'unit {n}', n, ['unit/test_races.c']) for n in ['races', 'races-small']),
         *(Suite(f'unit retries {n}', n, ['unit/test_retries.c'])
           for n in ['looks', 'looks-versions']),
+        Suite('exhaustive family', 'watched', ['fault/heap.c', *files(
+            'exhaustive', 'family_main family states watch shape grace')], ['--tap']),
         Suite('exhaustive', 'watched', ['fault/heap.c', *files(
             'exhaustive', 'main states writes reads watch shape grace')], ['--tap']),
         Suite('fault', 'plain', fault),
@@ -88,7 +90,7 @@ def all_suites(torture_seconds):
         Suite('torture', 'yields', torture, hurry),
         Suite('torture-small', 'yields-small', torture, hurry),
         *(Suite(f'sanitized {n}', 'sanitized', [f'unit/test_{n}.c', 'unit/fixture.c'])
-          for n in ['store', 'find', 'write', 'cursor', 'gaps', 'memory']),
+          for n in ['store', 'find', 'write', 'cursor', 'gaps', 'memory', 'snapshot', 'entries']),
         Suite('sanitized model', 'sanitized', model, ['--ops=20000', '--seed=7']),
     ]
 
