@@ -34,7 +34,7 @@ void tree_compare(struct world *world, struct tree *tree)
 
 void tree_changed(struct world *world, struct tree *tree, const struct cursor *but)
 {
-	reader_saw(tree);
+	reader_saw(world, tree);
 	for (unsigned int i = 0; i < CURSORS; i++) {
 		struct cursor *cursor = &tree->cursor[i];
 

@@ -16,12 +16,13 @@ void reader_leave(struct tree *tree)
 		oracle_free(&reader->state[--reader->states]);
 }
 
-void reader_saw(struct tree *tree)
+void reader_saw(struct world *world, struct tree *tree)
 {
 	struct reader *reader = &tree->reader;
 
 	if (!reader->states)
 		return;
+	sharing_expect_alive(world, tree, reader->entry.entry);
 	if (reader->states == SNAPSHOTS) {
 		reader_leave(tree);
 		return;

@@ -15,8 +15,8 @@ void op_renew(struct world *world, struct tree *tree)
 	flags |= how & 1 ? MT_FLAGS_ALLOC_RANGE : 0;
 	flags |= how & 2 ? MT_FLAGS_USE_RCU : 0;
 	flags |= (how & 12) == 12 ? MT_FLAGS_LOCK_EXTERN : 0;
-	record(world, tree, "mt_init_flags", flags, how >> 7, 0, NULL);
-	world_renew(world, (unsigned int)(tree - world->tree), flags, !(how & 128));
+	record(world, tree, "mt_init_flags", flags, how >> 7, how & 16, NULL);
+	world_renew(world, (unsigned int)(tree - world->tree), flags, !(how & 128), how & 16);
 }
 
 void op_destroy(struct world *world, struct tree *tree)
@@ -55,7 +55,8 @@ void op_dup(struct world *world, struct tree *tree)
 		return;
 	record(world, tree, locked ? "__mt_dup" : "mtree_dup",
 	       (unsigned long)(to - world->tree), gfp, 0, NULL);
-	if (!oracle_empty(&to->oracle) || to->flags != tree->flags)
+	if (!oracle_empty(&to->oracle) || to->flags != tree->flags ||
+	    to->counted != tree->counted)
 		expected = -EINVAL;
 	if (locked) {
 		mtree_lock(&tree->mt);

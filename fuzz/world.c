@@ -65,14 +65,21 @@ void world_pass_grace(struct world *world)
 		if (world->tree[i].reader.states)
 			return;
 	run_callbacks();
+	for (unsigned int i = 0; i < TREES; i++)
+		if (world->tree[i].mt.ma_retired)
+			return;
+	sharing_census(world);
 }
 
 /* ---- trees -------------------------------------------------------------------------------- */
 
-static void begin_tree(struct world *world, struct tree *tree, unsigned int flags, bool own_memory)
+static void begin_tree(struct world *world, struct tree *tree, unsigned int flags, bool own_memory,
+		       bool counted)
 {
 	oracle_init(&tree->oracle, flags);
 	tree->flags = flags;
+	tree->own_memory = own_memory;
+	tree->counted = counted;
 	tree->cyclic_next = 0;
 	tree->cyclic_wrapped = false;
 	mt_init_flags(&tree->mt, flags);
@@ -80,6 +87,8 @@ static void begin_tree(struct world *world, struct tree *tree, unsigned int flag
 	expect_number(world, "mt_set_rcu_flavour", mt_set_rcu_flavour(&tree->mt, &flavour), 0);
 	expect_number(world, "mt_set_allocator",
 		      mt_set_allocator(&tree->mt, own_memory ? &world->heap.allocator : NULL), 0);
+	expect_number(world, "mt_set_entry_ops",
+		      mt_set_entry_ops(&tree->mt, counted ? &sharing_ops : NULL), 0);
 	mtree_unlock(&tree->mt);
 	for (unsigned int i = 0; i < CURSORS; i++) {
 		mas_init(&tree->cursor[i].mas, &tree->mt, 0);
@@ -98,10 +107,11 @@ static void end_tree(struct world *world, struct tree *tree)
 	oracle_free(&tree->oracle);
 }
 
-void world_renew(struct world *world, unsigned int number, unsigned int flags, bool own_memory)
+void world_renew(struct world *world, unsigned int number, unsigned int flags, bool own_memory,
+		 bool counted)
 {
 	end_tree(world, &world->tree[number]);
-	begin_tree(world, &world->tree[number], flags, own_memory);
+	begin_tree(world, &world->tree[number], flags, own_memory, counted);
 }
 
 void world_open(struct world *world, const uint8_t *bytes, size_t size)
@@ -116,8 +126,9 @@ void world_open(struct world *world, const uint8_t *bytes, size_t size)
 	*world = (struct world){ .in = { bytes, bytes + size } };
 	current = world;
 	heap_open(&world->heap);
+	sharing_open(world);
 	for (unsigned int i = 0; i < TREES; i++)
-		begin_tree(world, &world->tree[i], flags[i], true);
+		begin_tree(world, &world->tree[i], flags[i], true, false);
 }
 
 void world_close(struct world *world)
@@ -126,6 +137,7 @@ void world_close(struct world *world)
 	for (unsigned int i = 0; i < TREES; i++)
 		end_tree(world, &world->tree[i]);
 	run_callbacks();
+	sharing_census(world);
 	if (heap_live(&world->heap))
 		fail(world, "%lu nodes leaked", heap_live(&world->heap));
 	heap_close(&world->heap);

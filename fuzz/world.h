@@ -44,11 +44,16 @@ struct reader {
 	struct oracle_range entry;
 };
 
-/* @flags: as the tree was made, or switched to since. */
+/*
+ * @flags: as the tree was made, or switched to since. @own_memory: it uses the world's heap.
+ * @counted: references to its entries are.
+ */
 struct tree {
 	struct maple_tree mt;
 	struct oracle oracle;
 	unsigned int flags;
+	bool own_memory;
+	bool counted;
 	unsigned long cyclic_next;
 	bool cyclic_wrapped;
 	struct cursor cursor[CURSORS];
@@ -84,9 +89,13 @@ void world_open(struct world *world, const uint8_t *bytes, size_t size);
 void world_close(struct world *world);
 
 /* world_renew - end tree @number with its cursors and reader, and begin it with @flags. */
-void world_renew(struct world *world, unsigned int number, unsigned int flags, bool own_memory);
+void world_renew(struct world *world, unsigned int number, unsigned int flags, bool own_memory,
+		 bool counted);
 
-/* world_pass_grace - run the callbacks that wait, unless a reader is in its section. */
+/*
+ * world_pass_grace - run the callbacks that wait, unless a reader is in its section, and take a
+ * census.
+ */
 void world_pass_grace(struct world *world);
 
 /* ---- reporting (world.c) ------------------------------------------------------------------ */
@@ -156,6 +165,22 @@ operation op_store, op_insert, op_erase, op_alloc, op_alloc_cyclic, op_gap, op_l
 operation op_renew, op_destroy, op_switch_rcu, op_dup, op_statistics, op_print, op_fail_memory,
 	op_pass_grace, op_bulk;
 
+/* Snapshots and references to entries (sharing.c). */
+operation op_snapshot;
+extern const struct mt_entry_ops sharing_ops;
+
+/* sharing_open - a world begins, without references to any entry. */
+void sharing_open(struct world *world);
+
+/* sharing_expect_alive - what a reader found in its section, which goes on, is referred to. */
+void sharing_expect_alive(struct world *world, const struct tree *tree, const void *entry);
+
+/*
+ * sharing_census - nothing waits for a grace period: each node and each entry has as many references as
+ * there are words that refer to it.
+ */
+void sharing_census(struct world *world);
+
 /* Searches with alignment (areas.c). */
 operation op_alloc_area, op_cursor_area;
 
@@ -168,7 +193,7 @@ operation op_cursor_set, op_cursor_move, op_cursor_read, op_cursor_store, op_cur
 operation op_reader_enter, op_reader_step, op_reader_leave;
 
 /* reader_saw - the tree has changed while its reader is in its section. */
-void reader_saw(struct tree *tree);
+void reader_saw(struct world *world, struct tree *tree);
 void reader_leave(struct tree *tree);
 
 #endif

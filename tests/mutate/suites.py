@@ -61,7 +61,7 @@ def all_suites(torture_seconds):
     fault = files('fault', 'main calls whole trees heap')
     model = files('model', 'main draw calls session compare oracle reading')
     corpus = [*files('../fuzz', 'tree_fuzzer world compare calls areas trees cursors readers '
-                                'replay'),
+                                'sharing replay'),
               *files('model', 'oracle reading'), 'fault/heap.c']
     torture = files('torture', 'main world readers writers heirs quarantine yield')
     vectors = sorted((TESTS / 'conformance/vectors').glob('*.mtv.gz'))
