@@ -25,8 +25,11 @@ static unsigned int count(char letter)
 	return __atomic_load_n(&object(letter)->references, __ATOMIC_RELAXED);
 }
 
+static unsigned int gets, puts_done; /* calls */
+
 static void get(void *entry)
 {
+	gets++;
 	__atomic_add_fetch(&((struct object *)entry)->references, 1, __ATOMIC_RELAXED);
 }
 
@@ -34,6 +37,7 @@ static void put(void *entry)
 {
 	struct object *object = entry;
 
+	__atomic_add_fetch(&puts_done, 1, __ATOMIC_RELAXED);
 	assert_true(object >= objects && object < objects + LENGTH(objects));
 	assert_true(__atomic_fetch_sub(&object->references, 1, __ATOMIC_RELAXED));
 }
@@ -136,6 +140,32 @@ static void ranges_are_counted(void **state)
 	assert_int_equal(count('e'), 0);
 	assert_ptr_equal(mtree_erase(&mt, 5), object('d'));
 	assert_true(mtree_empty(&mt));
+	nothing_is_referred_to();
+}
+
+/* What only becomes shorter keeps its reference: neither function is called for it. */
+static void only_what_comes_and_goes_is_counted(void **state)
+{
+	struct maple_tree mt;
+
+	(void)state;
+	begin(&mt, 0);
+	store(&mt, 10, 90, 'a');
+	gets = puts_done = 0;
+	store(&mt, 80, 95, 'b'); /* the end of a */
+	assert_int_equal(gets, 1);
+	store(&mt, 5, 15, 'c'); /* its beginning */
+	assert_int_equal(gets, 2);
+	store(&mt, 40, 50, 'd'); /* its middle: there are two of it now */
+	assert_int_equal(gets, 4);
+	assert_int_equal(puts_done, 0);
+	store(&mt, 45, 60, 'e');
+	assert_int_equal(gets, 5);
+	assert_int_equal(puts_done, 0);
+	store(&mt, 20, 85, 'f'); /* d, e and one of a are gone; what is cut stays */
+	assert_int_equal(gets, 6);
+	assert_int_equal(puts_done, 3);
+	mtree_destroy(&mt);
 	nothing_is_referred_to();
 }
 
@@ -280,11 +310,12 @@ static void readers_beside_writers_find_living_objects(void **state)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-static long allowed;
+static long allowed, asked;
 
 static void *scarce_alloc(void *ctx, size_t size, size_t align)
 {
 	(void)ctx;
+	asked++;
 	return allowed-- > 0 ? aligned_alloc(align, size) : NULL;
 }
 
@@ -404,6 +435,31 @@ static void trees_are_destroyed_without_memory(void **state)
 	}
 }
 
+/*
+ * Beside readers a store has at hand: a copy of the leaf and the batch that the leaf would go to;
+ * for each reference that is dropped a place in a batch, which those before may have filled.
+ */
+static void a_store_takes_no_more_than_it_may_need(void **state)
+{
+	(void)state;
+	for (unsigned int flags = MT_FLAGS_USE_RCU; flags < 4; flags++) {
+		struct maple_tree mt;
+
+		begin(&mt, flags);
+		mt_set_allocator(&mt, &scarce);
+		allowed = 1000;
+		store(&mt, 0, 20, 'a');
+		store(&mt, 21, 50, 'b');
+		asked = 0;
+		store(&mt, 51, 60, 'c');
+		assert_int_equal(asked, 2);
+		store(&mt, 0, 20, 'd');
+		assert_int_equal(asked, 2 + 4);
+		mtree_destroy(&mt);
+		nothing_is_referred_to();
+	}
+}
+
 static void reserves_cover_the_references(void **state)
 {
 	(void)state;
@@ -444,6 +500,7 @@ int main(void)
 		cmocka_unit_test(operations_are_set_while_a_tree_is_empty),
 		cmocka_unit_test(trees_that_share_have_the_same_operations),
 		cmocka_unit_test(ranges_are_counted),
+		cmocka_unit_test(only_what_comes_and_goes_is_counted),
 		cmocka_unit_test(a_lone_entry_is_a_reference),
 		cmocka_unit_test(zero_entries_are_not_counted),
 		cmocka_unit_test(whole_subtrees_are_dropped),
@@ -453,6 +510,7 @@ int main(void)
 		cmocka_unit_test(stores_in_place_need_no_memory),
 		cmocka_unit_test(a_copy_without_memory_counts_nothing),
 		cmocka_unit_test(trees_are_destroyed_without_memory),
+		cmocka_unit_test(a_store_takes_no_more_than_it_may_need),
 		cmocka_unit_test(reserves_cover_the_references),
 	};
 

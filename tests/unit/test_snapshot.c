@@ -15,11 +15,12 @@
 
 /* ---- an allocator that counts ----------------------------------------------------------------- */
 
-static long blocks, allowed;
+static long blocks, allowed, asked;
 
 static void *counting_alloc(void *ctx, size_t size, size_t align)
 {
 	(void)ctx;
+	asked++;
 	if (!allowed)
 		return NULL;
 	allowed--;
@@ -304,6 +305,38 @@ static void reserves_cover_the_copies(void **state)
 	}
 }
 
+/*
+ * A store into a shared leaf has at hand: a copy of each node of the path and, beside readers, the
+ * batch that what they replace goes to, and what the store itself may take. The second one, into a
+ * leaf of the tree's own, has only the latter.
+ */
+static void a_store_takes_no_more_than_it_may_need(void **state)
+{
+	(void)state;
+	for (unsigned int flags = 0; flags < 4; flags++) {
+		struct maple_tree old, snap;
+		long beside, height;
+
+		allowed = LONG_MAX;
+		begin_counted(&old, flags);
+		begin_counted(&snap, flags);
+		fill(&old, 0, 2, 3, 3000);
+		height = mt_height(&old);
+		beside = mt_in_rcu(&old) ? 1 + 3 : 0;
+		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+		asked = 0;
+		assert_int_equal(mtree_store_range(&snap, 300, 301, E('x'), GFP_KERNEL), 0);
+		assert_int_equal(asked, height + beside);
+		asked = 0;
+		assert_int_equal(mtree_store_range(&snap, 300, 301, E('y'), GFP_KERNEL), 0);
+		assert_int_equal(asked, mt_in_rcu(&old) ? 1 : 0);
+		end(&snap);
+		end(&old);
+		rcu_barrier();
+		assert_int_equal(blocks, 0);
+	}
+}
+
 /* Each snapshot of the one before, which is destroyed later or at once. */
 static void a_long_chain(void **state)
 {
@@ -423,6 +456,7 @@ int main(void)
 		cmocka_unit_test(only_what_is_written_is_copied),
 		cmocka_unit_test(stores_without_memory_change_nothing),
 		cmocka_unit_test(reserves_cover_the_copies),
+		cmocka_unit_test(a_store_takes_no_more_than_it_may_need),
 		cmocka_unit_test(a_long_chain),
 		cmocka_unit_test(cursors_notice_writes_to_their_tree),
 		cmocka_unit_test(a_snapshot_outlives_its_tree),
