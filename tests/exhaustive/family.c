@@ -170,6 +170,33 @@ static const char *check_others(const struct census *was, const struct op *op)
 	return NULL;
 }
 
+/*
+ * No grace period has passed since @was, so the leaves that a tree without stamp has lost since are
+ * marked: its readers may be there still, and nobody has them for its own.
+ */
+static const char *check_lost(struct family *f, const struct census *was)
+{
+	static struct census now;
+	unsigned int i, k;
+
+	take_census(&now, f);
+	for (i = 0; i < was->nodes; i++) {
+		unsigned int trees = 0;
+
+		if (enode_kind(was->node[i].enode) != KIND_LEAF)
+			continue;
+		for (k = 0; k < now.nodes; k++)
+			if (now.node[k].enode == was->node[i].enode)
+				trees = now.node[k].trees;
+		for (k = 0; k < f->trees; k++)
+			if ((was->node[i].trees & ~trees) >> k & 1 &&
+			    !(was->tree[k].flags & TREE_STAMPED) &&
+			    !(leaf_version(enode_node(was->node[i].enode)) & META_DEAD))
+				return "a leaf that has left its tree is not marked";
+	}
+	return NULL;
+}
+
 /* ---- trees ----------------------------------------------------------------------------------- */
 
 void family_open(struct family *f)
@@ -451,6 +478,8 @@ const char *family_pair(struct family *f, const struct shape *before, const stru
 	if (carry_out(f, two, &mas2))
 		return "an operation failed";
 	wrong = check_others(&between, two);
+	if (!wrong && f->flags & MT_FLAGS_USE_RCU)
+		wrong = check_lost(f, &was);
 	if (!wrong)
 		wrong = check_result(f, expected, &after);
 	return wrong ? wrong : family_end(f);

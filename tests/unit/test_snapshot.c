@@ -417,6 +417,63 @@ static void cursors_notice_writes_to_their_tree(void **state)
 	}
 }
 
+/* Lists the leaves below @enode, at most @room. */
+static size_t list_leaves(struct maple_enode *enode, struct mt_node **leaf, size_t room)
+{
+	enum node_kind kind = enode_kind(enode);
+	size_t count = 0;
+
+	if (kind == KIND_LEAF) {
+		assert_true(room);
+		leaf[0] = enode_node(enode);
+		return 1;
+	}
+	for (unsigned int i = 0; i <= node_end(enode_node(enode), kind); i++)
+		count += list_leaves(slot_child(enode_node(enode), kind, i), leaf + count,
+				     room - count);
+	return count;
+}
+
+static bool is_listed(const struct mt_node *leaf, struct mt_node **list, size_t count)
+{
+	while (count--)
+		if (list[count] == leaf)
+			return true;
+	return false;
+}
+
+/*
+ * A reader of the first tree may stand in a leaf that this tree has lost and the snapshot still
+ * has: whatever is written to the snapshot meanwhile, the leaf remains marked.
+ */
+static void a_lost_leaf_stays_marked_while_there_are_readers(void **state)
+{
+	enum { STEPS = 20, SIZE = WIDE_SLOTS > 4 ? 600 : 20, MAX = 200 };
+	struct mt_node *was[MAX], *now[MAX];
+
+	(void)state;
+	for (unsigned long way = 0; way < STEPS * STEPS; way++) {
+		unsigned long last = way / STEPS * (SIZE / STEPS);
+		struct maple_tree old, snap;
+		size_t count, left;
+
+		mt_init_flags(&old, MT_FLAGS_USE_RCU);
+		mt_init_flags(&snap, MT_FLAGS_USE_RCU);
+		fill(&old, 0, 1, 1, SIZE);
+		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+		count = list_leaves(old.ma_root, was, MAX);
+		urcu_bp_read_lock();
+		mtree_store_range(&old, 0, last, E('x'), GFP_KERNEL);
+		mtree_store_range(&snap, 0, way % STEPS * (SIZE / STEPS), E('y'), GFP_KERNEL);
+		left = list_leaves(old.ma_root, now, MAX);
+		for (size_t i = 0; i < count; i++)
+			assert_true(is_listed(was[i], now, left) || leaf_version(was[i]) & META_DEAD);
+		urcu_bp_read_unlock();
+		end(&old);
+		end(&snap);
+	}
+}
+
 /* A leaf that the first tree has left stays a leaf of the snapshot in which loops read ahead. */
 static void a_snapshot_outlives_its_tree(void **state)
 {
@@ -459,6 +516,7 @@ int main(void)
 		cmocka_unit_test(a_store_takes_no_more_than_it_may_need),
 		cmocka_unit_test(a_long_chain),
 		cmocka_unit_test(cursors_notice_writes_to_their_tree),
+		cmocka_unit_test(a_lost_leaf_stays_marked_while_there_are_readers),
 		cmocka_unit_test(a_snapshot_outlives_its_tree),
 	};
 
