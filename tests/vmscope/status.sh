@@ -76,15 +76,6 @@ if [ -w /dev/full ]; then
 fi
 expect 125 "a log in no directory" $t -o /nonexistent/log -- true
 
-# A log to a closed pipe: the whole program is killed.
-mkfifo "$work/pipe"
-timeout $((60 * slowdown)) head -c 2000 "$work/pipe" >/dev/null &
-expect 125 "a closed pipe" $t -o "$work/pipe" -- \
-	sh -c 'echo $$ >"$1"; for i in 1 2 3 4 5 6 7 8 9; do true; /bin/true; done; exec sleep 7654' \
-	sh "$work/pid"
-said "Broken pipe" "a closed pipe"
-is_there "$work/pid" && fail "a closed pipe left the program running"
-
 # Signals to vmscope are forwarded to the program.
 $t -q -- sh -c 'trap "exit 33" TERM; echo ready; while :; do sleep 0.05; done' >"$work/out" 2>&1 &
 pid=$!

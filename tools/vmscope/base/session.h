@@ -50,7 +50,8 @@ struct totals {
 struct session {
 	const struct options *options;
 	struct totals totals;
-	struct log *log;	/* NULL: none */
+	struct log *log;	/* NULL: none, or none any more */
+	bool log_lost;		/* it could not be written to its end; the user has been told why */
 	struct maps_file *maps_file;	/* NULL: none */
 	bool failed;		/* vmscope cannot go on; the user has been told why */
 };

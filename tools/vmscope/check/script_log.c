@@ -171,10 +171,8 @@ enum family_result script_log_write(struct script *script, const char *path, cha
 	}
 	family_end(&family);
 	answers_clear(&answers);
-	rc = log_close(session.log);
-	if (rc != 0)
-		session_say("cannot write the log %s: %s", path, strerror(-rc));
-	return rc == 0 && !session.failed ? result : FAMILY_GONE;
+	log_close(&session);
+	return !session.log_lost && !session.failed ? result : FAMILY_GONE;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

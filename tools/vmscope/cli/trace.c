@@ -148,10 +148,7 @@ static void close_outputs(struct session *session, int status)
 
 	if (session->log && !session->failed)
 		log_event(session, "summary", NULL, log_summary_object(&session->totals, status));
-	rc = log_close(session->log);
-	if (rc != 0)
-		session_fail(session, "cannot write the log %s: %s", session->options->log_path,
-			     strerror(-rc));
+	log_close(session);
 	rc = maps_file_close(session->maps_file);
 	if (rc != 0)
 		session_fail(session, "cannot write %s: %s", session->options->maps_path,
@@ -208,17 +205,19 @@ static int finish(struct session *session, const struct trace_result *result)
 		session_fail(session, "cannot run '%s': %s", session->options->command[0],
 			     strerror(result->exec_error));
 		status = result->exec_error == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
-		log_close(session->log);
+		log_close(session);
 		maps_file_close(session->maps_file);
 		return status;
 	}
 	if (totals->differences > 0 || totals->unfollowed > 0)
 		status = STATUS_DIFFERENT;
-	if (session->failed)
+	if (session->failed || session->log_lost)
 		status = STATUS_FAILED;
 	close_outputs(session, status);
-	write_summary(session, session->failed ? STATUS_FAILED : status);
-	if (session->failed)
+	if (session->failed || session->log_lost)
+		status = STATUS_FAILED;
+	write_summary(session, status);
+	if (session->failed || session->log_lost)
 		return STATUS_FAILED;
 	if (status > 128 && WIFSIGNALED(result->wait_status) && session->options->command)
 		die_by(WTERMSIG(result->wait_status));
@@ -292,11 +291,11 @@ int trace_main(int argc, char **argv)
 	if (!can_identify_files(&session))
 		return STATUS_FAILED;
 	if (open_outputs(&session) != 0) {
-		log_close(session.log);
+		log_close(&session);
 		return STATUS_FAILED;
 	}
 	if (event_loop_run(&session, &result) != 0) {
-		log_close(session.log);
+		log_close(&session);
 		maps_file_close(session.maps_file);
 		return STATUS_FAILED;
 	}

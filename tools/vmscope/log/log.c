@@ -9,13 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "log/codec.h"
+#include "log/line_file.h"
 
 struct log {
-	FILE *file;
-	int error;		/* -errno of the first write that failed */
+	struct line_file *file;
 	struct timespec begun;
 };
 
@@ -60,16 +59,40 @@ static int put(struct log *log, struct json_object *object)
 {
 	size_t length;
 	const char *text;
+	int rc;
 
 	assert(log->file && object);
 	text = json_object_to_json_string_length(
 		object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &length);
-	errno = 0;
-	if (!log->error && (!text || fwrite(text, 1, length, log->file) != length ||
-			    putc('\n', log->file) == EOF))
-		log->error = errno ? -errno : -ENOMEM;
+	rc = text ? line_file_add(log->file, text, length) : -ENOMEM;
 	json_object_put(object);
-	return log->error;
+	return rc;
+}
+
+/* Closes and frees. Returns 0, or -errno of the first write that failed; *@lines were written. */
+static int close_log(struct log *log, unsigned long *lines)
+{
+	int rc = line_file_flush(log->file), closed;
+
+	*lines = line_file_lines(log->file);
+	closed = line_file_close(log->file);
+	free(log);
+	return rc ? rc : closed;
+}
+
+/* The log has failed, or is complete if @rc is 0: ends it. */
+static void end_log(struct session *session, int rc, const char *then)
+{
+	unsigned long lines;
+	int closed = close_log(session->log, &lines);
+
+	session->log = NULL;
+	rc = rc ? rc : closed;
+	if (rc == 0)
+		return;
+	session->log_lost = true;
+	session_say("cannot write the log %s: %s; it ends after line %lu%s",
+		    session->options->log_path, strerror(-rc), lines, then);
 }
 
 static void put_checked(struct session *session, struct json_object *object)
@@ -77,26 +100,21 @@ static void put_checked(struct session *session, struct json_object *object)
 	int rc = put(session->log, object);
 
 	if (rc != 0)
-		session_fail(session, "cannot write the log %s: %s", session->options->log_path,
-			     strerror(-rc));
+		end_log(session, rc, ", and the run goes on without it");
 }
 
 int log_open(struct log **out, const char *path, const struct options *options)
 {
 	struct log *log = calloc(1, sizeof(*log));
 	struct json_object *first, *command;
-	int rc;
+	unsigned long lines;
+	int rc = log ? line_file_open(&log->file, path) : -ENOMEM;
 
 	*out = NULL;
-	if (!log)
-		return -ENOMEM;
-	log->file = strcmp(path, "-") == 0 ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we");
-	if (!log->file) {
-		rc = -errno;
+	if (rc != 0) {
 		free(log);
 		return rc;
 	}
-	setvbuf(log->file, NULL, _IOFBF, 1 << 16);
 	clock_gettime(CLOCK_MONOTONIC, &log->begun);
 	first = record(log, "start", NULL);
 	add(first, "log", json_object_new_string("vmscope"));
@@ -110,30 +128,21 @@ int log_open(struct log **out, const char *path, const struct options *options)
 	} else {
 		add(first, "attach", json_object_new_int(options->attach));
 	}
-	/*
-	 * Flushed at once: if the disk is full, that should be known before a program is started.
-	 */
-	if (put(log, first) != 0 || fflush(log->file) != 0) {
-		rc = log->error ? log->error : -errno;
-		fclose(log->file);
-		free(log);
-		return rc;
-	}
-	*out = log;
-	return 0;
+	rc = put(log, first);
+	/* Flushed at once: a full disk should be known before a program is started. */
+	if (rc == 0)
+		rc = line_file_flush(log->file);
+	if (rc != 0)
+		close_log(log, &lines);
+	else
+		*out = log;
+	return rc;
 }
 
-int log_close(struct log *log)
+void log_close(struct session *session)
 {
-	int rc;
-
-	if (!log)
-		return 0;
-	rc = log->error;
-	if (fclose(log->file) != 0 && rc == 0)
-		rc = -errno;
-	free(log);
-	return rc;
+	if (session->log)
+		end_log(session, 0, "");
 }
 
 /* Adds the members of @detail, which may be NULL, and drops the reference to it. */

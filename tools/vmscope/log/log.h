@@ -24,12 +24,14 @@ struct log_who {
 
 /*
  * Opens @path ("-": standard output) and writes the first record. Returns 0 or -errno. If the
- * session has no log, the functions below do nothing. If a write fails, the session fails.
+ * session has no log, the functions below do nothing. If a write fails, they say so, the log ends
+ * with the last whole line that could be written, and the session has none from then on: see
+ * session->log_lost. Nothing else comes to harm by it.
  */
 int log_open(struct log **log, const char *path, const struct options *options);
 
-/* Flushes and closes. Returns 0, or -errno of the first write that failed. */
-int log_close(struct log *log);
+/* Writes what is left of it, and closes it. */
+void log_close(struct session *session);
 
 /*
  * An event of a process or thread: "exec", "fork", "thread", "exit" ... Consumes @detail, which may

@@ -38,7 +38,9 @@ void log_space_observed(struct session *session, const struct log_who *who, stru
 {
 	struct json_object *detail;
 
-	if (!session->log || answers_empty(answers))
+	if (!session->log)
+		answers_clear(answers); /* it has been lost meanwhile */
+	if (answers_empty(answers))
 		return;
 	detail = json_object_new_object();
 	answers_move_to(answers, detail);

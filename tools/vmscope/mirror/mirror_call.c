@@ -99,7 +99,7 @@ static bool may_unmap_file(const struct mirror *mirror, const struct request *re
 static void find_site(struct mirror *mirror, const struct log_who *who,
 		      struct pending_call *pending)
 {
-	if (!mirror->session->options->sites)
+	if (!mirror->session->options->sites || !mirror->session->log)
 		return;
 	if (!mirror->sites)
 		mirror->sites = site_open(who->pid);

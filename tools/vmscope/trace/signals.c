@@ -41,7 +41,7 @@ static void wake(int signal)
 	ticked = 1;
 }
 
-static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGPIPE };
+static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGPIPE, SIGXFSZ };
 enum { HANDLED = sizeof(handled) / sizeof(handled[0]) };
 static struct sigaction saved[HANDLED];
 
@@ -50,7 +50,7 @@ static void install(int signal, const struct sigaction *old)
 	struct sigaction action = { .sa_flags = 0 };
 
 	sigemptyset(&action.sa_mask);
-	if (signal == SIGPIPE) {
+	if (signal == SIGPIPE || signal == SIGXFSZ) { /* a failed write is told by its error */
 		action.sa_handler = SIG_IGN;
 	} else if (signal == SIGALRM) {
 		action.sa_handler = wake;
