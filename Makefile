@@ -240,8 +240,9 @@ programs-large: all
 	LARGE='$(LARGE)' tests/programs/table.sh $(RELEASE)/tools/vmscope/vmscope - large
 
 cost: all $(DEBUG)/build.ninja
-	$(NINJA) -C $(DEBUG) tests/vmscope/pairs
-	tests/programs/cost.sh $(RELEASE)/tools/vmscope/vmscope $(DEBUG)/tests/vmscope/pairs
+	$(NINJA) -C $(DEBUG) tests/vmscope/pairs tests/vmscope/many
+	tests/programs/cost.sh $(RELEASE)/tools/vmscope/vmscope \
+		$(DEBUG)/tests/vmscope/pairs $(DEBUG)/tests/vmscope/many
 
 install: $(RELEASE)/build.ninja
 	$(if $(PREFIX),$(MESON) configure $(RELEASE) -Dprefix=$(PREFIX))

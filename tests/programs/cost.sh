@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 # The cost of tracing a call: 10,000 pairs of mmap and munmap untraced, under vmscope and under
 # strace. Runs alternate, all pinned to one CPU (otherwise the scheduler's placement of tracer and
-# program is what is measured). Prints the median of RUNS (default 7) runs of each.
+# program is what is measured). Prints the median of RUNS (default 7) runs of each. Then what the
+# comparisons after each call cost where there are many areas: 15,000, 30,000 and 60,000 mmaps.
 #
-#   cost.sh VMSCOPE PAIRS [RUNS]     PAIRS is tests/vmscope's program of that name
+#   cost.sh VMSCOPE PAIRS MANY [RUNS]     PAIRS, MANY are tests/vmscope's programs of these names
 set -eu
 if ! command -v strace >/dev/null; then
 	echo 'cost.sh: strace is not installed: apt-get install strace' >&2
@@ -13,28 +14,44 @@ fi
 python3 - "$@" <<'END'
 import os, statistics, subprocess, sys, time
 
-vmscope, pairs = sys.argv[1:3]
-runs = int(sys.argv[3]) if len(sys.argv) > 3 else 7
+vmscope, pairs, many = sys.argv[1:4]
+runs = int(sys.argv[4]) if len(sys.argv) > 4 else 7
+
+
+def traced(when, *program):
+    return [vmscope, "trace", "-q", f"--verify={when}", "--", *program]
+
+
+def measure(contestants):
+    """Seconds of each run, by turns."""
+    seconds = {name: [] for name in contestants}
+    for _ in range(runs):
+        for name, command in contestants.items():
+            start = time.perf_counter()
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 program = [pairs, "10000"]
-contestants = {
+seconds = measure({
     "by itself": program,
-    "vmscope --verify=none": [vmscope, "trace", "-q", "--verify=none", "--", *program],
-    "vmscope --verify=end": [vmscope, "trace", "-q", "--verify=end", "--", *program],
-    "vmscope --verify=each": [vmscope, "trace", "-q", "--verify=each", "--", *program],
+    "vmscope --verify=none": traced("none", *program),
+    "vmscope --verify=end": traced("end", *program),
+    "vmscope --verify=each": traced("each", *program),
     "strace -f -e trace=%memory": ["strace", "-f", "-e", "trace=%memory", "-o", "/dev/null",
                                    *program],
-}
-os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-seconds = {name: [] for name in contestants}
-for _ in range(runs):
-    for name, command in contestants.items():
-        start = time.perf_counter()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        seconds[name].append(time.perf_counter() - start)
+})
 peer = statistics.median(seconds["strace -f -e trace=%memory"])
 print(f"10,000 pairs of mmap and munmap, median of {runs} runs by turns")
 for name, values in seconds.items():
     median = statistics.median(values)
     print(f"{name:28} {median * 1e3:8.1f} ms ({min(values) * 1e3:.1f} .. {max(values) * 1e3:.1f})"
           f"   {median / peer:5.2f} of strace")
+for count in 15000, 30000, 60000:
+    seconds = measure({when: traced(when, many, str(count)) for when in ("end", "each")})
+    end, each = (statistics.median(seconds[when]) for when in ("end", "each"))
+    print(f"{count} mmaps: --verify=end {end * 1e6 / count:.1f} us a call, --verify=each "
+          f"{each * 1e6 / count:.1f} us: {each / end:.2f} of it")
 END

@@ -20,6 +20,7 @@ struct options {
 	char **command;			/* NULL-terminated; NULL when attaching */
 	pid_t attach;			/* 0 when starting a command */
 	unsigned long verify_every;	/* compare after every so many calls; 0: never */
+	bool verify_nearby;		/* ... mostly only where the call may have changed areas */
 	bool verify_end;		/* compare at exec and exit */
 	const char *log_path;		/* NULL: none */
 	const char *maps_path;		/* NULL: none */

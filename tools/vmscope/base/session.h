@@ -32,7 +32,8 @@ struct totals {
 	unsigned long execs, forks;
 	unsigned long calls;			/* mirrored; the sum of by_kind */
 	unsigned long by_kind[CALL_KINDS];
-	unsigned long checks;			/* comparisons of all areas with maps */
+	unsigned long checks;			/* comparisons with the kernel's areas */
+	unsigned long whole_checks;		/* of these, of all areas: see mirror/verify.h */
 	unsigned long flag_checks;		/* of these, also of smaps and status */
 	unsigned long differences;		/* reported */
 	unsigned long stack_growths;		/* stack areas that page faults have extended */

@@ -191,8 +191,7 @@ static void identify(struct pair *p, struct vmspace_request *r)
 	if ((!is_map && r->op != VMSPACE_SHMAT) || p->kernel_result < 0)
 		return;
 	p->view.text_current = false;
-	if (kernel_read_maps(&p->view) != 0 ||
-	    !kernel_find_line(&p->view, (unsigned long)p->kernel_result, &line))
+	if (!kernel_line_at(&p->view, (unsigned long)p->kernel_result, &line))
 		return;
 	backing_of_line(&file, &line);
 	vmspace_identify(p->space, (unsigned long)p->kernel_result, &file.backing);

@@ -31,8 +31,9 @@ enum { OPT_VERIFY = 256, OPT_MAPS, OPT_JSON, OPT_SUMMARY, OPT_INJECT, OPT_MAX_DI
 static const struct argp_option option_table[] = {
 	{ "pid", 'p', "PID", 0, "Attach to a running process; Ctrl-C lets it go", 0 },
 	{ "verify", OPT_VERIFY, "WHEN", 0,
-	  "Compare with the kernel after \"each\" call (the default), at the \"end\" of every "
-	  "program, after every N calls, or never (\"none\")", 0 },
+	  "Compare with the kernel after \"each\" call, mostly only what it could change (the "
+	  "default); all areas after every N calls; at the \"end\" of every program; or never "
+	  "(\"none\")", 0 },
 	{ "output", 'o', "FILE", 0, "Write a log, one JSON object a line", 0 },
 	{ "sites", OPT_SITES, NULL, 0,
 	  "Log which function of the program made each call; takes a millisecond for each", 0 },
@@ -52,7 +53,8 @@ static void parse_verify(struct argp_state *state, struct options *options, cons
 {
 	options->verify_every = 0;
 	options->verify_end = true;
-	if (strcmp(text, "each") == 0)
+	options->verify_nearby = strcmp(text, "each") == 0;
+	if (options->verify_nearby)
 		options->verify_every = 1;
 	else if (strcmp(text, "none") == 0)
 		options->verify_end = false;
@@ -279,7 +281,8 @@ static void tell_of_kernel(void)
 
 int trace_main(int argc, char **argv)
 {
-	struct options options = { .verify_every = 1, .verify_end = true, .max_differences = 5 };
+	struct options options = { .verify_every = 1, .verify_nearby = true, .verify_end = true,
+				   .max_differences = 5 };
 	struct session session = { .options = &options };
 	struct trace_result result;
 

@@ -307,7 +307,8 @@ struct json_object *log_summary_object(const struct totals *t, int status)
 	const struct { const char *key; unsigned long value; } numbers[] = {
 		{ "processes", t->processes }, { "threads", t->threads }, { "execs", t->execs },
 		{ "forks", t->forks }, { "calls", t->calls }, { "checks", t->checks },
-		{ "flag_checks", t->flag_checks }, { "differences", t->differences },
+		{ "whole_checks", t->whole_checks }, { "flag_checks", t->flag_checks },
+		{ "differences", t->differences },
 		{ "stack_growths", t->stack_growths }, { "renames", t->renames },
 		{ "overlaps", t->overlaps }, { "lost", t->lost },
 		{ "unfollowed", t->unfollowed }, { "areas", t->areas },

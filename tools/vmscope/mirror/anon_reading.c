@@ -57,9 +57,7 @@ static bool is_anon_memory(struct kernel_view *view, unsigned long addr)
 {
 	struct vmspace_line line;
 
-	if (!view->text_current && kernel_read_maps(view) != 0)
-		return false;
-	return kernel_find_line(view, addr, &line) && !line.inode &&
+	return kernel_line_at(view, addr, &line) && !line.inode &&
 	       !(line.name_length > 1 && !strncmp(line.name, "[v", 2));
 }
 

@@ -13,7 +13,7 @@ static void learn_identity(struct vmspace *space, struct kernel_view *view,
 	struct backing_file file;
 
 	if (req->op != VMSPACE_MMAP || req->mmap.backing.kind != VMA_BACKING_SHMEM || at < 0 ||
-	    kernel_read_maps(view) != 0 || !kernel_find_line(view, (unsigned long)at, &line))
+	    !kernel_line_at(view, (unsigned long)at, &line))
 		return;
 	backing_of_line(&file, &line);
 	if (file.backing.kind == VMA_BACKING_SHMEM)

@@ -117,20 +117,28 @@ static bool is_sound(struct comparison *cmp, const struct vmspace *vm)
 	return true;
 }
 
+int compare_texts(struct comparison *cmp, const struct vmspace *vm, struct kernel_view *view)
+{
+	int rc = view->text_current ? 0 : kernel_read_maps(view);
+
+	if (rc == 0)
+		rc = show(cmp, vm);
+	return rc == 0 ? texts_equal(cmp, view) : rc;
+}
+
 enum compare_result compare_areas(struct comparison *cmp, struct vmspace *vm,
 				  struct kernel_view *view)
 {
-	int rc = view->text_current ? 0 : kernel_read_maps(view);
+	int rc;
 
 	cmp->growths = 0;
 	cmp->renames = 0;
 	if (!is_sound(cmp, vm))
 		return COMPARE_BROKEN;
-	if (rc == 0)
-		rc = show(cmp, vm);
-	if (rc != 0)
+	rc = compare_texts(cmp, vm, view);
+	if (rc < 0)
 		return fail(cmp, rc);
-	if (texts_equal(cmp, view))
+	if (rc > 0)
 		return COMPARE_EQUAL;
 	rc = vmspace_refresh(vm);
 	if (rc < 0)

@@ -36,6 +36,9 @@ struct comparison {
 enum compare_result compare_areas(struct comparison *cmp, struct vmspace *vm,
 				  struct kernel_view *view);
 
+/* Whether the maps, which are read unless view->text_current, are @vm's now. 1, 0 or -errno. */
+int compare_texts(struct comparison *cmp, const struct vmspace *vm, struct kernel_view *view);
+
 /*
  * Compares what maps does not show: VmFlags of every area in /proc/@tid/smaps, and VmSize, VmLck,
  * VmData and VmStk in /proc/@tid/status. The areas must be equal already.

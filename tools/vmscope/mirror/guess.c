@@ -8,6 +8,8 @@
 #include "mirror/apply.h"
 #include "mirror/choices.h"
 
+enum { NEAR_AREAS = 8 };	/* to either side of a call */
+
 static uint64_t last_anon(const struct vmspace *space)
 {
 	struct vma_info info;
@@ -226,13 +228,41 @@ static unsigned int try_other_outcomes(struct guess *guess, const struct vmspace
 	return 0;
 }
 
-static bool anything_unknown(const struct guess *guess)
+/*
+ * May an area have been emptied that the call could merge with others, or that could share its
+ * anon_vma with one? These follow each other without a hole; a few of them are enough.
+ */
+static bool emptied_near(const struct guess *guess, const struct vmspace *space,
+			 const struct nearby *where)
 {
-	return guess->unknown_sharing || !marks_none(&guess->marks);
+	struct vma_info info;
+
+	if (where->everywhere)
+		return true;
+	for (unsigned int range = 0; range < where->count; range++) {
+		unsigned long start = where->ranges[range].start, end = where->ranges[range].end;
+
+		for (int i = 0; i < NEAR_AREAS && vmspace_prev(space, start, &info); i++)
+			start = info.start;
+		for (int i = 0; i < NEAR_AREAS && vmspace_next(space, end, &info); i++)
+			end = info.end;
+		if (start < end && marks_emptied(&guess->marks, start, end))
+			return true;
+	}
+	return false;
+}
+
+/* Whether something is unknown that may decide what a call does @where. */
+static bool anything_unknown(const struct guess *guess, const struct vmspace *space,
+			     const struct nearby *where)
+{
+	if (guess->unknown_sharing || !mtree_empty((struct maple_tree *)&guess->marks.moved))
+		return true;
+	return !marks_none(&guess->marks) && emptied_near(guess, space, where);
 }
 
 unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vmspace_request *req,
-			 bool touched)
+			 bool touched, const struct nearby *where)
 {
 	const struct vmspace_request asked = *req;
 	struct vmspace *before = NULL;
@@ -241,7 +271,8 @@ unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vms
 
 	guess->choice_count = 0;
 	/* The outcome of munmap() never depends on an anon_vma. */
-	if (!guess->closed && (touched || (anything_unknown(guess) && req->op != VMSPACE_MUNMAP)))
+	if (!guess->closed && (touched || (req->op != VMSPACE_MUNMAP &&
+					   anything_unknown(guess, *space, where))))
 		before = copy_of(guess, *space);
 	if (guess->session->failed)
 		return 0;

@@ -46,7 +46,8 @@
  * behind a guess; but started programs with a single thread test these rules without any guess.
  * Every guess that is kept is counted in the summary and named in the log.
  *
- * The cost is one copy of the address space for each call that may have several outcomes, and up
+ * The cost is one copy of the address space for each call that may have several outcomes: in a
+ * started program with a single thread, one near an area beyond the end of its file; and up
  * to GUESS_ROUNDS more if its outcome is not the expected one; as many for each of GUESS_DRAWS
  * attempts where areas may have been moved and nothing else explains the call.
  */
@@ -65,6 +66,7 @@
 #include "mirror/compare.h"
 #include "mirror/host.h"
 #include "mirror/marks.h"
+#include "mirror/nearby.h"
 
 enum { GUESS_ROUNDS = 8, GUESS_DRAWS = 60, GUESS_CHOICES_MAX = 256 };
 
@@ -119,11 +121,11 @@ int guess_fork(struct guess *guess, const struct guess *parent, const struct vms
  * Completes @req on *@space; it has been gathered and has the kernel's result. If another outcome
  * than libvmspace's own turns out to be the kernel's, *@space is replaced by the space with that
  * outcome. @touched: another thread has touched an area for the first time since the call was
- * gathered. Returns the guesses that were kept, a set of bits 1u << enum guess_kind, 0 if none was
+ * gathered. @where: which areas the call may have changed. Returns the guesses that were kept, a set of bits 1u << enum guess_kind, 0 if none was
  * needed.
  */
 unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vmspace_request *req,
-			 bool touched);
+			 bool touched, const struct nearby *where);
 
 /*
  * [@start, @end) was just mapped and lies beyond the end of its file: a write there gives the area

@@ -70,6 +70,7 @@ void kernel_close(struct kernel_view *view)
 	if (view->smaps_fd >= 0)
 		close(view->smaps_fd);
 	free(view->text);
+	free(view->line);
 	*view = (struct kernel_view)KERNEL_VIEW_INIT;
 }
 
@@ -195,17 +196,6 @@ bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct
 			low = strchrnul(at, '\n') + 1;
 	}
 	return false;
-}
-
-unsigned long kernel_stack_start(struct kernel_view *view, unsigned long start, unsigned long end)
-{
-	struct vmspace_line line;
-
-	if (!view->text_current && kernel_read_maps(view) != 0)
-		return start;
-	if (!kernel_find_line(view, end - 1, &line) || line.end != end)
-		return start;
-	return line.start;
 }
 
 char *kernel_read_file(pid_t tid, const char *name)

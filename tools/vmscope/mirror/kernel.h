@@ -21,6 +21,8 @@ struct kernel_view {
 	char *text;			/* of the maps when last read; NUL-terminated */
 	size_t length, capacity;	/* length < capacity unless text is NULL */
 	bool text_current;		/* text is still what the maps are */
+	bool no_query;			/* the kernel lacks PROCMAP_QUERY, or it is refused here */
+	char *line;			/* what kernel_query() answered last; NULL before */
 };
 
 #define KERNEL_VIEW_INIT { .maps_fd = -1, .pagemap_fd = -1, .smaps_fd = -1 }
@@ -58,7 +60,20 @@ bool kernel_first_guard(const struct kernel_view *view, unsigned long start, uns
 bool kernel_find_line(const struct kernel_view *view, unsigned long addr,
 		      struct vmspace_line *line);
 
-/* The start of the area that ends at @end; @start if there is none. Reads the maps if necessary. */
+/*
+ * The line in maps of the area that contains @addr, or of the next one, without reading all of
+ * them. Returns 1; 0 if there is none; -errno if the kernel does not tell (before Linux 6.11).
+ * *@line is valid until the next query. Unlike maps, it does not know [vsyscall].
+ */
+int kernel_query(struct kernel_view *view, unsigned long addr, struct vmspace_line *line);
+
+/*
+ * The line of the area that contains @addr: from view->text if that is current, else by a query, or
+ * by reading the maps where there is none. Valid until the next of these. False: there is none.
+ */
+bool kernel_line_at(struct kernel_view *view, unsigned long addr, struct vmspace_line *line);
+
+/* The start of the area that ends at @end; @start if there is none. */
 unsigned long kernel_stack_start(struct kernel_view *view, unsigned long start, unsigned long end);
 
 /* Reads @fd from its start to its end into a growing buffer. Returns the length or -errno. */

@@ -55,6 +55,8 @@ void mirror_free(struct mirror *mirror)
 	vmspace_destroy(mirror->vm);
 	host_close(&mirror->host);
 	comparison_free(&mirror->comparison);
+	nearby_text_free(&mirror->theirs);
+	nearby_text_free(&mirror->ours);
 	guess_end(&mirror->guess);
 	open_file_clear(&mirror->files);
 	uffd_clear(&mirror->uffds);
@@ -105,8 +107,6 @@ int mirror_create(struct session *session, const struct log_who *who, bool attac
 	}
 	log_space_begins(session, who, mirror->vm, attach, record);
 	mirror->host.view.text_current = false;
-	if (session->log)
-		verify_read_maps(mirror);
 	if (session->options->verify_end || session->options->verify_every)
 		verify(mirror, who, NULL, NULL, true);
 	*out = mirror;

@@ -287,6 +287,7 @@ static unsigned int complete(struct mirror *mirror, const struct log_who *who,
 	struct vmspace_request *req = &pending->request.vm;
 	bool late = pending->model == REQUEST_LATE;
 	struct vmspace_request before;
+	struct nearby where;
 	unsigned int guesses;
 
 	if (!request_finish(&pending->request, pending->model, who->tid, call, &mirror->host.view))
@@ -305,8 +306,9 @@ static unsigned int complete(struct mirror *mirror, const struct log_who *who,
 	}
 	mirror_record_in(mirror, &mirror->asked_again);
 	host_look_back(&mirror->host, req, &pending->untouched);
+	nearby_of_call(&where, mirror->vm, call);
 	guesses = guess_apply(&mirror->guess, &mirror->vm, req,
-			      !alone && host_was_touched(&mirror->host));
+			      !alone && host_was_touched(&mirror->host), &where);
 	host_look_now(&mirror->host);
 	mirror_record_in(mirror, &mirror->observed);
 	note_past_end(mirror, &pending->request);
@@ -352,13 +354,13 @@ static void complete_and_log(struct mirror *mirror, const struct log_who *who,
 		.injected = inject_name(pending->inject),
 	};
 
+	if (due)
+		record.change = verify_before(mirror, call, pending);
 	if (mirror->session->log)
 		record.extra = json_object_new_object();
 	record.guesses = complete(mirror, who, call, pending, alone, record.extra);
 	if (pending->may_unmap_file)
 		open_file_prune(&mirror->files, mirror->vm);
-	if (due && mirror->session->log)
-		record.change = verify_read_maps(mirror);
 	if (record.extra && pending->site[0])
 		json_object_object_add(record.extra, "site", json_object_new_string(pending->site));
 	log_call(mirror->session, who, &record);
@@ -387,9 +389,9 @@ void mirror_call_exit(struct mirror *mirror, const struct log_who *who, const st
 	if (modelled && req->out.differs)
 		verify_report_result(mirror, who, call, pending);
 	if (due)
-		verify(mirror, who, call, pending,
-		       options->verify_every == 1 && modelled && changes_flags(req) &&
-			       verify_flags_due(mirror));
+		verify_call(mirror, who, call, pending,
+			    options->verify_every == 1 && modelled && changes_flags(req) &&
+				    verify_flags_due(mirror));
 	pending->model = REQUEST_NONE;
 }
 

@@ -324,7 +324,7 @@ enum request_model request_build(struct request *req, const struct vmspace *spac
 static bool find_new_area(struct kernel_view *maps, unsigned long addr, struct vmspace_line *line)
 {
 	maps->text_current = false;
-	return kernel_read_maps(maps) == 0 && kernel_find_line(maps, addr, line);
+	return kernel_line_at(maps, addr, line);
 }
 
 /* A segment in another IPC namespace: its size and name are found where it was attached. */

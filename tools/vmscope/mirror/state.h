@@ -4,7 +4,6 @@
 #define VMSCOPE_MIRROR_STATE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "log/answers.h"
 #include "log/site.h"
@@ -12,6 +11,7 @@
 #include "mirror/guess.h"
 #include "mirror/host.h"
 #include "mirror/mirror.h"
+#include "mirror/nearby.h"
 #include "mirror/open_file.h"
 #include "mirror/uffd.h"
 
@@ -38,15 +38,18 @@ struct mirror {
 	bool verify_off;		/* no more comparisons */
 	unsigned long reported;		/* differences; the mirror has diverged if > 0 */
 	char last_reported[640];	/* the last one, to recognise it when it is still there */
+	struct nearby nearby;		/* what the comparison after the last call is about */
+	struct nearby_text theirs, ours;	/* there; theirs is empty if not asked for yet */
+	unsigned long since_whole;	/* calls since all areas were compared */
+	unsigned long areas_then;	/* how many these were: counting them takes time */
 	bool flags_are_slow;		/* reading smaps took long the last time */
-	unsigned int flags_skipped;	/* comparisons of flags left out since */
+	unsigned long flags_skipped;	/* comparisons of flags left out since */
 
 	/* For the log; without one these stay empty. */
 	struct answers observed;	/* what comparisons found out, not logged yet */
 	struct answers asked_again;	/* what was asked to compute another outcome of a call */
 	struct call_answers *calls;	/* one for each call in progress */
 	struct site_finder *sites;	/* NULL until the first call whose site is wanted */
-	uint64_t maps_hash;		/* of the kernel's maps when last logged; 0: never */
 };
 
 /* Records the kernel's answers in @answers from now on, if there is a log. */

@@ -10,12 +10,14 @@
 #include <time.h>
 
 #include "log/difference.h"
-#include "log/hash.h"
 #include "log/log_space.h"
 
 enum { REPORT_LINES = 40 };
 
-/* If the kernel takes longer than this to show all flags, only every so many calls ask for them. */
+/*
+ * If the kernel takes longer than this to show all flags, only every so many calls ask for them:
+ * the more areas, the fewer, as for comparisons of all areas.
+ */
 enum { SLOW_FLAGS_NS = 2000000, SLOW_FLAGS_EVERY = 32 };
 
 /* Reports a difference: @what it is, the call that led to it, and the areas if @areas. */
@@ -99,9 +101,18 @@ static enum compare_result timed_compare_flags(struct mirror *mirror, const stru
 	return result;
 }
 
+/* After how many calls a comparison of all areas follows; @least in any case. */
+static unsigned long interval(const struct mirror *mirror, unsigned long least)
+{
+	unsigned long share = mirror->areas_then / WHOLE_SHARE;
+
+	return share > least ? share : least;
+}
+
 bool verify_flags_due(struct mirror *mirror)
 {
-	return !mirror->flags_are_slow || ++mirror->flags_skipped >= SLOW_FLAGS_EVERY;
+	return !mirror->flags_are_slow ||
+	       ++mirror->flags_skipped >= interval(mirror, SLOW_FLAGS_EVERY);
 }
 
 static enum compare_result compare_all(struct mirror *mirror, const struct log_who *who,
@@ -109,12 +120,17 @@ static enum compare_result compare_all(struct mirror *mirror, const struct log_w
 {
 	struct comparison *comparison = &mirror->comparison;
 	struct totals *totals = &mirror->session->totals;
+	struct vmspace_stats stats;
 	enum compare_result result;
 
 	uffd_apply_ends(&mirror->uffds, mirror->vm, who->tid, mirror->host.answers);
 	result = compare_areas(comparison, mirror->vm, &mirror->host.view);
 	log_space_observed(mirror->session, who, &mirror->observed);
+	vmspace_stats(mirror->vm, &stats);
+	mirror->areas_then = stats.areas;
+	mirror->since_whole = 0;
 	totals->checks++;
+	totals->whole_checks++;
 	totals->stack_growths += comparison->growths;
 	totals->renames += comparison->renames;
 	if (result == COMPARE_EQUAL && flags_too) {
@@ -179,13 +195,89 @@ void verify(struct mirror *mirror, const struct log_who *who, const struct call 
 	}
 }
 
-enum log_change verify_read_maps(struct mirror *mirror)
-{
-	const uint64_t before = mirror->maps_hash;
-	struct kernel_view *view = &mirror->host.view;
+/* ---- after a call --------------------------------------------------------------------------- */
 
-	if (mirror->verify_off || kernel_read_maps(view) != 0)
+/* The kernel's areas nearby, unless they are there already. Returns 0 or -errno. */
+static int ask_nearby(struct mirror *mirror)
+{
+	int rc;
+
+	if (mirror->theirs.length > 0)
+		return 0;
+	rc = nearby_ask(&mirror->nearby, 0, &mirror->host.view, &mirror->theirs);
+	if (rc != 0)
+		mirror->theirs.length = 0;
+	return rc;
+}
+
+/* Whether the kernel's areas are others than the mirror's, to which the call is not applied yet. */
+static enum log_change look_for_change(struct mirror *mirror)
+{
+	int rc;
+
+	if (mirror->nearby.everywhere) {
+		rc = compare_texts(&mirror->comparison, mirror->vm, &mirror->host.view);
+		return rc < 0 ? LOG_UNKNOWN : rc ? LOG_SAME : LOG_CHANGED;
+	}
+	rc = ask_nearby(mirror);
+	if (rc == 0)
+		rc = nearby_show(&mirror->nearby, 0, mirror->vm, &mirror->ours);
+	if (rc != 0)
 		return LOG_UNKNOWN;
-	mirror->maps_hash = hash_bytes(HASH_INIT, view->text, view->length);
-	return before == 0 ? LOG_UNKNOWN : before == mirror->maps_hash ? LOG_SAME : LOG_CHANGED;
+	return nearby_equal(&mirror->ours, &mirror->theirs) ? LOG_SAME : LOG_CHANGED;
+}
+
+enum log_change verify_before(struct mirror *mirror, const struct call *call,
+			      const struct pending_call *pending)
+{
+	const struct options *options = mirror->session->options;
+
+	mirror->theirs.length = mirror->ours.length = 0;
+	if (mirror->verify_off)
+		return LOG_UNKNOWN;
+	mirror->nearby = (struct nearby){ .everywhere = true };
+	if (options->verify_nearby && !mirror->host.view.no_query &&
+	    pending->model == REQUEST_MADE &&
+	    ++mirror->since_whole < interval(mirror, WHOLE_LEAST))
+		nearby_of_call(&mirror->nearby, mirror->vm, call);
+	/* A mirror that has differed does not show what there was before. */
+	if (!mirror->session->log || options->verify_every != 1 || mirror->reported > 0)
+		return LOG_UNKNOWN;
+	return look_for_change(mirror);
+}
+
+/* The mirror may have changed areas elsewhere: compares those too. */
+static bool equal_elsewhere(struct mirror *mirror)
+{
+	struct nearby *where = &mirror->nearby;
+	const unsigned int first = where->count;
+
+	for (size_t i = 0; i < mirror->guess.event_count; i++)
+		nearby_add_event(where, &mirror->guess.events[i]);
+	if (where->everywhere)
+		return false;
+	mirror->theirs.length = mirror->ours.length = 0;
+	return nearby_ask(where, first, &mirror->host.view, &mirror->theirs) == 0 &&
+	       nearby_show(where, first, mirror->vm, &mirror->ours) == 0 &&
+	       nearby_equal(&mirror->ours, &mirror->theirs);
+}
+
+static bool equal_nearby(struct mirror *mirror, const struct log_who *who)
+{
+	if (mirror->nearby.everywhere ||
+	    uffd_apply_ends(&mirror->uffds, mirror->vm, who->tid, mirror->host.answers))
+		return false;
+	mirror->ours.length = 0;
+	return ask_nearby(mirror) == 0 &&
+	       nearby_show(&mirror->nearby, 0, mirror->vm, &mirror->ours) == 0 &&
+	       nearby_equal(&mirror->ours, &mirror->theirs) && equal_elsewhere(mirror);
+}
+
+void verify_call(struct mirror *mirror, const struct log_who *who, const struct call *call,
+		 const struct pending_call *pending, bool flags_too)
+{
+	if (!mirror->verify_off && !flags_too && equal_nearby(mirror, who))
+		mirror->session->totals.checks++;
+	else
+		verify(mirror, who, call, pending, flags_too);
 }

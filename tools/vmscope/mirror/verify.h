@@ -6,6 +6,20 @@
 #include "mirror/state.h"
 
 /*
+ * With --verify=each a call costs no more than the areas that it concerns: after it, only those are
+ * compared where its arguments and its result say that it may have changed some, and where the
+ * mirror has; with their neighbours. The kernel is asked for each by kernel_query().
+ *
+ * All areas are compared where that is not known, or is not told; where anything differs; where
+ * flags are compared too; and else after every so many calls, as the program may have changed what
+ * nobody has asked for (in a call that libvmspace gets wrong there, or that vmscope does not stop
+ * at). That takes half a microsecond an area or more. With one such comparison for WHOLE_SHARE calls
+ * an area, each call bears what WHOLE_SHARE areas take, however many there are, and less than a
+ * third of its stops; WHOLE_LEAST of them are as cheap where there are few areas.
+ */
+enum { WHOLE_LEAST = 16, WHOLE_SHARE = 8 };
+
+/*
  * Compares all areas, and with @flags_too also their flags and the counters. Reports a difference,
  * unless it is the one reported last. @call, with its @pending state, is the last call; or both
  * are NULL.
@@ -13,17 +27,23 @@
 void verify(struct mirror *mirror, const struct log_who *who, const struct call *call,
 	    const struct pending_call *pending, bool flags_too);
 
+/*
+ * @call has returned, is not applied yet, and verify_call() will follow: determines what that
+ * compares. Returns whether the kernel's areas there are others than before the call: the log tells
+ * that for each call, whatever the mirror makes of it.
+ */
+enum log_change verify_before(struct mirror *mirror, const struct call *call,
+			      const struct pending_call *pending);
+
+/* Compares as verify() does after @call, which is applied; all areas only where it has to. */
+void verify_call(struct mirror *mirror, const struct log_who *who, const struct call *call,
+		 const struct pending_call *pending, bool flags_too);
+
 /* Whether to compare flags after a call that has changed some: every time, if that is fast. */
 bool verify_flags_due(struct mirror *mirror);
 
 /* Reports that the kernel's result of @call is not the one that libvmspace computed. */
 void verify_report_result(struct mirror *mirror, const struct log_who *who,
 			  const struct call *call, const struct pending_call *pending);
-
-/*
- * Reads the kernel's maps for the next verify(). Returns whether they have changed since the last
- * time: the log tells that for each call, independently of the mirror.
- */
-enum log_change verify_read_maps(struct mirror *mirror);
 
 #endif

@@ -41,8 +41,8 @@ static void write_text(FILE *to, const struct totals *t)
 		t->forks, t->execs, t->threads);
 	fprintf(to, "vmscope: %lu calls mirrored", t->calls);
 	write_kinds(to, t);
-	fprintf(to, "\nvmscope: %lu checks (%lu with flags and counters), %lu differences\n",
-		t->checks, t->flag_checks, t->differences);
+	fprintf(to, "\nvmscope: %lu checks (%lu of all areas, %lu with flags and counters), "
+		"%lu differences\n", t->checks, t->whole_checks, t->flag_checks, t->differences);
 	fprintf(to, "vmscope: %lu merges, %lu splits, %lu stack growths, %lu renamed files, "
 		"%lu questions to the kernel\n", t->merges, t->splits, t->stack_growths, t->renames,
 		t->questions);
