@@ -306,7 +306,7 @@ static void check_space(const struct vmspace *space, const struct vmspace_reques
 			die("vmspace_lookup, vmspace_prev", "another area than vmspace_next");
 	}
 	vmspace_stats(space, &stats);
-	if (stats.areas != areas)
+	if (stats.areas != areas || vmspace_count_areas(space) != areas)
 		die("vmspace_stats", "counts other areas than there are");
 	if (vmspace_show(space, text, sizeof(text)) == 0 && areas)
 		die("vmspace_show", "shows nothing");

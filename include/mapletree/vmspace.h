@@ -787,6 +787,9 @@ struct vmspace_stats {
 /* O(nodes of the tree), for their number. */
 VMSPACE_PUBLIC void vmspace_stats(const struct vmspace *space, struct vmspace_stats *stats);
 
+/* How many areas there are: stats.areas, without counting anything. As vmspace_stats() else. */
+VMSPACE_PUBLIC unsigned long vmspace_count_areas(const struct vmspace *space);
+
 /*
  * Check every invariant: the tree, order and alignment of the areas, counters equal to sums.
  * Returns true, or false with a static sentence in *reason (reason may be NULL). O(areas).

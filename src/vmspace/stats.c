@@ -95,3 +95,13 @@ void vmspace_stats(const struct vmspace *space, struct vmspace_stats *stats)
 	stats->requests[VMSPACE_FAULT] += stats->faults;
 	sync_leave(space);
 }
+
+unsigned long vmspace_count_areas(const struct vmspace *space)
+{
+	unsigned long areas;
+
+	sync_enter(space);
+	areas = space->areas;
+	sync_leave(space);
+	return areas;
+}

@@ -506,6 +506,7 @@ static void unmapped_edges_make_no_area(void **state)
 	assert_int_equal(call(), 0);
 	vmspace_stats(space, &stats);
 	assert_int_equal(stats.areas_peak, 2);
+	assert_int_equal(vmspace_count_areas(space), 2);
 	assert_int_equal(stats.splits, 4);
 	assert_int_equal(stats.total_vm, 5);
 }

@@ -191,7 +191,6 @@ bool mirror_call_is_certain(const struct mirror *mirror, const struct call *call
 	const unsigned long every = mirror->session->options->verify_every;
 	const struct vmspace_config *config = vmspace_config(mirror->vm);
 	unsigned long start = call->args[0], length = call->args[1];
-	struct vmspace_stats stats;
 	struct vma_info info;
 
 	if (call->kind->id != CALL_MUNMAP || pending->inject != INJECT_NOTHING ||
@@ -202,8 +201,7 @@ bool mirror_call_is_certain(const struct mirror *mirror, const struct call *call
 	/* In the middle of an area it makes one more, and vm.max_map_count limits them. */
 	if (start == info.start || info.end - start - length < config->page_size)
 		return true;
-	vmspace_stats(mirror->vm, &stats);
-	return stats.areas + 1 < config->max_map_count;
+	return vmspace_count_areas(mirror->vm) + 1 < config->max_map_count;
 }
 
 /* ---- what the log gets ---------------------------------------------------------------------- */

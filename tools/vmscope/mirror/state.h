@@ -41,7 +41,6 @@ struct mirror {
 	struct nearby nearby;		/* what the comparison after the last call is about */
 	struct nearby_text theirs, ours;	/* there; theirs is empty if not asked for yet */
 	unsigned long since_whole;	/* calls since all areas were compared */
-	unsigned long areas_then;	/* how many these were: counting them takes time */
 	bool flags_are_slow;		/* reading smaps took long the last time */
 	unsigned long flags_skipped;	/* comparisons of flags left out since */
 

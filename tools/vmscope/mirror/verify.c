@@ -104,7 +104,7 @@ static enum compare_result timed_compare_flags(struct mirror *mirror, const stru
 /* After how many calls a comparison of all areas follows; @least in any case. */
 static unsigned long interval(const struct mirror *mirror, unsigned long least)
 {
-	unsigned long share = mirror->areas_then / WHOLE_SHARE;
+	unsigned long share = vmspace_count_areas(mirror->vm) / WHOLE_SHARE;
 
 	return share > least ? share : least;
 }
@@ -120,14 +120,11 @@ static enum compare_result compare_all(struct mirror *mirror, const struct log_w
 {
 	struct comparison *comparison = &mirror->comparison;
 	struct totals *totals = &mirror->session->totals;
-	struct vmspace_stats stats;
 	enum compare_result result;
 
 	uffd_apply_ends(&mirror->uffds, mirror->vm, who->tid, mirror->host.answers);
 	result = compare_areas(comparison, mirror->vm, &mirror->host.view);
 	log_space_observed(mirror->session, who, &mirror->observed);
-	vmspace_stats(mirror->vm, &stats);
-	mirror->areas_then = stats.areas;
 	mirror->since_whole = 0;
 	totals->checks++;
 	totals->whole_checks++;
