@@ -12,6 +12,7 @@ enum {
 	STATUS_FAILED = 125,	/* vmscope itself failed */
 	STATUS_CANNOT_RUN = 126,
 	STATUS_NOT_FOUND = 127,
+	STATUS_INTERRUPTED = 130,	/* by SIGINT, as a shell has it: what was said is partial */
 };
 
 enum inject_kind { INJECT_NOTHING, INJECT_DROP, INJECT_DOUBLE, INJECT_ALTER };

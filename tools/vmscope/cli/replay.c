@@ -47,7 +47,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		replay->output = arg;
 		return 0;
 	case 'q':
-		replay->quiet = true;
+		replay->quiet = replay->player.quiet = true;
 		return 0;
 	case 'n':
 		replay->max_differences = number_option(state, "--max-differences", arg, 1, ~0UL);
@@ -134,12 +134,20 @@ static void summarize(const struct replay *replay)
 {
 	const struct replay_totals *t = &replay->player.totals;
 
-	session_say("%s of %s: %lu lines, %lu malformed",
+	session_say("%s of %s: %lu lines, %lu malformed%s",
 		    replay->player.path,
 		    replay->player.format == READER_STRACE ? "strace" : "vmscope trace",
-		    replay->player.lines, replay->player.malformed);
-	session_say("%lu address spaces, %lu calls replayed: %lu results compared, %lu differences",
-		    t->spaces, t->calls, t->checked, t->differences);
+		    replay->player.lines, replay->player.malformed,
+		    replay->player.malformed ? ", which were skipped" : "");
+	session_say("%lu address spaces, %lu calls replayed: %lu results compared, %lu differences%s",
+		    t->spaces, t->calls, t->checked, t->differences,
+		    replay->player.interrupted ? " so far" :
+		    replay->player.malformed ? " in the other lines" : "");
+	if (replay->player.unknown)
+		session_say("%lu records are of types that a later vmscope writes; none of them "
+			    "should change an area", replay->player.unknown);
+	if (replay->player.cut)
+		session_say("the log has no end: vmscope was killed, or could not write it");
 	if (t->compared_at_end)
 		session_say("%lu address spaces compared with how they were when they ended",
 			    t->compared_at_end);
@@ -156,7 +164,8 @@ static void summarize(const struct replay *replay)
 
 int replay_main(int argc, char **argv)
 {
-	struct replay replay = { .player = { .max_malformed = 20 }, .max_differences = 20 };
+	struct replay replay = { .player = { .max_malformed = 20, .interruptible = true },
+				 .max_differences = 20 };
 	const struct replay_listener listener = { .ctx = &replay, .notify = notify };
 	int rc = 0;
 
@@ -181,11 +190,13 @@ int replay_main(int argc, char **argv)
 	}
 	if (rc != 0)
 		return STATUS_FAILED;
-	if (replay.pid && !replay.pid_found) {
+	if (replay.pid && !replay.pid_found && !replay.player.interrupted) {
 		session_say("%s has no process %d", replay.player.path, (int)replay.pid);
 		return STATUS_FAILED;
 	}
 	if (!replay.quiet)
 		summarize(&replay);
-	return replay.player.totals.differences || replay.player.malformed ? STATUS_DIFFERENT : 0;
+	if (replay.player.totals.differences || replay.player.malformed)
+		return STATUS_DIFFERENT;
+	return replay.player.interrupted ? STATUS_INTERRUPTED : 0;
 }

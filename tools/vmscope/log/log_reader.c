@@ -25,6 +25,11 @@ struct log_reader {
 	struct anon_choice *choices;
 	const struct vmspace_range *ranges[2];	/* of step->request and step->before */
 	char why[200];
+	/* Of the whole log. */
+	bool begun, refused;
+	bool of_check, ended;		/* its records "check", "summary" were there */
+	int64_t revision;
+	unsigned long unknown;		/* records of types that are not known */
 };
 
 struct log_reader *log_reader_new(void)
@@ -52,7 +57,14 @@ static void forget_step(struct log_reader *from)
 	free(from->choices);
 	free((struct vmspace_range *)from->ranges[0]);
 	free((struct vmspace_range *)from->ranges[1]);
-	*from = (struct log_reader){ .tokener = from->tokener };
+	from->record = NULL;
+	from->areas = NULL;
+	from->answers = from->again = NULL;
+	from->stacks = NULL;
+	from->uffd_ends = NULL;
+	from->renames = NULL;
+	from->choices = NULL;
+	from->ranges[0] = from->ranges[1] = NULL;
 }
 
 void log_reader_free(struct log_reader *from)
@@ -354,15 +366,42 @@ static bool read_copy(struct log_reader *from, struct step *step)
 	return read_all_answers(from, step);
 }
 
+/* Another version may say something else by the same words. */
 static bool read_start(struct log_reader *from)
 {
 	int64_t version;
 
-	if (!get_count(from->record, "version", 1, &version))
-		return wrong_key(from, "version");
-	if (version != LOG_VERSION)
-		return wrong(from, "the log has version %d, and this vmscope reads version %d",
-			     (int)version, LOG_VERSION);
+	if (!get_count(from->record, "version", 0, &version)) {
+		from->refused = true;
+		return wrong(from, "its first record does not tell the version of the log");
+	}
+	if (version != LOG_VERSION) {
+		from->refused = true;
+		return wrong(from, "it is a log of version %d, and this vmscope reads version %d: "
+			     "use the vmscope that wrote it, or a later one", (int)version,
+			     LOG_VERSION);
+	}
+	from->revision = 0;
+	get_count(from->record, "revision", 0, &from->revision);
+	from->of_check = from->ended = false;
+	return true;
+}
+
+/* Records that a replay does not need. */
+static bool read_other(struct log_reader *from, const char *type)
+{
+	static const char *const types[] = { "check", "attach", "exec", "thread", "fork", "vfork",
+					     "difference", "exit", "summary" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(type, types[i]) == 0) {
+			from->of_check |= i == 0;
+			from->ended |= strcmp(type, "summary") == 0;
+			return true;
+		}
+	if (from->revision <= LOG_REVISION)
+		return wrong(from, "there is no record of the type \"%.40s\"", type);
+	from->unknown++;
 	return true;
 }
 
@@ -370,19 +409,20 @@ static bool read_record(struct log_reader *from, const char *type, struct step *
 {
 	int64_t pid = 0, tid = 0, space = 0;
 
-	if (strcmp(type, "start") == 0)
+	if (strcmp(type, "start") == 0 || !from->begun) {
+		from->begun = true;
 		return read_start(from);
+	}
 	get_count(from->record, "pid", 1, &pid);
 	get_count(from->record, "tid", 1, &tid);
 	get_count(from->record, "space", 1, &space);
 	step->pid = (pid_t)pid;
 	step->tid = (pid_t)tid;
 	step->space = (unsigned int)space;
-	/* A replay needs nothing of the other types. */
 	if (strcmp(type, "space") && strcmp(type, "copy") && strcmp(type, "call") &&
 	    strcmp(type, "lost") && strcmp(type, "seen") && strcmp(type, "limits") &&
 	    strcmp(type, "end"))
-		return true;
+		return read_other(from, type);
 	if (space == 0)
 		return wrong_key(from, "space");
 	if (strcmp(type, "space") == 0)
@@ -403,30 +443,57 @@ static bool read_record(struct log_reader *from, const char *type, struct step *
 	return read_config(from, step);
 }
 
-bool log_reader_line(struct log_reader *from, const char *line, size_t length, struct step *step,
-		     const char **why)
+unsigned long log_reader_unknown(const struct log_reader *from)
 {
-	struct json_object *time;
-	const char *type;
-	bool good;
+	return from->unknown;
+}
 
-	forget_step(from);
-	*step = (struct step){ .kind = STEP_OTHER, .time = -1, .origin = -1 };
-	*why = from->why;
+bool log_reader_is_cut(const struct log_reader *from)
+{
+	return from->begun && !from->ended && !from->of_check;
+}
+
+/* Makes the line from->record. */
+static bool parse(struct log_reader *from, const char *line, size_t length)
+{
+	size_t end;
+
 	json_tokener_reset(from->tokener);
 	/* Includes the NUL, so that the tokener knows that a number at the end is complete. */
 	if (length < INT_MAX)
 		from->record = json_tokener_parse_ex(from->tokener, line, (int)length + 1);
 	if (!json_object_is_type(from->record, json_type_object))
 		return wrong(from, "this is not a JSON object");
+	end = json_tokener_get_parse_end(from->tokener);
+	if (end + strspn(line + end, " \t\r") < length)
+		return wrong(from, "something follows the JSON object");
+	return true;
+}
+
+static bool read_line(struct log_reader *from, const char *line, size_t length, struct step *step)
+{
+	struct json_object *time;
+	const char *type;
+
+	if (!parse(from, line, length))
+		return false;
 	type = get_text(from->record, "type");
 	if (!type)
 		return wrong_key(from, "type");
 	time = get(from->record, "time");
 	if (json_object_is_type(time, json_type_double) || json_object_is_type(time, json_type_int))
 		step->time = json_object_get_double(time);
-	good = read_record(from, type, step);
-	if (!good)
-		step->kind = STEP_OTHER;
-	return good;
+	return read_record(from, type, step);
+}
+
+enum log_reader_result log_reader_line(struct log_reader *from, const char *line, size_t length,
+				       struct step *step, const char **why)
+{
+	forget_step(from);
+	*step = (struct step){ .kind = STEP_OTHER, .time = -1, .origin = -1 };
+	*why = from->why;
+	if (!from->refused && read_line(from, line, length, step))
+		return LOG_READER_STEP;
+	step->kind = STEP_OTHER;
+	return from->refused ? LOG_READER_REFUSED : LOG_READER_MALFORMED;
 }

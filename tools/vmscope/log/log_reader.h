@@ -11,11 +11,26 @@ struct log_reader;
 struct log_reader *log_reader_new(void);
 void log_reader_free(struct log_reader *from);
 
+enum log_reader_result {
+	LOG_READER_STEP,
+	LOG_READER_MALFORMED,	/* the line is to be skipped */
+	LOG_READER_REFUSED,	/* the log is of a version that is not known: nothing can be read */
+};
+
 /*
- * Reads one line of @length bytes. True: *@step is filled in, except for its line number. False:
- * the line is malformed, and *@why says how. Both remain valid until the next call.
+ * Reads one line of @length bytes, which a NUL follows. LOG_READER_STEP: *@step is filled in, except
+ * for its line number; else *@why says what is wrong. Both remain valid until the next call.
  */
-bool log_reader_line(struct log_reader *from, const char *line, size_t length, struct step *step,
-		     const char **why);
+enum log_reader_result log_reader_line(struct log_reader *from, const char *line, size_t length,
+				       struct step *step, const char **why);
+
+/*
+ * Records so far of types that are not known, which only a later revision has: they are passed over,
+ * as it must be possible to do without them.
+ */
+unsigned long log_reader_unknown(const struct log_reader *from);
+
+/* Whether the log so far lacks the record that ends one of "vmscope trace". */
+bool log_reader_is_cut(const struct log_reader *from);
 
 #endif

@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "base/session.h"
+#include "replay/progress.h"
 
 static void complain(struct player *player, unsigned long line, const char *why)
 {
 	player->malformed++;
+	progress_clear();
 	if (player->malformed <= player->max_malformed)
 		session_say("%s:%lu: skipped: %s", player->path, line, why);
 	if (player->malformed == player->max_malformed + 1)
@@ -64,17 +66,42 @@ static int set_maps(struct player *player, struct reader *reader)
 	return -1;
 }
 
+/* Reading has come to its end. Returns 0. */
+static int end(struct player *player, const struct reader *reader)
+{
+	const struct lines *lines = reader_lines(reader);
+
+	player->interrupted = lines_stopped(lines);
+	if (!player->interrupted)
+		return 0;
+	progress_clear();
+	if (lines_size(lines))
+		session_say("%s: interrupted after line %lu, %.0f%% of it: the answer is about "
+			    "these lines only", player->path, reader_line(reader),
+			    100 * (double)lines_position(lines) / (double)lines_size(lines));
+	else
+		session_say("%s: interrupted after line %lu: the answer is about these lines only",
+			    player->path, reader_line(reader));
+	return 0;
+}
+
 /* Reads and applies a step. Returns 1 to continue, 0 at the end, -1 after printing a message. */
 static int play_step(struct player *player, struct reader *reader, struct replay_state *state)
 {
+	enum reader_result result;
 	const struct step *step;
 	const char *why;
 	int rc;
 
-	switch (reader_next(reader, &step)) {
+	result = reader_next(reader, &step);
+	if (progress_interrupted())
+		lines_stop(reader_lines(reader));
+	progress_step(player->path, reader_lines(reader));
+	switch (result) {
 	case READER_END:
-		return 0;
+		return end(player, reader);
 	case READER_FAILED:
+		progress_clear();
 		session_say("cannot read %s: %s", player->path, reader_why(reader));
 		return -1;
 	case READER_MALFORMED:
@@ -87,6 +114,7 @@ static int play_step(struct player *player, struct reader *reader, struct replay
 		return 0;
 	rc = replay_state_apply(state, step, &why);
 	if (rc == -ENOMEM) {
+		progress_clear();
 		session_say("out of memory at line %lu of %s", step->line, player->path);
 		return -1;
 	}
@@ -111,8 +139,11 @@ static int play(struct player *player, struct reader *reader, struct replay_stat
 	while ((rc = play_step(player, reader, state)) > 0)
 		;
 	player->lines = reader_line(reader);
+	player->unknown = reader_unknown(reader);
+	player->cut = !player->until && !player->interrupted && reader_is_cut(reader);
 	player->totals = *replay_state_totals(state);
-	if (rc == 0 && player->totals.spaces == 0) {
+	if (rc == 0 && player->totals.spaces == 0 && !player->interrupted) {
+		progress_clear();
 		session_say("%s is neither a log of 'vmscope trace -o' nor output of strace that "
 			    "tells of memory%s", player->path,
 			    player->lines ? "" : ": it is empty");
@@ -132,12 +163,14 @@ int player_run(struct player *player, const struct replay_listener *listener)
 		session_say("cannot read %s: %s", player->path, strerror(errno));
 		return -1;
 	}
+	progress_begin(!player->quiet, player->interruptible);
 	reader = reader_open(file);
 	state = replay_state_new(listener);
 	if (!reader || !state)
 		session_say("out of memory");
 	else
 		rc = play(player, reader, state);
+	progress_end();
 	/* Notifies the listener of the end of all address spaces that are left. */
 	replay_state_free(state);
 	reader_close(reader);

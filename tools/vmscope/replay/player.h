@@ -12,14 +12,20 @@ struct player {
 	const char *kernel;		/* the version whose rules hold; NULL: as the log says */
 	unsigned long until;		/* the last line to replay; 0: all */
 	unsigned long max_malformed;	/* malformed lines to report at most */
+	bool quiet;			/* no progress on a terminal */
+	bool interruptible;		/* SIGINT ends the reading: see interrupted */
 	/* Results. */
 	enum reader_format format;
 	unsigned long lines, malformed;
+	unsigned long unknown;		/* records passed over: reader_unknown() */
+	bool cut;			/* its end is missing: reader_is_cut() */
+	bool interrupted;		/* so far only; the user has been told */
 	struct replay_totals totals;
 };
 
 /*
- * Replays the log, notifying @listener. Malformed lines are reported to standard error and skipped.
+ * Replays the log, notifying @listener. Malformed lines are reported to standard error and skipped;
+ * on a terminal it tells how far it is.
  * Returns 0, or -1 after printing a message: the file cannot be read, it is not a log, or memory
  * has run out.
  */

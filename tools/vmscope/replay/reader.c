@@ -2,93 +2,43 @@
 /* Reading a log of either kind, step by step. */
 #include "replay/reader.h"
 
-#include <errno.h>
 #include <mapletree/vmspace_proc.h>
 #include <mapletree/vmspace_rules.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lines.h"
 #include "log/log_reader.h"
 #include "strace/strace_reader.h"
 
-/* vmscope's logs are read line by line; strace's output is kept in memory as a whole. */
 struct reader {
 	enum reader_format format;
-	FILE *file;
+	struct lines *lines;
 	struct log_reader *log_reader;	/* READER_VMSCOPE */
 	struct strace_reader *strace_reader;	/* READER_STRACE */
-	char *text;			/* a line, or the whole output of strace */
-	size_t length, capacity;
-	bool first_read;		/* text is the first line, not returned yet */
 	unsigned long line;
 	struct step step;
 	const char *why;
 	const char *kernel;		/* whose rules hold; NULL: those of the log */
 };
 
-/* Appends the rest of the file to text. Returns 0 or -errno. */
-static int read_rest(struct reader *reader)
+static bool is_blank(const char *text, size_t length)
 {
-	for (;;) {
-		size_t got;
-
-		if (reader->capacity - reader->length < 65536) {
-			size_t wanted = reader->capacity * 2 + 65536;
-			char *larger = realloc(reader->text, wanted);
-
-			if (!larger)
-				return -ENOMEM;
-			reader->text = larger;
-			reader->capacity = wanted;
-		}
-		got = fread(reader->text + reader->length, 1, reader->capacity - reader->length,
-			    reader->file);
-		reader->length += got;
-		if (got == 0)
-			return ferror(reader->file) ? -EIO : 0;
-	}
-}
-
-static bool read_line(struct reader *reader)
-{
-	ssize_t length = getline(&reader->text, &reader->capacity, reader->file);
-
-	if (length < 0)
-		return false;
-	reader->length = (size_t)length;
-	return true;
-}
-
-static bool is_blank(const struct reader *reader)
-{
-	for (size_t i = 0; i < reader->length; i++)
-		if (!strchr(" \t\r\n", reader->text[i]))
+	for (size_t i = 0; i < length; i++)
+		if (!strchr(" \t\r\n", text[i]))
 			return false;
 	return true;
 }
 
 static bool open_format(struct reader *reader)
 {
-	/* Skip leading blank lines. */
-	reader->line = 1;
-	reader->first_read = read_line(reader);
-	if (reader->first_read && reader->text[0] == '{') {
+	if (lines_follows(reader->lines, "{")) {
 		reader->format = READER_VMSCOPE;
 		reader->log_reader = log_reader_new();
 		return reader->log_reader != NULL;
 	}
 	reader->format = READER_STRACE;
-	reader->line = 0;
-	if (!reader->first_read)
-		reader->length = 0;
-	if (!feof(reader->file)) {
-		int rc = read_rest(reader);
-
-		if (rc == -ENOMEM)
-			return false;
-		reader->why = rc == 0 ? NULL : strerror(-rc);
-	}
-	reader->strace_reader = strace_reader_new(reader->text, reader->length);
+	reader->strace_reader = strace_reader_new(reader->lines);
 	return reader->strace_reader != NULL;
 }
 
@@ -98,8 +48,8 @@ struct reader *reader_open(FILE *file)
 
 	if (!reader)
 		return NULL;
-	reader->file = file;
-	if (open_format(reader))
+	reader->lines = lines_open(file);
+	if (reader->lines && open_format(reader))
 		return reader;
 	reader_close(reader);
 	return NULL;
@@ -111,7 +61,7 @@ void reader_close(struct reader *reader)
 		return;
 	log_reader_free(reader->log_reader);
 	strace_reader_free(reader->strace_reader);
-	free(reader->text);
+	lines_close(reader->lines);
 	free(reader);
 }
 
@@ -123,6 +73,21 @@ enum reader_format reader_format(const struct reader *reader)
 unsigned long reader_line(const struct reader *reader)
 {
 	return reader->line;
+}
+
+struct lines *reader_lines(const struct reader *reader)
+{
+	return reader->lines;
+}
+
+unsigned long reader_unknown(const struct reader *reader)
+{
+	return reader->log_reader ? log_reader_unknown(reader->log_reader) : 0;
+}
+
+bool reader_is_cut(const struct reader *reader)
+{
+	return reader->log_reader && log_reader_is_cut(reader->log_reader);
 }
 
 const char *reader_why(const struct reader *reader)
@@ -154,29 +119,30 @@ bool reader_set_kernel(struct reader *reader, const char *version)
 
 static enum reader_result next_of_log(struct reader *reader)
 {
+	size_t length;
+	char *text;
+
 	do {
-		if (!reader->first_read) {
-			if (!read_line(reader)) {
-				reader->why = ferror(reader->file) ? strerror(errno) : NULL;
-				return reader->why ? READER_FAILED : READER_END;
-			}
-			reader->line++;
-		}
-		reader->first_read = false;
-	} while (is_blank(reader));
-	if (!log_reader_line(reader->log_reader, reader->text, reader->length, &reader->step,
-			     &reader->why))
+		if (!lines_next(reader->lines, &text, &length))
+			return READER_END;
+		reader->line = lines_number(reader->lines);
+	} while (is_blank(text, length));
+	switch (log_reader_line(reader->log_reader, text, length, &reader->step, &reader->why)) {
+	case LOG_READER_STEP:
+		return READER_STEP;
+	case LOG_READER_MALFORMED:
 		return READER_MALFORMED;
-	return READER_STEP;
+	case LOG_READER_REFUSED:
+		break;
+	}
+	return READER_FAILED;
 }
 
 static enum reader_result next_of_strace(struct reader *reader)
 {
-	enum strace_reader_result result;
+	enum strace_reader_result result =
+		strace_reader_next(reader->strace_reader, &reader->step, &reader->why);
 
-	if (reader->why && reader->line == 0)
-		return READER_FAILED;
-	result = strace_reader_next(reader->strace_reader, &reader->step, &reader->why);
 	reader->line = reader->step.line;
 	switch (result) {
 	case STRACE_READER_STEP:
@@ -196,6 +162,10 @@ enum reader_result reader_next(struct reader *reader, const struct step **step)
 	enum reader_result result =
 		reader->log_reader ? next_of_log(reader) : next_of_strace(reader);
 
+	if (result == READER_END && lines_error(reader->lines)) {
+		reader->why = strerror(lines_error(reader->lines));
+		result = READER_FAILED;
+	}
 	reader->step.line = reader->line;
 	if (reader->kernel && result == READER_STEP)
 		vmspace_config_kernel(&reader->step.config, reader->kernel);

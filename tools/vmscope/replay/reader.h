@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/lines.h"
 #include "log/step.h"
 
 struct reader;
@@ -42,6 +43,15 @@ bool reader_set_kernel(struct reader *reader, const char *version);
 
 /* Reads the next step, which remains valid until the next call. */
 enum reader_result reader_next(struct reader *reader, const struct step **step);
+
+/* For its position, and to stop it: what is in memory is read nevertheless. */
+struct lines *reader_lines(const struct reader *reader);
+
+/* Records so far of a type that is not known, in a log of a later revision than ours. */
+unsigned long reader_unknown(const struct reader *reader);
+
+/* At the end: whether a log of "vmscope trace" lacks its last record. */
+bool reader_is_cut(const struct reader *reader);
 
 /* The number of the last line read, from 1, and what is wrong with it. */
 unsigned long reader_line(const struct reader *reader);

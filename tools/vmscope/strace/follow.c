@@ -84,25 +84,41 @@ static bool resumed_result(struct strace_text end, int64_t *result)
 	return false;
 }
 
-/* The thread whose fork, vfork or clone returns @tid further down in the log. 0: there is none. */
+/* Whose clone has returned @tid, in the line of [@at, @end) in which @found lies. 0: nobody's. */
+static pid_t cloner_in_line(const char *at, const char *found, const char *end, pid_t tid)
+{
+	const char *before = memrchr(at, '\n', (size_t)(found - at));
+	const char *behind = memchr(found, '\n', (size_t)(end - found));
+	const char *start = before ? before + 1 : at;
+	struct strace_line line;
+	int64_t result;
+
+	strace_parse_line(start, (size_t)((behind ? behind : end) - start), &line);
+	if (line.kind != STRACE_RESUMED || !is_clone(line.name) ||
+	    !resumed_result(line.args, &result) || result != tid)
+		return 0;
+	return line.tid;
+}
+
+/*
+ * The thread whose fork, vfork or clone returns @tid further down in the log. 0: there is none, as
+ * far as can be seen.
+ */
 static pid_t look_ahead(struct strace_reader *from, pid_t tid)
 {
-	const char *at = from->at;
+	const char *at, *end, *found;
+	pid_t cloner = 0;
+	char key[32];
+	int length = snprintf(key, sizeof(key), "= %d", (int)tid);
 
-	while (at < from->end) {
-		const char *end = memchr(at, '\n', (size_t)(from->end - at));
-		struct strace_line line;
-		int64_t result;
-
-		end = end ? end : from->end;
-		strace_parse_line(at, (size_t)(end - at), &line);
-		at = end + 1;
-		if (line.kind != STRACE_RESUMED || !is_clone(line.name))
-			continue;
-		if (resumed_result(line.args, &result) && result == tid)
-			return line.tid;
+	lines_ahead(from->lines, &at, &end);
+	for (found = at; !cloner && found < end; found += length) {
+		found = memmem(found, (size_t)(end - found), key, (size_t)length);
+		if (!found)
+			break;
+		cloner = cloner_in_line(at, found, end, tid);
 	}
-	return 0;
+	return cloner;
 }
 
 /*
@@ -246,6 +262,14 @@ static bool open_file(struct strace_reader *from, struct strace_task *task,
 	       strace_out_of_memory(from);
 }
 
+/* Whether follow_files() has anything to do for a call that opens nothing by a name. */
+static bool is_about_files(struct strace_text name)
+{
+	return strace_is(name, "userfaultfd") || strace_is(name, "close_range") ||
+	       strace_is(name, "close") || strace_is(name, "fcntl") || strace_is(name, "dup") ||
+	       strace_is(name, "dup2") || strace_is(name, "dup3");
+}
+
 /* Follows calls that create, duplicate and close descriptors. False: out of memory. */
 static bool follow_files(struct strace_reader *from, struct strace_task *task,
 			 const struct strace_line *line, int64_t result)
@@ -259,6 +283,8 @@ static bool follow_files(struct strace_reader *from, struct strace_task *task,
 	    strace_is(line->name, "open") || strace_is(line->name, "creat") ||
 	    strace_is(line->name, "memfd_create"))
 		return open_file(from, task, line, result);
+	if (!is_about_files(line->name))
+		return true;
 	count = strace_split(line->args, args, STRACE_ARGS);
 	if (count == 0 || !strace_value(args[0], &fd, &unknown))
 		return true;

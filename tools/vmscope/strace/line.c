@@ -9,11 +9,6 @@
 /* The largest PID on Linux; a larger number is a time. */
 enum { PID_MAX = 1 << 22 };
 
-bool strace_is(struct strace_text text, const char *word)
-{
-	return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
-}
-
 static bool starts(struct strace_text text, const char *word)
 {
 	return text.length >= strlen(word) && memcmp(text.at, word, strlen(word)) == 0;
@@ -33,11 +28,34 @@ static struct strace_text trim(struct strace_text text)
 	return text;
 }
 
-static size_t span(struct strace_text text, const char *set)
+/* Sets of characters; bits. */
+enum { BLANK = 1, DIGIT = 2, CLOCK = 4, ADDRESS = 8 };
+
+static unsigned int sets_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return DIGIT | CLOCK | ADDRESS;
+	if (c >= 'a' && c <= 'f')
+		return ADDRESS;
+	switch (c) {
+	case '?':
+		return ADDRESS;
+	case ':':
+	case '.':
+		return CLOCK;
+	case ' ':
+	case '\t':
+		return BLANK;
+	default:
+		return 0;
+	}
+}
+
+static size_t span(struct strace_text text, unsigned int set)
 {
 	size_t count = 0;
 
-	while (count < text.length && text.at[count] && strchr(set, text.at[count]))
+	while (count < text.length && sets_of(text.at[count]) & set)
 		count++;
 	return count;
 }
@@ -45,22 +63,30 @@ static size_t span(struct strace_text text, const char *set)
 /* The offset of the first @word in @text; text.length if there is none. */
 static size_t find(struct strace_text text, const char *word)
 {
-	size_t at = 0;
+	const char *found = memmem(text.at, text.length, word, strlen(word));
 
-	while (at < text.length && !starts(skip(text, at), word))
-		at++;
-	return at;
+	return found ? (size_t)(found - text.at) : text.length;
 }
 
+/* Digits, perhaps with a point among them: what strtod() would read, but for the last bit. */
 static double number(struct strace_text text, size_t length)
 {
-	char buf[32];
+	double value = 0, unit = 1;
+	bool fraction = false;
 
-	if (length >= sizeof(buf))
-		length = sizeof(buf) - 1;
-	memcpy(buf, text.at, length);
-	buf[length] = '\0';
-	return strtod(buf, NULL);
+	for (size_t i = 0; i < length && i < text.length; i++) {
+		char c = text.at[i];
+
+		if (c == '.' && !fraction) {
+			fraction = true;
+			continue;
+		}
+		if (c < '0' || c > '9')
+			break;
+		value = value * 10 + (c - '0');
+		unit *= fraction ? 10 : 1;
+	}
+	return value / unit;
 }
 
 /* "<name>" after a PID, by -Y. */
@@ -76,7 +102,7 @@ static struct strace_text parse_tid(struct strace_text text, struct strace_line 
 {
 	bool bracket = starts(text, "[pid");
 	struct strace_text rest = bracket ? trim(skip(text, 4)) : text;
-	size_t digits = span(rest, "0123456789");
+	size_t digits = span(rest, DIGIT);
 	double tid = number(rest, digits);
 
 	if (digits == 0 || digits > 10 || tid < 1 || tid > PID_MAX)
@@ -86,7 +112,7 @@ static struct strace_text parse_tid(struct strace_text text, struct strace_line 
 		return text;
 	if (bracket)
 		rest = skip(rest, 1);
-	else if (span(rest, " \t") == 0)
+	else if (span(rest, BLANK) == 0)
 		return text;
 	line->tid = (pid_t)tid;
 	return trim(rest);
@@ -95,7 +121,7 @@ static struct strace_text parse_tid(struct strace_text text, struct strace_line 
 /* "12:34:56.789", "1700000000.123456" or "0.000123", perhaps followed by "(+     0.000123)" */
 static struct strace_text parse_time(struct strace_text text, struct strace_line *line)
 {
-	size_t length = span(text, "0123456789:.");
+	size_t length = span(text, CLOCK);
 	struct strace_text first = { text.at, length };
 
 	if (length == 0 || length == text.length || text.at[length] != ' ')
@@ -120,7 +146,7 @@ static struct strace_text skip_brackets(struct strace_text text, struct strace_l
 {
 	while (starts(text, "[")) {
 		struct strace_text inside = trim(skip(text, 1));
-		size_t digits = span(inside, "0123456789abcdef?");
+		size_t digits = span(inside, ADDRESS);
 
 		if (digits == 0 || digits >= inside.length || inside.at[digits] != ']')
 			break;
@@ -163,7 +189,7 @@ static bool split_result(struct strace_text text, struct strace_line *line)
 		if (text.at[at] != ')')
 			continue;
 		rest = skip(rest, 1);
-		blanks = span(rest, " \t");
+		blanks = span(rest, BLANK);
 		if (blanks == 0 || blanks == rest.length || rest.at[blanks] != '=')
 			continue;
 		line->args = (struct strace_text){ text.at, at };
@@ -291,9 +317,9 @@ size_t strace_split(struct strace_text args, struct strace_text *out, size_t max
 		quoted = c == '"';
 		if (c == '<' && i > 0 && isdigit((unsigned char)args.at[i - 1]))
 			i = after_path(args, i);
-		else if (c && strchr("([{", c))
+		else if (c == '(' || c == '[' || c == '{')
 			depth++;
-		else if (c && strchr(")]}", c) && depth > 0)
+		else if ((c == ')' || c == ']' || c == '}') && depth > 0)
 			depth--;
 		if (c != ',' || (depth > 0 && i < args.length))
 			continue;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 enum strace_kind {
@@ -78,6 +79,10 @@ bool strace_path(struct strace_text text, char *buf, size_t size);
 /* The result of a call: a value, or a negative errno. False: it has none ("?"). */
 bool strace_result(struct strace_text text, int64_t *result);
 
-bool strace_is(struct strace_text text, const char *word);
+/* Inlined, so that the length of a constant is one. */
+static inline bool strace_is(struct strace_text text, const char *word)
+{
+	return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
+}
 
 #endif

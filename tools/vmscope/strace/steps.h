@@ -3,6 +3,7 @@
 #ifndef VMSCOPE_STRACE_STEPS_H
 #define VMSCOPE_STRACE_STEPS_H
 
+#include "base/lines.h"
 #include "log/site.h"
 #include "log/step.h"
 #include "strace/processes.h"
@@ -11,7 +12,7 @@
 enum { STRACE_STEPS_MAX = 4 };	/* from one line */
 
 struct strace_reader {
-	const char *at, *end;		/* not read yet */
+	struct lines *lines;		/* not read yet */
 	unsigned long line;
 	struct strace_processes processes;
 	struct maple_tree segments;	/* shmget(): id -> size, as xa_mk_value() */

@@ -31,15 +31,14 @@ static bool shows_pkeys(const char *at, const char *end)
 	return false;
 }
 
-struct strace_reader *strace_reader_new(const char *text, size_t length)
+struct strace_reader *strace_reader_new(struct lines *lines)
 {
 	struct strace_reader *from = calloc(1, sizeof(*from));
 
 	if (!from)
 		return NULL;
-	from->at = text;
-	from->end = text + length;
-	from->pkeys = length && shows_pkeys(text, text + length);
+	from->lines = lines;
+	from->pkeys = lines_any(lines, shows_pkeys);
 	strace_processes_init(&from->processes);
 	mt_init(&from->segments);
 	mt_init(&from->announced);
@@ -103,15 +102,12 @@ static void update_clock(struct strace_reader *from, const struct strace_line *l
 
 static bool read_line(struct strace_reader *from, struct strace_text *text)
 {
-	const char *end;
+	char *line;
 
-	if (from->at >= from->end)
+	if (!lines_next(from->lines, &line, &text->length))
 		return false;
-	end = memchr(from->at, '\n', (size_t)(from->end - from->at));
-	end = end ? end : from->end;
-	*text = (struct strace_text){ from->at, (size_t)(end - from->at) };
-	from->at = end < from->end ? end + 1 : end;
-	from->line++;
+	text->at = line;
+	from->line = lines_number(from->lines);
 	if (text->length && text->at[text->length - 1] == '\r')
 		text->length--;
 	return true;
@@ -153,24 +149,25 @@ static void write_site(struct strace_reader *from, struct strace_text frame)
 /* Reads the stack frames that follow a call. Its site is the first one outside libc. */
 static void read_frames(struct strace_reader *from)
 {
-	struct strace_text text, name, best = { NULL, 0 };
+	bool wanted = from->queued > 0 && from->queue[from->queued - 1].kind == STEP_CALL;
+	bool outside = false, any = false;
+	struct strace_text text, name;
 	struct strace_line line;
-	bool outside = false;
 
-	while (from->at + 3 <= from->end && memcmp(from->at, " > ", 3) == 0 &&
-	       read_line(from, &text)) {
+	while (lines_follows(from->lines, " > ") && read_line(from, &text)) {
+		if (!wanted || outside)
+			continue;
 		strace_parse_line(text.at, text.length, &line);
-		if (line.kind != STRACE_FRAME || outside)
+		if (line.kind != STRACE_FRAME)
 			continue;
 		name = frame_name(line.body);
 		outside = !site_is_runtime(name.at, name.length);
-		if (outside || !best.at)
-			best = name;
+		if (outside || !any)
+			write_site(from, name);
+		any = true;
 	}
-	if (!best.at || from->queued == 0 || from->queue[from->queued - 1].kind != STEP_CALL)
-		return;
-	write_site(from, best);
-	from->queue[from->queued - 1].site = from->site;
+	if (any)
+		from->queue[from->queued - 1].site = from->site;
 }
 
 /* "strace: Process 123 attached" */
@@ -215,6 +212,10 @@ static bool dispatch(struct strace_reader *from, const struct strace_text *text,
 	struct strace_task *task;
 	size_t kept;
 
+	/* Rows of the table of -c look like no line of a call; what does, is one of another log. */
+	if (from->over && line->kind == STRACE_MALFORMED)
+		return true;
+	from->over &= line->kind == STRACE_NOTHING;
 	switch (line->kind) {
 	case STRACE_NOTHING:
 	case STRACE_FRAME:
@@ -272,7 +273,7 @@ enum strace_reader_result strace_reader_next(struct strace_reader *from, struct 
 		from->taken = from->queued = 0;
 		if (strace_push_uffd_end(from))
 			break;
-		if (from->over || !read_line(from, &text)) {
+		if (!read_line(from, &text)) {
 			*step = (struct step){ .line = from->line };
 			return STRACE_READER_END;
 		}

@@ -5,15 +5,16 @@
 
 #include <stddef.h>
 
+#include "base/lines.h"
 #include "log/step.h"
 
 struct strace_reader;
 
 /*
- * @text is the whole output; the caller owns it, and it must outlive the reader. NULL: out of
- * memory.
+ * Reads @lines, none of which was read yet; the caller owns them, and they must outlive the reader.
+ * NULL: out of memory.
  */
-struct strace_reader *strace_reader_new(const char *text, size_t length);
+struct strace_reader *strace_reader_new(struct lines *lines);
 void strace_reader_free(struct strace_reader *from);
 
 /* Sets the initial areas of the first process; copies their strings. Returns 0 or -ENOMEM. */

@@ -14,29 +14,31 @@
 
 #include "strace/line.h"
 
-#define NAME(name) { #name, (uint64_t)(unsigned int)(name) }
+#define AS(name, value) { name, sizeof(name) - 1, value }
+#define NAME(name) AS(#name, (uint64_t)(unsigned int)(name))
 
 static const struct {
 	const char *name;
+	size_t length;
 	uint64_t value;
 } names[] = {
-	{ "NULL", 0 }, { "MAP_FILE", 0 }, { "MAP_HUGE_SHIFT", 26 },
+	AS("NULL", 0), AS("MAP_FILE", 0), AS("MAP_HUGE_SHIFT", 26),
 	NAME(PROT_NONE), NAME(PROT_READ), NAME(PROT_WRITE), NAME(PROT_EXEC), NAME(PROT_GROWSDOWN),
-	NAME(PROT_GROWSUP), { "PROT_SEM", 8 },
-	{ "PKEY_DISABLE_ACCESS", 1 }, { "PKEY_DISABLE_WRITE", 2 },
+	NAME(PROT_GROWSUP), AS("PROT_SEM", 8),
+	AS("PKEY_DISABLE_ACCESS", 1), AS("PKEY_DISABLE_WRITE", 2),
 	NAME(MAP_SHARED), NAME(MAP_PRIVATE), NAME(MAP_SHARED_VALIDATE), NAME(MAP_FIXED),
-	NAME(MAP_ANONYMOUS), NAME(MAP_ANON), { "MAP_32BIT", 0x40 }, NAME(MAP_GROWSDOWN),
+	NAME(MAP_ANONYMOUS), NAME(MAP_ANON), AS("MAP_32BIT", 0x40), NAME(MAP_GROWSDOWN),
 	NAME(MAP_DENYWRITE), NAME(MAP_EXECUTABLE), NAME(MAP_LOCKED), NAME(MAP_NORESERVE),
 	NAME(MAP_POPULATE), NAME(MAP_NONBLOCK), NAME(MAP_STACK), NAME(MAP_HUGETLB), NAME(MAP_SYNC),
-	NAME(MAP_FIXED_NOREPLACE), { "MAP_UNINITIALIZED", 0x4000000 }, { "MAP_DROPPABLE", 8 },
+	NAME(MAP_FIXED_NOREPLACE), AS("MAP_UNINITIALIZED", 0x4000000), AS("MAP_DROPPABLE", 8),
 	NAME(MREMAP_MAYMOVE), NAME(MREMAP_FIXED), NAME(MREMAP_DONTUNMAP),
 	NAME(MADV_NORMAL), NAME(MADV_RANDOM), NAME(MADV_SEQUENTIAL), NAME(MADV_WILLNEED),
 	NAME(MADV_DONTNEED), NAME(MADV_FREE), NAME(MADV_REMOVE), NAME(MADV_DONTFORK),
 	NAME(MADV_DOFORK), NAME(MADV_MERGEABLE), NAME(MADV_UNMERGEABLE), NAME(MADV_HUGEPAGE),
 	NAME(MADV_NOHUGEPAGE), NAME(MADV_DONTDUMP), NAME(MADV_DODUMP), NAME(MADV_WIPEONFORK),
 	NAME(MADV_KEEPONFORK), NAME(MADV_COLD), NAME(MADV_PAGEOUT), NAME(MADV_POPULATE_READ),
-	NAME(MADV_POPULATE_WRITE), { "MADV_DONTNEED_LOCKED", 24 }, { "MADV_COLLAPSE", 25 },
-	{ "MADV_GUARD_INSTALL", 102 }, { "MADV_GUARD_REMOVE", 103 }, NAME(MADV_HWPOISON),
+	NAME(MADV_POPULATE_WRITE), AS("MADV_DONTNEED_LOCKED", 24), AS("MADV_COLLAPSE", 25),
+	AS("MADV_GUARD_INSTALL", 102), AS("MADV_GUARD_REMOVE", 103), NAME(MADV_HWPOISON),
 	NAME(MCL_CURRENT), NAME(MCL_FUTURE), NAME(MCL_ONFAULT), NAME(MLOCK_ONFAULT),
 	NAME(SHM_RDONLY), NAME(SHM_RND), NAME(SHM_REMAP), NAME(SHM_EXEC), NAME(IPC_PRIVATE),
 	NAME(CLONE_VM), NAME(CLONE_VFORK), NAME(CLONE_THREAD), NAME(CLONE_FILES),
@@ -45,10 +47,29 @@ static const struct {
 	NAME(UFFDIO_API), NAME(UFFDIO_REGISTER), NAME(UFFDIO_UNREGISTER),
 	NAME(UFFDIO_REGISTER_MODE_MISSING), NAME(UFFDIO_REGISTER_MODE_WP),
 	NAME(UFFDIO_REGISTER_MODE_MINOR), NAME(UFFD_FEATURE_EVENT_FORK),
-	NAME(UFFD_FEATURE_EVENT_REMAP), { "UFFD_FEATURE_WP_ASYNC", 1 << 15 },
+	NAME(UFFD_FEATURE_EVENT_REMAP), AS("UFFD_FEATURE_WP_ASYNC", 1 << 15),
 };
 
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
+
+/* "0x" and up to 16 digits, as addresses are, and there are most of them. */
+static bool parse_hex(struct strace_text text, uint64_t *value)
+{
+	if (text.length < 3 || text.length > 18 || text.at[0] != '0' || text.at[1] != 'x')
+		return false;
+	*value = 0;
+	for (size_t i = 2; i < text.length; i++) {
+		char c = text.at[i];
+
+		if (c >= '0' && c <= '9')
+			*value = *value << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			*value = *value << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			return false;
+	}
+	return true;
+}
 
 /* Parses all of @text as a C integer, perhaps with a sign. */
 static bool parse_number(struct strace_text text, uint64_t *value)
@@ -56,7 +77,10 @@ static bool parse_number(struct strace_text text, uint64_t *value)
 	char buf[32], *end;
 	const char *at = buf;
 
-	if (text.length == 0 || text.length >= sizeof(buf))
+	if (parse_hex(text, value))
+		return true;
+	if (text.length == 0 || text.length >= sizeof(buf) ||
+	    (text.at[0] != '-' && !isdigit((unsigned char)text.at[0])))
 		return false;
 	memcpy(buf, text.at, text.length);
 	buf[text.length] = '\0';
@@ -76,7 +100,8 @@ static bool parse_term(struct strace_text text, uint64_t *value)
 	if (parse_number(text, value))
 		return true;
 	for (size_t i = 0; i < NAMES; i++)
-		if (strace_is(text, names[i].name)) {
+		if (text.length == names[i].length &&
+		    memcmp(text.at, names[i].name, text.length) == 0) {
 			*value = names[i].value;
 			return true;
 		}
