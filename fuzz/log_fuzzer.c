@@ -11,6 +11,7 @@
 
 #include "report/explain.h"
 #include "report/blame.h"
+#include "report/history.h"
 #include "report/picture.h"
 #include "replay/reader.h"
 #include "replay/replay_state.h"
@@ -35,9 +36,17 @@ static void check(const struct replay_space *space)
 	abort();
 }
 
+/* What becomes of the log: one of the two, as both want space->user. */
+struct told {
+	bool draws;
+	struct blame blame;
+	struct history history;
+};
+
 static void notify(void *ctx, enum replay_event event, struct replay_space *space,
 		 const struct step *step, const struct vmspace_request *req, const char *why)
 {
+	struct told *told = ctx;
 	char text[512] = "";
 
 	check(space);
@@ -46,7 +55,10 @@ static void notify(void *ctx, enum replay_event event, struct replay_space *spac
 		printf("line %lu: space %u: %s = %#lx%s%s\n", step->line, space->id, text,
 		       (unsigned long)req->out.result, why ? ": " : "", why ? why : "");
 	}
-	blame_notify(ctx, event, space, step, req, why);
+	if (told->draws)
+		history_notify(&told->history, event, space, step, req, why);
+	else
+		blame_notify(&told->blame, event, space, step, req, why);
 }
 
 static void play(struct reader *reader, struct replay_state *state)
@@ -73,49 +85,63 @@ static void play(struct reader *reader, struct replay_state *state)
 	}
 }
 
-static void tell(struct blame *blame, FILE *to)
+static void explain(struct told *told, FILE *to)
+{
+	const struct explain_view view = { .rows = 5, .limit_assumed = true };
+
+	if (told->blame.most && !told->blame.failed)
+		explain_space(to, told->blame.most, told->blame.space_count, &view);
+}
+
+static void draw(struct told *told, FILE *to)
 {
 	struct picture picture = {
 		.title = "a log", .width = 1000, .max_height = 500,
-		.spaces = blame->history.spaces, .space_count = blame->history.space_count,
+		.spaces = told->history.spaces, .space_count = told->history.space_count,
 	};
 
-	for (size_t i = 0; i < blame->history.space_count; i++) {
-		const struct history_space *space = blame->history.spaces[i];
-
-		explain_space(to, &blame->history, space, blame_find(blame, space->id), 5);
-	}
-	picture_write(to, &blame->history, &picture);
+	if (told->history.failed)
+		return;
+	picture_write(to, &told->history, &picture);
 	picture.by_call = true;
-	picture_write(to, &blame->history, &picture);
+	picture_write(to, &told->history, &picture);
+}
+
+static void read_log(struct told *told, const uint8_t *bytes, size_t size)
+{
+	const struct replay_listener listener = { .ctx = told, .notify = notify };
+	FILE *file = fmemopen((void *)bytes, size, "r");
+	struct reader *reader = file ? reader_open(file) : NULL;
+	struct replay_state *state = replay_state_new(&listener);
+
+	if (reader && state)
+		play(reader, state);
+	replay_state_free(state);
+	reader_close(reader);
+	if (file)
+		fclose(file);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static FILE *nowhere;
-	struct replay_listener listener = { .notify = notify };
-	struct blame blame;
-	struct reader *reader;
-	struct replay_state *state;
-	FILE *file;
 
 	if (size == 0)
 		return 0;
 	if (!nowhere)
 		nowhere = fopen("/dev/null", "w");
-	file = fmemopen((void *)bytes, size, "r");
-	blame_init(&blame);
-	listener.ctx = &blame;
-	reader = file ? reader_open(file) : NULL;
-	state = replay_state_new(&listener);
-	if (reader && state)
-		play(reader, state);
-	replay_state_free(state);
-	if (nowhere && !blame.failed && !blame.history.failed)
-		tell(&blame, nowhere);
-	reader_close(reader);
-	blame_clear(&blame);
-	if (file)
-		fclose(file);
+	for (int draws = 0; draws < 2; draws++) {
+		struct told told = { .draws = draws };
+
+		blame_init(&told.blame, 0);
+		history_init(&told.history);
+		read_log(&told, bytes, size);
+		if (nowhere && draws)
+			draw(&told, nowhere);
+		else if (nowhere)
+			explain(&told, nowhere);
+		blame_clear(&told.blame);
+		history_clear(&told.history);
+	}
 	return 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many COUNT [rename FILE | vdso] - maps COUNT areas of a page that cannot be merged. After half of
- * them something happens that no call on the address space shows: FILE, which is mapped, is renamed
- * to FILE.new; or the kernel maps [vdso] again, by a call that vmscope does not stop at (exits with
- * 77 if it cannot be had).
+ * many COUNT [rename FILE | vdso | fill] - maps COUNT areas of a page that cannot be merged. After
+ * half of them something happens that no call on the address space shows: FILE, which is mapped, is
+ * renamed to FILE.new; or the kernel maps [vdso] again, by a call that vmscope does not stop at
+ * (exits with 77 if it cannot be had). fill: writes a line, waits for one, maps until the kernel
+ * refuses, writes how many, and waits for another line.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -16,12 +17,17 @@
 
 #define PAGE 4096L
 
+/* Of two neighbours one can be read. */
 static bool map_some(long count)
 {
-	for (long i = 0; i < count; i++)
-		if (mmap(NULL, PAGE, i % 2 ? PROT_NONE : PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			 0) == MAP_FAILED)
+	static bool readable;
+
+	for (long i = 0; i < count; i++) {
+		readable = !readable;
+		if (mmap(NULL, PAGE, readable ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0) == MAP_FAILED)
 			return false;
+	}
 	return true;
 }
 
@@ -69,6 +75,30 @@ static bool map_vdso(void)
 #endif
 }
 
+/* Reads byte by byte, and writes without a buffer: nothing else may be mapped now. */
+static bool wait_for_line(void)
+{
+	char byte;
+
+	while (read(STDIN_FILENO, &byte, 1) == 1)
+		if (byte == '\n')
+			return true;
+	return false;
+}
+
+static bool fill(void)
+{
+	char text[32];
+	long fitted = 0;
+
+	if (write(STDOUT_FILENO, "ready\n", 6) != 6 || !wait_for_line())
+		return false;
+	while (map_some(1))
+		fitted++;
+	snprintf(text, sizeof(text), "%ld\n", fitted);
+	return write(STDOUT_FILENO, text, strlen(text)) > 0 && wait_for_line();
+}
+
 int main(int argc, char **argv)
 {
 	long count = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
@@ -85,5 +115,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (vdso && !map_vdso())
 		return 77;
-	return map_some(count / 2) ? 0 : 1;
+	if (!map_some(count / 2))
+		return 1;
+	return strcmp(what, "fill") != 0 || fill() ? 0 : 1;
 }

@@ -86,44 +86,35 @@ static const struct argp parser = {
 	       "the program that made them. A log whose name is a number is ./NUMBER.",
 };
 
-/* The address space to explain: the one that had most areas, of the given process or of all. */
-static const struct history_space *choose(const struct explain *explain,
-					  const struct history *history)
+static void print(const struct explain *explain, const struct blame *blame)
 {
-	const struct history_space *best = NULL;
+	const struct explain_view view = {
+		.rows = explain->rows,
+		.read = explain->player.interrupted ? explain->player.lines : 0,
+		.limit_assumed = explain->player.format == READER_STRACE,
+	};
 
-	for (size_t i = 0; i < history->space_count; i++) {
-		const struct history_space *space = history->spaces[i];
-
-		if ((!explain->pid || space->pid == explain->pid) &&
-		    (!best || space->peak > best->peak ||
-		     (space->peak == best->peak && space->calls > best->calls)))
-			best = space;
-	}
-	return best;
+	explain_space(stdout, blame->most, blame->space_count, &view);
 }
 
 static int explain_log(struct explain *explain)
 {
-	const struct history_space *space;
 	struct blame blame;
 	const struct replay_listener listener = { .ctx = &blame, .notify = blame_notify };
 	int rc;
 
-	blame_init(&blame);
+	blame_init(&blame, explain->pid);
 	rc = player_run(&explain->player, &listener);
-	if (rc == 0 && (blame.failed || blame.history.failed)) {
+	if (rc == 0 && blame.failed) {
 		session_say("out of memory");
 		rc = -1;
 	}
-	space = rc == 0 ? choose(explain, &blame.history) : NULL;
-	if (rc == 0 && !space) {
+	if (rc == 0 && !blame.most && explain->pid)
 		session_say("process %d is not in %s", (int)explain->pid, explain->player.path);
+	if (rc == 0 && !blame.most)
 		rc = -1;
-	}
 	if (rc == 0)
-		explain_space(stdout, &blame.history, space, blame_find(&blame, space->id),
-			      explain->rows);
+		print(explain, &blame);
 	if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
 		session_say("cannot write: %s", strerror(errno));
 		rc = -1;
@@ -136,6 +127,7 @@ static int explain_log(struct explain *explain)
 
 static int look(const struct explain *explain, pid_t pid)
 {
+	const struct explain_view view = { .rows = explain->rows };
 	struct blame_space found = { .areas = 0 };
 	struct vmspace_config config;
 	struct vmspace *vm = NULL;
@@ -151,7 +143,7 @@ static int look(const struct explain *explain, pid_t pid)
 		rc = blame_group_areas(&found, vm);
 	if (rc == 0) {
 		kernel_read_command(pid, command, sizeof(command));
-		explain_process(stdout, command, pid, config.max_map_count, &found, explain->rows);
+		explain_process(stdout, command, pid, config.max_map_count, &found, &view);
 	} else {
 		session_say("cannot look at process %d: %s", (int)pid,
 			    kernel_is_gone(rc) ? "there is no such process" : strerror(-rc));
@@ -214,7 +206,8 @@ static bool is_number(const char *text)
 
 int explain_main(int argc, char **argv)
 {
-	struct explain explain = { .player = { .max_malformed = 20 }, .rows = 12 };
+	struct explain explain = { .player = { .max_malformed = 20, .interruptible = true },
+				   .rows = 12 };
 	int rc;
 
 	argp_err_exit_status = STATUS_FAILED;
@@ -236,5 +229,7 @@ int explain_main(int argc, char **argv)
 		rc = explain_followed(&explain);
 	else
 		rc = look(&explain, (pid_t)atoi(explain.player.path));
-	return rc == 0 ? 0 : STATUS_FAILED;
+	if (rc != 0)
+		return STATUS_FAILED;
+	return explain.player.interrupted ? STATUS_INTERRUPTED : 0;
 }

@@ -8,41 +8,41 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "log/hash.h"
 #include "report/scale.h"
 #include "strace/line.h"
 
-void blame_init(struct blame *blame)
+void blame_init(struct blame *blame, pid_t pid)
 {
-	*blame = (struct blame){ .failed = false };
-	history_init(&blame->history);
-	mt_init(&blame->spaces);
+	*blame = (struct blame){ .pid = pid };
+}
+
+static void clear_table(struct blame_table *table)
+{
+	free(table->rows);
+	free(table->index);
 }
 
 void blame_space_clear(struct blame_space *space)
 {
-	free(space->calls.rows);
-	free(space->threads.rows);
+	clear_table(&space->calls_by_kind);
+	clear_table(&space->threads);
 	free(space->owners);
 	neighbours_free(&space->neighbours);
 	*space = (struct blame_space){ .areas = 0 };
 }
 
-void blame_clear(struct blame *blame)
+static void free_space(struct blame_space *space)
 {
-	struct blame_space *space;
-	unsigned long id = 0;
-
-	mt_for_each(&blame->spaces, space, id, ULONG_MAX) {
+	if (space)
 		blame_space_clear(space);
-		free(space);
-	}
-	mtree_destroy(&blame->spaces);
-	history_clear(&blame->history);
+	free(space);
 }
 
-struct blame_space *blame_find(struct blame *blame, unsigned int id)
+void blame_clear(struct blame *blame)
 {
-	return mtree_load(&blame->spaces, id);
+	free_space(blame->most);
+	blame->most = NULL;
 }
 
 /* ---- what areas are ------------------------------------------------------------------------- */
@@ -168,22 +168,51 @@ static void describe_call(const struct step *step, const struct vmspace_request 
 	}
 }
 
+/* Where @what is in the index, or where it belongs. */
+static unsigned int *find_place(const struct blame_table *table, const char *what)
+{
+	const size_t mask = 2 * table->capacity - 1;
+	size_t at = (size_t)hash_bytes(HASH_INIT, what, strlen(what)) & mask;
+
+	while (table->index[at] && strcmp(table->rows[table->index[at] - 1].what, what) != 0)
+		at = (at + 1) & mask;
+	return &table->index[at];
+}
+
+static bool grow_table(struct blame_table *table)
+{
+	size_t wanted = table->capacity ? table->capacity * 2 : 32;
+	struct blame_row *rows = reallocarray(table->rows, wanted, sizeof(*rows));
+	unsigned int *index = calloc(2 * wanted, sizeof(*index));
+
+	if (rows)
+		table->rows = rows;
+	if (!rows || !index) {
+		free(index);
+		return false;
+	}
+	free(table->index);
+	table->index = index;
+	table->capacity = wanted;
+	for (unsigned int i = 0; i < table->count; i++)
+		*find_place(table, table->rows[i].what) = i + 1;
+	return true;
+}
+
 static struct blame_row *find_row(struct blame_table *table, const char *what)
 {
-	for (size_t i = 0; i < table->count; i++)
-		if (strcmp(table->rows[i].what, what) == 0)
-			return &table->rows[i];
-	if (table->count == table->capacity) {
-		size_t wanted = table->capacity ? table->capacity * 2 : 32;
-		struct blame_row *larger = reallocarray(table->rows, wanted, sizeof(*larger));
+	unsigned int *place;
 
-		if (!larger)
-			return NULL;
-		table->rows = larger;
-		table->capacity = wanted;
-	}
+	if (table->count == table->capacity && !grow_table(table))
+		return NULL;
+	place = find_place(table, what);
+	if (!*place && table->count >= BLAME_ROWS)
+		place = find_place(table, what = "others, each of them rare at first");
+	if (*place)
+		return &table->rows[*place - 1];
 	memset(&table->rows[table->count], 0, sizeof(table->rows[0]));
 	snprintf(table->rows[table->count].what, sizeof(table->rows[0].what), "%s", what);
+	*place = (unsigned int)table->count + 1;
 	return &table->rows[table->count++];
 }
 
@@ -211,57 +240,97 @@ static bool count_call(struct blame_table *table, const char *what,
 static bool blame_call(struct blame_space *space, const struct replay_space *from,
 		       const struct step *step, const struct vmspace_request *req)
 {
-	struct vmspace_stats stats;
+	const unsigned long areas = vmspace_count_areas(from->vm);
 	char what[200], call[100];
 
-	vmspace_stats(from->vm, &stats);
 	describe_call(step, req, call, sizeof(call));
 	if (step->site)
 		snprintf(what, sizeof(what), "%.72s: %s", step->site, call);
 	else
 		snprintf(what, sizeof(what), "%s", call);
-	if (!count_call(&space->calls, what, req, space->areas, stats.areas))
+	if (!count_call(&space->calls_by_kind, what, req, space->areas, areas))
 		return false;
 	snprintf(what, sizeof(what), "%d", (int)step->tid);
-	if (!count_call(&space->threads, what, req, space->areas, stats.areas))
-		return false;
-	space->areas = stats.areas;
-	return true;
+	return count_call(&space->threads, what, req, space->areas, areas);
 }
 
-static struct blame_space *add_space(struct blame *blame, unsigned int id)
+static void add_space(struct blame *blame, struct replay_space *from)
 {
 	struct blame_space *space = calloc(1, sizeof(*space));
 
-	if (space && mtree_store(&blame->spaces, id, space, GFP_KERNEL) == 0)
-		return space;
-	free(space);
-	blame->failed = true;
-	return NULL;
+	blame->space_count++;
+	from->user = space;
+	if (!space) {
+		blame->failed = true;
+		return;
+	}
+	space->id = from->id;
+	space->pid = from->pid;
+	space->peak_time = -1;
+	space->incomplete = from->incomplete;
+	space->limit = vmspace_config(from->vm)->max_map_count;
+}
+
+static void note_areas(struct blame_space *space, const struct replay_space *from,
+		       const struct step *step)
+{
+	double time = step ? step->time : -1;
+
+	space->areas = vmspace_count_areas(from->vm);
+	course_add(&space->course, time, space->areas);
+	if (space->areas <= space->peak)
+		return;
+	space->peak = space->areas;
+	space->peak_time = time;
+}
+
+/* Has @space had more areas than the one that is kept? Where they are equal, the first one stays. */
+static bool is_most(const struct blame *blame, const struct blame_space *space)
+{
+	const struct blame_space *most = blame->most;
+
+	if (blame->pid && space->pid != blame->pid)
+		return false;
+	if (!most || space->peak != most->peak)
+		return !most || space->peak > most->peak;
+	return space->calls != most->calls ? space->calls > most->calls : space->id < most->id;
+}
+
+static void end_space(struct blame *blame, struct replay_space *from, const struct step *step)
+{
+	struct blame_space *space = from->user;
+
+	from->user = NULL;
+	space->calls = from->calls;
+	space->differs = from->differs;
+	space->ended = step && step->kind == STEP_END && strcmp(step->occasion, "detach") != 0;
+	memcpy(space->command, from->command, sizeof(space->command));
+	if (!is_most(blame, space)) {
+		free_space(space);
+		return;
+	}
+	blame->failed |= blame_group_areas(space, from->vm) != 0;
+	free_space(blame->most);
+	blame->most = space;
 }
 
 void blame_notify(void *ctx, enum replay_event event, struct replay_space *from,
 		  const struct step *step, const struct vmspace_request *req, const char *why)
 {
 	struct blame *blame = ctx;
-	struct blame_space *space = mtree_load(&blame->spaces, from->id);
-	struct vmspace_stats stats;
 
-	history_notify(&blame->history, event, from, step, req, why);
-	/* If a number occurs again, in a log concatenated from several, the first one counts. */
-	if (!space && event == REPLAY_SPACE_BEGINS)
-		space = add_space(blame, from->id);
-	if (!space || blame->failed)
+	(void)why;
+	if (event == REPLAY_SPACE_BEGINS)
+		add_space(blame, from);
+	if (!from->user || event == REPLAY_DIFFERS)
 		return;
-	if (event == REPLAY_CALL_PERFORMED) {
-		blame->failed |= !blame_call(space, from, step, req);
-	} else if (event == REPLAY_SPACE_ENDS) {
-		if (space->owner_count == 0)
-			blame->failed |= blame_group_areas(space, from->vm) != 0;
-	} else {
-		vmspace_stats(from->vm, &stats);
-		space->areas = stats.areas;
+	if (event == REPLAY_SPACE_ENDS) {
+		end_space(blame, from, step);
+		return;
 	}
+	if (event == REPLAY_CALL_PERFORMED)
+		blame->failed |= !blame_call(from->user, from, step, req);
+	note_areas(from->user, from, step);
 }
 
 static int by_made(const void *a, const void *b)

@@ -6,9 +6,10 @@
 #include <mapletree/vmspace.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "replay/replay_state.h"
-#include "report/history.h"
+#include "report/course.h"
 #include "report/neighbours.h"
 
 struct blame_row {
@@ -19,9 +20,12 @@ struct blame_row {
 	unsigned long refused[VMA_VERDICT_COUNT];	/* merges that were refused, by reason */
 };
 
+enum { BLAME_ROWS = 8192 };	/* beyond, all are counted in one */
+
 struct blame_table {
 	struct blame_row *rows;
 	size_t count, capacity;
+	unsigned int *index;		/* hash table of 2 * capacity: number of a row, from 1; 0 */
 };
 
 /* A group of areas of one address space that are the same kind of thing. */
@@ -31,29 +35,40 @@ struct blame_owner {
 };
 
 struct blame_space {
-	struct blame_table calls, threads;
+	unsigned int id;		/* its number in the log */
+	pid_t pid;
+	char command[64];
+	bool ended;			/* by exit or exec; false: it was there after the log */
+	bool incomplete, differs;	/* as of struct replay_space */
+	unsigned long calls;
 	unsigned long areas;		/* after the last step */
+	unsigned long peak, limit;	/* most areas at one time; max_map_count */
+	double peak_time;		/* in seconds; < 0: not known */
+	struct course course;
+	struct blame_table calls_by_kind, threads;
 	/* At the end: */
 	struct blame_owner *owners;	/* most areas first */
 	size_t owner_count;
 	struct neighbours neighbours;
 };
 
-/* For all address spaces of a log, with their history. */
+/*
+ * For the address spaces of a log. Only the one that had most areas is kept when it has ended, so
+ * that the log may be of any length.
+ */
 struct blame {
-	struct history history;
-	struct maple_tree spaces;	/* number -> struct blame_space */
+	pid_t pid;			/* only of this process; 0: of any */
+	struct blame_space *most;	/* of those that have ended; NULL: none has */
+	unsigned long space_count;	/* all that the log has */
 	bool failed;			/* memory has run out */
 };
 
-void blame_init(struct blame *blame);
+void blame_init(struct blame *blame, pid_t pid);
 void blame_clear(struct blame *blame);
 
 /* A listener for replay_state_new(); its ctx is a struct blame. */
 void blame_notify(void *ctx, enum replay_event event, struct replay_space *space,
 		  const struct step *step, const struct vmspace_request *req, const char *why);
-
-struct blame_space *blame_find(struct blame *blame, unsigned int id);
 
 /* Groups the areas of @vm into @space->owners and @space->neighbours. Returns 0 or -ENOMEM. */
 int blame_group_areas(struct blame_space *space, const struct vmspace *vm);

@@ -14,39 +14,107 @@ static double percent(unsigned long part, unsigned long whole)
 }
 
 /* Draws a one-line chart of the number of areas over time. */
-static void draw_counts(FILE *to, const struct history_space *space)
+static void draw_counts(FILE *to, const struct blame_space *space)
 {
 	static const char *const blocks[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-	size_t next = 0;
-	unsigned long areas = 0;
 
 	fputs("  ", to);
 	for (unsigned int column = 0; column < COLUMNS; column++) {
-		unsigned int moment = space->begin + (unsigned int)
-			((unsigned long)(space->until - space->begin) * (column + 1) / COLUMNS);
+		unsigned long areas = course_most(&space->course, column, COLUMNS);
 
-		while (next < space->count_count && space->counts[next].moment <= moment)
-			areas = space->counts[next++].areas;
 		fputs(blocks[space->peak ? areas * 7 / space->peak : 0], to);
 	}
 	fprintf(to, "  at most %lu\n", space->peak);
 }
 
-static double peak_time(const struct history *history, const struct history_space *space)
+static void print_limit(FILE *to, unsigned long areas, unsigned long limit, bool assumed)
 {
-	for (size_t i = 0; i < space->count_count; i++)
-		if (space->counts[i].areas == space->peak)
-			return history->times[space->counts[i].moment];
-	return -1;
+	fprintf(to, "%.1f%% of the %lu that vm.max_map_count allows%s.\n", percent(areas, limit),
+		limit, assumed ? " unless it is set otherwise" : "");
 }
 
-static void print_limit(FILE *to, unsigned long areas, unsigned long limit)
+/*
+ * What Linux refuses at which number of areas (libvmspace has the same rules, compared with the
+ * kernel in tests/vmspace/oracle_limits.c): a call that makes an area looks whether there are more
+ * than the limit before it does, so that there may be one more; a cut does not make it that many;
+ * and a move keeps room for the cuts that it may need.
+ */
+static const struct {
+	long from;			/* beyond the limit */
+	const char *what;
+} refusals[] = {
+	{ -5, "mremap() to a given address" },
+	{ -3, "any mremap() that moves" },
+	{ 0, "calls on a part of an area (munmap, mprotect, madvise ...)" },
+	{ 1, "mmap() and brk()" },
+};
+
+static bool is_refused(size_t i, unsigned long areas, unsigned long limit)
 {
-	fprintf(to, "%.1f%% of the %lu that vm.max_map_count allows", percent(areas, limit), limit);
-	if (areas * 10 >= limit * 9)
-		fputs(": the next calls that need an area fail with ENOMEM", to);
-	else if (areas * 2 >= limit)
-		fputs(": more than half", to);
+	return (long)areas >= (long)limit + refusals[i].from;
+}
+
+/* What fits still; near the limit, what is refused already, and what will be. */
+static void print_room(FILE *to, unsigned long areas, unsigned long limit, bool incomplete)
+{
+	const size_t count = sizeof(refusals) / sizeof(refusals[0]);
+	bool any = false;
+
+	if (areas > limit)
+		fputs("No other area fits", to);
+	else
+		fprintf(to, "%s%lu more fit", incomplete ? "At most " : "", limit + 1 - areas);
+	for (size_t i = 0; i < count; i++)
+		if (is_refused(i, areas, limit)) {
+			fprintf(to, "%s%s", any ? ", " : ". Refused with ENOMEM now: ",
+				refusals[i].what);
+			any = true;
+		}
+	fputs(".\n", to);
+	if (areas * 2 < limit || areas > limit)
+		return;
+	fputs("Refused with ENOMEM from that many areas on:", to);
+	for (size_t i = 0; i < count; i++)
+		if (!is_refused(i, areas, limit))
+			fprintf(to, " %ld: %s%s", (long)limit + refusals[i].from,
+				refusals[i].what, i + 1 < count ? ";" : ".\n");
+}
+
+static void format_duration(double seconds, char *buf, size_t size)
+{
+	if (seconds < 600)
+		snprintf(buf, size, "%.*f seconds", seconds < 10, seconds);
+	else if (seconds < 2 * 3600)
+		snprintf(buf, size, "%.0f minutes", seconds / 60);
+	else if (seconds < 48 * 3600)
+		snprintf(buf, size, "%.1f hours", seconds / 3600);
+	else
+		snprintf(buf, size, "%.1f days", seconds / 86400);
+}
+
+/* At which rate it fills, and when mmap() will be refused if it goes on like that. */
+static void print_growth(FILE *to, const struct blame_space *space)
+{
+	char during[32], left[32];
+	double seconds, rate;
+	long gained;
+
+	if (space->ended || !course_growth(&space->course, &seconds, &gained))
+		return;
+	format_duration(seconds, during, sizeof(during));
+	if (gained <= 0) {
+		fprintf(to, "It did not gain any in the last %s.\n", during);
+		return;
+	}
+	rate = (double)gained / seconds;
+	fprintf(to, "It gained %ld in the last %s, %.*f a second", gained, during, rate < 10 ? 2 : 0,
+		rate);
+	if (space->areas <= space->limit) {
+		format_duration((double)(space->limit + 1 - space->areas) / rate, left,
+				sizeof(left));
+		fprintf(to, ": at this rate the limit is reached %s after the end of the log", left);
+	}
+	fputs(".\n", to);
 }
 
 static void print_owners(FILE *to, const struct blame_space *blame, unsigned long rows,
@@ -171,44 +239,55 @@ static void print_neighbours(FILE *to, const struct neighbours *found, unsigned 
 	}
 }
 
-void explain_space(FILE *to, const struct history *history, const struct history_space *space,
-		   struct blame_space *blame, unsigned long rows)
+static void print_head(FILE *to, const struct blame_space *space, unsigned long spaces,
+		       const struct explain_view *view)
 {
-	double when = peak_time(history, space);
-
+	if (view->read)
+		fprintf(to, "This is partial: only the first %lu lines of the log were read.\n",
+			view->read);
 	fprintf(to, "Process %d (%s): %lu areas at the end, at most %lu at one time: ",
-		(int)space->pid, space->command[0] ? space->command : "?", space->at_end,
+		(int)space->pid, space->command[0] ? space->command : "?", space->areas,
 		space->peak);
-	print_limit(to, space->peak, space->limit);
-	fputs(".\n", to);
+	print_limit(to, space->peak, space->limit, view->limit_assumed);
+	if (!space->ended)
+		print_room(to, space->areas, space->limit, space->incomplete);
+	else if (space->peak + 5 >= space->limit)
+		fputs("It reached that: calls were refused with ENOMEM.\n", to);
+	print_growth(to, space);
 	if (space->incomplete)
 		fputs("Areas that it had when the log begins are not in the log, and not "
 		      "counted.\n", to);
 	if (space->differs)
 		fputs("What libvmspace answered is not what the log says: see vmscope replay.\n",
 		      to);
-	if (history->space_count > 1)
-		fprintf(to, "It is one of %zu address spaces in the log; --pid chooses another.\n",
-			history->space_count);
+	if (spaces > 1)
+		fprintf(to, "It is one of %lu address spaces in the log; --pid chooses another.\n",
+			spaces);
+}
+
+void explain_space(FILE *to, struct blame_space *space, unsigned long spaces,
+		   const struct explain_view *view)
+{
+	print_head(to, space, spaces, view);
 	fprintf(to, "\nAreas over time (%lu calls", space->calls);
-	if (when >= 0)
-		fprintf(to, "; the most after %.3f s", when);
+	if (space->peak_time >= 0)
+		fprintf(to, "; the most after %.3f s", space->peak_time);
 	fputs("):\n\n", to);
 	draw_counts(to, space);
 	fputs("\nThe calls that made areas and cut them:\n", to);
-	print_table(to, &blame->calls, rows, "call", true);
-	if (blame->threads.count > 1)
-		print_table(to, &blame->threads, rows, "thread", false);
-	print_owners(to, blame, rows, "at the end");
-	print_neighbours(to, &blame->neighbours, rows);
+	print_table(to, &space->calls_by_kind, view->rows, "call", true);
+	if (space->threads.count > 1)
+		print_table(to, &space->threads, view->rows, "thread", false);
+	print_owners(to, space, view->rows, "at the end");
+	print_neighbours(to, &space->neighbours, view->rows);
 }
 
 void explain_process(FILE *to, const char *command, pid_t pid, unsigned long limit,
-		     const struct blame_space *blame, unsigned long rows)
+		     const struct blame_space *blame, const struct explain_view *view)
 {
 	fprintf(to, "Process %d (%s): %lu areas: ", (int)pid, command, blame->areas);
-	print_limit(to, blame->areas, limit);
-	fputs(".\n", to);
-	print_owners(to, blame, rows, "now");
-	print_neighbours(to, &blame->neighbours, rows);
+	print_limit(to, blame->areas, limit, false);
+	print_room(to, blame->areas, limit, false);
+	print_owners(to, blame, view->rows, "now");
+	print_neighbours(to, &blame->neighbours, view->rows);
 }

@@ -7,12 +7,19 @@
 
 #include "report/blame.h"
 
-/* Explains an address space of a log, with at most @rows rows in each table. */
-void explain_space(FILE *to, const struct history *history, const struct history_space *space,
-		   struct blame_space *blame, unsigned long rows);
+/* What a report says beside what was counted. */
+struct explain_view {
+	unsigned long rows;		/* in each table, at most */
+	unsigned long read;		/* lines of the log, where only its beginning was read; or 0 */
+	bool limit_assumed;		/* the log does not tell vm.max_map_count */
+};
+
+/* Explains an address space of a log, which has @spaces of them. */
+void explain_space(FILE *to, struct blame_space *space, unsigned long spaces,
+		   const struct explain_view *view);
 
 /* Explains a process as it is now. */
 void explain_process(FILE *to, const char *command, pid_t pid, unsigned long limit,
-		     const struct blame_space *blame, unsigned long rows);
+		     const struct blame_space *blame, const struct explain_view *view);
 
 #endif

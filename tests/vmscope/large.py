@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Logs that are large, of another version, not whole, or of a process that comes near its limit.
+
+Usage: large.py VMSCOPE MANY            what must hold
+       large.py measure VMSCOPE [MB]    how fast a log of strace is read, and in how much memory
+"""
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+import inject
+
+LOGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "logs")
+BEGIN = 1700000000  # what looks like a time of -ttt
+ANON = "MAP_PRIVATE|MAP_ANONYMOUS, -1, 0"
+failures = 0
+
+
+def wanted(what, is_so, *seen):
+    global failures
+    if not is_so:
+        failures += 1
+        print(f"FAILED: {what}: {str(seen)[:3000]}")
+
+
+def run(*args, **options):
+    return subprocess.run(args, text=True, capture_output=True, timeout=2 * inject.LIMIT, **options)
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def mappings(count, start=0, step=0.1):
+    """Lines of strace: mappings that cannot be merged, from an address downwards."""
+    for i in range(count):
+        yield (f"10 {BEGIN + start * step + i * step:.6f} mmap(NULL, 4096, "
+               f"{'PROT_NONE' if i % 2 else 'PROT_READ'}, {ANON}) = "
+               f"{0x7f0000000000 - (start + i) * 4096:#x}\n")
+
+
+# ---- other versions, and what is skipped ---------------------------------------------------------
+
+def check_versions(vmscope, work):
+    with open(os.path.join(LOGS, "steps.log")) as file:
+        lines = file.readlines()
+    first = json.loads(lines[0])
+
+    def replay(command, text):
+        options = ["-o", "-"] if command == "draw" else []
+        return run(vmscope, command, *options, write(os.path.join(work, "other.log"), text))
+
+    newer = json.dumps({**first, "version": 2}) + "\n" + "".join(lines[1:])
+    for command in "replay", "explain", "draw":
+        got = replay(command, newer)
+        wanted(f"{command}: a newer version is refused", got.returncode == 125 and
+               not got.stdout and "differences" not in got.stderr and
+               "it is a log of version 2, and this vmscope reads version 1" in got.stderr, got)
+    got = replay("replay", "".join(lines[1:]))
+    wanted("no version is refused", got.returncode == 125 and "does not tell the version" in
+           got.stderr and "differences" not in got.stderr, got)
+
+    # What an older one cannot know is passed over, and told.
+    later = json.dumps({**first, "revision": 99}) + "\n" + '{"type":"later"}\n' * 3
+    got = replay("replay", later + "".join(lines[1:]))
+    wanted("a later revision", got.returncode == 0 and "3 records are of types that a later" in
+           got.stderr and " 0 differences\n" in got.stderr, got)
+    # What none knows is wrong, and so is what follows a record on its line.
+    for what, wrong in (("an unknown type", '{"type":"calll"}\n'),
+                        ("two records on a line", lines[5].strip() + lines[6])):
+        got = replay("replay", lines[0] + wrong + "".join(lines[1:]))
+        wanted(what, got.returncode == 1 and ":2: skipped: " in got.stderr and
+               "1 malformed, which were skipped" in got.stderr and
+               "0 differences in the other lines" in got.stderr, got)
+    got = replay("replay", "".join(lines[:-1]))
+    wanted("a log without its end", got.returncode == 0 and "the log has no end" in got.stderr, got)
+    got = replay("replay", "".join(lines))
+    wanted("a whole log", got.returncode == 0 and "no end" not in got.stderr, got)
+
+    # What follows the table of strace -C is another log.
+    calls = list(mappings(4))
+    table = ("% time     seconds  usecs/call     calls    errors syscall\n"
+             "------ ----------- ----------- --------- --------- ----------------\n"
+             "100.00    0.000012           3         4           mmap\n"
+             "------ ----------- ----------- --------- --------- ----------------\n"
+             "100.00    0.000012           3         4           total\n")
+    got = replay("replay", "".join(calls[:2]) + table + "".join(calls[2:]))
+    wanted("calls behind a table", got.returncode == 0 and " 4 calls replayed" in got.stderr and
+           " 0 malformed" in got.stderr, got)
+
+
+# ---- progress, and interruption ------------------------------------------------------------------
+
+def check_progress(vmscope, work):
+    """On a terminal alone. Slowly written, so that it is slow on any machine."""
+    text = "".join(mappings(2000))
+    for terminal in True, False:
+        ours, theirs = pty.openpty() if terminal else os.pipe()
+        err = theirs if terminal else ours
+        with subprocess.Popen([vmscope, "replay", "-o", "/dev/null", "-"], stdin=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL, stderr=theirs, text=True) as child:
+            os.close(theirs)
+            child.stdin.write(text)
+            child.stdin.flush()
+            time.sleep(0.8)
+            child.stdin.close()
+            said = b""
+            while True:
+                try:
+                    part = os.read(ours, 65536)
+                except OSError:
+                    break
+                if not part:
+                    break
+                said += part
+        os.close(ours)
+        shown = re.search(rb"vmscope: -: \d+ MB, \d+ lines, \d+ MB/s", said)
+        wanted(f"progress, terminal {terminal}", bool(shown) == terminal and b" 0 differences" in
+               said, said)
+
+
+def check_interruption(vmscope):
+    """What was read until then is told, as partial."""
+    for command in "replay", "explain":
+        with subprocess.Popen([vmscope, command, "-"], stdin=subprocess.PIPE, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            child.stdin.write("".join(mappings(1000)) + "10 1700001200.0 mmap(NULL, 40")
+            child.stdin.flush()
+            # It sleeps in its read when it has got all of this.
+            while inject.state(child.pid, child.pid) != "S" or not is_read(child):
+                time.sleep(0.01)
+            child.send_signal(signal.SIGINT)
+            out, err = child.stdout.read(), child.stderr.read()
+            child.stdin.close()
+        wanted(f"{command} interrupted", child.returncode == 130 and
+               "interrupted after line 1000: the answer is about these lines only" in err,
+               child.returncode, err)
+        if command == "replay":
+            wanted("replay: what was read", " 1000 results compared, 0 differences so far" in err
+                   and out.count(" 00:00 0") == 1000, err)
+        else:
+            wanted("explain: what was read", out.startswith("This is partial: only the first 1000 "
+                   "lines") and "1000 areas at the end" in out, out)
+
+
+def is_read(child):
+    """Whether a pipe is empty."""
+    import fcntl
+    import struct
+    import termios
+    return struct.unpack("i", fcntl.ioctl(child.stdin, termios.FIONREAD, b"\0\0\0\0"))[0] == 0
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+def large_log(path, megabytes):
+    """A process that maps and unmaps, with as many areas at the end as at the beginning; forks."""
+    with open(path, "w") as file:
+        file.writelines(mappings(1000, step=0.00001))
+        size = number = 0
+        while size < megabytes * 1000000:
+            addr = 0x7e0000000000 + number % 500 * 0x10000
+            when = f"{BEGIN + 1 + number * 0.00004:.6f}"
+            text = "".join(f"10 {when} {line}\n" for line in (
+                f"mmap({addr:#x}, {number % 50 * 4096 + 4096}, PROT_READ|PROT_WRITE, "
+                f"MAP_PRIVATE|MAP_FIXED|MAP_ANONYMOUS, -1, 0) = {addr:#x}",
+                f"mprotect({addr:#x}, 4096, PROT_READ) = 0",
+                f"madvise({addr:#x}, 4096, MADV_DONTNEED) = 0",
+                f"munmap({addr:#x}, {number % 50 * 4096 + 4096}) = 0"))
+            number += 1
+            if number % 1000 == 0:
+                child = 100000 + number
+                text += f"10 fork() = {child}\n{child} +++ exited with 0 +++\n"
+            file.write(text)
+            size += len(text)
+
+
+def peak_memory(*args):
+    """Of a run, in MB; and its seconds of processor time."""
+    child = subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    err = child.stderr.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return child.returncode, usage.ru_maxrss / 1000, usage.ru_utime + usage.ru_stime, err
+
+
+def check_memory(vmscope, work):
+    """Twice the log takes no more memory."""
+    path = os.path.join(work, "large.strace")
+    peaks = []
+    for command, megabytes in ("explain", 9), ("explain", 20), ("replay", 20):
+        large_log(path, megabytes)
+        status, peak, _, err = peak_memory(vmscope, command, path)
+        wanted(f"{command} of {megabytes} MB", status == 0, status, err)
+        peaks.append(peak)
+    wanted("memory does not grow with the log", max(peaks) < peaks[0] + 8, peaks)
+
+
+# ---- the limit -----------------------------------------------------------------------------------
+
+def check_rate(vmscope, work):
+    path = write(os.path.join(work, "rate.strace"), "".join(mappings(600)))
+    got = run(vmscope, "explain", path)
+    minutes = (65530 + 1 - 600) / 10 / 60
+    match = re.search(r"It gained (\d+) in the last (\d+) seconds, ([\d.]+) a second: at this rate "
+                      r"the limit is reached (\d+) minutes after the end of the log", got.stdout)
+    wanted("the rate", match and abs(int(match[1]) - 300) < 5 and match[2] == "30" and
+           float(match[3]) == 10 and abs(int(match[4]) - minutes) <= 1, got.stdout[:600])
+    wanted("what fits", "At most 64931 more fit." in got.stdout, got.stdout[:600])
+    # A process that has ended reaches nothing; nor does one that does not grow.
+    write(path, "".join(mappings(600)) + f"10 {BEGIN + 61}.0 +++ exited with 0 +++\n")
+    wanted("ended", "more fit" not in run(vmscope, "explain", path).stdout and
+           "It gained" not in run(vmscope, "explain", path).stdout)
+    write(path, "".join(mappings(600)) + f"10 {BEGIN + 200}.0 munmap(0x7f0000000000, 4096) = 0\n")
+    wanted("no growth", "It did not gain any in the last " in run(vmscope, "explain", path).stdout)
+
+
+def check_limit(vmscope, many):
+    """As many areas as it says that fit can be mapped, and not one more."""
+    with open("/proc/sys/vm/max_map_count") as file:
+        limit = int(file.read())
+    if limit > 200000:
+        print(f"SKIP in part: vm.max_map_count is {limit}: too many to map them all")
+        return
+    with subprocess.Popen([many, str(limit - 1000), "fill"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as child:
+        child.stdout.readline()
+        before = run(vmscope, "explain", str(child.pid)).stdout
+        child.stdin.write("\n")
+        child.stdin.flush()
+        fitted = int(child.stdout.readline())
+        after = run(vmscope, "explain", str(child.pid)).stdout
+        child.stdin.write("\n")
+    wanted("what fits was right", f"\n{fitted} more fit." in before and 900 < fitted < 1000, fitted,
+           before[:600])
+    wanted("what is refused when", f" {limit - 5}: mremap() to a given address; {limit - 3}: any "
+           f"mremap() that moves; {limit}: calls on a part of an area (munmap, mprotect, madvise "
+           f"...); {limit + 1}: mmap() and brk().\n" in before, before[:800])
+    wanted("nothing fits then", f"{limit + 1} areas: 100.0% of the {limit} that" in after and
+           "No other area fits. Refused with ENOMEM now: mremap() to a given address, any mremap() "
+           "that moves, calls on a part of an area (munmap, mprotect, madvise ...), mmap() and "
+           "brk().\n" in after, after[:800])
+
+
+def measure(vmscope, megabytes):
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as work:
+        path = os.path.join(work, "large.strace")
+        large_log(path, megabytes)
+        size = os.path.getsize(path) / 1e6
+        for command in "replay", "explain":
+            status, peak, seconds, err = peak_memory(vmscope, command, path)
+            print(f"{command}: {size:.0f} MB in {seconds:.1f} s of processor time: "
+                  f"{size / seconds:.1f} MB/s, at most {peak:.0f} MB resident, status {status}")
+
+
+def main():
+    if sys.argv[1] == "measure":
+        measure(sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 100)
+        return
+    vmscope, many = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as work:
+        check_versions(vmscope, work)
+        check_progress(vmscope, work)
+        check_interruption(vmscope)
+        check_memory(vmscope, work)
+        check_rate(vmscope, work)
+    check_limit(vmscope, many)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
