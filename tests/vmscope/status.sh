@@ -30,6 +30,17 @@ expect 125 "an unknown command" "$vmscope" frobnicate
 expect 125 "no command at all" "$vmscope"
 expect 0 "--help" $t --help
 expect 0 "--version" "$vmscope" --version
+expect 0 "help" "$vmscope" help
+grep -q '^  explain ' "$work/out" || fail "help: $(cat "$work/out")"
+for command in trace replay at explain check draw; do
+	expect 0 "$command --help" "$vmscope" $command --help
+	mv "$work/out" "$work/long"
+	expect 0 "help $command" "$vmscope" help $command
+	cmp -s "$work/out" "$work/long" || fail "help $command: $(head -3 "$work/out")"
+	[ -s "$work/out" ] || fail "help $command says nothing"
+done
+expect 125 "help for no command" "$vmscope" help frobnicate
+said "there is no command 'frobnicate'" "help for no command"
 
 # A kernel whose rules are not known is named in the first line, with what was probed.
 expect 0 "an unknown kernel" setarch --uname-2.6 "$vmscope" trace -- true
@@ -67,13 +78,30 @@ else
 	echo "SKIP in part: nothing can be refused here: $(cat "$work/err")"
 fi
 
-# Outputs that cannot be written.
+# Outputs that cannot be written, and inputs that cannot be read, with the cause.
+logs=$(dirname "$0")/logs
 if [ -w /dev/full ]; then
 	for option in "-o /dev/full" "--maps /dev/full" "--summary /dev/full"; do
 		expect 125 "$option" $t $option -- true
 		said "No space left" "$option"
 	done
+	for command in help "help trace" --version "trace --help" "replay $logs/steps.log" \
+		"at $logs/steps.log 30" "explain $logs/steps.log" "explain $logs/threads.strace" \
+		"draw -o - $logs/steps.log" "draw -o /dev/full $logs/steps.log"; do
+		expect 125 "$command, to a full disk" sh -c 'exec "$@" >/dev/full' sh \
+			"$vmscope" $command
+		said "No space left" "$command, to a full disk"
+		[ "$(grep -c 'cannot write' "$work/err")" = 1 ] ||
+			fail "$command, to a full disk: $(cat "$work/err")"
+	done
 fi
+for command in "trace -o $work -- true" "trace --maps $work -- true" \
+	"trace --summary $work -- true" "replay $work" "explain $work" "at $work 1" \
+	"at $logs/steps.log --queries=$work" "replay --maps=$work $logs/forks.strace" \
+	"draw -o $work $logs/steps.log" "check --replay $work" "check --ops 1 --cover $work"; do
+	expect 125 "$command" "$vmscope" $command
+	said "$work: Is a directory" "$command"
+done
 expect 125 "a log in no directory" $t -o /nonexistent/log -- true
 
 # Signals to vmscope are forwarded to the program.

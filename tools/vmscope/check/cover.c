@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/output.h"
+
 /* A key: its kind or call in the upper byte, a small number in the next, and 48 bits. */
 enum kind { KIND_WHY = 0x80, KIND_ADVICE, KIND_VERDICT, KIND_FILE, KIND_WAY };
 
@@ -102,13 +104,11 @@ static void write_row(FILE *file, const struct cover_row *row)
 int cover_write(const struct cover *cover, const char *path)
 {
 	FILE *file = fopen(path, "we");
-	int rc;
 
 	if (!file)
 		return -errno;
 	for (int i = 0; i < COVER_ROWS; i++)
 		if (cover->rows[i].key)
 			write_row(file, &cover->rows[i]);
-	rc = ferror(file) ? -EIO : 0;
-	return fclose(file) ? -errno : rc;
+	return output_close(file);
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "base/output.h"
 #include "base/session.h"
 #include "check/script_log.h"
 #include "check/shrink.h"
@@ -66,7 +67,8 @@ static void report(struct check_run *run, struct round *round, unsigned long num
 		session_say("it does not show again: the log has all %zu operations", before);
 	script->mode.report = stderr;
 	if (script_log_write(script, path, run->argv) == FAMILY_GONE)
-		session_say("the processes that make the calls ended early: the log is not whole");
+		session_say("the log is not whole: it could not be written, or the processes that "
+			    "make the calls ended early");
 	session_say("%zu operations are left; see them by 'vmscope replay %s', make them again by "
 		    "'vmscope check --replay %s'", script->count, path, path);
 }
@@ -192,8 +194,8 @@ static bool write_cover(const struct check_run *run)
 	for (int i = 0; file && known_name(i); i++)
 		if (known_applies(i, &config))
 			fprintf(file, "known %s\t%lu\n", known_name(i), run->tally->known[i]);
-	if (file && fclose(file) != 0)
-		rc = -errno;
+	if (file)
+		rc = output_close(file);
 	if (rc != 0)
 		session_say("cannot write %s: %s", run->cover_path, strerror(-rc));
 	return rc == 0;

@@ -203,6 +203,7 @@ static bool read_mode(FILE *file, struct pair_mode *mode)
 	char *line = NULL;
 	size_t capacity = 0;
 	bool found = false;
+	int error;
 
 	for (int i = 0; i < 2 && !found && getline(&line, &capacity, file) > 0; i++) {
 		struct json_object *object = json_tokener_parse(line), *type;
@@ -215,8 +216,10 @@ static bool read_mode(FILE *file, struct pair_mode *mode)
 		mode->aslr = found && is_set(object, "aslr");
 		json_object_put(object);
 	}
+	error = ferror(file) ? errno : 0;
 	free(line);
 	rewind(file);
+	errno = error;
 	return found;
 }
 
@@ -322,7 +325,10 @@ bool script_log_read(struct script *script, const char *path)
 		return false;
 	}
 	if (!read_mode(file, &script->mode)) {
-		session_say("%s is not a log of 'vmscope check'", path);
+		if (errno)
+			session_say("cannot read %s: %s", path, strerror(errno));
+		else
+			session_say("%s is not a log of 'vmscope check'", path);
 		fclose(file);
 		return false;
 	}

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "base/output.h"
 #include "base/session.h"
 #include "cli/log_options.h"
 #include "cli/number.h"
@@ -251,7 +252,7 @@ static int answer_all(struct at *at)
 int at_main(int argc, char **argv)
 {
 	struct at at = { .player = { .max_malformed = 20 }, .all_found = true };
-	int rc = -1;
+	int rc = -1, written;
 
 	argp_err_exit_status = STATUS_FAILED;
 	argp_parse(&parser, argc, argv, 0, NULL, &at);
@@ -271,10 +272,10 @@ int at_main(int argc, char **argv)
 	else if (rc == 0)
 		answer(&at);
 	past_free(at.past);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		session_say("cannot write the answer: %s", strerror(errno));
-		rc = -1;
-	}
+	written = output_flush(stdout);
+	if (written != 0)
+		session_say("cannot write the answer: %s", strerror(-written));
+	rc = rc ? rc : written;
 	if (rc == 0 && at.player.totals.differences)
 		session_say("%s: libvmspace differs from it %lu times: see 'vmscope replay'",
 			    at.player.path, at.player.totals.differences);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "base/output.h"
 #include "base/session.h"
 #include "cli/log_options.h"
 #include "cli/number.h"
@@ -179,7 +180,7 @@ static int write_picture(const struct draw *draw, const struct history *history)
 		.by_call = draw->axis ? strcmp(draw->axis, "calls") == 0 : !has_times(history),
 	};
 	FILE *file;
-	int rc;
+	int rc, written;
 
 	if (choose(draw, history, &picture) != 0) {
 		free(picture.spaces);
@@ -187,8 +188,10 @@ static int write_picture(const struct draw *draw, const struct history *history)
 	}
 	file = strcmp(draw->output, "-") == 0 ? stdout : fopen(draw->output, "we");
 	rc = file ? picture_write(file, history, &picture) : -errno;
-	if (file && (file == stdout ? fflush(file) : fclose(file)) != 0 && rc == 0)
-		rc = -errno;
+	if (file) {
+		written = file == stdout ? output_flush(file) : output_close(file);
+		rc = rc ? rc : written;
+	}
 	free(picture.spaces);
 	if (rc == 0)
 		return 0;

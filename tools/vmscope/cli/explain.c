@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "base/output.h"
 #include "base/session.h"
 #include "cli/log_options.h"
 #include "cli/number.h"
@@ -115,10 +116,8 @@ static int explain_log(struct explain *explain)
 		rc = -1;
 	if (rc == 0)
 		print(explain, &blame);
-	if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
-		session_say("cannot write: %s", strerror(errno));
-		rc = -1;
-	}
+	if (rc == 0 && (rc = output_flush(stdout)) != 0)
+		session_say("cannot write the report: %s", strerror(-rc));
 	blame_clear(&blame);
 	return rc;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Entry point of vmscope: dispatches to its commands. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/options.h"
+#include "base/output.h"
 #include "cli/at.h"
 #include "cli/check.h"
 #include "cli/draw.h"
@@ -30,38 +30,65 @@ static const struct {
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
+/* Runs command number @i: argp's messages begin with the name that it gets. */
+static int run(size_t i, int argc, char **argv)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "vmscope %s", commands[i].name);
+	argv[0] = name;
+	return commands[i].run(argc, argv);
+}
+
+/* The number of a command; COMMANDS: there is none of this name. */
+static size_t find(const char *name)
+{
+	size_t i = 0;
+
+	while (i < COMMANDS && strcmp(commands[i].name, name) != 0)
+		i++;
+	if (i == COMMANDS)
+		fprintf(stderr, "vmscope: there is no command '%s'; see 'vmscope --help'\n", name);
+	return i;
+}
+
 static void usage(FILE *to)
 {
 	fputs("Usage: vmscope COMMAND [OPTION...]\n\nCommands:\n", to);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
-	fputs("\n'vmscope COMMAND --help' tells the options of a command.\n", to);
+	fprintf(to, "  %-8s %s\n", "help", "tell the options of a command: help COMMAND");
+}
+
+static int help(const char *name)
+{
+	char option[] = "--help", *argv[] = { NULL, option, NULL };
+	size_t command = name ? find(name) : COMMANDS;
+
+	if (!name)
+		usage(stdout);
+	else if (command < COMMANDS)
+		return run(command, 2, argv);
+	return name ? STATUS_FAILED : 0;
 }
 
 int main(int argc, char **argv)
 {
-	char name[64];
+	size_t command;
 
 	if (argc < 2) {
 		usage(stderr);
 		return STATUS_FAILED;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		usage(stdout);
-		return 0;
-	}
+	output_check_at_exit();
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return help(NULL);
+	if (strcmp(argv[1], "help") == 0)
+		return help(argv[2]);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		puts("vmscope " VMSCOPE_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < COMMANDS; i++) {
-		if (strcmp(argv[1], commands[i].name) != 0)
-			continue;
-		/* argp's messages begin with this name. */
-		snprintf(name, sizeof(name), "vmscope %s", commands[i].name);
-		argv[1] = name;
-		return commands[i].run(argc - 1, argv + 1);
-	}
-	fprintf(stderr, "vmscope: there is no command '%s'; see 'vmscope --help'\n", argv[1]);
-	return STATUS_FAILED;
+	command = find(argv[1]);
+	return command < COMMANDS ? run(command, argc - 1, argv + 1) : STATUS_FAILED;
 }

@@ -171,7 +171,9 @@ static void write_summary(struct session *session, int status)
 	if (to && to != stderr && fclose(to) != 0 && rc == 0)
 		rc = -errno;
 	if (rc != 0)
-		session_fail(session, "cannot write the summary: %s", strerror(-rc));
+		session_fail(session, "cannot write the summary%s%s: %s",
+			     options->summary_path ? " " : "",
+			     options->summary_path ? options->summary_path : "", strerror(-rc));
 }
 
 /* The traced program's exit status as a shell would have it: 128 + n for signal n. */

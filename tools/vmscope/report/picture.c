@@ -541,5 +541,5 @@ int picture_write(FILE *file, const struct history *history, const struct pictur
 		svg_text(file, "note", SVG_END, picture->width - MARGIN, 24, text);
 	}
 	svg_finish(file);
-	return ferror(file) ? -EIO : 0;
+	return 0;
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "log/log.h"
 
 static int compare_kinds(const void *a, const void *b, void *ctx)
@@ -87,7 +88,7 @@ int summary_write(FILE *to, const struct totals *totals, bool json, int status)
 	} else {
 		write_text(to, totals);
 	}
-	return fflush(to) == 0 && !ferror(to) ? 0 : -errno;
+	return output_flush(to);
 }
 
 static bool progress_shown;
