@@ -136,6 +136,16 @@ version()
 		[ -e "$dest$libdir/lib$1.so.$(config --modversion "$1")" ]
 }
 
+# Where each shell looks for them; if vmscope was installed, too, and could be run when it was built.
+completions()
+{
+	[ -e "$build/tools/vmscope/vmscope.bash" ] || return 0
+	for file in bash-completion/completions/vmscope.bash zsh/site-functions/_vmscope \
+		fish/vendor_completions.d/vmscope.fish; do
+		find "$dest" -path "*/share/$file" | grep . || return 1
+	done
+}
+
 # What the last installation put there, as root or under a DESTDIR, is gone.
 uninstall()
 {
@@ -173,6 +183,7 @@ if [ "$kind" != shared ]; then
 	check 'archives: all other names are free for the program' \
 		archives_alone use_space
 fi
+check 'completions are installed' completions
 check 'make uninstall' uninstall
 
 echo "1..$number"
