@@ -136,7 +136,7 @@ version()
 		[ -e "$dest$libdir/lib$1.so.$(config --modversion "$1")" ]
 }
 
-# Where each shell looks for them; if vmscope was installed, too, and could be run when it was built.
+# Where each shell looks for them; if vmscope was built, too, and could be run then.
 completions()
 {
 	[ -e "$build/tools/vmscope/vmscope.bash" ] || return 0

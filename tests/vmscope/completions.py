@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The completions of each shell offer every option that a command has, and no other.
 
-What there is, comes from --usage; the completions are made from --help. bash is asked; fish is asked
-and zsh parses its file, where they are installed.
+What there is, comes from --usage; the completions are made from --help. bash is asked; fish is
+asked and zsh parses its file, where they are installed.
 
 Usage: completions.py VMSCOPE DIRECTORY     where vmscope.bash, _vmscope and vmscope.fish are
 """

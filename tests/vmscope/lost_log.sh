@@ -52,7 +52,8 @@ expect 125 "a closed pipe" "$vmscope" trace -o "$work/pipe" -- sh -c "$program" 
 said "Broken pipe" "a closed pipe"
 unharmed "a closed pipe" "$(sh -c 'ulimit -f')"
 
-# A full disk: one of our own, where a user may mount any. Runs a command in a namespace with a disk of 80 KiB, and keeps the log that is there then.
+# A full disk: one of our own, where a user may mount any. Runs a command in a namespace with a disk
+# of 80 KiB, and keeps the log that is there then.
 cat >"$work/on_disk" <<'END'
 mount -t tmpfs -o size=80k none "$disk" || exit 77
 "$@"

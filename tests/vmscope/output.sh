@@ -61,6 +61,9 @@ expect 1 "a difference" "$vmscope" trace -q --inject="drop:$n" -o "$work/log" --
 said "difference 1: process" "a difference"
 said "after call $n: munmap(0x" "a difference"
 said "^  - \|^  + " "a difference"
+expect 1 "a difference in colour" "$vmscope" trace -q --color=always --inject="drop:$n" -- "$steps"
+said $'^\033\\[1;31mvmscope: difference 1: .*\033\\[m$' "a difference in colour"
+said $'^\033\\[3[12]m  [-+] .*\033\\[m$' "a difference in colour"
 grep -q '"type":"difference"' "$work/log" || fail "the difference is not in the log"
 grep -q '"injected":"drop"' "$work/log" || fail "the injection is not in the log"
 finish

@@ -7,6 +7,7 @@ Usage: replay.py stored VMSCOPE          the logs in logs/, and variations of th
 """
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -277,6 +278,51 @@ def check_inherited_descriptor(vmscope, work):
         fail(f"inherited descriptors: {names}", got.stdout + got.stderr)
 
 
+# ---- colours -------------------------------------------------------------------------------------
+
+def on_terminal(args, **env):
+    """What a run writes to standard output and standard error, which are a terminal."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(args, stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "TERM": "xterm", **env}):
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            said += part
+    os.close(ours)
+    return said.decode()
+
+
+def check_color(vmscope, work):
+    steps = os.path.join(LOGS, "steps.log")
+    explain = [vmscope, "explain", steps]
+    plain = run(*explain).stdout
+    heading = "\033[1mWhat the areas are, at the end\033[m"
+    for what, got, colored in (
+            ("a pipe", plain, False),
+            ("--color=always", run(*explain, "--color=always").stdout, True),
+            ("a terminal", on_terminal(explain), True),
+            ("a terminal, --color=never", on_terminal(explain + ["--color=never"]), False),
+            ("a terminal, NO_COLOR", on_terminal(explain, NO_COLOR="1"), False),
+            ("a terminal without colours", on_terminal(explain, TERM="dumb"), False)):
+        if (heading in got) != colored or ("\033" in got) != colored:
+            fail(f"colours: {what}", got)
+        elif re.sub("\033\\[[0-9;]*m|\r", "", got) != plain:
+            fail(f"colours: {what}: another text", got)
+    expect("--color=red", run(*explain, "--color=red"), 125, "'red' is not 'auto'")
+    lines = read(steps).splitlines()
+    missing = [line for line in lines if '"call":"munmap"' not in line]
+    path = write(os.path.join(work, "missing.log"), "\n".join(missing))
+    expect("a difference in colour", run(vmscope, "replay", "--color=always", "-q", path), 1,
+           "\033[1;31mthe areas at the end are not those")
+
+
 # ---- explain and draw ----------------------------------------------------------------------------
 
 def check_explain(vmscope):
@@ -425,6 +471,7 @@ def stored(vmscope):
         check_inherited_descriptor(vmscope, work)
         check_statuses(vmscope, work)
         check_explain(vmscope)
+        check_color(vmscope, work)
         check_draw(vmscope, work)
 
 

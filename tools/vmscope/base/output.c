@@ -19,8 +19,8 @@ int output_flush(FILE *to)
 
 	errno = 0;
 	/*
-	 * A write that failed earlier has not left its reason. As the output is not whole in any case, a
-	 * further byte asks again.
+	 * A write that failed earlier has not left its reason. As the output is not whole in any
+	 * case, a further byte asks again.
 	 */
 	if (failed)
 		putc('\n', to);

@@ -16,6 +16,7 @@
 #include "check/run.h"
 #include "check/script_log.h"
 #include "check/shrink.h"
+#include "cli/color_option.h"
 #include "cli/number.h"
 
 enum { OPT_OPS = 256, OPT_SEED, OPT_DURATION, OPT_MIX, OPT_REPLAY, OPT_HIDE, OPT_WAY, OPT_COVER,
@@ -189,9 +190,15 @@ static char *filter_help(int key, const char *text, void *input)
 	return help;
 }
 
+static const struct argp_child children[] = {
+	{ &color_option_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
 static const struct argp parser = {
 	.options = option_table,
 	.parser = parse_option,
+	.children = children,
 	.doc = "Make random calls for real, in processes of their own, and in libvmspace: after "
 	       "each one the result, the areas and the counters must be equal. A sequence that "
 	       "leads to a difference is shortened and written as a log, for --replay and 'vmscope "

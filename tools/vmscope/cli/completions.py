@@ -9,12 +9,14 @@ import re
 import subprocess
 import sys
 
-# Words that an option takes; what it says of itself must name them. "mix" stands for those of check.
+# Words that an option takes; what it says of itself must name them. Those of --mix are read.
 WORDS = {
     ("trace", "verify"): ["each", "end", "none"],
     ("trace", "inject"): ["drop", "double", "alter"],
     ("draw", "axis"): ["time", "calls"],
     ("check", "way"): ["pure", "told", "asked", "any"],
+    **{(command, "color"): ["always", "never", "auto"]
+       for command in ("trace", "replay", "explain", "check")},
 }
 FILES = ("FILE", "LOG")
 # What follows the options: files, processes, a command.
@@ -87,8 +89,8 @@ BASH = """\
 # Completions of vmscope for bash.
 _vmscope()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
-	local options what words
+	local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+	local command=${COMP_WORDS[1]} options what words
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
@@ -142,7 +144,8 @@ def write_bash(commands, options):
             words = f" words='{' '.join(option.words)}'" if option.words else ""
             values.append(f"\t{names}) what={option.kind()}{words} ;;")
         given = [f"--{option.name}{'=' if option.value else ''}" for option in options[command]]
-        given += [f"-{option.short}" for option in options[command] if option.short not in ("", "?")]
+        given += [f"-{option.short}" for option in options[command]
+                  if option.short not in ("", "?")]
         cases.append(f"\t\t{command}) what='{POSITIONAL[command]}' options='{' '.join(given)}' ;;")
     return (BASH.replace("@COMMANDS@", " ".join(commands)).replace("@VALUES@", "\n".join(values))
             .replace("@OPTIONS@", "\n".join(cases)))

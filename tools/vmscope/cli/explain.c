@@ -17,6 +17,7 @@
 #include "base/options.h"
 #include "base/output.h"
 #include "base/session.h"
+#include "cli/color_option.h"
 #include "cli/log_options.h"
 #include "cli/number.h"
 #include "mirror/kernel.h"
@@ -71,6 +72,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &log_options_argp, 0, NULL, 0 },
+	{ &color_option_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/color.h"
 #include "base/options.h"
 #include "base/session.h"
+#include "cli/color_option.h"
 #include "cli/log_options.h"
 #include "cli/number.h"
 #include "log/difference.h"
@@ -70,6 +72,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &log_options_argp, 0, NULL, 0 },
+	{ &color_option_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -95,8 +98,9 @@ static void report(struct replay *replay, const struct replay_space *space, cons
 		vmspace_request_text(req, text, sizeof(text));
 	else if (step && step->kind != STEP_END)
 		strcpy(text, "what was seen of it");
-	fprintf(stderr, "%s:%lu: process %d: %s: %s\n", replay->player.path, step ? step->line : 0,
-		(int)space->pid, text, why);
+	fprintf(stderr, "%s:%lu: process %d: %s: %s%s%s\n", replay->player.path,
+		step ? step->line : 0, (int)space->pid, text, color_on(stderr, COLOR_WARNING), why,
+		color_off(stderr));
 	if (req)
 		difference_outcome(stderr, &req->out);
 }
@@ -139,8 +143,8 @@ static void summarize(const struct replay *replay)
 		    replay->player.format == READER_STRACE ? "strace" : "vmscope trace",
 		    replay->player.lines, replay->player.malformed,
 		    replay->player.malformed ? ", which were skipped" : "");
-	session_say("%lu address spaces, %lu calls replayed: %lu results compared, %lu differences%s",
-		    t->spaces, t->calls, t->checked, t->differences,
+	session_say("%lu address spaces, %lu calls replayed: %lu results compared, "
+		    "%lu differences%s", t->spaces, t->calls, t->checked, t->differences,
 		    replay->player.interrupted ? " so far" :
 		    replay->player.malformed ? " in the other lines" : "");
 	if (replay->player.unknown)

@@ -15,6 +15,7 @@
 
 #include <mapletree/vmspace_rules.h>
 
+#include "cli/color_option.h"
 #include "cli/number.h"
 #include "log/log.h"
 #include "log/maps_file.h"
@@ -119,9 +120,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static const struct argp_child children[] = {
+	{ &color_option_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
 static const struct argp parser = {
 	.options = option_table,
 	.parser = parse_option,
+	.children = children,
 	.args_doc = "[--] COMMAND [ARG...]\n-p PID",
 	.doc = "Follow the address spaces of a program, and prove every step equal to the "
 	       "kernel's.\v"

@@ -9,6 +9,8 @@
 
 #include <mapletree/vmspace_rules.h>
 
+#include "base/color.h"
+
 enum { CONTEXT = 2 };	/* lines shown before and after a difference */
 
 struct side {
@@ -45,12 +47,16 @@ struct writer {
 
 static void write_line(struct writer *w, char mark, const char *line, size_t length)
 {
+	const enum color color = mark == '-' ? COLOR_REMOVED :
+				 mark == '+' ? COLOR_ADDED : COLOR_NONE;
+
 	if (w->left == 0)
 		return;
 	if (--w->left == 0)
 		fprintf(w->to, "    ... (more differences follow)\n");
 	else
-		fprintf(w->to, "  %c %.*s\n", mark, (int)length, line);
+		fprintf(w->to, "%s  %c %.*s%s\n", color_on(w->to, color), mark,
+			(int)length, line, color ? color_off(w->to) : "");
 }
 
 static void write_equal(struct writer *w, const struct side *side)

@@ -58,7 +58,7 @@ int line_file_open(struct line_file **out, const char *path)
 	return 0;
 }
 
-/* Counts the lines that end in the first @length bytes of the buffer. Returns where the last does. */
+/* Counts the lines that end in the first @length bytes held. Returns where the last one does. */
 static size_t count_lines(struct line_file *file, size_t length)
 {
 	const char *at = file->buffer, *end = file->buffer + length, *newline;

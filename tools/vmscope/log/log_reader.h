@@ -18,15 +18,15 @@ enum log_reader_result {
 };
 
 /*
- * Reads one line of @length bytes, which a NUL follows. LOG_READER_STEP: *@step is filled in, except
- * for its line number; else *@why says what is wrong. Both remain valid until the next call.
+ * Reads one line of @length bytes, which a NUL follows. LOG_READER_STEP: *@step is filled in,
+ * except for its line number; else *@why says what is wrong. Both remain valid until the next call.
  */
 enum log_reader_result log_reader_line(struct log_reader *from, const char *line, size_t length,
 				       struct step *step, const char **why);
 
 /*
- * Records so far of types that are not known, which only a later revision has: they are passed over,
- * as it must be possible to do without them.
+ * Records so far of types that are not known, which only a later revision has: they are passed
+ * over, as it must be possible to do without them.
  */
 unsigned long log_reader_unknown(const struct log_reader *from);
 

@@ -121,8 +121,8 @@ int guess_fork(struct guess *guess, const struct guess *parent, const struct vms
  * Completes @req on *@space; it has been gathered and has the kernel's result. If another outcome
  * than libvmspace's own turns out to be the kernel's, *@space is replaced by the space with that
  * outcome. @touched: another thread has touched an area for the first time since the call was
- * gathered. @where: which areas the call may have changed. Returns the guesses that were kept, a set of bits 1u << enum guess_kind, 0 if none was
- * needed.
+ * gathered. @where: which areas the call may have changed. Returns the guesses that were kept, a
+ * set of bits 1u << enum guess_kind, 0 if none was needed.
  */
 unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vmspace_request *req,
 			 bool touched, const struct nearby *where);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/color.h"
 #include "log/difference.h"
 #include "log/log_space.h"
 
@@ -33,8 +34,9 @@ static void report(struct mirror *mirror, const struct log_who *who, const struc
 	mirror->reported++;
 	mirror->guess.closed = true;
 	log_difference(session, who, call, what, kernel_text, mirror_text);
-	fprintf(stderr, "vmscope: difference %lu: process %d (%s), thread %d: %s\n",
-		session->totals.differences, (int)who->pid, mirror->command, (int)who->tid, what);
+	fprintf(stderr, "%svmscope: difference %lu: process %d (%s), thread %d: %s%s\n",
+		color_on(stderr, COLOR_WARNING), session->totals.differences, (int)who->pid,
+		mirror->command, (int)who->tid, what, color_off(stderr));
 	if (call) {
 		call_format(call, true, text, sizeof(text));
 		fprintf(stderr, "  after call %lu: %s\n", (unsigned long)call->number, text);

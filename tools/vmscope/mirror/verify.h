@@ -13,9 +13,9 @@
  * All areas are compared where that is not known, or is not told; where anything differs; where
  * flags are compared too; and else after every so many calls, as the program may have changed what
  * nobody has asked for (in a call that libvmspace gets wrong there, or that vmscope does not stop
- * at). That takes half a microsecond an area or more. With one such comparison for WHOLE_SHARE calls
- * an area, each call bears what WHOLE_SHARE areas take, however many there are, and less than a
- * third of its stops; WHOLE_LEAST of them are as cheap where there are few areas.
+ * at). That takes half a microsecond an area or more. As WHOLE_SHARE areas are compared for each
+ * call then, it bears some microseconds, however many there are: less than a third of what its two
+ * stops take. Where there are few areas, one in WHOLE_LEAST calls is as cheap.
  */
 enum { WHOLE_LEAST = 16, WHOLE_SHARE = 8 };
 

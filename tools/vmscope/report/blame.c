@@ -284,7 +284,7 @@ static void note_areas(struct blame_space *space, const struct replay_space *fro
 	space->peak_time = time;
 }
 
-/* Has @space had more areas than the one that is kept? Where they are equal, the first one stays. */
+/* Has @space had more areas than the one that is kept? Of equal ones the first stays. */
 static bool is_most(const struct blame *blame, const struct blame_space *space)
 {
 	const struct blame_space *most = blame->most;

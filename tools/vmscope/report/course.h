@@ -28,8 +28,8 @@ void course_add(struct course *course, double time, unsigned long areas);
 unsigned long course_most(const struct course *course, unsigned int part, unsigned int parts);
 
 /*
- * How many areas were gained, or lost, in the second half of the time, and how long that was. False:
- * the times are not known, or all the same.
+ * How many areas were gained, or lost, in the second half of the time, and how long that was.
+ * False: the times are not known, or all the same.
  */
 bool course_growth(const struct course *course, double *seconds, long *gained);
 

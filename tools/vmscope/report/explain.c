@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/color.h"
 #include "report/scale.h"
 
 enum { COLUMNS = 64 };	/* of the chart of areas over time */
@@ -58,8 +59,10 @@ static bool is_refused(size_t i, unsigned long areas, unsigned long limit)
 static void print_room(FILE *to, unsigned long areas, unsigned long limit, bool incomplete)
 {
 	const size_t count = sizeof(refusals) / sizeof(refusals[0]);
-	bool any = false;
+	bool near = areas * 10 >= limit * 9, any = false;
 
+	if (near)
+		fputs(color_on(to, COLOR_WARNING), to);
 	if (areas > limit)
 		fputs("No other area fits", to);
 	else
@@ -70,7 +73,7 @@ static void print_room(FILE *to, unsigned long areas, unsigned long limit, bool 
 				refusals[i].what);
 			any = true;
 		}
-	fputs(".\n", to);
+	fprintf(to, ".%s\n", near ? color_off(to) : "");
 	if (areas * 2 < limit || areas > limit)
 		return;
 	fputs("Refused with ENOMEM from that many areas on:", to);
@@ -107,12 +110,13 @@ static void print_growth(FILE *to, const struct blame_space *space)
 		return;
 	}
 	rate = (double)gained / seconds;
-	fprintf(to, "It gained %ld in the last %s, %.*f a second", gained, during, rate < 10 ? 2 : 0,
-		rate);
+	fprintf(to, "It gained %ld in the last %s, %.*f a second", gained, during,
+		rate < 10 ? 2 : 0, rate);
 	if (space->areas <= space->limit) {
 		format_duration((double)(space->limit + 1 - space->areas) / rate, left,
 				sizeof(left));
-		fprintf(to, ": at this rate the limit is reached %s after the end of the log", left);
+		fprintf(to, ": at this rate the limit is reached %s after the end of the log",
+			left);
 	}
 	fputs(".\n", to);
 }
@@ -123,7 +127,8 @@ static void print_owners(FILE *to, const struct blame_space *blame, unsigned lon
 	unsigned long areas = 0, bytes = 0;
 	char size[32];
 
-	fprintf(to, "\nWhat the areas are, %s:\n\n     areas      size  what\n", when);
+	fprintf(to, "\n%sWhat the areas are, %s%s:\n\n     areas      size  what\n",
+		color_on(to, COLOR_HEADING), when, color_off(to));
 	for (size_t i = 0; i < blame->owner_count; i++) {
 		const struct blame_owner *owner = &blame->owners[i];
 
@@ -216,8 +221,9 @@ static void print_neighbours(FILE *to, const struct neighbours *found, unsigned 
 		borders += group->borders;
 		natural += plain ? group->borders : 0;
 	}
-	fprintf(to, "\nNeighbours that are not one: %lu borders, %lu of them between different "
-		"things or the segments of a file", borders, natural);
+	fprintf(to, "\n%sNeighbours that are not one%s: %lu borders, %lu of them between different "
+		"things or the segments of a file", color_on(to, COLOR_HEADING), color_off(to),
+		borders, natural);
 	fputs(borders > natural ? ". The others:\n\n" : ".\n", to);
 	for (size_t i = 0; i < found->count && shown < rows; i++) {
 		const struct neighbours_group *group = &found->groups[i];
@@ -269,12 +275,14 @@ void explain_space(FILE *to, struct blame_space *space, unsigned long spaces,
 		   const struct explain_view *view)
 {
 	print_head(to, space, spaces, view);
-	fprintf(to, "\nAreas over time (%lu calls", space->calls);
+	fprintf(to, "\n%sAreas over time%s (%lu calls", color_on(to, COLOR_HEADING), color_off(to),
+		space->calls);
 	if (space->peak_time >= 0)
 		fprintf(to, "; the most after %.3f s", space->peak_time);
 	fputs("):\n\n", to);
 	draw_counts(to, space);
-	fputs("\nThe calls that made areas and cut them:\n", to);
+	fprintf(to, "\n%sThe calls that made areas and cut them%s:\n",
+		color_on(to, COLOR_HEADING), color_off(to));
 	print_table(to, &space->calls_by_kind, view->rows, "call", true);
 	if (space->threads.count > 1)
 		print_table(to, &space->threads, view->rows, "thread", false);

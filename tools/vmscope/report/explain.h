@@ -10,7 +10,7 @@
 /* What a report says beside what was counted. */
 struct explain_view {
 	unsigned long rows;		/* in each table, at most */
-	unsigned long read;		/* lines of the log, where only its beginning was read; or 0 */
+	unsigned long read;		/* lines, if the log was not read to its end; or 0 */
 	bool limit_assumed;		/* the log does not tell vm.max_map_count */
 };
 
