@@ -16,7 +16,7 @@ import tempfile
 sys.dont_write_bytecode = True
 import inject
 
-AREAS = 1200
+AREAS = 600
 # As tools/vmscope/mirror/verify.h says.
 WHOLE_LEAST, WHOLE_SHARE = 16, 8
 

@@ -300,6 +300,9 @@ def on_terminal(args, **env):
 
 
 def check_color(vmscope, work):
+    if not os.path.exists("/dev/ptmx"):
+        print("SKIP in part: there are no terminals here")
+        return
     steps = os.path.join(LOGS, "steps.log")
     explain = [vmscope, "explain", steps]
     plain = run(*explain).stdout

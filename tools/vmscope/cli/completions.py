@@ -173,7 +173,8 @@ def write_zsh(commands, options):
              "\t_arguments -C '--help[tell the commands]' '--version[tell the version]' \\",
              "\t\t'1:command:->command' '*::argument:->argument'",
              "\tif [[ $state == command ]]; then", "\t\tlocal -a commands=("]
-    lines += [f"\t\t\t'{name}:{text}'".replace("'s ", "s ") for name, text in commands.items()]
+    lines += ["\t\t\t'{}:{}'".format(name, text.replace("'", "'\\''"))
+              for name, text in commands.items()]
     lines += ["\t\t\t'help:tell the options of a command'", "\t\t)",
               "\t\t_describe command commands", "\t\treturn", "\tfi", "\tcase $words[1] in"]
     for command in commands:
