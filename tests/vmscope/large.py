@@ -216,7 +216,7 @@ def check_rate(vmscope, work):
     got = run(vmscope, "explain", path)
     minutes = (65530 + 1 - 600) / 10 / 60
     match = re.search(r"It gained (\d+) in the last (\d+) seconds, ([\d.]+) a second: at this rate "
-                      r"the limit is reached (\d+) minutes after the end of the log", got.stdout)
+                      r"the limit is reached (\d+) minutes later", got.stdout)
     wanted("the rate", match and abs(int(match[1]) - 300) < 5 and match[2] == "30" and
            float(match[3]) == 10 and abs(int(match[4]) - minutes) <= 1, got.stdout[:600])
     wanted("what fits", "At most 64931 more fit." in got.stdout, got.stdout[:600])

@@ -115,8 +115,7 @@ static void print_growth(FILE *to, const struct blame_space *space)
 	if (space->areas <= space->limit) {
 		format_duration((double)(space->limit + 1 - space->areas) / rate, left,
 				sizeof(left));
-		fprintf(to, ": at this rate the limit is reached %s after the end of the log",
-			left);
+		fprintf(to, ": at this rate the limit is reached %s later", left);
 	}
 	fputs(".\n", to);
 }
