@@ -35,6 +35,7 @@ enum engine_sharing {
 	SHARING_LOCK,      /* readers and writers share a reader-writer lock */
 	SHARING_READ_FREE, /* readers need no lock, writers one among themselves */
 	SHARING_FREE,      /* nobody needs a lock */
+	SHARING_WRITE_FREE, /* writers need no lock, but there may be no readers beside them */
 	SHARING_ALONE,     /* one thread at a time, readers too */
 };
 

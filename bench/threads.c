@@ -103,6 +103,7 @@ static void reader_lock(struct team *team, bool take)
 		break;
 	case SHARING_READ_FREE:
 	case SHARING_FREE:
+	case SHARING_WRITE_FREE:
 		break;
 	}
 }
@@ -118,6 +119,7 @@ static void writer_lock(struct team *team, bool take)
 		take ? pthread_mutex_lock(&team->writers) : pthread_mutex_unlock(&team->writers);
 		break;
 	case SHARING_FREE:
+	case SHARING_WRITE_FREE:
 		break;
 	}
 }
@@ -423,6 +425,12 @@ static bool can_write(const struct engine *engine)
 	return can_load(engine) && engine->insert && engine->erase;
 }
 
+/* Readers and a writer at once. */
+static bool can_share(const struct engine *engine)
+{
+	return can_write(engine) && engine->sharing != SHARING_WRITE_FREE;
+}
+
 static bool can_map(const struct engine *engine)
 {
 	return engine == &engine_vmspace_pages || can_write(engine);
@@ -442,13 +450,13 @@ static const struct work works[] = {
 	  .ops_full = 100, .can = is_pair, .run = handed_over, .extra_engine = &engine_pair,
 	  .quick = { 1000 }, .full = { 1000 } },
 	THREADS("2 readers over 1", "ratio", can_load, two_over_one, data_mixed, RANGES),
-	THREADS("reader beside writer", "ratio", can_write, beside_writer, data_mixed, RANGES),
-	THREADS("reader beside 2 writes per us", "ratio", can_write, beside_paced_writer,
+	THREADS("reader beside writer", "ratio", can_share, beside_writer, data_mixed, RANGES),
+	THREADS("reader beside 2 writes per us", "ratio", can_share, beside_paced_writer,
 		data_mixed, RANGES),
 	THREADS("writes alone", "per us", can_write, writes_alone, data_mixed, RANGES),
-	THREADS("writes beside reader", "per us", can_write, writes_beside, data_mixed, RANGES),
+	THREADS("writes beside reader", "per us", can_share, writes_beside, data_mixed, RANGES),
 	THREADS("readers by threads", "per us", can_load, readers, data_10000, TEAMS),
-	THREADS("readers beside writer by threads", "per us", can_write, readers_beside,
+	THREADS("readers beside writer by threads", "per us", can_share, readers_beside,
 		data_10000, TEAMS),
 	THREADS("map and unmap by threads", "per us", can_map, mappers, areas_1000, TEAMS,
 		.extra_engine = &engine_vmspace_pages),

@@ -77,7 +77,7 @@ static bool own_erase(void *map, const struct range *range)
 	} \
 	const struct engine symbol = { \
 		.name = label, \
-		.sharing = SHARING_FREE, \
+		.sharing = (tree_flags) & MT_FLAGS_USE_RCU ? SHARING_FREE : SHARING_WRITE_FREE, \
 		.create = create_##symbol, \
 		.destroy = maple_destroy, \
 		.load = maple_load, \

@@ -764,6 +764,14 @@ static void at_random_with_references(void **state)
 	run_random(RCU, true, true);
 }
 
+/* Behind the plan: see tests/tap.sh. */
+static int say_seed(void **state)
+{
+	(void)state;
+	print_message("# seed %lu, %lu operations\n", seed, operations);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -791,6 +799,5 @@ int main(int argc, char **argv)
 		seed = strtoul(argv[1], NULL, 0);
 	if (argc > 2)
 		operations = strtoul(argv[2], NULL, 0);
-	printf("# seed %lu, %lu operations\n", seed, operations);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, say_seed, NULL);
 }
