@@ -353,7 +353,8 @@ static void stores_without_memory_count_nothing(void **state)
 			unsigned int before;
 			int error;
 
-			urcu_bp_barrier();
+			if (flags & MT_FLAGS_USE_RCU)
+				urcu_bp_barrier(); /* a hundredth of a second */
 			before = all_counts();
 			for (long more = 0;; more++) {
 				allowed = more;
