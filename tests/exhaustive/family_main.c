@@ -7,12 +7,11 @@
  * nodes shared, go on alike, so each is tried once: breadth first, every operation on every shape;
  * and, where a run says so, every two operations without a grace period between them.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "family.h"
+#include "options.h"
 #include "states.h"
 
 static const struct {
@@ -29,8 +28,6 @@ static const struct {
 	{ "rcu, counted", MT_FLAGS_USE_RCU, true },
 	{ "gaps+rcu", MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU, false },
 };
-
-#define UNLIMITED 1000
 
 #define MODES (sizeof(modes) / sizeof(modes[0]))
 #define SLICE_MODES 4 /* of the short run */
@@ -63,13 +60,6 @@ static const struct run runs[] = {
 };
 
 #define RUNS (sizeof(runs) / sizeof(runs[0]))
-
-struct options {
-	bool full;
-	bool tap;
-	int run;
-	int mode;
-};
 
 struct totals {
 	unsigned long long operations;
@@ -238,14 +228,6 @@ static int search(struct family *f, const struct run *run, unsigned int depth, u
 	return failed;
 }
 
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static int try(const struct options *options, const struct run *run, unsigned int mode,
 	       unsigned int number, struct totals *sum)
 {
@@ -253,8 +235,7 @@ static int try(const struct options *options, const struct run *run, unsigned in
 	unsigned int depth = options->full ? run->depth : run->slice;
 	unsigned int pairs = options->full ? run->pairs : run->pairs_slice;
 	struct totals totals = { 0, 0, 0, 0 };
-	char length[32] = "of any length";
-	double begin = seconds();
+	double begin = options_seconds();
 	int failed;
 
 	f = (struct family){ .trees = run->trees, .flags = modes[mode].flags,
@@ -263,13 +244,13 @@ static int try(const struct options *options, const struct run *run, unsigned in
 	failed = search(&f, run, depth, pairs, &totals);
 	if (!failed)
 		family_close(&f);
-	if (depth < UNLIMITED)
-		snprintf(length, sizeof(length), "up to %u long", depth);
-	printf("%s%s %u - %s, %u trees, %u points, from %u entries, sequences %s: %llu shapes, "
-	       "%llu operations, %llu pairs, %lu failed allocations, %.1f s\n",
-	       options->tap && failed ? "not " : "", options->tap ? "ok" : "run", number,
-	       modes[mode].name, run->trees, run->points, run->entries, length, totals.shapes,
-	       totals.operations, totals.pairs, f.failures, seconds() - begin);
+	options_print_begin(options, number, failed);
+	printf("%s, %u trees, %u points, from %u entries, sequences ", modes[mode].name, run->trees,
+	       run->points, run->entries);
+	options_print_length(depth);
+	printf(": %llu shapes, %llu operations, %llu pairs, %lu failed allocations, %.1f s\n",
+	       totals.shapes, totals.operations, totals.pairs, f.failures,
+	       options_seconds() - begin);
 	fflush(stdout);
 	sum->operations += totals.operations;
 	sum->pairs += totals.pairs;
@@ -278,40 +259,12 @@ static int try(const struct options *options, const struct run *run, unsigned in
 	return failed;
 }
 
-static bool parse(struct options *options, int argc, char **argv)
-{
-	static const struct option names[] = {
-		{ "full", no_argument, NULL, 'f' },
-		{ "tap", no_argument, NULL, 't' },
-		{ "run", required_argument, NULL, 'r' },
-		{ "mode", required_argument, NULL, 'm' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int c;
-
-	*options = (struct options){ .run = -1, .mode = -1 };
-	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (c == 'f')
-			options->full = true;
-		else if (c == 't')
-			options->tap = true;
-		else if (c == 'r')
-			options->run = atoi(optarg);
-		else if (c == 'm')
-			options->mode = atoi(optarg);
-		else
-			return false;
-	}
-	return optind == argc && options->run < (int)RUNS && options->mode < (int)MODES;
-}
-
 /* Whether the options ask for a run in a mode. */
 static bool wanted(const struct options *options, unsigned int run, unsigned int mode)
 {
 	if (!options->full && options->mode < 0 && mode >= SLICE_MODES)
 		return false;
-	return (options->run < 0 || options->run == (int)run) &&
-	       (options->mode < 0 || options->mode == (int)mode);
+	return options_want(options, run, mode);
 }
 
 int main(int argc, char **argv)
@@ -321,11 +274,8 @@ int main(int argc, char **argv)
 	unsigned int i, mode, number = 0;
 	int failed = 0;
 
-	if (!parse(&options, argc, argv)) {
-		fprintf(stderr, "usage: family [--full] [--tap] [--run=0..%zu] [--mode=0..%zu]\n",
-			RUNS - 1, MODES - 1);
+	if (!options_parse(&options, "family", RUNS, MODES, argc, argv))
 		return 2;
-	}
 	for (i = 0; i < RUNS && !failed; i++)
 		for (mode = 0; mode < MODES && !failed; mode++)
 			if (wanted(&options, i, mode))

@@ -6,17 +6,14 @@
  * once: breadth first from the start, every write on every shape. A run without a limit ends
  * when no write makes a new shape: then sequences of every length are covered.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "grace.h"
+#include "options.h"
 #include "states.h"
 #include "step.h"
-
-#define UNLIMITED 1000
 
 static const struct {
 	const char *name;
@@ -63,13 +60,6 @@ static const struct run runs[] = {
 };
 
 #define RUNS (sizeof(runs) / sizeof(runs[0]))
-
-struct options {
-	bool full;
-	bool tap;
-	int run;
-	int mode;
-};
 
 struct totals {
 	unsigned long long writes;
@@ -210,67 +200,31 @@ static int search(struct world *world, const struct run *run, unsigned int depth
 	return failed;
 }
 
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static int try(const struct options *options, const struct run *run, unsigned int mode,
 	       unsigned int number, struct totals *sum)
 {
 	unsigned int depth = options->full ? run->depth : run->slice;
 	struct world world = { .flags = modes[mode].flags, .points = run->points };
 	struct totals totals = { 0, 0, 0, 0 };
-	char length[32] = "of any length";
-	double begin = seconds();
+	double begin = options_seconds();
 	int failed;
 
 	heap_open(&world.heap);
 	failed = search(&world, run, depth, &totals);
 	if (!failed)
 		heap_close(&world.heap);
-	if (depth < UNLIMITED)
-		snprintf(length, sizeof(length), "up to %u long", depth);
-	printf("%s%s %u - %s, %u points, from %s, sequences %s: %llu shapes, height up to %u, "
-	       "%llu writes, %lu failed allocations, %.1f s\n",
-	       options->tap && failed ? "not " : "", options->tap ? "ok" : "run", number,
-	       modes[mode].name, run->points, run->start ? run->start : "empty", length,
-	       totals.shapes, totals.highest, totals.writes, world.failures, seconds() - begin);
+	options_print_begin(options, number, failed);
+	printf("%s, %u points, from %s, sequences ", modes[mode].name, run->points,
+	       run->start ? run->start : "empty");
+	options_print_length(depth);
+	printf(": %llu shapes, height up to %u, %llu writes, %lu failed allocations, %.1f s\n",
+	       totals.shapes, totals.highest, totals.writes, world.failures,
+	       options_seconds() - begin);
 	fflush(stdout);
 	sum->writes += totals.writes;
 	sum->shapes += totals.shapes;
 	sum->failures += world.failures;
 	return failed;
-}
-
-static bool parse(struct options *options, int argc, char **argv)
-{
-	static const struct option names[] = {
-		{ "full", no_argument, NULL, 'f' },
-		{ "tap", no_argument, NULL, 't' },
-		{ "run", required_argument, NULL, 'r' },
-		{ "mode", required_argument, NULL, 'm' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int c;
-
-	*options = (struct options){ .run = -1, .mode = -1 };
-	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (c == 'f')
-			options->full = true;
-		else if (c == 't')
-			options->tap = true;
-		else if (c == 'r')
-			options->run = atoi(optarg);
-		else if (c == 'm')
-			options->mode = atoi(optarg);
-		else
-			return false;
-	}
-	return optind == argc && options->run < (int)RUNS && options->mode < (int)MODES;
 }
 
 int main(int argc, char **argv)
@@ -280,16 +234,11 @@ int main(int argc, char **argv)
 	unsigned int i, mode, number = 0;
 	int failed = 0;
 
-	if (!parse(&options, argc, argv)) {
-		fprintf(stderr,
-			"usage: exhaustive [--full] [--tap] [--run=0..%zu] [--mode=0..%zu]\n",
-			RUNS - 1, MODES - 1);
+	if (!options_parse(&options, "exhaustive", RUNS, MODES, argc, argv))
 		return 2;
-	}
 	for (i = 0; i < RUNS && !failed; i++)
 		for (mode = 0; mode < MODES && !failed; mode++)
-			if ((options.run < 0 || options.run == (int)i) &&
-			    (options.mode < 0 || options.mode == (int)mode))
+			if (options_want(&options, i, mode))
 				failed |= try(&options, &runs[i], mode, ++number, &sum);
 	if (options.tap)
 		printf("1..%u\n", number);

@@ -53,9 +53,10 @@ class Suite:
 def all_suites(torture_seconds):
     """Cheapest first."""
     unit = ['store', 'find', 'gaps', 'gap_search', 'seam', 'lookup', 'cursor', 'step', 'for_each',
-            'write', 'dup', 'snapshot', 'family', 'entries', 'range', 'rcu', 'check', 'debug', 'fill',
-            'work', 'places']
-    small = ['gap_search', 'lookup', 'for_each', 'snapshot', 'family', 'entries', 'range']
+            'write', 'dup', 'snapshot', 'family', 'entries', 'range', 'range_random',
+            'rcu', 'check', 'debug', 'fill', 'work', 'places']
+    small = ['gap_search', 'lookup', 'for_each', 'snapshot', 'family', 'entries', 'range',
+             'range_random']
     waiting = ['lock', 'mutex', 'memory', 'scarce', 'retire', 'async']
     files = lambda folder, names: [f'{folder}/{n}.c' for n in names.split()]
     fault = files('fault', 'main calls whole trees heap')
@@ -71,7 +72,8 @@ def all_suites(torture_seconds):
         *(Suite(f'regress {n}', 'plain', [f'regress/test_{n}.c', 'unit/fixture.c'])
           for n in ['documented', 'tree']),
         *(Suite(f'unit {n}-small', 'small', [f'unit/test_{n}.c', 'unit/fixture.c']) for n in small),
-        *(Suite(f'api {n}', 'plain', [f'api/{n}.c']) for n in ['kernel_style', 'beyond_kernel']),
+        *(Suite(f'api {n}', 'plain', [f'api/{n}.c'])
+          for n in ['kernel_style', 'kernel_memory', 'beyond_kernel']),
         Suite('model', 'plain', model, ['--ops=60000', '--seed=7']),
         Suite('conformance', 'plain', files('conformance', 'main replay calls words'),
               ['-j', '1', *vectors]),
@@ -82,9 +84,9 @@ def all_suites(torture_seconds):
         *(Suite(f'unit retries {n}', n, ['unit/test_retries.c'])
           for n in ['looks', 'looks-versions']),
         Suite('exhaustive family', 'watched', ['fault/heap.c', *files(
-            'exhaustive', 'family_main family states watch shape grace')], ['--tap']),
+            'exhaustive', 'family_main family options states watch shape grace')], ['--tap']),
         Suite('exhaustive', 'watched', ['fault/heap.c', *files(
-            'exhaustive', 'main states writes reads watch shape grace')], ['--tap']),
+            'exhaustive', 'main options states writes reads watch shape grace')], ['--tap']),
         Suite('fault', 'plain', fault),
         Suite('fault-small', 'small', fault),
         Suite('torture', 'yields', torture, hurry),
