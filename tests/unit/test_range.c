@@ -208,6 +208,29 @@ static void the_leaves_of_an_update_stay_as_many(void **state)
 	end(&mt);
 }
 
+/* A loop that stands in a leaf goes on in what an update has put in its place. */
+static void loops_go_on_behind_an_update(void **state)
+{
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU);
+	unsigned long count = 0;
+	MA_STATE(mas, &mt, 0, 0);
+	void *entry;
+
+	(void)state;
+	fill(&mt, 0, 5, 10, 300);
+	urcu_bp_read_lock();
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		if (count) /* renewed before */
+			assert_ptr_equal(entry, xa_mk_value(mas.index));
+		assert_int_equal(mtree_update_range(&mt, mas.last + 1, mas.last + 50, renewed, NULL,
+						    NULL, GFP_KERNEL), 0);
+		count++;
+	}
+	urcu_bp_read_unlock();
+	assert_int_equal(count, 300);
+	end(&mt);
+}
+
 static void note_erased(void *old, unsigned long first, unsigned long last, void *ctx)
 {
 	tell(ctx, old, first, last);
@@ -329,6 +352,7 @@ int main(void)
 		cmocka_unit_test(an_update_joins_what_lies_outside),
 		cmocka_unit_test(an_update_that_changes_nothing_writes_nothing),
 		cmocka_unit_test(the_leaves_of_an_update_stay_as_many),
+		cmocka_unit_test(loops_go_on_behind_an_update),
 		cmocka_unit_test(an_erasure_hands_out_what_was_there),
 		cmocka_unit_test(an_erasure_calls_without_the_lock),
 		cmocka_unit_test(an_area_is_found_and_stored_through_a_cursor),
