@@ -9,7 +9,7 @@
 #                             small nodes; torture-asan, torture-tsan: under a sanitizer
 #   make shrink-tsan          threads at work while their caches are emptied, under ThreadSanitizer
 #   make torture-space DURATION= SEED=  threads that fault beside threads that map, protect, move
-#                             and fork, in address spaces; torture-space-asan, -tsan: the same
+#                             and fork, in address spaces; torture-space-asan, torture-space-tsan
 #   make programs             real programs under vmscope, a table of what was checked
 #   make programs-large       the same for a browser, a database, Java, a parallel build and
 #                             Python's own tests, some minutes each; installs what they need;
@@ -31,19 +31,22 @@
 #                             variants there are: tests/kernels/kernels.py --help
 #   make kernels-arm64 KERNELS="6.12 6.12-16k"   the same on arm64, with pages of 4 and 16 KiB
 #   make kernels-slice        a few minutes of it on 6.1 and the newest
-#   make asan | clang         the suites under ASan + UBSan | built with clang
+#   make debug | asan | clang   the suites with assertions | under ASan + UBSan | built with clang
 #   make check-abi | record-abi   what the libraries promise to programs, compared with abi/ by abidiff
 #                             | recorded there (docs/abi.md)
 #   make check-debug2         unit and vmspace suites with MT_DEBUG=2: invariants after every write
-#   make bench | bench-full   against the peers: quick (minutes) | all sizes and modes; with
-#                             ISA=scalar, avx2 or avx512 for processors that have that
+#   make bench | bench-full | bench-build  against the peers: quick (minutes) | all sizes and modes |
+#                             only built; with ISA=scalar, avx2 or avx512 for processors that have that
 #   make counts BASE=         instructions an operation, counted by callgrind; BASE=counts.tsv: beside
 #                             those of before; SHOW=append/plain/1000: the functions of one cell
 #   make counts-calls BASE= SHOW=  the same of libvmspace's calls
 #   make install PREFIX= DESTDIR=
 #   make uninstall            removes what the last "make install" installed
+#   make dist                 the sources of the last commit as a tar file in build/release/meson-dist
+#   make check-dist           ... builds, plays the recorded files, and installs, by itself
 #   make tidy                 clang-tidy over all C files
 #   make clean
+#   make help                 these lines
 #
 # A warning is an error in every build directory but build/release, which is what users install:
 # their compilers may know warnings that ours do not. WERROR=true or WERROR=false sets it for all.
@@ -79,8 +82,10 @@ FUZZ    := $(BUILD)/fuzzers
 MEMCHECK := $(BUILD)/valgrind
 DEBUG2  := $(BUILD)/debug2
 
-SETUP         := $(MESON) setup -Dwerror=$(or $(WERROR),true)
-SETUP_RELEASE := $(MESON) setup --buildtype=release -Dtests=false -Dwerror=$(or $(WERROR),false)
+SETUP_PLAIN   := $(MESON) setup -Dwerror=$(or $(WERROR),true)
+# Tests that cannot be built are no success.
+SETUP         := $(SETUP_PLAIN) -Dtests=enabled
+SETUP_RELEASE := $(MESON) setup --buildtype=release -Dtests=disabled -Dwerror=$(or $(WERROR),false)
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 # The suites' limits of time only end what hangs: a busy machine must not reach them.
 TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 20
@@ -89,7 +94,7 @@ TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 20
 FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .PHONY: all check check-debug2 debug asan clang conformance model exhaustive fault
-.PHONY: install uninstall tidy clean
+.PHONY: install uninstall dist check-dist tidy clean help
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost coverage mutate valgrind
 .PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice
@@ -246,6 +251,7 @@ cost: all $(DEBUG)/build.ninja
 
 install: $(RELEASE)/build.ninja
 	$(if $(PREFIX),$(MESON) configure $(RELEASE) -Dprefix=$(PREFIX))
+	@packaging/may_install.py $(RELEASE) $(if $(DESTDIR),'$(abspath $(DESTDIR))')
 	$(NINJA) -C $(RELEASE)
 	$(MESON) install -C $(RELEASE) --no-rebuild $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
@@ -253,6 +259,19 @@ uninstall:
 	@test -f $(RELEASE)/meson-logs/install-log.txt || \
 		{ echo "nothing was installed from $(RELEASE)"; exit 1; }
 	$(NINJA) -C $(RELEASE) uninstall
+
+DIST := mapletree-$(VERSION)
+
+dist: $(RELEASE)/build.ninja
+	$(MESON) dist -C $(RELEASE) --no-tests --formats xztar
+
+check-dist: dist
+	rm -rf $(BUILD)/dist
+	mkdir $(BUILD)/dist
+	tar -C $(BUILD)/dist -xf $(RELEASE)/meson-dist/$(DIST).tar.xz
+	$(MAKE) -C $(BUILD)/dist/$(DIST) BUILD=build all conformance
+	$(MAKE) -C $(BUILD)/dist/$(DIST) BUILD=build install DESTDIR=installed
+	test -f $(BUILD)/dist/$(DIST)/installed/usr/local/bin/vmscope
 
 .PHONY: counts counts-calls bench bench-full bench-build
 counts counts-calls: $(COUNTS)/build.ninja
@@ -269,9 +288,12 @@ bench bench-full: bench-build
 bench-build:
 	bench/install-peers $(BUILD)/peers
 	test -f $(BENCH)/build.ninja || \
-		$(SETUP) $(BENCH) --buildtype=release -Dtests=false -Dtools=false -Dbench=true \
+		$(SETUP_PLAIN) $(BENCH) --buildtype=release -Dtests=disabled -Dtools=disabled -Dbench=true \
 			-Dbench_peers=$(abspath $(BUILD)/peers) $(if $(ISA),-Disa=$(ISA))
 	$(NINJA) -C $(BENCH)
+
+help:
+	@sed -n -e '/^$$/q' -e 's/^# \{0,1\}//p' Makefile
 
 tidy: $(CLANG)/build.ninja
 	clang-tidy -quiet -p $(CLANG) $$(find src tools tests -name '*.c' ! -path '*/install/*')
@@ -300,11 +322,11 @@ $(FUZZ)/build.ninja:
 
 # Each node is a block of the C library's, so that memcheck knows it.
 $(MEMCHECK)/build.ninja:
-	$(SETUP) $(MEMCHECK) -Dc_args=-DSLAB_SANITIZED -Dtools=false -Dfuzzers=disabled
+	$(SETUP) $(MEMCHECK) -Dc_args=-DSLAB_SANITIZED -Dtools=disabled -Dfuzzers=disabled
 
 # Built like a release; of the tests only the program that is counted is made.
 $(COUNTS)/build.ninja:
-	$(SETUP) $(COUNTS) --buildtype=release -Dtools=false -Dfuzzers=disabled
+	$(SETUP) $(COUNTS) --buildtype=release -Dtools=disabled -Dfuzzers=disabled
 
 $(TSAN)/build.ninja:
 	CC=clang $(SETUP) $(TSAN) -Db_sanitize=thread -Db_lundef=false

@@ -79,6 +79,11 @@ proof fuzz-afl 'clang afl-clang-fast' 's/^ *executions: (.*)/\1 executions/p' \
 proof valgrind valgrind "$meson" $make valgrind SUITES='unit api regress conformance examples'
 proof builds 'clang ld.lld llvm-ar' 's/^PASS //p' $make builds BUILDS='gcc-O0-scalar clang-O3-lto'
 proof check-abi apt-get 's/^PASS (lib[^:]*).*/\1/p' $make check-abi
+if [ -e .git ]; then
+	proof dist git 's/^([0-9]+ passed.*)/recorded files: \1/p' $make check-dist
+else
+	say 'SKIP dist: what is published is taken from a git checkout, and this is none'
+fi
 proof coverage gcovr 's/^[0-9]+ of [0-9]+ branches.*/&/p' $make coverage
 proof mutate gcc 's/^[0-9]+ noticed.*/&/p' $make mutate COUNT=6 SEED=1
 proof check-arch apt-get 's/^.*[0-9]+ passed.*/&/p' $make check-arch ARCHS='i386 s390x' \

@@ -206,8 +206,8 @@ check()
 	local skipped=0 reason=
 	write_cross_file "$arch"
 	if [ ! -f "$dir/build.ninja" ]; then
-		meson setup "$dir" "$top" --cross-file "$build/arch-$arch.ini" -Dtools=false \
-			-Dwerror=true >"$dir.log" 2>&1 || { tail -30 "$dir.log"; return 1; }
+		meson setup "$dir" "$top" --cross-file "$build/arch-$arch.ini" -Dtools=disabled \
+			-Dtests=enabled -Dwerror=true >"$dir.log" 2>&1 || { tail -30 "$dir.log"; return 1; }
 	fi
 	for suite in $suites; do
 		if [ "$bits/$suite" = 32/conformance ]; then

@@ -73,7 +73,7 @@ check()
 		wanted+=(--suite "$suite")
 	done
 	if [ ! -f "$dir/build.ninja" ]; then
-		meson setup "$dir" "$top" "${options[@]}" >"$dir.log" 2>&1 ||
+		meson setup "$dir" "$top" -Dtests=enabled -Dtools=enabled "${options[@]}" >"$dir.log" 2>&1 ||
 			{ tail -30 "$dir.log"; return 1; }
 	fi
 	ninja -C "$dir" >"$dir.log" 2>&1 || { grep -A8 -E 'error|FAILED' "$dir.log" | head -40; return 1; }

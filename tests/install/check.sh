@@ -146,6 +146,51 @@ completions()
 	done
 }
 
+# CMake finds the libraries where they are, and programs run with each kind.
+cmake_project()
+{
+	cmake -S "$here/cmake" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$dest${libdir%/lib*}" \
+		-DCMAKE_C_FLAGS='-Wall -Wextra -Werror' &&
+		cmake --build "$work/cmake" || return
+	built=0
+	for program in "$work"/cmake/use_tree "$work"/cmake/use_space "$work"/cmake/use_*-static; do
+		[ -e "$program" ] || continue
+		LD_LIBRARY_PATH=$dest$libdir "$program" || return
+		built=$((built + 1))
+	done
+	echo "$built programs"
+	[ "$built" -eq "$([ "$kind" = shared ] && echo 2 || echo 4)" ]
+}
+
+# Another major version, and a later one, are not what was asked for.
+cmake_version()
+{
+	mkdir "$work/version" || return
+	cat >"$work/version/CMakeLists.txt" <<-END
+		cmake_minimum_required(VERSION 3.13)
+		project(version C)
+		foreach(asked 0.1 $(config --modversion mapletree) 0.999 1.0)
+			unset(mapletree_DIR CACHE)
+			find_package(mapletree \${asked} CONFIG QUIET)
+			message(STATUS "asked: \${mapletree_FOUND}")
+		endforeach()
+	END
+	cmake -S "$work/version" -B "$work/version/build" -DCMAKE_PREFIX_PATH="$dest${libdir%/lib*}" \
+		>"$work/versions" 2>&1
+	cat "$work/versions"
+	sed -n 's/^-- asked: //p' "$work/versions" | tr '\n' ' ' | grep -x '1 1 0 0 '
+}
+
+# The files that the manual pages refer to are there.
+documents()
+{
+	sed -n 's|^\.[A-Z][A-Za-z]* \(share/[^ ]*\.md\).*|\1|p' "$source"/man/*.[1-8] | sort -u >"$work/documents"
+	[ "$(wc -l <"$work/documents")" -ge 2 ] || return
+	while read -r file; do
+		find "$dest" -path "*/$file" | grep . || { echo "no $file"; return 1; }
+	done <"$work/documents" && ! grep -n 'docs/' "$source"/man/*.[1-8]
+}
+
 # What the last installation put there, as root or under a DESTDIR, is gone.
 uninstall()
 {
@@ -183,7 +228,14 @@ if [ "$kind" != shared ]; then
 	check 'archives: all other names are free for the program' \
 		archives_alone use_space
 fi
+if command -v cmake >/dev/null; then
+	check 'CMake: find_package' cmake_project
+	check 'CMake: versions' cmake_version
+else
+	skip 'CMake: find_package' 'there is no cmake here'
+fi
 check 'completions are installed' completions
+check 'manual pages refer to what is installed' documents
 check 'make uninstall' uninstall
 
 echo "1..$number"

@@ -14,7 +14,7 @@ setup()
 {
 	directory=$1
 	shift
-	"$meson" setup -Dtests=false -Dtools=false "$@" "$work/$directory" "$source"
+	"$meson" setup -Dtests=disabled -Dtools=disabled "$@" "$work/$directory" "$source"
 }
 
 # libraries KIND EXPECTED... - the names of the libraries that -Ddefault_library=KIND installs
@@ -66,11 +66,64 @@ says()
 	grep -q "ERROR: .*$text" "$work/said"
 }
 
+# leaves_out TEXT COMMAND... - the set-up succeeds, and its summary has TEXT
+leaves_out()
+{
+	text=$1
+	shift
+	"$@" >"$work/said" 2>&1 || { cat "$work/said"; return 1; }
+	tail -20 "$work/said"
+	grep -q "^ *$text" "$work/said"
+}
+
+# The file of sources that is published: of the last commit, with all that a set-up needs.
+dist()
+{
+	setup dist && "$meson" dist -C "$work/dist" --no-tests --allow-dirty --formats gztar &&
+		tar -C "$work" -xf "$work"/dist/meson-dist/mapletree-*.tar.gz &&
+		"$meson" setup -Dtests=enabled "$work/again" "$work"/mapletree-*.*.*
+}
+
+# make TARGET... as another user than root
+make_as_nobody()
+{
+	set -- make --no-print-directory -C "$source" BUILD="$work" "$@"
+	if [ "$(id -u)" -eq 0 ]; then
+		set -- setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	fi
+	MAKEFLAGS='' "$@"
+}
+
+# Who may not write where it would be installed is told so, before anything is done.
+not_allowed()
+{
+	setup release || return
+	mkdir -m 755 "$work/other" && chmod 755 "$work" || return
+	[ "$(id -u)" -eq 0 ] || chmod 555 "$work/other"
+	! make_as_nobody install DESTDIR="$work/other" >"$work/said" 2>&1 || return
+	cat "$work/said"
+	grep -q "^make install: may not write to $work/other" "$work/said" &&
+		grep -q 'PREFIX=' "$work/said"
+}
+
+# Every target that is not a file is told.
+help()
+{
+	MAKEFLAGS='' make --no-print-directory -C "$source" help >"$work/help" || return
+	sed -n 's/^\.PHONY: //p' "$source/Makefile" | tr ' ' '\n' | sort -u >"$work/targets"
+	[ "$(wc -l <"$work/targets")" -gt 40 ] || return
+	while read -r target; do
+		grep -q -- "\b$target\b" "$work/help" || echo "$target"
+	done <"$work/targets" >"$work/missing"
+	cat "$work/missing"
+	[ ! -s "$work/missing" ]
+}
+
 # A project that finds what it includes by the names that pkg-config knows.
 subproject()
 {
 	mkdir -p "$work/parent/subprojects/mapletree" || return
-	for part in meson.build meson_options.txt include src man; do
+	for part in meson.build meson_options.txt docs include man packaging src; do
 		ln -s "$source/$part" "$work/parent/subprojects/mapletree/" || return
 	done
 	cp "$here/use_tree.c" "$work/parent" || return
@@ -90,12 +143,30 @@ check 'a release, without a warning of meson' \
 check 'default_library=shared' libraries shared libmapletree.so libvmspace.so
 check 'default_library=static' libraries static libmapletree.a libvmspace.a
 check 'static libraries name what they need' static_package
-check 'without cmocka: the tests can be left out' says 'cmocka.*-Dtests=false' without cmocka
-check 'without a C++ compiler: the same' \
-	says 'C++ compiler.*-Dtests=false' env CXX=/nonexistent "$meson" setup "$work/plain" "$source"
-check 'without cmocka, the tests left out' without cmocka -Dtests=false -Dtools=false
-check 'without json-c: vmscope can be left out' says 'json-c.*-Dtools=false' without json-c
+check 'without cmocka: no tests, and said' \
+	leaves_out 'tests *: no: .*cmocka' without cmocka -Dtools=disabled
+check 'without a C++ compiler: the same' leaves_out 'tests *: no: .*C++ compiler' \
+	env CXX=/nonexistent "$meson" setup -Dtools=disabled "$work/plain" "$source"
+check 'without json-c: no vmscope, and said' \
+	leaves_out 'vmscope *: no: .*json-c' without json-c -Dtests=disabled
+check 'without cmocka, the tests asked for' \
+	says 'tests: .*cmocka.*-Dtests=disabled' without cmocka -Dtests=enabled
+check 'without json-c, vmscope asked for' \
+	says 'vmscope: .*json-c.*-Dtools=disabled' without json-c -Dtools=enabled
+check 'options as they were: true and false' \
+	says 'json-c.*-Dtools=disabled' without json-c -Dtools=true -Dtests=false
 check 'as a subproject' subproject
+if git -C "$source" rev-parse --verify -q HEAD >"$work/log" 2>&1; then
+	check 'the published sources can be set up' dist
+else
+	skip 'the published sources can be set up' 'this is no git checkout'
+fi
+if [ "$(id -u)" -ne 0 ] || command -v setpriv >/dev/null; then
+	check 'make install, not allowed to write' not_allowed
+else
+	skip 'make install, not allowed to write' 'there is no setpriv here, to be another user by'
+fi
+check 'make help' help
 
 echo "1..$number"
 [ "$failures" -eq 0 ]
