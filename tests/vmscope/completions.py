@@ -51,7 +51,7 @@ def ask_bash(path, *words):
 
 def check_bash(path, vmscope, commands):
     wanted("bash: commands", ask_bash(path, ""), sorted(commands + ["--help", "--version"]))
-    wanted("bash: a beginning", ask_bash(path, "ex"), ["explain"])
+    wanted("bash: a beginning", ask_bash(path, "ex"), ["explain", "export"])
     for command in commands[:-1]:
         options = usage(vmscope, command)
         wanted(f"bash: {command}", ask_bash(path, command, "-"), options)

@@ -14,6 +14,8 @@ WORDS = {
     ("trace", "verify"): ["each", "end", "none"],
     ("trace", "inject"): ["drop", "double", "alter"],
     ("draw", "axis"): ["time", "calls"],
+    ("export", "format"): ["perfetto", "chrome", "csv", "folded"],
+    ("export", "weight"): ["areas", "calls"],
     ("check", "way"): ["pure", "told", "asked", "any"],
     **{(command, "color"): ["always", "never", "auto"]
        for command in ("trace", "replay", "explain", "check")},
@@ -21,7 +23,7 @@ WORDS = {
 FILES = ("FILE", "LOG")
 # What follows the options: files, processes, a command.
 POSITIONAL = {"trace": "command", "replay": "files", "at": "files", "explain": "files or processes",
-              "draw": "files", "check": "nothing"}
+              "draw": "files", "export": "files", "check": "nothing"}
 
 
 class Option:

@@ -24,14 +24,18 @@
 #include "mirror/snapshot.h"
 #include "replay/player.h"
 #include "report/explain.h"
+#include "report/explain_json.h"
 #include "report/blame.h"
 
-enum { OPT_PID = 256, OPT_FOR };
+enum { OPT_PID = 256, OPT_FOR, OPT_JSON };
+
+enum { ROWS = 12 };
 
 struct explain {
 	struct player player;
 	pid_t pid;			/* in a log: this process; 0: the one with most areas */
-	unsigned long rows;		/* maximum for a table */
+	unsigned long rows;		/* maximum for a table; 0: not said */
+	bool json;
 	unsigned long seconds;		/* how long to trace a live process; 0: only look */
 };
 
@@ -40,6 +44,9 @@ static const struct argp_option option_table[] = {
 	  "Explain this process of the log, and not the one with most areas", 0 },
 	{ "rows", 'n', "N", 0, "Print at most N rows of a table (default 12)", 0 },
 	{ "for", OPT_FOR, "SECONDS", 0, "Follow the running process that long, then explain", 0 },
+	{ "json", OPT_JSON, NULL, 0,
+	  "Print one JSON object, with all rows unless --rows is given",
+	  0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -56,6 +63,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_FOR:
 		explain->seconds = number_option(state, "--for", arg, 1, INT_MAX);
+		return 0;
+	case OPT_JSON:
+		explain->json = true;
 		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &explain->player;
@@ -89,15 +99,36 @@ static const struct argp parser = {
 	       "the program that made them. A log whose name is a number is ./NUMBER.",
 };
 
-static void print(const struct explain *explain, const struct blame *blame)
+static unsigned long rows_of(const struct explain *explain)
+{
+	return explain->rows ? explain->rows : explain->json ? ~0UL : ROWS;
+}
+
+/* What was printed must also be written. Returns 0, or -1 after printing a message. */
+static int finish(int rc)
+{
+	if (rc == 0)
+		rc = output_flush(stdout);
+	if (rc == 0)
+		return 0;
+	session_say("cannot write the report: %s", strerror(-rc));
+	return -1;
+}
+
+static int print(const struct explain *explain, const struct blame *blame)
 {
 	const struct explain_view view = {
-		.rows = explain->rows,
+		.rows = rows_of(explain),
 		.read = explain->player.interrupted ? explain->player.lines : 0,
 		.limit_assumed = explain->player.format == READER_STRACE,
 	};
+	int rc = 0;
 
-	explain_space(stdout, blame->most, blame->space_count, &view);
+	if (explain->json)
+		rc = explain_json_space(stdout, blame->most, blame->space_count, &view);
+	else
+		explain_space(stdout, blame->most, blame->space_count, &view);
+	return finish(rc);
 }
 
 static int explain_log(struct explain *explain)
@@ -117,22 +148,33 @@ static int explain_log(struct explain *explain)
 	if (rc == 0 && !blame.most)
 		rc = -1;
 	if (rc == 0)
-		print(explain, &blame);
-	if (rc == 0 && (rc = output_flush(stdout)) != 0)
-		session_say("cannot write the report: %s", strerror(-rc));
+		rc = print(explain, &blame);
 	blame_clear(&blame);
 	return rc;
 }
 
 /* ---- a running process ---------------------------------------------------------------------- */
 
+static int print_process(const struct explain *explain, pid_t pid, unsigned long limit,
+			 const struct blame_space *found)
+{
+	const struct explain_view view = { .rows = rows_of(explain) };
+	char command[64];
+	int rc = 0;
+
+	kernel_read_command(pid, command, sizeof(command));
+	if (explain->json)
+		rc = explain_json_process(stdout, command, pid, limit, found, &view);
+	else
+		explain_process(stdout, command, pid, limit, found, &view);
+	return finish(rc);
+}
+
 static int look(const struct explain *explain, pid_t pid)
 {
-	const struct explain_view view = { .rows = explain->rows };
 	struct blame_space found = { .areas = 0 };
 	struct vmspace_config config;
 	struct vmspace *vm = NULL;
-	char command[64];
 	int rc;
 
 	vmspace_config_init(&config);
@@ -142,13 +184,11 @@ static int look(const struct explain *explain, pid_t pid)
 		rc = snapshot_load(vm, pid, true, NULL);
 	if (rc == 0)
 		rc = blame_group_areas(&found, vm);
-	if (rc == 0) {
-		kernel_read_command(pid, command, sizeof(command));
-		explain_process(stdout, command, pid, config.max_map_count, &found, &view);
-	} else {
+	if (rc == 0)
+		rc = print_process(explain, pid, config.max_map_count, &found);
+	else
 		session_say("cannot look at process %d: %s", (int)pid,
 			    kernel_is_gone(rc) ? "there is no such process" : strerror(-rc));
-	}
 	blame_space_clear(&found);
 	vmspace_destroy(vm);
 	return rc;
@@ -207,8 +247,7 @@ static bool is_number(const char *text)
 
 int explain_main(int argc, char **argv)
 {
-	struct explain explain = { .player = { .max_malformed = 20, .interruptible = true },
-				   .rows = 12 };
+	struct explain explain = { .player = { .max_malformed = 20, .interruptible = true } };
 	int rc;
 
 	argp_err_exit_status = STATUS_FAILED;

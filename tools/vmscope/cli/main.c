@@ -9,6 +9,7 @@
 #include "cli/check.h"
 #include "cli/draw.h"
 #include "cli/explain.h"
+#include "cli/export.h"
 #include "cli/replay.h"
 #include "cli/trace.h"
 
@@ -25,6 +26,8 @@ static const struct {
 	{ "explain", explain_main, "tell who is eating a process's mappings, and why" },
 	{ "check", check_main,
 	  "make random calls for real and in libvmspace, and compare after each" },
+	{ "export", export_main,
+	  "write a log for other programs: Perfetto, Chrome, tables, flame graphs" },
 	{ "draw", draw_main, "draw the address spaces of a log against time, as SVG" },
 };
 

@@ -60,6 +60,7 @@ struct step {
 	/* STEP_CALL */
 	const char *call;		/* its name */
 	const char *site;		/* call site; NULL: unknown */
+	const char *stack;		/* "outermost;...;innermost"; NULL: unknown, or not wanted */
 	bool has_request;		/* libvmspace models it */
 	bool touches;			/* request is a fault, which a mirror does not see */
 	bool has_before;

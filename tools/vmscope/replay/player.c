@@ -136,6 +136,8 @@ static int play(struct player *player, struct reader *reader, struct replay_stat
 			    player->kernel);
 		return -1;
 	}
+	if (player->stacks)
+		reader_keep_stacks(reader);
 	while ((rc = play_step(player, reader, state)) > 0)
 		;
 	player->lines = reader_line(reader);

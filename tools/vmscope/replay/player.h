@@ -13,6 +13,7 @@ struct player {
 	unsigned long until;		/* the last line to replay; 0: all */
 	unsigned long max_malformed;	/* malformed lines to report at most */
 	bool quiet;			/* no progress on a terminal */
+	bool stacks;			/* steps have the whole stack of a call */
 	bool interruptible;		/* SIGINT ends the reading: see interrupted */
 	/* Results. */
 	enum reader_format format;

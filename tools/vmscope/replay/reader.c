@@ -117,6 +117,12 @@ bool reader_set_kernel(struct reader *reader, const char *version)
 	return vmspace_config_kernel(&config, version) == 0;
 }
 
+void reader_keep_stacks(struct reader *reader)
+{
+	if (reader->strace_reader)
+		strace_reader_keep_stacks(reader->strace_reader);
+}
+
 static enum reader_result next_of_log(struct reader *reader)
 {
 	size_t length;

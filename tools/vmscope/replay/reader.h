@@ -41,6 +41,9 @@ unsigned long reader_set_maps(struct reader *reader, const char *text);
  */
 bool reader_set_kernel(struct reader *reader, const char *version);
 
+/* From now on steps have the whole stack of a call, where the log tells it. */
+void reader_keep_stacks(struct reader *reader);
+
 /* Reads the next step, which remains valid until the next call. */
 enum reader_result reader_next(struct reader *reader, const struct step **step);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/color.h"
+#include "report/room.h"
 #include "report/scale.h"
 
 enum { COLUMNS = 64 };	/* of the chart of areas over time */
@@ -34,31 +35,9 @@ static void print_limit(FILE *to, unsigned long areas, unsigned long limit, bool
 		limit, assumed ? " unless it is set otherwise" : "");
 }
 
-/*
- * What Linux refuses at which number of areas (libvmspace has the same rules, compared with the
- * kernel in tests/vmspace/oracle_limits.c): a call that makes an area looks whether there are more
- * than the limit before it does, so that there may be one more; a cut does not make it that many;
- * and a move keeps room for the cuts that it may need.
- */
-static const struct {
-	long from;			/* beyond the limit */
-	const char *what;
-} refusals[] = {
-	{ -5, "mremap() to a given address" },
-	{ -3, "any mremap() that moves" },
-	{ 0, "calls on a part of an area (munmap, mprotect, madvise ...)" },
-	{ 1, "mmap() and brk()" },
-};
-
-static bool is_refused(size_t i, unsigned long areas, unsigned long limit)
-{
-	return (long)areas >= (long)limit + refusals[i].from;
-}
-
 /* What fits still; near the limit, what is refused already, and what will be. */
 static void print_room(FILE *to, unsigned long areas, unsigned long limit, bool incomplete)
 {
-	const size_t count = sizeof(refusals) / sizeof(refusals[0]);
 	bool near = areas * 10 >= limit * 9, any = false;
 
 	if (near)
@@ -66,21 +45,22 @@ static void print_room(FILE *to, unsigned long areas, unsigned long limit, bool 
 	if (areas > limit)
 		fputs("No other area fits", to);
 	else
-		fprintf(to, "%s%lu more fit", incomplete ? "At most " : "", limit + 1 - areas);
-	for (size_t i = 0; i < count; i++)
-		if (is_refused(i, areas, limit)) {
+		fprintf(to, "%s%lu more fit", incomplete ? "At most " : "",
+			room_left(areas, limit));
+	for (int i = 0; i < ROOM_REFUSALS; i++)
+		if (room_is_refused(&room_refusals[i], areas, limit)) {
 			fprintf(to, "%s%s", any ? ", " : ". Refused with ENOMEM now: ",
-				refusals[i].what);
+				room_refusals[i].what);
 			any = true;
 		}
 	fprintf(to, ".%s\n", near ? color_off(to) : "");
 	if (areas * 2 < limit || areas > limit)
 		return;
 	fputs("Refused with ENOMEM from that many areas on:", to);
-	for (size_t i = 0; i < count; i++)
-		if (!is_refused(i, areas, limit))
-			fprintf(to, " %ld: %s%s", (long)limit + refusals[i].from,
-				refusals[i].what, i + 1 < count ? ";" : ".\n");
+	for (int i = 0; i < ROOM_REFUSALS; i++)
+		if (!room_is_refused(&room_refusals[i], areas, limit))
+			fprintf(to, " %ld: %s%s", (long)limit + room_refusals[i].from,
+				room_refusals[i].what, i + 1 < ROOM_REFUSALS ? ";" : ".\n");
 }
 
 static void format_duration(double seconds, char *buf, size_t size)
@@ -98,23 +78,20 @@ static void format_duration(double seconds, char *buf, size_t size)
 /* At which rate it fills, and when mmap() will be refused if it goes on like that. */
 static void print_growth(FILE *to, const struct blame_space *space)
 {
+	struct room_growth growth;
 	char during[32], left[32];
-	double seconds, rate;
-	long gained;
 
-	if (space->ended || !course_growth(&space->course, &seconds, &gained))
+	if (!room_growth(space, &growth))
 		return;
-	format_duration(seconds, during, sizeof(during));
-	if (gained <= 0) {
+	format_duration(growth.seconds, during, sizeof(during));
+	if (growth.gained <= 0) {
 		fprintf(to, "It did not gain any in the last %s.\n", during);
 		return;
 	}
-	rate = (double)gained / seconds;
-	fprintf(to, "It gained %ld in the last %s, %.*f a second", gained, during,
-		rate < 10 ? 2 : 0, rate);
-	if (space->areas <= space->limit) {
-		format_duration((double)(space->limit + 1 - space->areas) / rate, left,
-				sizeof(left));
+	fprintf(to, "It gained %ld in the last %s, %.*f a second", growth.gained, during,
+		growth.rate < 10 ? 2 : 0, growth.rate);
+	if (growth.left >= 0) {
+		format_duration(growth.left, left, sizeof(left));
 		fprintf(to, ": at this rate the limit is reached %s later", left);
 	}
 	fputs(".\n", to);

@@ -10,6 +10,7 @@
 #include "strace/strace_call.h"
 
 enum { STRACE_STEPS_MAX = 4 };	/* from one line */
+enum { STACK_MAX = 4096 };	/* of the frames of a call, as text */
 
 struct strace_reader {
 	struct lines *lines;		/* not read yet */
@@ -30,6 +31,8 @@ struct strace_reader {
 	struct strace_call call;		/* a step points into it */
 	char call_name[32];
 	char site[SITE_MAX];
+	bool stacks;			/* wanted: steps have their stack, too */
+	char stack[STACK_MAX];		/* filled from its end */
 	struct vmspace_area *areas;	/* initial ones of the first process; owned, with names */
 	size_t area_count;
 	bool no_memory;

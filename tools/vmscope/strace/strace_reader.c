@@ -132,7 +132,7 @@ static struct strace_text frame_name(struct strace_text frame)
 }
 
 /* Writes "lib.so(space::name(int, char)+0x10)" without the parameters. */
-static void write_site(struct strace_reader *from, struct strace_text frame)
+static void write_frame(struct strace_text frame, char *buf, size_t size)
 {
 	const char *open = memchr(frame.at, '(', frame.length);
 	const char *end = frame.at + frame.length, *inner, *offset;
@@ -140,34 +140,65 @@ static void write_site(struct strace_reader *from, struct strace_text frame)
 	inner = open ? memchr(open + 1, '(', (size_t)(end - open - 1)) : NULL;
 	offset = inner ? memrchr(inner, '+', (size_t)(end - inner)) : NULL;
 	if (offset)
-		snprintf(from->site, sizeof(from->site), "%.*s%.*s", (int)(inner - frame.at),
-			 frame.at, (int)(end - offset), offset);
+		snprintf(buf, size, "%.*s%.*s", (int)(inner - frame.at), frame.at,
+			 (int)(end - offset), offset);
 	else
-		snprintf(from->site, sizeof(from->site), "%.*s", (int)frame.length, frame.at);
+		snprintf(buf, size, "%.*s", (int)frame.length, frame.at);
+}
+
+/* Puts a frame before those of @stack that are in from->stack; as it is, if there is no room. */
+static char *prepend_frame(struct strace_reader *from, char *stack, struct strace_text frame)
+{
+	const size_t room = (size_t)(stack - from->stack);
+	const bool first = *stack == '\0';
+	char text[SITE_MAX];
+	size_t length;
+
+	write_frame(frame, text, sizeof(text));
+	length = strlen(text);
+	if (length + !first > room)
+		return stack;
+	for (size_t i = 0; i < length; i++)
+		text[i] = text[i] == ';' ? ':' : text[i];
+	if (!first)
+		*--stack = ';';
+	return memcpy(stack - length, text, length);
 }
 
 /* Reads the stack frames that follow a call. Its site is the first one outside libc. */
 static void read_frames(struct strace_reader *from)
 {
 	bool wanted = from->queued > 0 && from->queue[from->queued - 1].kind == STEP_CALL;
+	char *stack = &from->stack[STACK_MAX - 1];
 	bool outside = false, any = false;
 	struct strace_text text, name;
 	struct strace_line line;
 
 	while (lines_follows(from->lines, " > ") && read_line(from, &text)) {
-		if (!wanted || outside)
+		if (!wanted || (outside && !from->stacks))
 			continue;
 		strace_parse_line(text.at, text.length, &line);
 		if (line.kind != STRACE_FRAME)
 			continue;
 		name = frame_name(line.body);
+		if (from->stacks)
+			stack = prepend_frame(from, stack, name);
+		if (outside)
+			continue;
 		outside = !site_is_runtime(name.at, name.length);
 		if (outside || !any)
-			write_site(from, name);
+			write_frame(name, from->site, sizeof(from->site));
 		any = true;
 	}
 	if (any)
 		from->queue[from->queued - 1].site = from->site;
+	if (any && from->stacks)
+		from->queue[from->queued - 1].stack = stack;
+}
+
+void strace_reader_keep_stacks(struct strace_reader *from)
+{
+	from->stacks = true;
 }
 
 /* "strace: Process 123 attached" */

@@ -21,6 +21,9 @@ void strace_reader_free(struct strace_reader *from);
 int strace_reader_set_areas(struct strace_reader *from, const struct vmspace_area *areas,
 			    size_t count);
 
+/* From now on steps have the whole stack of a call, not its site alone. */
+void strace_reader_keep_stacks(struct strace_reader *from);
+
 enum strace_reader_result {
 	STRACE_READER_END,
 	STRACE_READER_STEP,
