@@ -9,6 +9,18 @@
 #include <pthread.h>
 #include <unistd.h>
 
+/*
+ * Asked by LeakSanitizer, which crashes here one time in twenty: for a thread that is there when the
+ * program ends (liburcu's) it takes a dynamic TLS block from what was memory of the library's, by then
+ * unloaded (seen with gcc 12: "DTLS 7 at 0x001200000043"). Overruns and uses after free are found.
+ */
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
+
+int __lsan_is_turned_off(void)
+{
+	return 1;
+}
+
 static const char *path;
 
 static struct {
