@@ -16,6 +16,7 @@ WORDS = {
     ("draw", "axis"): ["time", "calls"],
     ("export", "format"): ["perfetto", "chrome", "csv", "folded"],
     ("export", "weight"): ["areas", "calls"],
+    ("top", "sort"): ["areas", "gained", "size", "pid", "name"],
     ("check", "way"): ["pure", "told", "asked", "any"],
     **{(command, "color"): ["always", "never", "auto"]
        for command in ("trace", "replay", "explain", "check")},
@@ -23,7 +24,7 @@ WORDS = {
 FILES = ("FILE", "LOG")
 # What follows the options: files, processes, a command.
 POSITIONAL = {"trace": "command", "replay": "files", "at": "files", "explain": "files or processes",
-              "draw": "files", "export": "files", "check": "nothing"}
+              "draw": "files", "export": "files", "check": "nothing", "top": "processes"}
 
 
 class Option:

@@ -11,6 +11,7 @@
 #include "cli/explain.h"
 #include "cli/export.h"
 #include "cli/replay.h"
+#include "cli/top.h"
 #include "cli/trace.h"
 
 static const struct {
@@ -24,6 +25,7 @@ static const struct {
 	  "play a log of trace or of strace, compare its results, print the final maps" },
 	{ "at", at_main, "tell what was mapped at a line or a time of a log, and where" },
 	{ "explain", explain_main, "tell who is eating a process's mappings, and why" },
+	{ "top", top_main, "watch how many areas processes have, and how fast they gain more" },
 	{ "check", check_main,
 	  "make random calls for real and in libvmspace, and compare after each" },
 	{ "export", export_main,

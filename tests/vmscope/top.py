@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""vmscope top: what its tables say of a process whose areas are known, and its screen in a terminal.
+
+Usage: top.py VMSCOPE
+"""
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+LIMIT = 60  # seconds: only for what hangs
+
+# Maps as many areas as each line says, which cannot be merged, and answers each line.
+PROGRAM = r"""
+import ctypes, mmap, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.prctl(15, b"top (test) 1", 0, 0, 0)
+file = os.memfd_create("red\x1b[31m")
+os.truncate(file, 1 << 16)
+kept = [mmap.mmap(file, 1 << 16, flags=mmap.MAP_PRIVATE)]
+print("ready", flush=True)
+for line in sys.stdin:
+    for i in range(int(line)):
+        prot = mmap.PROT_READ if len(kept) % 2 else mmap.PROT_READ | mmap.PROT_WRITE
+        kept.append(mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE, prot=prot))
+    print("done", flush=True)
+"""
+
+
+def wanted(what, is_so, *seen):
+    if not is_so:
+        sys.exit(f"top: {what}: {seen}")
+
+
+class Watched:
+    """A process whose areas grow when it is told to."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        wanted("the watched process is ready", self.process.stdout.readline() == "ready\n")
+
+    def map(self, count):
+        self.process.stdin.write(f"{count}\n")
+        self.process.stdin.flush()
+        wanted("it has mapped", self.process.stdout.readline() == "done\n")
+
+    def maps(self):
+        with open(f"/proc/{self.pid}/maps", encoding="utf-8") as maps:
+            return maps.read().splitlines()
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def run(vmscope, *options, **more):
+    return subprocess.run([vmscope, "top", *options], text=True, capture_output=True,
+                          timeout=LIMIT, check=False, **more)
+
+
+def tables(text):
+    """The tables of a batch: (title, heads, rows as lists of words)."""
+    return [(table[0], table[1].split(), [line.split() for line in table[2:]])
+            for table in (part.splitlines() for part in text.strip().split("\n\n"))]
+
+
+def areas_of(rows, pid):
+    """The row of a process; None: there is none."""
+    return next((row for row in rows if row[0] == str(pid)), None)
+
+
+def check_processes(vmscope, watched):
+    result = run(vmscope, "--batch", "-n", "1")
+    title, heads, rows = tables(result.stdout)[0]
+    wanted("the heads", heads[:3] == ["PID", "AREAS", "%LIMIT"], heads)
+    wanted("the sum", re.match(rf"{len(rows)} processes?: {sum(int(r[1]) for r in rows)} areas",
+                               title), title)
+    row = areas_of(rows, watched.pid)
+    wanted("the number of areas is that of maps", row and int(row[1]) == len(watched.maps()), row)
+    wanted("a first look knows no rate", row[3:5] == ["-", "-"], row)
+    wanted("a command's name may hold blanks and brackets", " ".join(row[6:]) == "top (test) 1",
+           row)
+    counts = [int(row[1]) for row in rows]
+    wanted("most areas first", counts == sorted(counts, reverse=True), counts)
+    names = [" ".join(row[6:]) for row in
+             tables(run(vmscope, "-b", "-n", "1", "--sort=name").stdout)[0][2]]
+    wanted("sorted by name", [n.encode() for n in names] == sorted(n.encode() for n in names), names)
+    few = tables(run(vmscope, "-b", "-n", "1", "--rows", "2").stdout)[0][2]
+    wanted("at most so many rows", len(few) == 2, few)
+
+
+def check_rates(vmscope, watched):
+    """Two looks, between which it gains 500 areas: the rate is that of some second about then."""
+    tool = subprocess.Popen([vmscope, "top", "-b", "-n", "2", "-d", "0.5", "--sort=gained"],
+                            stdout=subprocess.PIPE, text=True)
+    first = tool.stdout.readline()
+    before = len(watched.maps())
+    watched.map(500)
+    rest = tool.stdout.read()
+    wanted("two tables", tool.wait(LIMIT) == 0, rest)
+    row = areas_of(tables(first + rest)[1][2], watched.pid)
+    wanted("the areas gained", int(row[1]) == before + 500, row)
+    rate = float(row[3])
+    # The looks are 0.5 s apart, or more on a busy machine.
+    wanted("the rate", 0 < rate <= 1000, row)
+    limit = int(re.search(r"may have (\d+)", first).group(1))
+    left = (limit - int(row[1])) / rate
+    seconds = float(row[4][:-1]) * {"s": 1, "m": 60, "h": 3600}[row[4][-1]]
+    wanted("when it is full", abs(left - seconds) <= 0.02 * left + 1, row, left)
+
+
+def check_kinds(vmscope, watched):
+    """The kinds of one process: each area is in one of them, and names cannot write escapes."""
+    text = run(vmscope, "-b", "-n", "1", str(watched.pid)).stdout
+    title, heads, rows = tables(text)[0]
+    kinds = {" ".join(row[4:]): int(row[0]) for row in rows}
+    maps = [line.split(None, 5) for line in watched.maps()]
+    wanted("the heads", heads == ["AREAS", "%", "+/S", "SIZE", "KIND"], heads)
+    wanted("all areas", sum(kinds.values()) == len(maps) and f": {len(maps)} areas" in title, title)
+    for name, perms in ("(anonymous, write)", "rw"), ("(anonymous, read)", "r-"):
+        count = sum(1 for area in maps if len(area) < 6 and area[1].startswith(perms))
+        wanted(name, kinds.get(name) == count, kinds)
+    wanted("no escape is passed on", "\x1b" not in text and
+           kinds.get("/memfd:red?[31m (deleted)") == 1, text)
+
+
+def check_refusals(vmscope, watched):
+    for arguments, said in ((["-d", "0"], "--delay"),
+                            (["-s", "speed"], "speed"), (["-n", "2"], "--batch"),
+                            (["1", "2"], "one process too many"), (["x"], "PID"),
+                            (["--batch", str(2 ** 22 + 1)], "no such process")):
+        result = run(vmscope, *arguments)
+        wanted(f"refused: {arguments}", result.returncode == 125 and said in result.stderr, result)
+    result = run(vmscope, stdin=subprocess.DEVNULL)
+    wanted("no terminal", result.returncode == 125 and "--batch" in result.stderr, result)
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        result = subprocess.run([vmscope, "top", "-b"], stdout=full, stderr=subprocess.PIPE,
+                                text=True, timeout=LIMIT, check=False)
+    wanted("a full disk", result.returncode == 125 and "No space" in result.stderr, result)
+    if os.getuid() == 0:
+        try:
+            result = run(vmscope, "-b", "-n", "1", user=65534, group=65534, extra_groups=[])
+        except PermissionError:
+            return  # the build directory is not for others
+        wanted("what may not be looked at is counted", result.returncode == 0 and
+               re.search(r"; \d+ process(es)? (is|are) not shown", result.stdout.splitlines()[0]) and
+               not areas_of(tables(result.stdout)[0][2], watched.pid), result)
+        result = run(vmscope, "-b", str(watched.pid), user=65534, group=65534, extra_groups=[])
+        wanted("another user's process", result.returncode == 125 and
+               "another user's" in result.stderr, result)
+
+
+def check_end(vmscope):
+    """A process that ends while it is looked at."""
+    watched = Watched()
+    tool = subprocess.Popen([vmscope, "top", "-b", "-d", "0.1", str(watched.pid)], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wanted("the first table", str(watched.pid) in tool.stdout.readline())
+    watched.end()
+    _, error = tool.communicate(timeout=LIMIT)
+    wanted("its end is told", tool.returncode == 125 and "no such process" in error, error)
+
+
+# ---- the screen ----------------------------------------------------------------------------------
+
+class Terminal:
+    """vmscope top in a terminal of 24 lines; what it writes, without its escapes."""
+
+    def __init__(self, vmscope, *arguments):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ["TERM"] = "xterm"
+            os.execv(vmscope, [vmscope, "top", *arguments])
+        self.resize(24, 100)
+        self.raw = ""
+
+    def resize(self, lines, columns):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def read(self, seconds):
+        ready, _, _ = select.select([self.fd], [], [], seconds)
+        try:
+            return os.read(self.fd, 65536).decode(errors="replace") if ready else None
+        except OSError:  # it has ended
+            return ""
+
+    def until(self, text):
+        """Reads until @text has been written since the last call."""
+        seen, end = "", time.monotonic() + LIMIT
+        while time.monotonic() < end:
+            got = self.read(0.5)
+            if got is None or text not in seen:
+                self.keys("\x0c")  # curses writes what has changed: this asks for the rest
+            if got == "":
+                break
+            seen += got or ""
+            self.raw += got or ""
+            if text in re.sub(r"\x1b(\[[?0-9;]*[A-Za-z]|[()][A-Z0-9]|[=>])", "", seen):
+                return
+        wanted(f"the screen shows '{text}'", False, seen)
+
+    def keys(self, text):
+        os.write(self.fd, text.encode())
+
+    def status(self):
+        while (got := self.read(LIMIT)) not in ("", None):
+            self.raw += got
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def check_screen(vmscope):
+    watched = Watched()
+    terminal = Terminal(vmscope, "-d", "0.1")
+    terminal.until("sorted by areas")
+    terminal.keys("ssss")
+    terminal.until("sorted by name")
+    terminal.keys(" ")
+    terminal.until("PAUSED")
+    terminal.keys(" ")
+    terminal.resize(10, 60)
+    terminal.keys("\x1b[6~\x1b[5~jjkk")  # page down, page up, and the letters
+    terminal.keys("\r")
+    terminal.until("KIND")
+    terminal.keys("\x1b")
+    terminal.until("FULL IN")
+    terminal.keys("q")
+    wanted("q ends it", terminal.status() == 0)
+    wanted("the terminal is as before", "\x1b[?1049l" in terminal.raw, terminal.raw[-200:])
+
+    terminal = Terminal(vmscope, "-d", "0.1", str(watched.pid))
+    terminal.until(f"process {watched.pid} (top (test) 1): {len(watched.maps())} areas")
+    terminal.keys("e")
+    terminal.until("any other key: back")
+    terminal.keys("x")
+    terminal.until("sorted by areas")
+    watched.map(300)
+    terminal.until("+")
+    watched.end()
+    terminal.until("it has ended")
+    terminal.keys("q")
+    wanted("q ends it after that", terminal.status() == 0)
+
+
+def main():
+    vmscope = sys.argv[1]
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    watched = Watched()
+    watched.map(1000)
+    check_processes(vmscope, watched)
+    check_rates(vmscope, watched)
+    check_kinds(vmscope, watched)
+    check_refusals(vmscope, watched)
+    watched.end()
+    check_end(vmscope)
+    screen, terminal = pty.openpty()
+    without = subprocess.run([vmscope, "top", "999999999"], stdin=terminal, stdout=terminal,
+                             stderr=subprocess.PIPE, text=True, check=False, timeout=LIMIT).stderr
+    os.close(screen)
+    os.close(terminal)
+    if "without ncurses" in without:
+        print("top: the screen was not tried: vmscope was built without ncurses")
+    else:
+        check_screen(vmscope)
+
+
+main()

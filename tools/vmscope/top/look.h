@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Looking at the areas of running processes, without stopping them. */
+#ifndef VMSCOPE_TOP_LOOK_H
+#define VMSCOPE_TOP_LOOK_H
+
+#include "top/table.h"
+
+/*
+ * A row for each process that has an address space. @table is empty. Processes that end meanwhile
+ * are left out; those that we may not look at are counted. Each process's own changes of its areas
+ * wait while the kernel writes a page of its maps, as for whoever reads /proc/PID/maps.
+ * Returns 0, or -errno if /proc cannot be read or memory runs out; top_clear() frees either way.
+ */
+int top_look(struct top_table *table);
+
+/*
+ * A row for each kind of memory of process @pid: a file, a name that the kernel or the program has
+ * given, anonymous memory by its permissions. Returns 0, -ESRCH (there is no such process, or it
+ * has no address space), or -EACCES, -ENOMEM ...
+ */
+int top_look_into(struct top_table *table, pid_t pid);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* In the place of screen.c where there is no ncurses. */
+#include "top/screen.h"
+
+#include <errno.h>
+
+int top_screen(pid_t pid, double seconds, enum top_order order)
+{
+	(void)pid;
+	(void)seconds;
+	(void)order;
+	return -ENOSYS;
+}
