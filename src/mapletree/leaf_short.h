@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaf_short.h - the most frequent writes of one leaf, in two to six stores: part of write.c.
+ * leaf_short.h - the most frequent writes of one leaf: part of write.c.
  *
  * An entry replaces another one; an entry grows into the gap after it or shrinks before it, as a
- * heap does; an entry is added in the gap at the end of a leaf, as areas are that are mapped one
- * above the other. leaf_write.h would produce the same: WRITE_SLOT, WRITE_PIVOT, or WRITE_FILL
- * without a slot to move. The code here checks only what these cases need.
+ * heap does; an entry is added inside a gap; an entry is removed. leaf_write.h would produce the
+ * same: WRITE_SLOT, WRITE_PIVOT, and WRITE_FILL, WRITE_CLEAR or a WRITE_SPLICE. The code here checks
+ * only what these cases need.
  */
 #ifndef MT_LEAF_SHORT_H
 #define MT_LEAF_SHORT_H
@@ -37,42 +37,177 @@ static ALWAYS_INLINE int short_done(struct maple_tree *mt, struct mt_node *leaf,
 	return (int)at;
 }
 
-/*
- * Stores @entry over [first, last] inside the gap that is the last slot, *@end, of @leaf; a part of
- * the gap remains at its end.
- */
-static ALWAYS_INLINE int fill_tail(struct maple_tree *mt, struct mt_node *leaf,
-				    unsigned long first, unsigned long last, void *entry,
-				    unsigned int *end)
-{
-	const struct mt_finger *finger = &mt->ma_finger;
-	unsigned long min = first_of(leaf, *end, finger);
-	unsigned int at = *end + (min != first);
-	unsigned long before = first - min, behind = finger->max - last;
-	struct leaf_writer writer;
+/* Two words, loaded and stored at once; they need not be aligned as such. */
+typedef unsigned long two_words
+	__attribute__((vector_size(2 * sizeof(long)), aligned(sizeof(long)), may_alias));
 
-	if (last >= finger->max || at + 1 >= WIDE_SLOTS)
-		return -1;
-	writer = leaf_writer_begin(leaf, at + 1 - (long)*end);
-	if (before)
-		put_pivot(&writer, *end, first - 1);
-	put_pivot(&writer, at, last);
-	put_slot(&writer, at, entry);
-	leaf_writer_end(&writer);
-	*end = at + 1;
-	return short_done(mt, leaf, at, finger->max - min + 1,
-			  before > behind ? before : behind);
+static ALWAYS_INLINE void copy_two(void *to, const void *from)
+{
+	*(two_words *)to = *(const two_words *)from;
 }
 
 /*
- * leaf_short - store @entry over [@first, @last], beginning in the slot of @step, which holds
- * @first, if this is one of the writes above. Sets *@end to the leaf's new end and *@last to the
- * end of the range written, a gap's being wider than what was asked for; and lets the tree's finger
- * lead to what was written. Returns its slot, or -1, having changed nothing, if it is not such a
- * write. Lock held.
+ * Moves the slots @at .. @end, and the pivots of all but the last, @by slots up. Nobody may be
+ * reading the leaf.
+ */
+static ALWAYS_INLINE void move_up(struct mt_node *leaf, size_t at, size_t end, size_t by)
+{
+	void **slot = leaf->wide.slot;
+	size_t i = end;
+
+	slot[i + by] = slot[i];
+	for (; i >= at + 2; i -= 2) {
+		copy_two(&slot[i - 2 + by], &slot[i - 2]);
+		copy_two(&leaf->pivot[i - 2 + by], &leaf->pivot[i - 2]);
+	}
+	if (i > at) {
+		slot[at + by] = slot[at];
+		leaf->pivot[at + by] = leaf->pivot[at];
+	}
+}
+
+/* The same downwards. The slots that become free are as the layout requires. */
+static ALWAYS_INLINE void move_down(struct mt_node *leaf, size_t at, size_t end, size_t by)
+{
+	void **slot = leaf->wide.slot;
+	size_t i = at;
+
+	for (; i + 2 <= end; i += 2) {
+		copy_two(&slot[i - by], &slot[i]);
+		copy_two(&leaf->pivot[i - by], &leaf->pivot[i]);
+	}
+	if (i < end) {
+		slot[i - by] = slot[i];
+		leaf->pivot[i - by] = leaf->pivot[i];
+	}
+	slot[end - by] = slot[end];
+	slot[end] = NULL;
+	leaf->pivot[end - 1] = ULONG_MAX;
+	if (by == 2) {
+		slot[end - 1] = NULL;
+		leaf->pivot[end - 2] = ULONG_MAX;
+	}
+}
+
+/* The stores of fill_gap() beside readers. @way: 1 if a part of the gap remains before, 2 behind. */
+static __attribute__((noinline)) void fill_beside_readers(struct mt_node *leaf, unsigned int at,
+							  unsigned int way, unsigned long first,
+							  unsigned long last, void *entry)
+{
+	const struct mt_leaf_plan p = {
+		.kind = WRITE_FILL,
+		.leaf = leaf,
+		.entry = entry,
+		.first = first,
+		.last = last,
+		.low = at,
+		.left = way & 1,
+		.right = way >> 1,
+		.end = node_end(leaf, KIND_LEAF),
+	};
+
+	fill(&p);
+}
+
+/*
+ * Stores @entry over [@first, @last] inside the gap that is slot @at of @leaf; *@end is the last
+ * slot. Returns the slot of the entry, or -1, having changed nothing, if there is no room.
+ */
+static ALWAYS_INLINE int fill_gap(struct maple_tree *mt, struct mt_node *leaf, unsigned int at,
+				  unsigned long first, unsigned long last, void *entry,
+				  unsigned int *end)
+{
+	const struct mt_finger *finger = &mt->ma_finger;
+	unsigned long min = first_of(leaf, at, finger), max = last_of(leaf, at, finger->max);
+	unsigned long before = first - min, behind = max - last;
+	unsigned int left = before > 0, right = behind > 0, old_end = *end;
+	struct leaf_writer writer;
+
+	if (last > max || old_end + left + right >= WIDE_SLOTS)
+		return -1;
+	*end = old_end + left + right;
+	if (mt_in_rcu(mt) && (at != old_end || !right)) {
+		if (left | right) {
+			fill_beside_readers(leaf, at, left | right << 1, first, last, entry);
+		} else {
+			writer = leaf_writer_begin(leaf, 0, mt_in_rcu(mt));
+			put_slot(&writer, at, entry);
+			leaf_writer_end(&writer);
+		}
+	} else if (mt_in_rcu(mt)) { /* behind what is in use no slot has to be moved */
+		writer = leaf_writer_begin(leaf, left + 1, true);
+		if (left)
+			put_pivot(&writer, at, first - 1);
+		put_pivot(&writer, at + left, last);
+		put_slot(&writer, at + left, entry);
+		leaf_writer_end(&writer);
+	} else {
+		WORK(WRITE_IN_PLACE);
+		if (left | right)
+			move_up(leaf, at, old_end, left + right);
+		if (left)
+			leaf->pivot[at] = first - 1;
+		if (right)
+			leaf->pivot[at + left] = last;
+		leaf->wide.slot[at + left] = entry;
+		leaf->wide.meta += left + right;
+	}
+	return short_done(mt, leaf, at + left, max - min + 1, before > behind ? before : behind);
+}
+
+/*
+ * Removes the entry that is slot @at of @leaf; *@end is the last slot. Sets *@first and *@last to
+ * the bounds of the gap that is left. Returns its slot, or -1, having changed nothing, if the gap
+ * would go on in another leaf, or the leaf become too empty.
+ */
+static ALWAYS_INLINE int clear_slot(struct maple_tree *mt, struct mt_node *leaf, unsigned int at,
+				    unsigned long *first, unsigned long *last, unsigned int *end)
+{
+	const struct mt_finger *finger = &mt->ma_finger;
+	unsigned int old_end = *end, before = at && !leaf->wide.slot[at - 1];
+	unsigned int behind = at < old_end && !leaf->wide.slot[at + 1];
+	unsigned long low, high, gone;
+	struct leaf_writer writer;
+
+	if ((!at && finger->min && gap_beside(mt, false)) ||
+	    (at == old_end && finger->max != ULONG_MAX && gap_beside(mt, true)))
+		return -1;
+	*end = old_end - before - behind;
+	if ((before | behind) &&
+	    *end + 1 < (finger->height > 1 ? kind_min_slots(KIND_LEAF) : 3))
+		return -1;
+	low = first_of(leaf, at - before, finger);
+	high = last_of(leaf, at + behind, finger->max);
+	gone = *first - low > high - *last ? *first - low : high - *last;
+	*first = low;
+	*last = high;
+	if (mt_in_rcu(mt)) {
+		if (before | behind) {
+			clear(leaf, at - before, at + behind, old_end);
+		} else {
+			writer = leaf_writer_begin(leaf, 0, mt_in_rcu(mt));
+			put_slot(&writer, at, NULL);
+			leaf_writer_end(&writer);
+		}
+	} else {
+		WORK(WRITE_IN_PLACE);
+		leaf->wide.slot[at] = NULL;
+		if (before | behind)
+			move_down(leaf, at + behind, old_end, before + behind);
+		leaf->wide.meta -= before + behind;
+	}
+	return short_done(mt, leaf, at - before, gone, high - low + 1);
+}
+
+/*
+ * leaf_short - store @entry over [*@first, *@last], beginning in the slot of @step, which holds
+ * *@first, if this is one of the writes above. Sets *@end to the leaf's new end, and for NULL
+ * *@first and *@last to the gap, which is wider than what was asked for; and lets the tree's finger
+ * lead to what was written. Returns its slot, or -1, having changed nothing in the tree, if it is
+ * not such a write. Lock held.
  */
 static ALWAYS_INLINE int leaf_short(struct maple_tree *mt, unsigned long step,
-				    unsigned long first, unsigned long *last, void *entry,
+				    unsigned long *first, unsigned long *last, void *entry,
 				    unsigned int *end)
 {
 	const struct mt_finger *finger = &mt->ma_finger;
@@ -81,18 +216,20 @@ static ALWAYS_INLINE int leaf_short(struct maple_tree *mt, unsigned long step,
 	unsigned long was, now, top;
 	void *held = leaf->wide.slot[at];
 	struct leaf_writer writer;
+	bool begins;
 
 	*end = node_end(leaf, KIND_LEAF);
 	if (finger->height == 1 && *end < 2) /* the tree may need no node after the store */
 		return -1;
 	if (!held)
-		return entry && at == *end ? fill_tail(mt, leaf, first, *last, entry, end) : -1;
+		return entry ? fill_gap(mt, leaf, at, *first, *last, entry, end) : -1;
+	was = last_of(leaf, at, finger->max);
+	begins = first_of(leaf, at, finger) == *first;
 	if (entry) {
-		was = last_of(leaf, at, finger->max);
-		if (first_of(leaf, at, finger) != first)
+		if (!begins)
 			return -1;
 		if (*last == was) {
-			writer = leaf_writer_begin(leaf, 0);
+			writer = leaf_writer_begin(leaf, 0, mt_in_rcu(mt));
 			put_slot(&writer, at, entry);
 			leaf_writer_end(&writer);
 			mt->ma_finger.step[0] = step;
@@ -105,16 +242,17 @@ static ALWAYS_INLINE int leaf_short(struct maple_tree *mt, unsigned long step,
 			return -1;
 		now = *last;
 	} else {
-		if (first_of(leaf, at, finger) == first || at == *end || leaf->wide.slot[at + 1])
+		if (begins)
+			return *last == was ? clear_slot(mt, leaf, at, first, last, end) : -1;
+		if (at == *end || leaf->wide.slot[at + 1])
 			return -1;
-		was = leaf->pivot[at];
 		top = last_of(leaf, at + 1, finger->max);
 		if (*last < was || *last > top)
 			return -1;
-		now = first - 1;
+		now = *first - 1;
 		*last = top;
 	}
-	writer = leaf_writer_begin(leaf, 0);
+	writer = leaf_writer_begin(leaf, 0, mt_in_rcu(mt));
 	put_pivot(&writer, at, now);
 	leaf_writer_end(&writer);
 	return short_done(mt, leaf, at + !entry, top - was, top - now);

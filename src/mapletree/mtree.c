@@ -9,6 +9,7 @@
 #include "rcu.h"
 #include "publish.h"
 #include "walk.h"
+#include "write.h"
 
 void maple_tree_init(void)
 {
@@ -102,13 +103,12 @@ static void *hide_zero(void *entry)
 int mtree_store_range(struct maple_tree *mt, unsigned long first, unsigned long last,
 		      void *entry, gfp_t gfp)
 {
-	MA_STATE(mas, mt, first, last);
 	int error;
 
 	if (first > last || entry_reserved(entry))
 		return -EINVAL;
 	tree_lock_to_write(mt, gfp);
-	error = mas_store_gfp(&mas, entry, gfp);
+	error = write_range(mt, first, last, entry, gfp & __GFP_DIRECT_RECLAIM);
 	tree_unlock(mt);
 	return error;
 }
@@ -118,32 +118,15 @@ int mtree_store(struct maple_tree *mt, unsigned long index, void *entry, gfp_t g
 	return mtree_store_range(mt, index, index, entry, gfp);
 }
 
-/*
- * Whether all of [@first, @last] is free. Gaps are never adjacent, so it then lies in a single one.
- */
-static bool is_free(struct maple_tree *mt, unsigned long first, unsigned long last)
-{
-	unsigned long step = finger_to(mt, first);
-	struct mt_node *leaf = step_node(step);
-	unsigned int offset = step_offset(step);
-
-	if (!step)
-		return first || !mt->ma_root;
-	return !leaf->wide.slot[offset] &&
-	       slot_last(leaf, KIND_LEAF, offset, mt->ma_finger.max) >= last;
-}
-
 int mtree_insert_range(struct maple_tree *mt, unsigned long first, unsigned long last,
 		       void *entry, gfp_t gfp)
 {
-	MA_STATE(mas, mt, first, last);
-	int error = -EEXIST;
+	int error;
 
 	if (first > last || entry_reserved(entry))
 		return -EINVAL;
 	tree_lock_to_write(mt, gfp);
-	if (is_free(mt, first, last))
-		error = mas_store_gfp(&mas, entry, gfp);
+	error = write_insert(mt, first, last, entry, gfp & __GFP_DIRECT_RECLAIM);
 	tree_unlock(mt);
 	return error;
 }
@@ -155,13 +138,13 @@ int mtree_insert(struct maple_tree *mt, unsigned long index, void *entry, gfp_t 
 
 void *mtree_erase(struct maple_tree *mt, unsigned long index)
 {
-	MA_STATE(mas, mt, index, index);
 	void *entry;
+	int error;
 
 	tree_lock_to_write(mt, GFP_KERNEL);
-	entry = mas_erase(&mas);
+	error = write_erase(mt, index, &entry);
 	tree_unlock(mt);
-	return hide_zero(entry);
+	return error ? NULL : hide_zero(entry);
 }
 
 int mtree_alloc_area(struct maple_tree *mt, struct mt_area *area, void *entry, gfp_t gfp)

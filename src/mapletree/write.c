@@ -25,9 +25,9 @@ struct expected {
 };
 
 static inline void expect(struct expected *expected, const struct maple_tree *mt,
-			  const struct ma_state *mas, void *entry, unsigned long step)
+			  unsigned long first, unsigned long last, void *entry, unsigned long step)
 {
-	(void)expected, (void)mt, (void)mas, (void)entry, (void)step;
+	(void)expected, (void)mt, (void)first, (void)last, (void)entry, (void)step;
 }
 
 #else
@@ -39,16 +39,15 @@ struct expected {
 };
 
 /* Computes that content in the way a layout of the leaf would. */
-static void expect(struct expected *expected, const struct maple_tree *mt,
-		   const struct ma_state *mas, void *entry, unsigned long step)
+static void expect(struct expected *expected, const struct maple_tree *mt, unsigned long first,
+		   unsigned long last, void *entry, unsigned long step)
 {
 	struct mt_layout_level s = { .last = mt->ma_finger.max };
 	struct mt_leaf_plan p;
 	struct mt_items items;
 	struct mt_ends ends;
 
-	expected->one_leaf =
-		leaf_plan(&p, mt, mas->index, mas->last, entry, step) < WRITE_LAYOUT;
+	expected->one_leaf = leaf_plan(&p, mt, first, last, entry, step) < WRITE_LAYOUT;
 	if (!expected->one_leaf)
 		return;
 	ends.first = p.below + 1;
@@ -293,7 +292,7 @@ static __attribute__((noinline)) int store_by_new_nodes(struct ma_state *mas, en
 }
 
 /* A store that leaf_short() does not handle, at the slot of @step. */
-static inline int store_at(struct ma_state *mas, unsigned long step, void *entry, bool may,
+static __attribute__((noinline)) int store_at(struct ma_state *mas, unsigned long step, void *entry, bool may,
 			   const struct expected *expected)
 {
 	struct maple_tree *mt = mas->tree;
@@ -337,7 +336,7 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	if (old)
 		*old = leaf->wide.slot[offset];
 	tree_changes(mas->tree);
-	writer = leaf_writer_begin(leaf, 0);
+	writer = leaf_writer_begin(leaf, 0, mt_in_rcu(mas->tree));
 	put_slot(&writer, offset, entry);
 	leaf_writer_end(&writer);
 	watch_tree(mas);
@@ -380,7 +379,7 @@ static int store_planned(struct ma_state *mas, void *entry, bool may)
 	kind = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
 	must = !leaf_version_lasts(mt, p.leaf);
 	copies = must || readers_retry(mt);
-	expect(&expected, mt, mas, entry, step);
+	expect(&expected, mt, mas->index, mas->last, entry, step);
 	if (kind >= WRITE_COPY)
 		return store_by_new_nodes(mas, kind, &p, entry, step, may, &expected);
 	if (copies && kind != WRITE_NOTHING && (!may || get_copy(mas) || must)) {
@@ -475,31 +474,137 @@ static inline void *entry_before(const struct maple_tree *mt, unsigned long step
 int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 {
 	struct maple_tree *mt = mas->tree;
-	unsigned long step, index = mas->index, last = mas->last;
+	unsigned long step, first = mas->index, last = mas->last;
 	struct expected expected;
 	unsigned int end;
 	int at;
 
 	if (mas->status == ma_active && !retrying_or_shared(mt) && replace_here(mas, entry, old))
 		return 0;
-	if (index > last)
+	if (first > last)
 		return fail(mas, -EINVAL);
 	mas->gap_written = false;
 	tree_changes(mt);
-	step = finger_to(mt, index);
+	step = finger_to(mt, first);
 	if (old)
-		*old = entry_before(mt, step, index);
+		*old = entry_before(mt, step, first);
 	if (!step && !tree_is_counted(mt))
 		return store_by_layout(mas, WRITE_SPAN, NULL, entry, step, may);
 	if (retrying_or_shared(mt) || !leaf_version_lasts(mt, step_node(step)))
 		return store_slowly(mas, entry, may);
-	expect(&expected, mt, mas, entry, step);
-	at = leaf_short(mt, step, index, &last, entry, &end);
+	expect(&expected, mt, first, last, entry, step);
+	at = leaf_short(mt, step, &first, &last, entry, &end);
 	if (at < 0)
 		return store_at(mas, step, entry, may, &expected);
 	WORK(WRITE_SHORT);
 	assert(is_met(&expected, mt));
+	mas->index = first;
 	mas->last = last;
 	stand_at(mas, mt, step_node(step), (unsigned int)at, end);
+	return 0;
+}
+
+/* ---- the same without a cursor --------------------------------------------------------------- */
+
+/* Whether a store at @step, which may be 0, begins with a look at its leaf, and no more than that. */
+static inline bool begins_in_leaf(const struct maple_tree *mt, unsigned long step)
+{
+	return step && !retrying_or_shared(mt) && leaf_version_lasts(mt, step_node(step));
+}
+
+/* What leaf_short() and its parts did not do. */
+static __attribute__((noinline)) int store_in_leaf(struct maple_tree *mt, unsigned long step,
+						   unsigned long first, unsigned long last,
+						   void *entry, bool may,
+						   const struct expected *expected)
+{
+	MA_STATE(mas, mt, first, last);
+
+	return store_at(&mas, step, entry, may, expected);
+}
+
+static __attribute__((noinline)) int store_anywhere(struct maple_tree *mt, unsigned long first,
+						    unsigned long last, void *entry, bool may)
+{
+	MA_STATE(mas, mt, first, last);
+
+	return write_store(&mas, entry, may, NULL);
+}
+
+/* Whether the leaf of the tree's finger is short of slots for what concerns it alone. */
+static inline bool leaf_is_tiny(const struct maple_tree *mt, const struct mt_node *leaf)
+{
+	return mt->ma_finger.height == 1 && node_end(leaf, KIND_LEAF) < 2;
+}
+
+int write_range(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
+		bool may)
+{
+	unsigned long step = finger_to(mt, first), from = first, to = last;
+	struct expected expected;
+	unsigned int end;
+
+	if (!begins_in_leaf(mt, step))
+		return store_anywhere(mt, first, last, entry, may);
+	tree_changes(mt);
+	expect(&expected, mt, first, last, entry, step);
+	if (leaf_short(mt, step, &from, &to, entry, &end) < 0)
+		return store_in_leaf(mt, step, first, last, entry, may, &expected);
+	WORK(WRITE_SHORT);
+	assert(is_met(&expected, mt));
+	assert(tree_is_sound(mt));
+	return 0;
+}
+
+/* Gaps are never adjacent, so what is free lies in a single one. */
+int write_insert(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
+		 bool may)
+{
+	unsigned long step = finger_to(mt, first);
+	struct mt_node *leaf = step_node(step);
+	unsigned int at = step_offset(step), end;
+	struct expected expected;
+
+	if (step && (leaf->wide.slot[at] || last_of(leaf, at, mt->ma_finger.max) < last))
+		return -EEXIST;
+	if (!step && !first && mt->ma_root)
+		return -EEXIST;
+	if (!entry || !begins_in_leaf(mt, step))
+		return store_anywhere(mt, first, last, entry, may);
+	tree_changes(mt);
+	expect(&expected, mt, first, last, entry, step);
+	end = node_end(leaf, KIND_LEAF);
+	if (leaf_is_tiny(mt, leaf) || fill_gap(mt, leaf, at, first, last, entry, &end) < 0)
+		return store_in_leaf(mt, step, first, last, entry, may, &expected);
+	WORK(WRITE_SHORT);
+	assert(is_met(&expected, mt));
+	assert(tree_is_sound(mt));
+	return 0;
+}
+
+int write_erase(struct maple_tree *mt, unsigned long index, void **old)
+{
+	unsigned long step = finger_to(mt, index), first, last, from, to;
+	struct mt_node *leaf = step_node(step);
+	unsigned int at = step_offset(step), end;
+	struct expected expected;
+
+	*old = entry_before(mt, step, index);
+	if (!*old)
+		return 0;
+	if (!step)
+		return store_anywhere(mt, index, index, NULL, true);
+	from = first = first_of(leaf, at, &mt->ma_finger);
+	to = last = last_of(leaf, at, mt->ma_finger.max);
+	if (!begins_in_leaf(mt, step))
+		return store_anywhere(mt, first, last, NULL, true);
+	tree_changes(mt);
+	expect(&expected, mt, first, last, NULL, step);
+	end = node_end(leaf, KIND_LEAF);
+	if (leaf_is_tiny(mt, leaf) || clear_slot(mt, leaf, at, &from, &to, &end) < 0)
+		return store_in_leaf(mt, step, first, last, NULL, true, &expected);
+	WORK(WRITE_SHORT);
+	assert(is_met(&expected, mt));
+	assert(tree_is_sound(mt));
 	return 0;
 }

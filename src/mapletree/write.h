@@ -21,6 +21,23 @@
 int write_store(struct ma_state *mas, void *entry, bool may, void **old);
 
 /*
+ * write_range - the same over [@first, @last], first <= last, without a cursor. Returns 0, or
+ * -ENOMEM, having changed nothing. Lock held.
+ */
+int write_range(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
+		bool may);
+
+/* write_insert - write_range() if no index of the range has an entry; else returns -EEXIST. */
+int write_insert(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
+		 bool may);
+
+/*
+ * write_erase - remove the entry at @index, all of it, which becomes *@old; NULL if there is none.
+ * Returns 0, or -ENOMEM, having changed nothing. Lock held.
+ */
+int write_erase(struct maple_tree *mt, unsigned long index, void **old);
+
+/*
  * write_blocks - how many blocks write_store() of @entry over [*@first, *@last] needs. If @entry is
  * NULL, the range is widened to the whole gap. Lock held.
  */

@@ -22,6 +22,7 @@
 #include "variants.h"
 
 extern const struct engine engine_mapletree, engine_mapletree_mm;
+extern const struct engine engine_mapletree_own, engine_mapletree_mm_own;
 
 /* At least so many operations a cell; so many at a time until retired nodes are freed. */
 #define OPS_LEAST 2000
@@ -37,7 +38,7 @@ static const struct mode modes[] = {
 	{ "gaps + RCU", &engine_mapletree_mm },
 };
 
-static const size_t sizes[] = { 30, 1000, 10000 };
+static const size_t sizes[] = { 30, 100, 1000, 10000 };
 
 static struct random random_source;
 
@@ -143,6 +144,27 @@ static size_t insert(const struct engine *engine, const struct data *data)
 static size_t erase(const struct engine *engine, const struct data *data)
 {
 	return write_maps(engine, data, engine->erase, true, false);
+}
+
+/* Filled and emptied again, over and over, by the calls that take the lock themselves. */
+static size_t fill_and_empty(const struct engine *external, const struct data *data)
+{
+	const struct engine *engine =
+		external == &engine_mapletree ? &engine_mapletree_own : &engine_mapletree_mm_own;
+	struct range *input = malloc(data->n * sizeof(*input));
+	void *map = create(engine);
+	size_t done;
+
+	require(input, "allocating");
+	for (done = 0; done < OPS_LEAST; done += 2 * data->n) {
+		shuffle(data, input);
+		write_all(map, engine->insert, input, data->n);
+		shuffle(data, input);
+		write_all(map, engine->erase, input, data->n);
+	}
+	destroy(engine, map);
+	free(input);
+	return done;
 }
 
 /* ---- overwriting several neighbours, and putting them back ---------------------------------- */
@@ -518,6 +540,7 @@ static const struct row rows[] = {
 	{ "append", append, data_mixed },
 	{ "insert random", insert, data_mixed },
 	{ "erase random", erase, data_mixed },
+	{ "fill and empty", fill_and_empty, data_mixed },
 	{ "overwrite 1", overwrite_1, data_mixed },
 	{ "overwrite 4", overwrite_4, data_mixed },
 	{ "put 4 back", put_4_back, data_mixed },
@@ -542,17 +565,23 @@ static const struct row rows[] = {
 	{ "mt_for_each", mt_each, data_mixed },
 };
 
+/* Only cells whose label has this in it, if there is one. */
+static const char *only;
+
 static void count_cell(const struct row *row, const struct mode *mode, size_t n)
 {
-	struct data *data = row->make_data(n, 42);
+	struct data *data;
 	char label[100];
 	size_t ops;
 
+	snprintf(label, sizeof(label), "%s/%s/%zu", row->name, mode->name, n);
+	if (only && !strstr(label, only))
+		return;
+	data = row->make_data(n, 42);
 	mt_cache_shrink(); /* what other cells have left */
 	random_seed(&random_source, 1);
 	CALLGRIND_ZERO_STATS;
 	ops = row->run(mode->engine, data);
-	snprintf(label, sizeof(label), "%s/%s/%zu", row->name, mode->name, n);
 	CALLGRIND_DUMP_STATS_AT(label);
 	if (ops)
 		printf("%s\t%zu\n", label, ops);
@@ -569,8 +598,9 @@ static const char *variant(void)
 #endif
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	only = argc > 1 ? argv[1] : NULL;
 	printf("# variant\t%s\n", variant());
 	grace_start();
 	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)

@@ -13,14 +13,16 @@ import subprocess
 import sys
 
 
-def count(program, directory):
-    """Runs the program under callgrind. Returns {(row, mode, n): (instructions, operations)}."""
+def count(program, directory, only):
+    """Runs the program under callgrind, for one cell if @only is its label, and returns
+    {(row, mode, n): (instructions, operations)}."""
     directory.mkdir(parents=True, exist_ok=True)
     for old in directory.glob('callgrind.out*'):
         old.unlink()
     # No address and nothing of the environment differs from run to run, no symbol is bound late.
     command = ['setarch', '-R', 'valgrind', '--quiet', '--tool=callgrind', '--collect-atstart=no',
                f'--callgrind-out-file={directory}/callgrind.out', program]
+    command += [only] if only else []
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True,
                             env={'PATH': os.environ['PATH'], 'LD_BIND_NOW': '1'}).stdout
     operations = dict(line.split('\t') for line in output.splitlines())
@@ -129,7 +131,7 @@ def main():
     parser.add_argument('--show', metavar='ROW/MODE/RANGES', help='the functions of one cell')
     args = parser.parse_args()
 
-    variant, cells = count(args.program, args.directory)
+    variant, cells = count(args.program, args.directory, args.show)
     if args.show:
         annotate(args.directory, args.show)
         return 0

@@ -102,6 +102,36 @@ static void trees_that_cannot_share_are_refused(void **state)
 	end(&old);
 }
 
+/*
+ * Without readers the versions of a leaf that changes in place, again and again, ran into the count
+ * of references above them: shared by nobody, the leaf was copied, and never freed.
+ */
+static void versions_do_not_run_into_the_count_of_references(void **state)
+{
+	(void)state;
+	for (unsigned int flags = 0; flags < 2; flags++) {
+		struct maple_tree old, snap;
+		struct mt_node *leaf;
+
+		begin_counted(&old, flags);
+		begin_counted(&snap, flags);
+		allowed = 100;
+		fill(&old, 0, 2, 8, 20);
+		leaf = enode_node(slot_child(enode_node(old.ma_root), inner_kind(&old), 0));
+		for (unsigned long last = 2; last < 7; last++) {
+			leaf->wide.meta |= META_VERSION_MAX << META_VERSION_SHIFT;
+			assert_int_equal(mtree_store_range(&old, 0, last, xa_mk_value(0), GFP_KERNEL), 0);
+			leaf->wide.meta |= META_VERSION_MAX << META_VERSION_SHIFT;
+			assert_int_equal(mtree_store_range(&old, 8, 9, E('a' + (char)last), GFP_KERNEL), 0);
+		}
+		assert_int_equal(node_shares(leaf, KIND_LEAF), 0);
+		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+		end(&old);
+		end(&snap);
+		assert_int_equal(blocks, 0);
+	}
+}
+
 /* A tree that has lost all it shared is like any other, and may be filled by a snapshot again. */
 static void an_emptied_tree_begins_anew(void **state)
 {
@@ -507,6 +537,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(snapshots_of_every_size_are_equal_and_independent),
 		cmocka_unit_test(trees_that_cannot_share_are_refused),
+		cmocka_unit_test(versions_do_not_run_into_the_count_of_references),
 		cmocka_unit_test(an_emptied_tree_begins_anew),
 		cmocka_unit_test(a_lone_entry_is_shared_as_a_word),
 		cmocka_unit_test(a_snapshot_under_the_callers_locks),

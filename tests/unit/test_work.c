@@ -188,7 +188,7 @@ static void an_area_comes_and_goes_in_place(void **state)
 			store(above, above + 3, NULL);
 		}
 		expect_in_place(200, 1);
-		expect_short(100); /* those that come */
+		expect_short(200);
 		end(&mt);
 	}
 }
