@@ -40,6 +40,7 @@
 #   make counts BASE=         instructions an operation, counted by callgrind; BASE=counts.tsv: beside
 #                             those of before; SHOW=append/plain/1000: the functions of one cell
 #   make counts-calls BASE= SHOW=  the same of libvmspace's calls
+#   make rust                 tests of the Rust crates (docs/bindings.md)
 #   make install PREFIX= DESTDIR=
 #   make uninstall            removes what the last "make install" installed
 #   make dist                 the sources of the last commit as a tar file in build/release/meson-dist
@@ -97,7 +98,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: install uninstall dist check-dist tidy clean help
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost coverage mutate valgrind
-.PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice
+.PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice rust
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -196,6 +197,10 @@ valgrind: $(MEMCHECK)/build.ninja
 check-abi record-abi: $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) src/mapletree/libmapletree.so.$(VERSION) src/vmspace/libvmspace.so.$(VERSION)
 	tests/abi/check.sh $(@:%-abi=%) $(DEBUG)
+
+rust: $(DEBUG)/build.ninja
+	$(NINJA) -C $(DEBUG) src/mapletree/libmapletree.so.$(VERSION)
+	bindings/rust/test.sh $(BUILD)/rust $(DEBUG)
 
 builds:
 	tests/builds/check.sh -b $(BUILD) $(BUILDS)
