@@ -15,7 +15,7 @@
  *                        trees, whose user holds a lock of its own around every change);
  *   "lock held"          the caller holds mtree_lock(), or the external lock;
  *   "lock or read side"  the caller holds the lock, or, for a tree in RCU mode, is inside a
- *                        read-side section of its flavour (urcu_bp_read_lock() by default);
+ *                        read-side section of its flavour (mt_read_lock() by default);
  *   "takes the read side" the call enters and leaves the read-side section itself, if the tree
  *                        is in RCU mode. A tree that is not in RCU mode is not to be changed
  *                        while it is read.
@@ -254,28 +254,6 @@ MT_PUBLIC int mt_set_allocator(struct maple_tree *mt, const struct mt_allocator 
  * the tree holds nodes already.
  */
 MT_PUBLIC int mt_set_rcu_flavour(struct maple_tree *mt, const struct mt_rcu *flavour);
-
-/*
- * mt_before_fork, mt_after_fork_parent, mt_after_fork_child - call them around a fork() of a
- * process with trees in RCU mode, so that retired nodes are freed in the child too. They serve
- * liburcu-bp; for another flavour call its own (urcu_memb_call_rcu_before_fork() and so on).
- * Hold mtree_lock() of every tree the child is going to change across the fork: a thread that
- * holds it elsewhere does not exist in the child. Not inside a read-side section.
- */
-MT_PUBLIC void mt_before_fork(void);
-MT_PUBLIC void mt_after_fork_parent(void);
-MT_PUBLIC void mt_after_fork_child(void);
-
-/*
- * mt_thread_register - give the calling thread now what it would otherwise get on first use: its
- * place among liburcu-bp's readers, and its cache of free nodes. A lookup by a thread that has
- * neither registered nor read before ends the process if there is no memory for that place. May be
- * called any number of times. Returns 0 or -ENOMEM. Not inside a read-side section.
- * mt_thread_unregister - give the thread's cache back now, before the thread ends. Its place among
- * liburcu-bp's readers stays until then. The thread may continue to use trees.
- */
-MT_PUBLIC int mt_thread_register(void);
-MT_PUBLIC void mt_thread_unregister(void);
 
 /* Does nothing: there is no global state to set up. Kept for ported code. */
 MT_PUBLIC void maple_tree_init(void);
@@ -793,6 +771,7 @@ MT_PUBLIC void mt_get_statistics(struct maple_tree *mt, struct mt_statistics *st
 #include <mapletree/maple_tree_loop.h>
 #include <mapletree/maple_tree_opaque.h>
 #include <mapletree/maple_tree_range.h>
+#include <mapletree/maple_tree_rcu.h>
 #include <mapletree/maple_tree_snapshot.h>
 
 #endif

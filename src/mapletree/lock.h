@@ -20,11 +20,12 @@ static inline void tree_unlock(struct maple_tree *mt)
 
 /*
  * tree_lock_to_write - take the lock for a write. If the write may wait, it first waits until the
- * retired nodes are below the limit.
+ * retired nodes are below the limit, and frees those of polled trees.
  */
 static inline void tree_lock_to_write(struct maple_tree *mt, gfp_t gfp)
 {
-	if (UNLIKELY(retire_limited()) && gfp & __GFP_DIRECT_RECLAIM && !mt_external_lock(mt))
+	if ((UNLIKELY(retire_limited()) || retire_polls(mt)) && gfp & __GFP_DIRECT_RECLAIM &&
+	    !mt_external_lock(mt))
 		mt_wait_retired(mt);
 	tree_lock(mt);
 }

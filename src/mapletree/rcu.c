@@ -12,10 +12,14 @@
 #include "rcu.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "slab.h"
 
@@ -36,7 +40,10 @@ enum worker {
 };
 
 static enum worker worker; /* written under the mutex starting, with release */
+static unsigned int worker_flags; /* MT_HELPER_* asked for; under starting */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+
+_Thread_local bool rcu_in_callback __attribute__((tls_model("initial-exec")));
 
 static _Thread_local bool registered __attribute__((tls_model("initial-exec")));
 
@@ -46,8 +53,7 @@ _Thread_local bool rcu_prepared __attribute__((tls_model("initial-exec")));
 /* Callbacks that could not be deferred, linked through next.next. */
 static struct rcu_head *waiting;
 
-/* Whether the memory that liburcu needs to register a thread is available now. */
-static bool memory_available(void)
+bool rcu_memory_available(void)
 {
 	void *map = mmap(NULL, REGISTRY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
@@ -68,7 +74,7 @@ static bool register_thread(void)
 {
 	if (registered)
 		return true;
-	if (!memory_available())
+	if (!rcu_memory_available())
 		return false;
 	urcu_bp_register_thread();
 	registered = true;
@@ -85,6 +91,41 @@ static void *trial_thread(void *unused)
 	return register_thread() ? &worker : NULL;
 }
 
+/* What the thread is told to do with its descriptors, and what came of it. Under starting. */
+static struct {
+	struct rcu_head rcu;
+	int error;
+	sem_t done;
+} files;
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE (1u << 1)
+#endif
+
+/* Runs in liburcu's thread: a table of descriptors of its own, without any. */
+static void leave_files(struct rcu_head *head)
+{
+#ifdef SYS_close_range
+	files.error = syscall(SYS_close_range, 0u, UINT_MAX, CLOSE_RANGE_UNSHARE) ? -errno : 0;
+#else
+	files.error = -ENOSYS;
+#endif
+	(void)head;
+	sem_post(&files.done);
+}
+
+/* Makes the thread do what worker_flags say. Returns 0 or a negative errno. */
+static int apply_flags(void)
+{
+	if (!(worker_flags & MT_HELPER_OWN_FILES))
+		return 0;
+	sem_init(&files.done, 0, 0);
+	urcu_bp_call_rcu(&files.rcu, leave_files);
+	while (sem_wait(&files.done))
+		;
+	return files.error;
+}
+
 /*
  * Starts liburcu's thread. The caller has blocked all signals, so new threads block them too: the
  * process's signals must not be handled there.
@@ -98,7 +139,7 @@ static bool start_worker(void)
 	if (pthread_create(&thread, NULL, trial_thread, NULL))
 		return false;
 	pthread_join(thread, &done);
-	if (!done || !memory_available())
+	if (!done || !rcu_memory_available())
 		return false;
 	if (worker == WORKER_LOST)
 		urcu_bp_call_rcu_after_fork_child();
@@ -108,20 +149,46 @@ static bool start_worker(void)
 	return true;
 }
 
-static bool have_worker(void)
+static bool worker_runs(void)
+{
+	return __atomic_load_n(&worker, __ATOMIC_ACQUIRE) == WORKER_RUNS;
+}
+
+/* Returns 0, -ENOMEM if there is no thread, or what apply_flags() says. */
+static int start_with(unsigned int flags)
 {
 	sigset_t all, before;
-	bool runs;
+	int error = 0;
 
-	if (__atomic_load_n(&worker, __ATOMIC_ACQUIRE) == WORKER_RUNS)
-		return true;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_mutex_lock(&starting);
-	runs = worker == WORKER_RUNS || start_worker();
+	if (!worker_runs() && !start_worker())
+		error = -ENOMEM;
+	else if (flags & ~worker_flags) {
+		worker_flags |= flags;
+		error = apply_flags();
+	}
 	pthread_mutex_unlock(&starting);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return runs;
+	return error;
+}
+
+static bool have_worker(void)
+{
+	return worker_runs() || !start_with(0);
+}
+
+int mt_start_helper(unsigned int flags)
+{
+	int error = rcu_may_wait();
+
+	if (flags & ~MT_HELPER_OWN_FILES)
+		return -EINVAL;
+	if (!error)
+		error = start_with(flags);
+	rcu_retry(); /* what was retired before */
+	return error;
 }
 
 bool rcu_prepare_thread(void)
@@ -130,27 +197,49 @@ bool rcu_prepare_thread(void)
 	return rcu_prepared;
 }
 
-static void queue_for_retry(struct rcu_head *head, void (*func)(struct rcu_head *head))
+int rcu_may_wait(void)
 {
-	struct rcu_head *next = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
+	if (rcu_in_callback)
+		return -EDEADLK;
+	if (!register_thread()) /* before liburcu does, which would end the process */
+		return -ENOMEM;
+	return urcu_bp_read_ongoing() ? -EDEADLK : 0;
+}
+
+void rcu_push(struct rcu_head **list, struct rcu_head *head, void (*func)(struct rcu_head *head))
+{
+	struct rcu_head *next = __atomic_load_n(list, __ATOMIC_RELAXED);
 
 	head->func = func;
 	do
 		head->next.next = (struct cds_wfcq_node *)(void *)next;
-	while (!__atomic_compare_exchange_n(&waiting, &next, head, true, __ATOMIC_RELEASE,
+	while (!__atomic_compare_exchange_n(list, &next, head, true, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED));
+}
+
+struct rcu_head *rcu_take_waiting(void)
+{
+	if (rcu_nothing_waits())
+		return NULL;
+	return __atomic_exchange_n(&waiting, NULL, __ATOMIC_ACQUIRE);
+}
+
+bool rcu_nothing_waits(void)
+{
+	return !__atomic_load_n(&waiting, __ATOMIC_RELAXED);
 }
 
 bool rcu_retry(void)
 {
 	struct rcu_head *head, *next;
 
-	if (!__atomic_load_n(&waiting, __ATOMIC_RELAXED))
+	if (rcu_nothing_waits())
 		return true;
-	if (!rcu_prepare(NULL))
+	/* Where no tree has asked for a helper, what waits is no reason to start one. */
+	if (__atomic_load_n(&worker, __ATOMIC_ACQUIRE) == WORKER_NONE || !rcu_prepare(NULL))
 		return false;
-	for (head = __atomic_exchange_n(&waiting, NULL, __ATOMIC_ACQUIRE); head; head = next) {
-		next = (struct rcu_head *)(void *)head->next.next;
+	for (head = rcu_take_waiting(); head; head = next) {
+		next = rcu_next(head);
 		urcu_bp_call_rcu(head, head->func);
 	}
 	return true;
@@ -165,7 +254,15 @@ void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
 	else if (rcu_prepare(NULL) && rcu_retry())
 		urcu_bp_call_rcu(head, func);
 	else
-		queue_for_retry(head, func);
+		rcu_push(&waiting, head, func);
+}
+
+void rcu_retire(struct rcu_head *head, void (*func)(struct rcu_head *head))
+{
+	if (worker_runs() && rcu_prepare(NULL))
+		urcu_bp_call_rcu(head, func);
+	else
+		rcu_push(&waiting, head, func);
 }
 
 void rcu_wait(const struct mt_rcu *flavour)
@@ -178,7 +275,11 @@ void rcu_wait(const struct mt_rcu *flavour)
 
 int mt_thread_register(void)
 {
-	return slab_attach() && register_thread() ? 0 : -ENOMEM;
+	if (!slab_attach() || !register_thread())
+		return -ENOMEM;
+	if (worker_runs())
+		rcu_prepared = true;
+	return 0;
 }
 
 void mt_thread_unregister(void)
@@ -187,14 +288,14 @@ void mt_thread_unregister(void)
 }
 
 /* As liburcu requires, the thread that runs callbacks is stopped first and restarted last. */
-void mt_before_fork(void)
+void rcu_before_fork(void)
 {
 	pthread_mutex_lock(&starting);
 	urcu_bp_call_rcu_before_fork();
 	urcu_bp_before_fork();
 }
 
-void mt_after_fork_parent(void)
+void rcu_after_fork_parent(void)
 {
 	urcu_bp_after_fork_parent();
 	urcu_bp_call_rcu_after_fork_parent();
@@ -202,7 +303,7 @@ void mt_after_fork_parent(void)
 }
 
 /* If the thread cannot be started in the child now, the first store that needs it is refused. */
-void mt_after_fork_child(void)
+void rcu_after_fork_child(void)
 {
 	urcu_bp_after_fork_child();
 	if (worker == WORKER_NONE)

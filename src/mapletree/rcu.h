@@ -4,7 +4,8 @@
  *
  * The default flavour, liburcu-bp, needs no registration of threads, so mtree_load() works from any
  * thread. A tree of another flavour names it in ma_rcu. All this costs lookups in trees of the
- * default flavour is one test of a word in the tree's own cache line.
+ * default flavour is one test of a word in the tree's own cache line. One of these flavours is the
+ * library's: rcu_polled, of which only the writers differ from the default (poll.h).
  */
 #ifndef MT_RCU_H
 #define MT_RCU_H
@@ -19,6 +20,15 @@
 #include <mapletree/maple_tree.h>
 #include <urcu/urcu-bp.h>
 
+/* The flavour mt_rcu_polled(). */
+extern const struct mt_rcu rcu_polled __attribute__((visibility("hidden")));
+
+/* Whether who reads @flavour reads liburcu-bp. */
+static inline bool flavour_is_bp(const struct mt_rcu *flavour)
+{
+	return __builtin_expect(!flavour, 1) || flavour == &rcu_polled;
+}
+
 /* What read_enter() entered, for read_leave(): the tree's mode may change in between. */
 struct read_section {
 	const struct mt_rcu *flavour;
@@ -32,7 +42,7 @@ static inline struct read_section read_enter(const struct maple_tree *mt)
 
 	if (!section.entered)
 		return section;
-	if (__builtin_expect(!section.flavour, 1))
+	if (flavour_is_bp(section.flavour))
 		urcu_bp_read_lock();
 	else
 		section.flavour->read_lock();
@@ -43,7 +53,7 @@ static inline void read_leave(struct read_section section)
 {
 	if (!section.entered)
 		return;
-	if (__builtin_expect(!section.flavour, 1))
+	if (flavour_is_bp(section.flavour))
 		urcu_bp_read_unlock();
 	else
 		section.flavour->read_unlock();
@@ -60,8 +70,7 @@ static inline bool read_ongoing_known(const struct maple_tree *mt)
 
 static inline bool read_ongoing(const struct maple_tree *mt)
 {
-	return __builtin_expect(!mt->ma_rcu, 1) ? urcu_bp_read_ongoing()
-						: mt->ma_rcu->read_ongoing();
+	return flavour_is_bp(mt->ma_rcu) ? urcu_bp_read_ongoing() : mt->ma_rcu->read_ongoing();
 }
 
 /* Whether this thread has succeeded in rcu_prepare_thread(). */
@@ -86,8 +95,53 @@ static inline bool rcu_prepare(const struct mt_rcu *flavour)
 void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
 	       void (*func)(struct rcu_head *head));
 
+/*
+ * rcu_retire - the same for what belongs to no tree: if no helper runs, @head waits until one does,
+ * or rcu_take_waiting().
+ */
+void rcu_retire(struct rcu_head *head, void (*func)(struct rcu_head *head));
+
 /* rcu_retry - defer what could not be deferred before. Returns false if something still waits. */
 bool rcu_retry(void);
+
+/*
+ * rcu_take_waiting - the caller frees, after a grace period, what could not be deferred: a list
+ * linked by rcu_next(), the last one first.
+ */
+struct rcu_head *rcu_take_waiting(void);
+
+/* rcu_nothing_waits - whether that list is empty. */
+bool rcu_nothing_waits(void);
+
+/* rcu_memory_available - whether there is the memory now that liburcu asks for. */
+bool rcu_memory_available(void);
+
+/*
+ * rcu_may_wait - whether the calling thread may wait for a grace period: 0; -EDEADLK: it is inside
+ * a section, or frees what was retired; -ENOMEM: it cannot be registered.
+ */
+int rcu_may_wait(void);
+
+/*
+ * Whether this thread is in a function that frees: it must not wait for callbacks. liburcu's thread
+ * says so itself in each.
+ */
+extern _Thread_local bool rcu_in_callback
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* rcu_push - put @head, for @func, on a list that other threads push to and take from. */
+void rcu_push(struct rcu_head **list, struct rcu_head *head, void (*func)(struct rcu_head *head));
+
+/* rcu_next - what was pushed to the list of @head before it. */
+static inline struct rcu_head *rcu_next(const struct rcu_head *head)
+{
+	return (struct rcu_head *)(void *)head->next.next;
+}
+
+/* rcu_before_fork, rcu_after_fork_parent, rcu_after_fork_child - liburcu's part of a fork. */
+void rcu_before_fork(void);
+void rcu_after_fork_parent(void);
+void rcu_after_fork_child(void);
 
 /* rcu_wait - wait for a grace period; not inside a read-side section. */
 void rcu_wait(const struct mt_rcu *flavour);

@@ -6,6 +6,7 @@
 
 #include <time.h>
 
+#include "poll.h"
 #include "rcu.h"
 #include "refs.h"
 #include "share.h"
@@ -45,9 +46,6 @@ struct mt_retire_batch {
 static unsigned long nodes_waiting;
 
 unsigned long retire_limit;
-
-/* This thread has run callbacks: if it waited for callbacks, it might wait for ever. */
-static _Thread_local bool frees_batches __attribute__((tls_model("initial-exec")));
 
 static_assert(sizeof(struct mt_retire_batch) <= NODE_BYTES, "a batch fits a block of the pool");
 static_assert(BATCH_WORDS <= 64, "there is a bit for each word");
@@ -134,7 +132,7 @@ static void free_batch(struct rcu_head *head)
 	unsigned long waiting;
 
 	assert(batch->count <= BATCH_WORDS && nodes);
-	frees_batches = true;
+	rcu_in_callback = true;
 	for (i = 0; i < batch->count; i++)
 		if (UNLIKELY(batch->entries >> i & 1))
 			origin.ops->put((void *)batch->word[i]);
@@ -291,14 +289,21 @@ static bool above_limit(void)
 }
 
 /*
- * After a grace period, batches are freed as soon as the thread that runs callbacks gets the time.
+ * After a grace period, batches are freed as soon as the thread that runs callbacks gets the time;
+ * those of polled trees here.
  */
 void mt_wait_retired(struct maple_tree *mt)
 {
 	const struct timespec moment = { 0, 1000000 };
 
+	if (retire_polls(mt))
+		poll_queue();
 	while (above_limit()) {
-		if (frees_batches || urcu_bp_read_ongoing() || !rcu_retry())
+		if (rcu_in_callback || urcu_bp_read_ongoing())
+			return;
+		if (poll_queue())
+			continue;
+		if (!rcu_retry())
 			return;
 		rcu_wait(mt->ma_rcu);
 		if (above_limit())

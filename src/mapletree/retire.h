@@ -12,6 +12,7 @@
 #define MT_RETIRE_H
 
 #include "node.h"
+#include "poll.h"
 #include "pool.h"
 
 /*
@@ -43,6 +44,12 @@ extern unsigned long retire_limit __attribute__((visibility("hidden")));
 static inline bool retire_limited(void)
 {
 	return __atomic_load_n(&retire_limit, __ATOMIC_RELAXED);
+}
+
+/* retire_polls - whether it is time for a writer of @mt to free what polled trees have retired. */
+static inline bool retire_polls(const struct maple_tree *mt)
+{
+	return UNLIKELY(mt->ma_rcu == &rcu_polled) && poll_is_due();
 }
 
 /*

@@ -373,6 +373,37 @@ static void threads_register_and_retired_memory_is_limited(void **state)
 	urcu_bp_barrier();
 }
 
+static void count_freed(void *number)
+{
+	++*(int *)number;
+}
+
+static void objects_are_retired_and_no_helper_is_needed(void **state)
+{
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU);
+	int freed = 0, error;
+
+	(void)state;
+	assert_int_equal(mt_set_rcu_flavour(&mt, mt_rcu_polled()), 0);
+	fill(&mt, 1000);
+	assert_int_equal(mt_retire(&freed, count_freed), 0);
+	mt_read_lock();
+	assert_false(mt_poll());
+	assert_int_equal(mt_synchronize(), -EDEADLK);
+	mt_read_unlock();
+	assert_int_equal(mt_synchronize(), 0);
+	mtree_destroy(&mt);
+	assert_int_equal(mt_barrier(), 0);
+	assert_int_equal(freed, 1);
+	assert_int_equal(mt_retired_bytes(), 0);
+	assert_int_equal(mt_start_helper(0), 0);
+	assert_int_equal(mt_retire(&freed, count_freed), 0);
+	assert_int_equal(mt_barrier(), 0);
+	assert_int_equal(freed, 2);
+	error = mt_start_helper(MT_HELPER_OWN_FILES);
+	assert_true(!error || error == -ENOSYS);
+}
+
 static void the_lock_is_for_programs_too(void **state)
 {
 	struct mt_mutex mutex = MT_MUTEX_INIT;
@@ -404,6 +435,7 @@ int main(void)
 		cmocka_unit_test(a_tree_is_measured),
 		cmocka_unit_test(a_tree_remembers_where_it_was_written),
 		cmocka_unit_test(threads_register_and_retired_memory_is_limited),
+		cmocka_unit_test(objects_are_retired_and_no_helper_is_needed),
 		cmocka_unit_test(the_lock_is_for_programs_too),
 	};
 

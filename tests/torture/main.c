@@ -29,24 +29,27 @@ static const struct round {
 	unsigned int heirs; /* threads that own snapshots of the tree */
 	bool snapshot;      /* the tree is a snapshot itself */
 	bool counted;       /* trees hold references to their entries */
+	bool polled;        /* no helper frees what they retire */
 } rounds[] = {
-	{ "rcu, one writer", MT_FLAGS_USE_RCU, false, 1, 3, 0, false, false },
-	{ "gaps+rcu, one writer", RCU_GAPS, false, 1, 3, 0, false, false },
-	{ "rcu, tiny, one writer", MT_FLAGS_USE_RCU, true, 1, 2, 0, false, false },
-	{ "gaps+rcu, tiny, one writer", RCU_GAPS, true, 1, 2, 0, false, false },
-	{ "rcu, three writers", MT_FLAGS_USE_RCU, false, 3, 3, 0, false, false },
-	{ "gaps+rcu, three writers", RCU_GAPS, false, 3, 3, 0, false, false },
-	{ "rcu, tiny, three writers", MT_FLAGS_USE_RCU, true, 3, 2, 0, false, false },
-	{ "gaps+rcu, tiny, three writers", RCU_GAPS, true, 3, 2, 0, false, false },
-	{ "rcu, snapshotted", MT_FLAGS_USE_RCU, false, 2, 2, 2, false, false },
-	{ "gaps+rcu, snapshotted", RCU_GAPS, false, 2, 2, 2, false, false },
-	{ "rcu, tiny, snapshotted", MT_FLAGS_USE_RCU, true, 2, 2, 2, false, false },
-	{ "rcu, a snapshot", MT_FLAGS_USE_RCU, false, 2, 2, 2, true, false },
-	{ "gaps+rcu, a snapshot", RCU_GAPS, false, 2, 2, 2, true, false },
-	{ "gaps+rcu, tiny, a snapshot", RCU_GAPS, true, 2, 2, 2, true, false },
-	{ "rcu, counted", MT_FLAGS_USE_RCU, false, 2, 2, 2, false, true },
-	{ "gaps+rcu, tiny, counted", RCU_GAPS, true, 2, 2, 2, false, true },
-	{ "gaps+rcu, a snapshot, counted", RCU_GAPS, false, 2, 2, 2, true, true },
+	{ "rcu, one writer", MT_FLAGS_USE_RCU, false, 1, 3, 0, false, false, false },
+	{ "gaps+rcu, one writer", RCU_GAPS, false, 1, 3, 0, false, false, false },
+	{ "rcu, tiny, one writer", MT_FLAGS_USE_RCU, true, 1, 2, 0, false, false, false },
+	{ "gaps+rcu, tiny, one writer", RCU_GAPS, true, 1, 2, 0, false, false, false },
+	{ "rcu, three writers", MT_FLAGS_USE_RCU, false, 3, 3, 0, false, false, false },
+	{ "gaps+rcu, three writers", RCU_GAPS, false, 3, 3, 0, false, false, false },
+	{ "rcu, tiny, three writers", MT_FLAGS_USE_RCU, true, 3, 2, 0, false, false, false },
+	{ "gaps+rcu, tiny, three writers", RCU_GAPS, true, 3, 2, 0, false, false, false },
+	{ "rcu, snapshotted", MT_FLAGS_USE_RCU, false, 2, 2, 2, false, false, false },
+	{ "gaps+rcu, snapshotted", RCU_GAPS, false, 2, 2, 2, false, false, false },
+	{ "rcu, tiny, snapshotted", MT_FLAGS_USE_RCU, true, 2, 2, 2, false, false, false },
+	{ "rcu, a snapshot", MT_FLAGS_USE_RCU, false, 2, 2, 2, true, false, false },
+	{ "gaps+rcu, a snapshot", RCU_GAPS, false, 2, 2, 2, true, false, false },
+	{ "gaps+rcu, tiny, a snapshot", RCU_GAPS, true, 2, 2, 2, true, false, false },
+	{ "rcu, counted", MT_FLAGS_USE_RCU, false, 2, 2, 2, false, true, false },
+	{ "gaps+rcu, tiny, counted", RCU_GAPS, true, 2, 2, 2, false, true, false },
+	{ "gaps+rcu, a snapshot, counted", RCU_GAPS, false, 2, 2, 2, true, true, false },
+	{ "rcu, polled", MT_FLAGS_USE_RCU, false, 2, 3, 0, false, false, true },
+	{ "gaps+rcu, tiny, counted, polled", RCU_GAPS, true, 2, 2, 2, false, true, true },
 };
 
 #define ROUNDS (sizeof(rounds) / sizeof(rounds[0]))
@@ -83,7 +86,8 @@ static void watch(struct world *w, double until)
 		mtree_lock(&w->mt);
 		expect(&me, mt_check(&w->mt, &reason), "%s", reason);
 		mtree_unlock(&w->mt);
-		urcu_bp_synchronize_rcu();
+		if (!mt_poll())
+			urcu_bp_synchronize_rcu();
 	}
 }
 
@@ -107,6 +111,7 @@ static void run_round(const struct round *round, uint64_t seed, double length,
 		abort();
 	w->seed = seed;
 	w->writers = round->writers;
+	w->polled = round->polled;
 	world_begin(w, round->flags, round->tiny, round->counted);
 	if (round->snapshot)
 		world_become_snapshot(w);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <urcu/urcu-bp.h>
 
 #include "quarantine.h"
 
@@ -78,6 +77,7 @@ void world_init_tree(struct world *w, struct maple_tree *mt)
 
 	mt_init_flags(mt, w->flags);
 	expect(&me, !mt_set_allocator(mt, &quarantine), "empty tree");
+	expect(&me, !w->polled || !mt_set_rcu_flavour(mt, mt_rcu_polled()), "empty tree");
 	expect(&me, !w->counted || !mt_set_entry_ops(mt, &counting), "empty tree");
 }
 
@@ -141,7 +141,7 @@ void world_end(struct world *w)
 	expect(&me, mt_check(&w->mt, &reason), "%s", reason);
 	check_content(&me);
 	mtree_destroy(&w->mt);
-	urcu_bp_barrier();
+	expect(&me, !mt_barrier(), "no section, and memory");
 	expect(&me, !quarantine_live(), "%lu nodes leaked", quarantine_live());
 	for (size_t i = 0; i < sizeof(references) / sizeof(references[0]); i++)
 		expect(&me, !references[i], "%lu references leaked", references[i]);

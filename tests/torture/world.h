@@ -53,6 +53,7 @@ struct world {
 	unsigned int flags;
 	bool gaps;
 	bool counted; /* references to entries are */
+	bool polled; /* no helper frees what the trees retire */
 	bool stop; /* atomic */
 	uint64_t seed;
 	unsigned long reads;  /* atomic */

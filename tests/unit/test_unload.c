@@ -28,6 +28,9 @@ static struct {
 	void (*init)(struct maple_tree *mt, unsigned int flags);
 	int (*store)(struct maple_tree *mt, unsigned long index, void *entry, gfp_t gfp);
 	void (*destroy)(struct maple_tree *mt);
+	int (*register_thread)(void);
+	int (*retire)(void *object, void (*free)(void *object));
+	int (*start_helper)(unsigned int flags);
 } library;
 
 static void load(void)
@@ -38,6 +41,9 @@ static void load(void)
 	*(void **)&library.init = dlsym(library.handle, "mt_init_flags");
 	*(void **)&library.store = dlsym(library.handle, "mtree_store");
 	*(void **)&library.destroy = dlsym(library.handle, "mtree_destroy");
+	*(void **)&library.register_thread = dlsym(library.handle, "mt_thread_register");
+	*(void **)&library.retire = dlsym(library.handle, "mt_retire");
+	*(void **)&library.start_helper = dlsym(library.handle, "mt_start_helper");
 }
 
 static pthread_barrier_t barrier;
@@ -86,11 +92,49 @@ static void nodes_are_freed_after_the_library_is_closed(void **state)
 	}
 }
 
+static int freed;
+
+static void count_freed(void *object)
+{
+	(void)object;
+	__atomic_add_fetch(&freed, 1, __ATOMIC_RELAXED);
+}
+
+/* A registered thread ends, and the helper frees, when the library's user has closed it. */
+static void *retire_objects(void *unused)
+{
+	assert_int_equal(library.register_thread(), 0);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(library.retire(NULL, count_freed), 0);
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	return unused;
+}
+
+static void objects_are_freed_after_the_library_is_closed(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	load();
+	assert_int_equal(library.start_helper(0), 0);
+	assert_int_equal(pthread_barrier_init(&barrier, NULL, 2), 0);
+	assert_int_equal(pthread_create(&thread, NULL, retire_objects, NULL), 0);
+	pthread_barrier_wait(&barrier);
+	assert_int_equal(dlclose(library.handle), 0);
+	pthread_barrier_wait(&barrier);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	for (int i = 0; i < 10000 && __atomic_load_n(&freed, __ATOMIC_RELAXED) < 100; i++)
+		usleep(1000);
+	assert_int_equal(__atomic_load_n(&freed, __ATOMIC_RELAXED), 100);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_end_after_the_library_is_closed),
 		cmocka_unit_test(nodes_are_freed_after_the_library_is_closed),
+		cmocka_unit_test(objects_are_freed_after_the_library_is_closed),
 	};
 
 	if (argc != 2)
