@@ -19,6 +19,12 @@
 
 #include "slab.h"
 
+/* Sanitizers, and valgrind, for which SLAB_SANITIZED is defined, make calls and threads of their own. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLAB_SANITIZED) || \
+	defined(SLAB_ORDERED)
+#define WATCHED
+#endif
+
 #define POLLED_MAX (1ul << 20) /* what a polled tree may leave unfreed */
 
 /* In a child: ends it with the line that was not as expected. */
@@ -346,8 +352,8 @@ static void start_helper_without_files(void)
 static void the_helper_has_neither_signals_nor_files(void **state)
 {
 	(void)state;
-#if defined(__SANITIZE_THREAD__)
-	skip(); /* it has a thread of its own */
+#ifdef WATCHED
+	skip(); /* a sanitizer may have a thread of its own */
 #endif
 	if (getenv("EMULATED")) /* threads of the emulator's are seen */
 		skip();
@@ -430,7 +436,7 @@ static void fork_while_threads_free(void)
 static void a_forked_process_frees_its_copy(void **state)
 {
 	(void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLAB_SANITIZED)
+#ifdef WATCHED
 	skip(); /* the allocator of a sanitizer may stay locked in the child */
 #endif
 	run_in_child(fork_while_threads_free);
@@ -494,7 +500,7 @@ static void look_up_unregistered(void)
 static void the_first_lookup_of_a_registered_thread_is_like_any(void **state)
 {
 	(void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLAB_SANITIZED)
+#ifdef WATCHED
 	skip(); /* which make calls of their own */
 #endif
 	if (getenv("EMULATED") || prctl(PR_GET_SECCOMP, 0, 0, 0, 0))
