@@ -184,8 +184,8 @@ cmake_version()
 # The files that the manual pages refer to are there.
 documents()
 {
-	sed -n 's|^\.[A-Z][A-Za-z]* \(share/[^ ]*\.md\).*|\1|p' "$source"/man/*.[1-8] | sort -u >"$work/documents"
-	[ "$(wc -l <"$work/documents")" -ge 2 ] || return
+	sed -n 's|^\.[A-Z][A-Za-z]* \(share/doc/[^ ]*\).*|\1|p' "$source"/man/*.[1-8] | sort -u >"$work/documents"
+	[ "$(wc -l <"$work/documents")" -ge 4 ] || return
 	while read -r file; do
 		find "$dest" -path "*/$file" | grep . || { echo "no $file"; return 1; }
 	done <"$work/documents" && ! grep -n 'docs/' "$source"/man/*.[1-8]

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check.py SOURCE_ROOT BIN_DIR... - what the README, the guides and docs/ say can be followed.
+
+Links lead to files and headings that exist; "make TARGET" and "./run WORD" are there. Before a block of
+code in the README or a guide may stand a comment: <!-- FILE --> says that FILE, which a test runs, has
+these lines; <!-- runs --> that the commands run, here, with the programs in BIN_DIR; <!-- prints --> that
+the last commands that ran print each of these lines. Prints TAP.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+LINK = re.compile(r'!?\[(?:[^][]|\[[^]]*\])*\]\(([^)\s]+)\)')
+BLOCK = re.compile(r'(?:^<!-- (\S+) -->\n)?^```(\w*)\n(.*?)^```$', re.M | re.S)
+
+
+def anchors(text):
+    """What headings are called in links."""
+    found = set()
+    for heading in re.findall(r'^#+ (.*)$', re.sub(r'^```.*?^```$', '', text, flags=re.M | re.S), re.M):
+        name = re.sub(r'[^\w\- ]', '', heading.lower()).replace(' ', '-')
+        found.add(name)
+    return found
+
+
+def check_links(root, path):
+    text = path.read_text(encoding='utf-8')
+    for link in LINK.findall(BLOCK.sub('', text)):
+        if re.match(r'[a-z]+:', link):
+            continue
+        name, _, anchor = link.partition('#')
+        target = (path.parent / name).resolve() if name else path
+        if not target.exists():
+            yield f'{link}: there is no such file'
+        elif root not in target.parents:
+            yield f'{link}: leads out of the project'
+        elif anchor and anchor not in anchors(target.read_text(encoding='utf-8')):
+            yield f'{link}: there is no such heading'
+
+
+def check_commands(root, path):
+    text = path.read_text(encoding='utf-8')
+    targets = set(re.findall(r'^([a-z][\w-]*)(?: [a-z][\w -]*)?:', (root / 'Makefile').read_text(), re.M))
+    for line in re.findall(r'^([a-z][\w -]*):', (root / 'Makefile').read_text(), re.M):
+        targets |= set(line.split())
+    words = set(re.findall(r'^(\w+)\) ', (root / 'run').read_text(), re.M))
+    spans = re.findall(r'`([^`\n]+)`', text) + [
+        line for _, language, block in BLOCK.findall(text) if language == 'sh'
+        for line in block.splitlines()]
+    for span in spans:
+        for target in re.findall(r'\bmake ((?:[A-Z_]+=\S* )*[a-z][\w-]*)', span.split('#')[0]):
+            if target.split()[-1] not in targets:
+                yield f'make {target}: there is no such target'
+        for word in re.findall(r'\./run (\w+)', span):
+            if word not in words:
+                yield f'./run {word}: not known'
+
+
+def check_blocks(root, path, folders, work):
+    path_variable = os.pathsep.join([*map(os.path.abspath, folders), os.environ['PATH']])
+    printed = None
+    for mark, _, block in BLOCK.findall(path.read_text(encoding='utf-8')):
+        if mark == 'runs':
+            run = subprocess.run(['sh', '-e', '-c', block], cwd=work, env={**os.environ, 'PATH': path_variable},
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+            printed = run.stdout
+            if run.returncode:
+                yield f'exit status {run.returncode}: {block}{run.stderr}'
+        elif mark == 'prints':
+            for line in block.splitlines():
+                if printed is None or line.strip() not in map(str.strip, printed.splitlines()):
+                    yield f'is not printed: {line}'
+        elif mark and not (root / mark).exists():
+            yield f'{mark}: there is no such file'
+        elif mark and block not in (root / mark).read_text(encoding='utf-8'):
+            yield f'{mark} does not have these lines:\n{block}'
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    runs = '<!-- runs -->'
+    shown = [root / 'README.md', *sorted((root / 'docs/guides').glob('*.md'))]
+    others = sorted({*root.glob('*.md'), *(root / 'docs').glob('*.md'), *root.glob('bench/*.md')} - {*shown})
+    results = []
+    for path in shown + others:
+        name = path.relative_to(root)
+        results.append((f'{name}: links', list(check_links(root, path))))
+        results.append((f'{name}: make and run', list(check_commands(root, path))))
+        if path in shown:
+            if runs in path.read_text(encoding='utf-8') and not sys.argv[2:]:
+                results.append((f'{name}: blocks # SKIP vmscope is not built', []))
+                continue
+            with tempfile.TemporaryDirectory() as work:
+                results.append((f'{name}: blocks', list(check_blocks(root, path, sys.argv[2:], work))))
+    print(f'1..{len(results)}')
+    for number, (name, complaints) in enumerate(results, 1):
+        for complaint in complaints:
+            print(*(f'# {line}' for line in complaint.splitlines()), sep='\n')
+        print(f'{"not ok" if complaints else "ok"} {number} - {name}')
+    return any(complaints for _, complaints in results)
+
+
+sys.exit(main())
