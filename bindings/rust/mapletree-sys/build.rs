@@ -35,7 +35,6 @@ fn main() {
                 for path in library.include_paths {
                     println!("cargo:include={}", path.display());
                 }
-                link_urcu(); // the crate calls it as well
                 return;
             }
             Err(error) if wish.is_some() => fail(&format!(

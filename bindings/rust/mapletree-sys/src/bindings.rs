@@ -31,6 +31,7 @@ pub const MT_FLAGS_LOCK_BH: u32 = 512;
 pub const MT_FLAGS_LOCK_EXTERN: u32 = 768;
 pub const MT_FLAGS_ALLOC_WRAPPED: u32 = 2048;
 pub const MAPLE_HEIGHT_MAX: u32 = 31;
+pub const MT_HELPER_OWN_FILES: u32 = 1;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mt_mutex {
@@ -310,21 +311,6 @@ extern "C" {
 extern "C" {
     pub fn mt_set_rcu_flavour(mt: *mut maple_tree, flavour: *const mt_rcu)
         -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn mt_before_fork();
-}
-extern "C" {
-    pub fn mt_after_fork_parent();
-}
-extern "C" {
-    pub fn mt_after_fork_child();
-}
-extern "C" {
-    pub fn mt_thread_register() -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn mt_thread_unregister();
 }
 extern "C" {
     pub fn maple_tree_init();
@@ -1108,6 +1094,48 @@ extern "C" {
         entry: *mut ::core::ffi::c_void,
         gfp: gfp_t,
     ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn mt_read_lock();
+}
+extern "C" {
+    pub fn mt_read_unlock();
+}
+extern "C" {
+    pub fn mt_thread_register() -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn mt_thread_unregister();
+}
+extern "C" {
+    pub fn mt_retire(
+        object: *mut ::core::ffi::c_void,
+        free: ::core::option::Option<unsafe extern "C" fn(object: *mut ::core::ffi::c_void)>,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn mt_synchronize() -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn mt_barrier() -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn mt_rcu_polled() -> *const mt_rcu;
+}
+extern "C" {
+    pub fn mt_poll() -> bool;
+}
+extern "C" {
+    pub fn mt_start_helper(flags: ::std::os::raw::c_uint) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn mt_before_fork();
+}
+extern "C" {
+    pub fn mt_after_fork_parent();
+}
+extern "C" {
+    pub fn mt_after_fork_child();
 }
 extern "C" {
     pub fn mtree_snapshot(

@@ -15,15 +15,3 @@
 mod bindings;
 
 pub use bindings::*;
-
-// The read side of liburcu-bp, the default flavour of the trees' readers: part of liburcu.
-extern "C" {
-    /// Begins a read-side section of the calling thread; sections nest.
-    pub fn urcu_bp_read_lock();
-    /// Ends one.
-    pub fn urcu_bp_read_unlock();
-    /// Waits until all callbacks that were deferred before have run; not inside a section.
-    pub fn urcu_bp_barrier();
-    /// Waits until all sections that began before have ended; not inside a section.
-    pub fn urcu_bp_synchronize_rcu();
-}

@@ -9,6 +9,13 @@ const ENOMEM: c_int = 12;
 const EBUSY: c_int = 16;
 const EEXIST: c_int = 17;
 const EINVAL: c_int = 22;
+pub(crate) const EDEADLK: c_int = if cfg!(any(target_arch = "mips", target_arch = "mips64")) {
+    45
+} else if cfg!(any(target_arch = "sparc64")) {
+    78
+} else {
+    35
+};
 
 /// Why a value was not inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mapletree_sys as sys;
 
+use crate::error::{succeed, EDEADLK};
+
 thread_local! {
     /// How many sections the thread is in. Never destroyed.
     static OPEN: Cell<usize> = const { Cell::new(0) };
@@ -52,14 +54,14 @@ impl Section {
             LEFT.fetch_add(1, Ordering::SeqCst);
         }
         OPEN.with(|open| open.set(open.get() + 1));
-        unsafe { sys::urcu_bp_read_lock() };
+        unsafe { sys::mt_read_lock() };
         Section { thread: PhantomData }
     }
 }
 
 impl Drop for Section {
     fn drop(&mut self) {
-        unsafe { sys::urcu_bp_read_unlock() };
+        unsafe { sys::mt_read_unlock() };
         OPEN.with(|open| open.set(open.get() - 1));
         if thread_ends() {
             LEFT.fetch_sub(1, Ordering::SeqCst);
@@ -76,10 +78,13 @@ pub(crate) fn is_left() -> bool {
 ///
 /// # Panics
 ///
-/// If the calling thread has a [`Guard`](crate::Guard): it would wait for itself.
+/// If it would wait for itself: the calling thread has a [`Guard`](crate::Guard), or this is called
+/// when a value is dropped that a map had.
 pub fn synchronize() {
-    assert_eq!(OPEN.with(Cell::get), 0, "synchronize() waits for this thread's own Guard");
-    unsafe { sys::urcu_bp_barrier() };
+    match -unsafe { sys::mt_barrier() } {
+        EDEADLK => panic!("synchronize() would wait for this thread's own Guard, or drop"),
+        error => succeed(-error),
+    }
 }
 
 /// There is no memory to register a thread.

@@ -5,7 +5,7 @@
 use mapletree::{synchronize, RangeMap};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{mpsc, Arc};
+use std::sync::{mpsc, Arc, Mutex};
 use std::thread;
 
 struct Counted {
@@ -128,13 +128,26 @@ fn a_drop_may_use_the_map() {
     assert!(map.get(5).is_some());
 }
 
+/// What is leaked on purpose stays reachable, for LeakSanitizer.
+fn keep<T>(leaked: &'static T) {
+    static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    KEPT.lock().unwrap().push(leaked as *const T as usize);
+}
+
 /// The thread ends, and its section with it; the reference that it has passed on stays valid.
 fn a_guard_that_its_thread_leaves_behind_keeps_what_it_saw() {
     let drops = Arc::new(AtomicUsize::new(0));
     let map: &'static RangeMap<Counted> = Box::leak(Box::new(RangeMap::new()));
     map.insert(0..10, Counted { number: 42, drops: Arc::clone(&drops) });
-    let value: &'static Counted =
-        thread::spawn(move || Box::leak(Box::new(map.read())).get(5).unwrap()).join().unwrap();
+    let value: &'static Counted = thread::spawn(move || {
+        let guard = Box::leak(Box::new(map.read()));
+        keep(guard);
+        guard.get(5).unwrap()
+    })
+    .join()
+    .unwrap();
+    keep(map);
+    keep(value);
     map.clear();
     synchronize();
     assert_eq!((value.number, drops.load(SeqCst)), (42, 0));

@@ -124,10 +124,10 @@ unsafe extern "C" fn put<V>(entry: *mut c_void) {
     if is_left() {
         return; // somebody may have a reference for ever
     }
-    let dropped =
-        catch_unwind(AssertUnwindSafe(|| drop(unsafe { Arc::from_raw(entry as *const V) })));
-    if let Err(panic) = dropped {
-        std::mem::forget(panic); // its own drop may panic
+    let value = || drop(unsafe { Arc::from_raw(entry as *const V) });
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(value)) {
+        // what it carries may panic when it is dropped, and so on
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(panic))).map_err(std::mem::forget);
     }
 }
 
