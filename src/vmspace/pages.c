@@ -19,6 +19,7 @@
 #include "pages.h"
 #include "slots.h"
 #include "table.h"
+#include "window.h"
 
 static unsigned int bits_of(unsigned long value)
 {
@@ -453,8 +454,6 @@ bool pages_glance(struct pages *pages, const struct vma *vma, unsigned long addr
 	uintptr_t entry;
 
 	assert(vma_permits(vma, access));
-	if (pages->memory->map)
-		return false;
 	leaf = table_find(pages, addr, 0);
 	if (!leaf)
 		return false;
@@ -474,6 +473,8 @@ bool pages_glance(struct pages *pages, const struct vma *vma, unsigned long addr
 	} while (true);
 	page->addr = addr & ~table_mask(pages, 0);
 	page->source = VMSPACE_PAGE_PRESENT;
+	if (pages->memory->map)
+		return window_shows(pages->memory, page->addr, page->frame, page->access);
 	return true;
 }
 

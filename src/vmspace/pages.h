@@ -59,8 +59,8 @@ enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma
 				      unsigned long addr, unsigned int access,
 				      struct vmspace_page *page);
 /*
- * The same if the page is present, serves the access, which the area permits, and is translated by
- * nobody (no memory->map): then nothing is written but *page and `slot`, which the caller owns (or
+ * The same if the page is present, serves the access, which the area permits, and needs no
+ * translation: there is no memory->map, or the window shows the page. Then nothing is written but *page and `slot`, which the caller owns (or
  * NULL: it has none). False: pages_fault() has to be called.
  */
 bool pages_glance(struct pages *pages, const struct vma *vma, unsigned long addr,
@@ -119,6 +119,11 @@ void pages_unmap(struct pages *pages, unsigned long start, unsigned long end,
 /* The areas in [start, end) change their access rights from the flags `from` to the flags `to`. */
 void pages_protect(struct pages *pages, unsigned long start, unsigned long end, vma_flags_t from,
 		   vma_flags_t to);
+/*
+ * No translation of [start, end) allows writing any more; they may be gone. Part of pages_protect()
+ * and pages_copy().
+ */
+void pages_write_protect(const struct pages *pages, unsigned long start, unsigned long end);
 /*
  * Replace what is mapped in [start, end) by guard markers. 0; or -ENOMEM: only a part has them.
  * Cannot fail after pages_reserve_tables().

@@ -10,6 +10,7 @@
 
 #include "pages.h"
 #include "table.h"
+#include "window.h"
 
 /* Is there a page in [start, end) whose entry has all of `bits`? */
 static bool any_page(const struct pages *pages, unsigned long start, unsigned long end,
@@ -45,6 +46,12 @@ static void end_translations(const struct pages *pages, unsigned long start, uns
 {
 	if (pages->memory->unmap)
 		pages->memory->unmap(pages->memory->ctx, start, end);
+}
+
+void pages_write_protect(const struct pages *pages, unsigned long start, unsigned long end)
+{
+	if (!window_write_protect(pages->memory, start, end))
+		end_translations(pages, start, end);
 }
 
 static void drop_entry(struct pages *pages, uintptr_t *entry)
@@ -86,23 +93,38 @@ void pages_unmap(struct pages *pages, unsigned long start, unsigned long end,
 	table_free_range(pages, start, end, floor, ceiling);
 }
 
+/* Take the right to write from the pages of the part. Returns whether any had it. */
+static bool clear_writable(const struct leaf_part *part)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < part->count; i++)
+		if (part->entry[i] & ENTRY_WRITABLE) {
+			entry_store(&part->entry[i], part->entry[i] & ~ENTRY_WRITABLE);
+			any = true;
+		}
+	return any;
+}
+
 void pages_protect(struct pages *pages, unsigned long start, unsigned long end, vma_flags_t from,
 		   vma_flags_t to)
 {
 	vma_flags_t lost = from & ~to & VMA_ACCESS_FLAGS;
+	/* What may be written or executed can be read, too: see describe(). */
+	bool readable = lost == VMA_WRITE && (to & VMA_ACCESS_FLAGS);
 	struct leaf_part part = { .next = start };
 
 	assert(range_valid(pages, start, end));
 	/* If only writing is lost, pages that are not writable have no translation to end. */
-	if (!lost || !any_page(pages, start, end, lost == VMA_WRITE ? ENTRY_WRITABLE : 0))
+	if (!lost || !any_page(pages, start, end, readable ? ENTRY_WRITABLE : 0))
 		return;
-	end_translations(pages, start, end);
+	if (!readable)
+		end_translations(pages, start, end);
 	if (!(lost & VMA_WRITE))
 		return;
 	while (table_next_leaf(pages, &part, end))
-		for (unsigned int i = 0; i < part.count; i++)
-			if (part.entry[i] & ENTRY_WRITABLE)
-				entry_store(&part.entry[i], part.entry[i] & ~ENTRY_WRITABLE);
+		if (clear_writable(&part) && readable)
+			pages_write_protect(pages, part.addr, leaf_part_end(pages, &part));
 	assert(!any_page(pages, start, end, ENTRY_WRITABLE));
 }
 

@@ -61,7 +61,7 @@ static int copy_part(struct pages *child, struct pages *parent, const struct lea
 
 int pages_copy(struct pages *child, struct pages *parent, const struct vma *vma)
 {
-	bool private = !(vma->flags & (VMA_SHARED | VMA_MAYSHARE)), write_protected = false;
+	bool private = !(vma->flags & (VMA_SHARED | VMA_MAYSHARE));
 	struct leaf_part part = { .next = vma->start };
 	int err = 0;
 
@@ -69,9 +69,12 @@ int pages_copy(struct pages *child, struct pages *parent, const struct vma *vma)
 	assert(child->levels == parent->levels && child->page_shift == parent->page_shift);
 	if (!needs_copy(vma))
 		return 0;
-	while (!err && table_next_leaf(parent, &part, vma->end))
+	while (!err && table_next_leaf(parent, &part, vma->end)) {
+		bool write_protected = false;
+
 		err = copy_part(child, parent, &part, private, &write_protected);
-	if (write_protected && parent->memory->unmap)
-		parent->memory->unmap(parent->memory->ctx, vma->start, vma->end);
+		if (write_protected)
+			pages_write_protect(parent, part.addr, leaf_part_end(parent, &part));
+	}
 	return err;
 }

@@ -140,6 +140,12 @@ struct leaf_part {
 };
 bool table_next_leaf(const struct pages *pages, struct leaf_part *part, unsigned long end);
 
+/* Where the pages of a part end. */
+static inline unsigned long leaf_part_end(const struct pages *pages, const struct leaf_part *part)
+{
+	return part->addr + ((unsigned long)part->count << pages->page_shift);
+}
+
 /*
  * Free the tables that overlap [start, end) and lie wholly in [floor, ceiling); ceiling 0 is the
  * end of all addresses. Their entries of level 0 must be empty.

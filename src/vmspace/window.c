@@ -12,6 +12,15 @@
 #include <sys/mman.h>
 
 #include "memfd.h"
+#include "window.h"
+
+/* What a page of a window shows: SHOWN(frame, writable); or one of these. */
+#define SHOWN(frame, writable) ((frame) << 1 | (writable))
+#define SHOWN_NOTHING 0u /* it is inaccessible */
+#define SHOWN_UNKNOWN 1u /* another thread was just ending all translations */
+
+/* From so many pages on, a record is dropped as a whole instead of page by page. */
+#define MANY_PAGES 65536u
 
 struct vmspace_window {
 	struct vmspace_memory memory;
@@ -19,7 +28,14 @@ struct vmspace_window {
 	char *base;
 	unsigned long start;
 	size_t size;
-	pthread_mutex_t spare_lock;
+	/*
+	 * What each page shows, so that mapping a page again as it is needs no system call. Written
+	 * under the lock of the page's area; and by flush(), which empties all of it while `flushes`
+	 * is odd.
+	 */
+	uint64_t *shown;
+	unsigned long flushes;
+	pthread_mutex_t flush_lock;
 	bool spare;                  /* there is a page above the window that flush() may unmap */
 };
 
@@ -74,29 +90,46 @@ static bool open_spare(const struct vmspace_window *window, int flags)
 /* The system maps nothing any more, not even in place of other mappings, until there are fewer. */
 static bool close_with_spare(struct vmspace_window *window)
 {
-	bool closed = false;
+	bool closed;
 
-	pthread_mutex_lock(&window->spare_lock);
-	if (window->spare) {
-		munmap(window->base + window->size, window->memfd->page_size);
-		closed = close_part(window->base, window->size);
-		window->spare = open_spare(window, MAP_FIXED_NOREPLACE);
-	}
-	pthread_mutex_unlock(&window->spare_lock);
+	if (!window->spare)
+		return false;
+	munmap(window->base + window->size, window->memfd->page_size);
+	closed = close_part(window->base, window->size);
+	window->spare = open_spare(window, MAP_FIXED_NOREPLACE);
 	return closed;
+}
+
+static size_t record_size(const struct vmspace_window *window)
+{
+	return (window->size >> window->memfd->page_shift) * sizeof(window->shown[0]);
+}
+
+static uint64_t *shown_at(const struct vmspace_window *window, unsigned long addr)
+{
+	return &window->shown[(addr - window->start) >> window->memfd->page_shift];
 }
 
 /*
  * End all translations: each separately mapped page is an area of the process, which may not have
  * more than vm.max_map_count.
+ *
+ * The record is emptied first: a page of which it says nothing is shown is closed when we are done.
+ * What another thread maps and records meanwhile may or may not be closed; it sees that `flushes`
+ * has changed, and records that it does not know.
  */
 static void flush(struct vmspace_window *window)
 {
-	if (close_part(window->base, window->size) || close_with_spare(window))
-		return;
-	/* Guests must not reach frames that were freed. This needs no additional area. */
-	if (mprotect(window->base, window->size, PROT_NONE))
+	pthread_mutex_lock(&window->flush_lock);
+	__atomic_add_fetch(&window->flushes, 1, __ATOMIC_SEQ_CST);
+	if (madvise(window->shown, record_size(window), MADV_DONTNEED))
+		abort(); /* it cannot fail for memory that is ours */
+	/* Guests must not reach frames that were freed. The last way needs no additional area. */
+	if (!close_part(window->base, window->size) && !close_with_spare(window) &&
+	    mprotect(window->base, window->size, PROT_NONE))
 		abort();
+	__atomic_add_fetch(&window->flushes, 1, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(&window->flush_lock);
 }
 
 static bool open_page(const struct vmspace_window *window, char *at, uint64_t frame, int prot)
@@ -107,28 +140,154 @@ static bool open_page(const struct vmspace_window *window, char *at, uint64_t fr
 		    memfd_offset(memfd, frame)) != MAP_FAILED;
 }
 
+/* Map the page and record that. False: the system maps no more. */
+static bool show_page(struct vmspace_window *window, unsigned long addr, uint64_t frame,
+		      bool writable)
+{
+	unsigned long before = __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST);
+	int prot = PROT_READ | (writable ? PROT_WRITE : 0);
+	uint64_t *shown = shown_at(window, addr);
+
+	if (!open_page(window, vmspace_window_host(window, addr), frame, prot))
+		return false;
+	__atomic_store_n(shown, SHOWN(frame, writable), __ATOMIC_SEQ_CST);
+	if (before % 2 || __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST) != before)
+		__atomic_store_n(shown, SHOWN_UNKNOWN, __ATOMIC_RELAXED);
+	return true;
+}
+
+static bool is_shown(const struct vmspace_window *window, unsigned long addr, uint64_t frame,
+		     bool writable)
+{
+	return __atomic_load_n(shown_at(window, addr), __ATOMIC_RELAXED) == SHOWN(frame, writable);
+}
+
 static int window_map(void *ctx, unsigned long addr, uint64_t frame, unsigned int access)
 {
 	struct vmspace_window *window = ctx;
-	int prot = PROT_READ | (access & VMSPACE_ACCESS_WRITE ? PROT_WRITE : 0);
-	char *at = vmspace_window_host(window, addr);
+	bool writable = access & VMSPACE_ACCESS_WRITE;
 
-	if (!at || open_page(window, at, frame, prot))
+	if (!vmspace_window_host(window, addr) || is_shown(window, addr, frame, writable) ||
+	    show_page(window, addr, frame, writable))
 		return 0;
 	flush(window);
-	return open_page(window, at, frame, prot) ? 0 : -ENOMEM;
+	return show_page(window, addr, frame, writable) ? 0 : -ENOMEM;
+}
+
+/* The part of [start, end) that lies in the window. False: none. */
+static bool clip(const struct vmspace_window *window, unsigned long *start, unsigned long end,
+		 size_t *size)
+{
+	unsigned long top = window->start + (window->size - 1);
+	unsigned long last = end - 1 < top ? end - 1 : top;
+
+	if (*start < window->start)
+		*start = window->start;
+	*size = last - *start + 1;
+	return *start <= last;
+}
+
+/* Record that nothing is shown in [start, start + size). Returns whether anything may have been. */
+static bool forget_shown(const struct vmspace_window *window, unsigned long start, size_t size)
+{
+	size_t pages = size >> window->memfd->page_shift;
+	uint64_t *shown = shown_at(window, start);
+	bool any = false;
+
+	if (pages >= MANY_PAGES) {
+		size_t host = window->memfd->page_size;
+		char *from = (char *)(((uintptr_t)shown + host - 1) & ~(host - 1));
+		char *to = (char *)((uintptr_t)(shown + pages) & ~(host - 1));
+
+		if (madvise(from, (size_t)(to - from), MADV_DONTNEED))
+			abort();
+		memset(shown, 0, (size_t)(from - (char *)shown));
+		memset(to, 0, (size_t)((char *)(shown + pages) - to));
+		return true;
+	}
+	for (size_t i = 0; i < pages; i++)
+		if (__atomic_load_n(&shown[i], __ATOMIC_RELAXED) != SHOWN_NOTHING) {
+			__atomic_store_n(&shown[i], SHOWN_NOTHING, __ATOMIC_RELAXED);
+			any = true;
+		}
+	return any;
 }
 
 static void window_unmap(void *ctx, unsigned long start, unsigned long end)
 {
 	struct vmspace_window *window = ctx;
-	unsigned long top = window->start + (window->size - 1);
-	unsigned long last = end - 1 < top ? end - 1 : top;
+	size_t size;
 
-	if (start < window->start)
-		start = window->start;
-	if (start <= last && !close_part(vmspace_window_host(window, start), last - start + 1))
+	if (clip(window, &start, end, &size) && forget_shown(window, start, size) &&
+	    !close_part(vmspace_window_host(window, start), size))
 		flush(window);
+}
+
+/* ---- what page tables ask ---- */
+
+static struct vmspace_window *window_of(const struct vmspace_memory *memory)
+{
+	return memory->map == window_map ? memory->ctx : NULL;
+}
+
+bool window_shows(const struct vmspace_memory *memory, unsigned long addr, uint64_t frame,
+		  unsigned int access)
+{
+	const struct vmspace_window *window = window_of(memory);
+
+	return window && vmspace_window_host(window, addr) &&
+	       is_shown(window, addr, frame, access & VMSPACE_ACCESS_WRITE);
+}
+
+/* How many pages from `shown` on are writable, as far as is known, or how many are not. */
+static size_t run_length(const uint64_t *shown, size_t pages, bool writable)
+{
+	size_t n = 0;
+
+	while (n < pages && (__atomic_load_n(&shown[n], __ATOMIC_RELAXED) & 1) == writable)
+		n++;
+	return n;
+}
+
+/* Make `pages` pages from number `first` of the window on read-only; all are shown and writable. */
+static bool protect_run(const struct vmspace_window *window, size_t first, size_t pages)
+{
+	unsigned int shift = window->memfd->page_shift;
+
+	for (size_t i = first; i < first + pages; i++) {
+		/* It may not be there, and must not become readable then. */
+		if (window->shown[i] == SHOWN_UNKNOWN)
+			return false;
+		__atomic_store_n(&window->shown[i], window->shown[i] & ~UINT64_C(1),
+				 __ATOMIC_RELAXED);
+	}
+	return !mprotect(window->base + (first << shift), pages << shift, PROT_READ);
+}
+
+bool window_write_protect(const struct vmspace_memory *memory, unsigned long start,
+			  unsigned long end)
+{
+	struct vmspace_window *window = window_of(memory);
+	size_t size, pages, i, n;
+	bool done = true;
+
+	if (!window)
+		return false;
+	if (!clip(window, &start, end, &size))
+		return true;
+	i = (start - window->start) >> window->memfd->page_shift;
+	pages = i + (size >> window->memfd->page_shift);
+	/* A flush would close pages that the record says are shown. */
+	pthread_mutex_lock(&window->flush_lock);
+	for (; done && i < pages; i += n) {
+		n = run_length(window->shown + i, pages - i, false);
+		if (n)
+			continue;
+		n = run_length(window->shown + i, pages - i, true);
+		done = protect_run(window, i, n);
+	}
+	pthread_mutex_unlock(&window->flush_lock);
+	return done;
 }
 
 int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *memfd,
@@ -160,7 +319,11 @@ int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *mem
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (window->base == MAP_FAILED)
 		goto no_base;
-	if (pthread_mutex_init(&window->spare_lock, NULL))
+	window->shown = mmap(NULL, record_size(window), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (window->shown == MAP_FAILED)
+		goto no_record;
+	if (pthread_mutex_init(&window->flush_lock, NULL))
 		goto no_lock;
 	window->spare = open_spare(window, MAP_FIXED);
 	if (!window->spare)
@@ -169,6 +332,8 @@ int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *mem
 	return 0;
 
 no_lock:
+	munmap(window->shown, record_size(window));
+no_record:
 	munmap(window->base, size + memfd->page_size);
 no_base:
 	free(window);
@@ -182,7 +347,8 @@ void vmspace_window_destroy(struct vmspace_window *window)
 	munmap(window->base, window->size);
 	if (window->spare)
 		munmap(window->base + window->size, window->memfd->page_size);
-	pthread_mutex_destroy(&window->spare_lock);
+	munmap(window->shown, record_size(window));
+	pthread_mutex_destroy(&window->flush_lock);
 	free(window);
 }
 

@@ -11,10 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
+#include <pthread.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "memfd.h"
+#include "window.h"
 
 #define START 0x100000UL
 #define PAGES 64
@@ -212,6 +215,88 @@ static void a_window_shows_what_is_translated(void **state)
 	assert_int_equal(memory->map(memory->ctx, START + PAGES * page, one, ACCESS_RW), 0);
 }
 
+/* The system is asked for a mapping when it changes, and at no other time. */
+static void a_page_that_is_shown_needs_no_system_call(void **state)
+{
+	uint64_t one, two;
+
+	(void)state;
+	one = alloc();
+	two = alloc();
+	assert_int_equal(map(3, one, VMSPACE_ACCESS_READ), 0);
+	/* Behind its back: whether it maps the page again shows. */
+	assert_int_equal(mprotect(host(3), page, PROT_NONE), 0);
+	assert_int_equal(map(3, one, VMSPACE_ACCESS_READ), 0);
+	assert_false(readable(host(3)));
+	assert_int_equal(map(3, one, ACCESS_RW), 0);
+	assert_true(writable(host(3)));
+	assert_int_equal(map(3, two, ACCESS_RW), 0);
+	strcpy(host(3), "two");
+	assert_string_equal(vmspace_memfd_frame(memfd, two), "two");
+	unmap(0, 10);
+	assert_false(readable(host(3)));
+	assert_int_equal(map(3, two, ACCESS_RW), 0);
+	assert_true(readable(host(3)));
+	/* Where nothing is shown, nothing is unmapped. */
+	unmap(0, PAGES - 1);
+	assert_int_equal(mprotect(host(5), page, PROT_READ), 0);
+	unmap(0, PAGES - 1);
+	assert_true(readable(host(5)));
+}
+
+static void writing_alone_can_be_taken_away(void **state)
+{
+	uint64_t frames[8];
+
+	(void)state;
+	for (unsigned long i = 0; i < 8; i++) {
+		frames[i] = alloc();
+		/* 1, 4 and 7 are not writable; 5 is not there. */
+		if (i != 5)
+			assert_int_equal(map(i, frames[i], i % 3 == 1 ? VMSPACE_ACCESS_READ
+								      : ACCESS_RW), 0);
+	}
+	assert_true(window_write_protect(memory, START, START + 6 * page));
+	for (unsigned long i = 0; i < 8; i++) {
+		assert_int_equal(readable(host(i)), i != 5);
+		assert_int_equal(writable(host(i)), i == 6);
+	}
+	assert_int_equal(map(2, frames[2], ACCESS_RW), 0);
+	assert_true(writable(host(2)));
+	/* Larger than the window, and outside. */
+	assert_true(window_write_protect(memory, 0, START + 1000 * page));
+	assert_false(writable(host(2)) || writable(host(6)));
+	assert_true(window_write_protect(memory, 0, START));
+	assert_false(window_write_protect(&(struct vmspace_memory){ .ctx = window }, START,
+					  START + page));
+}
+
+/* Records of many pages are dropped at once; those beside them stay. */
+static void a_large_part_is_unmapped(void **state)
+{
+	const unsigned long pages = 300000, first = 70001, last = 250000;
+	const unsigned long at[] = { first - 1, first, first + 513, 99999, last - 513, last, last + 1 };
+	uint64_t frame;
+
+	(void)state;
+	vmspace_window_destroy(window);
+	assert_int_equal(vmspace_window_create(&window, memfd, START, pages * page), 0);
+	memory = vmspace_window_memory(window);
+	frame = alloc();
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		assert_int_equal(map(at[i], frame, ACCESS_RW), 0);
+	unmap(first, last);
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		bool outside = at[i] < first || at[i] > last;
+
+		assert_int_equal(readable(host(at[i])), outside);
+		assert_int_equal(window_shows(memory, START + at[i] * page, frame, ACCESS_RW),
+				 outside);
+		assert_int_equal(map(at[i], frame, ACCESS_RW), 0);
+		assert_true(readable(host(at[i])));
+	}
+}
+
 static void addresses_go_both_ways(void **state)
 {
 	unsigned long addr = 0;
@@ -336,6 +421,54 @@ static void a_window_survives_the_limit_of_mappings(void **state)
 	assert_false(readable(host(pages / 2)));
 }
 
+/*
+ * The same with two threads, each in its half: one ends the other's translations at any moment. What
+ * has been mapped can be read, or it can after mapping it again.
+ */
+struct half {
+	unsigned long first, pages;
+	const uint64_t *frames;
+	bool failed;
+};
+
+static void *map_half(void *arg)
+{
+	struct half *half = arg;
+
+	for (unsigned long i = half->first; !half->failed && i < half->first + half->pages; i++) {
+		int tries = 0;
+
+		do
+			half->failed = map(i, half->frames[i % 2], ACCESS_RW) || ++tries == 1000;
+		while (!half->failed && !readable(host(i)));
+	}
+	return NULL;
+}
+
+static void a_window_that_begins_anew_tells_all_threads(void **state)
+{
+	unsigned long pages = 70000;
+	struct half halves[2];
+	pthread_t threads[2];
+	uint64_t frames[2];
+
+	(void)state;
+	vmspace_window_destroy(window);
+	assert_int_equal(vmspace_window_create(&window, memfd, START, pages * page), 0);
+	memory = vmspace_window_memory(window);
+	frames[0] = alloc();
+	alloc();
+	frames[1] = alloc();
+	for (unsigned long i = 0; i < 2; i++) {
+		halves[i] = (struct half){ i * pages / 2, pages / 2, frames, false };
+		assert_int_equal(pthread_create(&threads[i], NULL, map_half, &halves[i]), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		pthread_join(threads[i], NULL);
+		assert_false(halves[i].failed);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -345,11 +478,15 @@ int main(void)
 		TEST(freed_memory_goes_to_the_system),
 		TEST(the_limit_holds),
 		TEST(a_window_shows_what_is_translated),
+		TEST(a_page_that_is_shown_needs_no_system_call),
+		TEST(writing_alone_can_be_taken_away),
+		TEST(a_large_part_is_unmapped),
 		TEST(addresses_go_both_ways),
 		TEST(a_file_is_read_once),
 		TEST(what_cannot_be_read_leaves_nothing),
 		TEST(forgotten_pages_go_with_their_last_use),
 		TEST(a_window_survives_the_limit_of_mappings),
+		TEST(a_window_that_begins_anew_tells_all_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * window.h - what page tables ask a window beyond struct vmspace_memory. A memory that is no window
+ * (its functions are the user's) answers false to all of it.
+ */
+#ifndef VMSPACE_WINDOW_H
+#define VMSPACE_WINDOW_H
+
+#include <mapletree/vmspace_memfd.h>
+
+/*
+ * Is `addr` mapped to `frame` for such accesses already, so that map() would change nothing? It may
+ * be unmapped at any moment, as any translation may. Takes no lock.
+ */
+bool window_shows(const struct vmspace_memory *memory, unsigned long addr, uint64_t frame,
+		  unsigned int access);
+
+/*
+ * Take the right to write from all translations of [start, end), and leave them otherwise. False:
+ * unmap() has to be called. Called as unmap() is.
+ */
+bool window_write_protect(const struct vmspace_memory *memory, unsigned long start,
+			  unsigned long end);
+
+#endif
