@@ -191,6 +191,20 @@ documents()
 	done <"$work/documents" && ! grep -n 'docs/' "$source"/man/*.[1-8]
 }
 
+# gdb loads its scripts with the libraries: where it looks for one is the folder of scripts, and below it
+# the path of the library.
+gdb_script()
+{
+	mkdir -p "$work/gdb${dest%/*}" && ln -s "$dest${libdir%/lib*}/share/gdb/auto-load" "$work/gdb$dest" || return
+	for name in mapletree vmspace; do
+		gdb -nx -batch -iex "set auto-load scripts-directory $work/gdb" -iex "set auto-load safe-path $work" \
+			-iex 'set debuginfod enabled off' -ex 'info auto-load python-scripts' \
+			-ex 'info pretty-printer' "$dest$libdir/lib$name.so" >"$work/gdb.log" 2>&1
+		cat "$work/gdb.log"
+		grep -q "^Yes.*lib$name.so.*-gdb.py" "$work/gdb.log" && grep -q '^  *cursor' "$work/gdb.log" || return
+	done
+}
+
 # What the last installation put there, as root or under a DESTDIR, is gone.
 uninstall()
 {
@@ -233,6 +247,11 @@ if command -v cmake >/dev/null; then
 	check 'CMake: versions' cmake_version
 else
 	skip 'CMake: find_package' 'there is no cmake here'
+fi
+if [ "$kind" = static ] || ! command -v gdb >/dev/null; then
+	skip 'gdb loads its script' 'there is no gdb here, or no shared library'
+else
+	check 'gdb loads its script' gdb_script
 fi
 check 'completions are installed' completions
 check 'manual pages refer to what is installed' documents

@@ -123,7 +123,7 @@ help()
 subproject()
 {
 	mkdir -p "$work/parent/subprojects/mapletree" || return
-	for part in meson.build meson_options.txt docs include man packaging src; do
+	for part in meson.build meson_options.txt docs include man packaging src tools; do
 		ln -s "$source/$part" "$work/parent/subprojects/mapletree/" || return
 	done
 	cp "$here/use_tree.c" "$work/parent" || return
