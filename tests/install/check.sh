@@ -27,8 +27,8 @@ install_all()
 
 installed_headers()
 {
-	(cd "$dest" && find . -name '*.h') | sed 's|.*/include/||' | LC_ALL=C sort >"$work/headers"
-	(cd "$source/include" && find . -name '*.h') | sed 's|^\./||' | LC_ALL=C sort |
+	(cd "$dest" && find . -name '*.h' -o -name '*.hpp') | sed 's|.*/include/||' | LC_ALL=C sort >"$work/headers"
+	(cd "$source/include" && find . -name '*.h' -o -name '*.hpp') | sed 's|^\./||' | LC_ALL=C sort |
 		diff - "$work/headers"
 }
 
@@ -41,6 +41,17 @@ header_alone()
 		# shellcheck disable=SC2046
 		$CC -x "$1" -std="$2" -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
 			$(config --cflags "$3") "$work/alone.$1" || return 1
+	done
+}
+
+# cpp_header_alone - the headers for C++ only, likewise, as they are installed.
+cpp_header_alone()
+{
+	for header in "$source"/include/mapletree/*.hpp; do
+		echo "#include <mapletree/${header##*/}>" >"$work/alone.cc"
+		# shellcheck disable=SC2046
+		$CXX -std=c++17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
+			$(config --cflags mapletree) "$work/alone.cc" || return 1
 	done
 }
 
@@ -253,6 +264,7 @@ if [ "$kind" = static ] || ! command -v gdb >/dev/null; then
 else
 	check 'gdb loads its script' gdb_script
 fi
+check 'headers for C++ alone, C++17' cpp_header_alone
 check 'completions are installed' completions
 check 'manual pages refer to what is installed' documents
 check 'make uninstall' uninstall

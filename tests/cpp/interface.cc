@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interface.cc - what the C++ range map promises that a model of its content does not show: types,
+ * bounds, iterators that go on after changes, moves and copies, threads. Prints TAP.
+ */
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "model.hpp"
+
+#if __cplusplus >= 202002L
+#include <ranges>
+#endif
+
+using mapletree::half_open;
+using mapletree::interval;
+using mapletree::range_map;
+
+enum class colour : unsigned char { red, green };
+
+struct alignas(64) line {
+	int number;
+};
+
+/* ---- types -------------------------------------------------------------------------------- */
+
+using names = range_map<std::string>;
+
+static_assert(std::is_nothrow_default_constructible_v<names>);
+static_assert(std::is_nothrow_move_constructible_v<names>);
+static_assert(std::is_nothrow_move_assignable_v<names>);
+static_assert(std::is_nothrow_swappable_v<names>);
+static_assert(std::is_same_v<decltype(*names().begin()), mapletree::range_element<std::string>>);
+static_assert(std::is_same_v<decltype(names().begin()->value), const std::string &>);
+static_assert(std::is_same_v<decltype(range_map<int *>().begin()->value), int *>);
+static_assert(std::is_same_v<names::found, const std::string *>);
+static_assert(std::is_same_v<range_map<int *>::found, std::optional<int *>>);
+static_assert(interval::all().contains(ULONG_MAX) && interval::from(5) == interval(5, ULONG_MAX));
+static_assert(half_open(3, 3).empty() && half_open(3, 5).closed() == interval(3, 4));
+static_assert(half_open(interval(3, 4)) == half_open(3, 5) && interval::sized(3, 2) == interval(3, 4));
+#if __cplusplus >= 202002L
+static_assert(std::bidirectional_iterator<names::iterator>);
+static_assert(std::forward_iterator<mapletree::gap_iterator>);
+static_assert(std::ranges::bidirectional_range<names>);
+#endif
+
+/* ---- tests --------------------------------------------------------------------------------- */
+
+template <class E, class F> static bool throws(F call)
+{
+	try {
+		call();
+	} catch (const E &) {
+		return true;
+	}
+	return false;
+}
+
+static void bounds_that_cannot_be_are_refused()
+{
+	CHECK(throws<std::invalid_argument>([] { (void)interval(2, 1); }));
+	CHECK(throws<std::invalid_argument>([] { (void)half_open(2, 1); }));
+	CHECK(throws<std::invalid_argument>([] { (void)interval::sized(2, 0); }));
+	CHECK(throws<std::overflow_error>([] { (void)interval::sized(2, ULONG_MAX); }));
+	CHECK(throws<std::overflow_error>([] { (void)interval::all().size(); }));
+	CHECK(throws<std::overflow_error>([] { (void)half_open(interval::all()); }));
+	CHECK(throws<std::invalid_argument>([] { (void)half_open(2, 2).closed(); }));
+	CHECK(interval::sized(2, ULONG_MAX - 1) == interval(2, ULONG_MAX));
+	CHECK(interval(0, ULONG_MAX - 1).size() == ULONG_MAX);
+}
+
+static void all_indexes_can_be_one_range()
+{
+	names map;
+
+	map.assign(interval::all(), "all");
+	CHECK(map.lookup(0) && *map.lookup(ULONG_MAX) == "all" && map.count_ranges() == 1);
+	CHECK(map.gaps().empty() && !map.find_gap(1) && !map.gap_around(7));
+	map.erase(interval::at(ULONG_MAX));
+	CHECK(map.begin()->range == interval(0, ULONG_MAX - 1));
+	map.assign(interval::at(ULONG_MAX), "last");
+	CHECK(std::next(map.begin()) == std::prev(map.end()));
+	map.erase(interval::all());
+	CHECK(map.empty() && *map.gap_around(7) == interval::all());
+	CHECK(map.allocate(ULONG_MAX, "most") == interval(0, ULONG_MAX - 1));
+	CHECK(map.find_gap(1) == interval::at(ULONG_MAX));
+}
+
+static void an_empty_half_open_range_changes_nothing()
+{
+	names map{{{5, 9}, "five"}};
+
+	map.assign(half_open(7, 7), "seven");
+	CHECK(map.insert_if_free(half_open(7, 7), "seven") && map.erase(half_open(7, 7)) == 0);
+	map.update(half_open(7, 7), [](auto, interval) { return std::optional<std::string>(); });
+	CHECK(!map.overlaps(half_open(7, 7)) && map.overlapping(half_open(7, 7)).empty());
+	CHECK(map.gaps(half_open(1, 1)).empty());
+	CHECK((map == names{{{5, 9}, "five"}}));
+	map.assign(half_open(7, 10), "seven");
+	CHECK(map.at(6) == "five" && map.at(9) == "seven" && !map.contains(10));
+	CHECK(throws<std::out_of_range>([&] { (void)map.at(10); }));
+}
+
+static void what_a_search_for_a_gap_cannot_mean_is_refused()
+{
+	range_map<int> map;
+	mapletree::gap_options odd, tight;
+
+	odd.align = 3;
+	tight.within = {10, 19};
+	CHECK(throws<std::invalid_argument>([&] { (void)map.find_gap(0); }));
+	CHECK(throws<std::invalid_argument>([&] { (void)map.find_gap(4, odd); }));
+	CHECK(throws<std::invalid_argument>([&] { (void)map.allocate(0, 1); }));
+	CHECK(!map.find_gap(11, tight) && !map.allocate(11, 1, tight) && map.empty());
+	tight.which = mapletree::fit::highest;
+	CHECK(map.allocate(3, 1, tight) == interval(17, 19));
+}
+
+static void values_of_every_kind_are_kept()
+{
+	range_map<colour> colours{{{0, 9}, colour::red}, {{5, 6}, colour::green}};
+	range_map<line> lines;
+	range_map<void (*)()> functions;
+	int number = 7;
+	range_map<int *> pointers{{{0, 4}, &number}, {{3, 3}, nullptr}};
+
+	CHECK(colours.at(4) == colour::red && colours.at(5) == colour::green);
+	lines.assign({1, 2}, line{3});
+	CHECK(reinterpret_cast<std::uintptr_t>(lines.lookup(1)) % 64 == 0 && lines.at(2).number == 3);
+	functions.assign({1, 2}, all_indexes_can_be_one_range);
+	CHECK(functions.at(1) == all_indexes_can_be_one_range);
+	*pointers.at(0) = 8;
+	CHECK(number == 8 && pointers.contains(3) && pointers.at(3) == nullptr);
+	CHECK(pointers.lookup(3) && !pointers.lookup(5));
+}
+
+static void values_that_can_only_move_are_cut_without_a_copy()
+{
+	range_map<std::unique_ptr<int>> map;
+
+	map.assign({0, 99}, std::make_unique<int>(1));
+	map.assign({50, 59}, std::make_unique<int>(2));
+	CHECK(map.count_ranges() == 3 && map.at(0).get() == map.at(99).get() && *map.at(55) == 2);
+	*map.at(0) = 5;
+	CHECK(*map.at(99) == 5);
+
+	auto copy = map;
+
+	map.clear();
+	CHECK(*copy.at(99) == 5 && *copy.at(50) == 2);
+}
+
+static void iterators_go_on_after_changes()
+{
+	range_map<int> map;
+
+	for (unsigned long i = 0; i < 1000; i++)
+		map.assign({i * 10, i * 10 + 4}, static_cast<int>(i));
+	unsigned long seen = 0;
+
+	for (auto it = map.begin(); it != map.end(); seen++) {
+		unsigned long first = it->range.first();
+
+		map.assign(interval::at(first + 5), -1); /* the next one */
+		++it;
+		CHECK(it->range == interval::at(first + 5) && it->value == -1);
+		it = map.erase(it);
+		map.erase(interval::at(first));
+		CHECK(it == map.end() || it->range.first() == first + 10);
+	}
+	CHECK(seen == 1000 && map.count_ranges() == 1000);
+	auto end = map.end();
+
+	CHECK((--end)->range == interval(9991, 9994) && (--end)->range == interval(9981, 9984));
+	CHECK(std::prev(map.end(), 1000) == map.begin() && map.rbegin()->value == 999);
+	CHECK(std::count_if(map.begin(), map.end(), [](auto e) { return e.value % 2 != 0; }) == 500);
+}
+
+static void moves_take_the_content_and_copies_are_apart()
+{
+	names a{{{1, 2}, "one"}}, b;
+	auto it = a.begin();
+	const std::string *place = a.lookup(1);
+
+	b = std::move(a);
+	CHECK(a.empty() && b.lookup(1) == place && it->range == interval(1, 2)); /* NOLINT */
+	a.assign({7, 8}, "seven");
+	swap(a, b);
+	CHECK(a.lookup(1) == place && b.contains(7));
+
+	names c = a;
+
+	CHECK(c == a && c.lookup(1) == place);
+	c.assign({2, 3}, "two");
+	CHECK(a.at(2) == "one" && c.at(2) == "two" && c != a);
+	const names &same = a;
+
+	a = same;
+	CHECK(a.lookup(1) == place);
+	names deep(a, nullptr);
+
+	CHECK(deep == a && deep.lookup(1) != place);
+	a = names();
+	CHECK(a.empty() && a.begin() == a.end() && a.erase(interval::all()) == 0);
+}
+
+static void many_lookups_at_once_are_as_one_by_one()
+{
+	range_map<int> map, none;
+	std::vector<unsigned long> indexes;
+	std::vector<std::optional<int>> found;
+
+	for (unsigned long i = 0; i < 500; i++) {
+		map.assign({i * 10, i * 10 + 4}, static_cast<int>(i));
+		indexes.push_back(i * 7919 % 5000);
+	}
+	map.lookup_many(indexes.data(), indexes.size(), std::back_inserter(found));
+	CHECK(found.size() == 500);
+	for (std::size_t i = 0; i < indexes.size(); i++)
+		CHECK(found[i] == map.lookup(indexes[i]));
+	none.lookup_many(indexes.data(), indexes.size(), found.begin());
+	CHECK(std::all_of(found.begin(), found.end(), [](auto &f) { return !f; }));
+}
+
+/* Under ThreadSanitizer this says more. */
+static void threads_may_read_and_copy_one_map_and_change_their_copies()
+{
+	names map;
+	std::vector<std::thread> threads;
+
+	for (unsigned long i = 0; i < 200; i++)
+		map.assign({i * 10, i * 10 + 4}, std::to_string(i));
+	const names &shared = map;
+
+	for (unsigned long t = 0; t < 4; t++)
+		threads.emplace_back([&shared, t] {
+			for (int round = 0; round < 20; round++) {
+				names mine = shared;
+
+				for (unsigned long i = t; i < 200; i += 4)
+					mine.assign({i * 10 + 2, i * 10 + 6}, "cut");
+				for (auto [range, value] : shared)
+					CHECK(value == std::to_string(range.first() / 10));
+				CHECK(mine.count_ranges() == 250 && shared.at(1004) == "100");
+			}
+		});
+	for (std::thread &thread : threads)
+		thread.join();
+	CHECK(map.count_ranges() == 200);
+}
+
+int main()
+{
+	static const struct {
+		void (*run)();
+		const char *name;
+	} tests[] = {
+#define TEST(name) {name, #name}
+		TEST(bounds_that_cannot_be_are_refused),
+		TEST(all_indexes_can_be_one_range),
+		TEST(an_empty_half_open_range_changes_nothing),
+		TEST(what_a_search_for_a_gap_cannot_mean_is_refused),
+		TEST(values_of_every_kind_are_kept),
+		TEST(values_that_can_only_move_are_cut_without_a_copy),
+		TEST(iterators_go_on_after_changes),
+		TEST(moves_take_the_content_and_copies_are_apart),
+		TEST(many_lookups_at_once_are_as_one_by_one),
+		TEST(threads_may_read_and_copy_one_map_and_change_their_copies),
+	};
+	int number = 0;
+
+	std::printf("1..%zu\n", std::size(tests));
+	for (const auto &test : tests) {
+		test.run();
+		std::printf("ok %d - %s\n", ++number, test.name);
+	}
+	return 0;
+}
