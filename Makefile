@@ -97,7 +97,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: all check check-debug2 debug asan clang conformance model exhaustive fault
 .PHONY: install uninstall dist check-dist tidy clean help
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
-.PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost coverage mutate valgrind
+.PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost report-browser coverage mutate valgrind
 .PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice rust
 
 all: $(RELEASE)/build.ninja
@@ -248,6 +248,9 @@ programs: all $(DEBUG)/build.ninja
 
 programs-large: all
 	LARGE='$(LARGE)' tests/programs/table.sh $(RELEASE)/tools/vmscope/vmscope - large
+
+report-browser: all
+	python3 tests/vmscope/report.py browser $(RELEASE)/tools/vmscope/vmscope
 
 cost: all $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) tests/vmscope/pairs tests/vmscope/many

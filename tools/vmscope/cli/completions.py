@@ -24,7 +24,8 @@ WORDS = {
 FILES = ("FILE", "LOG")
 # What follows the options: files, processes, a command.
 POSITIONAL = {"trace": "command", "replay": "files", "at": "files", "explain": "files or processes",
-              "draw": "files", "export": "files", "check": "nothing", "top": "processes"}
+              "draw": "files", "export": "files", "report": "files",
+              "check": "nothing", "top": "processes"}
 
 
 class Option:

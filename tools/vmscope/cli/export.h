@@ -3,7 +3,7 @@
 #ifndef VMSCOPE_CLI_EXPORT_H
 #define VMSCOPE_CLI_EXPORT_H
 
-/* Returns the exit status. */
+/* Runs the command and returns its exit status. */
 int export_main(int argc, char **argv);
 
 #endif

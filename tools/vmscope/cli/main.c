@@ -11,6 +11,7 @@
 #include "cli/explain.h"
 #include "cli/export.h"
 #include "cli/replay.h"
+#include "cli/report.h"
 #include "cli/top.h"
 #include "cli/trace.h"
 
@@ -28,6 +29,8 @@ static const struct {
 	{ "top", top_main, "watch how many areas processes have, and how fast they gain more" },
 	{ "check", check_main,
 	  "make random calls for real and in libvmspace, and compare after each" },
+	{ "report", report_main,
+	  "write a log as a page for a browser: address spaces over time, to zoom and search" },
 	{ "export", export_main,
 	  "write a log for other programs: Perfetto, Chrome, tables, flame graphs" },
 	{ "draw", draw_main, "draw the address spaces of a log against time, as SVG" },

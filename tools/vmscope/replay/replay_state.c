@@ -312,6 +312,7 @@ static int perform_call(struct replay_state *state, struct replay_space *space,
 	if (inferred < 0)
 		return inferred;
 	state->totals.inferred += (unsigned long)inferred;
+	space->unseen = inferred > 0 || step->has_before || step->stack_count > 0;
 	if (step->has_before)
 		vmspace_call(space->vm, &before);
 	/* Gather before the choices: a choice may be about an area that only now has pages. */

@@ -22,6 +22,7 @@ struct replay_space {
 	bool falsified;			/* --inject was used when the log was written */
 	char command[64];		/* "" if unknown */
 	unsigned long calls;		/* performed */
+	bool unseen;			/* the call came with changes that req->out does not tell */
 	const struct step *step;	/* being applied, or NULL */
 	void *user;			/* for the listener */
 };

@@ -17,16 +17,17 @@ void blame_init(struct blame *blame, pid_t pid)
 	*blame = (struct blame){ .pid = pid };
 }
 
-static void clear_table(struct blame_table *table)
+void blame_table_clear(struct blame_table *table)
 {
 	free(table->rows);
 	free(table->index);
+	*table = (struct blame_table){ .count = 0 };
 }
 
 void blame_space_clear(struct blame_space *space)
 {
-	clear_table(&space->calls_by_kind);
-	clear_table(&space->threads);
+	blame_table_clear(&space->calls_by_kind);
+	blame_table_clear(&space->threads);
 	free(space->owners);
 	neighbours_free(&space->neighbours);
 	*space = (struct blame_space){ .areas = 0 };
@@ -134,8 +135,8 @@ static void describe_mmap(const struct vmspace_mmap *mmap, char *buf, size_t siz
 		 mmap->prot & PROT_EXEC ? 'x' : '-');
 }
 
-static void describe_call(const struct step *step, const struct vmspace_request *req, char *buf,
-			  size_t size)
+void blame_describe(const struct step *step, const struct vmspace_request *req, char *buf,
+		    size_t size)
 {
 	const char *name;
 	char length[32];
@@ -216,8 +217,8 @@ static struct blame_row *find_row(struct blame_table *table, const char *what)
 	return &table->rows[table->count++];
 }
 
-static bool count_call(struct blame_table *table, const char *what,
-		       const struct vmspace_request *req, unsigned long before, unsigned long after)
+bool blame_count(struct blame_table *table, const char *what, const struct vmspace_request *req,
+		 unsigned long before, unsigned long after)
 {
 	struct blame_row *row = find_row(table, what);
 
@@ -243,15 +244,15 @@ static bool blame_call(struct blame_space *space, const struct replay_space *fro
 	const unsigned long areas = vmspace_count_areas(from->vm);
 	char what[200], call[100];
 
-	describe_call(step, req, call, sizeof(call));
+	blame_describe(step, req, call, sizeof(call));
 	if (step->site)
 		snprintf(what, sizeof(what), "%.72s: %s", step->site, call);
 	else
 		snprintf(what, sizeof(what), "%s", call);
-	if (!count_call(&space->calls_by_kind, what, req, space->areas, areas))
+	if (!blame_count(&space->calls_by_kind, what, req, space->areas, areas))
 		return false;
 	snprintf(what, sizeof(what), "%d", (int)step->tid);
-	return count_call(&space->threads, what, req, space->areas, areas);
+	return blame_count(&space->threads, what, req, space->areas, areas);
 }
 
 static void add_space(struct blame *blame, struct replay_space *from)

@@ -76,6 +76,15 @@ int blame_group_areas(struct blame_space *space, const struct vmspace *vm);
 /* Frees what @space points to, but not @space. */
 void blame_space_clear(struct blame_space *space);
 
+/* The kind of call that @req is: what it asks for, without addresses. */
+void blame_describe(const struct step *step, const struct vmspace_request *req, char *buf,
+		    size_t size);
+
+/* Counts a call in the row @what. False: out of memory. */
+bool blame_count(struct blame_table *table, const char *what, const struct vmspace_request *req,
+		 unsigned long before, unsigned long after);
+void blame_table_clear(struct blame_table *table);
+
 /* Sorts rows by areas created. */
 void blame_sort(struct blame_table *table);
 

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The history of every address space of a log: each area is a rectangle in address and time. */
+/*
+ * The history of every address space of a log, in bounded memory: each area is a rectangle in
+ * address and time.
+ */
 #include "report/history.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "replay/unknown.h"
+#include "report/blame.h"
 
-struct history_name {
-	struct history_name *next;	/* with the same hash */
-	char text[];
+enum {
+	MOMENTS_MAX = 131072,
+	SPACES_MAX = 16384,
+	AREAS_MAX = 400000,		/* area_limit, unless it is set */
+	CAUSES_MAX = 16384, CAUSE_BYTES_MAX = 2 << 20,
+	LINE_SIZE = 4096 + 160,		/* of maps */
 };
 
 const char *area_kind_name(enum area_kind kind)
@@ -34,8 +42,9 @@ const char *area_kind_name(enum area_kind kind)
 
 void history_init(struct history *history)
 {
-	*history = (struct history){ .failed = false };
-	mt_init(&history->names);
+	*history = (struct history){ .area_limit = AREAS_MAX, .per_moment = 1 };
+	names_init(&history->whats);
+	names_init(&history->causes);
 }
 
 static void free_space(struct history_space *space)
@@ -49,19 +58,13 @@ static void free_space(struct history_space *space)
 
 void history_clear(struct history *history)
 {
-	struct history_name *name, *next;
-	unsigned long hash = 0;
-
 	for (size_t i = 0; i < history->space_count; i++)
 		free_space(history->spaces[i]);
 	free(history->spaces);
 	free(history->times);
-	mt_for_each(&history->names, name, hash, ULONG_MAX)
-		for (; name; name = next) {
-			next = name->next;
-			free(name);
-		}
-	mtree_destroy(&history->names);
+	free(history->lines);
+	names_clear(&history->whats);
+	names_clear(&history->causes);
 }
 
 struct history_space *history_find(const struct history *history, unsigned int id)
@@ -70,6 +73,13 @@ struct history_space *history_find(const struct history *history, unsigned int i
 		if (history->spaces[i]->id == id)
 			return history->spaces[i];
 	return NULL;
+}
+
+const char *history_name(const struct history_area *area)
+{
+	const char *tab = strchr(area->what->text, '\t');
+
+	return tab ? tab + 1 : "";
 }
 
 /* Makes room for one more item. */
@@ -91,30 +101,6 @@ static bool grow(struct history *history, void *items, size_t count, size_t *cap
 	return true;
 }
 
-/* Interns @text. */
-static const char *intern_name(struct history *history, const char *text)
-{
-	unsigned long hash = 5381;
-	struct history_name *first, *name;
-
-	for (const char *at = text; *at; at++)
-		hash = hash * 33 + (unsigned char)*at;
-	hash &= LONG_MAX;
-	first = mtree_load(&history->names, hash);
-	for (name = first; name; name = name->next)
-		if (strcmp(name->text, text) == 0)
-			return name->text;
-	name = malloc(sizeof(*name) + strlen(text) + 1);
-	if (!name || mtree_store(&history->names, hash, name, GFP_KERNEL)) {
-		free(name);
-		history->failed = true;
-		return "";
-	}
-	name->next = first;
-	strcpy(name->text, text);
-	return name->text;
-}
-
 /* ---- areas ---------------------------------------------------------------------------------- */
 
 static enum area_kind file_kind(const struct vma_info *info)
@@ -126,7 +112,7 @@ static enum area_kind file_kind(const struct vma_info *info)
 	return info->flags & VMA_WRITE ? AREA_DATA : AREA_CONSTANT;
 }
 
-static enum area_kind kind_of(const struct vma_info *info, const struct vmspace_stats *stats)
+static enum area_kind kind_of(const struct vma_info *info, const char *name)
 {
 	if (info->backing.kind == VMA_BACKING_SPECIAL)
 		return AREA_SPECIAL;
@@ -138,96 +124,158 @@ static enum area_kind kind_of(const struct vma_info *info, const struct vmspace_
 		return AREA_STACK;
 	if (info->backing.kind != VMA_BACKING_ANON)
 		return file_kind(info);
-	if (stats->start_brk && info->start < stats->brk && info->end > stats->start_brk)
+	if (strcmp(name, "[heap]") == 0)
 		return AREA_HEAP;
 	return info->flags & VMA_EXEC ? AREA_ANON_CODE : AREA_ANON;
 }
 
-static const char *name_of(struct history *history, const struct vma_info *info,
-			   enum area_kind kind)
+/* What @vm shows of the area in maps: fills its offset, kind and what. False: out of memory. */
+static bool describe(struct history *history, const struct vmspace *vm,
+		     const struct vma_info *info, struct history_area *area)
 {
-	if (info->anon_name)
-		return intern_name(history, info->anon_name);
-	if (info->backing.kind == VMA_BACKING_SHMEM)
-		return "shared memory";
-	if (info->backing.name)
-		return intern_name(history, info->backing.name);
-	return kind == AREA_HEAP ? "[heap]" : kind == AREA_STACK ? "[stack]" : "";
+	char line[LINE_SIZE], what[LINE_SIZE], perms[8], device[24], inode[24];
+	const char *name;
+	int at = 0;
+
+	vmspace_show_area(vm, info->start, line, sizeof(line));
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%*s %7s %lx %23s %23s%n", perms, &area->offset, device, inode, &at) < 4)
+		return false;
+	name = line + at + strspn(line + at, " ");
+	area->kind = (unsigned char)kind_of(info, name);
+	snprintf(what, sizeof(what), "%s %s %s\t%s", perms, device, inode, name);
+	area->what = names_get(&history->whats, what);
+	return area->what != NULL;
 }
 
-static void set_perms(char perms[5], vma_flags_t flags)
+/* Removes an area that no moment shows: the last one takes its place. */
+static void remove_area(struct history *history, struct history_space *space, size_t index)
 {
-	perms[0] = flags & VMA_READ ? 'r' : '-';
-	perms[1] = flags & VMA_WRITE ? 'w' : '-';
-	perms[2] = flags & VMA_EXEC ? 'x' : '-';
-	perms[3] = flags & VMA_MAYSHARE ? 's' : 'p';
-	perms[4] = '\0';
+	struct history_area *last = &space->areas[--space->area_count];
+
+	history->area_count--;
+	history->transient++;
+	if (&space->areas[index] == last)
+		return;
+	space->areas[index] = *last;
+	if (last->until == HISTORY_OPEN &&
+	    mtree_store_range(&space->live, last->start, last->end - 1, xa_mk_value(index),
+			      GFP_KERNEL))
+		history->failed = true;
 }
 
-static void close_area(struct history_space *space, unsigned long start, size_t index,
+static void close_area(struct history *history, struct history_space *space, size_t index,
 		       unsigned int moment)
 {
-	space->areas[index].until = moment;
-	mtree_erase(&space->live, start);
+	struct history_area *area = &space->areas[index];
+
+	mtree_erase(&space->live, area->start);
 	space->live_count--;
+	area->until = moment;
+	if (area->begin == moment)
+		remove_area(history, space, index);
 }
 
-/* Closes the live areas in [start, end) that @vm no longer has. */
+/* Closes the live areas in [start, end] that @vm no longer has. */
 static void close_changed(struct history *history, struct history_space *space,
-			  const struct vmspace *vm, const struct vmspace_stats *stats,
-			  unsigned long start, unsigned long end, unsigned int moment)
+			  const struct vmspace *vm, unsigned long start, unsigned long end,
+			  unsigned int moment)
 {
 	unsigned long at = start;
 	void *entry;
 
 	mt_for_each(&space->live, entry, at, end) {
 		size_t index = xa_to_value(entry);
-		struct history_area *area = &space->areas[index];
+		struct history_area *area = &space->areas[index], now;
 		struct vma_info info;
-		char perms[5];
 		bool same = vmspace_lookup(vm, area->start, &info) && info.start == area->start &&
-			    info.end == area->end && kind_of(&info, stats) == area->kind &&
-			    name_of(history, &info, area->kind) == area->name;
+			    info.end == area->end;
 
-		set_perms(perms, same ? info.flags : 0);
-		if (!same || strcmp(perms, area->perms) != 0)
-			close_area(space, area->start, index, moment);
+		if (same && !describe(history, vm, &info, &now))
+			history->failed = true;
+		if (history->failed)
+			return;
+		if (!same || now.what != area->what || now.kind != area->kind ||
+		    now.offset != area->offset)
+			close_area(history, space, index, moment);
+	}
+}
+
+/* What a call asked for, and where in the program it was made. */
+static const struct name *cause_of(struct history *history, const struct step *step,
+				   const struct vmspace_request *req)
+{
+	const char *site = step->stack ? step->stack : step->site;
+	char call[100] = "", text[4352];
+	const struct name *cause;
+
+	if (req)
+		blame_describe(step, req, call, sizeof(call));
+	else if (step->kind == STEP_SPACE)
+		strcpy(call, "was there when the log, or the program, began");
+	else if (step->kind == STEP_COPY)
+		strcpy(call, "fork");
+	else
+		strcpy(call, "seen later");
+	snprintf(text, sizeof(text), "%s\t%.4096s", call, site ? site : "");
+	if (history->causes.count >= CAUSES_MAX || history->causes.bytes >= CAUSE_BYTES_MAX)
+		snprintf(text, sizeof(text), "%s\t", step->call ? step->call : call);
+	cause = names_get(&history->causes, text);
+	history->failed |= !cause;
+	return cause;
+}
+
+/* Why the area was not merged with its neighbours, as the call has told. */
+static void set_verdicts(struct history_area *area, const struct vmspace_request *req)
+{
+	for (unsigned int i = 0; req && i < req->out.event_count; i++) {
+		const struct vmspace_event *event = &req->out.events[i];
+
+		if (event->kind != VMSPACE_EVENT_NO_MERGE)
+			continue;
+		if (event->at == area->start)
+			area->left = (unsigned char)event->verdict;
+		if (event->at == area->end)
+			area->right = (unsigned char)event->verdict;
 	}
 }
 
 static void open_new(struct history *history, struct history_space *space,
-		     const struct vmspace *vm, const struct vmspace_stats *stats,
-		     unsigned long start, unsigned long end, unsigned int moment)
+		     const struct vmspace *vm, unsigned long start, unsigned long end,
+		     unsigned int moment, const struct step *step,
+		     const struct vmspace_request *req)
 {
+	const struct name *cause = NULL;
 	struct vma_info info;
 
 	for (; vmspace_next(vm, start, &info) && info.start <= end; start = info.end) {
-		struct history_area *area;
+		struct history_area area = {
+			.start = info.start, .end = info.end, .begin = moment,
+			.until = HISTORY_OPEN, .line = (unsigned int)step->line, .tid = step->tid,
+		};
 
 		if (mtree_load(&space->live, info.start))
 			continue;
-		if (!grow(history, &space->areas, space->area_count, &space->area_capacity,
-			  sizeof(*area)))
-			return;
-		area = &space->areas[space->area_count];
-		*area = (struct history_area){ .start = info.start, .end = info.end,
-					       .begin = moment, .until = moment };
-		area->kind = kind_of(&info, stats);
-		area->name = name_of(history, &info, area->kind);
-		set_perms(area->perms, info.flags);
-		if (mtree_store_range(&space->live, info.start, info.end - 1,
+		cause = cause ? cause : cause_of(history, step, req);
+		area.cause = cause;
+		if (!cause || !describe(history, vm, &info, &area) ||
+		    !grow(history, &space->areas, space->area_count, &space->area_capacity,
+			  sizeof(area)) ||
+		    mtree_store_range(&space->live, info.start, info.end - 1,
 				      xa_mk_value(space->area_count), GFP_KERNEL)) {
 			history->failed = true;
 			return;
 		}
-		space->area_count++;
+		set_verdicts(&area, req);
+		space->areas[space->area_count++] = area;
+		history->area_count++;
 		space->live_count++;
 	}
 }
 
-/* The range in which @req may have changed areas: everything, if events were lost. */
-static void changed_range(const struct vmspace_request *req, unsigned long *start,
-			  unsigned long *end)
+/* The range in which @req may have changed areas: everything, if its events do not tell all. */
+static void changed_range(const struct replay_space *from, const struct vmspace_request *req,
+			  unsigned long *start, unsigned long *end)
 {
 	const struct vmspace_outcome *out = &req->out;
 
@@ -244,7 +292,7 @@ static void changed_range(const struct vmspace_request *req, unsigned long *star
 		*start = low < *start ? low : *start;
 		*end = high > *end ? high : *end;
 	}
-	if (out->events_lost) {
+	if (out->events_lost || from->unseen) {
 		*start = 0;
 		*end = ULONG_MAX;
 	}
@@ -255,10 +303,17 @@ static void changed_range(const struct vmspace_request *req, unsigned long *star
 static void note_count(struct history *history, struct history_space *space, unsigned long areas,
 		       unsigned int moment)
 {
+	struct history_count *last = space->count_count ?
+		&space->counts[space->count_count - 1] : NULL;
+
 	space->at_end = areas;
 	if (areas > space->peak)
 		space->peak = areas;
-	if (space->count_count > 0 && space->counts[space->count_count - 1].areas == areas)
+	if (last && last->moment == moment) {
+		last->areas = areas;
+		return;
+	}
+	if (last && last->areas == areas)
 		return;
 	if (grow(history, &space->counts, space->count_count, &space->count_capacity,
 		 sizeof(space->counts[0])))
@@ -266,32 +321,46 @@ static void note_count(struct history *history, struct history_space *space, uns
 }
 
 static void update(struct history *history, struct history_space *space, const struct vmspace *vm,
-		   unsigned long start, unsigned long end, unsigned int moment)
+		   unsigned long start, unsigned long end, unsigned int moment,
+		   const struct step *step, const struct vmspace_request *req)
 {
-	struct vmspace_stats stats;
+	const unsigned long areas = vmspace_count_areas(vm);
 
-	vmspace_stats(vm, &stats);
 	if (start <= end) {
-		close_changed(history, space, vm, &stats, start, end, moment);
-		open_new(history, space, vm, &stats, start, end, moment);
+		close_changed(history, space, vm, start, end, moment);
+		open_new(history, space, vm, start, end, moment, step, req);
 	}
 	/* The events did not show all changes: compare everything. */
-	if (space->live_count != stats.areas) {
-		close_changed(history, space, vm, &stats, 0, ULONG_MAX, moment);
-		open_new(history, space, vm, &stats, 0, ULONG_MAX, moment);
+	if (space->live_count != areas && !history->failed) {
+		close_changed(history, space, vm, 0, ULONG_MAX, moment);
+		open_new(history, space, vm, 0, ULONG_MAX, moment, step, req);
 	}
-	note_count(history, space, stats.areas, moment);
+	note_count(history, space, areas, moment);
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-/* Starts a new moment, at the time of @step. */
-static unsigned int new_moment(struct history *history, const struct step *step)
+/* The moment of @step, which may be a new one. */
+static unsigned int moment_of(struct history *history, const struct step *step)
 {
-	if (!grow(history, &history->times, history->moments, &history->moment_capacity,
-		  sizeof(history->times[0])))
+	const size_t last = history->moments - 1;
+	size_t capacity = history->moment_capacity;
+
+	if (history->moments && history->lines[last] == step->line)
+		return (unsigned int)last;
+	if (history->moments && history->in_last < history->per_moment) {
+		history->in_last++;
+		history->lines[last] = step->line;
+		history->times[last] = isfinite(step->time) ? step->time : -1;
+		return (unsigned int)last;
+	}
+	if (!grow(history, &history->times, history->moments, &capacity, sizeof(double)) ||
+	    !grow(history, &history->lines, history->moments, &history->moment_capacity,
+		  sizeof(*history->lines)))
 		return 0;
-	history->times[history->moments] = step && isfinite(step->time) ? step->time : -1;
+	history->in_last = 1;
+	history->times[history->moments] = isfinite(step->time) ? step->time : -1;
+	history->lines[history->moments] = step->line;
 	return (unsigned int)history->moments++;
 }
 
@@ -304,6 +373,16 @@ static void note_fork(struct history *history, const struct history_space *child
 			   sizeof(parent->forks[0])))
 		parent->forks[parent->fork_count++] =
 			(struct history_fork){ moment, child->pid, child->id };
+}
+
+/* Keeps the line of [vsyscall], which only an exec changes, and which is the last one. */
+static int find_gate(void *ctx, const char *line, size_t length)
+{
+	struct history_space *space = ctx;
+
+	if (strncmp(line, "ffffffffff600000-", 17) == 0)
+		snprintf(space->gate, sizeof(space->gate), "%.*s", (int)length - 1, line);
+	return 0;
 }
 
 static struct history_space *add_space(struct history *history, const struct replay_space *from,
@@ -321,8 +400,10 @@ static struct history_space *add_space(struct history *history, const struct rep
 	space->from = from->from;
 	space->pid = from->pid;
 	space->incomplete = from->incomplete;
-	space->begin = space->until = moment;
+	space->begin = moment;
+	space->until = HISTORY_OPEN;
 	space->limit = vmspace_config(from->vm)->max_map_count;
+	vmspace_show_lines(from->vm, find_gate, space);
 	mt_init(&space->live);
 	history->spaces[history->space_count++] = space;
 	if (space->from)
@@ -330,15 +411,9 @@ static struct history_space *add_space(struct history *history, const struct rep
 	return space;
 }
 
-static void end_space(struct history_space *space, const struct replay_space *from, bool ended,
-		      unsigned int moment)
+static void end_space(struct history *history, struct history_space *space,
+		      const struct replay_space *from, bool ended, unsigned int moment)
 {
-	unsigned long at = 0;
-	void *entry;
-
-	mt_for_each(&space->live, entry, at, ULONG_MAX)
-		space->areas[xa_to_value(entry)].until = moment;
-	space->until = moment;
 	space->ended = ended;
 	space->calls = from->calls;
 	space->differs = from->differs;
@@ -346,6 +421,25 @@ static void end_space(struct history_space *space, const struct replay_space *fr
 	mtree_destroy(&space->live);
 	mt_init(&space->live);
 	space->live_count = 0;
+	if (!ended)
+		return;
+	space->until = moment;
+	for (size_t i = space->area_count; i-- > 0;) {
+		if (space->areas[i].until != HISTORY_OPEN)
+			continue;
+		space->areas[i].until = moment;
+		if (space->areas[i].begin == moment)
+			remove_area(history, space, i);
+	}
+}
+
+static void stay_small(struct history *history)
+{
+	while (!history->failed &&
+	       (history->moments >= MOMENTS_MAX || history->space_count >= SPACES_MAX ||
+		history->area_count >= history->area_limit))
+		if (!history_thin(history, history->area_limit / 4 * 3))
+			break;
 }
 
 void history_notify(void *ctx, enum replay_event event, struct replay_space *from,
@@ -359,18 +453,20 @@ void history_notify(void *ctx, enum replay_event event, struct replay_space *fro
 	(void)why;
 	if (event == REPLAY_DIFFERS || history->failed)
 		return;
-	if (event == REPLAY_CALL_PERFORMED) {
-		changed_range(req, &start, &end);
-		if (space)
-			space->calls = from->calls;
-	}
-	moment = new_moment(history, step);
+	moment = step ? moment_of(history, step) : (unsigned int)history->moments;
 	if (event == REPLAY_SPACE_BEGINS)
 		from->user = space = add_space(history, from, moment);
 	if (!space || history->failed)
 		return;
-	if (event == REPLAY_SPACE_ENDS)
-		end_space(space, from, step != NULL, moment);
-	else
-		update(history, space, from->vm, start, end, moment);
+	if (event == REPLAY_SPACE_ENDS) {
+		end_space(history, space, from, step != NULL, moment);
+		from->user = NULL;
+		return;
+	}
+	if (event == REPLAY_CALL_PERFORMED) {
+		changed_range(from, req, &start, &end);
+		space->calls = from->calls;
+	}
+	update(history, space, from->vm, start, end, moment, step, req);
+	stay_small(history);
 }

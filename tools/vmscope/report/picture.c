@@ -61,15 +61,19 @@ struct panel {
 	bool titles;
 };
 
-/* The value of @moment on the horizontal axis: seconds or calls. */
+/* The value of @moment on the horizontal axis: seconds, or lines of the log. */
 static double moment_value(const struct history *history, bool by_call, unsigned int moment)
 {
+	const unsigned int last = (unsigned int)history->moments - 1;
+	const bool behind = moment > last;
+
+	moment = behind ? last : moment;
 	if (by_call)
-		return moment;
+		return (double)history->lines[moment] + behind;
 	/* A step without a time gets that of the previous one. */
-	while (moment > 0 && (moment >= history->moments || history->times[moment] < 0))
+	while (moment > 0 && history->times[moment] < 0)
 		moment--;
-	return moment < history->moments && history->times[moment] > 0 ? history->times[moment] : 0;
+	return history->times[moment] > 0 ? history->times[moment] : 0;
 }
 
 static double x_of(const struct panel *panel, unsigned int moment)
@@ -110,8 +114,9 @@ static void draw_area(const struct panel *panel, const struct history_area *area
 	height -= height > 2.5 ? 0.6 : height * 0.15;
 	snprintf(class, sizeof(class), "k%d%s", (int)area->kind, extra);
 	scale_format_size(area->end - area->start, size, sizeof(size));
-	snprintf(title, sizeof(title), "%lx-%lx %s %s\n%s%s%s", area->start, area->end, area->perms,
-		 size, area_kind_name(area->kind), area->name[0] ? ": " : "", area->name);
+	snprintf(title, sizeof(title), "%lx-%lx %.4s %s\n%s%s%.300s", area->start, area->end,
+		 area->what->text, size, area_kind_name((enum area_kind)area->kind),
+		 history_name(area)[0] ? ": " : "", history_name(area));
 	svg_rect(panel->file, class, x, y, width, height, panel->titles ? title : NULL);
 }
 
@@ -202,7 +207,7 @@ static int by_start(const void *a, const void *b)
 
 static bool has_own_name(const struct history_area *area)
 {
-	return area->name[0] != '\0';
+	return history_name(area)[0] != '\0';
 }
 
 /* Collects the labels of a panel. Returns how many, or -1: out of memory. */
@@ -225,12 +230,13 @@ static long collect_labels(const struct panel *panel, struct label **labels)
 		const struct history_area *area = sorted[i];
 		struct label *last = count > 0 ? &list[count - 1] : NULL;
 
-		if (last && last->end >= area->start && last->name == area->name &&
+		if (last && last->end >= area->start && strcmp(last->name, history_name(area)) == 0 &&
 		    (has_own_name(area) || last->kind == area->kind)) {
 			last->end = area->end > last->end ? area->end : last->end;
 			continue;
 		}
-		list[count++] = (struct label){ .name = area->name, .kind = area->kind,
+		list[count++] = (struct label){ .name = history_name(area),
+						.kind = (enum area_kind)area->kind,
 						.start = area->start, .end = area->end };
 	}
 	for (long i = 0; i < count; i++) {
@@ -405,7 +411,7 @@ static void draw_axis(const struct panel *panel, double y)
 			svg_text(panel->file, "addr", SVG_MIDDLE, x, y + 15, text);
 	}
 	svg_text(panel->file, "name", SVG_START, panel->x + panel->width + 7, y + 15,
-		 panel->picture->by_call ? "steps of the log" : "time");
+		 panel->picture->by_call ? "lines of the log" : "time");
 }
 
 /* ---- panels --------------------------------------------------------------------------------- */

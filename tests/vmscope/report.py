@@ -1,0 +1,409 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""vmscope report: what its data say of any moment is what "vmscope replay --until" says.
+
+Usage: report.py data VMSCOPE [SEED]         the data, decoded here
+       report.py browser VMSCOPE [SEED]      the page in headless Chromium: exit status 77 without
+       report.py screenshot VMSCOPE LOG PNG  how it looks
+"""
+import base64
+import difflib
+import html
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import large
+
+LOGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "logs")
+NAMES = sorted(name for name in os.listdir(LOGS) if name.endswith((".log", ".strace")))
+OPEN = -1
+failures = 0
+
+
+def wanted(what, is_so, *seen):
+    global failures
+    if not is_so:
+        failures += 1
+        print(f"FAILED: {what}: {str(seen)[:2000]}")
+
+
+def run(*args):
+    return subprocess.run(args, text=True, capture_output=True, timeout=240, errors="replace")
+
+
+def make_report(vmscope, log, path, *options):
+    got = run(vmscope, "report", *options, log, "-o", path)
+    wanted(f"report of {log}", got.returncode == 0, got.stderr)
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+# ---- the data ------------------------------------------------------------------------------------
+
+def numbers(text):
+    value = shift = 0
+    for byte in base64.b64decode(text, validate=True):
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield value
+            value = shift = 0
+    assert shift == 0, "a number has no end"
+
+
+def signed(value):
+    return -(value + 1) // 2 if value % 2 else value // 2
+
+
+def sums(values):
+    total, found = 0, []
+    for value in values:
+        total += value
+        found.append(total)
+    return found
+
+
+class Report:
+    """The data of a page, as page_data.js decodes them."""
+
+    def __init__(self, page):
+        text = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+        self.data = json.loads(text[1])
+        self.lines = sums(numbers(self.data["lines"]))
+        self.times = sums(map(signed, numbers(self.data["times"])))
+        self.spaces = self.data["spaces"]
+        for space in self.spaces:
+            space["list"] = list(self.areas_of(space))
+
+    def areas_of(self, space):
+        n = numbers(space["areas"])
+        start = begin = 0
+        for first in n:
+            start += signed(first)
+            pages = next(n)
+            begin += signed(next(n))
+            lasts, what, offset, line, tid, cause, bits = (next(n) for _ in range(7))
+            fixed, name = self.data["whats"][what].split("\t")
+            perms, device, inode = fixed.split()
+            text = (f"{start * 4096:08x}-{(start + pages) * 4096:08x} {perms} {offset * 4096:08x} "
+                    f"{device} {inode} ")
+            yield {"start": start, "begin": begin, "until": begin + lasts if lasts else OPEN,
+                   "text": text.ljust(73) + name if name else text,
+                   "line": self.lines[begin] - signed(line), "tid": space["pid"] + signed(tid),
+                   "cause": self.data["causes"][cause], "kind": bits % 16,
+                   "left": bits // 16 % 32, "right": bits // 512}
+
+    def moment(self, line):
+        return sum(at <= line for at in self.lines) - 1
+
+    def state(self, line):
+        """As state_of(): what each address space has after a line."""
+        moment = self.moment(line)
+
+        def is_there(what):
+            return what["begin"] <= moment and (what["until"] == OPEN or moment < what["until"])
+
+        return [f"# process {space['pid']}\n" + "".join(
+            area["text"] + "\n" for area in sorted(filter(is_there, space["list"]),
+                                                   key=lambda area: area["start"])) +
+                (space["gate"] + "\n" if space["gate"] else "")
+                for space in self.spaces if is_there(space) and not space["leftOut"]]
+
+
+def state_of(vmscope, log, line):
+    """What vmscope replay --until says of the address spaces that are there then."""
+    got = run(vmscope, "replay", f"--until={line}", log)
+    parts = re.split(r"^(?=# process )", got.stdout, flags=re.M)
+    return [re.sub(r"^# process (\d+) .*", r"# process \1", part).rstrip("\n") + "\n"
+            for part in parts if re.match(r"# process \d+ \(.*\) at its last call\n", part)]
+
+
+def differences(got, expected):
+    return "\n".join(difflib.unified_diff("\n".join(got).split("\n"),
+                                          "\n".join(expected).split("\n"), "report", "replay",
+                                          lineterm="", n=1))
+
+
+def check_states(vmscope, log, report, chosen):
+    for line in chosen:
+        got, expected = report.state(line), state_of(vmscope, log, line)
+        wanted(f"{log} after line {line}", got == expected, differences(got, expected))
+
+
+def count_lines(log):
+    with open(log, "rb") as file:
+        return sum(1 for _ in file)
+
+
+def check_log(vmscope, work, name, draw):
+    log = os.path.join(LOGS, name)
+    page = make_report(vmscope, log, os.path.join(work, name + ".html"))
+    report = Report(page)
+    chosen = draw.sample(range(1, count_lines(log) + 1), 12)
+    check_states(vmscope, log, report, [line for line in chosen if line >= report.lines[0]])
+    wanted(f"{name}: no network", not re.search(r'(src|href)=|url\(|@import|fetch\(|XMLHttp', page))
+    summary = html.unescape(re.search(r"<noscript><pre>(.*?)</pre></noscript>", page, re.S)[1])
+    wanted(f"{name}: the summary", all(
+        f"{s['atEnd']:8} {s['peak']:8} {s['calls']:8}  {s['pid']} " in summary
+        for s in report.spaces[:50]), summary)
+    calls = run(vmscope, "replay", log).stderr
+    wanted(f"{name}: calls", sum(row[0] for row in report.data["calls"]) ==
+           sum(row[0] for row in report.data["threads"]) ==
+           int(re.search(r" (\d+) calls replayed", calls)[1]), calls)
+    wanted(f"{name}: all is there", report.data["summarised"] == "", report.data["summarised"])
+
+
+def check_causes(vmscope, work):
+    """Who made an area, with the whole stack, and why it was not merged."""
+    log = os.path.join(LOGS, "frames.strace")
+    report = Report(make_report(vmscope, log, os.path.join(work, "frames.html")))
+    causes = [area["cause"] for area in report.spaces[-1]["list"]]
+    wanted("causes", any(re.match(r"mmap anonymous.*\tsteps\(_start.*;steps\(main", cause)
+                         for cause in causes), causes)
+    log = os.path.join(LOGS, "steps.log")
+    report = Report(make_report(vmscope, log, os.path.join(work, "steps.html")))
+    with open(log) as file:
+        records = [json.loads(line) for line in file]
+    seen = 0
+    for area in report.spaces[0]["list"]:
+        record = records[area["line"] - 1]
+        wanted("the line and thread of an area", record["tid"] == area["tid"], area, record)
+        for side, at in (("left", area["start"] * 4096), ("right", None)):
+            for event in record.get("events", []) if at else []:
+                if event["kind"] == "no-merge" and int(event["at"], 16) == at:
+                    seen += 1
+                    wanted("why it was not merged", report.data["verdicts"][area[side]] ==
+                           event["verdict"], area, event)
+    wanted("reasons were compared", seen > 10, seen)
+
+
+def many_forks(path, count):
+    """A log with short-lived children: what they have does not fit."""
+    with open(path, "w") as file:
+        file.writelines(large.mappings(300))
+        for i in range(count):
+            child = 1000 + i
+            at = 0x7e0000000000 + i * 0x10000
+            file.write(f"10 {large.BEGIN + 100 + i}.000000 fork() = {child}\n"
+                       f"{child} {large.BEGIN + 100 + i}.100000 mmap({at:#x}, 4096, PROT_READ, "
+                       f"MAP_PRIVATE|MAP_FIXED|MAP_ANONYMOUS, -1, 0) = {at:#x}\n"
+                       f"{child} {large.BEGIN + 100 + i}.200000 +++ exited with 0 +++\n")
+    return path
+
+
+def check_size(vmscope, work, draw):
+    """A page is no larger than it may be, says what it left out, and is right in what is there."""
+    log = os.path.join(work, "large.strace")
+    large.large_log(log, 20)
+    forks = many_forks(os.path.join(work, "forks.strace"), 1500)
+    for path, said in ((log, "Summarised: each moment is of "), (forks, " are left out")):
+        name = os.path.join(work, "small.html")
+        page = make_report(vmscope, path, name, "--size=1")
+        report = Report(page)
+        wanted("the size", os.path.getsize(name) <= 1000000, os.path.getsize(name))
+        wanted("what was summarised is said", said in report.data["summarised"],
+               report.data["summarised"])
+        wanted("much is left", len(report.lines) > 1000 and
+               sum(len(s["list"]) for s in report.spaces) > 2000,
+               len(report.lines), sum(len(s["list"]) for s in report.spaces))
+        left_out = {s["pid"] for s in report.spaces if s["leftOut"]}
+        for line in draw.sample(report.lines, 3):
+            expected = [part for part in state_of(vmscope, path, line)
+                        if int(part.split()[2]) not in left_out]
+            wanted(f"{path} after line {line}", report.state(line) == expected)
+    got = run(vmscope, "report", "--size=10", log, "-o", os.path.join(work, "larger.html"))
+    wanted("a larger one", got.returncode == 0 and
+           os.path.getsize(os.path.join(work, "larger.html")) > 1000000)
+
+
+def check_errors(vmscope, work):
+    steps = os.path.join(LOGS, "steps.log")
+    page = os.path.join(work, "x.html")
+    for what, said, args in (
+            ("no file", "give a file for the page", [steps]), ("no log", "give a log", ["-o", page]),
+            ("no size", "--size", ["--size=0", steps, "-o", page]),
+            ("a log that is not there", "No such file", [os.path.join(work, "no"), "-o", page]),
+            ("a directory", "Is a directory", [steps, "-o", work]),
+            ("no log at all", "is neither a log of", [__file__, "-o", page])):
+        got = run(vmscope, "report", *args)
+        wanted(f"report: {what}", got.returncode == 125 and said in got.stderr, got)
+    if os.path.exists("/dev/full"):
+        got = run(vmscope, "report", steps, "-o", "/dev/full")
+        wanted("report: a full disk", got.returncode == 125 and "No space left" in got.stderr, got)
+    # Names are bytes, and may look like a part of the page.
+    odd = os.path.join(work, "</title><script>alert(1)</script>@DATA@.strace")
+    os.makedirs(os.path.dirname(odd), exist_ok=True)
+    with open(odd, "wb") as file:
+        file.write(b'1 openat(AT_FDCWD, "/a</script><!--\xff", O_RDONLY) = 3\n'
+                   b"1 mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 3, 0) = 0x7f0000000000\n")
+    page = make_report(vmscope, odd, page)
+    wanted("an odd name", page.count("<script") == 2 and "/a\\u003c/script>\\u003c!--?" in page and
+           Report(page).spaces[0]["list"], page[:300])
+
+
+# ---- the browser ---------------------------------------------------------------------------------
+
+# Runs in the page, after its scripts; what it finds is in the document that is printed.
+SCRIPT = """
+<pre id="results"></pre>
+<script>
+const results = {errors: [], states: {}};
+window.addEventListener("error", (event) => results.errors.push(event.message));
+try {
+  const lines = LINES;
+  for (const line of lines) results.states[line] = stateAt(line);
+  const pixels = () => {
+    const canvas = $("areas");
+    const all = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+    let colored = 0;
+    for (let i = 0; i < all.length; i += 4) colored += all[i] + all[i + 1] + all[i + 2] < 765;
+    return colored / (all.length / 4);
+  };
+  drawAreas();
+  drawCounts();
+  results.drawn = view.drawn;
+  results.skipped = view.skipped;
+  results.pixels = pixels();
+  zoom(0.25, 0.5, 0.5, false);
+  zoom(0.5, 0.5, 0.5, true);
+  drawAreas();
+  results.zoomed = {x: view.x1 - view.x0, y: view.y1 - view.y0, drawn: view.drawn};
+  $("areas").dispatchEvent(new WheelEvent("wheel", {deltaY: -100, clientX: 500, clientY: 300,
+                                                    cancelable: true}));
+  results.wheel = view.x1 - view.x0;
+  $("all").click();
+  results.all = [view.x0, view.x1, view.y0, view.y1];
+  const some = view.space.list.find((area) => nameOf(area).startsWith("/") && area.until === OPEN);
+  results.byName = some ? search(nameOf(some)).length : -1;
+  results.sameName = some ? view.space.list.filter((a) => nameOf(a) === nameOf(some)).length : -1;
+  const there = areasAt(view.space, view.moment)[0];
+  results.byAddress = search(`0x${(there.start + 16).toString(16)}`).includes(there);
+  results.found = $("found").textContent;
+  results.listed = $("matches").children.length;
+  results.nothing = search("no such name").length;
+  search("");
+  showArea(there);
+  drawAreas();
+  const box = boxOf(there, $("areas").width, $("areas").height);
+  const x = box.left + box.width / 2, y = box.top + box.height / 2;
+  results.hit = areaAt(x, y) === there;
+  results.hover = $("hover").textContent;
+  results.state = $("state").textContent;
+  $("slider").value = 1;
+  $("slider").dispatchEvent(new Event("input"));
+  results.slider = [view.moment, $("when").textContent];
+  results.tree = $("tree").children.length;
+  results.rows = [$("calls").rows.length, $("threads").rows.length];
+  results.hidden = $("page").hidden;
+} catch (error) {
+  results.errors.push(String(error.stack));
+}
+$("results").textContent = JSON.stringify(results);
+</script>
+</body>"""
+
+
+def chromium():
+    for name in "chromium", "chromium-browser", "google-chrome":
+        if shutil.which(name):
+            return shutil.which(name)
+    return None
+
+
+def browse(path, work, *options):
+    """The document as the browser has it, and what it said."""
+    got = run(chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+              "--no-first-run", "--window-size=1300,1500", "--enable-logging=stderr", "--v=0",
+              f"--user-data-dir={work}/browser", "--virtual-time-budget=10000", *options,
+              f"file://{path}")
+    said = [line for line in got.stderr.splitlines() if "CONSOLE" in line]
+    return got.stdout, said, got
+
+
+def check_page(vmscope, work, log, draw, *options):
+    path = os.path.join(work, "page.html")
+    page = make_report(vmscope, log, path, *options)
+    report = Report(page)
+    lines = draw.sample(report.lines, min(8, len(report.lines)))
+    with open(path, "w") as file:
+        file.write(page.replace("</body>", SCRIPT.replace("LINES", json.dumps(lines))))
+    document, said, got = browse(path, work, "--dump-dom")
+    wanted(f"{log}: nothing on the console", not said, said)
+    match = re.search(r'<pre id="results">(.*?)</pre>', document, re.S)
+    if not match or not match[1]:
+        wanted(f"{log}: the page ran", False, got.stderr[-1500:], document[:300])
+        return
+    found = json.loads(html.unescape(match[1]))
+    wanted(f"{log}: no error", found["errors"] == [], found["errors"])
+    if found["errors"]:
+        return
+    left_out = {s["pid"] for s in report.spaces if s["leftOut"]}
+    for line in lines:
+        expected = [part for part in state_of(vmscope, log, line)
+                    if int(part.split()[2]) not in left_out]
+        wanted(f"{log}: the state after line {line}", found["states"][str(line)] ==
+               "\n".join(expected), differences([found["states"][str(line)]], expected))
+    wanted(f"{log}: it is drawn", found["drawn"] >= 5 and found["pixels"] > 0.05, found["pixels"])
+    wanted(f"{log}: zoom", abs(found["zoomed"]["x"] - 0.25) < 1e-9 and
+           abs(found["zoomed"]["y"] - 0.5) < 1e-9 and abs(found["wheel"] - 0.2) < 1e-9 and
+           found["all"] == [0, 1, 0, 1], found["zoomed"], found["wheel"])
+    wanted(f"{log}: search", found["byName"] == found["sameName"] and found["byAddress"] and
+           found["nothing"] == 0 and found["found"].endswith(" areas") and found["listed"] > 0,
+           found["byName"], found["sameName"], found["found"])
+    wanted(f"{log}: hover", found["hit"] and "made by thread" in found["hover"], found["hover"])
+    wanted(f"{log}: slider", found["slider"][0] == min(1, len(report.lines) - 1) and
+           f"line {report.lines[found['slider'][0]]}" in found["slider"][1], found["slider"])
+    wanted(f"{log}: tree and tables", found["tree"] == len(report.spaces) and
+           found["rows"][0] == len(report.data["calls"]) + 1 and not found["hidden"], found)
+
+
+def browser(vmscope, draw):
+    if not chromium():
+        print("SKIP: there is no chromium here (./run proofs installs it)")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as work:
+        for name in "forks.log", "frames.strace":
+            check_page(vmscope, work, os.path.join(LOGS, name), draw)
+        log = os.path.join(work, "large.strace")
+        large.large_log(log, 9)
+        check_page(vmscope, work, log, draw, "--size=2")
+
+
+def screenshot(vmscope, log, png):
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "page.html")
+        make_report(vmscope, log, path)
+        print(browse(path, work, f"--screenshot={png}")[1])
+
+
+def main():
+    how, vmscope = sys.argv[1:3]
+    if how == "screenshot":
+        screenshot(vmscope, *sys.argv[3:])
+        return
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 32)
+    print(f"seed {seed}")
+    draw = random.Random(seed)
+    if how == "browser":
+        browser(vmscope, draw)
+    else:
+        with tempfile.TemporaryDirectory() as work:
+            for name in NAMES:
+                check_log(vmscope, work, name, draw)
+            check_causes(vmscope, work)
+            check_size(vmscope, work, draw)
+            check_errors(vmscope, work)
+    if not failures:
+        print("all as vmscope replay --until has it")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

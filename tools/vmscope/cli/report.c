@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* The command "vmscope report": a log as a page that a browser opens. */
+#include "cli/report.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/output.h"
+#include "base/session.h"
+#include "cli/log_options.h"
+#include "cli/number.h"
+#include "replay/player.h"
+#include "report/page.h"
+
+enum { OPT_SIZE = 256 };
+enum { MB = 1000000, SIZE_DEFAULT = 10, AREA_BYTES = 16 };
+
+struct report {
+	struct player player;
+	const char *output;
+	unsigned long megabytes;
+};
+
+static const struct argp_option option_table[] = {
+	{ "output", 'o', "FILE", 0, "Write the page there (-: standard output)", 0 },
+	{ "size", OPT_SIZE, "MB", 0,
+	  "At most so many megabytes: what does not fit is summarised (default 10)", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct report *report = state->input;
+
+	switch (key) {
+	case 'o':
+		report->output = arg;
+		return 0;
+	case OPT_SIZE:
+		report->megabytes = number_option(state, "--size", arg, 1, 1000);
+		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &report->player;
+		return 0;
+	case ARGP_KEY_END:
+		if (!report->player.path)
+			argp_error(state, "give a log: of 'vmscope trace -o LOG', or of "
+				   "'strace -f -ttt -k -o LOG'");
+		if (!report->output)
+			argp_error(state, "give a file for the page: -o FILE.html");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {
+	{ &log_options_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const struct argp parser = {
+	.options = option_table,
+	.parser = parse_option,
+	.children = children,
+	.args_doc = "LOG -o FILE.html",
+	.doc = "Write a log as one HTML file, which needs no network: the address spaces over time, "
+	       "to zoom and to search; who made each area, and why it was not merged; the number "
+	       "of areas; tables by call and thread; and the areas at any moment.\v"
+	       "LOG is what 'vmscope trace -o LOG' wrote, or output of strace (best: with -ttt and "
+	       "-k), or - for standard input.",
+};
+
+/* Returns 0, or -1 after printing a message. */
+static int write_page(const struct report *report, struct page *page)
+{
+	const char *slash = strrchr(report->player.path, '/');
+	const bool to_stdout = strcmp(report->output, "-") == 0;
+	struct page_view view = {
+		.title = slash ? slash + 1 : report->player.path,
+		.remark = report->player.interrupted ? "This is partial: the log was not read to "
+			  "its end." : report->player.malformed ? "Lines of the log that cannot be "
+			  "understood were skipped." : "",
+		.limit = report->megabytes * MB,
+	};
+	FILE *to = to_stdout ? stdout : fopen(report->output, "we");
+	int rc, written;
+
+	rc = to ? page_write(to, page, &view) : -errno;
+	if (to) {
+		written = to_stdout ? output_flush(to) : output_close(to);
+		rc = rc ? rc : written;
+	}
+	if (rc == 0)
+		return 0;
+	if (rc == -EFBIG)
+		session_say("the page cannot be made smaller than %lu MB: give a larger --size",
+			    report->megabytes);
+	else
+		session_say("cannot write the page %s: %s", report->output, strerror(-rc));
+	return -1;
+}
+
+int report_main(int argc, char **argv)
+{
+	struct report report = {
+		.player = { .max_malformed = 20, .interruptible = true, .stacks = true },
+		.megabytes = SIZE_DEFAULT,
+	};
+	struct page page;
+	const struct replay_listener listener = { .ctx = &page, .notify = page_notify };
+	int rc;
+
+	argp_err_exit_status = STATUS_FAILED;
+	argp_parse(&parser, argc, argv, 0, NULL, &report);
+	page_init(&page);
+	page.history.area_limit = report.megabytes * MB / AREA_BYTES;
+	rc = player_run(&report.player, &listener);
+	if (rc == 0 && (page.failed || page.history.failed)) {
+		session_say("out of memory");
+		rc = -1;
+	}
+	if (rc == 0)
+		rc = write_page(&report, &page);
+	page_clear(&page);
+	if (rc != 0)
+		return STATUS_FAILED;
+	return report.player.interrupted ? STATUS_INTERRUPTED : 0;
+}
