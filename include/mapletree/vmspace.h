@@ -25,8 +25,10 @@
  * space's own lock: then any thread may make any call, except that vmspace_exec(), vmspace_exit()
  * and vmspace_destroy() need exclusive use of the space. vmspace_touch(), vmspace_lookup(),
  * vmspace_next() and vmspace_prev() do not even wait for calls that change other areas. No call
- * starts threads, uses signals or global state (a space with memory uses liburcu-bp), but for
- * vmspace_config_init(): what it finds out about the kernel is kept for good. Several requests may
+ * starts threads, uses signals or global state, but for vmspace_config_init(): what it finds out
+ * about the kernel is kept for good; and a space with memory uses liburcu-bp, without its thread:
+ * calls that change areas free what the tree has retired (mt_rcu_polled()), and may wait for
+ * threads inside mt_read_lock(). Hold no lock for which one of these waits. Several requests may
  * be gathered at the same time; each complete applies to the areas as they are then,
  * so requests must be completed in the order in which the kernel performed the calls.
  *

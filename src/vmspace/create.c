@@ -73,6 +73,9 @@ static int make_shareable(struct vmspace *space)
 		pages_set_slots(space->pages, &space->sync->slots);
 	}
 	space->vmas.typesafe = true;
+	/* Without a thread that the user has not asked for. */
+	if (!err)
+		err = mt_set_rcu_flavour(&space->tree, mt_rcu_polled());
 	return err ? err : mt_set_in_rcu(&space->tree);
 }
 
@@ -113,6 +116,8 @@ void vmspace_destroy(struct vmspace *space)
 	if (!space)
 		return;
 	create_clear(space);
+	if (space->sync)
+		mt_poll(); /* nobody may call for a long time */
 	pages_destroy(space->pages);
 	sync_destroy(space);
 	free(space);

@@ -115,11 +115,16 @@ void sync_unlock_areas(struct vmspace *space)
 		next_seq(space, space->sync->seq);
 }
 
+/* A call that has changed areas frees, now and then, what the tree has retired. */
 void sync_leave_slow(const struct vmspace *space)
 {
-	if (space->sync->locked)
+	bool changed = space->sync->locked;
+
+	if (changed)
 		next_seq(space, space->sync->seq);
 	mt_mutex_unlock(&space->sync->lock);
+	if (changed)
+		mt_wait_retired((struct maple_tree *)(uintptr_t)&space->tree);
 }
 
 static unsigned long readers(const struct vma *vma)

@@ -69,7 +69,7 @@ void vma_release(struct vma_store *store, struct vma *vma)
 
 	mark_detached(store, vma);
 	if (store->typesafe)
-		urcu_bp_call_rcu(&slot->rcu, free_later);
+		mt_rcu_polled()->call(&slot->rcu, free_later);
 	else
 		free(slot);
 }

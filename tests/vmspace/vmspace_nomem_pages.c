@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <sys/mman.h>
-#include <urcu/urcu-bp.h>
+#include <mapletree/maple_tree.h>
 
 #include <mapletree/vmspace_rules.h>
 
@@ -384,7 +384,7 @@ static void ten_thousand(void **state)
 		scarce.one_of = 0;
 		/* By then threads and caches have what they keep. */
 		if (i == 1000 || i == 9999) {
-			urcu_bp_barrier();
+			mt_barrier();
 			mt_cache_shrink();
 			if (i == 1000)
 				left = __atomic_load_n(&scarce.blocks, __ATOMIC_RELAXED);

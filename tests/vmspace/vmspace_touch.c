@@ -3,6 +3,7 @@
  * vmspace_touch.c - page faults of a space with memory: results, which of them take the space's
  * lock, what ends and begins a space anew, and faults beside calls that give page tables back.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -230,6 +231,44 @@ static void gone_areas(void **state)
 		sync_read_unlock(space, vma);
 	}
 	urcu_bp_read_unlock();
+}
+
+static int count_threads(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	int count = 0;
+
+	assert_non_null(tasks);
+	while (readdir(tasks))
+		count++;
+	closedir(tasks);
+	return count;
+}
+
+/* What the tree retires is freed by the calls, also in children, of which none is left. */
+static void no_call_starts_threads(void **state)
+{
+	struct vmspace_request fork = { .op = VMSPACE_FORK, .fork.child_memory = &memory };
+	struct vmspace_request unmap = { .op = VMSPACE_MUNMAP, .munmap = { AT, 600 * PAGE } };
+	unsigned long most = 0, before = mt_retired_bytes();
+	int threads = count_threads();
+
+	(void)state;
+	for (unsigned long round = 0; round < 50; round++) {
+		for (unsigned long i = 0; i < 300; i++) {
+			map(2 * i, 1, PROT_READ, MAP_SHARED | MAP_ANONYMOUS);
+			most = mt_retired_bytes() > most ? mt_retired_bytes() : most;
+		}
+		assert_int_equal(vmspace_call(space, &fork), 0);
+		vmspace_destroy(fork.fork.child);
+		assert_int_equal(vmspace_call(space, &unmap), 0);
+	}
+	assert_true(most < before + (2 << 20));
+	assert_int_equal(count_threads(), threads);
+	vmspace_exit(space);
+	mt_barrier();
+	assert_int_equal(mt_retired_bytes(), 0);
+	assert_int_equal(count_threads(), threads);
 }
 
 static void count_use(void *ctx, const struct vmspace_page *page)
@@ -517,7 +556,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(results), TEST(a_write_beyond_the_end_gives_an_anon_vma),
 		TEST(requests), TEST(who_locks), TEST(area_locks),
-		TEST(sequence_wraps_around), TEST(gone_areas), TEST(used_once), TEST(anew),
+		TEST(sequence_wraps_around), TEST(gone_areas), TEST(no_call_starts_threads),
+		TEST(used_once), TEST(anew),
 		TEST(tables_go_beside_faults), TEST(without_memory),
 		TEST(write_and_exec_need_both_rights), TEST(a_stack_grows_for_a_forbidden_access),
 		TEST(a_move_unmaps_its_own_pages), TEST(executed_pages_are_not_readable),

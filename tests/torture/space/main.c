@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#include <urcu/urcu-bp.h>
+#include <mapletree/maple_tree.h>
 
 #include "actors.h"
 
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 		guests_translate = !((round ^ round / 4) & 1);
 		run_round(seed + round * 100, length, round % 4 == 0, &totals);
 	}
-	urcu_bp_barrier();
+	mt_barrier();
 	report(&totals);
 	if (tap)
 		printf("1..1\nok 1 - every page as expected\n");
