@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <mapletree/vmspace_import.h>
+
 #include "accounting.h"
 #include "create.h"
 #include "edit.h"
@@ -23,21 +25,37 @@ static bool is_gate(const struct vmspace *space, const struct vmspace_area *area
 	return area->start >= space->config.task_size;
 }
 
-static bool valid(const struct vmspace *space, const struct vmspace_area *areas, size_t count)
+/* Why areas[i] cannot be there, after one that ends at `end`; NULL: it can. */
+static const char *wrong_with(const struct vmspace *space, const struct vmspace_area *area,
+			      unsigned long end)
+{
+	if (area->start >= area->end)
+		return "an area that ends before it begins";
+	if (area->start < end)
+		return "an area that begins before the one above it ends";
+	if (!space_aligned(space, area->start) || !space_aligned(space, area->end))
+		return "an area that is not whole pages";
+	if (area->pkey > VMA_PKEY_MAX)
+		return "a protection key that does not exist";
+	if ((area->flags & VMA_LOCK_FLAGS) == VMA_LOCKONFAULT)
+		return "an area locked on fault, but not locked";
+	if (!is_gate(space, area) && area->end > space->config.task_size)
+		return "an area beyond the end of user space";
+	return NULL;
+}
+
+size_t exec_first_bad(const struct vmspace *space, const struct vmspace_area *areas, size_t count,
+		      const char **why)
 {
 	unsigned long end = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (areas[i].start >= areas[i].end || areas[i].start < end ||
-		    !space_aligned(space, areas[i].start) || !space_aligned(space, areas[i].end) ||
-		    areas[i].pkey > VMA_PKEY_MAX ||
-		    (areas[i].flags & VMA_LOCK_FLAGS) == VMA_LOCKONFAULT)
-			return false;
-		if (!is_gate(space, &areas[i]) && areas[i].end > space->config.task_size)
-			return false;
+		*why = wrong_with(space, &areas[i], end);
+		if (*why)
+			return i;
 		end = areas[i].end;
 	}
-	return true;
+	return count;
 }
 
 static uint64_t first_pgoff(const struct vmspace *space, const struct vmspace_area *area,
@@ -220,9 +238,10 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 {
 	struct vmspace *fresh;
 	unsigned long peak;
+	const char *why;
 	int err;
 
-	if (!valid(space, areas, count) || (image->brk && image->brk < image->start_brk))
+	if (exec_first_bad(space, areas, count, &why) < count || (image->brk && image->brk < image->start_brk))
 		return -EINVAL;
 	err = vmspace_create(&fresh, &space->config);
 	if (err)
@@ -278,6 +297,43 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	fresh->vmas = (struct vma_store){ 0 };
 	vmspace_destroy(fresh);
 	return 0;
+}
+
+/* What is at the area's place goes as by munmap, with all that this ends. */
+static int put_area(struct vmspace *space, const struct vmspace_area *area)
+{
+	struct vmspace_request unmap = {
+		.op = VMSPACE_MUNMAP, .munmap = { area->start, area->end - area->start },
+	};
+	long err = vmspace_call(space, &unmap);
+
+	if (err)
+		return (int)err;
+	sync_enter(space);
+	err = add_area(space, area);
+	if (!err && is_named(area, "[heap]") && area->start == space->image.start_brk)
+		space->image.brk = area->end;
+	sync_leave(space);
+	return (int)err;
+}
+
+int vmspace_put_areas(struct vmspace *space, const struct vmspace_area *areas, size_t count,
+		      size_t *done)
+{
+	const char *why;
+	size_t i, bad = exec_first_bad(space, areas, count, &why);
+	int err = 0;
+
+	if (done)
+		*done = bad;
+	if (bad < count)
+		return -EINVAL;
+	for (i = 0; i < count && !err; i += !err)
+		if (!is_gate(space, &areas[i]))
+			err = put_area(space, &areas[i]);
+	if (done)
+		*done = i;
+	return err;
 }
 
 static int identify(struct vmspace *space, unsigned long addr, const struct vma_backing *backing)

@@ -147,10 +147,10 @@ static void read_segments(pid_t pid, struct vmspace_area *areas, size_t count)
 	}
 }
 
-static int read_areas(pid_t pid, struct vmspace_area **areas, size_t *count)
+static int read_areas(pid_t pid, const char *file, struct vmspace_area **areas, size_t *count)
 {
 	int err;
-	char *text = proc_read(pid, "smaps", &err);
+	char *text = proc_read(pid, file, &err);
 
 	if (!text)
 		return err;
@@ -183,8 +183,9 @@ static void mark_by_mmap(struct vmspace_area *areas, size_t count,
 	}
 }
 
-int vmspace_read_process(pid_t pid, bool attach, struct vmspace_area **areas, size_t *count,
-			 struct vmspace_image *image)
+/* vmspace_read_process() of that file, smaps or maps. */
+static int read_process(pid_t pid, const char *file, bool attach, struct vmspace_area **areas,
+			size_t *count, struct vmspace_image *image)
 {
 	unsigned long fields[STAT_FIELDS], end;
 	bool copy = false;
@@ -195,7 +196,7 @@ int vmspace_read_process(pid_t pid, bool attach, struct vmspace_area **areas, si
 	if (!err && attach)
 		err = is_fork_copy(fields, &copy);
 	if (!err)
-		err = read_areas(pid, areas, count);
+		err = read_areas(pid, file, areas, count);
 	if (err)
 		return err;
 	for (size_t i = 0; i < *count; i++)
@@ -212,8 +213,20 @@ int vmspace_read_process(pid_t pid, bool attach, struct vmspace_area **areas, si
 	return 0;
 }
 
+int vmspace_read_process(pid_t pid, bool attach, struct vmspace_area **areas, size_t *count,
+			 struct vmspace_image *image)
+{
+	return read_process(pid, "smaps", attach, areas, count, image);
+}
+
 int vmspace_load(struct vmspace **out, pid_t pid)
 {
+	return vmspace_load_how(out, pid, 0);
+}
+
+int vmspace_load_how(struct vmspace **out, pid_t pid, unsigned int how)
+{
+	const char *file = how & VMSPACE_LOAD_MAPS ? "maps" : "smaps";
 	struct vmspace_config config;
 	struct vmspace_area *areas;
 	struct vmspace_image image;
@@ -221,7 +234,9 @@ int vmspace_load(struct vmspace **out, pid_t pid)
 	int err;
 
 	*out = NULL;
-	err = vmspace_read_process(pid, true, &areas, &count, &image);
+	if (how & ~VMSPACE_LOAD_MAPS)
+		return -EINVAL;
+	err = read_process(pid, file, true, &areas, &count, &image);
 	if (err)
 		return err;
 	vmspace_config_init(&config);

@@ -42,6 +42,10 @@ long pkey_alloc_call(struct vmspace *space, struct vmspace_request *req);
 long pkey_free_call(struct vmspace *space, struct vmspace_request *req);
 long fork_call(struct vmspace *space, struct vmspace_request *req);
 
+/* The first of the areas that vmspace_exec() refuses, and *why in words; `count`: none. */
+size_t exec_first_bad(const struct vmspace *space, const struct vmspace_area *areas, size_t count,
+		      const char **why);
+
 /* ---- shared between the calls ---- */
 
 /* PROT_* as area flags. */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <mapletree/maple_tree.h>
 #include <urcu/urcu-bp.h>
 
 #include "vma_store.h"
