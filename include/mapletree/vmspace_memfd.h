@@ -48,6 +48,25 @@ VMSPACE_PUBLIC int vmspace_memfd_create(struct vmspace_memfd **out,
 VMSPACE_PUBLIC void vmspace_memfd_destroy(struct vmspace_memfd *memfd);
 
 /*
+ * Let pages of files be the files' own, so that guest memory and file are one: what a guest writes
+ * to a shared mapping is what read() reads, at once, in this process and in others, and what is
+ * written to the file shows in all mappings, but for private pages that a guest has written. To be
+ * called before a window is created.
+ *
+ * `descriptor` is asked once for each file that is mapped, with an area's lock held; it must not
+ * call back into a space. It returns a descriptor of a regular file, open for reading, and for
+ * writing if a guest may map it shared and writable; this is duplicated, and may be closed at any
+ * time. Or -1: pages of this file are made by read_page. `ctx` is that of the configuration.
+ *
+ * Pages beyond the end of the file fault with VMSPACE_FAULT_BUS. Where a file is cut while its pages
+ * are mapped, an access gets SIGBUS from the host, which is the guest's own (BUS_ADRERR), as in
+ * Linux. Writing what was changed to the disk (msync) is fsync() of the descriptor.
+ */
+VMSPACE_PUBLIC void vmspace_memfd_use_files(
+	struct vmspace_memfd *memfd,
+	int (*descriptor)(void *ctx, const struct vma_backing *file));
+
+/*
  * Pages of files and of shared memory are kept when they are unmapped, as the next mapping must
  * find what was written, until this call says that the object no longer exists (it was closed and
  * removed, or its last area was unmapped, if it is anonymous). Pages that are still mapped are
@@ -57,7 +76,11 @@ VMSPACE_PUBLIC void vmspace_memfd_destroy(struct vmspace_memfd *memfd);
 VMSPACE_PUBLIC void vmspace_memfd_forget(struct vmspace_memfd *memfd,
 					 const struct vma_backing *backing);
 
-/* A frame's memory, valid as long as the frame: to read a guest's page without its window. */
+/*
+ * A frame's memory, valid as long as the frame: to read a guest's page without its window. A page of
+ * a file whose descriptor is used is the file's own, and read-only if the descriptor is; NULL: it
+ * could not be mapped. May map memory, and waits for others who do.
+ */
 VMSPACE_PUBLIC void *vmspace_memfd_frame(const struct vmspace_memfd *memfd, uint64_t frame);
 /* Bytes in frames that are in use, pages of files included. */
 VMSPACE_PUBLIC size_t vmspace_memfd_used(const struct vmspace_memfd *memfd);

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "memfd.h"
+#include "memfd_direct.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
@@ -80,7 +80,16 @@ no_fd:
 
 void *vmspace_memfd_frame(const struct vmspace_memfd *memfd, uint64_t frame)
 {
+	/* Views of files are made when they are first wanted. */
+	if (memfd_is_direct(frame))
+		return memfd_direct_view((struct vmspace_memfd *)memfd, frame);
 	return memfd->view + memfd_offset(memfd, frame);
+}
+
+void vmspace_memfd_use_files(struct vmspace_memfd *memfd,
+			     int (*descriptor)(void *ctx, const struct vma_backing *file))
+{
+	memfd->descriptor = descriptor;
 }
 
 size_t vmspace_memfd_used(const struct vmspace_memfd *memfd)
@@ -195,8 +204,7 @@ static struct memfd_file **find_file(struct vmspace_memfd *memfd, const struct v
 	return at;
 }
 
-/* The lock is held. NULL: no memory. */
-static struct memfd_file *make_file(struct vmspace_memfd *memfd, const struct vma_backing *is)
+struct memfd_file *memfd_make_file(struct vmspace_memfd *memfd, const struct vma_backing *is)
 {
 	struct memfd_file **at = find_file(memfd, is), *file = *at;
 
@@ -251,7 +259,7 @@ static int keep_page(struct vmspace_memfd *memfd, const struct vma_backing *back
 		*frame = first;
 		return 0;
 	}
-	file = make_file(memfd, backing);
+	file = memfd_make_file(memfd, backing);
 	if (file) {
 		MA_STATE(mas, &file->pages, index, index);
 
@@ -273,10 +281,16 @@ int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backi
 
 	if (at != index)
 		return -EFBIG;
-	if (has_content(backing) && !memfd->config.read_page)
-		return -ENXIO;
 	pthread_mutex_lock(&memfd->lock);
-	frame = use_page(memfd, backing, at);
+	err = memfd_direct_page(memfd, backing, index, out);
+	if (err <= 0) {
+		pthread_mutex_unlock(&memfd->lock);
+		return err;
+	}
+	err = has_content(backing) && !memfd->config.read_page ? -ENXIO : 0;
+	frame = err ? 0 : use_page(memfd, backing, at);
+	if (err)
+		goto unlock;
 	if (frame)
 		goto unlock;
 	frame = take_frame(memfd);
@@ -302,13 +316,17 @@ unlock:
 
 void memfd_file_release(struct vmspace_memfd *memfd, uint64_t frame)
 {
-	struct memfd_slot *slot = &memfd->slots[frame - 1];
-
 	pthread_mutex_lock(&memfd->lock);
-	assert(slot->uses & ~ORPHAN);
-	slot->uses--;
-	if (slot->uses == ORPHAN)
-		give_frame(memfd, (uint32_t)frame);
+	if (memfd_is_direct(frame)) {
+		memfd_direct_release(memfd, frame);
+	} else {
+		struct memfd_slot *slot = &memfd->slots[frame - 1];
+
+		assert(slot->uses & ~ORPHAN);
+		slot->uses--;
+		if (slot->uses == ORPHAN)
+			give_frame(memfd, (uint32_t)frame);
+	}
 	pthread_mutex_unlock(&memfd->lock);
 }
 
@@ -324,6 +342,8 @@ void vmspace_memfd_forget(struct vmspace_memfd *memfd, const struct vma_backing 
 		void *entry;
 
 		*at = file->next;
+		if (file->direct)
+			memfd_direct_forget(memfd, file->direct);
 		mas_for_each(&mas, entry, ULONG_MAX) {
 			uint32_t frame = (uint32_t)xa_to_value(entry);
 
@@ -346,6 +366,7 @@ void vmspace_memfd_destroy(struct vmspace_memfd *memfd)
 		memfd->files = file->next;
 		free_file(file);
 	}
+	memfd_direct_destroy(memfd);
 	pthread_mutex_destroy(&memfd->lock);
 	munmap(memfd->view, (size_t)memfd->limit << memfd->page_shift);
 	munmap(memfd->slots, memfd->limit * sizeof(memfd->slots[0]));

@@ -12,10 +12,14 @@
 #include <mapletree/maple_tree.h>
 #include <mapletree/vmspace_memfd.h>
 
-/* A file, or another object, with pages in the memfd. */
+struct memfd_direct;
+
+/* A file, or another object, with pages in the memfd; or a file whose pages are its own. */
 struct memfd_file {
 	struct vma_backing is;       /* .name belongs to this object */
 	struct maple_tree pages;     /* index -> frame (a value entry); mapped or not */
+	bool asked;                  /* whether there is a descriptor; direct is set if so */
+	struct memfd_direct *direct; /* pages are the file's own, and `pages` is empty; or NULL */
 	struct memfd_file *next;
 };
 
@@ -40,6 +44,9 @@ struct vmspace_memfd {
 	uint32_t limit, capacity, frames, used;
 	uint32_t free;               /* the first free frame, or 0 */
 	struct memfd_file *files;
+	int (*descriptor)(void *ctx, const struct vma_backing *file); /* NULL: none has one */
+	struct memfd_direct **direct; /* by number; NULL: the number is free */
+	uint32_t direct_count;
 };
 
 /* Functions for a window's struct vmspace_memory; here ctx is the memfd. */
@@ -48,6 +55,9 @@ void memfd_free(struct vmspace_memfd *memfd, uint64_t frame);
 int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backing, uint64_t index,
 		    uint64_t *frame);
 void memfd_file_release(struct vmspace_memfd *memfd, uint64_t frame);
+
+/* The file, made if it is not known; NULL: no memory. The lock is held. */
+struct memfd_file *memfd_make_file(struct vmspace_memfd *memfd, const struct vma_backing *is);
 
 static inline off_t memfd_offset(const struct vmspace_memfd *memfd, uint64_t frame)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "memfd.h"
+#include "memfd_direct.h"
 #include "window.h"
 
 /* What a page of a window shows: SHOWN(frame, writable); or one of these. */
@@ -51,10 +51,14 @@ static void window_free(void *ctx, uint64_t frame)
 
 static void window_copy(void *ctx, uint64_t to, uint64_t from)
 {
-	const struct vmspace_memfd *memfd = ((struct vmspace_window *)ctx)->memfd;
+	struct vmspace_memfd *memfd = ((struct vmspace_window *)ctx)->memfd;
 
-	memcpy(vmspace_memfd_frame(memfd, to), vmspace_memfd_frame(memfd, from),
-	       memfd->page_size);
+	/* Not through a view: the file may be cut meanwhile. */
+	if (memfd_is_direct(from))
+		memfd_direct_read(memfd, from, vmspace_memfd_frame(memfd, to));
+	else
+		memcpy(vmspace_memfd_frame(memfd, to), vmspace_memfd_frame(memfd, from),
+		       memfd->page_size);
 }
 
 static int window_file_page(void *ctx, const struct vma_backing *backing, uint64_t index,
@@ -134,10 +138,11 @@ static void flush(struct vmspace_window *window)
 
 static bool open_page(const struct vmspace_window *window, char *at, uint64_t frame, int prot)
 {
-	const struct vmspace_memfd *memfd = window->memfd;
+	struct vmspace_memfd *memfd = window->memfd;
+	off_t offset = memfd_offset(memfd, frame);
+	int fd = memfd_is_direct(frame) ? memfd_direct_place(memfd, frame, &offset) : memfd->fd;
 
-	return mmap(at, memfd->page_size, prot, MAP_SHARED | MAP_FIXED, memfd->fd,
-		    memfd_offset(memfd, frame)) != MAP_FAILED;
+	return mmap(at, memfd->page_size, prot, MAP_SHARED | MAP_FIXED, fd, offset) != MAP_FAILED;
 }
 
 /* Map the page and record that. False: the system maps no more. */

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vmspace_window.c - a space whose memory is a window: what threads reach by loads and stores after
- * faults, forks and changes of protection.
+ * faults, forks and changes of protection, and in files that others write, too.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <mapletree/vmspace_memfd.h>
@@ -67,6 +72,84 @@ static int end(void **state)
 	end_guest(&parent);
 	vmspace_memfd_destroy(memfd);
 	return 0;
+}
+
+/* ---- a file that both sides write ---- */
+
+static int file_fd = -1;
+
+static int descriptor(void *ctx, const struct vma_backing *file)
+{
+	(void)ctx;
+	return file->inode == 9 ? file_fd : -1;
+}
+
+static void open_file(int flags, unsigned long pages)
+{
+	char name[] = "/tmp/vmspace-window-XXXXXX", path[64];
+	int fd = mkstemp(name);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)(pages * page)), 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	file_fd = open(path, flags | O_CLOEXEC);
+	close(fd);
+	unlink(name);
+	assert_true(file_fd >= 0);
+}
+
+static void begin_files(int flags, unsigned long pages)
+{
+	open_file(flags, pages);
+	vmspace_memfd_use_files(memfd, descriptor);
+}
+
+static void map_file(struct guest *guest, unsigned long at, unsigned long pages, int prot,
+		     int flags)
+{
+	struct vmspace_request req = {
+		.op = VMSPACE_MMAP,
+		.mmap = { .addr = START + at * page, .length = pages * page, .prot = prot,
+			  .flags = flags | MAP_FIXED,
+			  .backing = { .kind = VMA_BACKING_FILE, .inode = 9, .name = "nine" } },
+	};
+
+	assert_int_equal(vmspace_call(guest->space, &req), START + at * page);
+}
+
+static void unmap_file(struct guest *guest, unsigned long at, unsigned long pages)
+{
+	struct vmspace_request req = { .op = VMSPACE_MUNMAP,
+				       .munmap = { START + at * page, pages * page } };
+
+	assert_int_equal(vmspace_call(guest->space, &req), 0);
+}
+
+static void put_in_file(unsigned long number, const char *text)
+{
+	assert_int_equal(pwrite(file_fd, text, strlen(text) + 1, (off_t)(number * page)),
+			 strlen(text) + 1);
+}
+
+static const char *in_file(unsigned long number)
+{
+	static char text[64];
+
+	memset(text, 0, sizeof(text));
+	assert_true(pread(file_fd, text, sizeof(text) - 1, (off_t)(number * page)) > 0);
+	return text;
+}
+
+static unsigned int open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
 }
 
 static void map(int prot)
@@ -235,6 +318,178 @@ static void regress_what_loses_all_cannot_be_read(void **state)
 	assert_false(reaches(&parent, 1, false));
 }
 
+/*
+ * What a guest wrote to a file was lost without a word: the file had the old bytes, and later
+ * mappings showed those.
+ */
+static void regress_a_shared_mapping_is_the_file(void **state)
+{
+	(void)state;
+	begin_files(O_RDWR, 8);
+	put_in_file(2, "before");
+	map_file(&parent, 0, 8, RW, MAP_SHARED);
+	touch(&parent, 2, ACCESS_READ);
+	assert_string_equal(host(&parent, 2), "before");
+	touch(&parent, 2, ACCESS_WRITE);
+	strcpy(host(&parent, 2), "guest");
+	assert_string_equal(in_file(2), "guest");
+	put_in_file(2, "host");
+	assert_string_equal(host(&parent, 2), "host");
+	/* Another mapping, at another offset of the same file. */
+	map_file(&parent, 20, 8, PROT_READ, MAP_SHARED);
+	touch(&parent, 22, ACCESS_READ);
+	assert_string_equal(host(&parent, 22), "host");
+	strcpy(host(&parent, 2), "again");
+	assert_string_equal(host(&parent, 22), "again");
+	/* Unmapped and mapped again. */
+	unmap_file(&parent, 0, 8);
+	assert_false(reaches(&parent, 2, false));
+	put_in_file(2, "after");
+	map_file(&parent, 0, 8, RW, MAP_SHARED);
+	touch(&parent, 2, ACCESS_READ);
+	assert_string_equal(host(&parent, 2), "after");
+	close(file_fd);
+}
+
+static void a_process_beside_writes_the_same_file(void **state)
+{
+	pid_t writer;
+	int status;
+
+	(void)state;
+	begin_files(O_RDWR, 4);
+	map_file(&parent, 0, 4, RW, MAP_SHARED);
+	touch(&parent, 1, ACCESS_WRITE);
+	strcpy(host(&parent, 1), "mine");
+	writer = fork();
+	if (writer == 0) {
+		bool seen = strcmp(in_file(1), "mine") == 0;
+
+		put_in_file(1, "theirs");
+		_exit(seen ? 0 : 1);
+	}
+	assert_int_equal(waitpid(writer, &status, 0), writer);
+	assert_int_equal(status, 0);
+	assert_string_equal(host(&parent, 1), "theirs");
+	close(file_fd);
+}
+
+static void a_private_mapping_shows_the_file_until_written(void **state)
+{
+	(void)state;
+	begin_files(O_RDONLY, 4);
+	map_file(&parent, 0, 4, RW, MAP_PRIVATE);
+	touch(&parent, 0, ACCESS_READ);
+	touch(&parent, 1, ACCESS_READ);
+	assert_false(reaches(&parent, 0, true));
+	{
+		char path[64];
+		int fd;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+		fd = open(path, O_WRONLY);
+		assert_true(fd >= 0);
+		assert_int_equal(pwrite(fd, "new", 4, 0), 4);
+		assert_string_equal(host(&parent, 0), "new");
+		assert_int_equal(touch(&parent, 0, ACCESS_WRITE), VMSPACE_PAGE_COPIED);
+		assert_string_equal(host(&parent, 0), "new");
+		strcpy(host(&parent, 0), "own");
+		assert_string_equal(in_file(0), "new");
+		assert_int_equal(pwrite(fd, "later", 6, 0), 6);
+		assert_int_equal(pwrite(fd, "other", 6, (off_t)page), 6);
+		close(fd);
+	}
+	assert_string_equal(host(&parent, 0), "own");
+	assert_string_equal(host(&parent, 1), "other");
+	/* Written first, it is copied from the file as it is then. */
+	assert_int_equal(touch(&parent, 2, ACCESS_WRITE), VMSPACE_PAGE_COPIED);
+	close(file_fd);
+}
+
+static void a_fork_shares_the_file(void **state)
+{
+	(void)state;
+	begin_files(O_RDWR, 4);
+	map_file(&parent, 0, 4, RW, MAP_SHARED);
+	touch(&parent, 0, ACCESS_WRITE);
+	strcpy(host(&parent, 0), "parent");
+	fork_parent();
+	touch(&child, 0, ACCESS_WRITE);
+	assert_string_equal(host(&child, 0), "parent");
+	strcpy(host(&child, 0), "child");
+	assert_string_equal(host(&parent, 0), "child");
+	assert_string_equal(in_file(0), "child");
+	close(file_fd);
+}
+
+static void a_file_ends_where_it_ends(void **state)
+{
+	(void)state;
+	begin_files(O_RDWR, 2);
+	assert_int_equal(ftruncate(file_fd, (off_t)page + 1), 0);
+	map_file(&parent, 0, 8, RW, MAP_SHARED);
+	touch(&parent, 1, ACCESS_WRITE);
+	assert_int_equal(vmspace_touch(parent.space, START + 2 * page, ACCESS_READ, NULL),
+			 VMSPACE_FAULT_BUS);
+	assert_int_equal(ftruncate(file_fd, (off_t)(5 * page)), 0);
+	touch(&parent, 2, ACCESS_WRITE);
+	strcpy(host(&parent, 2), "grown");
+	assert_string_equal(in_file(2), "grown");
+	assert_int_equal(ftruncate(file_fd, 0), 0);
+	assert_false(reaches(&parent, 2, false));
+	assert_int_equal(vmspace_touch(parent.space, START, ACCESS_READ, NULL), VMSPACE_FAULT_BUS);
+	close(file_fd);
+}
+
+/* The user's descriptor may be closed, and ours is when the file is forgotten and unmapped. */
+static void a_forgotten_file_is_closed_with_its_last_page(void **state)
+{
+	unsigned int before = open_descriptors();
+	struct vma_backing nine = { .kind = VMA_BACKING_FILE, .inode = 9, .name = "nine" };
+	struct vmspace_page got;
+
+	(void)state;
+	begin_files(O_RDWR, 4);
+	put_in_file(3, "kept");
+	map_file(&parent, 0, 4, PROT_READ, MAP_SHARED);
+	touch(&parent, 3, ACCESS_READ);
+	close(file_fd);
+	file_fd = -1;
+	assert_int_equal(open_descriptors(), before + 1);
+	vmspace_memfd_forget(memfd, &nine);
+	assert_int_equal(vmspace_touch(parent.space, START + 3 * page, ACCESS_READ, &got),
+			 VMSPACE_FAULT_OK);
+	assert_string_equal(vmspace_memfd_frame(memfd, got.frame), "kept");
+	assert_string_equal(host(&parent, 3), "kept");
+	unmap_file(&parent, 0, 4);
+	assert_int_equal(open_descriptors(), before);
+	/* Whoever maps it now has no descriptor, and no read_page. */
+	map_file(&parent, 0, 4, PROT_READ, MAP_SHARED);
+	assert_int_equal(vmspace_touch(parent.space, START, ACCESS_READ, NULL), VMSPACE_FAULT_BUS);
+}
+
+/* Many files, each with a page in use, and each number used again. */
+static void files_come_and_go(void **state)
+{
+	unsigned int before = open_descriptors();
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		begin_files(O_RDWR, 40);
+		put_in_file(39, round ? "later" : "first");
+		map_file(&parent, 0, 40, RW, MAP_SHARED);
+		for (unsigned long i = 0; i < 40; i++)
+			touch(&parent, i, ACCESS_WRITE);
+		assert_string_equal(host(&parent, 39), round ? "later" : "first");
+		unmap_file(&parent, 0, 40);
+		vmspace_memfd_forget(memfd, &(struct vma_backing){ .kind = VMA_BACKING_FILE,
+								    .inode = 9, .name = "nine" });
+		close(file_fd);
+		assert_int_equal(open_descriptors(), before);
+	}
+	assert_int_equal(vmspace_memfd_used(memfd), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -243,6 +498,13 @@ int main(void)
 		TEST(a_present_page_stays_as_it_is),
 		TEST(what_loses_writing_can_be_read),
 		TEST(regress_what_loses_all_cannot_be_read),
+		TEST(regress_a_shared_mapping_is_the_file),
+		TEST(a_process_beside_writes_the_same_file),
+		TEST(a_private_mapping_shows_the_file_until_written),
+		TEST(a_fork_shares_the_file),
+		TEST(a_file_ends_where_it_ends),
+		TEST(a_forgotten_file_is_closed_with_its_last_page),
+		TEST(files_come_and_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

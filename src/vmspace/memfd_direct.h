@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memfd_direct.h - frames that are pages of files themselves, not of the memfd.
+ *
+ * Such a frame's number has DIRECT_BIT, the file's number (DIRECT_FILE_BITS) and the index of the page
+ * (DIRECT_INDEX_BITS); no frame of a memfd is as large.
+ */
+#ifndef VMSPACE_MEMFD_DIRECT_H
+#define VMSPACE_MEMFD_DIRECT_H
+
+#include "memfd.h"
+
+#define DIRECT_BIT        (UINT64_C(1) << 62)
+#define DIRECT_INDEX_BITS 40
+#define DIRECT_FILE_BITS  22
+
+static inline bool memfd_is_direct(uint64_t frame)
+{
+	return frame & DIRECT_BIT;
+}
+
+/*
+ * As memfd_file_page(), of a file whose descriptor the user gives. 1: there is none. The lock is
+ * held, and dropped while the user is asked.
+ */
+int memfd_direct_page(struct vmspace_memfd *memfd, const struct vma_backing *backing,
+		      uint64_t index, uint64_t *frame);
+/* As memfd_file_release(). The lock is held. */
+void memfd_direct_release(struct vmspace_memfd *memfd, uint64_t frame);
+/* The file is not found any more; it ends with the last use of its pages. The lock is held. */
+void memfd_direct_forget(struct vmspace_memfd *memfd, struct memfd_direct *direct);
+/* All files end. */
+void memfd_direct_destroy(struct vmspace_memfd *memfd);
+
+/* Where the page is, for mmap(). The frame is in use. */
+int memfd_direct_place(struct vmspace_memfd *memfd, uint64_t frame, off_t *offset);
+/* Read it into a page full of zeros; what the file does not have stays zero. */
+void memfd_direct_read(struct vmspace_memfd *memfd, uint64_t frame, void *page);
+/* See vmspace_memfd_frame(). */
+void *memfd_direct_view(struct vmspace_memfd *memfd, uint64_t frame);
+
+#endif
