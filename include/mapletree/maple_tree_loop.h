@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * maple_tree_loop.h - loops over the entries of a tree: mas_for_each, with a cursor, and
- * mt_for_each, without. Both read whole leaves. Part of maple_tree.h.
+ * maple_tree_loop.h - loops over the entries of a tree: mas_for_each and mas_for_each_rev, with a
+ * cursor, and mt_for_each, without. All read whole leaves. Part of maple_tree.h.
  */
 #ifndef MAPLETREE_MAPLE_TREE_LOOP_H
 #define MAPLETREE_MAPLE_TREE_LOOP_H
@@ -18,24 +18,31 @@ extern "C" {
  * mas_batch_find, mas_batch_next - private to mas_for_each(): mas_find(), from a leaf that was read
  * as a whole. Each step has the result of mas_find(): the batch is used only as long as the cursor
  * is on that leaf, where the last step left it, and no write concerned it.
+ * mas_batch_find_rev, mas_batch_prev - the same for mas_for_each_rev() and mas_find_rev(); there
+ * the highest bit is next, and what is compared is the cursor's index after the previous step.
  * @batch: the content of a leaf, as words, aligned to 64 bytes: slot i holds the entry
  *         [MAS_BATCH_ENTRY + i] over the indexes [MAS_BATCH_LAST + i - 1] + 1 .. [MAS_BATCH_LAST +
  *         i]. [MAS_BATCH_REST] is the number of steps to be made one by one, because the body
  *         stores.
  * @left:  a bit for each slot that is still to be visited, the lowest one next. mas_batch_find()
  *         returns it, 0 at the end.
- * @prev_last: the cursor's last after the previous step.
- * @step:  left and prev_last, in an array of their own so that they stay in registers.
+ * @prev_last: the cursor's last after the previous step; @prev_index: its index.
+ * @step:  left and prev_last (prev_index), in an array of their own so that they stay in registers.
  */
 #define MAS_BATCH_SLOTS (ULONG_MAX > 0xffffffff ? 16 : 32)
 #define MAS_BATCH_REST  0
 #define MAS_BATCH_LAST  (64 / sizeof(long))
 #define MAS_BATCH_ENTRY (MAS_BATCH_LAST + MAS_BATCH_SLOTS)
 #define MAS_BATCH_WORDS (MAS_BATCH_LAST + 2 * MAS_BATCH_SLOTS)
+/* The highest bit of a word that is not 0. */
+#define MAS_BATCH_HIGHEST(left) (8 * sizeof(left) - 1 - (unsigned long)__builtin_clzl(left))
 
 MT_PUBLIC unsigned long mas_batch_find(unsigned long *batch, unsigned long left,
 				       unsigned long prev_last, struct ma_state *mas,
 				       unsigned long max);
+MT_PUBLIC unsigned long mas_batch_find_rev(unsigned long *batch, unsigned long left,
+					   unsigned long prev_index, struct ma_state *mas,
+					   unsigned long min);
 
 /* mas_batch_begin - discard what an earlier loop has read. Returns 0: no slot is left to visit. */
 static inline unsigned long mas_batch_begin(unsigned long *batch, struct ma_state *mas)
@@ -69,6 +76,29 @@ static inline void *mas_batch_next(unsigned long *batch, unsigned long step[2],
 	return (void *)batch[MAS_BATCH_ENTRY + slot];
 }
 
+static inline void *mas_batch_prev(unsigned long *batch, unsigned long step[2],
+				   struct ma_state *mas, unsigned long min)
+{
+	const unsigned long *last = &batch[MAS_BATCH_LAST];
+	unsigned long left = step[0], slot;
+
+	if (__builtin_expect(!left || mas->batch != batch || mas->status != ma_active ||
+			     mas->index != step[1] ||
+			     __atomic_load_n(mas->watch, __ATOMIC_ACQUIRE) != mas->version ||
+			     last[MAS_BATCH_HIGHEST(left)] < min,
+			     0)) {
+		left = mas_batch_find_rev(batch, left, step[1], mas, min);
+		if (!left)
+			return NULL;
+	}
+	slot = MAS_BATCH_HIGHEST(left);
+	step[0] = left ^ 1ul << slot;
+	mas->offset = (unsigned char)slot;
+	mas->index = step[1] = *(&last[slot] - 1) + 1;
+	mas->last = last[slot];
+	return (void *)batch[MAS_BATCH_ENTRY + slot];
+}
+
 /*
  * mas_for_each, mas_for_each_rev - all entries from index up to @max (down to @min), including zero
  * entries. Each step is a mas_find() (mas_find_rev()): it continues from where the cursor stands at
@@ -78,14 +108,16 @@ static inline void *mas_batch_next(unsigned long *batch, unsigned long step[2],
  * read side, it must call mas_pause() (or mas_reset() and so on). @mas and @max are evaluated again
  * for each step. Lock or read side.
  */
-#define mas_for_each(mas, entry, max) MAS_FOR_EACH_(mas, entry, max, __COUNTER__)
-#define MAS_FOR_EACH_(mas, entry, max, number) MAS_FOR_EACH__(mas, entry, max, number)
-#define MAS_FOR_EACH__(mas, entry, max, number) \
+#define mas_for_each(mas, entry, max) \
+	MAS_FOR_EACH_(mas, entry, max, mas_batch_next, __COUNTER__)
+#define mas_for_each_rev(mas, entry, min) \
+	MAS_FOR_EACH_(mas, entry, min, mas_batch_prev, __COUNTER__)
+#define MAS_FOR_EACH_(mas, entry, limit, next, number) \
+	MAS_FOR_EACH__(mas, entry, limit, next, number)
+#define MAS_FOR_EACH__(mas, entry, limit, next, number) \
 	for (unsigned long mas_batch_##number[MAS_BATCH_WORDS] __attribute__((aligned(64))), \
 	     mas_step_##number[2] = { mas_batch_begin(mas_batch_##number, mas), 0 }; \
-	     ((entry) = mas_batch_next(mas_batch_##number, mas_step_##number, (mas), \
-				       (max))) != NULL;)
-#define mas_for_each_rev(mas, entry, min) while (((entry) = mas_find_rev((mas), (min))) != NULL)
+	     ((entry) = next(mas_batch_##number, mas_step_##number, (mas), (limit))) != NULL;)
 
 /* ---- without ----------------------------------------------------------------------------- */
 
@@ -95,13 +127,18 @@ static inline void *mas_batch_next(unsigned long *batch, unsigned long step[2],
  * same tree and its stamp says that nothing was changed since.
  * @batch: as of mas_batch_find(); further words: [MT_LOOP_STAMP] is the stamp, [MT_LOOP_TREE] the
  *         tree; [MT_LOOP_BEGUN] says that a step was made, and by MT_LOOP_ONE_BY_ONE that a write
- *         was in progress then, or may have been.
+ *         was in progress then, or may have been. [MT_LOOP_STEP] is the way to the leaf behind,
+ *         through the node above, whose maximum is [MT_LOOP_PARENT_MAX]; 0: not known.
+ *         [MT_LOOP_NEXT] is the index from which on it is the way.
  * @step:  the slots of the batch that are left, which mt_loop_find() returns, 0 at the end; and the
  *         index from which to go on.
  */
 #define MT_LOOP_STAMP 1
 #define MT_LOOP_BEGUN 2
 #define MT_LOOP_TREE  3
+#define MT_LOOP_STEP  4
+#define MT_LOOP_PARENT_MAX 5
+#define MT_LOOP_NEXT  6
 
 #define MT_LOOP_ONE_BY_ONE 2
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * batch.c - read a whole leaf for a loop that is going to visit it. Compiled for each instruction
- * set, as descend.c is.
+ * batch.c - read a whole leaf for a loop that is going to visit it, with a cursor or without.
+ * Compiled for each instruction set, as descend.c is.
  *
  * Every word of the leaf is read once, between two loads of its version. So all words belong to one
  * state of the leaf: the one before or the one after the single word that may have been stored
  * meanwhile. Slots that cover nothing are left out, since a search never reaches them either.
  */
+#include "finger.h"
+#include "loop.h"
+#include "rcu.h"
 #include "search.h"
 #include "variants.h"
 #include "walk.h"
@@ -14,8 +17,15 @@
 #ifdef MT_ISA
 unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsigned long prev_last,
 				  struct ma_state *mas, unsigned long max);
+unsigned long VARIANT(batch_find_rev)(unsigned long *batch, unsigned long left,
+				      unsigned long prev_index, struct ma_state *mas,
+				      unsigned long min);
+unsigned long VARIANT(loop_find)(unsigned long *batch, unsigned long left, struct maple_tree *mt,
+				 unsigned long index, unsigned long max);
 #else
-#define batch_find mas_batch_find
+#define loop_find      mt_loop_find
+#define batch_find     mas_batch_find
+#define batch_find_rev mas_batch_find_rev
 #endif
 
 static_assert(WIDE_SLOTS <= MAS_BATCH_SLOTS, "a batch takes a whole leaf");
@@ -118,24 +128,37 @@ static inline unsigned long read_leaf(unsigned long *batch, struct mt_node *leaf
 
 #endif
 
+enum direction { UP, DOWN };
+
 /* The slot that a loop visits next. */
-static inline unsigned int next_slot(unsigned long left)
+static ALWAYS_INLINE unsigned long next_slot(unsigned long left, enum direction direction)
 {
-	return (unsigned int)__builtin_ctzl(left);
+	return direction == UP ? (unsigned long)__builtin_ctzl(left) : MAS_BATCH_HIGHEST(left);
+}
+
+/* Whether what a loop visits next lies outside of what it visits. */
+static ALWAYS_INLINE bool is_beyond(const unsigned long *batch, unsigned long left,
+				    unsigned long limit, enum direction direction)
+{
+	const unsigned long *last = &batch[MAS_BATCH_LAST + next_slot(left, direction)];
+
+	return direction == UP ? *(last - 1) >= limit : *last < limit;
 }
 
 /*
  * Reads the next leaf into the batch. Returns 0, without moving the cursor, if the cursor cannot
- * simply step to that leaf, or if nothing is left below the limit.
+ * simply step to that leaf, or if nothing is left below (above) the limit.
  */
-static inline unsigned long read_next_leaf(unsigned long *batch, struct ma_state *mas,
-					   unsigned long max)
+static ALWAYS_INLINE unsigned long read_next_leaf(unsigned long *batch, struct ma_state *mas,
+						  unsigned long limit, enum direction direction)
 {
+	bool up = direction == UP;
 	struct neighbour next;
 	struct mt_node *leaf;
 	unsigned long version, left;
 
-	if (UNLIKELY(mas->max >= max) || UNLIKELY(!walk_find_next_leaf(mas, &next)))
+	if (UNLIKELY(up ? mas->max >= limit : mas->min <= limit) ||
+	    UNLIKELY(!(up ? walk_find_next_leaf(mas, &next) : walk_find_prev_leaf(mas, &next))))
 		return 0;
 	WORK(BATCH_READ);
 	leaf = node_of(next.enode, KIND_LEAF);
@@ -145,20 +168,24 @@ static inline unsigned long read_next_leaf(unsigned long *batch, struct ma_state
 	left = read_leaf(batch, leaf, next.min, next.max);
 	if (UNLIKELY(!left) || UNLIKELY(!leaf_unchanged(leaf, version)))
 		return 0;
-	if (UNLIKELY(next.max > max) && batch[MAS_BATCH_LAST + next_slot(left) - 1] >= max)
+	if (UNLIKELY(up ? next.max > limit : next.min < limit) &&
+	    is_beyond(batch, left, limit, direction))
 		return 0;
 	walk_enter(mas, &next, version);
 	mas->batch = batch;
-	if (UNLIKELY(walk_up_is_due(mas)))
+	if (up && UNLIKELY(walk_up_is_due(mas)))
 		walk_ahead_up(mas, NULL);
+	if (!up && UNLIKELY(walk_down_is_due(mas)))
+		walk_ahead_down(mas, NULL);
 	return left;
 }
 
 /*
- * Reads the cursor's leaf and returns the slots after the cursor, if the leaf is still as the
- * cursor knows it.
+ * Reads the cursor's leaf and returns the cursor's slot and those after it in the direction, if the
+ * leaf is still as the cursor knows it.
  */
-static unsigned long read_this_leaf(unsigned long *batch, struct ma_state *mas)
+static ALWAYS_INLINE unsigned long read_this_leaf(unsigned long *batch, struct ma_state *mas,
+						  enum direction direction)
 {
 	unsigned long left = 0;
 
@@ -168,7 +195,7 @@ static unsigned long read_this_leaf(unsigned long *batch, struct ma_state *mas)
 	return left && watch_held(mas) && (left >> mas->offset & 1) &&
 			       batch[MAS_BATCH_LAST + mas->offset - 1] == mas->index - 1 &&
 			       batch[MAS_BATCH_LAST + mas->offset] == mas->last
-		       ? left & ~0ul << mas->offset
+		       ? left & (direction == UP ? ~0ul << mas->offset : (2ul << mas->offset) - 1)
 		       : 0;
 }
 
@@ -179,13 +206,13 @@ static unsigned long read_this_leaf(unsigned long *batch, struct ma_state *mas)
 #define STEPS_ONE_BY_ONE 8
 
 /*
- * Makes one step by mas_find(). Then, unless the body @disturbs the batch, reads the rest of the
- * leaf.
+ * Makes one step by mas_find() or mas_find_rev(). Then, unless the body @disturbs the batch, reads
+ * the rest of the leaf.
  */
-static __attribute__((noinline)) unsigned long find(unsigned long *batch, bool disturbs,
-						    struct ma_state *mas, unsigned long max)
+static ALWAYS_INLINE unsigned long find(unsigned long *batch, bool disturbs, struct ma_state *mas,
+					unsigned long limit, enum direction direction)
 {
-	void *entry = mas_find(mas, max);
+	void *entry = direction == UP ? mas_find(mas, limit) : mas_find_rev(mas, limit);
 	unsigned long left = 0;
 
 	mas->batch = NULL;
@@ -196,7 +223,7 @@ static __attribute__((noinline)) unsigned long find(unsigned long *batch, bool d
 	else if (batch[MAS_BATCH_REST])
 		batch[MAS_BATCH_REST]--;
 	else if (mas->status == ma_active)
-		left = read_this_leaf(batch, mas);
+		left = read_this_leaf(batch, mas, direction);
 	if (left) {
 		mas->batch = batch;
 		return left;
@@ -207,6 +234,18 @@ static __attribute__((noinline)) unsigned long find(unsigned long *batch, bool d
 	return 1ul << mas->offset;
 }
 
+static __attribute__((noinline)) unsigned long find_up(unsigned long *batch, bool disturbs,
+						       struct ma_state *mas, unsigned long max)
+{
+	return find(batch, disturbs, mas, max, UP);
+}
+
+static __attribute__((noinline)) unsigned long find_down(unsigned long *batch, bool disturbs,
+							 struct ma_state *mas, unsigned long min)
+{
+	return find(batch, disturbs, mas, min, DOWN);
+}
+
 unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsigned long prev_last,
 				  struct ma_state *mas, unsigned long max)
 {
@@ -214,9 +253,82 @@ unsigned long VARIANT(batch_find)(unsigned long *batch, unsigned long left, unsi
 
 	if (LIKELY(!left) && LIKELY(mas->batch == batch) && LIKELY(mas->status == ma_active) &&
 	    LIKELY(mas->last == prev_last)) {
-		left = read_next_leaf(batch, mas, max);
+		left = read_next_leaf(batch, mas, max, UP);
 		if (LIKELY(left))
 			return left;
 	}
-	return find(batch, disturbed, mas, max);
+	return find_up(batch, disturbed, mas, max);
+}
+
+unsigned long VARIANT(batch_find_rev)(unsigned long *batch, unsigned long left,
+				      unsigned long prev_index, struct ma_state *mas,
+				      unsigned long min)
+{
+	bool disturbed = left;
+
+	if (LIKELY(!left) && LIKELY(mas->batch == batch) && LIKELY(mas->status == ma_active) &&
+	    LIKELY(mas->index == prev_index)) {
+		left = read_next_leaf(batch, mas, min, DOWN);
+		if (LIKELY(left))
+			return left;
+	}
+	return find_down(batch, disturbed, mas, min);
+}
+
+/* ---- mt_for_each ------------------------------------------------------------------------- */
+
+/* Whether a leaf that was read has a zero entry, which is rare. */
+static inline bool has_zeros(const unsigned long *batch)
+{
+	unsigned long zeros = 0;
+	unsigned int i;
+
+	for (i = 0; i < WIDE_SLOTS; i++)
+		zeros |= batch[MAS_BATCH_ENTRY + i] == (unsigned long)XA_ZERO_ENTRY;
+	return zeros;
+}
+
+/*
+ * Reads the leaf behind the one of the batch into it, through the node above that was remembered.
+ * Returns 0 if there may have been a change since that was read; and of an empty leaf.
+ */
+static ALWAYS_INLINE unsigned long read_leaf_behind(unsigned long *batch, struct maple_tree *mt)
+{
+	unsigned long step = batch[MT_LOOP_STEP], stamp = batch[MT_LOOP_STAMP], left = 0, max;
+	enum node_kind kind = tree_flags(mt) & MT_FLAGS_ALLOC_RANGE ? KIND_GAPS : KIND_INNER;
+	struct read_section section = read_enter(mt);
+	struct mt_node *parent = step_node(step);
+	unsigned int offset = step_offset(step), end;
+
+	if (LIKELY(__atomic_load_n(&mt->ma_writes, __ATOMIC_ACQUIRE) == stamp)) {
+		WORK(BATCH_READ);
+		end = node_end(parent, kind);
+		if (offset + LEAVES_AHEAD <= end)
+			node_prefetch(slot_child(parent, kind, offset + LEAVES_AHEAD));
+		max = slot_last(parent, kind, offset, batch[MT_LOOP_PARENT_MAX]);
+		left = read_leaf(batch, node_of(slot_child(parent, kind, offset), KIND_LEAF),
+				 batch[MAS_BATCH_LAST + WIDE_SLOTS - 1] + 1, max);
+		batch[MT_LOOP_STEP] = offset < end ? step + 1 : 0;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (UNLIKELY(__atomic_load_n(&mt->ma_writes, __ATOMIC_RELAXED) != stamp))
+			left = 0;
+	}
+	read_leave(section);
+	return left;
+}
+
+unsigned long VARIANT(loop_find)(unsigned long *batch, unsigned long left, struct maple_tree *mt,
+				 unsigned long index, unsigned long max)
+{
+	if (UNLIKELY(left) || UNLIKELY(batch[MT_LOOP_BEGUN] != 1) || !batch[MT_LOOP_STEP] ||
+	    UNLIKELY(batch[MT_LOOP_TREE] != (unsigned long)mt) ||
+	    UNLIKELY(batch[MT_LOOP_NEXT] != index) || UNLIKELY(index > max))
+		return loop_find_anew(batch, left, mt, index, max);
+	left = read_leaf_behind(batch, mt);
+	if (left && UNLIKELY(has_zeros(batch)))
+		left = loop_without_zeros(batch, left);
+	if (UNLIKELY(!left))
+		return loop_find_anew(batch, 0, mt, index, max);
+	batch[MT_LOOP_NEXT] = loop_last(batch, left) + 1;
+	return is_beyond(batch, left, max, UP) ? 0 : left;
 }

@@ -280,68 +280,6 @@ void *mt_find_after(struct maple_tree *mt, unsigned long *index, unsigned long m
 	return *index ? mt_find(mt, index, max) : NULL;
 }
 
-/*
- * Without the zero entries, which the normal API does not show. 0 also if what then comes first
- * begins behind @max.
- */
-static unsigned long without_zeros(const unsigned long *batch, unsigned long left,
-				   unsigned long max)
-{
-	unsigned long first = left & -left;
-
-	for (unsigned long rest = left; rest; rest &= rest - 1)
-		if (xa_is_zero((void *)batch[MAS_BATCH_ENTRY + __builtin_ctzl(rest)]))
-			left &= ~(rest & -rest);
-	if (left && !(left & first) && batch[MAS_BATCH_LAST + __builtin_ctzl(left) - 1] >= max)
-		return 0;
-	return left;
-}
-
-/*
- * Whether a write may be in progress that has raised the stamp, which was loaded before, but not
- * yet stored all that it will: nobody would be told of the rest.
- */
-static bool may_be_writing(const struct maple_tree *mt)
-{
-	return mt_in_rcu(mt) && (mt_external_lock(mt) ||
-				 __atomic_load_n(&mt->ma_lock.word, __ATOMIC_ACQUIRE) &
-					 MT_MUTEX_LOCKED);
-}
-
-/*
- * The slot at which mas_batch_find() has found something is always in the tree at that time. The
- * others are as of the stamp, and so as long as it is the same, if no write was in progress then:
- * it is loaded before they are read, and raised before anything that is stored later.
- */
-unsigned long mt_loop_find(unsigned long *batch, unsigned long left, struct maple_tree *mt,
-			   unsigned long index, unsigned long max)
-{
-	bool disturbed = left || batch[MT_LOOP_BEGUN] == MT_LOOP_ONE_BY_ONE, alone;
-	unsigned long stamp, highest;
-
-	if ((batch[MT_LOOP_BEGUN] && !index) || index > max)
-		return 0;
-	do {
-		MA_STATE(mas, mt, index, index);
-		struct read_section section = read_enter(mt);
-
-		stamp = __atomic_load_n(&mt->ma_writes, __ATOMIC_ACQUIRE);
-		alone = may_be_writing(mt);
-		left = mas_batch_find(batch, disturbed, 0, &mas, max);
-		read_leave(section);
-		if (!left)
-			return 0;
-		highest = batch[MAS_BATCH_LAST + (8 * sizeof(left) - 1 -
-						  (size_t)__builtin_clzl(left))];
-		left = without_zeros(batch, left, max);
-		index = highest + 1;
-	} while (!left && index && index <= max);
-	batch[MT_LOOP_BEGUN] = alone ? MT_LOOP_ONE_BY_ONE : 1;
-	batch[MT_LOOP_STAMP] = stamp;
-	batch[MT_LOOP_TREE] = (unsigned long)mt;
-	return alone ? left & -left : left;
-}
-
 static void *neighbour(struct maple_tree *mt, unsigned long index, unsigned long limit,
 		       void *(*step)(struct ma_state *, unsigned long))
 {

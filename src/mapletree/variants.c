@@ -20,6 +20,12 @@ VARIANTS(void, walk_ahead, (struct ma_state *mas, unsigned long index, int step,
 VARIANTS(unsigned long, batch_find, (unsigned long *batch, unsigned long left,
 				     unsigned long prev_last, struct ma_state *mas,
 				     unsigned long max))
+VARIANTS(unsigned long, batch_find_rev, (unsigned long *batch, unsigned long left,
+					 unsigned long prev_index, struct ma_state *mas,
+					 unsigned long min))
+VARIANTS(unsigned long, loop_find, (unsigned long *batch, unsigned long left,
+				    struct maple_tree *mt, unsigned long index,
+				    unsigned long max))
 VARIANTS(struct maple_enode *, copy_tree, (const struct mt_allocator *alloc,
 					   struct maple_enode *root, bool shared))
 VARIANTS(unsigned long, finger_descend, (const struct maple_tree *mt, struct mt_finger *finger,
@@ -37,6 +43,13 @@ void walk_ahead(struct ma_state *mas, unsigned long index, int step, bool move)
 unsigned long mas_batch_find(unsigned long *batch, unsigned long left, unsigned long prev_last,
 			     struct ma_state *mas, unsigned long max)
 	__attribute__((ifunc("select_batch_find")));
+unsigned long mas_batch_find_rev(unsigned long *batch, unsigned long left,
+				 unsigned long prev_index, struct ma_state *mas,
+				 unsigned long min)
+	__attribute__((ifunc("select_batch_find_rev")));
+unsigned long mt_loop_find(unsigned long *batch, unsigned long left, struct maple_tree *mt,
+			   unsigned long index, unsigned long max)
+	__attribute__((ifunc("select_loop_find")));
 struct maple_enode *copy_tree(const struct mt_allocator *alloc, struct maple_enode *root,
 			      bool shared)
 	__attribute__((ifunc("select_copy_tree")));

@@ -83,8 +83,9 @@ struct neighbour {
 };
 
 /*
- * walk_find_next_leaf - find the leaf after the cursor's. Returns false if the cursor's leaf is not
- * as the cursor knows it, or if the node above does not hold the next leaf.
+ * walk_find_next_leaf, walk_find_prev_leaf - find the leaf after (before) the cursor's. Return
+ * false if the cursor's leaf is not as the cursor knows it, or if the node above does not hold that
+ * leaf.
  */
 static inline bool walk_find_next_leaf(const struct ma_state *mas, struct neighbour *leaf)
 {
@@ -100,6 +101,23 @@ static inline bool walk_find_next_leaf(const struct ma_state *mas, struct neighb
 	walk_prefetch(mas, offset + LEAVES_AHEAD);
 	leaf->enode = slot_child(parent, kind, offset);
 	leaf->max = slot_last(parent, kind, offset, mas->parent_max);
+	return true;
+}
+
+static inline bool walk_find_prev_leaf(const struct ma_state *mas, struct neighbour *leaf)
+{
+	struct mt_node *parent = enode_node(mas->parent);
+	enum node_kind kind = enode_kind(mas->parent);
+	unsigned int offset = (mas->parent_offset - 1u) & UCHAR_MAX;
+
+	leaf->offset = offset;
+	leaf->max = mas->min - 1;
+	if (!mas->parent || !watch_holds(mas) || offset > mas->parent_end ||
+	    slot_last(parent, kind, offset, mas->parent_max) != leaf->max)
+		return false;
+	walk_prefetch(mas, offset - LEAVES_AHEAD);
+	leaf->enode = slot_child(parent, kind, offset);
+	leaf->min = slot_first(parent, offset, mas->parent_min);
 	return true;
 }
 
@@ -145,38 +163,28 @@ static inline bool walk_next_leaf(struct ma_state *mas, void **entry)
 
 static inline bool walk_prev_leaf(struct ma_state *mas, void **entry)
 {
-	struct mt_node *parent = enode_node(mas->parent);
-	enum node_kind kind = enode_kind(mas->parent);
-	unsigned int offset = (mas->parent_offset - 1u) & UCHAR_MAX;
-	unsigned long max = mas->min - 1;
-	unsigned long min, below, version;
-	struct maple_enode *enode;
+	struct neighbour prev;
 	struct mt_node *leaf;
+	unsigned long below, version;
 	unsigned int end;
 
-	if (!mas->parent || !watch_holds(mas) || offset > mas->parent_end ||
-	    slot_last(parent, kind, offset, mas->parent_max) != max)
+	if (!walk_find_prev_leaf(mas, &prev))
 		return false;
-	walk_prefetch(mas, offset - LEAVES_AHEAD);
-	enode = slot_child(parent, kind, offset);
-	min = slot_first(parent, offset, mas->parent_min);
-	leaf = node_of(enode, KIND_LEAF);
+	leaf = node_of(prev.enode, KIND_LEAF);
 	version = leaf_version(leaf);
 	if (UNLIKELY(version & META_DEAD) && watches_leaf(mas))
 		return false;
 	end = (unsigned int)(version & META_END_MASK);
 	*entry = slot_load(leaf, KIND_LEAF, end);
-	below = end ? pivot_load(leaf, end - 1) : min - 1;
-	if ((end && below >= max) || slot_last(leaf, KIND_LEAF, end, max) != max ||
+	below = end ? pivot_load(leaf, end - 1) : prev.min - 1;
+	if ((end && below >= prev.max) || slot_last(leaf, KIND_LEAF, end, prev.max) != prev.max ||
 	    !leaf_unchanged(leaf, version))
 		return false;
 	WORK(LEAF_STEPPED);
-	walk_set_leaf(mas, enode, version);
-	mas->parent_offset = (unsigned char)offset;
+	walk_enter(mas, &prev, version);
 	mas->offset = (unsigned char)end;
 	mas->index = below + 1;
-	mas->last = mas->max = max;
-	mas->min = min;
+	mas->last = prev.max;
 	return true;
 }
 

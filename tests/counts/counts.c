@@ -482,6 +482,17 @@ static void read_prev(struct maple_tree *map)
 	kept = sum;
 }
 
+static void read_for_each_rev(struct maple_tree *map)
+{
+	MA_STATE(mas, map, ULONG_MAX, ULONG_MAX);
+	unsigned long sum = 0;
+	void *entry;
+
+	mas_for_each_rev(&mas, entry, 0)
+		sum += mas.last + (unsigned long)entry;
+	kept = sum;
+}
+
 static void read_mt_for_each(struct maple_tree *map)
 {
 	unsigned long index = 0, sum = 0;
@@ -497,6 +508,11 @@ static size_t for_each(const struct engine *engine, const struct data *data)
 	return visit(engine, data, read_for_each);
 }
 
+static size_t for_each_rev(const struct engine *engine, const struct data *data)
+{
+	return visit(engine, data, read_for_each_rev);
+}
+
 static size_t find(const struct engine *engine, const struct data *data)
 {
 	return visit(engine, data, read_find);
@@ -507,9 +523,13 @@ static size_t prev(const struct engine *engine, const struct data *data)
 	return visit(engine, data, read_prev);
 }
 
+/* With the tree's own lock: beside a lock of the user's each step in RCU mode is a search. */
 static size_t mt_each(const struct engine *engine, const struct data *data)
 {
-	return visit(engine, data, read_mt_for_each);
+	const struct engine *own = engine == &engine_mapletree_mm ? &engine_mapletree_mm_own
+								  : &engine_mapletree_own;
+
+	return visit(own, data, read_mt_for_each);
 }
 
 static size_t load(const struct engine *engine, const struct data *data)
@@ -560,6 +580,7 @@ static const struct row rows[] = {
 	{ "malloc1", malloc1, data_areas },
 	{ "mtree_load random", load, data_mixed },
 	{ "mas_for_each", for_each, data_mixed },
+	{ "mas_for_each_rev", for_each_rev, data_mixed },
 	{ "mas_find", find, data_mixed },
 	{ "mas_prev", prev, data_mixed },
 	{ "mt_for_each", mt_each, data_mixed },

@@ -117,6 +117,24 @@ static bool neighbours(const struct view *v, unsigned int point, unsigned int at
 	return index == (f < l->ranges ? range_last(v, f) + 1 : point_index(point));
 }
 
+/* What mt_for_each() shows from @point on, without zero entries. */
+static bool shows_each(const struct view *v, unsigned int point, unsigned int at)
+{
+	const struct listing *l = v->listing;
+	unsigned long index = point_index(point);
+	void *entry;
+
+	mt_for_each(v->mt, entry, index, ULONG_MAX) {
+		while (at < l->ranges && (!l->range[at].entry || xa_is_zero(l->range[at].entry)))
+			at++;
+		if (at == l->ranges || entry != l->range[at].entry || index != range_last(v, at++) + 1)
+			return false;
+	}
+	while (at < l->ranges && (!l->range[at].entry || xa_is_zero(l->range[at].entry)))
+		at++;
+	return at == l->ranges;
+}
+
 /* The lowest or highest place for @size in the window, by going through the list. */
 static bool expect_area(const struct view *v, unsigned long min, unsigned long max,
 			unsigned long size, bool lowest, unsigned long *start)
@@ -212,6 +230,8 @@ static const char *read_all(const struct view *v, bool searches)
 			return "mas_next_range() or mas_prev_range() is wrong";
 		if (!finds(v, point, at))
 			return "mas_find() or mas_find_rev() is wrong";
+		if (!shows_each(v, point, at))
+			return "mt_for_each: the tree does not hold what was stored";
 		if (!neighbours(v, point, at))
 			return "mt_next(), mt_prev() or mt_find() is wrong";
 		if (!refuses(v, point))

@@ -11,16 +11,23 @@ struct found {
 	unsigned long last;
 };
 
-/* A mas_for_each() that can be copied: in the body of a step. */
+/* A mas_for_each() or mas_for_each_rev() that can be copied: in the body of a step. */
 struct loop {
 	unsigned long batch[MAS_BATCH_WORDS] __attribute__((aligned(64)));
 	unsigned long step[2];
 	struct ma_state mas;
 };
 
+/* A mt_for_each(), too. */
+struct each {
+	unsigned long batch[MAS_BATCH_WORDS] __attribute__((aligned(64)));
+	unsigned long step[2];
+	unsigned long index;
+};
+
 /*
- * @cursor: one on each range of @before; @loop: one in the body at each entry. All in one read-side
- * section. @after_seen: the write has become visible.
+ * @cursor: one on each range of @before; @up, @down, @each: one in the body at each entry. All in
+ * one read-side section. @after_seen: the write has become visible.
  */
 static struct {
 	struct maple_tree *mt; /* NULL: nobody watches */
@@ -28,7 +35,9 @@ static struct {
 	const struct listing *before;
 	const struct listing *after;
 	struct ma_state cursor[POINTS_MAX];
-	struct loop loop[POINTS_MAX];
+	struct loop up[POINTS_MAX];
+	struct loop down[POINTS_MAX];
+	struct each each[POINTS_MAX];
 	bool after_seen;
 	const char *wrong;
 } watch;
@@ -268,9 +277,10 @@ static bool steps_range(unsigned int i, int step)
 	return is_range(present(), next, &got);
 }
 
-static void *loop_next(struct loop *loop)
+static void *loop_next(struct loop *loop, int step)
 {
-	return mas_batch_next(loop->batch, loop->step, &loop->mas, ULONG_MAX);
+	return step > 0 ? mas_batch_next(loop->batch, loop->step, &loop->mas, ULONG_MAX)
+			: mas_batch_prev(loop->batch, loop->step, &loop->mas, 0);
 }
 
 static void loop_copy(struct loop *to, const struct loop *from)
@@ -283,18 +293,35 @@ static void loop_copy(struct loop *to, const struct loop *from)
 /*
  * And for a loop; from a lone entry at 0 it has nowhere to go, even if something is there by now.
  */
-static bool loops(unsigned int i)
+static bool loops(unsigned int i, int step)
 {
-	struct found got, want = next_to(i, 1);
-	struct loop loop;
+	struct loop *at = step > 0 ? &watch.up[i] : &watch.down[i], loop;
+	struct found got, want = next_to(i, step);
 	void *entry;
 
-	if (!watch.before->range[i].entry || !watch.loop[i].mas.node)
+	if (!watch.before->range[i].entry || !at->mas.node)
 		return true;
-	loop_copy(&loop, &watch.loop[i]);
-	entry = loop_next(&loop);
+	loop_copy(&loop, at);
+	entry = loop_next(&loop, step);
 	got = cursor_found(&loop.mas, entry);
 	return same(&want, &got);
+}
+
+/* And without a cursor. */
+static bool each_goes_on(unsigned int i)
+{
+	unsigned int last = watch.before->range[i].last, unused;
+	struct found want = { NULL, 0, 0 };
+	struct each each = watch.each[i];
+	unsigned long index = each.index;
+	void *entry;
+
+	if (!watch.before->range[i].entry || xa_is_zero(watch.before->range[i].entry))
+		return true;
+	if (last + 1 < watch.points)
+		want = plain_from(present(), listing_at(present(), last + 1, &unused), 1);
+	entry = mt_loop_next(each.batch, each.step, watch.mt, &each.index, ULONG_MAX);
+	return entry == want.entry && each.index == (entry ? want.last + 1 : index);
 }
 
 static void look(void)
@@ -310,7 +337,7 @@ static void look(void)
 	watch.after_seen |= after;
 	for (i = 0; i < watch.before->ranges && !watch.wrong; i++)
 		if (!steps(i, 1) || !steps(i, -1) || !steps_range(i, 1) || !steps_range(i, -1) ||
-		    !loops(i))
+		    !loops(i, 1) || !loops(i, -1) || !each_goes_on(i))
 			watch.wrong = "a reader's cursor steps to what is not next to it then";
 }
 
@@ -321,17 +348,32 @@ void watch_store(void)
 }
 
 /* A loop in its body at each entry of @l. */
-static void begin_loops(struct maple_tree *mt, const struct listing *l)
+static void begin_loops(struct maple_tree *mt, const struct listing *l, int step)
 {
+	unsigned long from = step > 0 ? 0 : ULONG_MAX;
 	struct loop loop;
 	unsigned int i;
 
-	mas_init(&loop.mas, mt, 0);
+	mas_init(&loop.mas, mt, from);
 	loop.step[0] = mas_batch_begin(loop.batch, &loop.mas);
 	loop.step[1] = 0;
+	for (i = step > 0 ? 0 : l->ranges - 1; i < l->ranges; i += (unsigned int)step)
+		if (l->range[i].entry && loop_next(&loop, step))
+			loop_copy(step > 0 ? &watch.up[i] : &watch.down[i], &loop);
+}
+
+static void begin_each(struct maple_tree *mt, const struct listing *l)
+{
+	struct each each;
+	unsigned int i;
+
+	each.index = 0;
+	each.step[0] = mt_loop_begin(each.batch);
+	each.step[1] = 0;
 	for (i = 0; i < l->ranges; i++)
-		if (l->range[i].entry && loop_next(&loop))
-			loop_copy(&watch.loop[i], &loop);
+		if (l->range[i].entry && !xa_is_zero(l->range[i].entry) &&
+		    mt_loop_next(each.batch, each.step, mt, &each.index, ULONG_MAX))
+			watch.each[i] = each;
 }
 
 void watch_begin(struct maple_tree *mt, unsigned int points, const struct listing *before,
@@ -345,7 +387,9 @@ void watch_begin(struct maple_tree *mt, unsigned int points, const struct listin
 	watch.after_seen = false;
 	watch.wrong = NULL;
 	urcu_bp_read_lock();
-	begin_loops(mt, before);
+	begin_loops(mt, before, 1);
+	begin_loops(mt, before, -1);
+	begin_each(mt, before);
 	for (i = 0; i < before->ranges; i++) {
 		mas_init(&watch.cursor[i], mt, range_first(before, i));
 		mas_walk(&watch.cursor[i]);

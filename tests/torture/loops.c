@@ -206,6 +206,23 @@ static void check_up(struct loop *loop, const struct item *item)
 	__atomic_fetch_add(&steps, 1, __ATOMIC_RELAXED);
 }
 
+/* A step down to below @next has returned @item, or NULL at the end. */
+static void check_down(struct loop *loop, const struct item *item)
+{
+	check_item(loop, item);
+	if (!item) {
+		if (loop->next)
+			complain("the beginning, before a permanent entry", 0);
+		return;
+	}
+	if (loop->mas.index >= loop->next)
+		complain("forward", loop->mas.index);
+	if (loop->mas.last < (loop->next - 1) / WIDTH * WIDTH)
+		complain("a permanent entry was passed over", (loop->next - 1) / WIDTH * WIDTH);
+	loop->next = loop->mas.index;
+	__atomic_fetch_add(&steps, 1, __ATOMIC_RELAXED);
+}
+
 /* Back and forth: downwards the same is known, so it is not looked for again. */
 static void step_back(struct loop *loop)
 {
@@ -279,15 +296,10 @@ static void disturb(struct loop *loop)
 	}
 }
 
-static void loop_once(struct loop *loop)
+static void loop_up(struct loop *loop, uint64_t calm)
 {
-	uint64_t calm = 1 + random_below(&loop->random, 12);
 	struct item *item;
 
-	loop->locked = !random_below(&loop->random, 4);
-	loop->next = random_below(&loop->random, STRETCHES * WIDTH);
-	mas_init(&loop->mas, &mt, loop->next);
-	enter(loop);
 	begin_step(loop);
 	mas_for_each(&loop->mas, item, ULONG_MAX) {
 		check_up(loop, item);
@@ -296,7 +308,82 @@ static void loop_once(struct loop *loop)
 		begin_step(loop);
 	}
 	check_up(loop, NULL);
+}
+
+/* The loop continues from where the body left the cursor, at an entry or a gap. */
+static void disturb_down(struct loop *loop)
+{
+	disturb(loop);
+	loop->next = loop->mas.index;
+}
+
+static void loop_down(struct loop *loop, uint64_t calm)
+{
+	struct item *item;
+
+	begin_step(loop);
+	loop->next++; /* the first step may find what holds it */
+	mas_for_each_rev(&loop->mas, item, 0) {
+		check_down(loop, item);
+		if (!random_below(&loop->random, calm) && random_below(&loop->random, 60))
+			disturb_down(loop);
+		begin_step(loop);
+	}
+	check_down(loop, NULL);
+}
+
+static void loop_once(struct loop *loop)
+{
+	uint64_t calm = 1 + random_below(&loop->random, 12);
+
+	loop->locked = !random_below(&loop->random, 4);
+	loop->next = random_below(&loop->random, STRETCHES * WIDTH);
+	mas_init(&loop->mas, &mt, loop->next);
+	enter(loop);
+	if (random_below(&loop->random, 2))
+		loop_up(loop, calm);
+	else
+		loop_down(loop, calm);
 	leave(loop);
+}
+
+/*
+ * A loop without a cursor needs no section. It is in one here so that what it returns may be looked
+ * at; it may leave that between any two steps.
+ */
+static void loop_without_cursor(struct loop *loop)
+{
+	unsigned long index = random_below(&loop->random, STRETCHES * WIDTH), from = index;
+	uint64_t calm = 1 + random_below(&loop->random, 40);
+	struct item *item;
+
+	loop->locked = false;
+	urcu_bp_read_lock();
+	begin_step(loop);
+	mt_for_each(&mt, item, index, ULONG_MAX) {
+		unsigned long removed = __atomic_load_n(&item->removed, __ATOMIC_ACQUIRE);
+
+		if (item->alive != ALIVE)
+			complain("a freed entry", index);
+		if (removed && removed <= loop->began)
+			complain("an entry removed before the step", index);
+		if (index <= from)
+			complain("backward", index);
+		if (index > permanent_from(from) + KEPT)
+			complain("a permanent entry was passed over", permanent_from(from));
+		from = index;
+		__atomic_fetch_add(&steps, 1, __ATOMIC_RELAXED);
+		if (!random_below(&loop->random, calm)) {
+			urcu_bp_read_unlock();
+			if (!random_below(&loop->random, 8))
+				usleep(1);
+			urcu_bp_read_lock();
+		}
+		begin_step(loop);
+	}
+	if (permanent_from(from) < STRETCHES * WIDTH)
+		complain("the end, before a permanent entry", permanent_from(from));
+	urcu_bp_read_unlock();
 }
 
 static void *reader(void *arg)
@@ -304,8 +391,12 @@ static void *reader(void *arg)
 	struct loop loop;
 
 	random_seed(&loop.random, seed + 100 + (uintptr_t)arg);
-	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
-		loop_once(&loop);
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		if (random_below(&loop.random, 3))
+			loop_once(&loop);
+		else
+			loop_without_cursor(&loop);
+	}
 	return NULL;
 }
 

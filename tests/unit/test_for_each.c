@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_for_each.c - mas_for_each() reads leaves ahead of its body; whatever the body does with the
- * cursor and by other calls, each step is the one that mas_find() makes, and what a new cursor
- * finds behind the last range. Two trees of the same content go through the same, one by the
- * loop, the other step by step.
+ * test_for_each.c - mas_for_each() and mas_for_each_rev() read leaves ahead of their body; whatever
+ * that does with the cursor and by other calls, each step is the one that mas_find() (or
+ * mas_find_rev()) makes, and what a new cursor finds behind (before) the last range. Two trees of
+ * the same content go through the same, one by the loop, the other step by step.
  *
  * Arguments: the seed and the number of loops.
  */
@@ -57,10 +57,18 @@ static void step_both(void *(*step)(struct ma_state *, unsigned long), unsigned 
 	assert_ptr_equal(step(&mas[0], limit), step(&mas[1], limit));
 }
 
-/* What a body may do by other calls, to what comes next or elsewhere. */
-static void change_both(unsigned long last)
+/* An index further in a loop that goes up or down from the range where the cursors stand. */
+static unsigned long onward(bool up, unsigned long by)
 {
-	unsigned long at = below(4) ? last + below(30) : below(TOP), to = at + below(30);
+	if (up)
+		return mas[0].last + by;
+	return mas[0].index > by ? mas[0].index - by : 0;
+}
+
+/* What a body may do by other calls, to what comes next or elsewhere. */
+static void change_both(unsigned long next)
+{
+	unsigned long at = below(4) ? next : below(TOP), to = at + below(30);
 	unsigned int kind = (unsigned int)below(4);
 	void *entry = some_entry();
 
@@ -87,17 +95,40 @@ static void change_both(unsigned long last)
 	}
 }
 
+/* Stores over the range and what comes next. */
+static void store_onward(bool up, unsigned long by)
+{
+	unsigned long first = mas[0].index, last = mas[0].last;
+
+	if (up)
+		store_both(first, onward(up, by), some_entry());
+	else
+		store_both(onward(up, by), last, some_entry());
+}
+
+/* A step to where the loop goes, or back. */
+static void step_onward(bool up, unsigned long limit)
+{
+	step_both(up ? mas_next : mas_prev, limit);
+}
+
+static void step_back(bool up)
+{
+	step_both(up ? mas_prev : mas_next, up ? 0 : ULONG_MAX);
+}
+
 /* What a body may do to a cursor on an entry. *@limit: the loop's, from now on. */
-static void disturb(unsigned long *limit)
+static void disturb(bool up, unsigned long *limit)
 {
 	unsigned long first = mas[0].index, last = mas[0].last, by = below(60);
+	unsigned long end = up ? ULONG_MAX : 0;
 
 	switch (below(20)) {
 	case 0: /* the very range */
 		store_both(first, last, some_entry());
 		break;
-	case 1: /* over what comes next */
-		store_both(first, last + by, some_entry());
+	case 1:
+		store_onward(up, by);
 		break;
 	case 2: /* a part */
 		store_both(first + below(last - first + 1), last, below(2) ? some_entry() : NULL);
@@ -106,10 +137,10 @@ static void disturb(unsigned long *limit)
 		assert_ptr_equal(mas_erase(&mas[0]), mas_erase(&mas[1]));
 		break;
 	case 4:
-		step_both(mas_next, *limit);
+		step_onward(up, *limit);
 		break;
 	case 5:
-		step_both(mas_prev, 0);
+		step_back(up);
 		break;
 	case 6:
 		step_both(below(2) ? mas_next_range : mas_prev_range, below(2) ? 0 : ULONG_MAX);
@@ -118,82 +149,100 @@ static void disturb(unsigned long *limit)
 		assert_ptr_equal(mas_walk(&mas[0]), mas_walk(&mas[1]));
 		break;
 	case 8: /* by hand: go on behind there */
-		mas[0].last += by;
-		mas[1].last += by;
+		for (int i = 1; i >= 0; i--)
+			*(up ? &mas[i].last : &mas[i].index) = onward(up, by);
 		break;
 	case 9:
 		mas_pause(&mas[0]);
 		mas_pause(&mas[1]);
 		break;
 	case 10:
-		mas_set(&mas[0], last + by);
-		mas_set(&mas[1], last + by);
+		by = onward(up, by);
+		mas_set(&mas[0], by);
+		mas_set(&mas[1], by);
 		break;
 	case 11:
-		*limit = last + below(200);
+		*limit = onward(up, below(200));
 		break;
 	case 12: /* and back to the same place */
-		step_both(mas_next, ULONG_MAX);
-		store_both(mas[0].index, mas[0].last + by, some_entry());
-		step_both(mas_prev, 0);
+		step_onward(up, end);
+		store_onward(up, by);
+		step_back(up);
 		break;
 	case 13: /* elsewhere, then where it was */
-		store_both(last + by, last + by + 3, below(2) ? some_entry() : NULL);
-		mas_set(&mas[0], first);
-		mas_set(&mas[1], first);
-		step_both(mas_find, ULONG_MAX);
+		store_both(onward(up, by), onward(up, by) + 3, below(2) ? some_entry() : NULL);
+		mas_set(&mas[0], up ? first : last);
+		mas_set(&mas[1], up ? first : last);
+		step_both(up ? mas_find : mas_find_rev, end);
 		break;
 	case 14: /* there and back */
-		step_both(mas_prev, 0);
-		step_both(mas_next, ULONG_MAX);
+		step_back(up);
+		step_onward(up, end);
 		break;
 	case 15:
-		assert_null(mas_next(&mas[0], last));
-		assert_null(mas_next(&mas[1], last));
-		step_both(mas_prev, 0);
+		step_onward(up, up ? last : first);
+		assert_int_not_equal(mas[0].status, ma_active);
+		step_back(up);
 		break;
 	case 16:
 	case 17:
 	case 18:
-		change_both(last);
+		change_both(onward(up, below(30)));
 		break;
 	default:
 		break;
 	}
 }
 
-/* What a new cursor finds after the range on which the loop's cursor stands. */
-static void *find_behind(unsigned long limit)
+/* What a new cursor finds after (before) the range on which the loop's cursor stands. */
+static void *find_behind(bool up, unsigned long limit)
 {
-	MA_STATE(fresh, &trees[0], mas[0].last + 1, mas[0].last + 1);
+	unsigned long from = up ? mas[0].last + 1 : mas[0].index - 1;
+	MA_STATE(fresh, &trees[0], from, from);
 
-	return mas[0].last >= limit ? NULL : mas_find(&fresh, limit);
+	if (up ? mas[0].last >= limit : mas[0].index <= limit)
+		return NULL;
+	return up ? mas_find(&fresh, limit) : mas_find_rev(&fresh, limit);
+}
+
+static void loop(bool up, unsigned int depth, unsigned int calm);
+
+/* The body of a loop, at @entry. False: leave it. */
+static bool body(bool up, unsigned int depth, unsigned int calm, unsigned long *limit, void *entry)
+{
+	assert_ptr_equal((up ? mas_find : mas_find_rev)(&mas[1], *limit), entry);
+	expect_same_place();
+	if (!below(calm)) {
+		disturb(up, limit);
+		expect_same_place();
+	}
+	if (depth && !below(40))
+		loop(below(4) ? up : !up, depth - 1, calm);
+	return below(60);
 }
 
 /* One loop, with another one inside now and then; left by break at times. */
-static void loop(unsigned int depth, unsigned int calm)
+static void loop(bool up, unsigned int depth, unsigned int calm)
 {
-	unsigned long limit = below(4) ? ULONG_MAX : below(TOP);
+	unsigned long limit = below(4) ? (up ? ULONG_MAX : 0) : below(TOP);
 	void *entry, *behind = NULL;
 	bool known = false;
 
-	mas_for_each(&mas[0], entry, limit) {
-		assert_true(!known || entry == behind);
-		assert_ptr_equal(mas_find(&mas[1], limit), entry);
-		expect_same_place();
-		if (!below(calm)) {
-			disturb(&limit);
-			expect_same_place();
-		}
-		if (depth && !below(40))
-			loop(depth - 1, calm);
-		if (!below(60))
-			return;
-		known = mas[0].status == ma_active;
-		behind = known ? find_behind(limit) : NULL;
+#define LOOP(mas_each) \
+	mas_each(&mas[0], entry, limit) { \
+		assert_true(!known || entry == behind); \
+		if (!body(up, depth, calm, &limit, entry)) \
+			return; \
+		known = mas[0].status == ma_active; \
+		behind = known ? find_behind(up, limit) : NULL; \
 	}
+	if (up)
+		LOOP(mas_for_each)
+	else
+		LOOP(mas_for_each_rev)
+#undef LOOP
 	assert_null(behind);
-	assert_null(mas_find(&mas[1], limit));
+	assert_null((up ? mas_find : mas_find_rev)(&mas[1], limit));
 	expect_same_place();
 }
 
@@ -219,24 +268,26 @@ static void fill_both(void)
 	}
 }
 
-static void a_loop_is_what_its_steps_are(void **state)
+static void a_loop_is_what_its_steps_are(bool up)
 {
 	bool section;
 
-	(void)state;
 	for (unsigned long i = 0; i < loops; i++) {
 		random_seed(&random_numbers, seed + i);
 		fill_both();
 		for (int t = 0; t < 2; t++)
-			mas_init(&mas[t], &trees[t], 0);
+			mas_init(&mas[t], &trees[t], up ? 0 : ULONG_MAX);
 		section = mt_in_rcu(&trees[0]) && below(2);
 		if (section)
 			urcu_bp_read_lock();
 		for (int rounds = 0; rounds < 3; rounds++) {
-			loop(2, 1 + (unsigned int)below(30));
+			loop(up, 2, 1 + (unsigned int)below(30));
 			if (mas[0].status == ma_active && below(2))
 				continue; /* on from where it was left */
-			mas_set(&mas[0], below(2) ? 0 : mas[1].last / 2);
+			if (up)
+				mas_set(&mas[0], below(2) ? 0 : mas[1].last / 2);
+			else
+				mas_set(&mas[0], below(2) ? ULONG_MAX : mas[1].index * 2);
 			mas_set(&mas[1], mas[0].index);
 		}
 		if (section)
@@ -244,6 +295,18 @@ static void a_loop_is_what_its_steps_are(void **state)
 		end(&trees[0]);
 		end(&trees[1]);
 	}
+}
+
+static void a_loop_up_is_what_its_steps_are(void **state)
+{
+	(void)state;
+	a_loop_is_what_its_steps_are(true);
+}
+
+static void a_loop_down_is_what_its_steps_are(void **state)
+{
+	(void)state;
+	a_loop_is_what_its_steps_are(false);
 }
 
 /* A loop by mt_for_each(), beside one by mt_find(). Bodies change tree, index and limit. */
@@ -260,7 +323,7 @@ static void find_loop(unsigned int depth, unsigned int calm)
 		assert_int_equal(index, other);
 		begun = true;
 		if (!below(calm))
-			change_both(index - 1);
+			change_both(index - 1 + below(30));
 		if (!below(calm))
 			other = index += below(3) ? below(40) : -below(40);
 		if (!below(10 * calm))
@@ -306,6 +369,61 @@ static void a_loop_ends_at_the_last_index(void **state)
 	end(&mt);
 }
 
+/* Whole leaves of zero entries, which mt_for_each() does not show. */
+static void a_loop_passes_over_leaves_of_zero_entries(void **state)
+{
+	static const unsigned int flags[] = { 0, MT_FLAGS_USE_RCU };
+
+	(void)state;
+	for (size_t f = 0; f < LENGTH(flags); f++) {
+		for (unsigned long zeros = 1; zeros < 400; zeros += 3) {
+			unsigned long index = 0, steps = 0;
+			struct maple_tree mt;
+			void *entry;
+
+			mt_init_flags(&mt, flags[f]);
+			for (unsigned long i = 0; i < 440; i++)
+				mtree_store(&mt, i, i >= 30 && i < 30 + zeros ? XA_ZERO_ENTRY : E('a'),
+					    GFP_KERNEL);
+			mt_for_each(&mt, entry, index, ULONG_MAX)
+				assert_int_equal(index - 1, steps < 30 ? steps++ : zeros + steps++);
+			assert_int_equal(steps, 440 - zeros);
+			index = steps = 0;
+			mt_for_each(&mt, entry, index, 29 + zeros) /* ends among the zero entries */
+				steps++;
+			assert_int_equal(steps, 30);
+			end(&mt);
+		}
+	}
+}
+
+/* What the loop knows of the tree's nodes is not used when they are gone. */
+static void a_body_may_empty_the_tree(void **state)
+{
+	static const unsigned int flags[] = { 0, MT_FLAGS_ALLOC_RANGE, MT_FLAGS_USE_RCU };
+
+	(void)state;
+	for (size_t f = 0; f < LENGTH(flags); f++) {
+		for (unsigned long when = 1; when < 100; when++) {
+			unsigned long index = 0, steps = 0;
+			struct maple_tree mt;
+			void *entry;
+
+			mt_init_flags(&mt, flags[f]);
+			for (unsigned long i = 0; i < 200; i++)
+				mtree_store(&mt, i, E('a'), GFP_KERNEL);
+			mt_for_each(&mt, entry, index, ULONG_MAX) {
+				if (++steps == when) {
+					mtree_destroy(&mt);
+					mt_cache_shrink();
+				}
+			}
+			assert_int_equal(steps, when);
+			end(&mt);
+		}
+	}
+}
+
 /*
  * Of a write in progress only the stamp may be there when a loop begins, and the store comes later:
  * the loop must not go on from what it read before that. Played by a body that takes the stamp back.
@@ -345,6 +463,7 @@ static void a_loop_beside_a_write_is_told_of_its_store(void **state)
 
 struct beside {
 	struct maple_tree *mt;
+	unsigned long index;
 	bool stop;
 };
 
@@ -353,36 +472,43 @@ static void *store_rising_values(void *data)
 	struct beside *beside = data;
 
 	for (unsigned long v = 1; !__atomic_load_n(&beside->stop, __ATOMIC_RELAXED); v++)
-		mtree_store(beside->mt, 5, xa_mk_value(v), GFP_KERNEL);
+		mtree_store(beside->mt, beside->index, xa_mk_value(v), GFP_KERNEL);
 	return NULL;
 }
 
-/* What a lookup has found is not older in the loop later on. */
-static void a_loop_beside_a_writer_does_not_go_back(void **state)
+/* What a lookup has found is not older in the loop later on: the writer's is one of @n indexes. */
+static void loop_beside_a_writer(unsigned long n, unsigned long rounds)
 {
 	struct maple_tree mt;
-	struct beside beside = { &mt, false };
+	struct beside beside = { &mt, n / 2, false };
 	pthread_t writer;
 	void *entry;
 
-	(void)state;
 	mt_init_flags(&mt, MT_FLAGS_USE_RCU);
-	for (unsigned long i = 0; i < 10; i++)
+	for (unsigned long i = 0; i < n; i++)
 		mtree_store(&mt, i, xa_mk_value(0), GFP_KERNEL);
 	assert_int_equal(pthread_create(&writer, NULL, store_rising_values, &beside), 0);
-	for (unsigned long i = 0; i < 200000; i++) {
+	for (unsigned long i = 0; i < rounds; i++) {
 		unsigned long index = 0, seen = 0;
 
 		mt_for_each(&mt, entry, index, ULONG_MAX) {
-			if (index < 6)
-				seen = xa_to_value(mtree_load(&mt, 5));
-			else if (index == 6)
+			if (index <= n / 2)
+				seen = xa_to_value(mtree_load(&mt, n / 2));
+			else if (index == n / 2 + 1)
 				assert_true(xa_to_value(entry) >= seen);
 		}
+		assert_int_equal(index, n);
 	}
 	__atomic_store_n(&beside.stop, true, __ATOMIC_RELAXED);
 	pthread_join(writer, NULL);
 	end(&mt);
+}
+
+static void a_loop_beside_a_writer_does_not_go_back(void **state)
+{
+	(void)state;
+	loop_beside_a_writer(10, 150000);
+	loop_beside_a_writer(60, 10000); /* several leaves */
 }
 
 /* The trees have been written as often as each other. */
@@ -419,9 +545,12 @@ static int say_seed(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_loop_is_what_its_steps_are),
+		cmocka_unit_test(a_loop_up_is_what_its_steps_are),
+		cmocka_unit_test(a_loop_down_is_what_its_steps_are),
 		cmocka_unit_test(a_loop_without_a_cursor_is_what_its_steps_are),
 		cmocka_unit_test(a_loop_ends_at_the_last_index),
+		cmocka_unit_test(a_loop_passes_over_leaves_of_zero_entries),
+		cmocka_unit_test(a_body_may_empty_the_tree),
 		cmocka_unit_test(a_loop_beside_a_write_is_told_of_its_store),
 		cmocka_unit_test(a_loop_beside_a_writer_does_not_go_back),
 		cmocka_unit_test(a_loop_follows_its_tree),

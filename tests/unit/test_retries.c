@@ -245,6 +245,24 @@ static void do_each(unsigned long index)
 		;
 }
 
+static void do_each_rev(unsigned long index)
+{
+	MA_STATE(mas, &race.mt, index, index);
+	void *entry;
+
+	mas_for_each_rev(&mas, entry, index - 3)
+		;
+}
+
+static void do_mt_each(unsigned long index)
+{
+	unsigned long max = index + 3;
+	void *entry;
+
+	mt_for_each(&race.mt, entry, index, max)
+		;
+}
+
 static void do_lowest(unsigned long index)
 {
 	MA_STATE(mas, &race.mt, 0, 0);
@@ -270,6 +288,7 @@ static const struct {
 	{ "mas_walk", do_walk, 1 },		  { "mtree_gap_around", do_gap_around, 1 },
 	{ "mt_find", do_find, 1 },		  { "mt_next", do_next, 4 },
 	{ "mt_prev", do_prev, 4 },		  { "mas_for_each", do_each, 8 },
+	{ "mas_for_each_rev", do_each_rev, 8 },	  { "mt_for_each", do_mt_each, 8 },
 	{ "mas_empty_area", do_lowest, 3 },	  { "mas_empty_area_rev", do_highest, 3 },
 };
 

@@ -456,9 +456,41 @@ static void a_loop_reads_each_leaf_once(void **state)
 		mtree_lock(&mt);
 		mas_for_each(&mas, entry, ULONG_MAX)
 			seen++;
-		mtree_unlock(&mt);
 		assert_int_equal(seen, AREAS);
+		mtree_unlock(&mt);
 		expect_one_walk(0, leaves());
+
+		mas_set(&mas, ULONG_MAX);
+		count_anew();
+		mtree_lock(&mt);
+		mas_for_each_rev(&mas, entry, 0)
+			seen--;
+		assert_int_equal(seen, 0);
+		mtree_unlock(&mt);
+		expect_one_walk(0, leaves());
+		end(&mt);
+	}
+}
+
+/* It walks only to the first leaf below each node above leaves, from the gap before it. */
+static void a_loop_without_a_cursor_reads_each_leaf_once(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		unsigned long seen = 0, index = 0;
+		struct mt_statistics stats;
+		void *entry;
+
+		begin(modes[m], AREAS);
+		count_anew();
+		mt_for_each(&mt, entry, index, ULONG_MAX)
+			seen++;
+		assert_int_equal(seen, AREAS);
+		assert_int_equal(work_done[WORK_BATCH_READ], leaves());
+		mtree_lock(&mt);
+		mt_get_statistics(&mt, &stats);
+		mtree_unlock(&mt);
+		assert_in_range(work_done[WORK_WALK], 1, 2 * stats.level[1].nodes);
 		end(&mt);
 	}
 }
@@ -577,6 +609,7 @@ int main(void)
 		cmocka_unit_test(an_erase_of_nothing_does_nothing),
 		cmocka_unit_test(a_cursor_replaces_where_it_stands),
 		cmocka_unit_test(a_loop_reads_each_leaf_once),
+		cmocka_unit_test(a_loop_without_a_cursor_reads_each_leaf_once),
 		cmocka_unit_test(a_loop_up_to_the_end_of_a_leaf_reads_no_further),
 		cmocka_unit_test(a_loop_that_ended_in_a_gap_goes_on_without_a_walk),
 		cmocka_unit_test(a_loop_whose_body_stored_once_reads_leaves_again),
