@@ -199,7 +199,7 @@ check-abi record-abi: $(DEBUG)/build.ninja
 	tests/abi/check.sh $(@:%-abi=%) $(DEBUG)
 
 rust: $(DEBUG)/build.ninja
-	$(NINJA) -C $(DEBUG) src/mapletree/libmapletree.so.$(VERSION)
+	$(NINJA) -C $(DEBUG) src/mapletree/libmapletree.so.$(VERSION) src/vmspace/libvmspace.so.$(VERSION)
 	bindings/rust/test.sh $(BUILD)/rust $(DEBUG)
 
 builds:

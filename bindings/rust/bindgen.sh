@@ -44,3 +44,11 @@ bindings()
 # twins.c: there inline functions and macros are functions, too. What is private to macros is left out.
 bindings mapletree-sys "$root/src/mapletree/twins.c" '.*/(mapletree/maple_tree[a-z_]*\.h|twins\.c)' \
 	--blocklist-item 'mas_batch_.*|mt_loop_.*|mt_mutex_wait|mt_mutex_wake|MAS_BATCH_.*|MT_LOOP_.*'
+
+headers=$(mktemp --suffix=.h)
+for header in "$root"/include/mapletree/vmspace*.h; do
+	echo "#include <mapletree/$(basename "$header")>"
+done >"$headers"
+bindings vmspace-sys "$headers" '.*/mapletree/vmspace[a-z_]*\.h' --clang-macro-fallback \
+	--blocklist-item VMSPACE_NO_LIMIT
+rm -f "$headers"

@@ -126,6 +126,9 @@ fn a_drop_may_use_the_map() {
     map.clear();
     done.recv().unwrap();
     assert!(map.get(5).is_some());
+    synchronize(); // and the drop is over
+    drop(map);
+    synchronize();
 }
 
 /// What is leaked on purpose stays reachable, for LeakSanitizer.
