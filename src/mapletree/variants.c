@@ -10,6 +10,113 @@
 #include "variants.h"
 #include "walk.h"
 
+#ifdef MT_ISA_BY_ENVIRONMENT
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#endif
+
+/* ---- the choice --------------------------------------------------------------------------- */
+
+#ifdef MT_ISA_BY_ENVIRONMENT
+
+/*
+ * A build for tests lets the environment choose: MAPLETREE_ISA=scalar, avx2 or avx512, as far as
+ * the processor has it. When resolvers run, the C library may not be ready; so the variable is
+ * looked for in what the kernel tells of the process, by system calls of our own.
+ */
+static long call_system(long number, long a, long b, long c)
+{
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+#define VALUE_MAX 8
+
+/*
+ * Reads the variable's value, if there is one, cut to VALUE_MAX bytes and padded with zeros. Each
+ * byte of the environment is looked at as it comes.
+ */
+static bool read_value(int file, char *value)
+{
+	static const char name[] = "MAPLETREE_ISA=";
+	const unsigned int length = sizeof(name) - 1;
+	unsigned int same = 0, used = 0; /* bytes of the name so far, beyond: another variable */
+	bool found = false;
+	char block[256];
+	long count, i;
+
+	while ((count = call_system(SYS_read, file, (long)block, sizeof(block))) > 0) {
+		for (i = 0; i < count; i++) {
+			if (!block[i])
+				same = 0;
+			else if (same < length)
+				same = block[i] == name[same] ? same + 1 : length + 1;
+			else if (same == length && used < VALUE_MAX)
+				value[used++] = block[i];
+			found |= same == length;
+		}
+	}
+	for (; used < VALUE_MAX; used++)
+		value[used] = 0;
+	return found;
+}
+
+static bool is_text(const char *value, const char *text)
+{
+	unsigned int i = 0;
+
+	while (i < VALUE_MAX && value[i] == text[i] && text[i])
+		i++;
+	return i < VALUE_MAX && value[i] == text[i];
+}
+
+static enum isa isa_wanted(void)
+{
+	static const char unknown[] = "MAPLETREE_ISA is not scalar, avx2 or avx512\n";
+	long file = call_system(SYS_open, (long)"/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+	char value[VALUE_MAX];
+	bool found;
+
+	if (file < 0)
+		return ISA_AVX512;
+	found = read_value((int)file, value);
+	call_system(SYS_close, file, 0, 0);
+	if (!found || is_text(value, "avx512"))
+		return ISA_AVX512;
+	if (is_text(value, "avx2"))
+		return ISA_AVX2;
+	if (!is_text(value, "scalar")) {
+		call_system(SYS_write, 2, (long)unknown, sizeof(unknown) - 1);
+		call_system(SYS_exit_group, 2, 0, 0);
+	}
+	return ISA_BASE;
+}
+
+#endif
+
+enum isa isa_chosen(void)
+{
+	enum isa best = runs_avx512() ? ISA_AVX512 : runs_avx2() ? ISA_AVX2 : ISA_BASE;
+
+#ifdef MT_ISA_BY_ENVIRONMENT
+	static enum isa wanted;
+	static bool known; /* resolvers run one after the other, before there are threads */
+
+	if (!known)
+		wanted = isa_wanted();
+	known = true;
+	if (wanted < best)
+		best = wanted;
+#endif
+	return best;
+}
+
 /* ---- walks down the tree ------------------------------------------------------------------ */
 
 VARIANTS(void *, lookup_load, (struct maple_tree *mt, unsigned long index))

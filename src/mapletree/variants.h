@@ -41,15 +41,28 @@ static inline bool runs_avx512(void)
 }
 #endif
 
+enum isa { ISA_BASE, ISA_AVX2, ISA_AVX512 };
+
+/*
+ * isa_chosen - the instruction set that all functions are bound to: the last one that this
+ * processor has. In a build for tests no later one than the environment's MAPLETREE_ISA.
+ */
+enum isa isa_chosen(void);
+
 #define VARIANTS(type, name, params) \
 	type name##_base params; \
 	type name##_avx2 params; \
 	type name##_avx512 params; \
 	__attribute__((used)) static type (*select_##name(void)) params \
 	{ \
-		if (runs_avx512()) \
+		switch (isa_chosen()) { \
+		case ISA_AVX512: \
 			return name##_avx512; \
-		return runs_avx2() ? name##_avx2 : name##_base; \
+		case ISA_AVX2: \
+			return name##_avx2; \
+		default: \
+			return name##_base; \
+		} \
 	}
 
 #endif

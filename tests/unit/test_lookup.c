@@ -8,6 +8,7 @@
 #include "fixture.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <urcu/urcu-bp.h>
 
 #include "../model/random.h"
@@ -338,6 +339,25 @@ static void trees_without_nodes_answer(void **state)
 	}
 }
 
+/* So that runs with another instruction set test that one. */
+static void the_environment_chooses_the_variant(void **state)
+{
+#ifdef ISA_BY_ENVIRONMENT
+	const char *wanted = getenv("MAPLETREE_ISA");
+	enum isa best = runs_avx512() ? ISA_AVX512 : runs_avx2() ? ISA_AVX2 : ISA_BASE;
+
+	(void)state;
+	if (wanted && !strcmp(wanted, "scalar"))
+		best = ISA_BASE;
+	if (wanted && !strcmp(wanted, "avx2") && best > ISA_AVX2)
+		best = ISA_AVX2;
+	assert_int_equal(isa_chosen(), best);
+#else
+	(void)state;
+	skip();
+#endif
+}
+
 static int say_seed(void **state)
 {
 	(void)state;
@@ -348,6 +368,7 @@ static int say_seed(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_environment_chooses_the_variant),
 		cmocka_unit_test(random_trees_answer_as_the_list),
 		cmocka_unit_test(random_trees_are_walked_along),
 		cmocka_unit_test(steps_end_at_their_limits),
