@@ -171,15 +171,22 @@ struct vmspace_config {
 /*
  * Fill `config` with the values of the running kernel and calling process (/proc/sys/vm,
  * /sys/kernel/mm, getrlimit, and a few short-lived mappings to see what the kernel does); what
- * cannot be read gets Linux's default. mmap_base is 0. The first call in a process starts a child
+ * cannot be read gets Linux's default. mmap_base is 0. For a guest that is not to have the limits and
+ * sysctls of this machine: vmspace_config_preset(). The first call in a process starts a child
  * process to find out which rules the kernel follows, and keeps the result for good: see
  * vmspace_running_kernel() in <mapletree/vmspace_rules.h>.
  */
 VMSPACE_PUBLIC void vmspace_config_init(struct vmspace_config *config);
 
 /*
+ * What vmspace_create() refuses in `config`: a static sentence, or NULL. Among it: pages of another
+ * size than the host's with a window (vmspace_window_memory()), which maps the host's pages.
+ */
+VMSPACE_PUBLIC const char *vmspace_config_check(const struct vmspace_config *config);
+
+/*
  * A new, empty address space; `config` is copied. Ended by vmspace_destroy().
- * Returns 0 or -EINVAL (a value that makes no sense), -ENOMEM.
+ * Returns 0 or -EINVAL (vmspace_config_check() tells why), -ENOMEM.
  */
 VMSPACE_PUBLIC int vmspace_create(struct vmspace **out, const struct vmspace_config *config);
 

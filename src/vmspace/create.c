@@ -10,6 +10,7 @@
 #include "pkey.h"
 #include "rules.h"
 #include "sync.h"
+#include "window.h"
 
 void create_clear(struct vmspace *space)
 {
@@ -44,20 +45,44 @@ static bool rules_exist(const uint64_t rules[VMSPACE_RULE_WORDS])
 	return true;
 }
 
-static bool config_sane(const struct vmspace_config *c)
+static bool power_of_two(unsigned long n)
 {
-	if (!c->page_size || (c->page_size & (c->page_size - 1)))
-		return false;
-	if (c->pmd_size && ((c->pmd_size & (c->pmd_size - 1)) || c->pmd_size < c->page_size))
-		return false;
-	if (!c->task_size || c->task_size % c->page_size || c->mmap_base % c->page_size)
-		return false;
-	if (c->huge_pages > c->ram_pages || c->page_size < 1024)
-		return false;
-	if (!c->map_window || c->map_window > c->task_size || c->mmap_base > c->task_size)
-		return false;
-	return rules_exist(c->rules) && c->max_map_count > 0 && c->overcommit >= 0 &&
-	       c->overcommit <= 2;
+	return n && !(n & (n - 1));
+}
+
+/* What is wrong with the sizes and places; NULL: nothing. */
+static const char *wrong_layout(const struct vmspace_config *c)
+{
+	if (!power_of_two(c->page_size) || c->page_size < 1024)
+		return "page_size is not a power of two from 1024 on";
+	if (c->pmd_size && (!power_of_two(c->pmd_size) || c->pmd_size < c->page_size))
+		return "pmd_size is neither 0 nor a power of two from page_size on";
+	if (!c->task_size || c->task_size % c->page_size)
+		return "task_size is 0, or not whole pages";
+	if (!c->map_window || c->map_window > c->task_size)
+		return "map_window is 0, or beyond task_size";
+	if (c->mmap_base % c->page_size || c->mmap_base > c->task_size)
+		return "mmap_base is not at a page, or beyond task_size";
+	return NULL;
+}
+
+const char *vmspace_config_check(const struct vmspace_config *c)
+{
+	const char *wrong = wrong_layout(c);
+	size_t host = c->memory ? window_page_size(c->memory) : 0;
+
+	if (wrong)
+		return wrong;
+	if (host && host != c->page_size)
+		return "memory is a window, whose pages are as large as the host's, and page_size is "
+		       "not: use that size, or functions of your own that translate";
+	if (c->huge_pages > c->ram_pages)
+		return "huge_pages are more than ram_pages";
+	if (!c->max_map_count)
+		return "max_map_count is 0";
+	if (c->overcommit < 0 || c->overcommit > 2)
+		return "overcommit is not 0, 1 or 2";
+	return rules_exist(c->rules) ? NULL : "rules has bits of rules that do not exist";
 }
 
 /* A space with memory: several threads may use it. */
@@ -85,7 +110,7 @@ int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
 	int err;
 
 	*out = NULL;
-	if (!config_sane(config))
+	if (vmspace_config_check(config))
 		return -EINVAL;
 	space = calloc(1, sizeof(*space));
 	if (!space)
@@ -132,7 +157,7 @@ int vmspace_configure(struct vmspace *space, const struct vmspace_config *config
 {
 	unsigned long committed;
 
-	if (!config_sane(config) || config->page_size != space->config.page_size ||
+	if (vmspace_config_check(config) || config->page_size != space->config.page_size ||
 	    config->task_size != space->config.task_size ||
 	    config->memory != space->config.memory)
 		return -EINVAL;

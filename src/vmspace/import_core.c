@@ -7,6 +7,7 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +93,8 @@ static int add_segment(struct core *core, const Elf64_Phdr *segment, size_t offs
 
 	if (!segment->p_memsz)
 		return 0;
-	if (segment->p_vaddr + segment->p_memsz < segment->p_vaddr)
+	if (segment->p_vaddr + segment->p_memsz < segment->p_vaddr ||
+	    segment->p_vaddr + segment->p_memsz > ULONG_MAX)
 		return import_wrong(core->mistake, offset, "a segment of %#llx bytes at %#llx",
 				    (unsigned long long)segment->p_memsz,
 				    (unsigned long long)segment->p_vaddr);

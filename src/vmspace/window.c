@@ -235,6 +235,13 @@ static struct vmspace_window *window_of(const struct vmspace_memory *memory)
 	return memory->map == window_map ? memory->ctx : NULL;
 }
 
+size_t window_page_size(const struct vmspace_memory *memory)
+{
+	const struct vmspace_window *window = window_of(memory);
+
+	return window ? window->memfd->page_size : 0;
+}
+
 bool window_shows(const struct vmspace_memory *memory, unsigned long addr, uint64_t frame,
 		  unsigned int access)
 {

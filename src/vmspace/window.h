@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * window.h - what page tables ask a window beyond struct vmspace_memory. A memory that is no window
- * (its functions are the user's) answers false to all of it.
+ * (its functions are the user's) answers false, or 0, to all of it.
  */
 #ifndef VMSPACE_WINDOW_H
 #define VMSPACE_WINDOW_H
 
 #include <mapletree/vmspace_memfd.h>
+
+/* The size of the pages that it maps: the host's. */
+size_t window_page_size(const struct vmspace_memory *memory);
 
 /*
  * Is `addr` mapped to `frame` for such accesses already, so that map() would change nothing? It may
