@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_import.h - areas that somebody else has read: texts of maps and smaps, core files, records
- * of perf; spaces made of them, and brought up to date by them.
+ * vmspace_import.h - areas that somebody else has read: texts of maps and smaps, core files,
+ * minidumps, records of perf; spaces made of them, and brought up to date by them.
  *
  * Texts and files are not trusted: whatever is in them, the calls read only what they are given, and
  * say what is wrong, and where. None asks the kernel for anything.
@@ -66,6 +66,16 @@ VMSPACE_PUBLIC int vmspace_put_text(struct vmspace *space, const char *text,
 VMSPACE_PUBLIC int vmspace_parse_core(const void *core, size_t size, struct vmspace_area **areas,
 				      size_t *count, unsigned long *page_size,
 				      struct vmspace_mistake *mistake);
+
+/*
+ * The areas of a minidump of a Linux process, as Breakpad writes it: its stream of maps
+ * (MD_LINUX_MAPS), which has their text. Returns as vmspace_parse_core(); a minidump without that
+ * stream, of another system for instance, is -EINVAL. mistake->line is that of the text, and the
+ * offset that of the file.
+ */
+VMSPACE_PUBLIC int vmspace_parse_minidump(const void *dump, size_t size,
+					  struct vmspace_area **areas, size_t *count,
+					  struct vmspace_mistake *mistake);
 
 /*
  * The area of a record PERF_RECORD_MMAP2 (perf_event_open(2)) of `size` bytes, for

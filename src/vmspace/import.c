@@ -64,21 +64,31 @@ static int text_wrong(struct vmspace_mistake *mistake, const char *text, size_t 
 	return -EINVAL;
 }
 
+int import_text(const char *text, size_t before, struct vmspace_area **areas, size_t *count,
+		struct vmspace_mistake *mistake)
+{
+	unsigned long line = 0;
+	int err = vmspace_parse_areas(text, areas, count, &line);
+
+	if (err != -EINVAL)
+		return err;
+	if (!*text)
+		return import_wrong(mistake, before, "the text is empty");
+	text_wrong(mistake, text, offset_of(text, line), "not a line of maps or smaps");
+	if (mistake)
+		mistake->offset += before;
+	return -EINVAL;
+}
+
 /* The text's areas, for a space of which `space` has the page size and the end. */
 static int parse_text(const struct vmspace *space, const char *text, struct vmspace_area **areas,
 		      size_t *count, struct vmspace_mistake *mistake)
 {
 	struct vmspace_entry entry;
 	const char *at = text, *why;
-	unsigned long line = 0;
 	size_t bad;
-	int err = vmspace_parse_areas(text, areas, count, &line);
+	int err = import_text(text, 0, areas, count, mistake);
 
-	if (err == -EINVAL && !*text)
-		return import_wrong(mistake, 0, "the text is empty");
-	if (err == -EINVAL)
-		return text_wrong(mistake, text, offset_of(text, line),
-				  "not a line of maps or smaps");
 	if (err)
 		return err;
 	bad = exec_first_bad(space, *areas, *count, &why);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_import.c [SEED] - spaces made of what somebody else has read: texts, core files, records
- * of perf; good ones and bad ones.
+ * vmspace_import.c [SEED] - spaces made of what somebody else has read: texts, core files,
+ * minidumps, records of perf; good ones and bad ones.
  */
 #include <elf.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -457,6 +458,93 @@ static void a_real_core_is_what_maps_said(void **state)
 	free(maps);
 }
 
+/* ---- minidumps --------------------------------------------------------------------------- */
+
+/* As Breakpad writes it: a header, a directory of two streams, the command line, maps. */
+struct small_dump {
+	uint32_t header[8];
+	uint32_t directory[2][3];
+	char command[8];
+	char maps[sizeof(three) - 1];
+};
+
+static struct small_dump make_dump(void)
+{
+	struct small_dump dump = {
+		.header = { htole32(0x504d444d), htole32(0xa793), htole32(2),
+			    htole32(offsetof(struct small_dump, directory)) },
+		.directory = { { htole32(0x47670006), htole32(sizeof(dump.command)),
+				 htole32(offsetof(struct small_dump, command)) },
+			       { htole32(0x47670009), htole32(sizeof(dump.maps)),
+				 htole32(offsetof(struct small_dump, maps)) } },
+		.command = "prog",
+	};
+
+	memcpy(dump.maps, three, sizeof(dump.maps));
+	return dump;
+}
+
+static void a_minidump_tells_areas(void **state)
+{
+	const struct small_dump dump = make_dump();
+	struct vmspace_config config = plain();
+	struct vmspace_image image = { 0 };
+	struct vmspace_area *areas;
+	struct vmspace *space;
+	size_t count;
+
+	(void)state;
+	assert_int_equal(vmspace_parse_minidump(&dump, sizeof(dump), &areas, &count, NULL), 0);
+	assert_int_equal(vmspace_create(&space, &config), 0);
+	assert_int_equal(vmspace_exec(space, areas, count, &image), 0);
+	assert_string_equal(shown(space), three);
+	vmspace_free_areas(areas, count);
+	vmspace_destroy(space);
+}
+
+static void bad_minidumps_are_refused(void **state)
+{
+	static const struct {
+		size_t offset;
+		unsigned char byte;
+		const char *why;
+	} bad[] = {
+		{ 0, 'm', "not a minidump" },
+		{ offsetof(struct small_dump, header[2]), 1, "none of the 1 streams" },
+		{ offsetof(struct small_dump, header[3]) + 3, 0xff, "the directory ends" },
+		{ offsetof(struct small_dump, directory[1][0]), 8, "none of the 2 streams" },
+		{ offsetof(struct small_dump, directory[1][1]) + 3, 0xff, "maps is cut" },
+		{ offsetof(struct small_dump, directory[1][2]) + 3, 0xff, "maps is cut" },
+		{ offsetof(struct small_dump, directory[1][1]), 0, "text is empty" },
+		{ offsetof(struct small_dump, maps[8]), ' ', "not a line" },
+	};
+	struct vmspace_mistake mistake;
+	struct vmspace_area *areas;
+	struct small_dump dump;
+	size_t count;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(bad); i++) {
+		dump = make_dump();
+		((unsigned char *)&dump)[bad[i].offset] = bad[i].byte;
+		if (vmspace_parse_minidump(&dump, sizeof(dump), &areas, &count, &mistake) !=
+		    -EINVAL || !strstr(mistake.text, bad[i].why))
+			fail_msg("case %zu: %s", i, mistake.text);
+		assert_null(areas);
+	}
+	assert_int_equal(mistake.line, 1);
+	assert_int_equal(mistake.offset, offsetof(struct small_dump, maps));
+	dump = make_dump();
+	for (size_t size = 0; size < sizeof(dump); size++) {
+		char *part = malloc(size ? size : 1);
+
+		assert_non_null(part);
+		memcpy(part, &dump, size);
+		assert_int_equal(vmspace_parse_minidump(part, size, &areas, &count, NULL), -EINVAL);
+		free(part);
+	}
+}
+
 /* ---- records of perf --------------------------------------------------------------------- */
 
 struct record {
@@ -593,6 +681,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(bad_cores_are_refused),
 		cmocka_unit_test(random_cores_are_read_or_refused),
 		cmocka_unit_test(a_real_core_is_what_maps_said),
+		cmocka_unit_test(a_minidump_tells_areas),
+		cmocka_unit_test(bad_minidumps_are_refused),
 		cmocka_unit_test(records_are_areas),
 		cmocka_unit_test(bad_records_are_refused),
 		cmocka_unit_test(records_of_the_kernel_are_what_maps_says),
