@@ -78,8 +78,10 @@ int main(void)
 	for (unsigned long i = 0; i < 3; i++) {
 		struct vmspace_request map = {
 			.op = VMSPACE_MMAP,
-			.mmap = { 0x10000 * (i + 1), 0x2000, i == 1 ? PROT_READ : PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED },
+			.mmap.addr = 0x10000 * (i + 1),
+			.mmap.length = 0x2000,
+			.mmap.prot = i == 1 ? PROT_READ : PROT_READ | PROT_WRITE,
+			.mmap.flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 		};
 
 		must(vmspace_call(space, &map) == (long)map.mmap.addr ? 0 : 1);
