@@ -14,6 +14,7 @@
 #   make programs-large       the same for a browser, a database, Java, a parallel build and
 #                             Python's own tests, some minutes each; installs what they need;
 #                             LARGE="browser build": only these
+#   make report-browser      what 'vmscope report' writes, tried in Chromium
 #   make cost                 what following a call costs, beside strace
 #   make fuzz DURATION=       libFuzzer on trees, address spaces and logs (60 or 10m or 1h in all)
 #   make fuzz-afl DURATION=   the same with AFL++

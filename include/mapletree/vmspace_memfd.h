@@ -86,6 +86,37 @@ VMSPACE_PUBLIC void *vmspace_memfd_frame(const struct vmspace_memfd *memfd, uint
 VMSPACE_PUBLIC size_t vmspace_memfd_used(const struct vmspace_memfd *memfd);
 
 /*
+ * fork() of the host, by an emulator that runs a guest's child in a process of its own.
+ *
+ * Without these calls the child has no guest memory: all windows are inaccessible there, and every
+ * fault that needs a page ends with VMSPACE_FAULT_NOMEM; so nothing that the child does shows in the
+ * parent. (fork() runs the handlers of pthread_atfork(3) that see to it; _Fork() and clone() do not.)
+ *
+ * With them the child has a copy of all frames, made before the fork:
+ *
+ *	err = vmspace_memfd_before_fork(memfd);
+ *	pid = fork();
+ *	if (pid != 0)
+ *		vmspace_memfd_after_fork_parent(memfd);
+ *	else
+ *		err = vmspace_memfd_after_fork_child(memfd);
+ *
+ * From the first call to the last, no other thread may use the memfd or a space on it, nor may guests
+ * run that write to its windows; what the child writes then shows in none of the parent's, and the
+ * reverse. Pages of files whose descriptors are used are not copied, but shared, as files are; shared
+ * anonymous and System V memory is copied, too, and so no longer shared. The child's spaces and
+ * windows are those of the parent, at the same addresses; their pages are translated anew when they
+ * are touched. mt_before_fork() and its like are needed, too.
+ *
+ * before: 0; or -ENOMEM, or what memfd_create() or write() refused with: nothing has changed, and
+ * none of the others may be called. Time: that of copying vmspace_memfd_used() bytes.
+ * after, in the child: 0, or -ENOMEM: it is there as without these calls.
+ */
+VMSPACE_PUBLIC int vmspace_memfd_before_fork(struct vmspace_memfd *memfd);
+VMSPACE_PUBLIC void vmspace_memfd_after_fork_parent(struct vmspace_memfd *memfd);
+VMSPACE_PUBLIC int vmspace_memfd_after_fork_child(struct vmspace_memfd *memfd);
+
+/*
  * Reserve `size` bytes of the process's address space, for guest addresses [start, start + size);
  * all are multiples of the page size. Guest pages elsewhere are not mapped: their faults succeed,
  * but nothing changes in the window. Returns 0 and *out, or -EINVAL, -ENOMEM.

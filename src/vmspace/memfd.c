@@ -25,7 +25,7 @@ static void *reserve(size_t size)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-static int open_memfd(void)
+int memfd_open(void)
 {
 	int fd = memfd_create("guest", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 
@@ -50,7 +50,7 @@ int vmspace_memfd_create(struct vmspace_memfd **out, const struct vmspace_memfd_
 	memfd->page_size = page;
 	memfd->page_shift = (unsigned int)__builtin_ctzl((unsigned long)page);
 	memfd->limit = (uint32_t)limit;
-	memfd->fd = open_memfd();
+	memfd->fd = memfd_open();
 	if (memfd->fd < 0) {
 		err = memfd->fd;
 		goto no_fd;
@@ -64,9 +64,13 @@ int vmspace_memfd_create(struct vmspace_memfd **out, const struct vmspace_memfd_
 		goto no_view;
 	if (pthread_mutex_init(&memfd->lock, NULL))
 		goto no_lock;
+	if (memfd_fork_enlist(memfd))
+		goto no_fork;
 	*out = memfd;
 	return 0;
 
+no_fork:
+	pthread_mutex_destroy(&memfd->lock);
 no_lock:
 	munmap(memfd->view, limit * page);
 no_view:
@@ -132,6 +136,8 @@ static uint32_t take_frame(struct vmspace_memfd *memfd)
 {
 	uint32_t frame = memfd->free;
 
+	if (memfd->lost)
+		return 0;
 	if (frame) {
 		if (!provide(memfd, frame - 1, 1))
 			return 0;
@@ -146,16 +152,22 @@ static uint32_t take_frame(struct vmspace_memfd *memfd)
 	return frame;
 }
 
-/* Free a frame: it is zero again, and its memory returns to the system. The lock is held. */
-static void give_frame(struct vmspace_memfd *memfd, uint32_t frame)
+bool memfd_punch(const struct vmspace_memfd *memfd, int fd, uint32_t frame)
 {
 	int err;
 
 	do
-		err = fallocate(memfd->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		err = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				memfd_offset(memfd, frame), (off_t)memfd->page_size);
 	while (err && errno == EINTR);
-	if (err)
+	return !err;
+}
+
+/* Free a frame: it is zero again, and its memory returns to the system. The lock is held. */
+static void give_frame(struct vmspace_memfd *memfd, uint32_t frame)
+{
+	/* In a child without frames it is the parent's page. */
+	if (!memfd->lost && !memfd_punch(memfd, memfd->fd, frame))
 		memset(vmspace_memfd_frame(memfd, frame), 0, memfd->page_size);
 	memfd->slots[frame - 1].next_free = memfd->free;
 	memfd->free = frame;
@@ -362,6 +374,7 @@ void vmspace_memfd_destroy(struct vmspace_memfd *memfd)
 
 	if (!memfd)
 		return;
+	memfd_fork_delist(memfd);
 	while ((file = memfd->files)) {
 		memfd->files = file->next;
 		free_file(file);

@@ -47,6 +47,11 @@ struct vmspace_memfd {
 	int (*descriptor)(void *ctx, const struct vma_backing *file); /* NULL: none has one */
 	struct memfd_direct **direct; /* by number; NULL: the number is free */
 	uint32_t direct_count;
+	struct vmspace_window *windows; /* the first; see window_next() */
+	/* For fork() of the host; see memfd_fork.c. */
+	struct vmspace_memfd *next;  /* of all memfds of the process */
+	int copy;                    /* the child's memfd, between before and after; or -1 */
+	bool lost;                   /* a child, without frames: nothing can be mapped any more */
 };
 
 /* Functions for a window's struct vmspace_memory; here ctx is the memfd. */
@@ -55,6 +60,18 @@ void memfd_free(struct vmspace_memfd *memfd, uint64_t frame);
 int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backing, uint64_t index,
 		    uint64_t *frame);
 void memfd_file_release(struct vmspace_memfd *memfd, uint64_t frame);
+
+/* A new memfd, or -errno. */
+int memfd_open(void);
+/* Give the memory of a frame in `fd` back to the system: it is zero then. False: it was not. */
+bool memfd_punch(const struct vmspace_memfd *memfd, int fd, uint32_t frame);
+
+/*
+ * Whether what happens in children of fork() is seen to; to be called of each memfd when it is made,
+ * and when it ends. 0 or -ENOMEM.
+ */
+int memfd_fork_enlist(struct vmspace_memfd *memfd);
+void memfd_fork_delist(struct vmspace_memfd *memfd);
 
 /* The file, made if it is not known; NULL: no memory. The lock is held. */
 struct memfd_file *memfd_make_file(struct vmspace_memfd *memfd, const struct vma_backing *is);

@@ -25,6 +25,7 @@
 struct vmspace_window {
 	struct vmspace_memory memory;
 	struct vmspace_memfd *memfd;
+	struct vmspace_window *next; /* of the memfd's; under its lock */
 	char *base;
 	unsigned long start;
 	size_t size;
@@ -172,6 +173,8 @@ static int window_map(void *ctx, unsigned long addr, uint64_t frame, unsigned in
 	struct vmspace_window *window = ctx;
 	bool writable = access & VMSPACE_ACCESS_WRITE;
 
+	if (window->memfd->lost)
+		return -ENOMEM;
 	if (!vmspace_window_host(window, addr) || is_shown(window, addr, frame, writable) ||
 	    show_page(window, addr, frame, writable))
 		return 0;
@@ -302,6 +305,19 @@ bool window_write_protect(const struct vmspace_memory *memory, unsigned long sta
 	return done;
 }
 
+struct vmspace_window *window_next(const struct vmspace_window *window)
+{
+	return window->next;
+}
+
+void window_close(struct vmspace_window *window)
+{
+	/* Another thread of the parent may have held it. */
+	pthread_mutex_init(&window->flush_lock, NULL);
+	window->flushes &= ~1UL;
+	flush(window);
+}
+
 int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *memfd,
 			  unsigned long start, size_t size)
 {
@@ -340,6 +356,10 @@ int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *mem
 	window->spare = open_spare(window, MAP_FIXED);
 	if (!window->spare)
 		munmap(window->base + size, memfd->page_size);
+	pthread_mutex_lock(&memfd->lock);
+	window->next = memfd->windows;
+	memfd->windows = window;
+	pthread_mutex_unlock(&memfd->lock);
 	*out = window;
 	return 0;
 
@@ -354,8 +374,15 @@ no_base:
 
 void vmspace_window_destroy(struct vmspace_window *window)
 {
+	struct vmspace_window **at;
+
 	if (!window)
 		return;
+	pthread_mutex_lock(&window->memfd->lock);
+	for (at = &window->memfd->windows; *at != window; at = &(*at)->next)
+		;
+	*at = window->next;
+	pthread_mutex_unlock(&window->memfd->lock);
 	munmap(window->base, window->size);
 	if (window->spare)
 		munmap(window->base + window->size, window->memfd->page_size);

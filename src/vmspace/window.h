@@ -25,4 +25,9 @@ bool window_shows(const struct vmspace_memory *memory, unsigned long addr, uint6
 bool window_write_protect(const struct vmspace_memory *memory, unsigned long start,
 			  unsigned long end);
 
+/* Of the windows of a memfd, the one after this; NULL: it is the last. */
+struct vmspace_window *window_next(const struct vmspace_window *window);
+/* End all translations, in a child of fork() with one thread. Nobody else uses the window. */
+void window_close(struct vmspace_window *window);
+
 #endif

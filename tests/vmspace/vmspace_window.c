@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <mapletree/maple_tree.h>
 #include <mapletree/vmspace_memfd.h>
 
 #define START 0x10000000UL
@@ -490,6 +491,114 @@ static void files_come_and_go(void **state)
 	assert_int_equal(vmspace_memfd_used(memfd), 0);
 }
 
+/* ---- fork() of the host ---- */
+
+/* What a child of fork() finds wrong first: its exit status. */
+#define CHECK(condition) do { if (!(condition)) _exit(__LINE__ % 250 + 1); } while (0)
+
+static enum vmspace_fault_result fault(unsigned long number, unsigned int access)
+{
+	return vmspace_touch(parent.space, START + number * page, access, NULL);
+}
+
+static void wait_for_child(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* A child of the host's fork() wrote to the parent's guest memory, and nothing warned of it. */
+static void regress_a_host_child_cannot_write_to_its_parent(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	map(RW);
+	write_all();
+	mt_before_fork();
+	pid = fork();
+	if (pid == 0) {
+		mt_after_fork_child();
+		CHECK(!reaches(&parent, 3, false));
+		CHECK(fault(3, ACCESS_READ) == VMSPACE_FAULT_NOMEM);
+		CHECK(fault(3, ACCESS_WRITE) == VMSPACE_FAULT_NOMEM);
+		CHECK(!reaches(&parent, 3, false));
+		CHECK(vmspace_memfd_before_fork(memfd) == -ENOMEM);
+		/* Its memory is not given back: it is the parent's. */
+		end(NULL);
+		_exit(0);
+	}
+	mt_after_fork_parent();
+	wait_for_child(pid);
+	for (unsigned long i = 0; i < PAGES; i++)
+		assert_int_equal(number_at(&parent, i), i);
+	touch(&parent, 3, ACCESS_WRITE);
+}
+
+static void check_copy(void)
+{
+	CHECK(vmspace_memfd_after_fork_child(memfd) == 0);
+	for (unsigned long i = 0; i < PAGES; i++) {
+		CHECK(!reaches(&parent, i, false));
+		CHECK(fault(i, ACCESS_WRITE) == VMSPACE_FAULT_OK);
+		CHECK(number_at(&parent, i) == i);
+		memset(host(&parent, i), 'c', page);
+	}
+	/* New frames, and those that were free. */
+	for (unsigned long i = PAGES; i < 2 * PAGES; i++) {
+		CHECK(fault(i, ACCESS_WRITE) == VMSPACE_FAULT_OK);
+		CHECK(number_at(&parent, i) == 0);
+	}
+	/* As long as the parent does, it can fork again. */
+	if (vmspace_memfd_before_fork(memfd) == 0)
+		vmspace_memfd_after_fork_parent(memfd);
+	end(NULL);
+}
+
+static void a_host_child_has_a_copy(void **state)
+{
+	struct vmspace_request more = {
+		.op = VMSPACE_MMAP,
+		.mmap = { .addr = START + PAGES * page, .length = PAGES * page, .prot = RW,
+			  .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED },
+	};
+	struct vmspace_request free_some = {
+		.op = VMSPACE_MADVISE,
+		.madvise = { START + PAGES * page, PAGES / 2 * page, MADV_DONTNEED },
+	};
+	size_t used;
+	pid_t pid;
+
+	(void)state;
+	map(RW);
+	write_all();
+	assert_int_equal(vmspace_call(parent.space, &more), START + PAGES * page);
+	for (unsigned long i = PAGES; i < PAGES + PAGES / 2; i++) {
+		touch(&parent, i, ACCESS_WRITE);
+		memset(host(&parent, i), 'f', page);
+	}
+	assert_int_equal(vmspace_call(parent.space, &free_some), 0);
+	used = vmspace_memfd_used(memfd);
+	mt_before_fork();
+	assert_int_equal(vmspace_memfd_before_fork(memfd), 0);
+	pid = fork();
+	if (pid == 0) {
+		mt_after_fork_child();
+		check_copy();
+		_exit(0);
+	}
+	vmspace_memfd_after_fork_parent(memfd);
+	mt_after_fork_parent();
+	memset(host(&parent, 5), 'p', page); /* still there, and not seen by the child */
+	wait_for_child(pid);
+	assert_int_equal(*host(&parent, 5), 'p');
+	for (unsigned long i = 6; i < PAGES; i++)
+		assert_int_equal(number_at(&parent, i), i);
+	assert_int_equal(vmspace_memfd_used(memfd), used);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -505,6 +614,8 @@ int main(void)
 		TEST(a_file_ends_where_it_ends),
 		TEST(a_forgotten_file_is_closed_with_its_last_page),
 		TEST(files_come_and_go),
+		TEST(regress_a_host_child_cannot_write_to_its_parent),
+		TEST(a_host_child_has_a_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
