@@ -248,6 +248,55 @@ def check_errors(vmscope, work):
            Report(page).spaces[0]["list"], page[:300])
 
 
+# ---- the picture of vmscope draw -----------------------------------------------------------------
+
+def draw_picture(vmscope, work, lines):
+    """The picture of a log: its size, its panels of rectangles as (x, y, width, height), texts."""
+    log, svg = os.path.join(work, "drawn.strace"), os.path.join(work, "drawn.svg")
+    if lines:
+        with open(log, "w") as file:
+            file.writelines(lines)
+    got = run(vmscope, "draw", lines and log or os.path.join(work, "large.strace"), "-o", svg)
+    wanted("draw", got.returncode == 0, got.stderr)
+    with open(svg) as file:
+        text = file.read()
+    return (len(text), [tuple(map(float, found)) for found in re.findall(
+        r'<rect class="k\d+(?: before)?" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" '
+        r'height="([\d.]+)"', text)], re.findall(r'<text class="name"[^>]*>([^<]*)<', text))
+
+
+def check_picture(vmscope, work):
+    """As many areas as there may be, side by side: few rectangles, and no band without any."""
+    size, rects, names = draw_picture(vmscope, work, list(large.mappings(40000, step=0.0001)))
+    wanted("a picture of many areas", size < 2500000 and len(rects) < 20100, size, len(rects))
+    right = max(x + width for x, _, width, _ in rects)
+    at_end = sorted((y, y + height) for x, y, width, height in rects
+                    if x + width > right - 1 and y > 50)
+    reached = at_end[0][0]
+    for top, bottom in at_end:
+        wanted("no white band", top <= reached + 0.1, top, reached)
+        reached = max(reached, bottom)
+    wanted("all of it is covered", reached - at_end[0][0] > 700, at_end[0], reached)
+    wanted("no names of what cannot be seen apart", not any("4 KiB" in name for name in names),
+           names[:5])
+    # check_size() has left a log with a process that maps and unmaps without end.
+    size, rects, _ = draw_picture(vmscope, work, None)
+    wanted("a picture of much that comes and goes", size < 4000000 and len(rects) < 20100, size,
+           len(rects))
+
+
+def check_transient(vmscope, work):
+    """What was there for a moment has no name beside the picture; what stayed has one."""
+    lines = ['1 1700000000.0 openat(AT_FDCWD, "/lib/short.so", O_RDONLY) = 3\n',
+             '1 1700000000.0 openat(AT_FDCWD, "/lib/long.so", O_RDONLY) = 4\n',
+             "1 1700000000.1 mmap(NULL, 409600, PROT_READ, MAP_PRIVATE, 3, 0) = 0x7f0000000000\n",
+             "1 1700000000.11 munmap(0x7f0000000000, 409600) = 0\n",
+             "1 1700000000.2 mmap(NULL, 40960, PROT_READ, MAP_PRIVATE, 4, 0) = 0x7f0000000000\n",
+             "1 1700000010.0 brk(NULL) = 0x1000000\n"]
+    names = " ".join(draw_picture(vmscope, work, lines)[2])
+    wanted("names of what lasts", "long.so" in names and "short.so" not in names, names)
+
+
 # ---- the browser ---------------------------------------------------------------------------------
 
 # Runs in the page, after its scripts; what it finds is in the document that is printed.
@@ -399,6 +448,8 @@ def main():
                 check_log(vmscope, work, name, draw)
             check_causes(vmscope, work)
             check_size(vmscope, work, draw)
+            check_picture(vmscope, work)
+            check_transient(vmscope, work)
             check_errors(vmscope, work)
     if not failures:
         print("all as vmscope replay --until has it")

@@ -113,7 +113,7 @@ function drawAreas() {
     // room for it.
     const left = Math.floor(box.left), top = Math.floor(box.top);
     const right = Math.max(Math.ceil(box.left + box.width), left + 1);
-    const bottom = Math.ceil(box.top + box.height) - (box.height > 4 ? 1 : 0);
+    const bottom = box.height > 4 ? Math.floor(box.top + box.height) - 1 : Math.ceil(box.top + box.height);
     to.fillRect(left, top, right - left, Math.max(bottom - top, 1));
     view.drawn++;
   }

@@ -18,9 +18,12 @@ enum {
 	TITLE_HEIGHT = 58,	/* title and legend */
 	HEAD_HEIGHT = 52,	/* above a panel's addresses: text, and names of forks */
 	COUNT_GAP = 12, COUNT_HEIGHT = 74, AXIS_HEIGHT = 34,
-	LABEL_HEIGHT = 11, TICKS_MAX = 50,
+	LABEL_HEIGHT = 11, LABEL_LEAST = 2, LINE_LEAST = 3, TICKS_MAX = 50,
 	FORK_LINES = 8,		/* with more forks than this, each is only a mark at the edge */
 	TITLES_MAX = 6000,	/* with more areas than this, areas have no tooltips */
+	RECTS_MAX = 20000,	/* of one panel: where there are more, they are coarser */
+	COUNTS_MAX = 8000,	/* points of one line */
+	LABEL_LIFE = 30,	/* a part of the width: what went in less has no name beside it */
 };
 
 /* Does not rely on colour alone: areas without access are empty, executable ones are dark. */
@@ -59,6 +62,10 @@ struct panel {
 	double x, width;		/* of its plot */
 	double first, last;		/* on the horizontal axis; first < last */
 	bool titles;
+	double grain;			/* pixels: areas are drawn as multiples of it */
+	struct maple_tree drawn;	/* keys of the rectangles that are there: see draw_rect() */
+	unsigned int rects;
+	bool counting;			/* nothing is drawn: they are only counted */
 };
 
 /* The value of @moment on the horizontal axis: seconds, or lines of the log. */
@@ -98,34 +105,68 @@ static const char *base_name(const char *name)
 
 /* ---- areas ---------------------------------------------------------------------------------- */
 
-static void draw_area(const struct panel *panel, const struct history_area *area,
-		      unsigned int until, const char *extra)
+/* Draws a rectangle unless the same one is there; all but one of very small areas go so. */
+static void draw_rect(struct panel *panel, const char *class, double x, double y, double width,
+		      double height, const char *title)
 {
-	double x = x_of(panel, area->begin), right = x_of(panel, until);
-	double y = y_of(panel, area->end), bottom = y_of(panel, area->start);
-	double width = right - x, height = bottom - y;
+	/* A line between areas, where there is room for it. */
+	const double gap = height > LINE_LEAST ? 0.6 : 0;
+	const unsigned long column = (unsigned long)(x / panel->grain) & 0x3ffff;
+	const unsigned long row = (unsigned long)(y / panel->grain) & 0x3ffff;
+	const unsigned long right = (unsigned long)(width / panel->grain) & 0x3ffff;
+	/* Of those that are higher than a grain none is another's double. */
+	const unsigned long key = ((column << 18 | row) << 18 | right) << 4 |
+				  (strtoul(class + 1, NULL, 10) & 15);
+
+	if (height <= panel->grain) {
+		if (mtree_load(&panel->drawn, key & LONG_MAX))
+			return;
+		if (mtree_store(&panel->drawn, key & LONG_MAX, panel, GFP_KERNEL))
+			return;
+	}
+	panel->rects++;
+	if (!panel->counting)
+		svg_rect(panel->file, class, x, y, width, height - gap, title);
+}
+
+static void draw_area(struct panel *panel, const struct history_area *area, unsigned int until,
+		      const char *extra)
+{
+	const double grain = panel->grain;
+	/*
+	 * Whole grains: short-lived areas must stay visible, and the background must not show
+	 * between two areas that touch.
+	 */
+	double x = floor(x_of(panel, area->begin) / grain) * grain;
+	double right = ceil(x_of(panel, until) / grain) * grain;
+	double y = floor(y_of(panel, area->end) / grain) * grain;
+	double height = y_of(panel, area->start) - y_of(panel, area->end);
+	double bottom = y_of(panel, area->start) / grain;
 	char class[32], size[32], title[512];
 
-	/*
-	 * Short-lived areas must stay visible, and the background must not show between two areas.
-	 */
-	width = width < 0.7 ? 0.7 : width + 0.3;
-	/* Leave a thin line between areas. */
-	height -= height > 2.5 ? 0.6 : height * 0.15;
+	bottom = (height > LINE_LEAST ? floor(bottom) : ceil(bottom)) * grain;
+	right = right > x ? right : x + grain;
+	bottom = bottom > y ? bottom : y + grain;
+	/* It does not stand out of the plot. */
+	right = fmin(right, panel->x + panel->width);
+	x = fmin(x, right - fmin(grain, 1));
+	bottom = fmin(bottom, panel->top + panel->scale.height);
 	snprintf(class, sizeof(class), "k%d%s", (int)area->kind, extra);
 	scale_format_size(area->end - area->start, size, sizeof(size));
 	snprintf(title, sizeof(title), "%lx-%lx %.4s %s\n%s%s%.300s", area->start, area->end,
 		 area->what->text, size, area_kind_name((enum area_kind)area->kind),
 		 history_name(area)[0] ? ": " : "", history_name(area));
-	svg_rect(panel->file, class, x, y, width, height, panel->titles ? title : NULL);
+	draw_rect(panel, class, x, y, right - x, bottom - y, panel->titles ? title : NULL);
 }
 
-static void draw_areas(const struct panel *panel)
+static void draw_all_areas(struct panel *panel)
 {
 	const struct history_space *space = panel->space;
 	const struct history_space *parent = space->from ?
 		history_find(panel->history, space->from) : NULL;
 
+	panel->rects = 0;
+	mt_init(&panel->drawn);
 	/* Areas copied by fork: show their history in the parent, faintly. */
 	for (size_t i = 0; parent && i < parent->area_count; i++) {
 		const struct history_area *area = &parent->areas[i];
@@ -135,8 +176,21 @@ static void draw_areas(const struct panel *panel)
 				  space->begin, " before");
 	}
 	for (size_t i = 0; i < space->area_count; i++)
-		if (space->areas[i].until > space->areas[i].begin)
-			draw_area(panel, &space->areas[i], space->areas[i].until, "");
+		draw_area(panel, &space->areas[i], space->areas[i].until, "");
+	mtree_destroy(&panel->drawn);
+}
+
+/* As fine as it can be with no more rectangles than are allowed. */
+static void draw_areas(struct panel *panel)
+{
+	panel->counting = true;
+	for (panel->grain = 0.5; panel->grain < 64; panel->grain *= 2) {
+		draw_all_areas(panel);
+		if (panel->rects <= RECTS_MAX)
+			break;
+	}
+	panel->counting = false;
+	draw_all_areas(panel);
 }
 
 static void draw_gaps(const struct panel *panel)
@@ -210,12 +264,21 @@ static bool has_own_name(const struct history_area *area)
 	return history_name(area)[0] != '\0';
 }
 
+/* What was there for a moment only, as the cache of the linker, would name what came after it. */
+static bool lasts(const struct panel *panel, const struct history_area *area)
+{
+	return area->until == HISTORY_OPEN || area->until >= panel->space->until ||
+	       x_of(panel, area->until) - x_of(panel, area->begin) >=
+	       panel->width / LABEL_LIFE;
+}
+
 /* Collects the labels of a panel. Returns how many, or -1: out of memory. */
 static long collect_labels(const struct panel *panel, struct label **labels)
 {
 	const struct history_space *space = panel->space;
 	const struct history_area **sorted = calloc(space->area_count + 1, sizeof(*sorted));
 	struct label *list = calloc(space->area_count + 1, sizeof(*list));
+	size_t lasting = 0;
 	long count = 0;
 
 	if (!sorted || !list) {
@@ -224,9 +287,10 @@ static long collect_labels(const struct panel *panel, struct label **labels)
 		return -1;
 	}
 	for (size_t i = 0; i < space->area_count; i++)
-		sorted[i] = &space->areas[i];
-	qsort(sorted, space->area_count, sizeof(*sorted), by_start);
-	for (size_t i = 0; i < space->area_count; i++) {
+		if (lasts(panel, &space->areas[i]))
+			sorted[lasting++] = &space->areas[i];
+	qsort(sorted, lasting, sizeof(*sorted), by_start);
+	for (size_t i = 0; i < lasting; i++) {
 		const struct history_area *area = sorted[i];
 		struct label *last = count > 0 ? &list[count - 1] : NULL;
 
@@ -261,6 +325,12 @@ static void write_label(const struct panel *panel, const struct label *label)
 	svg_text(panel->file, "name", SVG_START, panel->x + panel->width + 7, label->y + 3.5, text);
 }
 
+/* Of what has no name, and cannot be seen apart, a label would tell nothing. */
+static bool has_room(const struct label *label)
+{
+	return label->name[0] || label->height >= LABEL_LEAST;
+}
+
 /* Draws the labels of the largest areas first, and skips those for which there is no room. */
 static int draw_labels(const struct panel *panel)
 {
@@ -271,7 +341,7 @@ static int draw_labels(const struct panel *panel)
 	if (count < 0)
 		return -ENOMEM;
 	for (long i = 0; i < count; i++) {
-		bool room = true;
+		bool room = has_room(&labels[i]);
 
 		for (long k = 0; k < kept && room; k++)
 			room = fabs(labels[k].y - labels[i].y) >= LABEL_HEIGHT;
@@ -323,7 +393,7 @@ static void draw_forks(const struct panel *panel, double bottom)
 static void count_line(const struct panel *panel, double top, double unit, bool closed)
 {
 	const struct history_space *space = panel->space;
-	double base = top + COUNT_HEIGHT, y = base;
+	double base = top + COUNT_HEIGHT, y = base, last = 0;
 
 	svg_path_begin(panel->file, closed ? "under" : "count");
 	if (closed)
@@ -331,6 +401,12 @@ static void count_line(const struct panel *panel, double top, double unit, bool 
 	for (size_t i = 0; i < space->count_count; i++) {
 		double x = x_of(panel, space->counts[i].moment);
 
+		/* Of many points those that would not be seen apart are left out. */
+		if (space->count_count > COUNTS_MAX && i + 1 < space->count_count &&
+		    x - last < panel->width / (COUNTS_MAX / 2) &&
+		    fabs((double)space->counts[i].areas * unit - (base - y)) < 0.5)
+			continue;
+		last = x;
 		if (i > 0)
 			svg_path_point(panel->file, x, y);
 		y = base - (double)space->counts[i].areas * unit;
