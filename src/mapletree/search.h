@@ -70,14 +70,19 @@ static inline unsigned int count_gaps(const struct mt_node *node, unsigned long 
 
 #elif defined(SEARCH_VECTORS)
 
-/* AVX2 compares signed: both sides are shifted by 2^63. One bit a lane. */
-static inline unsigned int below_4(const unsigned char *pivots, __m256i wanted)
+/* AVX2 compares signed: both sides are shifted by 2^63. All bits of a lane. */
+static inline __m256i lanes_below(const unsigned char *pivots, __m256i wanted)
 {
 	__m256i sign = _mm256_set1_epi64x(LLONG_MIN);
 	__m256i lanes = _mm256_xor_si256(_mm256_load_si256((const __m256i *)pivots), sign);
 
-	return (unsigned int)_mm256_movemask_pd(
-		_mm256_castsi256_pd(_mm256_cmpgt_epi64(wanted, lanes)));
+	return _mm256_cmpgt_epi64(wanted, lanes);
+}
+
+/* One bit a lane. */
+static inline unsigned int below_4(const unsigned char *pivots, __m256i wanted)
+{
+	return (unsigned int)_mm256_movemask_pd(_mm256_castsi256_pd(lanes_below(pivots, wanted)));
 }
 
 static inline __m256i shifted(unsigned long index)
@@ -85,14 +90,18 @@ static inline __m256i shifted(unsigned long index)
 	return _mm256_set1_epi64x((long long)(index ^ (unsigned long)LLONG_MIN));
 }
 
+/* All lanes narrowed to two bytes each leave the vectors at once. Their order does not matter. */
 static inline unsigned int count_wide(const struct mt_node *node, unsigned long index)
 {
 	__m256i wanted = shifted(index);
-	unsigned int low = below_4(node->bytes, wanted) | below_4(node->bytes + 32, wanted) << 4;
-	unsigned int high = below_4(node->bytes + 64, wanted) |
-			    (below_4(node->bytes + 96, wanted) & 7) << 4;
+	__m256i low = _mm256_packs_epi32(lanes_below(node->bytes, wanted),
+					 lanes_below(node->bytes + 32, wanted));
+	__m256i high = _mm256_packs_epi32(lanes_below(node->bytes + 64, wanted),
+					  lanes_below(node->bytes + 96, wanted));
+	unsigned int bits = (unsigned int)_mm256_movemask_epi8(_mm256_packs_epi16(low, high));
 
-	return (unsigned int)__builtin_popcount(low | high << 8);
+	/* one bit of each lane, but of the last, which is no pivot */
+	return (unsigned int)__builtin_popcount(bits & 0x15555555);
 }
 
 static inline unsigned int count_gaps(const struct mt_node *node, unsigned long index)

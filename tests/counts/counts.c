@@ -406,6 +406,16 @@ static bool malloc1_rounds(const struct engine *engine, void *map, const struct 
 	return engine->malloc1(map, &gap, (void *)(8 * (data->n + 1)), count);
 }
 
+/* A place below the highest area, as mmap() looks for one; larger than the gaps between areas. */
+static bool gaps_rounds(const struct engine *engine, void *map, const struct data *data,
+			size_t count)
+{
+	const struct range *top = &data->ranges[data->n - 1];
+	struct gap gap = { 16 * PAGE, top->first - 1, 16 * PAGE };
+
+	return engine->gaps(map, &gap, count);
+}
+
 static size_t brk1(const struct engine *engine, const struct data *data)
 {
 	return rounds(engine, data, brk1_rounds);
@@ -424,6 +434,11 @@ static size_t brk_middle(const struct engine *engine, const struct data *data)
 static size_t malloc1(const struct engine *engine, const struct data *data)
 {
 	return engine->malloc1 ? rounds(engine, data, malloc1_rounds) : 0;
+}
+
+static size_t gaps(const struct engine *engine, const struct data *data)
+{
+	return engine->gaps ? rounds(engine, data, gaps_rounds) : 0;
 }
 
 /* ---- reading, with liburcu's own read side --------------------------------------------------- */
@@ -578,6 +593,7 @@ static const struct row rows[] = {
 	{ "brk2", brk2, data_areas },
 	{ "brk2 in the middle", brk_middle, data_areas },
 	{ "malloc1", malloc1, data_areas },
+	{ "gap search", gaps, data_areas },
 	{ "mtree_load random", load, data_mixed },
 	{ "mas_for_each", for_each, data_mixed },
 	{ "mas_for_each_rev", for_each_rev, data_mixed },
