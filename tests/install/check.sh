@@ -81,8 +81,9 @@ soname()
 }
 
 # declared HEADER - writes into $work/declared the functions that the header, and those whose names begin
-# like its own, declare, and their macros that have a function behind them: all but loops and initialisers
-# of names.
+# like its own, declare, and their macros that have a function behind them: all but loops, what these are
+# made of, and initialisers
+# of names, and what loops are made of.
 declared()
 {
 	for header in "$source/include/mapletree/${1%.h}"*.h; do
@@ -93,7 +94,7 @@ declared()
 		{
 			grep "/mapletree/${1%.h}[a-z_]*\.h:" "$work/declared.txt" |
 				sed 's/^[^*]*\*\/ //; s/ (.*//; s/.*[ *]//'
-			grep -v -e '_for_each' -e '_FOR_EACH_' -e '^MT_RCU_FLAVOUR$' "$work/macros"
+			grep -v -e '_for_each' -e '_FOR_EACH_' -e '^MT_RCU_FLAVOUR$' -e '^MAS_BATCH_' "$work/macros"
 		} | LC_ALL=C sort -u >"$work/declared" && test -s "$work/declared"
 }
 
