@@ -44,8 +44,8 @@ static void tell(const struct vmspace *space, unsigned long counter)
 	else if (!info.backing.name)
 		printf("%12lx  no file\n", counter);
 	else
-		printf("%12lx  %s+%#llx\n", counter, info.backing.name,
-		       (unsigned long long)(info.offset + (counter - info.start)));
+		printf("%12lx  %s+%#lx\n", counter, info.backing.name,
+		       (unsigned long)info.offset + (counter - info.start));
 }
 
 int main(void)

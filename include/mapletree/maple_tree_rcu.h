@@ -11,7 +11,7 @@
  * in one. Then somebody has to free it:
  *   - the helper, a thread that the library starts when a tree of the default flavour enters RCU
  *     mode or first stores in it, or when mt_start_helper() asks for it. Never for anything else;
- *   - for trees of the flavour mt_rcu_polled(), and while no helper runs, whoever calls mt_poll() or
+ *   - for trees of the flavour mt_rcu_polled(), and while no helper runs, who calls mt_poll() or
  *     mt_barrier(); and writers of trees of that flavour.
  */
 #ifndef MAPLETREE_MAPLE_TREE_RCU_H
@@ -49,25 +49,25 @@ MT_PUBLIC void mt_thread_unregister(void);
  * reader can have found @object, which the caller has taken from where readers find it. Waits for
  * nobody and starts no thread; locks may be held, and it may be called inside a section. Not in
  * signal handlers. @free runs in the helper or, if that does not run, in the thread that calls
- * mt_poll() or mt_barrier(): it must not wait for a grace period, nor for a lock under which anybody
- * may wait for one. Returns 0; -ENOMEM: there is no memory to remember @object, which is still the
- * caller's (mt_synchronize(), and free it then).
+ * mt_poll() or mt_barrier(): it must not wait for a grace period, nor for a lock under which
+ * anybody may wait for one. Returns 0; -ENOMEM: there is no memory to remember @object, which is
+ * still the caller's (mt_synchronize(), and free it then).
  */
 MT_PUBLIC int mt_retire(void *object, void (*free)(void *object));
 
 /*
- * mt_synchronize - wait for a grace period: for all who are in a section now. Hold no lock for which
- * somebody may wait inside a section. Returns 0; -EDEADLK, without waiting: the caller is in a
- * section; -ENOMEM: the caller cannot be registered.
+ * mt_synchronize - wait for a grace period: for all who are in a section now. Hold no lock for
+ * which somebody may wait inside a section. Returns 0; -EDEADLK, without waiting: the caller is in
+ * a section; -ENOMEM: the caller cannot be registered.
  */
 MT_PUBLIC int mt_synchronize(void);
 
 /*
  * mt_barrier - free what has been retired until now, by anybody, and wait until it is freed: also
  * what the helper frees, and what others have handed to liburcu-bp's call_rcu(). The nodes that a
- * tree keeps until it hands them over together (see mt_retired_bytes()) stay. Hold no lock for which
- * anybody may wait inside a section, or in a function that frees. Returns 0; -EDEADLK, with nothing
- * done: the caller is in a section, or in such a function; -ENOMEM.
+ * tree keeps until it hands them over together (see mt_retired_bytes()) stay. Hold no lock for
+ * which anybody may wait inside a section, or in a function that frees. Returns 0; -EDEADLK, with
+ * nothing done: the caller is in a section, or in such a function; -ENOMEM.
  */
 MT_PUBLIC int mt_barrier(void);
 
@@ -77,7 +77,7 @@ MT_PUBLIC int mt_barrier(void);
  *   - by mtree_store() and the other calls that take the tree's lock, before they take it, if their
  *     gfp may wait, the caller is in no section, and so much has been retired that a grace period
  *     pays (about half a mebibyte);
- *   - by mt_wait_retired(), mt_poll() and mt_barrier(). Who writes by mas_*() calls, or holds a lock
+ *   - by mt_wait_retired(), mt_poll() and mt_barrier(). Who writes by mas_*() calls, or has a lock
  *     of his own, calls one of these from time to time, without the lock.
  * So these calls may wait for readers: hold no lock for which somebody may wait inside a section.
  * The flavour lasts as long as the process.
@@ -103,11 +103,11 @@ MT_PUBLIC bool mt_poll(void);
 
 /*
  * mt_start_helper - start the thread that frees what is retired, with all signals blocked, if it
- * does not run yet, and let it do as MT_HELPER_* @flags say from now on. Without this call it starts
- * when a tree of the default flavour first needs it, also with all signals blocked, in whatever
- * thread that is. Not inside a read-side section, nor in a function that frees. Returns 0; -ENOMEM:
- * no memory, or no thread could be started; -EINVAL: unknown flags; -ENOSYS: the system cannot do
- * what the flags ask for (the helper runs without it).
+ * does not run yet, and let it do as MT_HELPER_* @flags say from now on. Without this call it
+ * starts when a tree of the default flavour first needs it, also with all signals blocked, in
+ * whatever thread that is. Not inside a read-side section, nor in a function that frees. Returns 0;
+ * -ENOMEM: no memory, or no thread could be started; -EINVAL: unknown flags; -ENOSYS: the system
+ * cannot do what the flags ask for (the helper runs without it).
  */
 MT_PUBLIC int mt_start_helper(unsigned int flags);
 

@@ -19,7 +19,7 @@
 
 #include "slab.h"
 
-/* Sanitizers, and valgrind, for which SLAB_SANITIZED is defined, make calls and threads of their own. */
+/* Sanitizers, and valgrind (SLAB_SANITIZED is defined for it), make calls and threads too. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLAB_SANITIZED) || \
 	defined(SLAB_ORDERED)
 #define WATCHED
@@ -306,7 +306,7 @@ static void status_of(const char *task, const char *field, char line[128])
 	EXPECT((file = fopen(path, "r")));
 	do
 		EXPECT(fgets(line, 128, file));
-	while (strncmp(line, field, strlen(field)));
+	while (strncmp(line, field, strlen(field)) != 0);
 	fclose(file);
 }
 
