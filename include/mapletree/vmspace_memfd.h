@@ -137,6 +137,27 @@ VMSPACE_PUBLIC void *vmspace_window_host(const struct vmspace_window *window, un
 VMSPACE_PUBLIC bool vmspace_window_guest(const struct vmspace_window *window, const void *host,
 					 unsigned long *addr);
 
+/*
+ * Copy between the program's memory and a guest's, as a kernel does in a guest's system calls. The
+ * memory of `space` is a window's. Pages are faulted in as by the guest's own accesses (stacks grow,
+ * private pages are copied before they are written), whether or not the window contains them; an
+ * address that the guest may not access so causes no signal, it ends the copy. May be called by any
+ * thread at any time, as vmspace_access(). What guests write meanwhile may be copied in part.
+ *
+ * vmspace_copy_from and _to return the number of bytes copied: less than `size` if the next one
+ * cannot be accessed (EFAULT, for the guest), or lies beyond the end of a file that is mapped shared;
+ * 0 also if the space's memory is no window's.
+ *
+ * vmspace_strncpy_from copies a string with its NUL, and returns its length without that; `size` if
+ * there is no NUL in so many bytes, which were copied then; -EFAULT if one before it cannot be read.
+ */
+VMSPACE_PUBLIC size_t vmspace_copy_from(struct vmspace *space, void *to, unsigned long from,
+					size_t size);
+VMSPACE_PUBLIC size_t vmspace_copy_to(struct vmspace *space, unsigned long to, const void *from,
+				      size_t size);
+VMSPACE_PUBLIC long vmspace_strncpy_from(struct vmspace *space, char *to, unsigned long from,
+					 size_t size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@
 #define VMSPACE_MEMFD_H
 
 #include <pthread.h>
+#include <sys/types.h>
 #include <mapletree/maple_tree.h>
 #include <mapletree/vmspace_memfd.h>
 

@@ -207,15 +207,15 @@ int memfd_direct_place(struct vmspace_memfd *memfd, uint64_t frame, off_t *offse
 	return fd;
 }
 
-void memfd_direct_read(struct vmspace_memfd *memfd, uint64_t frame, void *page)
+/* Transfer all that can be; `to` or `from` is NULL. */
+static size_t transfer(int fd, off_t at, char *to, const char *from, size_t size)
 {
-	off_t offset;
-	int fd = memfd_direct_place(memfd, frame, &offset);
 	size_t done = 0;
 
-	while (done < memfd->page_size) {
-		ssize_t got = pread(fd, (char *)page + done, memfd->page_size - done,
-				    offset + (off_t)done);
+	while (done < size) {
+		off_t now = at + (off_t)done;
+		ssize_t got = to ? pread(fd, to + done, size - done, now)
+				 : pwrite(fd, from + done, size - done, now);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -223,6 +223,31 @@ void memfd_direct_read(struct vmspace_memfd *memfd, uint64_t frame, void *page)
 			break;
 		done += (size_t)got;
 	}
+	return done;
+}
+
+size_t memfd_direct_read(struct vmspace_memfd *memfd, uint64_t frame, size_t offset, void *to,
+			 size_t size)
+{
+	off_t at;
+	int fd = memfd_direct_place(memfd, frame, &at);
+
+	return transfer(fd, at + (off_t)offset, to, NULL, size);
+}
+
+/* What is beyond the end of the file, in its last page, can be written to in memory alone. */
+size_t memfd_direct_write(struct vmspace_memfd *memfd, uint64_t frame, size_t offset,
+			  const void *from, size_t size)
+{
+	off_t at;
+	int fd = memfd_direct_place(memfd, frame, &at);
+	struct stat is;
+	size_t within = 0;
+
+	at += (off_t)offset;
+	if (!fstat(fd, &is) && is.st_size > at)
+		within = (uint64_t)(is.st_size - at) < size ? (size_t)(is.st_size - at) : size;
+	return transfer(fd, at, NULL, from, within);
 }
 
 /* The view that contains the offset, mapped if it is not. NULL: it cannot be. The lock is held. */

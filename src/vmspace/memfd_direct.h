@@ -34,8 +34,14 @@ void memfd_direct_destroy(struct vmspace_memfd *memfd);
 
 /* Where the page is, for mmap(). The frame is in use. */
 int memfd_direct_place(struct vmspace_memfd *memfd, uint64_t frame, off_t *offset);
-/* Read it into a page full of zeros; what the file does not have stays zero. */
-void memfd_direct_read(struct vmspace_memfd *memfd, uint64_t frame, void *page);
+/*
+ * Read or write bytes [offset, offset + size) of the page. Return how many: less where the file ends,
+ * or cannot be read or written.
+ */
+size_t memfd_direct_read(struct vmspace_memfd *memfd, uint64_t frame, size_t offset, void *to,
+			 size_t size);
+size_t memfd_direct_write(struct vmspace_memfd *memfd, uint64_t frame, size_t offset,
+			  const void *from, size_t size);
 /* See vmspace_memfd_frame(). */
 void *memfd_direct_view(struct vmspace_memfd *memfd, uint64_t frame);
 

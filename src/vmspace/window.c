@@ -56,7 +56,8 @@ static void window_copy(void *ctx, uint64_t to, uint64_t from)
 
 	/* Not through a view: the file may be cut meanwhile. */
 	if (memfd_is_direct(from))
-		memfd_direct_read(memfd, from, vmspace_memfd_frame(memfd, to));
+		memfd_direct_read(memfd, from, 0, vmspace_memfd_frame(memfd, to),
+				  memfd->page_size);
 	else
 		memcpy(vmspace_memfd_frame(memfd, to), vmspace_memfd_frame(memfd, from),
 		       memfd->page_size);
@@ -303,6 +304,13 @@ bool window_write_protect(const struct vmspace_memory *memory, unsigned long sta
 	}
 	pthread_mutex_unlock(&window->flush_lock);
 	return done;
+}
+
+struct vmspace_memfd *window_memfd(const struct vmspace_memory *memory)
+{
+	const struct vmspace_window *window = window_of(memory);
+
+	return window ? window->memfd : NULL;
 }
 
 struct vmspace_window *window_next(const struct vmspace_window *window)

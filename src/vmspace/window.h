@@ -25,6 +25,9 @@ bool window_shows(const struct vmspace_memory *memory, unsigned long addr, uint6
 bool window_write_protect(const struct vmspace_memory *memory, unsigned long start,
 			  unsigned long end);
 
+/* The memfd that the frames of a window's space are in; NULL: it is no window. */
+struct vmspace_memfd *window_memfd(const struct vmspace_memory *memory);
+
 /* Of the windows of a memfd, the one after this; NULL: it is the last. */
 struct vmspace_window *window_next(const struct vmspace_window *window);
 /* End all translations, in a child of fork() with one thread. Nobody else uses the window. */

@@ -491,6 +491,105 @@ static void files_come_and_go(void **state)
 	assert_int_equal(vmspace_memfd_used(memfd), 0);
 }
 
+/* ---- copies for system calls ---- */
+
+static void copies_go_both_ways_across_pages(void **state)
+{
+	char text[3 * 4096], back[sizeof(text)];
+	size_t size = 2 * page + 100;
+
+	(void)state;
+	assert_true(size <= sizeof(text));
+	for (size_t i = 0; i < size; i++)
+		text[i] = (char)(i * 7 + i / 251);
+	map(RW);
+	assert_int_equal(vmspace_copy_to(parent.space, START + page - 50, text, size), size);
+	assert_int_equal(vmspace_copy_from(parent.space, back, START + page - 50, size), size);
+	assert_memory_equal(text, back, size);
+	/* They are the guest's pages, and private ones are copied before they are written. */
+	touch(&parent, 1, ACCESS_READ);
+	assert_memory_equal(host(&parent, 1), text + 50, page);
+	fork_parent();
+	assert_int_equal(vmspace_copy_to(parent.space, START + page, "new", 4), 4);
+	assert_int_equal(vmspace_copy_from(child.space, back, START + page, 4), 4);
+	assert_memory_equal(back, text + 50, 4);
+	assert_int_equal(vmspace_copy_to(parent.space, START, text, 0), 0);
+}
+
+static void a_copy_ends_where_the_guest_may_not_go(void **state)
+{
+	char text[200] = "x";
+
+	(void)state;
+	map(RW);
+	protect(2, 1, PROT_NONE);
+	protect(4, 1, PROT_READ);
+	assert_int_equal(vmspace_copy_to(parent.space, START + 2 * page - 100, text, 200), 100);
+	assert_int_equal(vmspace_copy_from(parent.space, text, START + 2 * page - 30, 200), 30);
+	assert_int_equal(vmspace_copy_from(parent.space, text, START + 2 * page, 1), 0);
+	assert_int_equal(vmspace_copy_to(parent.space, START + 4 * page - 10, text, 200), 10);
+	assert_int_equal(vmspace_copy_from(parent.space, text, START + 4 * page - 10, 200), 200);
+	assert_int_equal(vmspace_copy_from(parent.space, text, START + PAGES * page - 7, 200), 7);
+	assert_int_equal(vmspace_copy_from(parent.space, text, -5UL, 200), 0);
+	assert_int_equal(vmspace_copy_to(parent.space, 0, text, 200), 0);
+}
+
+static void strings_are_copied_up_to_their_ends(void **state)
+{
+	char text[64];
+
+	(void)state;
+	map(RW);
+	protect(2, 1, PROT_NONE);
+	assert_int_equal(vmspace_copy_to(parent.space, START + page - 3, "across", 7), 7);
+	assert_int_equal(vmspace_strncpy_from(parent.space, text, START + page - 3, 64), 6);
+	assert_string_equal(text, "across");
+	assert_int_equal(vmspace_strncpy_from(parent.space, text, START + page - 3, 4), 4);
+	assert_int_equal(vmspace_strncpy_from(parent.space, text, START + page - 3, 6), 6);
+	assert_int_equal(vmspace_strncpy_from(parent.space, text, START + page - 3, 7), 6);
+	assert_int_equal(vmspace_strncpy_from(parent.space, text, START + page, 0), 0);
+	/* The last byte before what cannot be read is a NUL, or is not. */
+	assert_int_equal(vmspace_copy_to(parent.space, START + 2 * page - 3, "ab", 3), 3);
+	assert_int_equal(vmspace_strncpy_from(parent.space, text, START + 2 * page - 3, 64), 2);
+	assert_int_equal(vmspace_copy_to(parent.space, START + 2 * page - 3, "abc", 3), 3);
+	assert_int_equal(vmspace_strncpy_from(parent.space, text, START + 2 * page - 3, 64), -EFAULT);
+	assert_int_equal(vmspace_strncpy_from(parent.space, text, START + 2 * page - 3, 3), 3);
+}
+
+static void copies_reach_files(void **state)
+{
+	char text[64] = "";
+
+	(void)state;
+	begin_files(O_RDWR, 2);
+	assert_int_equal(ftruncate(file_fd, (off_t)page + 20), 0);
+	map_file(&parent, 0, 4, RW, MAP_SHARED);
+	assert_int_equal(vmspace_copy_to(parent.space, START + page - 2, "guest", 6), 6);
+	assert_int_equal(pread(file_fd, text, 6, (off_t)page - 2), 6);
+	assert_string_equal(text, "guest");
+	put_in_file(0, "host");
+	assert_int_equal(vmspace_copy_from(parent.space, text, START, 5), 5);
+	assert_string_equal(text, "host");
+	assert_int_equal(vmspace_copy_from(parent.space, text, START + page, 64), 20);
+	assert_int_equal(vmspace_copy_to(parent.space, START + page + 10, text, 64), 10);
+	assert_int_equal(vmspace_copy_to(parent.space, START + 2 * page, text, 64), 0);
+	close(file_fd);
+}
+
+static void a_space_without_a_window_copies_nothing(void **state)
+{
+	struct vmspace_config config;
+	struct vmspace *space;
+	char byte;
+
+	(void)state;
+	vmspace_config_init(&config);
+	assert_int_equal(vmspace_create(&space, &config), 0);
+	assert_int_equal(vmspace_copy_from(space, &byte, START, 1), 0);
+	assert_int_equal(vmspace_strncpy_from(space, &byte, START, 1), -EFAULT);
+	vmspace_destroy(space);
+}
+
 /* ---- fork() of the host ---- */
 
 /* What a child of fork() finds wrong first: its exit status. */
@@ -614,6 +713,11 @@ int main(void)
 		TEST(a_file_ends_where_it_ends),
 		TEST(a_forgotten_file_is_closed_with_its_last_page),
 		TEST(files_come_and_go),
+		TEST(copies_go_both_ways_across_pages),
+		TEST(a_copy_ends_where_the_guest_may_not_go),
+		TEST(strings_are_copied_up_to_their_ends),
+		TEST(copies_reach_files),
+		TEST(a_space_without_a_window_copies_nothing),
 		TEST(regress_a_host_child_cannot_write_to_its_parent),
 		TEST(a_host_child_has_a_copy),
 	};
