@@ -41,7 +41,8 @@
 #   make counts BASE=         instructions an operation, counted by callgrind; BASE=counts.tsv: beside
 #                             those of before; SHOW=append/plain/1000: the functions of one cell
 #   make counts-calls BASE= SHOW=  the same of libvmspace's calls
-#   make rust                 tests of the Rust crates (docs/bindings.md)
+#   make rust                 tests of the Rust crates (docs/bindings.md); rust-asan, rust-tsan: under
+#                             a sanitizer, with a nightly toolchain
 #   make install PREFIX= DESTDIR=
 #   make uninstall            removes what the last "make install" installed
 #   make dist                 the sources of the last commit as a tar file in build/release/meson-dist
@@ -99,7 +100,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: install uninstall dist check-dist tidy clean help
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost report-browser coverage mutate valgrind
-.PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice rust
+.PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice rust rust-asan rust-tsan
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -202,6 +203,12 @@ check-abi record-abi: $(DEBUG)/build.ninja
 rust: $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) src/mapletree/libmapletree.so.$(VERSION) src/vmspace/libvmspace.so.$(VERSION)
 	bindings/rust/test.sh $(BUILD)/rust $(DEBUG)
+
+rust-asan:
+	bindings/rust/sanitize.sh address $(BUILD)/rust-asan
+
+rust-tsan:
+	bindings/rust/sanitize.sh thread $(BUILD)/rust-tsan
 
 builds:
 	tests/builds/check.sh -b $(BUILD) $(BUILDS)

@@ -86,6 +86,7 @@ else
 	say 'SKIP dist: what is published is taken from a git checkout, and this is none'
 fi
 proof rust cargo 's/^[0-9]+ tests of the crates.*/&/p' $make rust
+proof rust-asan 'cargo clang' 's/^([0-9]+ tests of the crates).*/\1/p' $make rust-asan
 proof coverage gcovr 's/^[0-9]+ of [0-9]+ branches.*/&/p' $make coverage
 proof mutate gcc 's/^[0-9]+ noticed.*/&/p' $make mutate COUNT=6 SEED=1
 proof check-arch apt-get 's/^.*[0-9]+ passed.*/&/p' $make check-arch ARCHS='i386 s390x' \

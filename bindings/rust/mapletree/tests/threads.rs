@@ -4,6 +4,7 @@
 
 use mapletree::{Found, RangeMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::Barrier;
 use std::thread;
 
 const LAST: usize = 999;
@@ -88,23 +89,31 @@ fn read(map: &RangeMap<Piece>, random: &mut Random) -> usize {
 #[test]
 fn readers_see_whole_values_beside_writers() {
     let map = RangeMap::new();
+    map.insert(.., Piece::new(0, usize::MAX)); // readers may be ahead of the writers
     let stop = AtomicBool::new(false);
     let seen = AtomicUsize::new(0);
+    let start = Barrier::new(4);
     thread::scope(|scope| {
         for seed in 1..=2 {
-            let (map, stop, seen) = (&map, &stop, &seen);
+            let (map, stop, seen, start) = (&map, &stop, &seen, &start);
             scope.spawn(move || {
                 let mut random = Random(seed);
-                while !stop.load(Relaxed) {
+                start.wait();
+                // Some always, even if the writers are done before this thread goes on.
+                for looks in 0.. {
+                    if looks >= 200 && stop.load(Relaxed) {
+                        break;
+                    }
                     seen.fetch_add(read(map, &mut random), Relaxed);
                 }
             });
         }
         let writers: Vec<_> = (3..=4)
             .map(|seed| {
-                let map = &map;
+                let (map, start) = (&map, &start);
                 scope.spawn(move || {
                     let mut random = Random(seed * 0x9e37_79b9);
+                    start.wait();
                     (0..rounds()).for_each(|_| write(map, &mut random));
                 })
             })

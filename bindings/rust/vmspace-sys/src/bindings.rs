@@ -744,6 +744,9 @@ extern "C" {
     pub fn vmspace_config_init(config: *mut vmspace_config);
 }
 extern "C" {
+    pub fn vmspace_config_check(config: *const vmspace_config) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
     pub fn vmspace_create(
         out: *mut *mut vmspace,
         config: *const vmspace_config,
@@ -2847,6 +2850,15 @@ extern "C" {
     ) -> ::std::os::raw::c_int;
 }
 extern "C" {
+    pub fn vmspace_parse_minidump(
+        dump: *const ::core::ffi::c_void,
+        size: usize,
+        areas: *mut *mut vmspace_area,
+        count: *mut usize,
+        mistake: *mut vmspace_mistake,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
     pub fn vmspace_parse_mmap2(
         record: *const ::core::ffi::c_void,
         size: usize,
@@ -2920,6 +2932,17 @@ extern "C" {
     pub fn vmspace_memfd_destroy(memfd: *mut vmspace_memfd);
 }
 extern "C" {
+    pub fn vmspace_memfd_use_files(
+        memfd: *mut vmspace_memfd,
+        descriptor: ::core::option::Option<
+            unsafe extern "C" fn(
+                ctx: *mut ::core::ffi::c_void,
+                file: *const vma_backing,
+            ) -> ::std::os::raw::c_int,
+        >,
+    );
+}
+extern "C" {
     pub fn vmspace_memfd_forget(memfd: *mut vmspace_memfd, backing: *const vma_backing);
 }
 extern "C" {
@@ -2928,6 +2951,15 @@ extern "C" {
 }
 extern "C" {
     pub fn vmspace_memfd_used(memfd: *const vmspace_memfd) -> usize;
+}
+extern "C" {
+    pub fn vmspace_memfd_before_fork(memfd: *mut vmspace_memfd) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_memfd_after_fork_parent(memfd: *mut vmspace_memfd);
+}
+extern "C" {
+    pub fn vmspace_memfd_after_fork_child(memfd: *mut vmspace_memfd) -> ::std::os::raw::c_int;
 }
 extern "C" {
     pub fn vmspace_window_create(
@@ -3236,6 +3268,13 @@ extern "C" {
 extern "C" {
     pub fn vmspace_config_kernel(
         config: *mut vmspace_config,
+        version: *const ::std::os::raw::c_char,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_config_preset(
+        config: *mut vmspace_config,
+        architecture: *const ::std::os::raw::c_char,
         version: *const ::std::os::raw::c_char,
     ) -> ::std::os::raw::c_int;
 }
