@@ -201,9 +201,10 @@ def check_memory(vmscope, work):
     """Twice the log takes no more memory."""
     path = os.path.join(work, "large.strace")
     peaks = []
-    for command, megabytes in ("explain", 9), ("explain", 20), ("replay", 20):
+    for command, megabytes in ((["explain"], 9), (["explain"], 20), (["replay"], 20),
+                               (["export", "-f", "perfetto"], 20), (["export", "-f", "folded"], 20)):
         large_log(path, megabytes)
-        status, peak, _, err = peak_memory(vmscope, command, path)
+        status, peak, _, err = peak_memory(vmscope, *command, path)
         wanted(f"{command} of {megabytes} MB", status == 0, status, err)
         peaks.append(peak)
     wanted("memory does not grow with the log", max(peaks) < peaks[0] + 8, peaks)
@@ -260,9 +261,12 @@ def measure(vmscope, megabytes):
         path = os.path.join(work, "large.strace")
         large_log(path, megabytes)
         size = os.path.getsize(path) / 1e6
-        for command in "replay", "explain":
-            status, peak, seconds, err = peak_memory(vmscope, command, path)
-            print(f"{command}: {size:.0f} MB in {seconds:.1f} s of processor time: "
+        for command in (["replay"], ["explain"], ["draw", "-o", "/dev/null"],
+                        ["report", "-o", "/dev/null"],
+                        *(["export", "-o", "/dev/null", "-f", form]
+                          for form in ("perfetto", "chrome", "csv", "folded"))):
+            status, peak, seconds, err = peak_memory(vmscope, *command, path)
+            print(f"{' '.join(command)}: {size:.0f} MB in {seconds:.1f} s of processor time: "
                   f"{size / seconds:.1f} MB/s, at most {peak:.0f} MB resident, status {status}")
 
 

@@ -19,6 +19,7 @@ enum {
 	AREAS_MAX = 400000,		/* area_limit, unless it is set */
 	CAUSES_MAX = 16384, CAUSE_BYTES_MAX = 2 << 20,
 	LINE_SIZE = 4096 + 160,		/* of maps */
+	PERMS_LENGTH = 5,		/* with the blank before the offset */
 };
 
 const char *area_kind_name(enum area_kind kind)
@@ -133,17 +134,21 @@ static enum area_kind kind_of(const struct vma_info *info, const char *name)
 static bool describe(struct history *history, const struct vmspace *vm,
 		     const struct vma_info *info, struct history_area *area)
 {
-	char line[LINE_SIZE], what[LINE_SIZE], perms[8], device[24], inode[24];
-	const char *name;
-	int at = 0;
+	char line[LINE_SIZE], what[LINE_SIZE], *at, *name, *to = what;
+	size_t length = vmspace_show_area(vm, info->start, line, sizeof(line));
 
-	vmspace_show_area(vm, info->start, line, sizeof(line));
-	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%*s %7s %lx %23s %23s%n", perms, &area->offset, device, inode, &at) < 4)
-		return false;
-	name = line + at + strspn(line + at, " ");
+	/* "START-END PERMS OFFSET DEVICE INODE   NAME" */
+	length = length < sizeof(line) ? length : sizeof(line) - 1;
+	line[length - 1] = '\0';
+	at = strchr(line, ' ') + 1;
+	to = mempcpy(to, at, PERMS_LENGTH - 1);
+	area->offset = strtoul(at + PERMS_LENGTH, &at, 16);
+	name = strchr(strchr(at + 1, ' ') + 1, ' ');
+	to = mempcpy(to, at, (size_t)(name - at));
+	name += strspn(name, " ");
+	*to++ = '\t';
+	memcpy(to, name, (size_t)(line + length - name));
 	area->kind = (unsigned char)kind_of(info, name);
-	snprintf(what, sizeof(what), "%s %s %s\t%s", perms, device, inode, name);
 	area->what = names_get(&history->whats, what);
 	return area->what != NULL;
 }
@@ -191,6 +196,9 @@ static void close_changed(struct history *history, struct history_space *space,
 		bool same = vmspace_lookup(vm, area->start, &info) && info.start == area->start &&
 			    info.end == area->end;
 
+		/* Of neighbours only their borders can be others. */
+		if (same && (area->end <= start + 1 || area->start >= end))
+			continue;
 		if (same && !describe(history, vm, &info, &now))
 			history->failed = true;
 		if (history->failed)
@@ -389,6 +397,7 @@ static struct history_space *add_space(struct history *history, const struct rep
 				       unsigned int moment)
 {
 	struct history_space *space = calloc(1, sizeof(*space));
+	const struct history_space *parent;
 
 	if (!space || !grow(history, &history->spaces, history->space_count,
 			    &history->space_capacity, sizeof(space))) {
@@ -403,7 +412,11 @@ static struct history_space *add_space(struct history *history, const struct rep
 	space->begin = moment;
 	space->until = HISTORY_OPEN;
 	space->limit = vmspace_config(from->vm)->max_map_count;
-	vmspace_show_lines(from->vm, find_gate, space);
+	parent = space->from ? history_find(history, space->from) : NULL;
+	if (parent)
+		memcpy(space->gate, parent->gate, sizeof(space->gate));
+	else
+		vmspace_show_lines(from->vm, find_gate, space);
 	mt_init(&space->live);
 	history->spaces[history->space_count++] = space;
 	if (space->from)

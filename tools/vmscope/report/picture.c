@@ -142,7 +142,7 @@ static void draw_area(struct panel *panel, const struct history_area *area, unsi
 	double y = floor(y_of(panel, area->end) / grain) * grain;
 	double height = y_of(panel, area->start) - y_of(panel, area->end);
 	double bottom = y_of(panel, area->start) / grain;
-	char class[32], size[32], title[512];
+	char class[32], size[32], title[512] = "";
 
 	bottom = (height > LINE_LEAST ? floor(bottom) : ceil(bottom)) * grain;
 	right = right > x ? right : x + grain;
@@ -152,10 +152,13 @@ static void draw_area(struct panel *panel, const struct history_area *area, unsi
 	x = fmin(x, right - fmin(grain, 1));
 	bottom = fmin(bottom, panel->top + panel->scale.height);
 	snprintf(class, sizeof(class), "k%d%s", (int)area->kind, extra);
-	scale_format_size(area->end - area->start, size, sizeof(size));
-	snprintf(title, sizeof(title), "%lx-%lx %.4s %s\n%s%s%.300s", area->start, area->end,
-		 area->what->text, size, area_kind_name((enum area_kind)area->kind),
-		 history_name(area)[0] ? ": " : "", history_name(area));
+	if (panel->titles && !panel->counting) {
+		scale_format_size(area->end - area->start, size, sizeof(size));
+		snprintf(title, sizeof(title), "%lx-%lx %.4s %s\n%s%s%.300s", area->start,
+			 area->end, area->what->text, size,
+			 area_kind_name((enum area_kind)area->kind),
+			 history_name(area)[0] ? ": " : "", history_name(area));
+	}
 	draw_rect(panel, class, x, y, right - x, bottom - y, panel->titles ? title : NULL);
 }
 

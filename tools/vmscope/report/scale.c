@@ -175,6 +175,9 @@ void scale_format_size(unsigned long bytes, char *buf, size_t size)
 		value /= 1024;
 		unit++;
 	}
-	snprintf(buf, size, value < 10 && value != floor(value) ? "%.1f %s" : "%.0f %s", value,
-		 units[unit]);
+	/* Most are whole, and the formatting of fractions is slow. */
+	if (bytes == (unsigned long)value << 10 * unit)
+		snprintf(buf, size, "%lu %s", (unsigned long)value, units[unit]);
+	else
+		snprintf(buf, size, value < 10 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
