@@ -47,6 +47,9 @@
 #   make uninstall            removes what the last "make install" installed
 #   make dist                 the sources of the last commit as a tar file in build/release/meson-dist
 #   make check-dist           ... builds, plays the recorded files, and installs, by itself
+#   make deb RELEASES="bookworm trixie"  Debian's packages, in build/deb/RELEASE/packages: built in a
+#                             clean root of each release, looked at by lintian, installed, used and
+#                             removed in another; as root; DEB_BUILD_OPTIONS=nocheck: without tests
 #   make tidy                 clang-tidy over all C files
 #   make clean
 #   make help                 these lines
@@ -71,6 +74,7 @@ SHOW ?=
 KERNELS ?= 5.10 6.1 6.12 6.16 6.17 6.18 6.19 7.0 7.1 7.2 7.3
 VARIANTS ?= root
 GUESTS ?= 1
+RELEASES ?= bookworm trixie
 
 VERSION = $(shell sed -n "s/^  version: '\(.*\)',/\1/p" meson.build)
 
@@ -97,7 +101,7 @@ TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 20
 FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .PHONY: all check check-debug2 debug asan clang conformance model exhaustive fault
-.PHONY: install uninstall dist check-dist tidy clean help
+.PHONY: install uninstall dist check-dist deb tidy clean help
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost report-browser coverage mutate valgrind
 .PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice rust rust-asan rust-tsan
@@ -270,6 +274,7 @@ install: $(RELEASE)/build.ninja
 	@packaging/may_install.py $(RELEASE) $(if $(DESTDIR),'$(abspath $(DESTDIR))')
 	$(NINJA) -C $(RELEASE)
 	$(MESON) install -C $(RELEASE) --no-rebuild $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+	$(if $(DESTDIR),,@! command -v ldconfig >/dev/null || [ "$$(id -u)" -ne 0 ] || ldconfig)
 
 uninstall:
 	@test -f $(RELEASE)/meson-logs/install-log.txt || \
@@ -307,6 +312,9 @@ bench-build:
 		$(SETUP_PLAIN) $(BENCH) --buildtype=release -Dtests=disabled -Dtools=disabled -Dbench=true \
 			-Dbench_peers=$(abspath $(BUILD)/peers) $(if $(ISA),-Disa=$(ISA))
 	$(NINJA) -C $(BENCH)
+
+deb: dist
+	packaging/deb.sh $(BUILD) $(RELEASE)/meson-dist/$(DIST).tar.xz $(RELEASES)
 
 help:
 	@sed -n -e '/^$$/q' -e 's/^# \{0,1\}//p' Makefile

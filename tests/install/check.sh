@@ -203,17 +203,35 @@ documents()
 	done <"$work/documents" && ! grep -n 'docs/' "$source"/man/*.[1-8]
 }
 
+# Every file is in one of Debian's packages, which have the project's version.
+packaged()
+{
+	cat "$source"/packaging/debian/*.install >"$work/patterns" || return
+	(cd "$dest${libdir%/lib*}" && find . ! -type d) | sed 's|^\./|usr/|; s|^usr/lib/|usr/lib/any/|' \
+		>"$work/files"
+	sed "s|${libdir%/lib*}/lib/lib|/usr/lib/any/lib|" "$work/files" | while read -r file; do
+		while read -r pattern; do
+			# shellcheck disable=SC2254 # a pattern
+			case $file in $pattern | $pattern/*) continue 2 ;; esac
+		done <"$work/patterns"
+		echo "in no package: $file"
+	done >"$work/unpackaged"
+	cat "$work/unpackaged"
+	[ "$(wc -l <"$work/files")" -gt 100 ] && [ ! -s "$work/unpackaged" ] &&
+		grep -q "^mapletree ($(config --modversion mapletree)-" "$source/packaging/debian/changelog"
+}
+
 # gdb loads its scripts with the libraries: where it looks for one is the folder of scripts, and below it
 # the path of the library.
 gdb_script()
 {
 	mkdir -p "$work/gdb${dest%/*}" && ln -s "$dest${libdir%/lib*}/share/gdb/auto-load" "$work/gdb$dest" || return
-	for name in mapletree vmspace; do
+	for lib in mapletree vmspace; do
 		gdb -nx -batch -iex "set auto-load scripts-directory $work/gdb" -iex "set auto-load safe-path $work" \
 			-iex 'set debuginfod enabled off' -ex 'info auto-load python-scripts' \
-			-ex 'info pretty-printer' "$dest$libdir/lib$name.so" >"$work/gdb.log" 2>&1
+			-ex 'info pretty-printer' "$dest$libdir/lib$lib.so" >"$work/gdb.log" 2>&1
 		cat "$work/gdb.log"
-		grep -q "^Yes.*lib$name.so.*-gdb.py" "$work/gdb.log" && grep -q '^  *cursor' "$work/gdb.log" || return
+		grep -q "^Yes.*lib$lib.so.*-gdb.py" "$work/gdb.log" && grep -q '^  *cursor' "$work/gdb.log" || return
 	done
 }
 
@@ -268,6 +286,7 @@ fi
 check 'headers for C++ alone, C++17' cpp_header_alone
 check 'completions are installed' completions
 check 'manual pages refer to what is installed' documents
+check 'what is installed is in packages' packaged
 check 'make uninstall' uninstall
 
 echo "1..$number"
