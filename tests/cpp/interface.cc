@@ -4,10 +4,14 @@
  * bounds, iterators that go on after changes, moves and copies, threads. Prints TAP.
  */
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
+
+#include <mapletree/tree_guards.hpp>
 
 #include "model.hpp"
 
@@ -211,7 +215,7 @@ static void many_lookups_at_once_are_as_one_by_one()
 {
 	range_map<int> map, none;
 	std::vector<unsigned long> indexes;
-	std::vector<std::optional<int>> found;
+	std::vector<range_map<int>::found> found;
 
 	for (unsigned long i = 0; i < 500; i++) {
 		map.assign({i * 10, i * 10 + 4}, static_cast<int>(i));
@@ -252,6 +256,67 @@ static void threads_may_read_and_copy_one_map_and_change_their_copies()
 	CHECK(map.count_ranges() == 200);
 }
 
+static void locks_end_with_their_scope()
+{
+	struct maple_tree a = MTREE_INIT(a, 0), b = MTREE_INIT(b, 0);
+
+	{
+		mapletree::tree_lock lock(a);
+
+		CHECK(!mtree_trylock(&a));
+	}
+	mapletree::tree_mutex first(a), second(b);
+	{
+		std::scoped_lock both(first, second);
+
+		CHECK(!mtree_trylock(&a) && !mtree_trylock(&b));
+	}
+	std::unique_lock<mapletree::tree_mutex> lock(first, std::try_to_lock);
+
+	CHECK(lock.owns_lock() && !first.try_lock() && second.try_lock());
+	second.unlock();
+}
+
+/* Every range is there at every moment, whole, with one of the entries that were stored. */
+static void entries_have_their_type_and_are_read_beside_a_writer()
+{
+	static const int numbers[] = {0, 1, 2, 3};
+	struct maple_tree tree = MTREE_INIT(tree, MT_FLAGS_USE_RCU);
+	std::atomic<bool> done{false};
+	unsigned long seen = 0;
+
+	for (unsigned long i = 0; i < 400; i++)
+		CHECK(!mtree_store_range(&tree, i * 10, i * 10 + 5,
+					 const_cast<int *>(&numbers[i % 4]), GFP_KERNEL));
+	std::thread writer([&] {
+		for (unsigned long i = 0; i < 20000; i++) {
+			mapletree::tree_lock lock(tree);
+			MA_STATE(mas, &tree, i % 400 * 10, i % 400 * 10 + 5);
+
+			CHECK(!mas_store_gfp(&mas, const_cast<int *>(&numbers[i / 400 % 4]),
+					     GFP_KERNEL));
+		}
+		done = true;
+	});
+
+	do {
+		mapletree::read_section section;
+		unsigned long count = 0;
+
+		for (auto [range, number] : mapletree::entries<const int>(tree, {5, 3990})) {
+			static_assert(std::is_same_v<decltype(number), const int *>);
+			CHECK(number >= numbers && number < numbers + 4);
+			CHECK(range.size() == 6 && range.first() % 10 == 0);
+			count++;
+		}
+		CHECK(count == 400);
+		seen++;
+	} while (!done);
+	writer.join();
+	CHECK(seen > 0);
+	mtree_destroy(&tree);
+}
+
 int main()
 {
 	static const struct {
@@ -269,6 +334,8 @@ int main()
 		TEST(moves_take_the_content_and_copies_are_apart),
 		TEST(many_lookups_at_once_are_as_one_by_one),
 		TEST(threads_may_read_and_copy_one_map_and_change_their_copies),
+		TEST(locks_end_with_their_scope),
+		TEST(entries_have_their_type_and_are_read_beside_a_writer),
 	};
 	int number = 0;
 

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-HEADERS = ['interval.hpp', 'range_map.hpp', 'range_map_iterator.hpp']
+HEADERS = ['interval.hpp', 'range_map.hpp', 'range_map_iterator.hpp', 'tree_guards.hpp']
 # Names of the language's or of std's protocols, which need no description of their own.
 PROTOCOL = {'begin', 'end', 'cbegin', 'cend', 'rbegin', 'rend', 'swap', 'key_type', 'mapped_type',
             'value_type', 'const_iterator', 'const_reverse_iterator', 'reverse_iterator',
@@ -28,6 +28,9 @@ def public_names(text):
         if match:
             names.add(match[2])
             public = match[1] == 'struct'
+        elif re.match(r'[a-z_]+<.*\(', line):  # a function outside of classes
+            names.add(re.search(r'(\w+)\(', line)[1])
+            public = False
         elif line in ('public:', 'private:'):
             public = line == 'public:'
         elif public:

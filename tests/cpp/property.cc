@@ -16,7 +16,7 @@ static std::mt19937_64 numbers;
 
 static unsigned long below(unsigned long bound)
 {
-	return numbers() % bound;
+	return static_cast<unsigned long>(numbers() % bound);
 }
 
 /* An index of a small area at either end or in the middle: ranges meet, and reach both ends. */
