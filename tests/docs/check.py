@@ -10,6 +10,7 @@ the last commands that ran print each of these lines. Prints TAP.
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,15 @@ def check_commands(root, path):
                 yield f'./run {word}: not known'
 
 
+def cannot_run(folders):
+    """Why commands of vmscope cannot be run here, or ''."""
+    if not folders:
+        return 'vmscope is not built, or with a sanitizer'
+    program = shutil.which('vmscope', path=os.pathsep.join(folders))
+    run = subprocess.run([program, 'trace', '-q', '--', 'true'], stderr=subprocess.PIPE, text=True, check=False)
+    return ' '.join(run.stderr.split()) if run.returncode == 125 else ''
+
+
 def has_lines(path, block):
     """As they are, or in comments that document what follows, whose examples a language's tests run."""
     text = path.read_text(encoding='utf-8')
@@ -91,14 +101,15 @@ def main():
     runs = '<!-- runs -->'
     shown = [root / 'README.md', *sorted((root / 'docs/guides').glob('*.md'))]
     others = sorted({*root.glob('*.md'), *(root / 'docs').glob('*.md'), *root.glob('bench/*.md')} - {*shown})
+    reason = cannot_run(sys.argv[2:])
     results = []
     for path in shown + others:
         name = path.relative_to(root)
         results.append((f'{name}: links', list(check_links(root, path))))
         results.append((f'{name}: make and run', list(check_commands(root, path))))
         if path in shown:
-            if runs in path.read_text(encoding='utf-8') and not sys.argv[2:]:
-                results.append((f'{name}: blocks # SKIP vmscope is not built', []))
+            if runs in path.read_text(encoding='utf-8') and reason:
+                results.append((f'{name}: blocks # SKIP {reason}', []))
                 continue
             with tempfile.TemporaryDirectory() as work:
                 results.append((f'{name}: blocks', list(check_blocks(root, path, sys.argv[2:], work))))
