@@ -427,6 +427,67 @@ static const char *each(unsigned long index)
 	return !index || is_next(&mas, NULL, index, 1) ? NULL : "a loop upwards misses an entry";
 }
 
+static const char *each_rev(unsigned long index)
+{
+	MA_STATE(mas, &race.mt, index, index);
+	void *entry;
+
+	begin_step();
+	mas_for_each_rev(&mas, entry, 0) {
+		if (!is_next(&mas, entry, index, -1))
+			return "a loop downwards skips an entry or makes one up";
+		index = mas.index - 1;
+		begin_step();
+	}
+	return index == ULONG_MAX || is_next(&mas, NULL, index, -1)
+		       ? NULL
+		       : "a loop downwards misses an entry";
+}
+
+/* A mt_for_each() that has begun before the write. */
+static struct {
+	unsigned long batch[MAS_BATCH_WORDS] __attribute__((aligned(64)));
+	unsigned long step[2];
+	unsigned long index;
+} loop;
+
+static void *loop_next(void)
+{
+	return mt_loop_next(loop.batch, loop.step, &race.mt, &loop.index, ULONG_MAX);
+}
+
+static void begin_loop(unsigned long index)
+{
+	loop.index = loop.step[1] = 0;
+	loop.step[0] = mt_loop_begin(loop.batch);
+	while (loop.index <= index && loop_next())
+		;
+}
+
+static bool is_next_of_loop(const struct listing *l, const void *entry, unsigned long from)
+{
+	const struct range *r = entry_from(l, from, 1);
+
+	return r ? entry == r->entry && loop.index == r->last + 1 : !entry && loop.index == from;
+}
+
+static const char *loop_on(unsigned long index)
+{
+	unsigned long from;
+	void *entry;
+
+	(void)index;
+	do {
+		from = loop.index;
+		begin_step();
+		entry = loop_next();
+		if (!is_next_of_loop(&race.new, entry, from) &&
+		    (race.done_before || !is_next_of_loop(&race.old, entry, from)))
+			return "a loop without a cursor skips an entry or makes one up";
+	} while (entry && loop.index);
+	return NULL;
+}
+
 static const char *find_rev(unsigned long index)
 {
 	return down(index, mas_find_rev, false);
@@ -550,23 +611,27 @@ static const char *area(unsigned long size)
 	return NULL;
 }
 
+/* @prepare: what is done before the write begins. */
 static const struct {
 	const char *name;
 	reader read;
+	void (*prepare)(unsigned long index);
 } readers[] = {
-	{ "load", load },
-	{ "walk", walk },
-	{ "find", find },
-	{ "each", each },
-	{ "find_rev", find_rev },
-	{ "next", next },
-	{ "prev", prev },
-	{ "next_of", next_of },
-	{ "prev_of", prev_of },
-	{ "ranges_up", ranges_up },
-	{ "ranges_down", ranges_down },
-	{ "area", area },
-	{ "gap_around", gap_around },
+	{ "load", load, NULL },
+	{ "walk", walk, NULL },
+	{ "find", find, NULL },
+	{ "each", each, NULL },
+	{ "each_rev", each_rev, NULL },
+	{ "loop_on", loop_on, begin_loop },
+	{ "find_rev", find_rev, NULL },
+	{ "next", next, NULL },
+	{ "prev", prev, NULL },
+	{ "next_of", next_of, NULL },
+	{ "prev_of", prev_of, NULL },
+	{ "ranges_up", ranges_up, NULL },
+	{ "ranges_down", ranges_down, NULL },
+	{ "area", area, NULL },
+	{ "gap_around", gap_around, NULL },
 };
 
 /* ---- all schedules ------------------------------------------------------------------------- */
@@ -593,6 +658,8 @@ static bool run(struct maple_tree *original, unsigned int which, unsigned long i
 
 	begin(original);
 	race.schedule = *schedule;
+	if (readers[which].prepare)
+		readers[which].prepare(index);
 	go_on(schedule->before);
 	race.loads_left = schedule->load;
 	race.armed = true;
@@ -651,7 +718,7 @@ static void race_scenario(const struct scenario *s, unsigned int flags)
 	take(&race.new, &race.mt);
 	assert_true(race.stores > 0);
 	for (unsigned int which = 0; which < LENGTH(readers); which++)
-		for (size_t i = 0; i < LENGTH(points); i++)
+		for (size_t i = 0; i < (readers[which].prepare ? 2 : LENGTH(points)); i++)
 			race_all(&original, race.stores, which, points[i]);
 	expect_listing(&race.new);
 	mtree_destroy(&original);
