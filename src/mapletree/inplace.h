@@ -22,9 +22,8 @@
 #ifndef MT_INPLACE_H
 #define MT_INPLACE_H
 
-#include <string.h>
-
 #include "leaf_plan.h"
+#include "leaf_slots.h"
 
 /* A leaf that is being changed beside readers. @meta is the leaf's meta word. */
 struct leaf_writer {
@@ -171,21 +170,19 @@ static ALWAYS_INLINE void splice(const struct mt_leaf_plan *p)
 {
 	struct mt_node *leaf = p->leaf;
 	unsigned int at = plan_at(p), tail = p->high + 1 - p->right;
-	unsigned int moved = p->end + 1 - tail;
 
-	WORK(WRITE_IN_PLACE);
-	if (moved == 1) { /* mostly the gap at the end; its pivot is the maximum */
-		leaf->wide.slot[at + 1] = leaf->wide.slot[tail];
-	} else if (moved && tail != at + 1) {
-		memmove(&leaf->wide.slot[at + 1], &leaf->wide.slot[tail], moved * sizeof(void *));
-		memmove(&leaf->pivot[at + 1], &leaf->pivot[tail], (moved - 1) * sizeof(long));
-	}
+	if (tail <= p->end && at + 1 > tail)
+		slots_up(leaf, tail, p->end, at + 1 - tail);
+	else if (tail <= p->end && at + 1 < tail)
+		slots_copy(leaf, at + 1, leaf, tail, p->end + 1 - tail);
 	if (p->left)
 		leaf->pivot[p->low] = p->first - 1;
 	leaf->wide.slot[at] = p->entry;
 	if (at < p->new_end)
 		leaf->pivot[at] = p->last;
-	node_pad(leaf, KIND_LEAF, p->new_end, p->end);
+	if (p->new_end < p->end)
+		slots_pad(leaf, p->new_end, p->end);
+	node_set_end(leaf, KIND_LEAF, p->new_end);
 }
 
 /* The kinds that move slots beside readers, except WRITE_CLEAR. */
@@ -220,6 +217,7 @@ static inline void inplace_write(const struct mt_leaf_plan *p, bool rcu)
 	} else if (p->kind == WRITE_CLEAR) {
 		clear(p->leaf, p->low, p->high, p->end);
 	} else if (p->kind == WRITE_SPLICE) {
+		WORK(WRITE_IN_PLACE);
 		splice(p);
 	} else if (p->kind != WRITE_NOTHING) {
 		copy = *p;

@@ -103,6 +103,18 @@ static ALWAYS_INLINE unsigned int layout_boundary(enum node_kind kind, unsigned 
 											    : 0;
 }
 
+/*
+ * layout_divides_alone - whether a leaf that is too full is divided without regard to the one beside
+ * it: beside readers, since each leaf that changes has to be copied; and where the root is all there
+ * is above the leaves, as long as it has room, since few leaves are cheap, and sharing is not.
+ */
+static ALWAYS_INLINE bool layout_divides_alone(const struct mt_finger *finger, enum node_kind inner,
+					       bool rcu)
+{
+	return rcu || (finger->height == 2 &&
+		       node_end(step_node(finger->step[1]), inner) + 1 < kind_slots(inner));
+}
+
 /* layout_joins - whether two nodes of a level that keeps @total slots become one. */
 static ALWAYS_INLINE bool layout_joins(enum node_kind kind, unsigned int total)
 {

@@ -6,7 +6,8 @@
  * divided, and what is too little is joined with a neighbour. A run that is appended or prepended
  * to the whole tree leaves full nodes behind. Without readers, a node that is too full is laid out
  * together with its emptier neighbour, as in a B*-tree (Knuth, The Art of Computer Programming 3,
- * 6.2.4). Beside readers it is not, since each node that changes would have to be copied.
+ * 6.2.4). Beside readers it is not, since each node that changes would have to be copied; nor is a
+ * leaf of a small tree: layout_divides_alone().
  */
 #include "layout.h"
 
@@ -226,7 +227,8 @@ static ALWAYS_INLINE bool wants_sibling(const struct planner *p, unsigned int ru
 	if (p->level + 1 >= p->l->left->height)
 		return false;
 	if (s->total > kind_slots(p->kind))
-		return same_node(s) && !p->rcu && !run;
+		return same_node(s) && !run &&
+		       !layout_divides_alone(p->l->left, p->inner, p->rcu);
 	/* a level that loses no slots is left as it is, however empty it is */
 	return s->total < kind_min_slots(p->kind) &&
 	       (!same_node(s) || s->total <= node_end(s->left, p->kind));

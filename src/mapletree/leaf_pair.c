@@ -2,6 +2,7 @@
 /* leaf_pair.c - see leaf_pair.h. */
 #include "leaf_pair.h"
 
+#include "leaf_write.h"
 #include "retire.h"
 
 /* ---- the plan ------------------------------------------------------------------------------- */
@@ -19,20 +20,46 @@ static inline void join(struct mt_leaf_pair *g, const struct mt_finger *finger,
 	unsigned int at = step_offset(finger->step[1]);
 	struct mt_layout_level *s = &g->s;
 
+	g->at = at;
+	g->min = finger->min;
+	s->last = finger->max;
+	s->old_count = 2;
 	if (s->side == SIBLING_LEFT) {
 		s->old[0] = s->sibling;
 		s->old[1] = s->left;
-		s->last = finger->max;
 		g->at = at - 1;
 		g->min = finger_child_first(finger, 1, at - 1);
 		g->own += node_end(s->sibling, KIND_LEAF) + 1;
-	} else {
+	} else if (s->side == SIBLING_RIGHT) {
 		s->old[0] = s->left;
 		s->old[1] = s->sibling;
 		s->last = finger_child_last(finger, 1, inner, at + 1);
-		g->at = at;
-		g->min = finger->min;
+	} else {
+		s->old[0] = s->left;
+		s->old_count = 1;
 	}
+}
+
+/*
+ * What is known of the widest gap of all leaves together from those recorded before, one of which
+ * may be among the slots that are replaced.
+ */
+static inline void foresee_gap(struct mt_leaf_pair *g, const struct mt_finger *finger,
+			       const struct mt_leaf_plan *p)
+{
+	struct mt_node *parent = step_node(finger->step[1]);
+	struct gap_change m = measure_gaps(p);
+	unsigned long widest = gap_load(parent, g->at);
+
+	if (g->s.old_count == 2 && gap_load(parent, g->at + 1) > widest)
+		widest = gap_load(parent, g->at + 1);
+	g->gap_before = widest;
+	if (!p->entry && m.after >= widest)
+		g->gap_after = m.after;
+	else if (m.before < widest || !p->entry)
+		g->gap_after = widest;
+	else
+		g->gap_after = GAP_UNKNOWN;
 }
 
 #ifndef NDEBUG
@@ -45,28 +72,28 @@ static bool layout_agrees(const struct mt_leaf_pair *g, struct maple_tree *mt,
 
 	layout_plan(&l, mt, p);
 	level = &l.level[0];
-	if (level->side != s->side || level->sibling != s->sibling || level->last != s->last ||
-	    level->border != s->border || level->total != s->total || level->nodes != s->nodes)
+	if (level->side != s->side || level->last != s->last || level->total != s->total ||
+	    level->nodes != s->nodes)
+		return false;
+	if (s->side != SIBLING_NONE && (level->sibling != s->sibling || level->border != s->border))
 		return false;
 	for (unsigned int i = 0; i < s->nodes; i++)
 		if (level->cut[i] != s->cut[i])
 			return false;
-	return l.first == p->first && l.last == p->last && l.blocks >= leaf_pair_blocks(g);
+	return l.first == p->first && l.last == p->last && l.blocks >= leaf_pair_blocks(g, mt);
 }
 #endif
 
 bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct mt_leaf_plan *p)
 {
 	const struct mt_finger *finger = &mt->ma_finger;
-	const struct mt_ends ends = { p->below + 1, p->top, p->leaf->wide.slot[p->low],
-				      p->leaf->wide.slot[p->high] };
 	enum node_kind inner = inner_kind(mt);
 	struct mt_layout_level *s = &g->s;
-	unsigned int parent_slots;
+	bool full = p->new_end >= WIDE_SLOTS;
+	unsigned int slots, olds;
 
 	assert(!p->beside);
-	if (mt_in_rcu(mt) || tree_tracks_gaps(mt) || finger->height == 1 ||
-	    (p->new_end >= WIDE_SLOTS && is_run(finger, p)))
+	if (finger->height == 1 || (full && is_run(finger, p)))
 		return false;
 	s->left = s->right = p->leaf;
 	s->side = SIBLING_NONE;
@@ -74,59 +101,280 @@ bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct 
 	s->keep_right_from = p->high + 1;
 	s->inserted = 1 + p->left + p->right;
 	s->total = p->new_end + 1;
-	layout_take_sibling(s, finger->step[1], finger->step[1], KIND_LEAF, inner);
-	if (s->side == SIBLING_NONE)
-		return false;
+	if (!full || !layout_divides_alone(finger, inner, mt_in_rcu(mt))) {
+		layout_take_sibling(s, finger->step[1], finger->step[1], KIND_LEAF, inner);
+		if (s->side == SIBLING_NONE)
+			return false;
+	}
 	s->nodes = layout_nodes(KIND_LEAF, s->total);
 	layout_cut_evenly(s, KIND_LEAF);
-	parent_slots = node_end(step_node(finger->step[1]), inner) + s->nodes - 1;
-	if (parent_slots > kind_slots(inner) ||
-	    (s->nodes == 1 && parent_slots < kind_min_slots(inner)))
+	olds = s->side == SIBLING_NONE ? 1 : 2;
+	slots = node_end(step_node(finger->step[1]), inner) + 1 + s->nodes - olds;
+	if (slots > kind_slots(inner) ||
+	    (s->nodes < olds && slots < (finger->height == 2 ? 2 : kind_min_slots(inner))))
 		return false;
 	g->own = p->low + p->left;
 	join(g, finger, inner);
-	layout_items(&g->items, &ends, p->first, p->last, p->entry);
+	g->p = p;
+	if (tree_tracks_gaps(mt))
+		foresee_gap(g, finger, p);
 	assert(layout_agrees(g, mt, p));
 	return true;
 }
 
+unsigned int leaf_pair_blocks(const struct mt_leaf_pair *g, const struct maple_tree *mt)
+{
+	const struct mt_layout_level *s = &g->s;
+
+	if (mt_in_rcu(mt))
+		return s->nodes + 1 + retire_batches_needed(mt, s->old_count + 1);
+	return s->nodes > s->old_count ? s->nodes - s->old_count : 0;
+}
+
 /* ---- carry it out ---------------------------------------------------------------------------- */
+
+/*
+ * The leaves that come out: their nodes, and where each but the last ends.
+ */
+struct outcome {
+	struct mt_node *leaf[LAYOUT_NODES];
+	unsigned long last[LAYOUT_NODES];
+};
+
+/* All slots are gathered and spread: what the cases below leave. */
+static __attribute__((noinline)) void spread(const struct mt_leaf_pair *g, struct outcome *out)
+{
+	const struct mt_leaf_plan *p = g->p;
+	const struct mt_ends ends = { p->below + 1, p->top, p->leaf->wide.slot[p->low],
+				      p->leaf->wide.slot[p->high] };
+	const struct mt_layout_level *s = &g->s;
+	struct mt_content content;
+	struct mt_items items;
+	unsigned int i, from, to;
+
+	WORK(LEVEL_SPREAD);
+	layout_items(&items, &ends, p->first, p->last, p->entry);
+	content_gather(&content, s, KIND_LEAF, &items);
+	for (i = 0, from = 0; i < s->nodes; i++, from = to) {
+		to = from + s->cut[i];
+		content_fill(out->leaf[i], KIND_LEAF, &content, from, to);
+		out->last[i] = content.pivot[to - 1];
+	}
+}
+
+/* Does in @leaf, at slot @at, what the plan does in a leaf that it belongs to. */
+static inline void splice_in(const struct mt_leaf_pair *g, struct mt_node *leaf, unsigned int at)
+{
+	struct mt_leaf_plan p = *g->p;
+
+	p.leaf = leaf;
+	p.low = at;
+	p.high = at + g->p->high - g->p->low;
+	p.end = node_end(leaf, KIND_LEAF);
+	p.new_end = p.end + g->p->new_end - g->p->end;
+	splice(&p);
+	assert(node_is_valid(leaf, KIND_LEAF));
+}
+
+/* Makes @end the last slot of @leaf. */
+static inline void cut_off(struct mt_node *leaf, unsigned int end, unsigned int old_end)
+{
+	slots_pad(leaf, end, old_end);
+	node_set_end(leaf, KIND_LEAF, end);
+}
+
+/* One leaf: its slots from @cut on go to the second of two, of which the first may be itself. */
+static inline void divide(const struct mt_leaf_pair *g, struct outcome *out, unsigned int cut)
+{
+	struct mt_node *old = g->s.old[0], *left = out->leaf[0], *right = out->leaf[1];
+	unsigned int end = node_end(old, KIND_LEAF);
+
+	slots_copy(right, 0, old, cut, end + 1 - cut);
+	cut_off(right, end - cut, WIDE_PIVOTS);
+	out->last[0] = old->pivot[cut - 1];
+	if (left != old)
+		slots_copy(left, 0, old, 0, cut);
+	cut_off(left, cut - 1, WIDE_PIVOTS);
+}
+
+/* Two leaves: of all their slots the first keeps, or gets, @cut. */
+static inline void share(const struct mt_leaf_pair *g, struct outcome *out, unsigned int cut)
+{
+	struct mt_node *left = out->leaf[0], *right = out->leaf[1];
+	unsigned int left_end = node_end(left, KIND_LEAF), right_end = node_end(right, KIND_LEAF);
+	unsigned long border = g->s.border;
+	unsigned int count;
+
+	if (cut <= left_end) {
+		count = left_end + 1 - cut;
+		slots_up(right, 0, right_end, count);
+		slots_copy(right, 0, left, cut, count);
+		right->pivot[count - 1] = border;
+		node_set_end(right, KIND_LEAF, right_end + count);
+		out->last[0] = left->pivot[cut - 1];
+		cut_off(left, cut - 1, left_end);
+	} else {
+		count = cut - left_end - 1;
+		left->pivot[left_end] = border;
+		slots_copy(left, left_end + 1, right, 0, count);
+		node_set_end(left, KIND_LEAF, left_end + count);
+		out->last[0] = right->pivot[count - 1];
+		slots_copy(right, 0, right, count, right_end + 1 - count);
+		cut_off(right, right_end - count, right_end);
+	}
+}
+
+/* A leaf that is too full hands over slots before it takes more. */
+static inline void relieve(const struct mt_leaf_pair *g, struct outcome *out)
+{
+	const struct mt_layout_level *s = &g->s;
+	unsigned int more = g->p->new_end - g->p->end;
+	unsigned int at = s->keep_left +
+			  (s->side == SIBLING_LEFT ? node_end(s->sibling, KIND_LEAF) + 1 : 0);
+	bool first = at + s->inserted <= s->cut[0];
+	unsigned int cut = first ? s->cut[0] - more : s->cut[0];
+
+	WORK(NODE_BUILT);
+	WORK(NODE_BUILT);
+	if (s->old_count == 1)
+		divide(g, out, cut);
+	else
+		share(g, out, cut);
+	splice_in(g, out->leaf[!first], first ? at : at - cut);
+}
+
+/* Two leaves become one, of which the first is part. @rcu: both stay as they are, for readers. */
+static inline void merge(const struct mt_leaf_pair *g, struct outcome *out, bool rcu)
+{
+	struct mt_node *into = out->leaf[0], *from = g->s.old[1], copy;
+	unsigned int end, count;
+
+	WORK(NODE_BUILT);
+	if (rcu) {
+		memcpy(into, g->s.old[0], sizeof(*into));
+		node_set_end(into, KIND_LEAF, node_end(into, KIND_LEAF));
+	}
+	if (g->s.side == SIBLING_RIGHT) {
+		splice_in(g, into, g->s.keep_left);
+	} else {
+		if (rcu) {
+			memcpy(&copy, from, sizeof(copy));
+			from = &copy;
+		}
+		splice_in(g, from, g->s.keep_left);
+	}
+	end = node_end(into, KIND_LEAF);
+	count = node_end(from, KIND_LEAF) + 1;
+	into->pivot[end] = g->s.border;
+	slots_copy(into, end + 1, from, 0, count);
+	node_set_end(into, KIND_LEAF, end + count);
+	assert(node_is_valid(into, KIND_LEAF));
+}
+
+/*
+ * The widest gap of the next of the leaves, which covers [@min, @max]; *@known is that of all of
+ * them that are left, if it is known.
+ */
+static inline unsigned long gap_of_next(const struct mt_leaf_pair *g, struct mt_node *leaf,
+					unsigned int i, unsigned long min, unsigned long max,
+					unsigned long *known)
+{
+	unsigned long gap = *known;
+
+	if (gap == GAP_UNKNOWN || i + 1 < g->s.nodes)
+		gap = gap_widest(leaf, KIND_LEAF, min, max);
+	if (gap == *known) /* nothing is known of the others */
+		*known = GAP_UNKNOWN;
+	return gap;
+}
+
+/*
+ * Fills the leaves and describes them in @item. Lets the lowest step of the finger lead to the range
+ * written. Returns in which of the leaves it is.
+ */
+static ALWAYS_INLINE unsigned int fill_leaves(const struct mt_leaf_pair *g, struct maple_tree *mt,
+					      struct pool_list *reserve, struct mt_item *item)
+{
+	struct mt_finger *finger = &mt->ma_finger;
+	const struct mt_layout_level *s = &g->s;
+	bool gaps = tree_tracks_gaps(mt), rcu = mt_in_rcu(mt);
+	unsigned int i, from = 0, own = 0, used = rcu ? 0 : s->old_count;
+	unsigned long min = g->min, known = gaps ? g->gap_after : 0;
+	struct outcome out;
+
+	for (i = 0; i < s->nodes; i++)
+		out.leaf[i] = i < used ? s->old[i] : pool_take(reserve);
+	if (s->nodes == 2 && g->p->new_end >= WIDE_SLOTS)
+		relieve(g, &out);
+	else if (s->nodes == 1)
+		merge(g, &out, rcu);
+	else
+		spread(g, &out);
+	for (i = 0; i < s->nodes; i++) {
+		unsigned long last = i + 1 < s->nodes ? out.last[i] : s->last;
+
+		item[i].last = last;
+		item[i].slot = enode_make(out.leaf[i], KIND_LEAF);
+		item[i].gap = gaps ? gap_of_next(g, out.leaf[i], i, min, last, &known) : 0;
+		if (g->own - from < s->cut[i]) {
+			own = i;
+			finger->step[0] = step_make(out.leaf[i], g->own - from);
+			finger->min = min;
+			finger->max = last;
+		}
+		from += s->cut[i];
+		min = last + 1;
+	}
+	return own;
+}
+
+/* What is wider than all others below the parent may not be any more, or has come. */
+static inline void raise_gaps(const struct mt_leaf_pair *g, const struct mt_finger *finger,
+			      const struct mt_item *item)
+{
+	unsigned long widest = item[0].gap;
+
+	if (finger->height == 2)
+		return;
+	for (unsigned int i = 1; i < g->s.nodes; i++)
+		widest = item[i].gap > widest ? item[i].gap : widest;
+	if (widest != g->gap_before)
+		gap_raise(finger, 1, g->gap_before, widest);
+}
 
 void leaf_pair_write(const struct mt_leaf_pair *g, struct maple_tree *mt,
 		     struct pool_list *reserve)
 {
 	struct mt_finger *finger = &mt->ma_finger;
-	struct mt_node *parent = step_node(finger->step[1]);
+	struct mt_node *old = step_node(finger->step[1]), *parent = old;
 	const struct mt_layout_level *s = &g->s;
-	unsigned long min = g->min;
+	enum node_kind inner = inner_kind(mt);
+	bool rcu = mt_in_rcu(mt);
 	struct mt_item item[LAYOUT_NODES];
-	struct mt_content content;
-	unsigned int i, from = 0;
+	unsigned int i, own;
 
 	WORK(LEAVES_PAIRED);
-	content_gather(&content, s, KIND_LEAF, &g->items);
-	for (i = 0; i < s->nodes; i++) {
-		struct mt_node *leaf = i < 2 ? s->old[i] : pool_take(reserve);
-		unsigned int to = from + s->cut[i];
-
-		item[i].last = i + 1 < s->nodes ? content.pivot[to - 1] : s->last;
-		item[i].slot = enode_make(leaf, KIND_LEAF);
-		content_fill(leaf, KIND_LEAF, &content, from, to);
-		if (g->own >= from && g->own < to) {
-			finger->step[0] = step_make(leaf, g->own - from);
-			finger->step[1] = step_make(parent, g->at + i);
-			finger->min = min;
-			finger->max = item[i].last;
-		}
-		from = to;
-		min = item[i].last + 1;
+	own = fill_leaves(g, mt, reserve, item);
+	if (rcu) {
+		parent = pool_take(reserve);
+		memcpy(parent, old, sizeof(*parent));
+		for (i = 0; i < s->old_count; i++)
+			dead_mark(s->old[i]);
 	}
-	if (s->nodes == 2) {
-		parent->pivot[g->at] = item[0].last;
-		assert(node_is_valid(parent, inner_kind(mt)));
-		return;
-	}
-	splice_node(parent, inner_kind(mt), g->at, g->at + 2, item, s->nodes);
-	if (s->nodes == 1)
+	if (s->nodes == s->old_count)
+		put_items(parent, inner, g->at, item, s->nodes, node_end(parent, inner));
+	else
+		splice_node(parent, inner, g->at, g->at + s->old_count, item, s->nodes);
+	finger->step[1] = step_make(parent, g->at + own);
+	if (rcu)
+		publish_node(mt, finger, 1, enode_make(parent, inner));
+	if (tree_tracks_gaps(mt))
+		raise_gaps(g, finger, item);
+	if (rcu) {
+		for (i = 0; i < s->old_count; i++)
+			retire_node(mt, s->old[i], reserve);
+		retire_node(mt, old, reserve);
+	} else if (s->nodes < s->old_count) {
 		retire_node(mt, s->old[1], reserve);
+	}
 }

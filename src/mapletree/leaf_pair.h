@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaf_pair.h - a leaf that becomes too full or too empty, and the leaf beside it, without readers.
+ * leaf_pair.h - a leaf that becomes too full or too empty, and the leaf beside it.
  *
- * The two leaves share their slots evenly, or become one, or three; only the node above them
- * changes besides. Of writes at random into a small tree one in four is like this. layout.h would
- * produce the same, in twice as many instructions, since it does not know beforehand that two
- * leaves and their parent are all that changes.
+ * Without readers the two leaves share their slots evenly, or become one, or three. Beside readers a
+ * leaf that is too full is divided alone. Only the node above them changes besides. Of writes at
+ * random into a small tree one in four is like this. layout.h would produce the same, in two to four
+ * times as many instructions, since it does not know beforehand how few nodes change.
  */
 #ifndef MT_LEAF_PAIR_H
 #define MT_LEAF_PAIR_H
@@ -14,32 +14,36 @@
 
 /*
  * struct mt_leaf_pair - the plan.
- * @s:     the two leaves, as the lowest level of a layout, and what becomes of them.
- * @items: what goes into them; @own: which of their slots is the range written then.
+ * @s:     the leaves, one or two, as the lowest level of a layout, and what becomes of them.
+ * @p:     the write; must outlast this. @own: which of the slots of all leaves is the range written
+ *         then.
  * @at:    the slot of the first of them in the parent, which is the finger's node above the leaf.
  * @min:   the first index of both together; s.last is the last.
+ * @gap_before, @gap_after: the widest gap in them, if the tree tracks gaps; afterwards it may be
+ *         GAP_UNKNOWN.
  */
 struct mt_leaf_pair {
 	struct mt_layout_level s;
-	struct mt_items items;
+	const struct mt_leaf_plan *p;
 	unsigned int own;
 	unsigned int at;
 	unsigned long min;
+	unsigned long gap_before;
+	unsigned long gap_after;
 };
+
+#define GAP_UNKNOWN ULONG_MAX
 
 /*
  * leaf_pair_plan - plan a write for which leaf_plan() returned WRITE_LAYOUT and p->beside is 0.
- * Returns false if there may be readers or the tree tracks gaps, if the leaf has no neighbour below
- * its parent, if a run at the end of the tree leaves full leaves behind, or if the parent would
- * become too full or too empty. Changes nothing but *@g. Lock held.
+ * Returns false if a leaf that needs a neighbour has none below its parent, if a run at the end of
+ * the tree leaves full leaves behind, or if the parent would become too full or too empty. Changes
+ * nothing but *@g. Lock held.
  */
 bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct mt_leaf_plan *p);
 
 /* leaf_pair_blocks - how many blocks leaf_pair_write() needs: at most as many as a layout would. */
-static inline unsigned int leaf_pair_blocks(const struct mt_leaf_pair *g)
-{
-	return g->s.nodes > 2;
-}
+unsigned int leaf_pair_blocks(const struct mt_leaf_pair *g, const struct maple_tree *mt);
 
 /*
  * leaf_pair_write - carry the plan out, with blocks of @reserve. Afterwards the tree's finger leads

@@ -164,8 +164,8 @@ static ALWAYS_INLINE bool needs_layout(const struct mt_leaf_plan *p, const struc
 
 /*
  * leaf_plan - plan the store of @entry over [@first, @last] in the leaf of the tree's finger, which
- * led to @step. Returns the kind, and also sets p->kind if the leaf remains one; after WRITE_SPAN
- * *@p is undefined. Changes nothing but *@p. Lock held.
+ * led to @step. Returns the kind, which is also p->kind; after WRITE_SPAN *@p is undefined. Changes
+ * nothing but *@p. Lock held.
  */
 static ALWAYS_INLINE enum write_kind leaf_plan(struct mt_leaf_plan *p, const struct maple_tree *mt,
 					       unsigned long first, unsigned long last,
@@ -197,7 +197,7 @@ static ALWAYS_INLINE enum write_kind leaf_plan(struct mt_leaf_plan *p, const str
 	p->new_end = p->end + p->left + p->right - (p->high - p->low);
 	if (UNLIKELY(beside) || needs_layout(p, mt)) {
 		p->beside = beside;
-		return WRITE_LAYOUT;
+		return p->kind = WRITE_LAYOUT;
 	}
 	if (p->new_end == p->end)
 		return p->kind = kind_of_same_size(p, mt_in_rcu(mt));

@@ -37,58 +37,6 @@ static ALWAYS_INLINE int short_done(struct maple_tree *mt, struct mt_node *leaf,
 	return (int)at;
 }
 
-/* Two words, loaded and stored at once; they need not be aligned as such. */
-typedef unsigned long two_words
-	__attribute__((vector_size(2 * sizeof(long)), aligned(sizeof(long)), may_alias));
-
-static ALWAYS_INLINE void copy_two(void *to, const void *from)
-{
-	*(two_words *)to = *(const two_words *)from;
-}
-
-/*
- * Moves the slots @at .. @end, and the pivots of all but the last, @by slots up. Nobody may be
- * reading the leaf.
- */
-static ALWAYS_INLINE void move_up(struct mt_node *leaf, size_t at, size_t end, size_t by)
-{
-	void **slot = leaf->wide.slot;
-	size_t i = end;
-
-	slot[i + by] = slot[i];
-	for (; i >= at + 2; i -= 2) {
-		copy_two(&slot[i - 2 + by], &slot[i - 2]);
-		copy_two(&leaf->pivot[i - 2 + by], &leaf->pivot[i - 2]);
-	}
-	if (i > at) {
-		slot[at + by] = slot[at];
-		leaf->pivot[at + by] = leaf->pivot[at];
-	}
-}
-
-/* The same downwards. The slots that become free are as the layout requires. */
-static ALWAYS_INLINE void move_down(struct mt_node *leaf, size_t at, size_t end, size_t by)
-{
-	void **slot = leaf->wide.slot;
-	size_t i = at;
-
-	for (; i + 2 <= end; i += 2) {
-		copy_two(&slot[i - by], &slot[i]);
-		copy_two(&leaf->pivot[i - by], &leaf->pivot[i]);
-	}
-	if (i < end) {
-		slot[i - by] = slot[i];
-		leaf->pivot[i - by] = leaf->pivot[i];
-	}
-	slot[end - by] = slot[end];
-	slot[end] = NULL;
-	leaf->pivot[end - 1] = ULONG_MAX;
-	if (by == 2) {
-		slot[end - 1] = NULL;
-		leaf->pivot[end - 2] = ULONG_MAX;
-	}
-}
-
 /* The stores of fill_gap() beside readers. @way: 1 if a part of the gap remains before, 2 behind. */
 static __attribute__((noinline)) void fill_beside_readers(struct mt_node *leaf, unsigned int at,
 							  unsigned int way, unsigned long first,
@@ -144,7 +92,7 @@ static ALWAYS_INLINE int fill_gap(struct maple_tree *mt, struct mt_node *leaf, u
 	} else {
 		WORK(WRITE_IN_PLACE);
 		if (left | right)
-			move_up(leaf, at, old_end, left + right);
+			slots_up(leaf, at, old_end, left + right);
 		if (left)
 			leaf->pivot[at] = first - 1;
 		if (right)
@@ -192,8 +140,10 @@ static ALWAYS_INLINE int clear_slot(struct maple_tree *mt, struct mt_node *leaf,
 	} else {
 		WORK(WRITE_IN_PLACE);
 		leaf->wide.slot[at] = NULL;
-		if (before | behind)
-			move_down(leaf, at + behind, old_end, before + behind);
+		if (before | behind) {
+			slots_copy(leaf, at - before, leaf, at + behind, old_end + 1 - at - behind);
+			slots_pad(leaf, *end, old_end);
+		}
 		leaf->wide.meta -= before + behind;
 	}
 	return short_done(mt, leaf, at - before, gone, high - low + 1);

@@ -216,7 +216,7 @@ static int store_by_pair(struct ma_state *mas, const struct mt_leaf_pair *g,
 {
 	struct pool_list reserve;
 
-	if (!reserve_for(mas, &reserve, leaf_pair_blocks(g), may))
+	if (!reserve_for(mas, &reserve, leaf_pair_blocks(g, mas->tree), may))
 		return fail(mas, -ENOMEM);
 	leaf_pair_write(g, mas->tree, &reserve);
 	keep_reserve(mas, &reserve);

@@ -11,19 +11,25 @@ static struct maple_tree mt;
 /* A leaf with fewer slots in use is joined with a neighbour. */
 static const unsigned int least = (WIDE_SLOTS + 2) / 3;
 
-/* The number of slots in use of leaf @i of a tree of two levels. */
-static unsigned int leaf_slots(unsigned int i)
+/* The node above the leaves: the root, or of three levels its second child. */
+static struct mt_node *above_leaves(void)
 {
-	enum node_kind kind = inner_kind(&mt);
+	struct mt_node *root = enode_node(mt.ma_root);
 
-	assert_int_equal(mt_height(&mt), 2);
-	assert_true(i <= node_end(enode_node(mt.ma_root), kind));
-	return node_end(enode_node(slot_child(enode_node(mt.ma_root), kind, i)), KIND_LEAF) + 1;
+	assert_in_range(mt_height(&mt), 2, 3);
+	return mt_height(&mt) == 2 ? root : enode_node(slot_child(root, inner_kind(&mt), 1));
 }
 
 static unsigned int leaves(void)
 {
-	return node_end(enode_node(mt.ma_root), inner_kind(&mt)) + 1;
+	return node_end(above_leaves(), inner_kind(&mt)) + 1;
+}
+
+/* The number of slots in use of leaf @i below that node. */
+static unsigned int leaf_slots(unsigned int i)
+{
+	assert_true(i < leaves());
+	return node_end(enode_node(slot_child(above_leaves(), inner_kind(&mt), i)), KIND_LEAF) + 1;
 }
 
 static void erase(unsigned long index)
@@ -100,21 +106,36 @@ static void other_splits_make_halves(unsigned int flags)
 }
 
 /*
- * Neither the first nor the last slot of a leaf between others is the end of a run. Beside readers
- * the leaf is divided; without them it and the full one before it become three.
+ * Four leaves, of which three are full, below a node that has room. @levels: of the tree, 2 or 3.
+ * Returns which entry is the first one in them.
  */
-static void full_leaves_between_others_are_divided(unsigned int flags)
+static unsigned long begin_four_leaves(unsigned int flags, unsigned int levels)
+{
+	enum node_kind kind = flags & MT_FLAGS_ALLOC_RANGE ? KIND_GAPS : KIND_INNER;
+	unsigned long before = levels == 3 ? kind_slots(kind) * WIDE_SLOTS : 0;
+
+	begin(flags, before + 3 * WIDE_SLOTS);
+	assert_int_equal(mt_height(&mt), levels);
+	assert_int_equal(leaves(), 4);
+	return before;
+}
+
+/*
+ * Neither the first nor the last slot of a leaf between others is the end of a run. Beside readers
+ * the leaf is divided, and so it is in a small tree; else it and the full one before it become
+ * three.
+ */
+static void full_leaves_between_others_are_divided_in(unsigned int flags, unsigned int levels)
 {
 	const unsigned int all = 2 * WIDE_SLOTS + 2;
 	unsigned int cut, at;
-	unsigned long i;
+	unsigned long i, before;
 
 	for (i = WIDE_SLOTS; i < 2 * WIDE_SLOTS; i++) {
-		begin(flags, 3 * WIDE_SLOTS);
-		assert_int_equal(leaves(), 4);
-		store(4 * i + 1, 4 * i + 2);
+		before = begin_four_leaves(flags, levels);
+		store(4 * (before + i) + 1, 4 * (before + i) + 2);
 		assert_int_equal(leaves(), 5);
-		if (flags & MT_FLAGS_USE_RCU) {
+		if (levels == 2 || flags & MT_FLAGS_USE_RCU) {
 			cut = beside((WIDE_SLOTS + 2) / 2, i - WIDE_SLOTS);
 			assert_int_equal(leaf_slots(0), WIDE_SLOTS);
 			assert_int_equal(leaf_slots(1), cut);
@@ -131,26 +152,57 @@ static void full_leaves_between_others_are_divided(unsigned int flags)
 	}
 }
 
-/* Without readers a full leaf and the emptier one beside it hold the same then. */
+static void full_leaves_between_others_are_divided(unsigned int flags)
+{
+	full_leaves_between_others_are_divided_in(flags, 2);
+	full_leaves_between_others_are_divided_in(flags, 3);
+}
+
+/*
+ * Without readers, and below another node than the root, a full leaf and the emptier one beside it
+ * hold the same then.
+ */
 static void a_full_leaf_shares_with_the_emptier_one(unsigned int flags)
 {
 	const unsigned int gone = 4, each = WIDE_SLOTS + 1 - gone / 2;
 	unsigned int emptier;
-	unsigned long i;
+	unsigned long i, at, before;
 
 	if (flags & MT_FLAGS_USE_RCU)
 		return;
 	for (emptier = 0; emptier <= 2; emptier += 2) {
-		begin(flags, 3 * WIDE_SLOTS);
+		before = begin_four_leaves(flags, 3);
 		for (i = 0; i <= gone; i++)
-			erase(4 * (emptier * WIDE_SLOTS + 2 + i)); /* one gap of them */
-		store(4 * (WIDE_SLOTS + WIDE_SLOTS / 2) + 1, 4 * (WIDE_SLOTS + WIDE_SLOTS / 2) + 2);
+			erase(4 * (before + emptier * WIDE_SLOTS + 2 + i)); /* one gap of them */
+		at = 4 * (before + WIDE_SLOTS + WIDE_SLOTS / 2);
+		store(at + 1, at + 2);
 		assert_int_equal(leaves(), 4);
 		assert_int_equal(leaf_slots(emptier), each);
 		assert_int_equal(leaf_slots(1), each);
 		assert_int_equal(leaf_slots(2 - emptier), WIDE_SLOTS);
 		end(&mt);
 	}
+}
+
+/* As long as the root of a small tree has room: then its full leaves share, too. */
+static void a_full_root_lets_leaves_share(unsigned int flags)
+{
+	enum node_kind kind = flags & MT_FLAGS_ALLOC_RANGE ? KIND_GAPS : KIND_INNER;
+	unsigned long at = WIDE_SLOTS + WIDE_SLOTS / 2;
+
+	if (flags & MT_FLAGS_USE_RCU)
+		return;
+	begin(flags, kind_slots(kind) * WIDE_SLOTS - 2);
+	assert_int_equal(leaves(), kind_slots(kind));
+	erase(4 * 2);
+	erase(4 * 3);
+	erase(4 * 4); /* two slots less */
+	store(4 * at + 1, 4 * at + 2); /* two more in the second one */
+	assert_int_equal(mt_height(&mt), 2);
+	assert_int_equal(leaves(), kind_slots(kind));
+	assert_int_equal(leaf_slots(0), WIDE_SLOTS);
+	assert_int_equal(leaf_slots(1), WIDE_SLOTS);
+	end(&mt);
 }
 
 /* A full leaf and one that loses slots: so long as it keeps a third, both stay as they are. */
@@ -300,6 +352,7 @@ static void for_all_flags(void (*test)(unsigned int flags))
 FOR_ALL_FLAGS(other_splits_make_halves)
 FOR_ALL_FLAGS(full_leaves_between_others_are_divided)
 FOR_ALL_FLAGS(a_full_leaf_shares_with_the_emptier_one)
+FOR_ALL_FLAGS(a_full_root_lets_leaves_share)
 FOR_ALL_FLAGS(too_empty_a_leaf_is_joined)
 FOR_ALL_FLAGS(too_empty_an_inner_node_is_joined)
 FOR_ALL_FLAGS(two_leaves_stay_under_their_nodes)
@@ -314,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_other_splits_make_halves),
 		cmocka_unit_test(test_full_leaves_between_others_are_divided),
 		cmocka_unit_test(test_a_full_leaf_shares_with_the_emptier_one),
+		cmocka_unit_test(test_a_full_root_lets_leaves_share),
 		cmocka_unit_test(test_too_empty_a_leaf_is_joined),
 		cmocka_unit_test(test_too_empty_an_inner_node_is_joined),
 		cmocka_unit_test(test_two_leaves_stay_under_their_nodes),

@@ -207,9 +207,9 @@ static void erases_shrink_a_leaf_in_place(void **state)
 			assert_non_null(mtree_erase(&mt, 4 * i));
 		expect_in_place(erases, 1);
 		assert_non_null(mtree_erase(&mt, 4 * erases));
-		/* Joined with the next one; what is beside it matters where nobody may read. */
-		assert_int_equal(work_done[WORK_LEAVES_PAIRED], modes[m] == 0);
-		assert_int_equal(work_done[WORK_LEAVES_LAID_OUT], modes[m] != 0);
+		/* Joined with the next one, without a layout by levels. */
+		assert_int_equal(work_done[WORK_LEAVES_PAIRED], 1);
+		assert_int_equal(work_done[WORK_LEAVES_LAID_OUT], 0);
 		end(&mt);
 	}
 }
@@ -220,14 +220,16 @@ static void erases_shrink_a_leaf_in_place(void **state)
  */
 static void a_full_leaf_shares_with_the_one_beside_it(void **state)
 {
+	const unsigned long under_another = WIDE_SLOTS * WIDE_SLOTS; /* the second node above leaves */
 	unsigned long before, paired = 0, i;
 
 	(void)state;
 	mt_init(&mt);
-	fill(&mt, 0, 1000, 1000, 3 * WIDE_SLOTS);
+	fill(&mt, 0, 1000, 1000, under_another + 3 * WIDE_SLOTS);
+	assert_int_equal(mt_height(&mt), 3);
 	before = leaves();
 	for (i = 1; leaves() == before; i++, paired += work_done[WORK_LEAVES_PAIRED]) {
-		unsigned long at = (WIDE_SLOTS + WIDE_SLOTS / 2) * 1000;
+		unsigned long at = (under_another + WIDE_SLOTS + WIDE_SLOTS / 2) * 1000;
 
 		count_anew();
 		assert_int_equal(mtree_store_range(&mt, at + 2 * i, at + 2 * i + 1, xa_mk_value(i),
@@ -240,6 +242,29 @@ static void a_full_leaf_shares_with_the_one_beside_it(void **state)
 	}
 	assert_true(paired > 0);
 	assert_int_equal(leaves(), before + 1);
+	end(&mt);
+}
+
+/* Where the root is all there is above the leaves a full one is divided, as long as it has room. */
+static void a_full_leaf_of_a_small_tree_is_divided_alone(void **state)
+{
+	unsigned long at = (WIDE_SLOTS + WIDE_SLOTS / 2) * 1000, before;
+
+	(void)state;
+	mt_init(&mt);
+	fill(&mt, 0, 1000, 1000, 3 * WIDE_SLOTS);
+	for (before = leaves(); before < WIDE_SLOTS; before++) {
+		count_anew();
+		for (; leaves() == before; at += 2)
+			assert_int_equal(mtree_store_range(&mt, at, at + 1, xa_mk_value(at),
+							   GFP_KERNEL),
+					 0);
+		assert_int_equal(leaves(), before + 1);
+		assert_int_equal(work_done[WORK_LEAVES_PAIRED], 1);
+		assert_int_equal(work_done[WORK_LEAVES_LAID_OUT], 0);
+		assert_int_equal(work_done[WORK_NODE_BUILT], 3);
+		mt_validate(&mt);
+	}
 	end(&mt);
 }
 
@@ -599,6 +624,7 @@ int main(void)
 		cmocka_unit_test(an_area_comes_and_goes_in_place),
 		cmocka_unit_test(erases_shrink_a_leaf_in_place),
 		cmocka_unit_test(a_full_leaf_shares_with_the_one_beside_it),
+		cmocka_unit_test(a_full_leaf_of_a_small_tree_is_divided_alone),
 		cmocka_unit_test(a_leaf_without_a_sibling_shrinks_in_place),
 		cmocka_unit_test(leaves_below_a_node_without_a_sibling_are_joined),
 		cmocka_unit_test(an_erase_at_a_border_moves_it),
