@@ -31,17 +31,12 @@ struct leaf_writer {
 	unsigned long meta;
 };
 
-/*
- * @slots: how many slots the leaf gains, or less than 0. @rcu: whether there may be readers; if not,
- * its versions begin anew, or they would reach the count of references above them.
- */
-static inline struct leaf_writer leaf_writer_begin(struct mt_node *leaf, long slots, bool rcu)
+/* @slots: how many slots the leaf gains, or less than 0. */
+static inline struct leaf_writer leaf_writer_begin(struct mt_node *leaf, long slots)
 {
-	unsigned long meta = rcu ? leaf->wide.meta : leaf->wide.meta & META_END_MASK;
-
 	WORK(WRITE_IN_PLACE);
 	assert(!(leaf->wide.meta & META_UNSETTLED));
-	return (struct leaf_writer){ leaf, meta + META_WRITING + (unsigned long)slots };
+	return (struct leaf_writer){ leaf, leaf->wide.meta + META_WRITING + (unsigned long)slots };
 }
 
 /* Called after the last word: what is read under the new version stays valid as long as it does. */
@@ -106,7 +101,7 @@ static inline void close_slot(struct leaf_writer *writer, size_t at, size_t end)
 static inline void fill(const struct mt_leaf_plan *p)
 {
 	bool both = p->left & p->right;
-	struct leaf_writer writer = leaf_writer_begin(p->leaf, 1 + both, true);
+	struct leaf_writer writer = leaf_writer_begin(p->leaf, 1 + both);
 	unsigned int i;
 
 	open_slot(&writer, p->low + 1, p->end);
@@ -129,7 +124,7 @@ static inline void fill(const struct mt_leaf_plan *p)
 static __attribute__((noinline)) void clear(struct mt_node *leaf, size_t low, size_t high,
 					    size_t end)
 {
-	struct leaf_writer writer = leaf_writer_begin(leaf, 0, true);
+	struct leaf_writer writer = leaf_writer_begin(leaf, 0);
 	unsigned long last = pivot_of(leaf, (unsigned int)high);
 
 	assert(high - low == 1 || high - low == 2);
@@ -146,7 +141,7 @@ static __attribute__((noinline)) void clear(struct mt_node *leaf, size_t low, si
 /* An entry loses one end to the new range, whose slot is filled before the boundary moves. */
 static inline void cut(const struct mt_leaf_plan *p)
 {
-	struct leaf_writer writer = leaf_writer_begin(p->leaf, 1, true);
+	struct leaf_writer writer = leaf_writer_begin(p->leaf, 1);
 
 	open_slot(&writer, plan_at(p), p->end);
 	put_slot(&writer, plan_at(p), p->entry);
@@ -157,7 +152,7 @@ static inline void cut(const struct mt_leaf_plan *p)
 /* An entry takes over all of the neighbouring range. */
 static inline void absorb(const struct mt_leaf_plan *p)
 {
-	struct leaf_writer writer = leaf_writer_begin(p->leaf, 0, true);
+	struct leaf_writer writer = leaf_writer_begin(p->leaf, 0);
 	bool up = p->leaf->wide.slot[p->low] == p->entry;
 
 	put_pivot(&writer, p->low, up ? pivot_of(p->leaf, p->high) : p->below);
@@ -196,22 +191,19 @@ static __attribute__((noinline)) void shift(const struct mt_leaf_plan *p)
 		absorb(p);
 }
 
-/*
- * inplace_write - carry out @p, whose kind is one that changes a leaf in place. @rcu: whether there
- * may be readers. Lock held.
- */
-static inline void inplace_write(const struct mt_leaf_plan *p, bool rcu)
+/* inplace_write - carry out @p, whose kind is one that changes a leaf in place. Lock held. */
+static inline void inplace_write(const struct mt_leaf_plan *p)
 {
 	struct mt_leaf_plan copy; /* so that *p itself may stay in registers */
 	struct leaf_writer writer;
 
 	assert(p->kind < WRITE_COPY);
 	if (p->kind == WRITE_PIVOT) {
-		writer = leaf_writer_begin(p->leaf, 0, rcu);
+		writer = leaf_writer_begin(p->leaf, 0);
 		put_pivot(&writer, p->low, p->left ? p->first - 1 : p->last);
 		leaf_writer_end(&writer);
 	} else if (p->kind == WRITE_SLOT) {
-		writer = leaf_writer_begin(p->leaf, 0, rcu);
+		writer = leaf_writer_begin(p->leaf, 0);
 		put_slot(&writer, p->low, p->entry);
 		leaf_writer_end(&writer);
 	} else if (p->kind == WRITE_CLEAR) {

@@ -62,25 +62,52 @@ static inline void foresee_gap(struct mt_leaf_pair *g, const struct mt_finger *f
 		g->gap_after = GAP_UNKNOWN;
 }
 
-#ifndef NDEBUG
-/* Whether a layout would make the same of the two leaves. */
-static bool layout_agrees(const struct mt_leaf_pair *g, struct maple_tree *mt,
-			  const struct mt_leaf_plan *p)
+/* Whether the node above has room for what comes out, and keeps enough. */
+static inline bool parent_takes_it(const struct mt_leaf_pair *g, const struct mt_finger *finger,
+				   enum node_kind inner, unsigned int olds)
 {
-	const struct mt_layout_level *s = &g->s, *level;
-	struct mt_layout l;
+	unsigned int nodes = g->s.nodes;
+	unsigned int slots = node_end(step_node(finger->step[1]), inner) + 1 + nodes - olds;
 
-	layout_plan(&l, mt, p);
-	level = &l.level[0];
+	if (slots > kind_slots(inner))
+		return false;
+	return nodes >= olds || slots >= (finger->height == 2 ? 2 : kind_min_slots(inner));
+}
+
+#ifndef NDEBUG
+/* Whether a layout, which is @l, would make the same of the leaves. */
+static bool layout_agrees(const struct mt_leaf_pair *g, const struct maple_tree *mt,
+			  const struct mt_layout *l)
+{
+	const struct mt_layout_level *s = &g->s, *level = &l->level[0];
+
 	if (level->side != s->side || level->last != s->last || level->total != s->total ||
-	    level->nodes != s->nodes)
+	    level->nodes != s->nodes || level->left != s->left || level->right != s->right)
 		return false;
 	if (s->side != SIBLING_NONE && (level->sibling != s->sibling || level->border != s->border))
 		return false;
 	for (unsigned int i = 0; i < s->nodes; i++)
 		if (level->cut[i] != s->cut[i])
 			return false;
-	return l.first == p->first && l.last == p->last && l.blocks >= leaf_pair_blocks(g, mt);
+	return l->first == g->first && l->last == g->last && l->blocks >= leaf_pair_blocks(g, mt);
+}
+
+static bool agrees(const struct mt_leaf_pair *g, struct maple_tree *mt,
+		   const struct mt_leaf_plan *p)
+{
+	struct mt_layout l;
+
+	layout_plan(&l, mt, p);
+	return layout_agrees(g, mt, &l);
+}
+
+static bool agrees_span(const struct mt_leaf_pair *g, struct maple_tree *mt, void *entry,
+			unsigned long step)
+{
+	struct mt_layout l;
+
+	layout_plan_span(&l, mt, g->first, g->last, entry, step);
+	return layout_agrees(g, mt, &l);
 }
 #endif
 
@@ -90,7 +117,6 @@ bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct 
 	enum node_kind inner = inner_kind(mt);
 	struct mt_layout_level *s = &g->s;
 	bool full = p->new_end >= WIDE_SLOTS;
-	unsigned int slots, olds;
 
 	assert(!p->beside);
 	if (finger->height == 1 || (full && is_run(finger, p)))
@@ -108,17 +134,125 @@ bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct 
 	}
 	s->nodes = layout_nodes(KIND_LEAF, s->total);
 	layout_cut_evenly(s, KIND_LEAF);
-	olds = s->side == SIBLING_NONE ? 1 : 2;
-	slots = node_end(step_node(finger->step[1]), inner) + 1 + s->nodes - olds;
-	if (slots > kind_slots(inner) ||
-	    (s->nodes < olds && slots < (finger->height == 2 ? 2 : kind_min_slots(inner))))
+	if (!parent_takes_it(g, finger, inner, s->side == SIBLING_NONE ? 1 : 2))
 		return false;
 	g->own = p->low + p->left;
 	join(g, finger, inner);
 	g->p = p;
+	g->first = p->first;
+	g->last = p->last;
 	if (tree_tracks_gaps(mt))
 		foresee_gap(g, finger, p);
-	assert(layout_agrees(g, mt, p));
+	assert(agrees(g, mt, p));
+	return true;
+}
+
+/*
+ * Two leaves below one node, of which @at is the slot of the first: @low in that one is the first slot
+ * that is replaced, @high in the other the last. Of gaps that are overwritten nothing is known.
+ */
+static bool plan_two(struct mt_leaf_pair *g, struct maple_tree *mt, unsigned int at,
+		     unsigned int low, unsigned int high, void *entry)
+{
+	const struct mt_finger *finger = &mt->ma_finger;
+	enum node_kind inner = inner_kind(mt);
+	struct mt_node *parent = step_node(finger->step[1]);
+	struct mt_layout_level *s = &g->s;
+	unsigned long came = entry ? 0 : g->last - g->first + 1;
+	unsigned int cut;
+	struct mt_ends ends;
+
+	s->side = SIBLING_NONE;
+	s->old[0] = s->left = enode_node(slot_child(parent, inner, at));
+	s->old[1] = s->right = enode_node(slot_child(parent, inner, at + 1));
+	s->old_count = 2;
+	s->last = finger_child_last(finger, 1, inner, at + 1);
+	g->min = finger_child_first(finger, 1, at);
+	ends = (struct mt_ends){ slot_first(s->left, low, g->min),
+				 slot_last(s->right, KIND_LEAF, high, s->last),
+				 s->left->wide.slot[low], s->right->wide.slot[high] };
+	g->own = low + layout_items(&g->items, &ends, g->first, g->last, entry);
+	s->keep_left = low;
+	s->keep_right_from = high + 1;
+	s->inserted = g->items.count;
+	s->total = low + s->inserted + node_end(s->right, KIND_LEAF) - high;
+	if (s->total < kind_min_slots(KIND_LEAF))
+		return false;
+	s->nodes = layout_nodes(KIND_LEAF, s->total);
+	cut = layout_joins(KIND_LEAF, s->total)
+		      ? 0
+		      : layout_boundary(KIND_LEAF, low, s->inserted, s->total,
+					kind_min_slots(KIND_LEAF));
+	if (cut || (s->nodes == 1 && !layout_joins(KIND_LEAF, s->total)))
+		s->nodes = 2;
+	if (cut) {
+		s->cut[0] = cut;
+		s->cut[1] = s->total - cut;
+	} else {
+		layout_cut_evenly(s, KIND_LEAF);
+	}
+	if (!parent_takes_it(g, finger, inner, 2))
+		return false;
+	g->p = NULL;
+	g->at = at;
+	if (!tree_tracks_gaps(mt))
+		return true;
+	g->gap_before = gap_load(parent, at);
+	if (gap_load(parent, at + 1) > g->gap_before)
+		g->gap_before = gap_load(parent, at + 1);
+	g->gap_after = entry ? GAP_UNKNOWN : came > g->gap_before ? came : g->gap_before;
+	return true;
+}
+
+bool leaf_pair_plan_border(struct mt_leaf_pair *g, struct maple_tree *mt,
+			   const struct mt_leaf_plan *p)
+{
+	const struct mt_finger *finger = &mt->ma_finger;
+	unsigned int at = step_offset(finger->step[1]), low = p->low, high = 0;
+	enum node_kind inner = inner_kind(mt);
+	struct mt_node *parent = step_node(finger->step[1]), *beside;
+
+	g->first = p->first;
+	g->last = p->last;
+	if (p->beside == GAP_BEHIND && at < node_end(parent, inner)) {
+		beside = enode_node(slot_child(parent, inner, at + 1));
+		g->last = slot_last(beside, KIND_LEAF, 0,
+				    finger_child_last(finger, 1, inner, at + 1));
+	} else if (p->beside == GAP_BEFORE && at) {
+		beside = enode_node(slot_child(parent, inner, --at));
+		low = node_end(beside, KIND_LEAF);
+		high = p->high;
+		g->first = slot_first(beside, low, finger_child_first(finger, 1, at));
+	} else {
+		return false;
+	}
+	if (!plan_two(g, mt, at, low, high, p->entry))
+		return false;
+	assert(agrees(g, mt, p));
+	return true;
+}
+
+bool leaf_pair_plan_span(struct mt_leaf_pair *g, struct maple_tree *mt, unsigned long first,
+			 unsigned long last, void *entry, unsigned long step)
+{
+	const struct mt_finger *finger = &mt->ma_finger;
+	unsigned int at;
+	enum node_kind inner = inner_kind(mt);
+	struct mt_node *parent, *right;
+
+	if (!entry || !step || finger->height == 1)
+		return false;
+	parent = step_node(finger->step[1]);
+	at = step_offset(finger->step[1]);
+	if (at == node_end(parent, inner) || last > finger_child_last(finger, 1, inner, at + 1))
+		return false;
+	right = enode_node(slot_child(parent, inner, at + 1));
+	g->first = first;
+	g->last = last;
+	if (!plan_two(g, mt, at, step_offset(step), step_offset(leaf_find(step_make(right, 0), last)),
+		      entry))
+		return false;
+	assert(agrees_span(g, mt, entry, step));
 	return true;
 }
 
@@ -144,16 +278,19 @@ struct outcome {
 /* All slots are gathered and spread: what the cases below leave. */
 static __attribute__((noinline)) void spread(const struct mt_leaf_pair *g, struct outcome *out)
 {
-	const struct mt_leaf_plan *p = g->p;
-	const struct mt_ends ends = { p->below + 1, p->top, p->leaf->wide.slot[p->low],
-				      p->leaf->wide.slot[p->high] };
 	const struct mt_layout_level *s = &g->s;
+	struct mt_items items = g->items;
 	struct mt_content content;
-	struct mt_items items;
 	unsigned int i, from, to;
 
 	WORK(LEVEL_SPREAD);
-	layout_items(&items, &ends, p->first, p->last, p->entry);
+	if (g->p) {
+		const struct mt_leaf_plan *p = g->p;
+		const struct mt_ends ends = { p->below + 1, p->top, p->leaf->wide.slot[p->low],
+					      p->leaf->wide.slot[p->high] };
+
+		layout_items(&items, &ends, p->first, p->last, p->entry);
+	}
 	content_gather(&content, s, KIND_LEAF, &items);
 	for (i = 0, from = 0; i < s->nodes; i++, from = to) {
 		to = from + s->cut[i];
@@ -271,6 +408,27 @@ static inline void merge(const struct mt_leaf_pair *g, struct outcome *out, bool
 	assert(node_is_valid(into, KIND_LEAF));
 }
 
+/* The same where what goes in lies over both. */
+static inline void bring_together(const struct mt_leaf_pair *g, struct outcome *out, bool rcu)
+{
+	const struct mt_layout_level *s = &g->s;
+	struct mt_node *into = out->leaf[0];
+	unsigned int at = s->keep_left + s->inserted;
+
+	if (rcu) {
+		memcpy(into, s->left, sizeof(*into));
+		node_set_end(into, KIND_LEAF, node_end(into, KIND_LEAF));
+	}
+	splice_node(into, KIND_LEAF, s->keep_left, node_end(into, KIND_LEAF) + 1, g->items.item,
+		    s->inserted);
+	if (at == s->total)
+		return;
+	into->pivot[at - 1] = g->items.item[s->inserted - 1].last;
+	slots_copy(into, at, s->right, s->keep_right_from, s->total - at);
+	node_set_end(into, KIND_LEAF, s->total - 1);
+	assert(node_is_valid(into, KIND_LEAF));
+}
+
 /*
  * The widest gap of the next of the leaves, which covers [@min, @max]; *@known is that of all of
  * them that are left, if it is known.
@@ -304,10 +462,12 @@ static ALWAYS_INLINE unsigned int fill_leaves(const struct mt_leaf_pair *g, stru
 
 	for (i = 0; i < s->nodes; i++)
 		out.leaf[i] = i < used ? s->old[i] : pool_take(reserve);
-	if (s->nodes == 2 && g->p->new_end >= WIDE_SLOTS)
+	if (s->nodes == 2 && g->p && g->p->new_end >= WIDE_SLOTS)
 		relieve(g, &out);
-	else if (s->nodes == 1)
+	else if (s->nodes == 1 && g->p)
 		merge(g, &out, rcu);
+	else if (s->nodes == 1)
+		bring_together(g, &out, rcu);
 	else
 		spread(g, &out);
 	for (i = 0; i < s->nodes; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaf_pair.h - a leaf that becomes too full or too empty, and the leaf beside it.
+ * leaf_pair.h - a leaf that becomes too full or too empty, and the leaf beside it; or two leaves that
+ * a write lies over.
  *
  * Without readers the two leaves share their slots evenly, or become one, or three. Beside readers a
  * leaf that is too full is divided alone. Only the node above them changes besides. Of writes at
@@ -15,8 +16,10 @@
 /*
  * struct mt_leaf_pair - the plan.
  * @s:     the leaves, one or two, as the lowest level of a layout, and what becomes of them.
- * @p:     the write; must outlast this. @own: which of the slots of all leaves is the range written
- *         then.
+ * @p:     the write, if it begins and ends in one leaf; must outlast this. Else NULL.
+ * @items: then, what goes into the leaves.
+ * @first, @last: the range written.
+ * @own:   which of the slots of all leaves it is then.
  * @at:    the slot of the first of them in the parent, which is the finger's node above the leaf.
  * @min:   the first index of both together; s.last is the last.
  * @gap_before, @gap_after: the widest gap in them, if the tree tracks gaps; afterwards it may be
@@ -25,6 +28,9 @@
 struct mt_leaf_pair {
 	struct mt_layout_level s;
 	const struct mt_leaf_plan *p;
+	struct mt_items items;
+	unsigned long first;
+	unsigned long last;
 	unsigned int own;
 	unsigned int at;
 	unsigned long min;
@@ -41,6 +47,17 @@ struct mt_leaf_pair {
  * nothing but *@g. Lock held.
  */
 bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct mt_leaf_plan *p);
+
+/*
+ * leaf_pair_plan_border - the same if p->beside is not 0: the gap goes on in a leaf beside.
+ * leaf_pair_plan_span - the same for a store of @entry over [@first, @last] for which leaf_plan()
+ * returned WRITE_SPAN for @step. Both return false also if more than two leaves or two nodes above
+ * them change.
+ */
+bool leaf_pair_plan_border(struct mt_leaf_pair *g, struct maple_tree *mt,
+			   const struct mt_leaf_plan *p);
+bool leaf_pair_plan_span(struct mt_leaf_pair *g, struct maple_tree *mt, unsigned long first,
+			 unsigned long last, void *entry, unsigned long step);
 
 /* leaf_pair_blocks - how many blocks leaf_pair_write() needs: at most as many as a layout would. */
 unsigned int leaf_pair_blocks(const struct mt_leaf_pair *g, const struct maple_tree *mt);

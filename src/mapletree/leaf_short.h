@@ -58,6 +58,33 @@ static __attribute__((noinline)) void fill_beside_readers(struct mt_node *leaf, 
 }
 
 /*
+ * Stores @entry over [first, last] inside the gap that is the last slot, *@end, of @leaf; a part of
+ * the gap remains at its end. No slot has to be moved.
+ */
+static ALWAYS_INLINE int fill_tail(struct maple_tree *mt, struct mt_node *leaf,
+				   unsigned long first, unsigned long last, void *entry,
+				   unsigned int *end)
+{
+	const struct mt_finger *finger = &mt->ma_finger;
+	unsigned long min = first_of(leaf, *end, finger);
+	unsigned int at = *end + (min != first);
+	unsigned long before = first - min, behind = finger->max - last;
+	struct leaf_writer writer;
+
+	if (at + 1 >= WIDE_SLOTS)
+		return -1;
+	writer = leaf_writer_begin(leaf, at + 1 - (long)*end);
+	if (before)
+		put_pivot(&writer, *end, first - 1);
+	put_pivot(&writer, at, last);
+	put_slot(&writer, at, entry);
+	leaf_writer_end(&writer);
+	*end = at + 1;
+	return short_done(mt, leaf, at, finger->max - min + 1,
+			  before > behind ? before : behind);
+}
+
+/*
  * Stores @entry over [@first, @last] inside the gap that is slot @at of @leaf; *@end is the last
  * slot. Returns the slot of the entry, or -1, having changed nothing, if there is no room.
  */
@@ -74,22 +101,7 @@ static ALWAYS_INLINE int fill_gap(struct maple_tree *mt, struct mt_node *leaf, u
 	if (last > max || old_end + left + right >= WIDE_SLOTS)
 		return -1;
 	*end = old_end + left + right;
-	if (mt_in_rcu(mt) && (at != old_end || !right)) {
-		if (left | right) {
-			fill_beside_readers(leaf, at, left | right << 1, first, last, entry);
-		} else {
-			writer = leaf_writer_begin(leaf, 0, mt_in_rcu(mt));
-			put_slot(&writer, at, entry);
-			leaf_writer_end(&writer);
-		}
-	} else if (mt_in_rcu(mt)) { /* behind what is in use no slot has to be moved */
-		writer = leaf_writer_begin(leaf, left + 1, true);
-		if (left)
-			put_pivot(&writer, at, first - 1);
-		put_pivot(&writer, at + left, last);
-		put_slot(&writer, at + left, entry);
-		leaf_writer_end(&writer);
-	} else {
+	if (!mt_in_rcu(mt)) {
 		WORK(WRITE_IN_PLACE);
 		if (left | right)
 			slots_up(leaf, at, old_end, left + right);
@@ -99,6 +111,12 @@ static ALWAYS_INLINE int fill_gap(struct maple_tree *mt, struct mt_node *leaf, u
 			leaf->pivot[at + left] = last;
 		leaf->wide.slot[at + left] = entry;
 		leaf->wide.meta += left + right;
+	} else if (left | right) {
+		fill_beside_readers(leaf, at, left | right << 1, first, last, entry);
+	} else {
+		writer = leaf_writer_begin(leaf, 0);
+		put_slot(&writer, at, entry);
+		leaf_writer_end(&writer);
 	}
 	return short_done(mt, leaf, at + left, max - min + 1, before > behind ? before : behind);
 }
@@ -133,7 +151,7 @@ static ALWAYS_INLINE int clear_slot(struct maple_tree *mt, struct mt_node *leaf,
 		if (before | behind) {
 			clear(leaf, at - before, at + behind, old_end);
 		} else {
-			writer = leaf_writer_begin(leaf, 0, mt_in_rcu(mt));
+			writer = leaf_writer_begin(leaf, 0);
 			put_slot(&writer, at, NULL);
 			leaf_writer_end(&writer);
 		}
@@ -147,6 +165,26 @@ static ALWAYS_INLINE int clear_slot(struct maple_tree *mt, struct mt_node *leaf,
 		leaf->wide.meta -= before + behind;
 	}
 	return short_done(mt, leaf, at - before, gone, high - low + 1);
+}
+
+/* The same out of line, for callers whose other short writes need fewer registers. */
+static __attribute__((noinline)) int fill_gap_apart(struct maple_tree *mt, unsigned long step,
+						    unsigned long first, unsigned long last,
+						    void *entry)
+{
+	struct mt_node *leaf = step_node(step);
+	unsigned int end = node_end(leaf, KIND_LEAF);
+
+	return fill_gap(mt, leaf, step_offset(step), first, last, entry, &end);
+}
+
+static __attribute__((noinline)) int clear_slot_apart(struct maple_tree *mt, unsigned long step,
+						      unsigned long *first, unsigned long *last)
+{
+	struct mt_node *leaf = step_node(step);
+	unsigned int end = node_end(leaf, KIND_LEAF);
+
+	return clear_slot(mt, leaf, step_offset(step), first, last, &end);
 }
 
 /*
@@ -163,23 +201,31 @@ static ALWAYS_INLINE int leaf_short(struct maple_tree *mt, unsigned long step,
 	const struct mt_finger *finger = &mt->ma_finger;
 	struct mt_node *leaf = step_node(step);
 	unsigned int at = step_offset(step);
-	unsigned long was, now, top;
+	unsigned long was, now, top, from, to;
 	void *held = leaf->wide.slot[at];
 	struct leaf_writer writer;
 	bool begins;
+	int at_new;
 
 	*end = node_end(leaf, KIND_LEAF);
 	if (finger->height == 1 && *end < 2) /* the tree may need no node after the store */
 		return -1;
-	if (!held)
-		return entry ? fill_gap(mt, leaf, at, *first, *last, entry, end) : -1;
+	if (!held) {
+		if (!entry)
+			return -1;
+		if (at == *end && *last < finger->max)
+			return fill_tail(mt, leaf, *first, *last, entry, end);
+		at_new = fill_gap_apart(mt, step, *first, *last, entry);
+		*end = node_end(leaf, KIND_LEAF);
+		return at_new;
+	}
 	was = last_of(leaf, at, finger->max);
 	begins = first_of(leaf, at, finger) == *first;
 	if (entry) {
 		if (!begins)
 			return -1;
 		if (*last == was) {
-			writer = leaf_writer_begin(leaf, 0, mt_in_rcu(mt));
+			writer = leaf_writer_begin(leaf, 0);
 			put_slot(&writer, at, entry);
 			leaf_writer_end(&writer);
 			mt->ma_finger.step[0] = step;
@@ -192,8 +238,17 @@ static ALWAYS_INLINE int leaf_short(struct maple_tree *mt, unsigned long step,
 			return -1;
 		now = *last;
 	} else {
-		if (begins)
-			return *last == was ? clear_slot(mt, leaf, at, first, last, end) : -1;
+		if (begins) {
+			if (*last != was)
+				return -1;
+			from = *first;
+			to = was;
+			at_new = clear_slot_apart(mt, step, &from, &to);
+			*first = from;
+			*last = to;
+			*end = node_end(leaf, KIND_LEAF);
+			return at_new;
+		}
 		if (at == *end || leaf->wide.slot[at + 1])
 			return -1;
 		top = last_of(leaf, at + 1, finger->max);
@@ -202,7 +257,7 @@ static ALWAYS_INLINE int leaf_short(struct maple_tree *mt, unsigned long step,
 		now = *first - 1;
 		*last = top;
 	}
-	writer = leaf_writer_begin(leaf, 0, mt_in_rcu(mt));
+	writer = leaf_writer_begin(leaf, 0);
 	put_pivot(&writer, at, now);
 	leaf_writer_end(&writer);
 	return short_done(mt, leaf, at + !entry, top - was, top - now);

@@ -84,7 +84,7 @@ static ALWAYS_INLINE void leaf_write(struct maple_tree *mt, const struct mt_leaf
 
 	if (gaps)
 		m = measure_gaps(p);
-	inplace_write(p, mt_in_rcu(mt));
+	inplace_write(p);
 	assert(node_is_valid(p->leaf, KIND_LEAF));
 	mt->ma_finger.step[0] = step_make(p->leaf, plan_at(p));
 	if (gaps)

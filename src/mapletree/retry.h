@@ -60,13 +60,21 @@ static inline void retry_end(struct maple_tree *mt, unsigned int failed)
 /*
  * leaf_version_lasts - whether another change in place can give the leaf a version that it has
  * never had. If a version were used twice, a reader would take two states of the leaf for one, and
- * a writer uses all of them up within a second.
+ * a writer uses all of them up within a second. Without readers they may begin anew: leaf_begin_anew().
  */
-static inline bool leaf_version_lasts(const struct maple_tree *mt, const struct mt_node *leaf)
+static inline bool leaf_version_lasts(const struct mt_node *leaf)
 {
-	return !mt_in_rcu(mt) ||
-	       __atomic_load_n(&leaf->wide.meta, __ATOMIC_RELAXED) >> META_VERSION_SHIFT <=
-		       META_VERSION_MAX - IN_PLACE_WORDS_MAX - 1;
+	return __atomic_load_n(&leaf->wide.meta, __ATOMIC_RELAXED) >> META_VERSION_SHIFT <=
+	       META_VERSION_MAX - IN_PLACE_WORDS_MAX - 1;
+}
+
+/*
+ * leaf_begin_anew - give a leaf of the tree's own, which nobody may be reading, version 0, before its
+ * versions reach the count of references above them. Lock held.
+ */
+static inline void leaf_begin_anew(struct mt_node *leaf)
+{
+	leaf->wide.meta &= META_END_MASK;
 }
 
 /*

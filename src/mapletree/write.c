@@ -211,17 +211,17 @@ static int store_at_border(struct ma_state *mas, const struct mt_shared_gap *g, 
 }
 
 /* A store after which two leaves share their slots in another way. */
-static int store_by_pair(struct ma_state *mas, const struct mt_leaf_pair *g,
-			 const struct mt_leaf_plan *p, bool may)
+static int store_by_pair(struct ma_state *mas, const struct mt_leaf_pair *g, bool may)
 {
+	unsigned int blocks = leaf_pair_blocks(g, mas->tree);
 	struct pool_list reserve;
 
-	if (!reserve_for(mas, &reserve, leaf_pair_blocks(g, mas->tree), may))
+	if (!reserve_for(mas, &reserve, blocks, may))
 		return fail(mas, -ENOMEM);
 	leaf_pair_write(g, mas->tree, &reserve);
 	keep_reserve(mas, &reserve);
-	mas->index = p->first;
-	mas->last = p->last;
+	mas->index = g->first;
+	mas->last = g->last;
 	stand_at_finger(mas);
 	return 0;
 }
@@ -284,10 +284,13 @@ static __attribute__((noinline)) int store_by_new_nodes(struct ma_state *mas, en
 
 	if (kind == WRITE_COPY)
 		return store_by_copy(mas, p, may, expected);
-	if (kind == WRITE_LAYOUT && !p->beside && leaf_pair_plan(&pair, mas->tree, p))
-		return store_by_pair(mas, &pair, p, may);
 	if (kind == WRITE_LAYOUT && p->beside && shared_gap_plan(&g, mas->tree, p))
 		return store_at_border(mas, &g, may);
+	if (kind == WRITE_SPAN
+		    ? leaf_pair_plan_span(&pair, mas->tree, mas->index, mas->last, entry, step)
+	    : p->beside ? leaf_pair_plan_border(&pair, mas->tree, p)
+			: leaf_pair_plan(&pair, mas->tree, p))
+		return store_by_pair(mas, &pair, may);
 	return store_by_layout(mas, kind, p, entry, step, may);
 }
 
@@ -325,7 +328,7 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	struct leaf_writer writer;
 
 	if (!entry || !mas->node || mas->gap_written || mas->watch != &mas->tree->ma_writes ||
-	    !watch_holds(mas) || !leaf_version_lasts(mas->tree, leaf))
+	    !watch_holds(mas) || !leaf_version_lasts(leaf))
 		return false;
 	if (slot_first(leaf, offset, mas->min) != mas->index ||
 	    slot_last(leaf, KIND_LEAF, offset, mas->max) != mas->last || !leaf->wide.slot[offset])
@@ -336,7 +339,7 @@ static __attribute__((noinline)) bool replace_here(struct ma_state *mas, void *e
 	if (old)
 		*old = leaf->wide.slot[offset];
 	tree_changes(mas->tree);
-	writer = leaf_writer_begin(leaf, 0, mt_in_rcu(mas->tree));
+	writer = leaf_writer_begin(leaf, 0);
 	put_slot(&writer, offset, entry);
 	leaf_writer_end(&writer);
 	watch_tree(mas);
@@ -377,7 +380,7 @@ static int store_planned(struct ma_state *mas, void *entry, bool may)
 	if (!step)
 		return store_by_layout(mas, WRITE_SPAN, NULL, entry, step, may);
 	kind = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
-	must = !leaf_version_lasts(mt, p.leaf);
+	must = mt_in_rcu(mt) && !leaf_version_lasts(p.leaf);
 	copies = must || readers_retry(mt);
 	expect(&expected, mt, mas->index, mas->last, entry, step);
 	if (kind >= WRITE_COPY)
@@ -389,6 +392,8 @@ static int store_planned(struct ma_state *mas, void *entry, bool may)
 			return error;
 		p.kind = kind;
 	}
+	if (kind != WRITE_NOTHING && !leaf_version_lasts(p.leaf))
+		leaf_begin_anew(p.leaf);
 	leaf_write(mt, &p);
 	assert(is_met(&expected, mt));
 	mas->index = p.first;
@@ -490,7 +495,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 		*old = entry_before(mt, step, first);
 	if (!step && !tree_is_counted(mt))
 		return store_by_layout(mas, WRITE_SPAN, NULL, entry, step, may);
-	if (retrying_or_shared(mt) || !leaf_version_lasts(mt, step_node(step)))
+	if (retrying_or_shared(mt) || !leaf_version_lasts(step_node(step)))
 		return store_slowly(mas, entry, may);
 	expect(&expected, mt, first, last, entry, step);
 	at = leaf_short(mt, step, &first, &last, entry, &end);
@@ -509,7 +514,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 /* Whether a store at @step, which may be 0, begins with a look at its leaf, and no more than that. */
 static inline bool begins_in_leaf(const struct maple_tree *mt, unsigned long step)
 {
-	return step && !retrying_or_shared(mt) && leaf_version_lasts(mt, step_node(step));
+	return step && !retrying_or_shared(mt) && leaf_version_lasts(step_node(step));
 }
 
 /* What leaf_short() and its parts did not do. */
