@@ -65,6 +65,14 @@ struct mt_layout {
 void layout_plan(struct mt_layout *l, struct maple_tree *mt, const struct mt_leaf_plan *leaf);
 
 /*
+ * layout_plan_before - the same for a write into the first slot of a leaf that is not the tree's first
+ * one, so that afterwards what lies before is in the same leaf: the write that undoes this one can
+ * be done in place then. leaf_first_slot() says for which writes that matters.
+ */
+void layout_plan_before(struct mt_layout *l, struct maple_tree *mt,
+			const struct mt_leaf_plan *leaf);
+
+/*
  * layout_plan_span - plan the store of @entry over [@first, @last], wherever that is; @step is what
  * finger_to(@mt, @first) returned. Changes nothing but *@l. Lock held.
  */

@@ -496,6 +496,31 @@ void layout_plan(struct mt_layout *l, struct maple_tree *mt, const struct mt_lea
 	plan_levels(l, mt);
 }
 
+void layout_plan_before(struct mt_layout *l, struct maple_tree *mt, const struct mt_leaf_plan *leaf)
+{
+	const struct mt_ends ends = { leaf->below + 1, leaf->top, leaf->leaf->wide.slot[leaf->low],
+				      leaf->leaf->wide.slot[leaf->high] };
+	struct mt_finger *way = &l->own_way[0];
+	struct mt_items items;
+
+	assert(!leaf->low);
+	finger_copy(way, &mt->ma_finger);
+	finger_move_down(way, inner_kind(mt));
+	l->left = way;
+	l->right = &mt->ma_finger;
+	l->low = step_offset(way->step[0]);
+	l->high = leaf->high;
+	l->first = leaf->first;
+	l->last = leaf->last;
+	l->own = 1 + layout_items(&items, &ends, leaf->first, leaf->last, leaf->entry);
+	assert(items.count < LAYOUT_ITEMS);
+	l->items.count = items.count + 1;
+	l->items.item[0] = (struct mt_item){ leaf->below, entry_at(way, l->low), 0 };
+	l->items.item[1] = items.item[0];
+	l->items.item[2] = items.item[1];
+	plan_levels(l, mt);
+}
+
 void layout_plan_span(struct mt_layout *l, struct maple_tree *mt, unsigned long first,
 		      unsigned long last, void *entry, unsigned long step)
 {

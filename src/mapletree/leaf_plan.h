@@ -163,6 +163,17 @@ static ALWAYS_INLINE bool needs_layout(const struct mt_leaf_plan *p, const struc
 }
 
 /*
+ * leaf_first_slot - whether @p, which is a WRITE_COPY, could be done in place if its slot were not the
+ * leaf's first one: an entry takes over all of the range before it, or loses its beginning.
+ */
+static inline bool leaf_first_slot(const struct mt_leaf_plan *p, const struct maple_tree *mt)
+{
+	if (p->low || p->left || !mt->ma_finger.min)
+		return false;
+	return p->high ? p->high == 1 && !p->right && p->entry == p->leaf->wide.slot[1] : p->right;
+}
+
+/*
  * leaf_plan - plan the store of @entry over [@first, @last] in the leaf of the tree's finger, which
  * led to @step. Returns the kind, which is also p->kind; after WRITE_SPAN *@p is undefined. Changes
  * nothing but *@p. Lock held.

@@ -124,6 +124,10 @@ unsigned int write_blocks(struct maple_tree *mt, unsigned long *first, unsigned 
 		*last = p.last;
 		if (shared)
 			return shared;
+		if (kind == WRITE_COPY && leaf_first_slot(&p, mt)) {
+			layout_plan_before(&l, mt, &p);
+			return l.blocks;
+		}
 		return kind == WRITE_COPY || mt_in_rcu(mt) ? retire_replace_blocks(mt) : 0;
 	}
 	if (kind == WRITE_LAYOUT)
@@ -274,6 +278,33 @@ static int store_by_copy(struct ma_state *mas, const struct mt_leaf_plan *p, boo
 	return 0;
 }
 
+/*
+ * The same; but if the next such write could be one in place if only the leaf began earlier, then
+ * together with what lies before, so that it does. That takes more memory: of a store that may not
+ * allocate it is not asked.
+ */
+static int store_by_copy_once(struct ma_state *mas, const struct mt_leaf_plan *p, bool may,
+			      const struct expected *expected)
+{
+	struct maple_tree *mt = mas->tree;
+	struct pool_list reserve;
+	struct mt_layout l;
+
+	if (retrying_or_shared(mt) || !leaf_first_slot(p, mt))
+		return store_by_copy(mas, p, may, expected);
+	layout_plan_before(&l, mt, p);
+	if (!may && mas->reserve_count < l.blocks)
+		return store_by_copy(mas, p, may, expected);
+	if (!reserve_for(mas, &reserve, l.blocks, may))
+		return fail(mas, -ENOMEM);
+	layout_write(&l, mt, &reserve);
+	keep_reserve(mas, &reserve);
+	mas->index = p->first;
+	mas->last = p->last;
+	stand_at_finger(mas);
+	return 0;
+}
+
 static __attribute__((noinline)) int store_by_new_nodes(struct ma_state *mas, enum write_kind kind,
 							const struct mt_leaf_plan *p,
 							void *entry, unsigned long step,
@@ -283,7 +314,7 @@ static __attribute__((noinline)) int store_by_new_nodes(struct ma_state *mas, en
 	struct mt_leaf_pair pair;
 
 	if (kind == WRITE_COPY)
-		return store_by_copy(mas, p, may, expected);
+		return store_by_copy_once(mas, p, may, expected);
 	if (kind == WRITE_LAYOUT && p->beside && shared_gap_plan(&g, mas->tree, p))
 		return store_at_border(mas, &g, may);
 	if (kind == WRITE_SPAN
