@@ -43,6 +43,7 @@
 #   make counts-calls BASE= SHOW=  the same of libvmspace's calls
 #   make rust                 tests of the Rust crates (docs/bindings.md); rust-asan, rust-tsan: under
 #                             a sanitizer, with a nightly toolchain
+#   make rust-bench           the map of ranges beside other maps of Rust
 #   make install PREFIX= DESTDIR=
 #   make uninstall            removes what the last "make install" installed
 #   make dist                 the sources of the last commit as a tar file in build/release/meson-dist
@@ -104,7 +105,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: install uninstall dist check-dist deb tidy clean help
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost report-browser coverage mutate valgrind
-.PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice rust rust-asan rust-tsan
+.PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice rust rust-asan rust-tsan rust-bench
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -213,6 +214,10 @@ rust-asan:
 
 rust-tsan:
 	bindings/rust/sanitize.sh thread $(BUILD)/rust-tsan
+
+rust-bench:
+	MAPLETREE_SYS_VENDORED=1 cargo run --release --locked --manifest-path bindings/rust/bench/Cargo.toml \
+		--target-dir $(BUILD)/rust-bench
 
 builds:
 	tests/builds/check.sh -b $(BUILD) $(BUILDS)

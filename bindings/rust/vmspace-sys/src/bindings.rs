@@ -2988,6 +2988,30 @@ extern "C" {
         addr: *mut ::std::os::raw::c_ulong,
     ) -> bool;
 }
+extern "C" {
+    pub fn vmspace_copy_from(
+        space: *mut vmspace,
+        to: *mut ::core::ffi::c_void,
+        from: ::std::os::raw::c_ulong,
+        size: usize,
+    ) -> usize;
+}
+extern "C" {
+    pub fn vmspace_copy_to(
+        space: *mut vmspace,
+        to: ::std::os::raw::c_ulong,
+        from: *const ::core::ffi::c_void,
+        size: usize,
+    ) -> usize;
+}
+extern "C" {
+    pub fn vmspace_strncpy_from(
+        space: *mut vmspace,
+        to: *mut ::std::os::raw::c_char,
+        from: ::std::os::raw::c_ulong,
+        size: usize,
+    ) -> ::std::os::raw::c_long;
+}
 pub type pid_t = __pid_t;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
