@@ -48,7 +48,7 @@ static void put_text(struct writer *writer, struct json_object *object, const ch
 	size_t length = 0;
 
 	for (; text[length] && length + 1 < sizeof(plain); length++)
-		plain[length] = (unsigned char)text[length] < 128 ? text[length] : '?';
+		plain[length] = (char)((unsigned char)text[length] < 128 ? text[length] : '?');
 	put(writer, object, key, json_object_new_string_len(plain, (int)length));
 }
 

@@ -5,7 +5,6 @@
  */
 #include "report/history.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,8 @@ enum {
 	LINE_SIZE = 4096 + 160,		/* of maps */
 	PERMS_LENGTH = 5,		/* with the blank before the offset */
 };
+
+static const double TIME_MAX = 1e12;
 
 const char *area_kind_name(enum area_kind kind)
 {
@@ -348,6 +349,12 @@ static void update(struct history *history, struct history_space *space, const s
 
 /* ---- events --------------------------------------------------------------------------------- */
 
+/* In seconds; -1: it is not known, or makes no sense. */
+static double time_of(const struct step *step)
+{
+	return step->time >= 0 && step->time < TIME_MAX ? step->time : -1;
+}
+
 /* The moment of @step, which may be a new one. */
 static unsigned int moment_of(struct history *history, const struct step *step)
 {
@@ -359,7 +366,7 @@ static unsigned int moment_of(struct history *history, const struct step *step)
 	if (history->moments && history->in_last < history->per_moment) {
 		history->in_last++;
 		history->lines[last] = step->line;
-		history->times[last] = isfinite(step->time) ? step->time : -1;
+		history->times[last] = time_of(step);
 		return (unsigned int)last;
 	}
 	if (!grow(history, &history->times, history->moments, &capacity, sizeof(double)) ||
@@ -367,7 +374,7 @@ static unsigned int moment_of(struct history *history, const struct step *step)
 		  sizeof(*history->lines)))
 		return 0;
 	history->in_last = 1;
-	history->times[history->moments] = isfinite(step->time) ? step->time : -1;
+	history->times[history->moments] = time_of(step);
 	history->lines[history->moments] = step->line;
 	return (unsigned int)history->moments++;
 }

@@ -406,7 +406,7 @@ static void count_line(const struct panel *panel, double top, double unit, bool 
 
 		/* Of many points those that would not be seen apart are left out. */
 		if (space->count_count > COUNTS_MAX && i + 1 < space->count_count &&
-		    x - last < panel->width / (COUNTS_MAX / 2) &&
+		    x - last < panel->width / (COUNTS_MAX / 2.0) &&
 		    fabs((double)space->counts[i].areas * unit - (base - y)) < 0.5)
 			continue;
 		last = x;

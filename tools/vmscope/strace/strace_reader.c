@@ -159,7 +159,7 @@ static char *prepend_frame(struct strace_reader *from, char *stack, struct strac
 	if (length + !first > room)
 		return stack;
 	for (size_t i = 0; i < length; i++)
-		text[i] = text[i] == ';' ? ':' : text[i];
+		text[i] = (char)(text[i] == ';' ? ':' : text[i]);
 	if (!first)
 		*--stack = ';';
 	return memcpy(stack - length, text, length);
