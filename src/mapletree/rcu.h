@@ -5,7 +5,7 @@
  * The default flavour, liburcu-bp, needs no registration of threads, so mtree_load() works from any
  * thread. A tree of another flavour names it in ma_rcu. All this costs lookups in trees of the
  * default flavour is one test of a word in the tree's own cache line. One of these flavours is the
- * library's: rcu_polled, of which only the writers differ from the default (poll.h).
+ * library's: rcu_polled, of which only the writers differ from the default (polled.h).
  */
 #ifndef MT_RCU_H
 #define MT_RCU_H

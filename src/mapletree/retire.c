@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-#include "poll.h"
+#include "polled.h"
 #include "rcu.h"
 #include "refs.h"
 #include "share.h"

@@ -12,7 +12,7 @@
 #define MT_RETIRE_H
 
 #include "node.h"
-#include "poll.h"
+#include "polled.h"
 #include "pool.h"
 
 /*

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * poll.h - what is freed without liburcu's thread: by whoever has the time to wait for readers.
+ * polled.h - what is freed without liburcu's thread: by whoever has the time to wait for readers.
  *
  * Trees of the flavour rcu_polled push their batches to a queue. poll_queue() takes all of it,
  * waits for one grace period, and runs the callbacks. mt_poll() does the same for what else waits
  * because no thread runs that would free it (rcu_take_waiting()).
  */
-#ifndef MT_POLL_H
-#define MT_POLL_H
+#ifndef MT_POLLED_H
+#define MT_POLLED_H
 
 #include "rcu.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * poll.c - free what was retired without liburcu's thread; userspace RCU under the library's names.
+ * polled.c - free what was retired without liburcu's thread; userspace RCU under the library's names.
  */
-#include "poll.h"
+#include "polled.h"
 
 #include <errno.h>
 #include <pthread.h>
