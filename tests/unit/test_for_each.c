@@ -511,28 +511,37 @@ static void a_loop_beside_a_writer_does_not_go_back(void **state)
 	loop_beside_a_writer(60, 10000); /* several leaves */
 }
 
-/* The trees have been written as often as each other. */
-static void a_loop_follows_its_tree(void **state)
+/* The trees have been written as often as each other; the loop changes over after @every steps. */
+static void loop_through_two_trees(unsigned long every)
 {
+	const unsigned long count = 100;
 	struct maple_tree trees_of[2];
 	struct maple_tree *mt = &trees_of[0];
-	unsigned long index = 0;
+	unsigned long index = 0, steps = 0;
 	void *entry;
 
-	(void)state;
 	for (int t = 0; t < 2; t++) {
 		mt_init(&trees_of[t]);
-		for (unsigned long i = 0; i < 8; i++)
-			mtree_store(&trees_of[t], i, xa_mk_value(i + 100 * (unsigned long)t),
+		for (unsigned long i = 0; i < count; i++)
+			mtree_store(&trees_of[t], i, xa_mk_value(i + count * (unsigned long)t),
 				    GFP_KERNEL);
 	}
 	mt_for_each(mt, entry, index, ULONG_MAX) {
-		assert_int_equal(xa_to_value(entry), index - 1 + (mt == trees_of ? 0 : 100));
-		mt = mt == trees_of ? trees_of + 1 : trees_of;
+		assert_int_equal(xa_to_value(entry),
+				 index - 1 + (mt == trees_of ? 0 : count));
+		if (++steps % every == 0)
+			mt = mt == trees_of ? trees_of + 1 : trees_of;
 	}
-	assert_int_equal(index, 8);
+	assert_int_equal(index, count);
 	end(&trees_of[0]);
 	end(&trees_of[1]);
+}
+
+static void a_loop_follows_its_tree(void **state)
+{
+	(void)state;
+	for (unsigned long every = 1; every < 40; every++)
+		loop_through_two_trees(every);
 }
 
 static int say_seed(void **state)
