@@ -15,7 +15,6 @@ CARGO_TARGET_DIR=$(cd "$1" && pwd)
 built=$(cd "$2" && pwd)
 export CARGO_TARGET_DIR
 cd "$(dirname "$0")"
-root=../..
 
 skip()
 {
@@ -30,13 +29,13 @@ die()
 	exit 1
 }
 
-# check_names CRATE LIBRARY - the functions that bindings.rs declares are exported, as abi/ records it. What was
-# added since is named: a crate without it works.
+# check_names CRATE LIBRARY - the library in BUILD_DIRECTORY exports the functions that bindings.rs declares. What
+# was added since is named: a crate without it works.
 check_names()
 {
 	grep -o 'pub fn [A-Za-z0-9_]*' "$1/src/bindings.rs" | cut -d' ' -f3 | sort -u >"$CARGO_TARGET_DIR/bound"
-	sed -n "s/.*<elf-symbol name='\([^']*\)'.*/\1/p" "$root/abi/$2.abi" |
-		grep -Ev '^(mas_batch_|mt_loop_|mt_mutex_(wait|wake)$|MAPLETREE_)' |
+	nm -D --defined-only "$built/src/$2/lib$2.so" | sed -n 's/.* [TWi] \([A-Za-z0-9_]*\)@@.*/\1/p' |
+		grep -Ev '^(mas_batch_|mt_loop_|mt_mutex_(wait|wake)$)' |
 		sort -u >"$CARGO_TARGET_DIR/exported"
 	surplus=$(comm -23 "$CARGO_TARGET_DIR/bound" "$CARGO_TARGET_DIR/exported" | tr '\n' ' ')
 	[ -z "$surplus" ] || die "$1 binds what $2 does not export: $surplus: run bindings/rust/bindgen.sh"
@@ -62,8 +61,8 @@ if ! timeout 240 cargo fetch --locked >"$CARGO_TARGET_DIR/fetch.log" 2>&1; then
 	skip 'the crates that the tests need cannot be fetched'
 fi
 
-check_names mapletree-sys libmapletree
-check_names vmspace-sys libvmspace
+check_names mapletree-sys mapletree
+check_names vmspace-sys vmspace
 : >"$log"
 export MAPLETREE_SYS_VENDORED=1
 logged cargo test --workspace --locked
