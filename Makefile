@@ -51,6 +51,7 @@
 #   make deb RELEASES="bookworm trixie"  Debian's packages, in build/deb/RELEASE/packages: built in a
 #                             clean root of each release, looked at by lintian, installed, used and
 #                             removed in another; as root; DEB_BUILD_OPTIONS=nocheck: without tests
+#   make newcomer RELEASES=   what the README tells, in clean roots of these releases; as root
 #   make tidy                 clang-tidy over all C files
 #   make clean
 #   make help                 these lines
@@ -102,7 +103,7 @@ TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 20
 FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .PHONY: all check check-debug2 debug asan clang conformance model exhaustive fault
-.PHONY: install uninstall dist check-dist deb tidy clean help
+.PHONY: install uninstall dist check-dist deb newcomer tidy clean help
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost report-browser coverage mutate valgrind
 .PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice rust rust-asan rust-tsan rust-bench
@@ -317,6 +318,9 @@ bench-build:
 		$(SETUP_PLAIN) $(BENCH) --buildtype=release -Dtests=disabled -Dtools=disabled -Dbench=true \
 			-Dbench_peers=$(abspath $(BUILD)/peers) $(if $(ISA),-Disa=$(ISA))
 	$(NINJA) -C $(BENCH)
+
+newcomer: dist
+	packaging/newcomer.sh $(BUILD) $(RELEASE)/meson-dist/$(DIST).tar.xz $(RELEASES)
 
 deb: dist
 	packaging/deb.sh $(BUILD) $(RELEASE)/meson-dist/$(DIST).tar.xz $(RELEASES)
