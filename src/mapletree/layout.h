@@ -65,9 +65,9 @@ struct mt_layout {
 void layout_plan(struct mt_layout *l, struct maple_tree *mt, const struct mt_leaf_plan *leaf);
 
 /*
- * layout_plan_before - the same for a write into the first slot of a leaf that is not the tree's first
- * one, so that afterwards what lies before is in the same leaf: the write that undoes this one can
- * be done in place then. leaf_first_slot() says for which writes that matters.
+ * layout_plan_before - the same for a write into the first slot of a leaf that is not the tree's
+ * first one, so that afterwards what lies before is in the same leaf: the write that undoes this
+ * one can be done in place then. leaf_first_slot() says for which writes that matters.
  */
 void layout_plan_before(struct mt_layout *l, struct maple_tree *mt,
 			const struct mt_leaf_plan *leaf);
@@ -112,9 +112,10 @@ static ALWAYS_INLINE unsigned int layout_boundary(enum node_kind kind, unsigned 
 }
 
 /*
- * layout_divides_alone - whether a leaf that is too full is divided without regard to the one beside
- * it: beside readers, since each leaf that changes has to be copied; and where the root is all there
- * is above the leaves, as long as it has room, since few leaves are cheap, and sharing is not.
+ * layout_divides_alone - whether a leaf that is too full is divided without regard to the one
+ * beside it: beside readers, since each leaf that changes has to be copied; and where the root is
+ * all there is above the leaves, as long as it has room, since few leaves are cheap, and sharing
+ * is not.
  */
 static ALWAYS_INLINE bool layout_divides_alone(const struct mt_finger *finger, enum node_kind inner,
 					       bool rcu)

@@ -148,7 +148,7 @@ bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct 
 }
 
 /*
- * Two leaves below one node, of which @at is the slot of the first: @low in that one is the first slot
+ * Two leaves below one node, of which @at is the slot of the first: @low in it is the first slot
  * that is replaced, @high in the other the last. Of gaps that are overwritten nothing is known.
  */
 static bool plan_two(struct mt_leaf_pair *g, struct maple_tree *mt, unsigned int at,
@@ -236,9 +236,9 @@ bool leaf_pair_plan_span(struct mt_leaf_pair *g, struct maple_tree *mt, unsigned
 			 unsigned long last, void *entry, unsigned long step)
 {
 	const struct mt_finger *finger = &mt->ma_finger;
-	unsigned int at;
 	enum node_kind inner = inner_kind(mt);
 	struct mt_node *parent, *right;
+	unsigned int at, high;
 
 	if (!entry || !step || finger->height == 1)
 		return false;
@@ -249,8 +249,8 @@ bool leaf_pair_plan_span(struct mt_leaf_pair *g, struct maple_tree *mt, unsigned
 	right = enode_node(slot_child(parent, inner, at + 1));
 	g->first = first;
 	g->last = last;
-	if (!plan_two(g, mt, at, step_offset(step), step_offset(leaf_find(step_make(right, 0), last)),
-		      entry))
+	high = step_offset(leaf_find(step_make(right, 0), last));
+	if (!plan_two(g, mt, at, step_offset(step), high, entry))
 		return false;
 	assert(agrees_span(g, mt, entry, step));
 	return true;
@@ -447,8 +447,8 @@ static inline unsigned long gap_of_next(const struct mt_leaf_pair *g, struct mt_
 }
 
 /*
- * Fills the leaves and describes them in @item. Lets the lowest step of the finger lead to the range
- * written. Returns in which of the leaves it is.
+ * Fills the leaves and describes them in @item. Lets the lowest step of the finger lead to the
+ * range written. Returns in which of the leaves it is.
  */
 static ALWAYS_INLINE unsigned int fill_leaves(const struct mt_leaf_pair *g, struct maple_tree *mt,
 					      struct pool_list *reserve, struct mt_item *item)

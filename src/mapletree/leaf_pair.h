@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaf_pair.h - a leaf that becomes too full or too empty, and the leaf beside it; or two leaves that
- * a write lies over.
+ * leaf_pair.h - a leaf that becomes too full or too empty, and the leaf beside it; or two leaves
+ * that a write lies over.
  *
- * Without readers the two leaves share their slots evenly, or become one, or three. Beside readers a
- * leaf that is too full is divided alone. Only the node above them changes besides. Of writes at
- * random into a small tree one in four is like this. layout.h would produce the same, in two to four
- * times as many instructions, since it does not know beforehand how few nodes change.
+ * Without readers the two leaves share their slots evenly, or become one, or three. Beside readers
+ * a leaf that is too full is divided alone. Only the node above them changes besides. Of writes at
+ * random into a small tree one in four is like this. layout.h would produce the same, in two to
+ * four times as many instructions, since it does not know beforehand how few nodes change.
  */
 #ifndef MT_LEAF_PAIR_H
 #define MT_LEAF_PAIR_H

@@ -163,8 +163,8 @@ static ALWAYS_INLINE bool needs_layout(const struct mt_leaf_plan *p, const struc
 }
 
 /*
- * leaf_first_slot - whether @p, which is a WRITE_COPY, could be done in place if its slot were not the
- * leaf's first one: an entry takes over all of the range before it, or loses its beginning.
+ * leaf_first_slot - whether @p, which is a WRITE_COPY, could be done in place if its slot were not
+ * the leaf's first one: an entry takes over all of the range before it, or loses its beginning.
  */
 static inline bool leaf_first_slot(const struct mt_leaf_plan *p, const struct maple_tree *mt)
 {

@@ -4,8 +4,8 @@
  *
  * An entry replaces another one; an entry grows into the gap after it or shrinks before it, as a
  * heap does; an entry is added inside a gap; an entry is removed. leaf_write.h would produce the
- * same: WRITE_SLOT, WRITE_PIVOT, and WRITE_FILL, WRITE_CLEAR or a WRITE_SPLICE. The code here checks
- * only what these cases need.
+ * same: WRITE_SLOT, WRITE_PIVOT, and WRITE_FILL, WRITE_CLEAR or a WRITE_SPLICE. The code here
+ * checks only what these cases need.
  */
 #ifndef MT_LEAF_SHORT_H
 #define MT_LEAF_SHORT_H
@@ -37,7 +37,7 @@ static ALWAYS_INLINE int short_done(struct maple_tree *mt, struct mt_node *leaf,
 	return (int)at;
 }
 
-/* The stores of fill_gap() beside readers. @way: 1 if a part of the gap remains before, 2 behind. */
+/* The stores of fill_gap() beside readers. @way: 1 if some of the gap is left before, 2 behind. */
 static __attribute__((noinline)) void fill_beside_readers(struct mt_node *leaf, unsigned int at,
 							  unsigned int way, unsigned long first,
 							  unsigned long last, void *entry)

@@ -60,7 +60,8 @@ static inline void retry_end(struct maple_tree *mt, unsigned int failed)
 /*
  * leaf_version_lasts - whether another change in place can give the leaf a version that it has
  * never had. If a version were used twice, a reader would take two states of the leaf for one, and
- * a writer uses all of them up within a second. Without readers they may begin anew: leaf_begin_anew().
+ * a writer uses all of them up within a second. Without readers they may begin anew:
+ * leaf_begin_anew().
  */
 static inline bool leaf_version_lasts(const struct mt_node *leaf)
 {
@@ -69,8 +70,8 @@ static inline bool leaf_version_lasts(const struct mt_node *leaf)
 }
 
 /*
- * leaf_begin_anew - give a leaf of the tree's own, which nobody may be reading, version 0, before its
- * versions reach the count of references above them. Lock held.
+ * leaf_begin_anew - give a leaf of the tree's own, which nobody may be reading, version 0, before
+ * its versions reach the count of references above them. Lock held.
  */
 static inline void leaf_begin_anew(struct mt_node *leaf)
 {

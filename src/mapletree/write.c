@@ -326,8 +326,9 @@ static __attribute__((noinline)) int store_by_new_nodes(struct ma_state *mas, en
 }
 
 /* A store that leaf_short() does not handle, at the slot of @step. */
-static __attribute__((noinline)) int store_at(struct ma_state *mas, unsigned long step, void *entry, bool may,
-			   const struct expected *expected)
+static __attribute__((noinline)) int store_at(struct ma_state *mas, unsigned long step,
+					      void *entry, bool may,
+					      const struct expected *expected)
 {
 	struct maple_tree *mt = mas->tree;
 	struct mt_leaf_plan p;
@@ -542,7 +543,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 
 /* ---- the same without a cursor --------------------------------------------------------------- */
 
-/* Whether a store at @step, which may be 0, begins with a look at its leaf, and no more than that. */
+/* Whether a store at @step, which may be 0, begins with a look at its leaf, and that is all. */
 static inline bool begins_in_leaf(const struct maple_tree *mt, unsigned long step)
 {
 	return step && !retrying_or_shared(mt) && leaf_version_lasts(step_node(step));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_places.c - the same two writes over and over, at every place of a tree: after a few rounds
- * neither takes a node any more, wherever leaves begin and end, and none is far more work than most.
+ * neither takes a node any more, wherever leaves begin and end, and none is much more work than
+ * most.
  *
  * What undoes a write must not undo how leaves were divided for it, or the two would divide and
  * join them for ever. Trees have areas of 4 indexes, each followed by a gap of 4.
@@ -53,7 +54,7 @@ struct pattern {
 	unsigned long first, last; /* relative to @at */
 	bool grows;                /* it is the area's entry that is written */
 	bool removes;              /* the area is removed first, and put back */
-	bool downwards;            /* the area grows into the gap before it; first area: there is none */
+	bool downwards;            /* the area grows into the gap before it; the first has none */
 };
 
 static const struct pattern patterns[] = {

@@ -120,9 +120,13 @@ static void versions_do_not_run_into_the_count_of_references(void **state)
 		leaf = enode_node(slot_child(enode_node(old.ma_root), inner_kind(&old), 0));
 		for (unsigned long last = 2; last < 7; last++) {
 			leaf->wide.meta |= META_VERSION_MAX << META_VERSION_SHIFT;
-			assert_int_equal(mtree_store_range(&old, 0, last, xa_mk_value(0), GFP_KERNEL), 0);
+			assert_int_equal(mtree_store_range(&old, 0, last, xa_mk_value(0),
+							   GFP_KERNEL),
+					 0);
 			leaf->wide.meta |= META_VERSION_MAX << META_VERSION_SHIFT;
-			assert_int_equal(mtree_store_range(&old, 8, 9, E('a' + (char)last), GFP_KERNEL), 0);
+			assert_int_equal(mtree_store_range(&old, 8, 9, E('a' + (char)last),
+							   GFP_KERNEL),
+					 0);
 		}
 		assert_int_equal(node_shares(leaf, KIND_LEAF), 0);
 		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);

@@ -220,7 +220,7 @@ static void erases_shrink_a_leaf_in_place(void **state)
  */
 static void a_full_leaf_shares_with_the_one_beside_it(void **state)
 {
-	const unsigned long under_another = WIDE_SLOTS * WIDE_SLOTS; /* the second node above leaves */
+	const unsigned long under_another = WIDE_SLOTS * WIDE_SLOTS; /* not the first node */
 	unsigned long before, paired = 0, i;
 
 	(void)state;
