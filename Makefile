@@ -10,6 +10,8 @@
 #   make shrink-tsan          threads at work while their caches are emptied, under ThreadSanitizer
 #   make torture-space DURATION= SEED=  threads that fault beside threads that map, protect, move
 #                             and fork, in address spaces; torture-space-asan, torture-space-tsan
+#   make torture-signals DURATION= SEED=  lookups in signal handlers that interrupt calls of the
+#                             same space; torture-signals-asan, torture-signals-tsan
 #   make programs             real programs under vmscope, a table of what was checked
 #   make programs-large       the same for a browser, a database, Java, a parallel build and
 #                             Python's own tests, some minutes each; installs what they need;
@@ -105,6 +107,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: all check check-debug2 debug asan clang conformance model exhaustive fault
 .PHONY: install uninstall dist check-dist deb newcomer tidy clean help
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
+.PHONY: torture-signals torture-signals-asan torture-signals-tsan
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost report-browser coverage mutate valgrind
 .PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice rust rust-asan rust-tsan rust-bench
 
@@ -179,9 +182,18 @@ torture-space-asan: $(ASAN)/build.ninja
 torture-space-tsan: $(TSAN)/build.ninja
 	$(call run_torture_space,$(TSAN),$(FIXED_PLACES))
 
+torture-signals: $(DEBUG)/build.ninja
+	$(call run_torture_space,$(DEBUG),,torture-signals)
+
+torture-signals-asan: $(ASAN)/build.ninja
+	$(call run_torture_space,$(ASAN),,torture-signals)
+
+torture-signals-tsan: $(TSAN)/build.ninja
+	$(call run_torture_space,$(TSAN),$(FIXED_PLACES),torture-signals)
+
 define run_torture_space
-	$(NINJA) -C $(1) tests/torture/space/torture-space
-	$(2) $(1)/tests/torture/space/torture-space --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
+	$(NINJA) -C $(1) tests/torture/space/$(or $(3),torture-space)
+	$(2) $(1)/tests/torture/space/$(or $(3),torture-space) --duration=$(DURATION) $(if $(SEED),--seed=$(SEED))
 endef
 
 FUZZERS ?= tree_small tree vmspace log

@@ -61,6 +61,7 @@ proof()
 
 meson='s/^Ok: *([0-9]+).*/\1 test programs/p'
 torture='s/^[0-9]+ nodes freed.*/&/p'
+lookups='s/^# ([0-9]+ calls.*)/\1/p'
 faults='s/^[0-9]+ faults.*/&/p'
 
 proof model-check spin 's/^[0-9]+ passed.*/&/p' $make model-check SCENARIO=PIVOT
@@ -72,6 +73,8 @@ proof shrink-tsan clang 's/^.*PASSED.* ([0-9]+ test).*/\1/p' $make shrink-tsan
 proof torture-space meson "$faults" $make torture-space DURATION=5
 proof torture-space-asan meson "$faults" $make torture-space-asan DURATION=5
 proof torture-space-tsan clang "$faults" $make torture-space-tsan DURATION=5
+proof torture-signals meson "$lookups" $make torture-signals DURATION=5
+proof torture-signals-tsan clang "$lookups" $make torture-signals-tsan DURATION=5
 proof fuzz 'clang afl-clang-fast' 's/^ *executions: (.*)/\1 executions/p' \
 	$make fuzz DURATION=10 FUZZERS='tree_small vmspace'
 proof fuzz-afl 'clang afl-clang-fast' 's/^ *executions: (.*)/\1 executions/p' \

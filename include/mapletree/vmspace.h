@@ -21,13 +21,14 @@
  * those of <sys/mman.h>. Errors are negative errno values.
  *
  * Threads: different vmspaces (also parent and child of a fork) are independent. Calls on one
- * vmspace are serialised by the caller; or, in a space with memory (vmspace_config.memory), by the
- * space's own lock: then any thread may make any call, except that vmspace_exec(), vmspace_exit()
- * and vmspace_destroy() need exclusive use of the space. vmspace_touch(), vmspace_lookup(),
- * vmspace_next() and vmspace_prev() do not even wait for calls that change other areas. No call
- * starts threads, uses signals or global state, but for vmspace_config_init(): what it finds out
- * about the kernel is kept for good; and a space with memory uses liburcu-bp, without its thread:
- * calls that change areas free what the tree has retired (mt_rcu_polled()), and may wait for
+ * vmspace are serialised by the caller; or, in a space with memory (vmspace_config.memory) or made
+ * for several threads (vmspace_config.threads), by the space's own lock: then any thread may make any
+ * call, except that vmspace_exec(), vmspace_exit() and vmspace_destroy() need exclusive use of the
+ * space. vmspace_touch() does not wait for calls that change other areas. vmspace_lookup(),
+ * vmspace_next(), vmspace_prev() and iterators wait for nobody, and may be used in signal handlers.
+ * No call starts threads, uses signals or global state, but for vmspace_config_init(): what it finds
+ * out about the kernel is kept for good; and such a space uses liburcu-bp, without its thread: calls
+ * that change areas free what readers may have looked at (mt_rcu_polled()), and may wait for
  * threads inside mt_read_lock(). Hold no lock for which one of these waits. Several requests may
  * be gathered at the same time; each complete applies to the areas as they are then,
  * so requests must be completed in the order in which the kernel performed the calls.
@@ -166,6 +167,11 @@ struct vmspace_config {
 	struct vmspace_host host;
 	const struct vmspace_memory *memory; /* the user's; NULL: no pages are kept */
 	const struct vmspace_hooks *hooks;   /* the user's; NULL: none */
+	/*
+	 * Several threads may use the space, and signal handlers look areas up in it, also where
+	 * there is no memory. (With memory they always may.) Cannot be changed later.
+	 */
+	bool threads;
 };
 
 /*
@@ -635,7 +641,17 @@ vmspace_access(struct vmspace *space, unsigned long addr, unsigned int access,
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* The area that contains addr. Returns false (and does not touch *info) if there is none. */
+/*
+ * The area that contains addr. Returns false (and does not touch *info) if there is none.
+ *
+ * In a space with memory, or made for several threads, this, vmspace_next(), vmspace_prev() and
+ * iterators take no lock, wait for nobody and allocate nothing, whatever calls and faults are under
+ * way. A signal handler may call them, one that has interrupted a call of the same space in the same
+ * thread too, if the thread is registered with liburcu-bp: if it has once looked an area up.
+ * What is told is an area as it was before such a call, or as it is after one of its steps; where a
+ * call replaces mappings (MAP_FIXED), there may be none for a moment. Strings in *info stay for as
+ * long as the caller is in a read-side section of liburcu-bp that it has entered before.
+ */
 VMSPACE_PUBLIC bool vmspace_lookup(const struct vmspace *space, unsigned long addr,
 				   struct vma_info *info);
 /* The first area that ends above addr: iterate with addr = 0, then info->end. */

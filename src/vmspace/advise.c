@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "anon_vma.h"
+#include "change.h"
 #include "edit.h"
 #include "find.h"
 #include "ops.h"
@@ -201,12 +202,19 @@ static void drop_pages(struct edit_span *span, bool reclaim)
 }
 
 /* Guards are being installed somewhere in @vma. */
-static void flag_guards(struct vmspace *space, struct vma *vma)
+static long flag_guards(struct vmspace *space, struct vma *vma)
 {
+	struct vma *changed;
+
 	if (!rule_decides(space, RULE_GUARD_FLAG) || (vma->flags & VMA_MAYBE_GUARD))
-		return;
-	vma->flags |= VMA_MAYBE_GUARD;
-	outcome_event(space, VMSPACE_EVENT_CHANGE, vma->start, vma->end, 0);
+		return 0;
+	changed = change_begin(space, vma);
+	if (!changed)
+		return -ENOMEM;
+	changed->flags |= VMA_MAYBE_GUARD;
+	change_end(space, vma, changed);
+	outcome_event(space, VMSPACE_EVENT_CHANGE, changed->start, changed->end, 0);
+	return 0;
 }
 
 /* Apply advice that is about pages to a part. */
@@ -228,7 +236,9 @@ static long advise_pages(struct edit_span *span, int advice)
 		return 0;
 	case MADV_GUARD_INSTALL:
 		sync_write_lock(space, span->vma);
-		flag_guards(space, span->vma);
+		err = flag_guards(space, span->vma);
+		if (err)
+			return err;
 		if (space->pages && pages_guard(space->pages, span->from, span->to))
 			return outcome_no_memory(space);
 		return 0;
@@ -316,6 +326,12 @@ static bool makes_tables(int advice)
 {
 	return advice == MADV_GUARD_INSTALL || advice == MADV_POPULATE_READ ||
 	       advice == MADV_POPULATE_WRITE;
+}
+
+/* Advice that changes areas without edit_change(), where that takes memory. */
+static bool copies_areas(const struct vmspace *space, int advice)
+{
+	return advice == MADV_GUARD_INSTALL && !past_is_private(space);
 }
 
 /* Reserve the page tables and frames that advice on [start, end) is going to need. */
@@ -435,7 +451,7 @@ static long reserve_all(struct vmspace *space, const struct vmspace_process_madv
 		bytes += length;
 		if (end <= start)
 			continue;
-		if (changes_flags(m->advice))
+		if (changes_flags(m->advice) || copies_areas(space, m->advice))
 			edit_count(space, start, end, ADVISED, &stores, &areas);
 		if (makes_tables(m->advice))
 			err = reserve_pages(space, start, end, m->advice);
@@ -476,11 +492,15 @@ static long advise(struct vmspace *space, unsigned long start, unsigned long byt
 long advise_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_madvise *m = &req->madvise;
+	unsigned long end = m->addr + space_ceil(space, m->length), stores = 0, areas = 0;
 	long err = 0;
 
 	if (makes_tables(m->advice))
-		err = reserve_pages(space, m->addr, m->addr + space_ceil(space, m->length),
-				    m->advice);
+		err = reserve_pages(space, m->addr, end, m->advice);
+	if (!err && copies_areas(space, m->advice) && end > m->addr) {
+		edit_count(space, m->addr, end, 0, &stores, &areas);
+		err = store_reserve_call(space, stores, areas);
+	}
 	return err ? err : advise(space, m->addr, m->length, m->advice);
 }
 

@@ -7,6 +7,7 @@
 #include "accounting.h"
 #include "commit.h"
 #include "create.h"
+#include "past.h"
 #include "pkey.h"
 #include "rules.h"
 #include "sync.h"
@@ -23,6 +24,7 @@ void create_clear(struct vmspace *space)
 		pages_clear(space->pages);
 	reserve_clear(&space->reserve);
 	__mt_destroy(&space->tree);
+	past_empty(space);
 	vma_store_clear(&space->vmas);
 	commit_charge(space, space->committed_vm, -1);
 	space->areas = 0;
@@ -85,29 +87,36 @@ const char *vmspace_config_check(const struct vmspace_config *c)
 	return rules_exist(c->rules) ? NULL : "rules has bits of rules that do not exist";
 }
 
-/* A space with memory: several threads may use it. */
+/* Several threads may use the space. */
 static int make_shareable(struct vmspace *space)
 {
-	int err = pages_create(&space->pages, space->config.memory, space->config.page_size,
-			       space->config.task_size);
+	int err = past_create(space);
 
 	if (!err)
 		err = sync_create(space);
-	if (!err) {
-		pages_set_execute_only(space->pages, &space->pkeys.execute_only);
-		pages_set_slots(space->pages, &space->sync->slots);
-	}
-	space->vmas.typesafe = true;
+	space->vmas.locks = true;
 	/* Without a thread that the user has not asked for. */
 	if (!err)
 		err = mt_set_rcu_flavour(&space->tree, mt_rcu_polled());
 	return err ? err : mt_set_in_rcu(&space->tree);
 }
 
+static int give_memory(struct vmspace *space)
+{
+	int err = pages_create(&space->pages, space->config.memory, space->config.page_size,
+			       space->config.task_size);
+
+	if (err)
+		return err;
+	pages_set_execute_only(space->pages, &space->pkeys.execute_only);
+	pages_set_slots(space->pages, &space->sync->slots);
+	return 0;
+}
+
 int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
 {
 	struct vmspace *space;
-	int err;
+	int err = 0;
 
 	*out = NULL;
 	if (vmspace_config_check(config))
@@ -125,12 +134,13 @@ int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
 	space->next_anon_id = 1;
 	space->next_file_id = (uint64_t)1 << 63;
 	space->request_seq = 1;
-	if (config->memory) {
+	if (config->memory || config->threads)
 		err = make_shareable(space);
-		if (err) {
-			vmspace_destroy(space);
-			return err;
-		}
+	if (!err && config->memory)
+		err = give_memory(space);
+	if (err) {
+		vmspace_destroy(space);
+		return err;
 	}
 	*out = space;
 	return 0;
@@ -144,6 +154,7 @@ void vmspace_destroy(struct vmspace *space)
 	if (space->sync)
 		mt_poll(); /* nobody may call for a long time */
 	pages_destroy(space->pages);
+	past_leave(space);
 	sync_destroy(space);
 	free(space);
 }
@@ -159,7 +170,7 @@ int vmspace_configure(struct vmspace *space, const struct vmspace_config *config
 
 	if (vmspace_config_check(config) || config->page_size != space->config.page_size ||
 	    config->task_size != space->config.task_size ||
-	    config->memory != space->config.memory)
+	    config->memory != space->config.memory || config->threads != space->config.threads)
 		return -EINVAL;
 	sync_enter(space);
 	if (config->mmap_base && config->mmap_base != space->config.mmap_base) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "accounting.h"
+#include "change.h"
 #include "edit.h"
 #include "merge.h"
 #include "outcome.h"
@@ -61,24 +62,27 @@ int edit_check_cuts(struct vmspace *space, const struct vma *vma, unsigned long 
 int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long at)
 {
 	int err = edit_check_split(space, vma, at);
-	struct vma *upper;
+	struct vma *upper, *lower;
 
 	if (err)
 		return err;
 	upper = vma_new(&space->vmas, vma);
 	if (!upper)
 		return (int)outcome_no_memory(space);
-	sync_write_lock(space, vma);
+	lower = change_begin(space, vma);
 	upper->start = at;
 	upper->pgoff += pages_between(space, vma->start, at);
-	if (store_area(space, at, vma->end, upper)) {
+	if (!lower || store_area(space, at, vma->end, upper)) {
+		if (lower)
+			change_cancel(space, vma, lower);
 		vma_free(&space->vmas, upper);
 		return -ENOMEM;
 	}
 	outcome_event(space, VMSPACE_EVENT_SPLIT, vma->start, vma->end, at);
-	vma->end = at;
+	lower->end = at;
 	account_area(space, upper, 1);
-	assert(area_valid(space, vma) && change_valid(space, upper));
+	change_end(space, vma, lower);
+	assert(area_valid(space, lower) && change_valid(space, upper));
 	return 0;
 }
 
@@ -252,63 +256,96 @@ static void free_area(struct vmspace *space, struct vma *vma)
 {
 	assert(sync_write_locked(space, vma));
 	account_area(space, vma, -1);
-	vma_free(&space->vmas, vma);
+	past_retire(space, vma);
 }
 
-/* Extend `keep`, which is write-locked, to [start, end). */
-static int extend(struct vmspace *space, struct vma *keep, unsigned long start, unsigned long end)
+/*
+ * Extend *keep to [start, end), and let it absorb `middle` and `right` (NULL: none). *keep is then
+ * the area that covers it.
+ */
+static int extend(struct vmspace *space, struct vma **keep, unsigned long start, unsigned long end,
+		  const struct vma *middle, const struct vma *right)
 {
-	assert(start <= keep->start && keep->end <= end);
-	if (store_area(space, start, end, keep))
+	struct vma *vma = *keep, *changed = change_begin(space, vma);
+	bool copied = changed != vma;
+
+	assert(start <= vma->start && vma->end <= end);
+	if (!changed)
 		return -ENOMEM;
-	keep->pgoff -= pages_between(space, start, keep->start);
-	keep->start = start;
-	keep->end = end;
+	/* A copy is complete when it gets into the tree. The area itself changes if it got there. */
+	if (!copied && store_area(space, start, end, vma))
+		return -ENOMEM;
+	changed->pgoff -= pages_between(space, start, vma->start);
+	changed->start = start;
+	changed->end = end;
+	if (middle)
+		absorb(changed, middle);
+	if (right)
+		absorb(changed, right);
+	if (!copied)
+		return 0;
+	if (store_area(space, start, end, changed)) {
+		vma_free(&space->vmas, changed);
+		return -ENOMEM;
+	}
+	past_retire(space, vma);
+	*keep = changed;
 	return 0;
+}
+
+/* What is left of `old` when [middle->start, middle->end), an end of it or all, went elsewhere. */
+static void cut_off(struct vmspace *space, struct vma *old, struct vma *rest,
+		    const struct vma *middle)
+{
+	if (!rest) {
+		free_area(space, old);
+		return;
+	}
+	if (old->start == middle->start) {
+		rest->pgoff += pages_between(space, old->start, middle->end);
+		rest->start = middle->end;
+	} else {
+		rest->end = middle->start;
+	}
+	change_end(space, old, rest);
 }
 
 /*
  * Merge [middle->start, middle->end) as `merge` says. That is free, or an end (or all) of the area
- * `old`.
+ * `old`. *kept: the area that it is part of then.
  */
 static int do_merge(struct vmspace *space, const struct merge *merge, const struct vma *middle,
-		    struct vma *old)
+		    struct vma *old, struct vma **kept)
 {
-	struct vma *keep = merge->left ? merge->left : merge->right;
+	struct vma *keep = merge->left ? merge->left : merge->right, *rest = NULL;
+	struct vma *right = merge->left ? merge->right : NULL;
 	unsigned long start = merge->left ? merge->left->start : middle->start;
 	unsigned long end = merge->right ? merge->right->end : middle->end;
-	int err;
 
+	if (change_secure(space, 2))
+		return -ENOMEM;
 	sync_write_lock(space, keep);
-	if (merge->left && merge->right)
-		sync_write_lock(space, merge->right);
+	if (right)
+		sync_write_lock(space, right);
 	if (old)
 		sync_write_lock(space, old);
-	err = extend(space, keep, start, end);
-	if (err)
-		return err;
+	if (old && (old->start != middle->start || old->end != middle->end))
+		rest = change_begin(space, old);
+	if (extend(space, &keep, start, end, middle, right)) {
+		if (rest)
+			change_cancel(space, old, rest);
+		return -ENOMEM;
+	}
 	report_refusals(space, merge);
-	absorb(keep, middle);
 	if (merge->left)
 		outcome_merge_event(space, VMA_MERGED, start, end, middle->start, 0);
 	if (merge->right)
 		outcome_merge_event(space, VMA_MERGED, start, end, middle->end, 0);
-	if (merge->left && merge->right) {
-		absorb(keep, merge->right);
-		free_area(space, merge->right);
-	}
-	if (!old) {
-		assert(area_valid(space, keep));
-		return 0;
-	}
-	if (old->start == middle->start && old->end == middle->end) {
-		free_area(space, old);
-	} else if (old->start == middle->start) {
-		old->pgoff += pages_between(space, old->start, middle->end);
-		old->start = middle->end;
-	} else {
-		old->end = middle->start;
-	}
+	if (right)
+		free_area(space, right);
+	if (old)
+		cut_off(space, old, rest, middle);
+	*kept = keep;
 	assert(area_valid(space, keep));
 	return 0;
 }
@@ -320,14 +357,12 @@ static void set_uffd(struct vma *vma, const struct vma_uffd *uffd)
 	vma->uffd_forks = uffd->forks;
 }
 
-static void set_attrs(struct vmspace *space, struct vma *vma, const struct edit_attrs *want)
+/* `vma` becomes what `want` says; nobody else looks at it. */
+static void take_attrs(struct vma *vma, const struct edit_attrs *want)
 {
 	struct anon_name *old = vma->name;
 	struct policy *old_policy = vma->policy;
 
-	sync_write_lock(space, vma);
-	if ((vma->flags ^ want->flags) & VMA_GROWSDOWN)
-		space->grow_areas += want->flags & VMA_GROWSDOWN ? 1UL : -1UL;
 	vma->flags = want->flags;
 	vma->pkey = want->pkey & VMA_PKEY_MAX;
 	set_uffd(vma, &want->uffd);
@@ -342,6 +377,20 @@ static void set_attrs(struct vmspace *space, struct vma *vma, const struct edit_
 	}
 	if (vma_takes_anon(vma->flags))
 		vma->may_have_anon = true;
+}
+
+static int set_attrs(struct vmspace *space, struct vma *vma, const struct edit_attrs *want)
+{
+	struct vma *changed = change_begin(space, vma);
+	vma_flags_t flags = vma->flags;
+
+	if (!changed)
+		return -ENOMEM;
+	take_attrs(changed, want);
+	change_end(space, vma, changed);
+	if ((flags ^ want->flags) & VMA_GROWSDOWN)
+		space->grow_areas += want->flags & VMA_GROWSDOWN ? 1UL : -1UL;
+	return 0;
 }
 
 /* The areas adjacent to the span's present one. */
@@ -366,16 +415,18 @@ static struct vma *right_of(const struct edit_span *span)
 static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long start,
 			  unsigned long end, struct vma *what)
 {
-	struct vma *upper = vma_new(&space->vmas, vma);
+	struct vma *upper = vma_new(&space->vmas, vma), *lower;
 	int err;
 
 	assert(vma->start < start && start < end && end < vma->end);
 	if (!upper)
 		return (int)outcome_no_memory(space);
-	sync_write_lock(space, vma);
+	lower = change_begin(space, vma);
 	upper->start = end;
 	upper->pgoff += pages_between(space, vma->start, end);
-	if (store_area(space, start, end, what)) {
+	if (!lower || store_area(space, start, end, what)) {
+		if (lower)
+			change_cancel(space, vma, lower);
 		vma_free(&space->vmas, upper);
 		return -ENOMEM;
 	}
@@ -384,9 +435,10 @@ static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long 
 	(void)err;
 	outcome_event(space, VMSPACE_EVENT_SPLIT, vma->start, vma->end, start);
 	outcome_event(space, VMSPACE_EVENT_SPLIT, start, vma->end, end);
-	vma->end = start;
+	lower->end = start;
 	account_area(space, upper, 1);
-	assert(area_valid(space, vma) && area_valid(space, upper));
+	change_end(space, vma, lower);
+	assert(area_valid(space, lower) && area_valid(space, upper));
 	return 0;
 }
 
@@ -428,7 +480,10 @@ static int isolate(const struct edit_span *span, struct vma **vma)
 			return err;
 		*vma = find_at(space, span->from);
 	}
-	return high ? edit_split(space, *vma, span->to) : 0;
+	err = high ? edit_split(space, *vma, span->to) : 0;
+	if (!err && high)
+		*vma = find_at(space, span->from);
+	return err;
 }
 
 /* The area that the span's present part, if it reaches so far, may be merged with above it. */
@@ -445,11 +500,14 @@ static struct vma *merge_right_of(const struct edit_span *span)
 static int change_alone(struct edit_span *span, const struct edit_attrs *want)
 {
 	struct vma *vma = span->vma;
-	int err = isolate(span, &vma);
+	int err = change_secure(span->space, 4);
 
+	if (!err)
+		err = isolate(span, &vma);
+	if (!err)
+		err = set_attrs(span->space, vma, want);
 	if (err)
 		return err;
-	set_attrs(span->space, vma, want);
 	outcome_event(span->space, VMSPACE_EVENT_CHANGE, span->from, span->to, 0);
 	return 0;
 }
@@ -461,11 +519,16 @@ void edit_count(struct vmspace *space, unsigned long start, unsigned long end,
 	MA_STATE(mas, &space->tree, from, from);
 	const struct vma *left = mas_find(&mas, end), *right;
 
-	/* A split at either end, and a merge wherever two areas may become one. */
+	/*
+	 * A split at either end, and a merge wherever two areas may become one. Where areas are
+	 * copied to be changed, a copy of each, which takes no node.
+	 */
 	*stores += 2;
 	*areas += 2;
-	for (; left && (right = mas_find(&mas, end)); left = right)
+	for (; left && (right = mas_find(&mas, end)); left = right) {
 		*stores += merge_conceivable(left, right, space->config.page_size, changes);
+		*areas += !past_is_private(space);
+	}
 }
 
 /* Out of line: most calls change one area. */
@@ -510,7 +573,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 		decide(space, &merge, &middle, first ? left_of(span) : NULL,
 		       merge_right_of(span), NULL);
 	if (merge.left || merge.right)
-		err = do_merge(space, &merge, &middle, vma);
+		err = do_merge(space, &merge, &middle, vma, &vma);
 	else
 		err = change_alone(span, want);
 	if (!err && !merge.left && !merge.right)
@@ -542,8 +605,7 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 		decide(space, &merge, proto, hole->left, vma, hole);
 	}
 	if (merge.left || merge.right) {
-		vma = merge.left ? merge.left : merge.right;
-		if (do_merge(space, &merge, proto, NULL))
+		if (do_merge(space, &merge, proto, NULL, &vma))
 			return -ENOMEM;
 	} else {
 		vma = vma_new(&space->vmas, proto);
@@ -587,6 +649,7 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 			unsigned long start, unsigned long end)
 {
 	struct vma *low = first->start < start ? first : NULL, *high = NULL;
+	struct vma *below = NULL, *above = NULL; /* what stays of them */
 	struct vma *removed = NULL, **tail = &removed, *vma;
 	unsigned long count = 0;
 
@@ -615,15 +678,27 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 	/* If nothing was reserved for it, it is the call's first change, and may fail. */
 	if (count > 64 && !space->reserve.covers_call)
 		space->reserve.guaranteed = 0;
-	if (store_area(space, start, end, NULL))
+	if (change_secure(space, 2))
 		return -ENOMEM;
+	if (low)
+		below = change_begin(space, low);
+	if (high)
+		above = change_begin(space, high);
+	if (store_area(space, start, end, NULL)) {
+		if (low)
+			change_cancel(space, low, below);
+		if (high)
+			change_cancel(space, high, above);
+		return -ENOMEM;
+	}
 	if (low)
 		outcome_event(space, VMSPACE_EVENT_SPLIT, low->start, low->end, start);
 	if (high)
 		outcome_event(space, VMSPACE_EVENT_SPLIT, high->start, high->end, end);
 	if (low) {
 		unmapped(space, low, start, low->end);
-		low->end = start;
+		below->end = start;
+		change_end(space, low, below);
 	}
 	while ((vma = removed)) {
 		removed = vma->list_next;
@@ -632,8 +707,9 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 	}
 	if (high) {
 		unmapped(space, high, high->start, end);
-		high->pgoff += pages_between(space, high->start, end);
-		high->start = end;
+		above->pgoff += pages_between(space, high->start, end);
+		above->start = end;
+		change_end(space, high, above);
 	}
 	return 0;
 }
@@ -679,10 +755,9 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 			merge.right = right;
 	}
 	if (merge.right) {
-		err = do_merge(space, &merge, &middle, NULL);
+		err = do_merge(space, &merge, &middle, NULL, &vma);
 	} else {
-		sync_write_lock(space, vma);
-		err = extend(space, vma, vma->start, end);
+		err = extend(space, &vma, vma->start, end, NULL, NULL);
 		if (!err) {
 			report_refusals(space, &merge);
 			outcome_event(space, VMSPACE_EVENT_GROW, vma->start, end, old_end);
@@ -701,8 +776,7 @@ int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start)
 	int err;
 
 	assert(start < old && !find_at(space, start) && !find_at(space, old - 1));
-	sync_write_lock(space, vma);
-	err = extend(space, vma, start, vma->end);
+	err = extend(space, &vma, start, vma->end, NULL, NULL);
 	if (err)
 		return err;
 	account_pages(space, vma->flags, pages_between(space, start, old), 1);

@@ -97,7 +97,10 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 int edit_remove(struct vmspace *space, struct ma_state *mas, struct vma *first,
 		unsigned long start, unsigned long end);
 
-/* Extend vma into the hole above it, up to `end`; or below it, down to `start`. 0 or -ENOMEM. */
+/*
+ * Extend vma into the hole above it, up to `end`; or below it, down to `start`. 0 or -ENOMEM. The
+ * area may be another one then: see change.h.
+ */
 int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool merge_right);
 int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start);
 

@@ -7,6 +7,7 @@
 #include <mapletree/vmspace_import.h>
 
 #include "accounting.h"
+#include "change.h"
 #include "create.h"
 #include "edit.h"
 #include "find.h"
@@ -89,7 +90,9 @@ static struct backing *make_backing(struct vmspace *space, const struct vmspace_
 	return made;
 }
 
-static void give_anon(struct vmspace *space, struct vma *vma, const struct vmspace_area *area)
+/* `vma` is about to be inserted. An anon_vma of its own is the next: see add_area(). */
+static void give_anon(const struct vmspace *space, struct vma *vma,
+		      const struct vmspace_area *area)
 {
 	const struct vma *left;
 
@@ -101,7 +104,7 @@ static void give_anon(struct vmspace *space, struct vma *vma, const struct vmspa
 		vma->anon_shared = left->anon_shared;
 		return;
 	}
-	vma->anon_id = space->next_anon_id++;
+	vma->anon_id = space->next_anon_id;
 	vma->anon_shared = area->fork_child;
 	assert(vma_is_valid(vma, space->config.page_size));
 }
@@ -126,13 +129,15 @@ static int add_area(struct vmspace *space, const struct vmspace_area *area)
 		if (!proto.backing)
 			err = -ENOMEM;
 	}
-	if (!err)
+	if (!err) {
+		give_anon(space, &proto, area);
 		err = edit_insert(space, &proto, NULL, &vma);
+	}
 	backing_put(proto.backing);
 	anon_name_put(proto.name);
 	if (err)
 		return err;
-	give_anon(space, vma, area);
+	space->next_anon_id += proto.anon_id == space->next_anon_id;
 	pkey_take_over(space, vma);
 	return 0;
 }
@@ -269,9 +274,11 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	/* Exchange the areas; the handle and its statistics stay. */
 	peak = space->areas_peak;
 	create_clear(space);
+	past_leave(space);
 	sync_adopt(space, fresh);
 	space->tree = fresh->tree;
 	space->vmas = fresh->vmas;
+	space->past = fresh->past;
 	space->image = fresh->image;
 	space->pkeys = fresh->pkeys;
 	space->mmap_base = fresh->mmap_base;
@@ -295,6 +302,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	space->next_file_id = fresh->next_file_id;
 	mt_init_flags(&fresh->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
 	fresh->vmas = (struct vma_store){ 0 };
+	fresh->past = NULL;
 	vmspace_destroy(fresh);
 	return 0;
 }
@@ -336,6 +344,43 @@ int vmspace_put_areas(struct vmspace *space, const struct vmspace_area *areas, s
 	return err;
 }
 
+/* Others may look at the backing: every area of it gets another one. */
+static int replace_backing(struct vmspace *space, const struct backing *old,
+			   const struct vma_backing *is)
+{
+	MA_STATE(mas, &space->tree, 0, 0);
+	struct vma_backing renamed = old->is;
+	struct backing *fresh;
+	unsigned long areas = 0;
+	struct vma *vma;
+
+	mas_for_each(&mas, vma, ULONG_MAX)
+		areas += vma->backing == old;
+	renamed.name = is->name;
+	renamed.dev_major = is->dev_major;
+	renamed.dev_minor = is->dev_minor;
+	renamed.inode = is->inode;
+	fresh = backing_new(&renamed);
+	if (!fresh || store_reserve_call(space, 0, areas)) {
+		backing_put(fresh);
+		return -ENOMEM;
+	}
+	mas_set(&mas, 0);
+	mas_for_each(&mas, vma, ULONG_MAX) {
+		struct vma *changed;
+
+		if (vma->backing != old)
+			continue;
+		changed = change_begin(space, vma);
+		backing_put(changed->backing);
+		changed->backing = backing_get(fresh);
+		change_end(space, vma, changed);
+	}
+	backing_put(fresh);
+	space->changes++;
+	return 0;
+}
+
 static int identify(struct vmspace *space, unsigned long addr, const struct vma_backing *backing)
 {
 	struct vma *vma = find_at(space, addr);
@@ -343,12 +388,13 @@ static int identify(struct vmspace *space, unsigned long addr, const struct vma_
 
 	if (!vma || !vma->backing)
 		return -ENOENT;
+	if (!past_is_private(space))
+		return replace_backing(space, vma->backing, backing);
 	if (backing->name) {
 		name = strdup(backing->name);
 		if (!name)
 			return -ENOMEM;
 	}
-	sync_write_lock_all(space);
 	backing_rename(vma->backing, backing, name);
 	space->changes++;
 	return 0;
@@ -360,6 +406,8 @@ int vmspace_identify(struct vmspace *space, unsigned long addr, const struct vma
 
 	sync_enter(space);
 	err = identify(space, addr, backing);
+	store_end_call(space);
+	past_poll(space);
 	sync_leave(space);
 	return err;
 }

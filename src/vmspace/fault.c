@@ -113,6 +113,7 @@ long fault_call(struct vmspace *space, struct vmspace_request *req)
 		vma = find_first(space, addr);
 		if (!vma || !(vma->flags & VMA_GROWSDOWN) || fault_grow_down(space, vma, addr))
 			return -EFAULT;
+		vma = find_at(space, addr);
 	}
 	if (!fault_permitted(space, vma, req->fault.access))
 		return -EACCES;

@@ -62,7 +62,7 @@ void host_query_anon(struct vmspace *space, unsigned long start, unsigned long e
 int host_grow_stacks(struct vmspace *space, unsigned long start, unsigned long end)
 {
 	const struct vmspace_host *host = &space->config.host;
-	unsigned long left = space->grow_areas;
+	unsigned long left = space->grow_areas, vma_end;
 	struct vma *vma;
 	int grown = 0;
 
@@ -71,10 +71,11 @@ int host_grow_stacks(struct vmspace *space, unsigned long start, unsigned long e
 	if (store_reserve(space, left, 0))
 		return -ENOMEM;
 	vma = find_first(space, start ? start - 1 : 0);
-	for (; vma && left; vma = find_first(space, vma->end)) {
+	for (; vma && left; vma = find_first(space, vma_end)) {
 		unsigned long now;
 		long err;
 
+		vma_end = vma->end;
 		if (find_guarded_start(space, vma) > end)
 			break;
 		if (!(vma->flags & VMA_GROWSDOWN))

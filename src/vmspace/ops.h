@@ -92,7 +92,7 @@ long lock_reserve(struct vmspace *space, struct vma *vma, vma_flags_t flags, uns
  * After a move to `at`: the area there loses its userfaultfd registration, unless the userfaultfd
  * asked for remap events. As in Linux, all of the area loses it, what it merged with included.
  */
-void uffd_moved(struct vmspace *space, unsigned long at);
+long uffd_moved(struct vmspace *space, unsigned long at); /* 0 or -ENOMEM */
 /* A mapping whose place has been decided. */
 struct map_plan {
 	unsigned long at, length;

@@ -230,7 +230,9 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	if (m->reserved)
 		pages_move(space->pages, m->addr, at, moved_length(m));
 	outcome_event(space, VMSPACE_EVENT_MOVE, at, at + m->new_length, m->addr);
-	uffd_moved(space, at);
+	err = uffd_moved(space, at);
+	if (err)
+		return err;
 	if (m->flags & MREMAP_DONTUNMAP)
 		err = remap_leave_source(space, m, at);
 	else if (m->old_length)

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "accounting.h"
+#include "change.h"
 #include "commit.h"
 #include "edit.h"
 #include "merge.h"
@@ -17,8 +18,11 @@ struct vma *remap_part_source(struct vmspace *space, struct vma *vma, const stru
 	if (!(m->flags & MREMAP_DONTUNMAP) || !(vma->flags & VMA_LOCKED) ||
 	    !rule_decides(space, RULE_DONTUNMAP_PART))
 		return vma;
-	if (end < vma->end && edit_split_unchecked(space, vma, end))
-		return NULL;
+	if (end < vma->end) {
+		if (edit_split_unchecked(space, vma, end))
+			return NULL;
+		vma = find_at(space, m->addr);
+	}
 	if (m->addr > vma->start) {
 		if (edit_split_unchecked(space, vma, m->addr))
 			return NULL;
@@ -70,42 +74,55 @@ static long unlock_part(struct vmspace *space, const struct move *m)
 }
 
 /* The area is unlocked as a whole, and Linux does not subtract it from locked_vm (locked_leak). */
-static void unlock_leaking(struct vmspace *space, struct vma *vma, const struct move *m)
+static long unlock_leaking(struct vmspace *space, struct vma *vma, const struct move *m)
 {
 	unsigned long pages = space_pages(space, vma->end - vma->start);
 	unsigned long moved = space_pages(space, m->old_length), counted_twice = moved;
-	vma_flags_t flags = vma->flags & ~VMA_LOCK_FLAGS;
+	vma_flags_t old = vma->flags, flags = old & ~VMA_LOCK_FLAGS;
+	struct vma *changed;
 
-	sync_write_lock(space, vma);
-	if (vma->flags & VMA_LOCKED) {
+	if (old & VMA_ACCOUNT && rule_decides(space, RULE_DONTUNMAP_UNCHARGES))
+		flags &= ~VMA_ACCOUNT;
+	if (flags == old)
+		return 0;
+	changed = change_begin(space, vma);
+	if (!changed)
+		return -ENOMEM;
+	changed->flags = flags;
+	change_end(space, vma, changed);
+	if (old & VMA_LOCKED) {
 		if (rule_decides(space, RULE_DONTUNMAP_COUNTS_ONCE))
 			counted_twice = 0;
 		space->locked_vm -= moved - counted_twice;
 		space->locked_leak += pages - moved + counted_twice;
 	}
-	if (vma->flags & VMA_ACCOUNT && rule_decides(space, RULE_DONTUNMAP_UNCHARGES))
-		flags &= ~VMA_ACCOUNT;
-	if (vma->flags & ~flags & VMA_ACCOUNT)
+	if (old & ~flags & VMA_ACCOUNT)
 		commit_charge(space, pages, -1);
-	vma->flags = flags;
+	return 0;
 }
 
 /*
  * What stays has no pages, and so no use for the anonymous memory that they were of; their numbers
  * can be those of its address, wherever it came from.
  */
-static void forget_pages(struct vmspace *space, struct vma *vma)
+static long forget_pages(struct vmspace *space, struct vma *vma)
 {
 	uint64_t here = space_pages(space, vma->start);
+	struct vma *changed = change_begin(space, vma);
 
+	if (!changed)
+		return -ENOMEM;
 	if (!vma->anon_id || !rule_decides(space, RULE_DONTUNMAP_KEEPS_ANON)) {
-		vma->anon_id = 0;
-		vma->anon_shared = false;
-		vma->may_have_anon = vma_takes_anon(vma->flags);
+		changed->anon_id = 0;
+		changed->anon_shared = false;
+		changed->may_have_anon = vma_takes_anon(vma->flags);
 	}
-	vma->anon_shift = 0;
+	changed->anon_shift = 0;
 	if (vma_is_anon(vma) && vma->pgoff != here && rule_decides(space, RULE_DONTUNMAP_PART))
-		vma->pgoff = here;
+		changed->pgoff = here;
+	assert(vma_is_valid(changed, space->config.page_size));
+	change_end(space, vma, changed);
+	return 0;
 }
 
 /*
@@ -113,41 +130,43 @@ static void forget_pages(struct vmspace *space, struct vma *vma)
  * take the next area for its upper part, and mark that as charged; not where the copy, which is at
  * @at, has become one with the area.
  */
-static void charge_next(struct vmspace *space, const struct vma *vma, const struct move *m,
+static long charge_next(struct vmspace *space, const struct vma *vma, const struct move *m,
 			unsigned long at)
 {
-	struct vma *next = find_first(space, vma->end);
+	struct vma *next = find_first(space, vma->end), *changed;
 
 	if (!(vma->flags & VMA_ACCOUNT) || !m->inner || !next || (next->flags & VMA_ACCOUNT))
-		return;
+		return 0;
 	if ((at >= vma->start && at < vma->end) ||
 	    !rule_decides(space, RULE_DONTUNMAP_CHARGES_NEXT))
-		return;
-	sync_write_lock(space, next);
-	next->flags |= VMA_ACCOUNT;
-	commit_charge(space, space_pages(space, next->end - next->start), 1);
-	outcome_event(space, VMSPACE_EVENT_CHANGE, next->start, next->end, 0);
-	assert(vma_is_valid(next, space->config.page_size));
+		return 0;
+	changed = change_begin(space, next);
+	if (!changed)
+		return -ENOMEM;
+	changed->flags |= VMA_ACCOUNT;
+	assert(vma_is_valid(changed, space->config.page_size));
+	change_end(space, next, changed);
+	commit_charge(space, space_pages(space, changed->end - changed->start), 1);
+	outcome_event(space, VMSPACE_EVENT_CHANGE, changed->start, changed->end, 0);
+	return 0;
 }
 
+/* Its steps have been reserved: see reserve_moves() in remap.c. */
 long remap_leave_source(struct vmspace *space, const struct move *m, unsigned long at)
 {
 	struct vma *vma = find_at(space, m->addr);
-	long err = 0;
+	long err;
 
 	assert(vma);
-	charge_next(space, vma, m, at);
-	if (vma->flags & VMA_LOCKED && rule_decides(space, RULE_DONTUNMAP_PART))
+	err = charge_next(space, vma, m, at);
+	if (!err && vma->flags & VMA_LOCKED && rule_decides(space, RULE_DONTUNMAP_PART))
 		err = unlock_part(space, m);
-	else
-		unlock_leaking(space, vma, m);
+	else if (!err)
+		err = unlock_leaking(space, vma, m);
 	if (err)
 		return err;
 	vma = find_at(space, m->addr);
-	sync_write_lock(space, vma);
-	if (vma->start == m->addr && vma->end == m->addr + m->old_length) {
-		forget_pages(space, vma);
-	}
-	assert(vma_is_valid(vma, space->config.page_size));
-	return 0;
+	if (vma->start == m->addr && vma->end == m->addr + m->old_length)
+		err = forget_pages(space, vma);
+	return err;
 }

@@ -13,6 +13,7 @@
 #include "host.h"
 #include "ops.h"
 #include "outcome.h"
+#include "past.h"
 #include "store.h"
 #include "sync.h"
 #include "touch.h"
@@ -295,6 +296,7 @@ static void complete(struct vmspace *space, struct vmspace_request *req)
 			out->why = "the host's result is not the predicted one";
 	}
 	store_end_call(space);
+	past_poll(space);
 	space->out = NULL;
 	space->host_succeeded = space->host_unmapped = false;
 	space->host_error = 0;
@@ -308,7 +310,7 @@ static void complete(struct vmspace *space, struct vmspace_request *req)
 static __attribute__((noinline)) void complete_shared(struct vmspace *space,
 						      struct vmspace_request *req)
 {
-	if (req->op == VMSPACE_FAULT) {
+	if (req->op == VMSPACE_FAULT && space->pages) {
 		req->out.result = touch_call(space, req);
 		return;
 	}

@@ -34,7 +34,7 @@ struct reserve {
 };
 
 /* Spare areas and nodes for so many stores stay reserved from one call to the next. */
-#define RESERVE_KEEP 8
+#define RESERVE_KEEP VMA_SPARES_KEPT
 
 void reserve_init(struct reserve *reserve, struct maple_tree *tree);
 /* Free the reserved nodes. */
@@ -66,6 +66,15 @@ static inline int reserve_store(struct reserve *reserve, struct maple_tree *tree
 	if (__builtin_expect(!mas_store_gfp(&mas, vma, GFP_KERNEL), 1))
 		return 0;
 	return guaranteed ? reserve_store_again(reserve, start, end, vma) : -ENOMEM;
+}
+/* Store vma over an entry that stands at exactly its range: that takes no node. */
+static inline void reserve_store_same(struct maple_tree *tree, struct vma *vma)
+{
+	MA_STATE(mas, tree, vma->start, vma->end - 1);
+	int err = mas_store_gfp(&mas, vma, GFP_KERNEL);
+
+	assert(!err);
+	(void)err;
 }
 /* The call ends: give back what exceeds RESERVE_KEEP. */
 void reserve_end_call(struct reserve *reserve, struct vma_store *vmas);

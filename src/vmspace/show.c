@@ -283,7 +283,8 @@ void show_info(const struct vmspace *space, const struct vma *vma, struct vma_in
 		.start = vma->start, .end = vma->end, .flags = vma->flags,
 		.offset = shown_offset(space, vma), .page_offset = vma->pgoff,
 		.anon_name = vma->name ? vma->name->text : NULL, .pkey = vma->pkey,
-		.anon_id = vma->anon_id, .anon_shared = vma->anon_shared,
+		.anon_id = __atomic_load_n(&vma->anon_id, __ATOMIC_RELAXED),
+		.anon_shared = vma->anon_shared,
 		.policy = vma->policy ? vma->policy->mode : 0,
 		.policy_nodes = vma->policy ? vma->policy->nodes : 0, .uffd = vma->uffd,
 	};
@@ -294,40 +295,20 @@ void show_info(const struct vmspace *space, const struct vma *vma, struct vma_in
 typedef struct vma *(*find_fn)(const struct vmspace *space, unsigned long addr);
 
 /*
- * The fast path, under the area's lock alone. While that is held the area does not change, so if it
- * is still what `find` finds, everything reported was true at one moment. False: use the slow path.
+ * Beside calls and faults of any thread, and of the one that this interrupts: an area in the tree
+ * does not change (change.h), so whatever is found was there as it is told. Within the section
+ * neither the area nor its names are freed.
  */
-static bool look_fast(const struct vmspace *space, find_fn find, unsigned long addr,
-		      struct vma_info *info)
-{
-	struct vma *vma;
-	struct slot *slot;
-	bool found = false;
-
-	urcu_bp_read_lock();
-	vma = find(space, addr);
-	if (vma && sync_share(space, vma, &slot)) {
-		found = find(space, addr) == vma;
-		if (found)
-			show_info(space, vma, info);
-		sync_unshare(space, vma, slot);
-	}
-	urcu_bp_read_unlock();
-	return found;
-}
-
 static __attribute__((noinline)) bool look_shared(const struct vmspace *space, find_fn find,
 						  unsigned long addr, struct vma_info *info)
 {
 	const struct vma *vma;
 
-	if (look_fast(space, find, addr, info))
-		return true;
-	sync_enter(space);
+	urcu_bp_read_lock();
 	vma = find(space, addr);
 	if (vma)
 		show_info(space, vma, info);
-	sync_leave(space);
+	urcu_bp_read_unlock();
 	return vma;
 }
 

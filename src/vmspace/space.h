@@ -12,6 +12,7 @@
 #include "pages.h"
 #include "reserve.h"
 
+struct past;
 struct sync;
 
 /*
@@ -28,7 +29,7 @@ struct pkeys {
  *   areas == number of entries of the tree;  grow_areas == those with VMA_GROWSDOWN.
  *   total_vm == sum of all pages;  locked_vm == locked_leak + sum of pages with VMA_LOCKED;
  *   data_vm, stack_vm, exec_vm and committed_vm likewise, by kind (accounting.c).
- *   No area is larger than largest_area.   start_brk <= brk.
+ *   No area is larger than largest_area.   start_brk <= brk.   !sync == !past.
  *   *config.commit_pool is the sum of committed_vm of all spaces that share it, and what users of
  *   it outside of any space have added.
  */
@@ -44,6 +45,7 @@ struct vmspace {
 	unsigned int page_shift;      /* 1 << page_shift == config.page_size */
 	struct maple_tree tree;
 	struct vma_store vmas;        /* allocates the areas of the tree */
+	struct past *past;            /* areas that readers may still look at; NULL: no readers */
 	struct reserve reserve;       /* tree nodes and areas for the present call */
 	struct vmspace_image image;
 	unsigned long mmap_base;      /* 0: not known */

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "outcome.h"
+#include "past.h"
 #include "store.h"
 #include "sync.h"
 
@@ -27,8 +28,23 @@ int store_area(struct vmspace *space, unsigned long start, unsigned long end, st
 		       ? (int)outcome_no_memory(space) : 0;
 }
 
+void store_in_place(struct vmspace *space, struct vma *vma)
+{
+	sync_attach(space, vma);
+	reserve_store_same(&space->tree, vma);
+}
+
+/*
+ * With a store go copies of up to two areas beside it that change. A few more, as change_secure()
+ * asks for what a whole step takes.
+ */
+#define COPIES_EACH 2
+#define COPIES_MORE 4
+
 int store_reserve(struct vmspace *space, unsigned long stores, unsigned long areas)
 {
+	if (!past_is_private(space))
+		areas += COPIES_EACH * stores + COPIES_MORE;
 	return reserve_prepare(&space->reserve, &space->vmas, stores, areas)
 		       ? (int)outcome_no_memory(space) : 0;
 }

@@ -12,10 +12,15 @@
  */
 int store_area(struct vmspace *space, unsigned long start, unsigned long end, struct vma *vma);
 
+/* Store vma where the tree holds an area at exactly its range. Cannot fail. */
+void store_in_place(struct vmspace *space, struct vma *vma);
+
 /*
  * Reserve for the present call, before it changes anything: its next `stores` calls of store_area()
  * and `areas` calls of vma_new() cannot fail then. A store over many areas counts as one more for
- * each 64 of them. What is reserved already counts. 0, or -ENOMEM: nothing has changed.
+ * each 64 of them. Where areas are copied to be changed (change.h), the copies that come with so
+ * many stores are reserved as well. What is reserved already counts. 0, or -ENOMEM: nothing has
+ * changed.
  */
 int store_reserve(struct vmspace *space, unsigned long stores, unsigned long areas);
 /* The same for all that the present call may do, so that edit_change() reserves nothing more. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "past.h"
 #include "sync.h"
 
 /* How often a writer polls before it sleeps: a fault that allocates nothing ends sooner. */
@@ -118,13 +119,15 @@ void sync_unlock_areas(struct vmspace *space)
 /* A call that has changed areas frees, now and then, what the tree has retired. */
 void sync_leave_slow(const struct vmspace *space)
 {
-	bool changed = space->sync->locked;
+	bool changed = space->sync->locked, full = past_is_full(space);
 
 	if (changed)
 		next_seq(space, space->sync->seq);
 	mt_mutex_unlock(&space->sync->lock);
 	if (changed)
 		mt_wait_retired((struct maple_tree *)(uintptr_t)&space->tree);
+	if (full)
+		mt_poll(); /* areas were replaced that took no node */
 }
 
 static unsigned long readers(const struct vma *vma)

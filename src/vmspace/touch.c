@@ -211,7 +211,7 @@ static enum vmspace_fault_result touch(struct vmspace *space, const struct touch
 	enum vmspace_fault_result result;
 
 	*t->page = (struct vmspace_page){ .addr = space_floor(space, t->addr) };
-	if (!space->sync)
+	if (!space->pages)
 		return touch_alone(space, t->addr, t->access);
 	result = touch_fast(space, t);
 	if (result != NEEDS_SPACE_LOCK)

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <linux/userfaultfd.h>
 
+#include "change.h"
 #include "edit.h"
 #include "ops.h"
 #include "outcome.h"
-#include "sync.h"
 
 #ifndef UFFD_FEATURE_WP_ASYNC
 #define UFFD_FEATURE_WP_ASYNC (1 << 15)
@@ -254,15 +254,19 @@ long uffd_release_call(struct vmspace *space, struct vmspace_request *req)
 	return err;
 }
 
-void uffd_moved(struct vmspace *space, unsigned long at)
+long uffd_moved(struct vmspace *space, unsigned long at)
 {
-	struct vma *vma = find_at(space, at);
+	struct vma *vma = find_at(space, at), *changed;
 
 	if (!(vma->flags & VMA_UFFD_FLAGS) || vma->uffd_moves)
-		return;
-	sync_write_lock(space, vma);
-	vma->flags &= ~VMA_UFFD_FLAGS;
-	vma->uffd = 0;
-	vma->uffd_forks = false;
-	outcome_event(space, VMSPACE_EVENT_CHANGE, vma->start, vma->end, 0);
+		return 0;
+	changed = change_begin(space, vma);
+	if (!changed)
+		return -ENOMEM;
+	changed->flags &= ~VMA_UFFD_FLAGS;
+	changed->uffd = 0;
+	changed->uffd_forks = false;
+	change_end(space, vma, changed);
+	outcome_event(space, VMSPACE_EVENT_CHANGE, changed->start, changed->end, 0);
+	return 0;
 }

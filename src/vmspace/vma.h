@@ -60,16 +60,17 @@ struct vma {
 	struct backing *backing;
 	struct anon_name *name;
 	struct policy *policy;       /* NULL: none of its own */
-	uint64_t anon_id;            /* 0: no anonymous page yet */
-	uint64_t asked : 38;         /* space->request_seq when the host was last asked; 0: never */
-	uint64_t pkey : 5;
-	uint64_t uffd : 16;          /* context of its userfaultfd; 0: none, or not known */
+	uint64_t anon_id;            /* 0: no anonymous page yet. Atomic: vma_set_anon_id() */
+	uint32_t pkey : 5;
+	uint32_t uffd : 16;          /* context of its userfaultfd; 0: none, or not known */
 	bool uffd_moves : 1;         /* mremap keeps the registration */
 	bool uffd_forks : 1;         /* fork passes it on */
 	bool anon_shared : 1;        /* anon_vma inherited through fork */
-	bool may_have_anon : 1;      /* may have got anonymous pages since the host was asked */
-	bool dropped : 1;            /* some of a driver's pages (mm): io_uring gives no others */
-	struct vma *list_next;       /* links areas being unmapped, and the spare ones */
+	/* From here on calls alone look, and change it in place (and faults, at `lock`): change.h. */
+	bool may_have_anon;          /* may have got anonymous pages since the host was asked */
+	bool dropped;                /* some of a driver's pages (mm): io_uring gives no others */
+	uint64_t asked;              /* space->request_seq when the host was last asked; 0: never */
+	struct vma *list_next;       /* links areas being unmapped, spare ones, those of past.h */
 	unsigned long lock;          /* the area's lock, in a space with pages: see sync.h */
 };
 
@@ -109,6 +110,11 @@ bool policy_same(const struct policy *a, const struct policy *b);
 static inline void vma_fill(struct vma *vma, const struct vma *like)
 {
 	memcpy(vma, like, offsetof(struct vma, lock));
+}
+/* Give the area an anon_vma, or another one, beside readers without a lock. */
+static inline void vma_set_anon_id(struct vma *vma, uint64_t anon_id)
+{
+	__atomic_store_n(&vma->anon_id, anon_id, __ATOMIC_RELAXED);
 }
 /* For assertions, O(1): the invariants of struct vma; page_size is a power of two. */
 bool vma_is_valid(const struct vma *vma, unsigned long page_size);

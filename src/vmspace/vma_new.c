@@ -40,7 +40,8 @@ void vma_unreserve(struct vma_store *store, unsigned long count)
 
 struct vma *vma_new(struct vma_store *store, const struct vma *like)
 {
-	struct vma *vma = vma_alloc(store);
+	/* What a call has reserved beyond what stays is there to be used. */
+	struct vma *vma = store->spares > VMA_SPARES_KEPT ? take_spare(store) : vma_alloc(store);
 
 	if (!vma)
 		vma = take_spare(store);

@@ -13,8 +13,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <mapletree/maple_tree.h>
-#include <urcu/urcu-bp.h>
 
 #include "vma_store.h"
 
@@ -26,53 +24,35 @@
 #endif
 #endif
 
-/*
- * In a typesafe store a lockless reader may hold a pointer to a freed area and look at its lock: it
- * must find "detached" there.
- */
+/* Whoever uses the memory next attaches it: see sync_attach(). */
 static void mark_detached(const struct vma_store *store, struct vma *vma)
 {
-	unsigned long word;
+	if (store->locks)
+		vma->lock = VMA_LOCK_DETACHED;
+}
 
-	if (!store->typesafe)
-		return;
-	word = __atomic_load_n(&vma->lock, __ATOMIC_RELAXED);
-	__atomic_store_n(&vma->lock, word | VMA_LOCK_DETACHED, __ATOMIC_RELEASE);
+/* Empty, but for what the space is. */
+static void forget(struct vma_store *store)
+{
+	*store = (struct vma_store){ .locks = store->locks };
 }
 
 #ifdef STORE_SANITIZED
 
-/* An area, and what frees it after a grace period. */
-struct sanitized {
-	struct vma vma;
-	struct rcu_head rcu;
-};
-
 struct vma *vma_alloc(struct vma_store *store)
 {
-	struct sanitized *slot = malloc(sizeof(*slot));
+	struct vma *vma = malloc(sizeof(*vma));
 
 	(void)store;
-	if (!slot)
-		return NULL;
-	slot->vma.lock = VMA_LOCK_DETACHED;
-	return &slot->vma;
-}
-
-static void free_later(struct rcu_head *rcu)
-{
-	free((char *)rcu - offsetof(struct sanitized, rcu));
+	if (vma)
+		vma->lock = VMA_LOCK_DETACHED;
+	return vma;
 }
 
 void vma_release(struct vma_store *store, struct vma *vma)
 {
-	struct sanitized *slot = (struct sanitized *)vma;
-
 	mark_detached(store, vma);
-	if (store->typesafe)
-		mt_rcu_polled()->call(&slot->rcu, free_later);
-	else
-		free(slot);
+	free(vma);
 }
 
 void vma_store_clear(struct vma_store *store)
@@ -83,7 +63,7 @@ void vma_store_clear(struct vma_store *store)
 		store->spare = vma->list_next;
 		free(vma);
 	}
-	*store = (struct vma_store){ .typesafe = store->typesafe };
+	forget(store);
 }
 
 #else
@@ -246,7 +226,7 @@ void vma_store_clear(struct vma_store *store)
 		next = block->next;
 		block_free(block);
 	}
-	*store = (struct vma_store){ .typesafe = store->typesafe };
+	forget(store);
 }
 
 #endif

@@ -21,22 +21,23 @@ struct vma_store {
 	size_t expected;             /* allocations announced; the next blocks are sized for them */
 	struct vma *spare;           /* reserved for when there is no memory; see reserve.h */
 	unsigned long spares;        /* their number */
-	bool typesafe;               /* lockless readers may look at `lock` of a freed area: slots
-					hold nothing but areas until the store is cleared */
+	bool locks;                  /* areas have locks: what is free is detached */
 };
 
 /*
- * An area with unspecified content, or NULL: no memory. In a typesafe store its `lock` says
+ * An area with unspecified content, or NULL: no memory. If areas have locks, its `lock` says
  * "detached", and vma_fill() does not touch that.
  */
 struct vma *vma_alloc(struct vma_store *store);
-/* Free an area that holds no references. */
+/* Free an area that holds no references, and that nobody looks at any more. */
 void vma_release(struct vma_store *store, struct vma *vma);
+/* So many spare areas may stay from one call to the next. */
+#define VMA_SPARES_KEPT 8
 /* Have at least `count` spare areas, which vma_new() falls back on. False: no memory. */
 bool vma_reserve(struct vma_store *store, unsigned long count);
 /* Free the spare areas beyond `count`. */
 void vma_unreserve(struct vma_store *store, unsigned long count);
-/* Free all memory of the store; no area may be in use. It stays typesafe. */
+/* Free all memory of the store; no area may be in use. `locks` stays. */
 void vma_store_clear(struct vma_store *store);
 
 /* A new area like `like`, with references of its own. NULL: no memory. */

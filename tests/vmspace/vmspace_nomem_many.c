@@ -23,6 +23,7 @@
 #include <urcu/urcu-bp.h>
 
 #include "pages.h"
+#include "past.h"
 #include "scarce.h"
 
 #ifndef MADV_POPULATE_READ
@@ -191,11 +192,18 @@ struct sight {
 };
 static struct sight before, after;
 
+/* Areas that were replaced wait for a grace period, with references to names. Nobody reads here. */
+static void settle(void)
+{
+	past_empty(space);
+}
+
 static void see(struct sight *sight)
 {
 	MA_STATE(mas, &space->tree, 0, 0);
 	struct vma *vma;
 
+	settle();
 	memset(sight, 0, sizeof(*sight));
 	mas_for_each(&mas, vma, ULONG_MAX) {
 		assert_in_range(sight->areas, 0, 2 * AREAS + 399);

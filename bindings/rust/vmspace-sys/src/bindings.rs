@@ -497,12 +497,13 @@ pub struct vmspace_config {
     pub host: vmspace_host,
     pub memory: *const vmspace_memory,
     pub hooks: *const vmspace_hooks,
+    pub threads: bool,
 }
 #[test]
 fn bindgen_test_layout_vmspace_config() {
     const UNINIT: ::core::mem::MaybeUninit<vmspace_config> = ::core::mem::MaybeUninit::uninit();
     let ptr = UNINIT.as_ptr();
-    assert_eq!(::core::mem::size_of::<vmspace_config>(), 304usize, "Size of vmspace_config");
+    assert_eq!(::core::mem::size_of::<vmspace_config>(), 312usize, "Size of vmspace_config");
     assert_eq!(::core::mem::align_of::<vmspace_config>(), 8usize, "Alignment of vmspace_config");
     assert_eq!(
         unsafe { ::core::ptr::addr_of!((*ptr).page_size) as usize - ptr as usize },
@@ -738,6 +739,11 @@ fn bindgen_test_layout_vmspace_config() {
         unsafe { ::core::ptr::addr_of!((*ptr).hooks) as usize - ptr as usize },
         296usize,
         "Offset of field: vmspace_config::hooks"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).threads) as usize - ptr as usize },
+        304usize,
+        "Offset of field: vmspace_config::threads"
     );
 }
 extern "C" {
