@@ -159,13 +159,16 @@ static int start_with(unsigned int flags)
 {
 	sigset_t all, before;
 	int error = 0;
+	bool runs;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_mutex_lock(&starting);
-	if (!worker_runs() && !start_worker())
+	runs = worker_runs();
+	if (!runs && !start_worker()) {
 		error = -ENOMEM;
-	else if (flags & ~worker_flags) {
+	} else if (!runs || flags & ~worker_flags) {
+		/* A thread that is new, after a fork, too, is as those before it. */
 		worker_flags |= flags;
 		error = apply_flags();
 	}

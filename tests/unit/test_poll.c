@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -216,6 +217,7 @@ static void try_to_wait(void *unused)
 	EXPECT(mt_start_helper(0) == -EDEADLK);
 	EXPECT(!mt_poll());
 	EXPECT(!mt_retire(&object, count_freed));
+	EXPECT(!mt_poll());
 	freed++;
 }
 
@@ -508,6 +510,61 @@ static void look_up_unregistered(void)
 	EXPECT(status == 0 || WIFSIGNALED(status));
 }
 
+/* What cannot be had is told, and what is retired stays the caller's. */
+static void retire_without_memory(void)
+{
+	struct rlimit limit;
+
+	EXPECT(!mt_thread_register());
+	EXPECT(!getrlimit(RLIMIT_AS, &limit));
+	limit.rlim_cur = 0;
+	EXPECT(!setrlimit(RLIMIT_AS, &limit));
+	while (malloc(16))
+		;
+	EXPECT(mt_retire(&object, count_freed) == -ENOMEM);
+	EXPECT(mt_barrier() == -ENOMEM);
+	EXPECT(!mt_poll() && !freed);
+}
+
+UNUSED_IF_WATCHED static void without_memory_nothing_is_retired(void **state)
+{
+	(void)state;
+	if (getenv("EMULATED")) /* qemu-user does not keep to limits */
+		skip();
+	run_in_child(retire_without_memory);
+}
+
+/* A child's helper is as that of its parent was asked to be. */
+static void start_helper_again(void)
+{
+	char other[32];
+	int status;
+	pid_t pid;
+
+	EXPECT(!mt_start_helper(MT_HELPER_OWN_FILES));
+	mt_before_fork();
+	pid = fork();
+	if (pid == 0) {
+		alarm(60);
+		mt_after_fork_child();
+		EXPECT(!mt_start_helper(0));
+		await_threads(2, other);
+		EXPECT(count_files(other) == 0);
+		_exit(0);
+	}
+	mt_after_fork_parent();
+	EXPECT(waitpid(pid, &status, 0) == pid);
+	EXPECT(!status);
+}
+
+UNUSED_IF_WATCHED static void a_child_has_a_helper_like_its_parent(void **state)
+{
+	(void)state;
+	if (getenv("EMULATED")) /* threads of the emulator's are seen */
+		skip();
+	run_in_child(start_helper_again);
+}
+
 UNUSED_IF_WATCHED static void the_first_lookup_of_a_registered_thread_is_like_any(void **state)
 {
 	(void)state;
@@ -534,6 +591,8 @@ int main(void)
 		cmocka_unit_test(writers_that_may_not_wait_do_not),
 #ifndef WATCHED
 		cmocka_unit_test(the_helper_has_neither_signals_nor_files),
+		cmocka_unit_test(a_child_has_a_helper_like_its_parent),
+		cmocka_unit_test(without_memory_nothing_is_retired),
 		cmocka_unit_test(a_forked_process_frees_its_copy),
 		cmocka_unit_test(the_first_lookup_of_a_registered_thread_is_like_any),
 #endif
