@@ -27,7 +27,7 @@ step()
 {
 	began=$(date +%s)
 	printf '%s\n' 'sudo() { "$@"; }' "$2" >"$work/root/step"
-	inside "$work/root" sh -euxc 'cd /work/mapletree; . /step' >"$work/newcomer.log" 2>&1 ||
+	inside "$work/root" sh -euxc 'cd /src/mapletree; . /step' >"$work/newcomer.log" 2>&1 ||
 		{ tail -30 "$work/newcomer.log" >&2; die "$release: $1: failed; see $work/newcomer.log"; }
 	echo "$release: $1: $(($(date +%s) - began)) s"
 }
@@ -35,7 +35,7 @@ step()
 for release in "$@"; do
 	need_root "$release"
 	fresh "$work/root" "$work/base.tar"
-	place=$work/root/work/mapletree
+	place=$work/root/src/mapletree
 	mkdir -p "$place"
 	tar -C "$place" --strip-components=1 -xf "$sources"
 	step './run demo' './run demo'
@@ -51,16 +51,16 @@ for release in "$@"; do
 	grep -qx '3000-8fff data' "$work/newcomer.log" || die "$release: first.cc printed something else"
 
 	step 'Rust' 'apt-get -q -y install --no-install-recommends cargo ca-certificates
-		mkdir -p /work/first/src; cd /work/first; cargo init --vcs none --name first'
+		mkdir -p /src/first/src; cd /src/first; cargo init --vcs none --name first'
 	{
 		echo 'fn main() {'
 		block bindings/rust/mapletree/src/lib.rs 0 | sed '1{h;d}'
 		echo 'println!("{} pieces", pieces.len()); }'
 		echo 'use mapletree::RangeMap;'
-	} >"$work/root/work/first/src/main.rs"
+	} >"$work/root/src/first/src/main.rs"
 	# The crate needs another one to be built, which this machine may not reach.
-	if inside "$work/root" sh -euc 'cd /work/mapletree/bindings/rust; cargo fetch' >"$work/newcomer.log" 2>&1; then
-		step 'Rust, the program' "cd /work/first; $(block bindings/rust/mapletree/src/lib.rs 1); cargo run"
+	if inside "$work/root" sh -euc 'cd /src/mapletree/bindings/rust; cargo fetch' >"$work/newcomer.log" 2>&1; then
+		step 'Rust, the program' "cd /src/first; $(block bindings/rust/mapletree/src/lib.rs 1); cargo run"
 		grep -qx '3 pieces' "$work/newcomer.log" || die "$release: the Rust program printed something else"
 	else
 		echo "$release: Rust, the program: skipped, its crates cannot be fetched here"
