@@ -39,9 +39,9 @@ VMSPACE_PUBLIC int vmspace_load_text(struct vmspace **out, const struct vmspace_
  * neighbours, as in the text where they were lines of their own. An area named [heap] that begins
  * at the start of the break moves the break to its end. The strings are copied. Returns 0; -EINVAL,
  * with nothing changed: as vmspace_exec(), *done is the area that is impossible; another error of
- * munmap (-EPERM: a sealed area is in the way; -ENOMEM: out of memory, or too many areas): the
- * first *done areas are in place, and what was at the next may be unmapped. `done` may be NULL. In
- * a space with memory no other thread uses these places meanwhile.
+ * munmap (-EPERM: a sealed area is in the way; -EBUSY: a part of one that cannot be cut is, as
+ * [vdso]; -ENOMEM: out of memory, or too many areas): the first *done areas are in place, and what
+ * was at the next may be unmapped. `done` may be NULL. No other thread uses these places meanwhile.
  */
 VMSPACE_PUBLIC int vmspace_put_areas(struct vmspace *space, const struct vmspace_area *areas,
 				     size_t count, size_t *done);

@@ -58,9 +58,10 @@ VMSPACE_PUBLIC void vmspace_memfd_destroy(struct vmspace_memfd *memfd);
  * writing if a guest may map it shared and writable; this is duplicated, and may be closed at any
  * time. Or -1: pages of this file are made by read_page. `ctx` is that of the configuration.
  *
- * Pages beyond the end of the file fault with VMSPACE_FAULT_BUS. Where a file is cut while its pages
- * are mapped, an access gets SIGBUS from the host, which is the guest's own (BUS_ADRERR), as in
- * Linux. Writing what was changed to the disk (msync) is fsync() of the descriptor.
+ * Pages beyond the end of the file fault with VMSPACE_FAULT_BUS, and a duplicate that cannot be had
+ * makes it VMSPACE_FAULT_NOMEM. Where a file is cut while its pages are mapped, an access gets SIGBUS
+ * from the host, which is the guest's own (BUS_ADRERR), as in Linux; but vmspace_touch() still finds
+ * the page present, and unlike in Linux private pages that a guest has written stay. Writing what was changed to the disk (msync) is fsync() of the descriptor.
  */
 VMSPACE_PUBLIC void vmspace_memfd_use_files(
 	struct vmspace_memfd *memfd,
@@ -82,7 +83,7 @@ VMSPACE_PUBLIC void vmspace_memfd_forget(struct vmspace_memfd *memfd,
  * could not be mapped. May map memory, and waits for others who do.
  */
 VMSPACE_PUBLIC void *vmspace_memfd_frame(const struct vmspace_memfd *memfd, uint64_t frame);
-/* Bytes in frames that are in use, pages of files included. */
+/* Bytes in frames that are in use; pages that are files' own are no frames, and no part of the limit. */
 VMSPACE_PUBLIC size_t vmspace_memfd_used(const struct vmspace_memfd *memfd);
 
 /*
@@ -91,6 +92,7 @@ VMSPACE_PUBLIC size_t vmspace_memfd_used(const struct vmspace_memfd *memfd);
  * Without these calls the child has no guest memory: all windows are inaccessible there, and every
  * fault that needs a page ends with VMSPACE_FAULT_NOMEM; so nothing that the child does shows in the
  * parent. (fork() runs the handlers of pthread_atfork(3) that see to it; _Fork() and clone() do not.)
+ * If another thread was in a call on a space, nothing more may be called on that space in the child.
  *
  * With them the child has a copy of all frames, made before the fork:
  *
@@ -145,8 +147,9 @@ VMSPACE_PUBLIC bool vmspace_window_guest(const struct vmspace_window *window, co
  * thread at any time, as vmspace_access(). What guests write meanwhile may be copied in part.
  *
  * vmspace_copy_from and _to return the number of bytes copied: less than `size` if the next one
- * cannot be accessed (EFAULT, for the guest), or lies beyond the end of a file that is mapped shared;
- * 0 also if the space's memory is no window's.
+ * cannot be accessed (EFAULT, for the guest), 0 also if the space's memory is no window's. In the
+ * last page of a file that is mapped, what is behind its end is read as zeros; what is copied there is
+ * lost, as it is when Linux drops the page.
  *
  * vmspace_strncpy_from copies a string with its NUL, and returns its length without that; `size` if
  * there is no NUL in so many bytes, which were copied then; -EFAULT if one before it cannot be read.

@@ -62,8 +62,9 @@ static bool read_value(int file, char *value)
 			found |= same == length;
 		}
 	}
+	/* Not by memset(), which compilers make of such a loop: it may not be bound yet. */
 	for (; used < VALUE_MAX; used++)
-		value[used] = 0;
+		*(volatile char *)&value[used] = 0;
 	return found;
 }
 

@@ -40,7 +40,9 @@ static const char *wrong_with(const struct vmspace *space, const struct vmspace_
 		return "a protection key that does not exist";
 	if ((area->flags & VMA_LOCK_FLAGS) == VMA_LOCKONFAULT)
 		return "an area locked on fault, but not locked";
-	if (!is_gate(space, area) && area->end > space->config.task_size)
+	/* The one that may be there is the kernel's own page for calls of old programs. */
+	if (area->end > space->config.task_size &&
+	    !(is_gate(space, area) && is_named(area, "[vsyscall]")))
 		return "an area beyond the end of user space";
 	return NULL;
 }
@@ -315,8 +317,9 @@ static int put_area(struct vmspace *space, const struct vmspace_area *area)
 	};
 	long err = vmspace_call(space, &unmap);
 
+	/* The area is possible: what is there cannot be cut, as no part of [vdso] can. */
 	if (err)
-		return (int)err;
+		return err == -EINVAL ? -EBUSY : (int)err;
 	sync_enter(space);
 	err = add_area(space, area);
 	if (!err && is_named(area, "[heap]") && area->start == space->image.start_brk)

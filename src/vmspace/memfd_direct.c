@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,21 +84,24 @@ static long take_number(struct vmspace_memfd *memfd)
 	return count;
 }
 
-/* A duplicate of a regular file's descriptor; -1: it is none, or there can be no other. */
+enum { NO_DESCRIPTOR = -1, NO_DUPLICATE = -2 };
+
+/* A duplicate of a regular file's descriptor, or one of these: it is none; there can be no other. */
 static int duplicate(int fd, bool *writable)
 {
 	struct stat is;
 	int flags, own;
 
 	if (fd < 0 || fstat(fd, &is) || !S_ISREG(is.st_mode))
-		return -1;
+		return NO_DESCRIPTOR;
 	flags = fcntl(fd, F_GETFL);
 	if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY || (flags & O_PATH))
-		return -1;
+		return NO_DESCRIPTOR;
 	*writable = (flags & O_ACCMODE) == O_RDWR;
 	own = fcntl(fd, F_DUPFD_CLOEXEC, LEAST_FD);
-	/* The limit of descriptors may be lower. */
-	return own >= 0 ? own : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (own < 0) /* the limit of descriptors may be lower */
+		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return own >= 0 ? own : NO_DUPLICATE;
 }
 
 /* The lock is held. NULL: no memory. The descriptor belongs to the object, or is closed. */
@@ -131,6 +135,9 @@ static struct memfd_file *ask(struct vmspace_memfd *memfd, const struct vma_back
 	pthread_mutex_unlock(&memfd->lock);
 	fd = duplicate(memfd->descriptor(memfd->config.ctx, backing), &writable);
 	pthread_mutex_lock(&memfd->lock);
+	/* Without a duplicate it must not pass for a file that has none: it is asked again. */
+	if (fd == NO_DUPLICATE)
+		return NULL;
 	/* Another thread may have asked as well, and the file been forgotten. */
 	file = memfd_make_file(memfd, backing);
 	if (!file || file->asked) {
@@ -226,28 +233,48 @@ static size_t transfer(int fd, off_t at, char *to, const char *from, size_t size
 	return done;
 }
 
+/* Of `size` bytes at `offset` of the page at `at`, how many the file has; -1: nothing of the page. */
+static ssize_t in_file(int fd, off_t at, size_t offset, size_t size)
+{
+	off_t from = at + (off_t)offset;
+	struct stat is;
+
+	if (fstat(fd, &is) || is.st_size <= at)
+		return -1;
+	if (is.st_size <= from)
+		return 0;
+	return (uint64_t)(is.st_size - from) < size ? (ssize_t)(is.st_size - from) : (ssize_t)size;
+}
+
 size_t memfd_direct_read(struct vmspace_memfd *memfd, uint64_t frame, size_t offset, void *to,
 			 size_t size)
 {
 	off_t at;
 	int fd = memfd_direct_place(memfd, frame, &at);
+	ssize_t has = in_file(fd, at, offset, size);
+	size_t done;
 
-	return transfer(fd, at + (off_t)offset, to, NULL, size);
+	if (has < 0)
+		return 0;
+	done = transfer(fd, at + (off_t)offset, to, NULL, (size_t)has);
+	if (done < (size_t)has)
+		return done;
+	memset((char *)to + done, 0, size - done);
+	return size;
 }
 
-/* What is beyond the end of the file, in its last page, can be written to in memory alone. */
 size_t memfd_direct_write(struct vmspace_memfd *memfd, uint64_t frame, size_t offset,
 			  const void *from, size_t size)
 {
 	off_t at;
 	int fd = memfd_direct_place(memfd, frame, &at);
-	struct stat is;
-	size_t within = 0;
+	ssize_t has = in_file(fd, at, offset, size);
+	size_t done;
 
-	at += (off_t)offset;
-	if (!fstat(fd, &is) && is.st_size > at)
-		within = (uint64_t)(is.st_size - at) < size ? (size_t)(is.st_size - at) : size;
-	return transfer(fd, at, NULL, from, within);
+	if (has < 0)
+		return 0;
+	done = transfer(fd, at + (off_t)offset, NULL, from, (size_t)has);
+	return done < (size_t)has ? done : size;
 }
 
 /* The view that contains the offset, mapped if it is not. NULL: it cannot be. The lock is held. */

@@ -35,8 +35,9 @@ void memfd_direct_destroy(struct vmspace_memfd *memfd);
 /* Where the page is, for mmap(). The frame is in use. */
 int memfd_direct_place(struct vmspace_memfd *memfd, uint64_t frame, off_t *offset);
 /*
- * Read or write bytes [offset, offset + size) of the page. Return how many: less where the file ends,
- * or cannot be read or written.
+ * Read or write bytes [offset, offset + size) of the page. What is behind the end of the file, in its
+ * last page, is read as zeros, and written nowhere. Return how many: less if the file has nothing of
+ * the page, or cannot be read or written.
  */
 size_t memfd_direct_read(struct vmspace_memfd *memfd, uint64_t frame, size_t offset, void *to,
 			 size_t size);

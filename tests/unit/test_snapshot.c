@@ -102,6 +102,15 @@ static void trees_that_cannot_share_are_refused(void **state)
 	end(&old);
 }
 
+static struct mt_node *first_leaf(const struct maple_tree *mt)
+{
+	struct maple_enode *at = mt->ma_root;
+
+	while (enode_kind(at) != KIND_LEAF)
+		at = slot_child(enode_node(at), enode_kind(at), 0);
+	return enode_node(at);
+}
+
 /*
  * Without readers the versions of a leaf that changes in place, again and again, ran into the count
  * of references above them: shared by nobody, the leaf was copied, and never freed.
@@ -111,24 +120,22 @@ static void versions_do_not_run_into_the_count_of_references(void **state)
 	(void)state;
 	for (unsigned int flags = 0; flags < 2; flags++) {
 		struct maple_tree old, snap;
-		struct mt_node *leaf;
 
 		begin_counted(&old, flags);
 		begin_counted(&snap, flags);
 		allowed = 100;
 		fill(&old, 0, 2, 8, 20);
-		leaf = enode_node(slot_child(enode_node(old.ma_root), inner_kind(&old), 0));
 		for (unsigned long last = 2; last < 7; last++) {
-			leaf->wide.meta |= META_VERSION_MAX << META_VERSION_SHIFT;
+			first_leaf(&old)->wide.meta |= META_VERSION_MAX << META_VERSION_SHIFT;
 			assert_int_equal(mtree_store_range(&old, 0, last, xa_mk_value(0),
 							   GFP_KERNEL),
 					 0);
-			leaf->wide.meta |= META_VERSION_MAX << META_VERSION_SHIFT;
+			first_leaf(&old)->wide.meta |= META_VERSION_MAX << META_VERSION_SHIFT;
 			assert_int_equal(mtree_store_range(&old, 8, 9, E('a' + (char)last),
 							   GFP_KERNEL),
 					 0);
 		}
-		assert_int_equal(node_shares(leaf, KIND_LEAF), 0);
+		assert_int_equal(node_shares(first_leaf(&old), KIND_LEAF), 0);
 		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
 		end(&old);
 		end(&snap);

@@ -149,6 +149,8 @@ static void bad_lines_are_named(void **state)
 		{ "7f000000f000-7f0000020000 rw-p 00000000 00:00 0\n", "the one above it ends" },
 		{ "7f0000020000-7f0000020800 rw-p 00000000 00:00 0\n", "not whole pages" },
 		{ "7fff00000000-1ff0000000000000 rw-p 0 00:00 0\n", "end of user space" },
+		/* Found from outside: it passed for the page of old programs' calls. */
+		{ "ffff00000000-ffff00001000 rw-p 00000000 00:00 0\n", "end of user space" },
 	};
 	struct vmspace_config config = plain();
 	struct vmspace_mistake mistake;
@@ -179,6 +181,29 @@ static void bad_lines_are_named(void **state)
 	assert_int_equal(vmspace_load_text(&space, &config, three, &mistake), -EINVAL);
 	assert_null(space);
 	vmspace_destroy(old);
+}
+
+/* Found from outside: it was -EINVAL, "nothing changed", with the lines before it in place. */
+static void what_lies_over_a_part_of_the_vdso_is_busy(void **state)
+{
+	static const char first[] =
+		"00400000-00401000 r--p 00000000 fe:01 42                                 /x\n"
+		"7ffff7fc4000-7ffff7fc6000 r-xp 00000000 00:00 0                          [vdso]\n";
+	static const char moved[] =
+		"00400000-00401000 rw-p 00000000 fe:01 42                                 /new\n"
+		"7ffff7fc5000-7ffff7fc7000 r-xp 00000000 00:00 0                          [vdso]\n";
+	struct vmspace_config config = plain();
+	struct vmspace_mistake mistake;
+	struct vmspace *space;
+
+	(void)state;
+	assert_int_equal(vmspace_load_text(&space, &config, first, NULL), 0);
+	assert_int_equal(vmspace_put_text(space, moved, &mistake), -EBUSY);
+	assert_int_equal(mistake.line, 2);
+	assert_non_null(strstr(shown(space), "/new"));
+	assert_int_equal(vmspace_put_text(space, first, NULL), 0);
+	assert_string_equal(shown(space), first);
+	vmspace_destroy(space);
 }
 
 static void a_space_is_brought_up_to_date(void **state)
@@ -676,6 +701,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(maps_alone_are_enough_for_maps),
 		cmocka_unit_test(bad_lines_are_named),
+		cmocka_unit_test(what_lies_over_a_part_of_the_vdso_is_busy),
 		cmocka_unit_test(a_space_is_brought_up_to_date),
 		cmocka_unit_test(a_core_tells_areas),
 		cmocka_unit_test(bad_cores_are_refused),

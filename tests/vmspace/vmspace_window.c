@@ -15,6 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -570,9 +571,53 @@ static void copies_reach_files(void **state)
 	put_in_file(0, "host");
 	assert_int_equal(vmspace_copy_from(parent.space, text, START, 5), 5);
 	assert_string_equal(text, "host");
-	assert_int_equal(vmspace_copy_from(parent.space, text, START + page, 64), 20);
-	assert_int_equal(vmspace_copy_to(parent.space, START + page + 10, text, 64), 10);
 	assert_int_equal(vmspace_copy_to(parent.space, START + 2 * page, text, 64), 0);
+	close(file_fd);
+}
+
+/* Found from outside: copies ended at the end of the file, in a page that the guest can access. */
+static void regress_copies_reach_the_end_of_the_last_page(void **state)
+{
+	char text[64];
+
+	(void)state;
+	begin_files(O_RDWR, 1);
+	assert_int_equal(ftruncate(file_fd, 5), 0);
+	assert_int_equal(pwrite(file_fd, "hello", 5, 0), 5);
+	map_file(&parent, 0, 1, RW, MAP_SHARED);
+	map_file(&parent, 10, 1, PROT_READ, MAP_PRIVATE);
+	for (unsigned long at = 0; at <= 10; at += 10) {
+		memset(text, 'x', sizeof(text));
+		assert_int_equal(vmspace_copy_from(parent.space, text, START + at * page, 8), 8);
+		assert_memory_equal(text, "hello\0\0\0x", 9);
+		assert_int_equal(vmspace_strncpy_from(parent.space, text, START + at * page, 64), 5);
+		assert_int_equal(vmspace_copy_from(parent.space, text, START + at * page + 100, 8), 8);
+	}
+	assert_int_equal(vmspace_copy_to(parent.space, START + 3, "12345", 5), 5);
+	assert_string_equal(in_file(0), "hel12");
+	close(file_fd);
+}
+
+/*
+ * Found from outside: a file whose descriptor could not be duplicated when it was first touched had
+ * its pages from read_page for good, so that what was written was lost.
+ */
+static void regress_a_file_without_a_duplicate_is_asked_for_again(void **state)
+{
+	struct rlimit before, none;
+
+	(void)state;
+	begin_files(O_RDWR, 2);
+	map_file(&parent, 0, 2, RW, MAP_SHARED);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(vmspace_touch(parent.space, START, ACCESS_WRITE, NULL), VMSPACE_FAULT_NOMEM);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	touch(&parent, 0, ACCESS_WRITE);
+	strcpy(host(&parent, 0), "guest");
+	assert_string_equal(in_file(0), "guest");
 	close(file_fd);
 }
 
@@ -717,6 +762,8 @@ int main(void)
 		TEST(a_copy_ends_where_the_guest_may_not_go),
 		TEST(strings_are_copied_up_to_their_ends),
 		TEST(copies_reach_files),
+		TEST(regress_copies_reach_the_end_of_the_last_page),
+		TEST(regress_a_file_without_a_duplicate_is_asked_for_again),
 		TEST(a_space_without_a_window_copies_nothing),
 		TEST(regress_a_host_child_cannot_write_to_its_parent),
 		TEST(a_host_child_has_a_copy),
