@@ -53,8 +53,11 @@ __attribute__((noinline)) static unsigned long phase_free(void)
 {
 	unsigned long sum = 0;
 
-	for (unsigned long i = 0; i < ROUNDS / 100; i++)
-		sum += ranges_find_free(WIDTH + draw(2 * WIDTH), draw(count) * WIDTH, 2 * count * WIDTH);
+	for (unsigned long i = 0; i < ROUNDS / 100; i++) {
+		unsigned long from = draw(count) * WIDTH, size = WIDTH + draw(2 * WIDTH);
+
+		sum += ranges_find_free(size, from, 2 * count * WIDTH);
+	}
 	return sum;
 }
 
