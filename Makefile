@@ -301,8 +301,10 @@ uninstall:
 
 DIST := mapletree-$(VERSION)
 
+# A copy of a checkout looks changed to git until it has looked at the files again.
 dist: $(RELEASE)/build.ninja
-	$(MESON) dist -C $(RELEASE) --no-tests --formats xztar
+	@git update-index -q --refresh || git diff --stat
+	$(MESON) dist -C $(RELEASE) --no-tests --formats xztar $(DIST_FLAGS)
 
 check-dist: dist
 	rm -rf $(BUILD)/dist
