@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* show.c - describes areas: the text of /proc/PID/maps, VmFlags, struct vma_info. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <urcu/urcu-bp.h>
@@ -41,14 +40,38 @@ static void finish(struct text *t)
 		t->buf[t->length < t->size ? t->length : t->size - 1] = '\0';
 }
 
+/* Digits by hand: printf() takes longer than all else that a line of maps needs. */
+static void put_hex(struct text *t, unsigned long long value, size_t least_digits)
+{
+	char digits[16], *first = digits + sizeof(digits);
+
+	for (; value; value >>= 4)
+		*--first = "0123456789abcdef"[value & 15];
+	while ((size_t)(digits + sizeof(digits) - first) < least_digits)
+		*--first = '0';
+	put(t, first, (size_t)(digits + sizeof(digits) - first));
+}
+
+static void put_decimal(struct text *t, unsigned long long value)
+{
+	char digits[20], *first = digits + sizeof(digits);
+
+	do
+		*--first = (char)('0' + value % 10);
+	while (value /= 10);
+	put(t, first, (size_t)(digits + sizeof(digits) - first));
+}
+
 /* A newline in a path is shown as \012. */
 static void put_path(struct text *t, const char *path)
 {
-	for (; *path; path++) {
-		if (*path == '\n')
+	for (size_t length; *path; path += length) {
+		length = strcspn(path, "\n");
+		put(t, path, length);
+		if (path[length]) {
 			put_string(t, "\\012");
-		else
-			put(t, path, 1);
+			length++;
+		}
 	}
 }
 
@@ -111,17 +134,27 @@ static void put_area(struct text *t, const struct vmspace *space, const struct v
 {
 	size_t line = t->length;
 	const struct vma_backing *is = vma->backing ? &vma->backing->is : NULL;
-	char head[160];
-	int length = snprintf(head, sizeof(head),
-			      "%08lx-%08lx %c%c%c%c %08llx %02x:%02x %llu ", vma->start, vma->end,
-			      vma->flags & VMA_READ ? 'r' : '-', vma->flags & VMA_WRITE ? 'w' : '-',
-			      vma->flags & VMA_EXEC ? 'x' : '-',
-			      vma->flags & VMA_MAYSHARE ? 's' : 'p',
-			      (unsigned long long)shown_offset(space, vma),
-			      is ? is->dev_major : 0, is ? is->dev_minor : 0,
-			      (unsigned long long)(is ? is->inode : 0));
+	const char access[] = {
+		' ',
+		vma->flags & VMA_READ ? 'r' : '-',
+		vma->flags & VMA_WRITE ? 'w' : '-',
+		vma->flags & VMA_EXEC ? 'x' : '-',
+		vma->flags & VMA_MAYSHARE ? 's' : 'p',
+		' ',
+	};
 
-	put(t, head, (size_t)length);
+	put_hex(t, vma->start, 8);
+	put(t, "-", 1);
+	put_hex(t, vma->end, 8);
+	put(t, access, sizeof(access));
+	put_hex(t, shown_offset(space, vma), 8);
+	put(t, " ", 1);
+	put_hex(t, is ? is->dev_major : 0, 2);
+	put(t, ":", 1);
+	put_hex(t, is ? is->dev_minor : 0, 2);
+	put(t, " ", 1);
+	put_decimal(t, is ? is->inode : 0);
+	put(t, " ", 1);
 	put_name(t, line, space, vma);
 	put_string(t, "\n");
 }

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.dont_write_bytecode = True
 import large
@@ -223,11 +224,59 @@ def check_size(vmscope, work, draw):
            os.path.getsize(os.path.join(work, "larger.html")) > 1000000)
 
 
+MAPS_AND_WAITS = """
+import mmap, sys
+print("ready", flush=True)
+for line in sys.stdin:
+    kept = mmap.mmap(-1, int(line), flags=mmap.MAP_PRIVATE)
+    print("mapped", flush=True)
+"""
+
+
+def may_trace(pid, vmscope):
+    """Whether this system lets us follow another process."""
+    got = run(vmscope, "explain", "--for=1", str(pid))
+    return got.returncode == 0, got.stderr
+
+
+def check_process(vmscope, work):
+    """A running process: its areas as they are, or what it does for a while."""
+    page = os.path.join(work, "process.html")
+    before = set(os.listdir(tempfile.gettempdir()))
+    with subprocess.Popen([sys.executable, "-c", MAPS_AND_WAITS], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as child:
+        child.stdout.readline()
+        report = Report(make_report(vmscope, str(child.pid), page))
+        with open(f"/proc/{child.pid}/maps") as file:
+            maps = file.read()
+        expected = [f"# process {child.pid}\n" + maps]
+        got = report.state(report.lines[0])
+        wanted("the areas of a process", got == expected, differences(got, expected))
+        able, why = may_trace(child.pid, vmscope)
+        if able:
+            call = threading.Timer(0.7, lambda: print(5 << 20, file=child.stdin, flush=True))
+            call.start()
+            report = Report(make_report(vmscope, str(child.pid), page, "--for=2"))
+            call.join()
+            wanted("what a process did", any(re.match("mmap anonymous, 5 MiB", area["cause"])
+                                             for area in report.spaces[0]["list"]),
+                   [area["cause"] for area in report.spaces[0]["list"]])
+        else:
+            print(f"SKIP in part: processes cannot be followed here: {why}")
+        child.stdin.close()
+    left = {name for name in set(os.listdir(tempfile.gettempdir())) - before
+            if name.startswith("vmscope-log")}
+    wanted("nothing is left behind", not left, left)
+
+
 def check_errors(vmscope, work):
     steps = os.path.join(LOGS, "steps.log")
     page = os.path.join(work, "x.html")
     for what, said, args in (
-            ("no file", "give a file for the page", [steps]), ("no log", "give a log", ["-o", page]),
+            ("no file", "give a file for the page", [steps]), ("no log", "give a process, or a log", ["-o", page]),
+            ("no process", "there is no such process", ["4194305", "-o", page]),
+            ("a log is not followed", "is for a running process", [steps, "--for=1", "-o", page]),
+            ("a process has no lines", "are for a log", ["1", "--until=3", "-o", page]),
             ("no size", "--size", ["--size=0", steps, "-o", page]),
             ("a log that is not there", "No such file", [os.path.join(work, "no"), "-o", page]),
             ("a directory", "Is a directory", [steps, "-o", work]),
@@ -450,6 +499,7 @@ def main():
             check_size(vmscope, work, draw)
             check_picture(vmscope, work)
             check_transient(vmscope, work)
+            check_process(vmscope, work)
             check_errors(vmscope, work)
     if not failures:
         print("all as vmscope replay --until has it")

@@ -24,7 +24,7 @@ WORDS = {
 FILES = ("FILE", "LOG")
 # What follows the options: files, processes, a command.
 POSITIONAL = {"trace": "command", "replay": "files", "at": "files", "explain": "files or processes",
-              "draw": "files", "export": "files", "report": "files",
+              "draw": "files", "export": "files", "report": "files or processes",
               "check": "nothing", "top": "processes"}
 
 

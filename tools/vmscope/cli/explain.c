@@ -5,19 +5,15 @@
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/options.h"
 #include "base/output.h"
 #include "base/session.h"
 #include "cli/color_option.h"
+#include "cli/live_log.h"
 #include "cli/log_options.h"
 #include "cli/number.h"
 #include "mirror/kernel.h"
@@ -194,55 +190,17 @@ static int look(const struct explain *explain, pid_t pid)
 	return rc;
 }
 
-/* Runs "vmscope trace -p PID -o @log" for a while. Returns 0, or -1 after printing a message. */
-static int follow(const struct explain *explain, const char *log)
-{
-	struct timespec left = { .tv_sec = (time_t)explain->seconds };
-	pid_t child = fork();
-	int status;
-
-	if (child == 0) {
-		execl("/proc/self/exe", "vmscope", "trace", "-q", "--verify=none", "-o", log, "-p",
-		      explain->player.path, (char *)NULL);
-		_exit(STATUS_CANNOT_RUN);
-	}
-	if (child < 0) {
-		session_say("cannot start a tracer: %s", strerror(errno));
-		return -1;
-	}
-	while (nanosleep(&left, &left) != 0 && errno == EINTR)
-		;
-	kill(child, SIGTERM);
-	if (waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
-	    WEXITSTATUS(status) >= STATUS_FAILED) {
-		session_say("process %s could not be followed", explain->player.path);
-		return -1;
-	}
-	return 0;
-}
-
 static int explain_followed(struct explain *explain)
 {
-	char log[] = "/tmp/vmscope-explain-XXXXXX";
-	int fd = mkstemp(log), rc;
+	char log[PATH_MAX];
+	int rc = live_log_make(explain->player.path, explain->seconds, log, sizeof(log));
 
-	if (fd < 0) {
-		session_say("cannot make a file for the log: %s", strerror(errno));
-		return -1;
-	}
-	close(fd);
-	rc = follow(explain, log);
-	if (rc == 0) {
-		explain->player.path = log;
-		rc = explain_log(explain);
-	}
+	if (rc != 0)
+		return rc;
+	explain->player.path = log;
+	rc = explain_log(explain);
 	unlink(log);
 	return rc;
-}
-
-static bool is_number(const char *text)
-{
-	return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) < 10;
 }
 
 int explain_main(int argc, char **argv)
@@ -252,18 +210,18 @@ int explain_main(int argc, char **argv)
 
 	argp_err_exit_status = STATUS_FAILED;
 	argp_parse(&parser, argc, argv, 0, NULL, &explain);
-	if (!is_number(explain.player.path) && explain.seconds) {
+	if (!live_log_is_pid(explain.player.path) && explain.seconds) {
 		session_say("--for is for a running process: %s is no process",
 			    explain.player.path);
 		return STATUS_FAILED;
 	}
-	if (is_number(explain.player.path) && !explain.seconds &&
+	if (live_log_is_pid(explain.player.path) && !explain.seconds &&
 	    (explain.player.kernel || explain.player.until || explain.player.maps_path)) {
 		session_say("--kernel, --until and --maps are for a log: %s is a process",
 			    explain.player.path);
 		return STATUS_FAILED;
 	}
-	if (!is_number(explain.player.path))
+	if (!live_log_is_pid(explain.player.path))
 		rc = explain_log(&explain);
 	else if (explain.seconds)
 		rc = explain_followed(&explain);

@@ -215,7 +215,7 @@ static const struct name *cause_of(struct history *history, const struct step *s
 				   const struct vmspace_request *req)
 {
 	const char *site = step->stack ? step->stack : step->site;
-	char call[100] = "", text[4352];
+	char call[100] = "", text[4352], *end;
 	const struct name *cause;
 
 	if (req)
@@ -226,7 +226,8 @@ static const struct name *cause_of(struct history *history, const struct step *s
 		strcpy(call, "fork");
 	else
 		strcpy(call, "seen later");
-	snprintf(text, sizeof(text), "%s\t%.4096s", call, site ? site : "");
+	end = stpcpy(stpcpy(text, call), "\t");
+	strncat(end, site ? site : "", 4096);
 	if (history->causes.count >= CAUSES_MAX || history->causes.bytes >= CAUSE_BYTES_MAX)
 		snprintf(text, sizeof(text), "%s\t", step->call ? step->call : call);
 	cause = names_get(&history->causes, text);

@@ -322,6 +322,14 @@ static bool follow_segment(struct strace_reader *from, const struct strace_line 
 			   GFP_KERNEL) == 0 || strace_out_of_memory(from);
 }
 
+static void copy_text(char *to, size_t size, struct strace_text text)
+{
+	size_t length = text.length < size ? text.length : size - 1;
+
+	memcpy(to, text.at, length);
+	to[length] = '\0';
+}
+
 static bool add_call(struct strace_reader *from, struct strace_task *task,
 		     const struct strace_line *line)
 {
@@ -335,8 +343,7 @@ static bool add_call(struct strace_reader *from, struct strace_task *task,
 		return true;
 	strace_push_begin(from, from->call.of);
 	step = strace_push(from, STEP_CALL, task);
-	snprintf(from->call_name, sizeof(from->call_name), "%.*s", (int)line->name.length,
-		 line->name.at);
+	copy_text(from->call_name, sizeof(from->call_name), line->name);
 	step->call = from->call_name;
 	if (kind == STRACE_CALL_REQUEST) {
 		step->has_request = true;

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* The log of a running process, made for a command that reads logs. */
+#include "cli/live_log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "base/session.h"
+#include "log/log.h"
+#include "log/log_space.h"
+#include "mirror/kernel.h"
+#include "mirror/snapshot.h"
+
+bool live_log_is_pid(const char *text)
+{
+	return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) < 10;
+}
+
+/* Runs "vmscope trace -p PID -o @log" for a while. Returns 0, or -1 after printing a message. */
+static int follow(const char *pid, unsigned long seconds, const char *log)
+{
+	struct timespec left = { .tv_sec = (time_t)seconds };
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		execl("/proc/self/exe", "vmscope", "trace", "-q", "--verify=none", "-o", log, "-p",
+		      pid, (char *)NULL);
+		_exit(STATUS_CANNOT_RUN);
+	}
+	if (child < 0) {
+		session_say("cannot start a tracer: %s", strerror(errno));
+		return -1;
+	}
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+	kill(child, SIGTERM);
+	if (waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) >= STATUS_FAILED) {
+		session_say("process %s could not be followed", pid);
+		return -1;
+	}
+	return 0;
+}
+
+/* Loads @pid's areas into a space of its own, and writes them as a log that attaches and detaches. */
+static int write_areas(struct session *session, pid_t pid)
+{
+	const struct log_who who = { .pid = pid, .tid = pid, .space = 1 };
+	struct json_object *record = json_object_new_object();
+	struct vmspace_config config;
+	struct vmspace *vm = NULL;
+	char command[64];
+	int rc;
+
+	vmspace_config_init(&config);
+	vmspace_config_read(&config, pid);
+	rc = record ? vmspace_create(&vm, &config) : -ENOMEM;
+	if (rc == 0)
+		rc = snapshot_load(vm, pid, true, record);
+	if (rc == 0) {
+		kernel_read_command(pid, command, sizeof(command));
+		log_space_begins(session, &who, vm, true, record);
+		log_space_ends(session, &who, vm, command, "detach");
+	} else {
+		json_object_put(record);
+	}
+	vmspace_destroy(vm);
+	return rc;
+}
+
+static int look(const char *pid, const char *log)
+{
+	const struct options options = { .attach = (pid_t)atoi(pid) };
+	struct session session = { .options = &options };
+	int rc = log_open(&session.log, log, &options);
+
+	if (rc != 0) {
+		session_say("cannot write %s: %s", log, strerror(-rc));
+		return -1;
+	}
+	rc = write_areas(&session, options.attach);
+	if (rc != 0)
+		session_say("cannot look at process %s: %s", pid,
+			    kernel_is_gone(rc) ? "there is no such process" : strerror(-rc));
+	log_close(&session);
+	return rc != 0 || session.log_lost || session.failed ? -1 : 0;
+}
+
+int live_log_make(const char *pid, unsigned long seconds, char *path, size_t size)
+{
+	const char *folder = getenv("TMPDIR");
+	int fd, rc;
+
+	snprintf(path, size, "%s/vmscope-log-XXXXXX", folder && *folder ? folder : "/tmp");
+	fd = mkstemp(path);
+	if (fd < 0) {
+		session_say("cannot make a file for the log, %s: %s", path, strerror(errno));
+		return -1;
+	}
+	close(fd);
+	rc = seconds ? follow(pid, seconds, path) : look(pid, path);
+	if (rc != 0)
+		unlink(path);
+	return rc;
+}
