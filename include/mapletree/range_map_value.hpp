@@ -7,8 +7,9 @@
  *   T *              the pointer itself. The tree reserves NULL and a thousand values below 4096;
  *                    those are told by pointers into a table instead, so that a user may store
  *                    whatever fits into a pointer.
- *   small and plain  trivially copyable and smaller than a pointer: the bytes themselves, shifted
- *                    to make room for the bit that says so (xa_mk_value()). No memory.
+ *   small and plain  trivially copyable, copyable at all, and smaller than a pointer: the bytes
+ *                    themselves, shifted to make room for the bit that says so (xa_mk_value()).
+ *                    No memory.
  *   any other        a block on the heap that counts who refers to it: each tree, for each range.
  *                    A range that is cut is two ranges of one block; so no value is ever copied by
  *                    the map, and a value cannot be changed in its place.
@@ -47,8 +48,10 @@ inline void give_block(std::pmr::memory_resource *resource, void *block, std::si
 		::operator delete(block, std::align_val_t(align));
 }
 
+/* What can only move is not copied out of an entry, though its bytes could be. */
 template <class T>
 inline constexpr bool is_inline_value = std::is_trivially_copyable_v<T> &&
+					std::is_copy_constructible_v<T> &&
 					sizeof(T) < sizeof(void *) &&
 					alignof(T) <= alignof(void *);
 

@@ -33,7 +33,8 @@ struct vmspace_line {
 
 /*
  * Parse the line at `text`, which a newline or NUL ends. Returns the text after it, or NULL if
- * this is no such line (also: the end of the text); *line is unspecified then.
+ * this is no such line (also: the end of the text; a number with 0x before it, or too large for its
+ * member here; permissions that there are not); *line is unspecified then.
  */
 VMSPACE_PUBLIC const char *vmspace_parse_line(const char *text, struct vmspace_line *line);
 

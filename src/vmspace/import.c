@@ -12,6 +12,7 @@
 #include <mapletree/vmspace_proc.h>
 
 #include "ops.h"
+#include "proc.h"
 #include "space.h"
 
 int import_wrong(struct vmspace_mistake *mistake, size_t offset, const char *format, ...)
@@ -67,14 +68,21 @@ static int text_wrong(struct vmspace_mistake *mistake, const char *text, size_t 
 int import_text(const char *text, size_t before, struct vmspace_area **areas, size_t *count,
 		struct vmspace_mistake *mistake)
 {
+	char why[80] = "not a line of maps or smaps";
+	struct vmspace_line unused;
+	struct proc_wrong wrong;
 	unsigned long line = 0;
+	size_t bad;
 	int err = vmspace_parse_areas(text, areas, count, &line);
 
 	if (err != -EINVAL)
 		return err;
 	if (!*text)
 		return import_wrong(mistake, before, "the text is empty");
-	text_wrong(mistake, text, offset_of(text, line), "not a line of maps or smaps");
+	bad = offset_of(text, line);
+	if (!proc_parse_line(text + bad, &unused, &wrong) && wrong.why)
+		(void)snprintf(why, sizeof(why), "the %s %s", wrong.field, wrong.why);
+	text_wrong(mistake, text, bad, why);
 	if (mistake)
 		mistake->offset += before;
 	return -EINVAL;

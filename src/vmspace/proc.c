@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,49 +75,96 @@ unsigned long proc_number(const char *text, const char *key, int base, unsigned 
 	return otherwise;
 }
 
-/*
- * Parse the number at *at, and the character `then` after it; *at moves past both. (sscanf() would
- * search for the end of the whole text at each line.)
- */
-static bool take_number(const char **at, int base, char then, uint64_t *number)
-{
-	char *rest;
+/* What is read of a line: `wrong` is filled with the first thing that is none of maps. */
+struct parse {
+	const char *at;
+	struct proc_wrong *wrong;
+};
 
-	if (!isxdigit((unsigned char)**at))
-		return false;
-	*number = strtoull(*at, &rest, base);
-	if (rest == *at || *rest != then)
-		return false;
-	*at = rest + 1;
+static bool refuse(struct parse *parse, const char *field, const char *why)
+{
+	*parse->wrong = (struct proc_wrong){ .field = field, .why = why };
+	return false;
+}
+
+/*
+ * The number at parse->at, at most `most`, and the character `then` after it, which parse->at moves
+ * past. It is digits alone, as the kernel writes it: strtoull() would take a sign, spaces and 0x,
+ * and give the largest number for what is larger.
+ */
+static bool take_number(struct parse *parse, const char *field, unsigned int base, char then,
+			uint64_t most, uint64_t *number)
+{
+	const char *at = parse->at;
+	uint64_t value = 0;
+
+	for (; isxdigit((unsigned char)*at) && (base == 16 || isdigit((unsigned char)*at)); at++) {
+		unsigned int digit = isdigit((unsigned char)*at) ? (unsigned int)(*at - '0') :
+							 ((unsigned int)*at | 32) - 'a' + 10;
+
+		if (value > (most - digit) / base)
+			return refuse(parse, field, "is too large");
+		value = value * base + digit;
+	}
+	if (at == parse->at + 1 && *parse->at == '0' && (*at | 32) == 'x')
+		return refuse(parse, field, "begins with 0x");
+	/* A name that is none ends the line behind the inode. */
+	if (at == parse->at || (*at != then && (then || (*at != ' ' && *at != '\n'))))
+		return refuse(parse, NULL, NULL);
+	*number = value;
+	parse->at = at + (then != '\0');
 	return true;
 }
 
-const char *vmspace_parse_line(const char *text, struct vmspace_line *line)
+static bool take_permissions(struct parse *parse, char *perms)
 {
-	uint64_t start, end, major, minor;
-	const char *at = text, *stop;
-	char *rest;
+	static const char set[] = "rwx";
+	const char *at = parse->at;
 
-	if (!take_number(&at, 16, '-', &start) || !take_number(&at, 16, ' ', &end) ||
-	    strcspn(at, " \n") != 4 || at[4] != ' ')
+	if (strcspn(at, " \n") != 4 || at[4] != ' ')
+		return refuse(parse, NULL, NULL);
+	for (int i = 0; i < 3; i++)
+		if (at[i] != set[i] && at[i] != '-')
+			return refuse(parse, "permissions", "are not as in rwxp or ---s");
+	if (at[3] != 'p' && at[3] != 's')
+		return refuse(parse, "permissions", "do not end with p or s");
+	memcpy(perms, at, 4);
+	perms[4] = '\0';
+	parse->at = at + 5;
+	return true;
+}
+
+const char *proc_parse_line(const char *text, struct vmspace_line *line, struct proc_wrong *wrong)
+{
+	struct parse parse = { .at = text, .wrong = wrong };
+	uint64_t start, end, major, minor;
+	const char *stop;
+
+	if (!take_number(&parse, "start", 16, '-', ULONG_MAX, &start) ||
+	    !take_number(&parse, "end", 16, ' ', ULONG_MAX, &end) ||
+	    !take_permissions(&parse, line->perms) ||
+	    !take_number(&parse, "offset", 16, ' ', UINT64_MAX, &line->offset) ||
+	    !take_number(&parse, "device", 16, ':', UINT_MAX, &major) ||
+	    !take_number(&parse, "device", 16, ' ', UINT_MAX, &minor) ||
+	    !take_number(&parse, "inode", 10, '\0', UINT64_MAX, &line->inode))
 		return NULL;
-	memcpy(line->perms, at, 4);
-	line->perms[4] = '\0';
-	at += 5;
-	if (!take_number(&at, 16, ' ', &line->offset) || !take_number(&at, 16, ':', &major) ||
-	    !take_number(&at, 16, ' ', &minor) || !isdigit((unsigned char)*at))
-		return NULL;
-	line->inode = strtoull(at, &rest, 10);
 	line->start = (unsigned long)start;
 	line->end = (unsigned long)end;
 	line->dev_major = (unsigned int)major;
 	line->dev_minor = (unsigned int)minor;
-	stop = strchrnul(rest, '\n');
-	line->name = rest + strspn(rest, " ");
+	stop = strchrnul(parse.at, '\n');
+	line->name = parse.at + strspn(parse.at, " ");
 	line->name_length = (size_t)(stop - line->name);
 	line->text = text;
 	line->length = (size_t)(stop - text) + (*stop == '\n');
 	return text + line->length;
+}
+
+const char *vmspace_parse_line(const char *text, struct vmspace_line *line)
+{
+	struct proc_wrong unused;
+
+	return proc_parse_line(text, line, &unused);
 }
 
 /* The kernel writes newlines in paths as \012, and everything else as it is. */
@@ -178,6 +226,16 @@ static vma_flags_t parse_flags(const char *at, const char *end)
 	return vma_flags_parse(text, NULL);
 }
 
+/* "Rss: 4 kB" and the like. An area begins with a number, of which capital letters may be digits. */
+static bool is_detail(const char *at)
+{
+	const char *end = at;
+
+	while (isalnum((unsigned char)*end) || *end == '_')
+		end++;
+	return *at >= 'A' && *at <= 'Z' && *end == ':';
+}
+
 const char *vmspace_parse_entry(const char *text, struct vmspace_entry *entry)
 {
 	const char *at = vmspace_parse_line(text, &entry->line);
@@ -185,8 +243,7 @@ const char *vmspace_parse_entry(const char *text, struct vmspace_entry *entry)
 	entry->flags = 0;
 	entry->pkey = 0;
 	entry->has_anon = entry->has_flags = false;
-	/* Lines of details begin with a capital letter, the next area with a hexadecimal digit. */
-	while (at && *at >= 'A' && *at <= 'Z' && strchrnul(at, ':') < strchrnul(at, '\n')) {
+	while (at && is_detail(at)) {
 		const char *end = strchrnul(at, '\n');
 
 		if (!strncmp(at, "Anonymous:", 10) || !strncmp(at, "Swap:", 5)) {

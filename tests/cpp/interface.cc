@@ -29,6 +29,23 @@ struct alignas(64) line {
 	int number;
 };
 
+/* Trivially copyable and small, and yet not to be copied. */
+struct token {
+	int number;
+
+	explicit token(int n) : number(n)
+	{
+	}
+
+	token(token &&) = default;
+	token &operator=(token &&) = default;
+
+	friend bool operator==(const token &a, const token &b)
+	{
+		return a.number == b.number;
+	}
+};
+
 /* ---- types -------------------------------------------------------------------------------- */
 
 using names = range_map<std::string>;
@@ -155,6 +172,30 @@ static void values_that_can_only_move_are_cut_without_a_copy()
 
 	map.clear();
 	CHECK(*copy.at(99) == 5 && *copy.at(50) == 2);
+}
+
+/* Found from outside: at() and erase_at() did not compile. */
+static void small_values_that_can_only_move_are_not_copied()
+{
+	range_map<token> map;
+	std::vector<const token *> found;
+	const unsigned long indexes[] = {0, 50, 100};
+
+	static_assert(std::is_trivially_copyable_v<token> && !std::is_copy_constructible_v<token>);
+	static_assert(std::is_same_v<decltype(map.at(0)), const token &>);
+	map.assign({0, 99}, token(1));
+	map.assign({50, 59}, token(2));
+	CHECK(&map.at(0) == &map.at(99) && map.at(55).number == 2 && map.lookup(55)->number == 2);
+	map.lookup_many(indexes, 3, std::back_inserter(found));
+	CHECK(found[0]->number == 1 && found[1]->number == 2 && !found[2]);
+	for (auto [range, value] : map)
+		CHECK(value.number == (range.contains(50) ? 2 : 1));
+	CHECK(map.erase_at(55) && !map.erase_at(55) && !map.contains(50));
+	map.update({0, 59}, [](const token *old, interval) {
+		return std::optional<token>(std::in_place, old ? old->number + 5 : 3);
+	});
+	CHECK(map.at(49).number == 6 && map.at(59).number == 3 && map.at(60).number == 1);
+	CHECK(map.erase(map.find(60)) == map.end() && map.count_ranges() == 2);
 }
 
 static void iterators_go_on_after_changes()
@@ -330,6 +371,7 @@ int main()
 		TEST(what_a_search_for_a_gap_cannot_mean_is_refused),
 		TEST(values_of_every_kind_are_kept),
 		TEST(values_that_can_only_move_are_cut_without_a_copy),
+		TEST(small_values_that_can_only_move_are_not_copied),
 		TEST(iterators_go_on_after_changes),
 		TEST(moves_take_the_content_and_copies_are_apart),
 		TEST(many_lookups_at_once_are_as_one_by_one),

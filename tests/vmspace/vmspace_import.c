@@ -149,6 +149,24 @@ static void bad_lines_are_named(void **state)
 		{ "7f000000f000-7f0000020000 rw-p 00000000 00:00 0\n", "the one above it ends" },
 		{ "7f0000020000-7f0000020800 rw-p 00000000 00:00 0\n", "not whole pages" },
 		{ "7fff00000000-1ff0000000000000 rw-p 0 00:00 0\n", "end of user space" },
+		/* Found from outside: all of these passed. */
+		{ "7f0000020000-7f0000021000 rwzq 0 00:00 0\n", "the permissions are not" },
+		{ "7f0000020000-7f0000021000 wr-p 0 00:00 0\n", "the permissions are not" },
+		{ "7f0000020000-7f0000021000 rw-x 0 00:00 0\n", "the permissions do not end with" },
+		{ "0x7f0000020000-0x7f0000021000 rw-p 0 00:00 0\n", "the start begins with 0x" },
+		{ "7f0000020000-0X7f0000021000 rw-p 0 00:00 0\n", "the end begins with 0x" },
+		{ "7f0000020000-7f0000021000 rw-p 0x1000 00:00 0\n", "the offset begins with 0x" },
+		{ "17f0000020000000-7f0000021000 rw-p 0 00:00 0\n", "ends before it begins" },
+		{ "7f0000020000-10000000000000000 rw-p 0 00:00 0\n", "the end is too large" },
+		{ "7f0000020000-7f0000021000 rw-p 10000000000000fff 00:00 0\n",
+		  "the offset is too large" },
+		{ "7f0000020000-7f0000021000 rw-p 0 100000001:00 0\n", "the device is too large" },
+		{ "7f0000020000-7f0000021000 rw-p 0 00:100000000 0\n", "the device is too large" },
+		{ "7f0000020000-7f0000021000 rw-p 0 00:00 18446744073709551616\n",
+		  "the inode is too large" },
+		{ "7f0000020000-7f0000021000 rw-p 0 00:00 0x10\n", "the inode begins with 0x" },
+		{ "7f0000020000-7f0000021000 rw-p 0 00:00 12ab /x\n", "not a line of maps" },
+		{ "ABC000-ABD000 rw-p 0 00:00 0\n", "the one above it ends" }, /* was no line */
 		/* Found from outside: it passed for the page of old programs' calls. */
 		{ "ffff00000000-ffff00001000 rw-p 00000000 00:00 0\n", "end of user space" },
 	};

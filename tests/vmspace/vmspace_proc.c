@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vmspace_proc.c - texts of /proc/PID taken apart, good and bad; live processes, there and gone. */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -71,6 +72,27 @@ static void what_is_no_line_is_refused(void **state)
 		assert_null(areas);
 	}
 	assert_int_equal(vmspace_parse_areas("", &areas, &count, NULL), -EINVAL);
+}
+
+/* The largest numbers that there are, and capital digits, which other programs write. */
+static void the_edges_of_numbers_are_taken(void **state)
+{
+	static const char *const good[] = {
+		"0-ffffffffffffffff ---s ffffffffffffffff ffffffff:ffffffff 18446744073709551615",
+		"00000000000000000-0FFFFFFFFFFFFFFFF rwxp FFFFFFFFFFFFFFFF FFFFFFFF:FFFFFFFF "
+		"18446744073709551615\n",
+	};
+	struct vmspace_line line;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_ptr_equal(vmspace_parse_line(good[i], &line), good[i] + strlen(good[i]));
+		assert_true(line.start == 0 && line.end == ULONG_MAX);
+		assert_true(line.offset == UINT64_MAX && line.inode == UINT64_MAX);
+		assert_true(line.dev_major == UINT_MAX && line.dev_minor == UINT_MAX);
+		assert_int_equal(line.name_length, 0);
+		assert_string_equal(line.perms, i ? "rwxp" : "---s");
+	}
 }
 
 static void maps_tell_flags_by_permissions(void **state)
@@ -347,6 +369,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_is_taken_apart),
 		cmocka_unit_test(what_is_no_line_is_refused),
+		cmocka_unit_test(the_edges_of_numbers_are_taken),
 		cmocka_unit_test(maps_tell_flags_by_permissions),
 		cmocka_unit_test(smaps_tell_more),
 		cmocka_unit_test(a_long_text_is_read_in_one_go),
