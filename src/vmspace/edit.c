@@ -676,7 +676,7 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 	}
 	*tail = NULL;
 	/* If nothing was reserved for it, it is the call's first change, and may fail. */
-	if (count > 64 && !space->reserve.covers_call)
+	if (count > 64 && !reserve_covers(&space->reserve, count))
 		space->reserve.guaranteed = 0;
 	if (change_secure(space, 2))
 		return -ENOMEM;

@@ -675,16 +675,20 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	return err < 0 || space->out->base_learned || space->out->placed_at_random ? err : at;
 }
 
-void map_gather(struct vmspace *space, const struct vmspace_mmap *m)
+long map_where(struct vmspace *space, const struct vmspace_mmap *m, unsigned long *length)
 {
 	struct vma_backing own;
-	unsigned long length = rounded_length(space, m);
 	struct hole hole;
-	long at;
 
-	if (!length)
-		return;
-	at = place(space, m, length, backing_of(m, &own), &hole);
+	*length = rounded_length(space, m);
+	return *length ? place(space, m, *length, backing_of(m, &own), &hole) : -EINVAL;
+}
+
+void map_gather(struct vmspace *space, const struct vmspace_mmap *m)
+{
+	unsigned long length;
+	long at = map_where(space, m, &length);
+
 	if (at >= 0)
 		host_query_anon(space, (unsigned long)at, (unsigned long)at + length);
 }

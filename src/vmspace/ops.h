@@ -12,6 +12,8 @@
 
 long map_call(struct vmspace *space, struct vmspace_request *req);
 void map_gather(struct vmspace *space, const struct vmspace_mmap *args);
+/* Where the mapping would be placed, and its length in bytes; or -errno. */
+long map_where(struct vmspace *space, const struct vmspace_mmap *args, unsigned long *length);
 long unmap_call(struct vmspace *space, struct vmspace_request *req);
 long protect_call(struct vmspace *space, struct vmspace_request *req);
 long remap_call(struct vmspace *space, struct vmspace_request *req);

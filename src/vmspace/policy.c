@@ -12,6 +12,7 @@
 #include "edit.h"
 #include "ops.h"
 #include "outcome.h"
+#include "stock.h"
 
 /* <linux/mempolicy.h>, which may be older than the kernel. */
 enum { MODE_DEFAULT, MODE_PREFERRED, MODE_BIND, MODE_INTERLEAVE, MODE_LOCAL, MODE_PREFERRED_MANY,
@@ -26,7 +27,7 @@ enum { MODE_DEFAULT, MODE_PREFERRED, MODE_BIND, MODE_INTERLEAVE, MODE_LOCAL, MOD
 
 static struct policy *new_policy(const struct policy *like)
 {
-	struct policy *policy = malloc(sizeof(*policy));
+	struct policy *policy = stock_alloc(sizeof(*policy));
 
 	if (policy) {
 		*policy = *like;
@@ -226,7 +227,7 @@ static long make_homes(struct vmspace *space, unsigned long start, unsigned long
 	edit_span_init(&span, space, start, end);
 	while (edit_next(&span))
 		most += span.vma->policy != NULL;
-	change->made = most ? calloc(most, sizeof(*change->made)) : NULL;
+	change->made = most ? stock_alloc(most * sizeof(*change->made)) : NULL;
 	if (most && !change->made)
 		return outcome_no_memory(space);
 	edit_span_init(&span, space, start, end);

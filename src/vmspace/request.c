@@ -14,6 +14,7 @@
 #include "ops.h"
 #include "outcome.h"
 #include "past.h"
+#include "request.h"
 #include "store.h"
 #include "sync.h"
 #include "touch.h"
@@ -56,6 +57,11 @@ static const struct {
 static bool known(enum vmspace_op op)
 {
 	return (unsigned int)op < VMSPACE_OP_COUNT && ops[op].call;
+}
+
+bool request_known(enum vmspace_op op)
+{
+	return known(op);
 }
 
 const char *vmspace_op_name(enum vmspace_op op)
@@ -162,6 +168,15 @@ static __attribute__((noinline)) void gather_locked(struct vmspace *space,
 	sync_leave(space);
 }
 
+void request_gather(struct vmspace *space, struct vmspace_request *req)
+{
+	if (space->config.host.has_anon || space->config.host.stack_start) {
+		gather(space, req);
+		store_end_call(space);
+	}
+	req->gathered = true;
+}
+
 /* The address whose tag does not count (config.address_tags); NULL: it has none. */
 static unsigned long *tagged_address(struct vmspace_request *req)
 {
@@ -197,6 +212,16 @@ static void tag_again(const struct vmspace *space, struct vmspace_request *req, 
 {
 	if (space->config.address_tags && tagged_address(req))
 		*tagged_address(req) = given;
+}
+
+unsigned long request_untag(const struct vmspace *space, struct vmspace_request *req)
+{
+	return untag(space, req);
+}
+
+void request_tag(const struct vmspace *space, struct vmspace_request *req, unsigned long given)
+{
+	tag_again(space, req, given);
 }
 
 static inline void gather_known(struct vmspace *space, struct vmspace_request *req)
@@ -306,7 +331,17 @@ static void complete(struct vmspace *space, struct vmspace_request *req)
 	debug_check(space, req);
 }
 
-/* In a space that several threads use. */
+/* In a space that several threads use, with its lock. */
+static void complete_locked(struct vmspace *space, struct vmspace_request *req)
+{
+	space->out = &req->out;
+	if (!store_reserve(space, STORE_STEPS, STORE_STEPS))
+		complete(space, req);
+	else
+		req->out.result = req->op == VMSPACE_BRK ? (long)space->image.brk : -ENOMEM;
+	space->out = NULL;
+}
+
 static __attribute__((noinline)) void complete_shared(struct vmspace *space,
 						      struct vmspace_request *req)
 {
@@ -315,12 +350,7 @@ static __attribute__((noinline)) void complete_shared(struct vmspace *space,
 		return;
 	}
 	sync_enter(space);
-	space->out = &req->out;
-	if (!store_reserve(space, STORE_STEPS, STORE_STEPS))
-		complete(space, req);
-	else
-		req->out.result = req->op == VMSPACE_BRK ? (long)space->image.brk : -ENOMEM;
-	space->out = NULL;
+	complete_locked(space, req);
 	sync_leave(space);
 }
 
@@ -338,6 +368,13 @@ static inline long complete_known(struct vmspace *space, struct vmspace_request 
 	tag_again(space, req, given);
 	req->gathered = false;
 	return out->result;
+}
+
+void request_complete(struct vmspace *space, struct vmspace_request *req)
+{
+	memset(&req->out, 0, offsetof(struct vmspace_outcome, events));
+	complete_locked(space, req);
+	req->gathered = false;
 }
 
 long vmspace_complete(struct vmspace *space, struct vmspace_request *req)

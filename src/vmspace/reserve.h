@@ -46,6 +46,12 @@ void reserve_clear(struct reserve *reserve);
  */
 int reserve_prepare(struct reserve *reserve, struct vma_store *vmas, unsigned long stores,
 		    unsigned long areas);
+/* Does a store that replaces so many areas count as guaranteed, too? It takes more nodes. */
+static inline bool reserve_covers(const struct reserve *reserve, unsigned long areas)
+{
+	return reserve->covers_call || (reserve->stores < reserve->valid_until &&
+					reserve->node_stores > 1 + areas / 64);
+}
 /* A guaranteed store that the allocator had no nodes for: again, with the reserved ones. */
 int reserve_store_again(struct reserve *reserve, unsigned long start, unsigned long end,
 			struct vma *vma);

@@ -39,7 +39,7 @@ void sync_destroy(struct vmspace *space)
 
 	if (!sync)
 		return;
-	assert(!sync->lock.word);
+	assert(!sync->lock.word && !sync->begun);
 	pthread_mutex_destroy(&sync->drain);
 	pthread_cond_destroy(&sync->drained);
 	free(sync);

@@ -36,6 +36,8 @@
 #define SYNC_SEQ_SHIFT 14
 #define SYNC_SEQ_MASK  (ULONG_MAX >> SYNC_SEQ_SHIFT)
 
+struct vmspace_begun; /* of begin.c */
+
 struct sync {
 	/* Written under `lock`, read by all: */
 	unsigned long seq;           /* the sequence number, 1 .. SYNC_SEQ_MASK */
@@ -46,6 +48,9 @@ struct sync {
 	bool locked;                 /* areas are write-locked with this `seq`; under `lock` */
 	pthread_mutex_t drain;       /* between a writer that waits and a reader that leaves */
 	pthread_cond_t drained;
+	struct vmspace_begun *begun; /* calls that have begun, the first first; under `lock` */
+	unsigned int ends;           /* how many have ended: a futex. Raised under `lock` */
+	unsigned int waiting;        /* threads that wait for that; under `lock` */
 	_Alignas(SLOTS_LINE) struct slots slots; /* who reads which area, and counts of faults */
 };
 

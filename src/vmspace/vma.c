@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stock.h"
 #include "vma.h"
 
 struct backing *backing_new(const struct vma_backing *is)
 {
-	struct backing *backing = calloc(1, sizeof(*backing));
+	struct backing *backing = stock_alloc(sizeof(*backing));
 
 	if (!backing)
 		return NULL;
-	backing->refs = 1;
-	backing->is = *is;
+	*backing = (struct backing){ .refs = 1, .is = *is };
 	if (is->name) {
-		backing->is.name = strdup(is->name);
+		backing->is.name = stock_strdup(is->name);
 		if (!backing->is.name) {
 			free(backing);
 			return NULL;
@@ -81,7 +81,7 @@ bool backing_has_close(const struct backing *backing)
 struct anon_name *anon_name_new(const char *text)
 {
 	size_t size = strlen(text) + 1;
-	struct anon_name *name = malloc(sizeof(*name) + size);
+	struct anon_name *name = stock_alloc(sizeof(*name) + size);
 
 	if (!name)
 		return NULL;

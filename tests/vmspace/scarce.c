@@ -9,7 +9,8 @@ struct scarce scarce = { .draws = 1 };
 
 static bool fails(void)
 {
-	scarce.asked += scarce.counting;
+	if (scarce.counting)
+		scarce.asked++;
 	if (scarce.one_of) {
 		scarce.draws = scarce.draws * 6364136223846793005u + 1442695040888963407u;
 		return !((scarce.draws >> 33) % scarce.one_of);
