@@ -54,6 +54,9 @@ enum engine_sharing {
  * @store:   put @range over whatever is there, cutting what sticks out.
  * @erase:   remove @range, which is in the map exactly so.
  * @resize:  @range is in the map exactly so, and the indexes up to @last are free: end it there.
+ * @join:    @store that also joins @range with the ranges beside it that have the same entry.
+ * @clear:   nothing is left in @range, whatever is there; what sticks out stays.
+ * @end:     the last index of the range at @index, or of the gap.
  * @find_gap, @alloc: the highest gap; the same and put @entry there. False if there is none.
  * @sum:     visit all in order (or backwards), adding up entries and last indexes.
  * @sum_each: the same upwards by the loop that keeps no cursor of its user's.
@@ -86,6 +89,9 @@ struct engine {
 	bool (*store)(void *map, const struct range *range);
 	bool (*erase)(void *map, const struct range *range);
 	bool (*resize)(void *map, const struct range *range, unsigned long last);
+	bool (*join)(void *map, const struct range *range);
+	bool (*clear)(void *map, const struct range *range);
+	unsigned long (*end)(void *map, unsigned long index);
 	bool (*find_gap)(void *map, const struct gap *gap, unsigned long *start);
 	bool (*alloc)(void *map, const struct gap *gap, void *entry, unsigned long *start);
 	unsigned long (*sum)(void *map, bool backward);

@@ -20,7 +20,7 @@
 #define KERNEL73(X)
 #endif
 #ifdef HAVE_TRIO
-#define TRIO(X) X(engine_trio)
+#define TRIO(X) X(engine_trio) X(engine_joined)
 #else
 #define TRIO(X)
 #endif

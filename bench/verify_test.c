@@ -94,6 +94,21 @@ static bool bad_gap(void *map, const struct gap *gap, unsigned long *start)
 	return engine_mapletree_mm.find_gap(map, &lower, start);
 }
 
+static bool bad_join(void *map, const struct range *range)
+{
+	return strikes() ? engine_sorted.store(map, range) : engine_sorted.join(map, range);
+}
+
+static bool bad_clear(void *map, const struct range *range)
+{
+	return strikes() || engine_sorted.clear(map, range);
+}
+
+static unsigned long bad_end(void *map, unsigned long index)
+{
+	return engine_sorted.end(map, index) - strikes();
+}
+
 /* Whether @engine is refused, by a trace or without: in a child, since that ends the program. */
 static bool refused(const struct engine *engine, const struct trace *trace)
 {
@@ -112,32 +127,49 @@ static bool refused(const struct engine *engine, const struct trace *trace)
 		_exit(0);
 	}
 	waitpid(child, &status, 0);
+	if (WIFSIGNALED(status)) {
+		fprintf(stderr, "%s: %s\n", engine->name, strsignal(WTERMSIG(status)));
+		exit(2);
+	}
 	return WIFEXITED(status) && WEXITSTATUS(status) == 1;
 }
 
 /* Every engine leads each program to the same areas; one that errs does not. Returns failures. */
 static int check_traces(void)
 {
-	struct engine faulty[4] = { engine_sorted, engine_sorted, engine_sorted, engine_sorted };
-	static const char *const names[] = { "load", "store", "erase", "resize" };
-	struct trace traces[TRACES_MAX];
+	enum { FAULTS = 7 };
+	static const char *const names[FAULTS] = { "load", "store", "erase", "resize",
+						   "join", "clear", "end" };
+	struct engine faulty[FAULTS];
+	struct trace traces[2 * TRACES_MAX];
 	size_t count = traces_read(traces);
 	int failures = !count;
 
+	for (int i = 0; i < FAULTS; i++)
+		faulty[i] = engine_sorted;
 	faulty[0].load = bad_load_of_area;
 	faulty[1].store = bad_store;
 	faulty[2].erase = bad_erase;
 	faulty[3].resize = bad_resize;
+	faulty[4].join = bad_join;
+	faulty[5].clear = bad_clear;
+	faulty[6].end = bad_end;
+	for (size_t k = 0; k < count; k++)
+		traces[count + k] = trace_guest(&traces[k]);
+	count *= 2;
 	for (size_t k = 0; k < count; k++) {
 		for (size_t i = 0; engines[i]; i++) {
-			if (!trace_can(engines[i]) || !refused(engines[i], &traces[k]))
+			bool can = traces[k].guest ? trace_can_guest(engines[i]) :
+						     trace_can(engines[i]);
+
+			if (!can || !refused(engines[i], &traces[k]))
 				continue;
 			fprintf(stderr, "%s was refused in a trace\n", engines[i]->name);
 			failures++;
 		}
 	}
 	/* One of them has enough operations of each kind. */
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < FAULTS; i++) {
 		bool found = false;
 
 		for (size_t k = 0; k < count; k++)

@@ -8,6 +8,7 @@
  *	MAPLE_READ_LOCK(), MAPLE_READ_UNLOCK() the read side for loops over a cursor
  *	MAPLE_NO_BULK                         if the interface has no mas_expected_entries()
  *	MAPLE_SNAPSHOTS                       if it has mtree_snapshot()
+ *	MAPLE_STORE_MERGE                     if it has mas_store_merge()
  * Every tree is one whose user brings the lock (MT_FLAGS_LOCK_EXTERN): works of one thread take
  * none, as no other engine does; works of several threads lock around every change.
  */
@@ -52,6 +53,45 @@ static bool maple_resize(void *map, const struct range *range, unsigned long las
 
 		return mas_store_gfp(&mas, NULL, GFP_KERNEL) == 0;
 	}
+}
+
+/* One walk where the interface has it. */
+static bool maple_join(void *map, const struct range *range)
+{
+#ifdef MAPLE_STORE_MERGE
+	MA_STATE(mas, (struct maple_tree *)map, range->first, range->last);
+
+	return mas_store_merge(&mas, range->entry, NULL, GFP_KERNEL) == 0;
+#else
+	unsigned long first = range->first, last = range->last;
+	MA_STATE(mas, (struct maple_tree *)map, first, last);
+
+	if (first) {
+		mas_set(&mas, first - 1);
+		if (mas_walk(&mas) == range->entry)
+			first = mas.index;
+	}
+	if (last != ULONG_MAX) {
+		mas_set(&mas, last + 1);
+		if (mas_walk(&mas) == range->entry)
+			last = mas.last;
+	}
+	mas_set_range(&mas, first, last);
+	return mas_store_gfp(&mas, range->entry, GFP_KERNEL) == 0;
+#endif
+}
+
+static unsigned long maple_end(void *map, unsigned long index)
+{
+	MA_STATE(mas, (struct maple_tree *)map, index, index);
+	bool readers = mt_in_rcu((struct maple_tree *)map);
+
+	if (readers)
+		MAPLE_READ_LOCK();
+	mas_walk(&mas);
+	if (readers)
+		MAPLE_READ_UNLOCK();
+	return mas.last;
 }
 
 static inline bool maple_find_gap(void *map, const struct gap *gap, unsigned long *start)
@@ -214,6 +254,9 @@ LOOPS_GAP(maple_find_gap, maple_alloc, maple_erase)
 		.store = maple_store, \
 		.erase = maple_erase, \
 		.resize = maple_resize, \
+		.join = maple_join, \
+		.clear = maple_erase, \
+		.end = maple_end, \
 		.find_gap = (tree_flags) & MT_FLAGS_ALLOC_RANGE ? maple_find_gap : NULL, \
 		.alloc = (tree_flags) & MT_FLAGS_ALLOC_RANGE ? maple_alloc : NULL, \
 		.sum = maple_sum, \

@@ -30,6 +30,7 @@ static struct maple_tree *tree_with_lock(unsigned int flags)
 #define MAPLE_READ_LOCK()    urcu_bp_read_lock()
 #define MAPLE_READ_UNLOCK()  urcu_bp_read_unlock()
 #define MAPLE_SNAPSHOTS
+#define MAPLE_STORE_MERGE
 #include "maple.h"
 
 static size_t tree_bytes(void *map)

@@ -122,6 +122,45 @@ static bool array_resize(void *map, const struct range *range, unsigned long las
 	return true;
 }
 
+static bool array_join(void *map, const struct range *range)
+{
+	struct array *array = map;
+	struct range joined = *range;
+	size_t at = array_find(array, range->first ? range->first - 1 : 0);
+
+	for (; at < array->count && array->ranges[at].first <= range->last; at++)
+		if (array->ranges[at].entry == range->entry &&
+		    array->ranges[at].first < joined.first)
+			joined.first = array->ranges[at].first;
+	at = array_find(array, range->last == ~0UL ? range->last : range->last + 1);
+	if (at < array->count && array->ranges[at].entry == range->entry &&
+	    array->ranges[at].first <= range->last + 1 && array->ranges[at].last > joined.last)
+		joined.last = array->ranges[at].last;
+	return array_store(map, &joined);
+}
+
+static bool array_clear(void *map, const struct range *range)
+{
+	struct array *array = map;
+	size_t at = array_find(array, range->first);
+
+	if (at == array->count || array->ranges[at].first > range->last)
+		return true;
+	return array_store(map, range) &&
+	       array_splice(array, array_find(array, range->first), 1, NULL, 0);
+}
+
+static unsigned long array_end(void *map, unsigned long index)
+{
+	const struct array *array = map;
+	size_t at = array_find(array, index);
+
+	if (at == array->count)
+		return ~0UL;
+	return array->ranges[at].first > index ? array->ranges[at].first - 1
+					       : array->ranges[at].last;
+}
+
 static unsigned long array_sum(void *map, bool backward)
 {
 	const struct array *array = map;
@@ -180,6 +219,9 @@ const struct engine engine_sorted = {
 	.store = array_store,
 	.erase = array_erase,
 	.resize = array_resize,
+	.join = array_join,
+	.clear = array_clear,
+	.end = array_end,
 	.sum = array_sum,
 	.list = array_list,
 	.dup = array_dup,

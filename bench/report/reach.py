@@ -12,6 +12,7 @@ OWN, MM_OWN = "mapletree own lock", "mapletree mm own lock"
 ABSL, LLVM, STD, RUST = "absl::btree_map", "LLVM IntervalMap", "std::map", "Rust BTreeMap"
 KERNELS = ["kernel", "kernel73"]
 TRIO, SORTED, LIMIT = "trio", "sorted array", "static B-tree"
+JOINED = "red-black joined"
 OTHERS = [ABSL, LLVM, RUST]
 SHARERS = ["imbl::OrdMap", "rpds", "concread"]
 # Not the sharers: what their copies share is copied when one is changed.
@@ -147,6 +148,14 @@ def trace_goals():
         yield Goal("aim", f"trace {name}", None, MM, [TRIO], 1)
 
 
+def guest_goals():
+    """What an emulator keeps of a program's pages, beside the tree that one uses for it."""
+    for name in ("cc", "python3", "node"):
+        yield Goal("must", f"guest {name}", None, PLAIN, [JOINED], 1)
+        for mode in (RCU, MM):
+            yield Goal("must", f"guest {name}", None, mode, [JOINED], 1.5)
+
+
 def copy_goals():
     for n in (16, 134, 1000, 10000, 100000, 1000000):
         for mode in (PLAIN, MM):
@@ -193,7 +202,7 @@ def other_goals():
 
 def goals():
     for group in (lookup_goals, write_goals, small_goals, space_goals, anywhere_goals, loop_goals,
-                  trace_goals, copy_goals, snapshot_goals, other_goals):
+                  trace_goals, guest_goals, copy_goals, snapshot_goals, other_goals):
         yield from group()
 
 
