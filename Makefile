@@ -12,6 +12,7 @@
 #                             and fork, in address spaces; torture-space-asan, torture-space-tsan
 #   make torture-signals DURATION= SEED=  lookups in signal handlers that interrupt calls of the
 #                             same space; torture-signals-asan, torture-signals-tsan
+#   make self-mirror THREADS= DURATION= SEED=  a program that mirrors itself, beside /proc/self/maps
 #   make programs             real programs under vmscope, a table of what was checked
 #   make programs-large       the same for a browser, a database, Java, a parallel build and
 #                             Python's own tests, some minutes each; installs what they need;
@@ -107,7 +108,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: all check check-debug2 debug asan clang conformance model exhaustive fault
 .PHONY: install uninstall dist check-dist deb newcomer tidy clean help
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
-.PHONY: torture-signals torture-signals-asan torture-signals-tsan
+.PHONY: torture-signals torture-signals-asan torture-signals-tsan self-mirror
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost report-browser coverage mutate valgrind
 .PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice rust rust-asan rust-tsan rust-bench
 
@@ -190,6 +191,12 @@ torture-signals-asan: $(ASAN)/build.ninja
 
 torture-signals-tsan: $(TSAN)/build.ninja
 	$(call run_torture_space,$(TSAN),$(FIXED_PLACES),torture-signals)
+
+# Where it cannot run it says why, and fails; 77 is meson's status for that.
+self-mirror: $(DEBUG)/build.ninja
+	$(NINJA) -C $(DEBUG) examples/self_mirror
+	$(DEBUG)/examples/self_mirror $(or $(THREADS),8) $(DURATION) $(SEED) || \
+		{ [ $$? -ne 77 ] || echo "0 passed, 0 failed"; exit 1; }
 
 define run_torture_space
 	$(NINJA) -C $(1) tests/torture/space/$(or $(3),torture-space)

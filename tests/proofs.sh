@@ -80,6 +80,7 @@ proof torture-space-asan meson "$faults" $make torture-space-asan DURATION=5
 proof torture-space-tsan clang "$faults" $make torture-space-tsan DURATION=5
 proof torture-signals meson "$lookups" $make torture-signals DURATION=5
 proof torture-signals-tsan clang "$lookups" $make torture-signals-tsan DURATION=5
+proof self-mirror meson 's/^[0-9]+ calls.*/&/p' $make self-mirror DURATION=5
 proof fuzz 'clang afl-clang-fast' 's/^ *executions: (.*)/\1 executions/p' \
 	$make fuzz DURATION=10 FUZZERS='tree_small vmspace'
 proof fuzz-afl 'clang afl-clang-fast' 's/^ *executions: (.*)/\1 executions/p' \

@@ -40,7 +40,7 @@
 #endif
 
 /* Nodes are reserved for a tree that many other calls change before the end. */
-#define RANGES_MEANWHILE (1ul << 20)
+#define RANGES_MEANWHILE (1ul << 14)
 
 struct hold { unsigned long start, end; }; /* [0, ULONG_MAX): everything */
 
@@ -74,7 +74,7 @@ static bool holds_all(const struct vmspace_begun *begun)
 	return begun->hold[0].end == ULONG_MAX;
 }
 
-/* The range, and the whole of each area in it or adjacent to it. One that wraps around: everything. */
+/* The range, and the whole of each area in it or adjacent to it. Everything, if it wraps around. */
 static void hold_range(const struct vmspace *space, struct vmspace_begun *begun,
 		       unsigned long start, unsigned long length)
 {
@@ -289,21 +289,41 @@ static void wait_until_granted(struct vmspace *space, struct vmspace_begun *begu
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* How many areas there are in the ranges. */
+/* How many areas there are from `start` on, that begin below `end`. */
+static unsigned long count_areas(const struct vmspace *space, unsigned long start,
+				 unsigned long end)
+{
+	MA_STATE(mas, (struct maple_tree *)&space->tree, start, start);
+	unsigned long count = 0;
+
+	while (start < end && mas_find(&mas, end - 1))
+		count++;
+	return count;
+}
+
+/* How many there are in the ranges. */
 static unsigned long count_held(const struct vmspace *space, const struct vmspace_begun *begun)
 {
 	unsigned long count = 0;
 
 	if (holds_all(begun))
 		return space->areas;
-	for (unsigned int i = 0; i < begun->holds; i++) {
-		MA_STATE(mas, (struct maple_tree *)&space->tree, begun->hold[i].start, 0);
-
-		mas_set(&mas, begun->hold[i].start);
-		while (begun->hold[i].end && mas_find(&mas, begun->hold[i].end - 1))
-			count++;
-	}
+	for (unsigned int i = 0; i < begun->holds; i++)
+		count += count_areas(space, begun->hold[i].start, begun->hold[i].end);
 	return count;
+}
+
+/* Each area of the source moves; those at the target go, if that is given. */
+static unsigned long count_mremap_stores(const struct vmspace *space,
+					 const struct vmspace_mremap *m)
+{
+	unsigned long end = m->addr + m->old_length, target = m->new_addr + m->new_length, stores;
+
+	stores = 3 * count_areas(space, m->addr, end < m->addr ? ULONG_MAX : end) + 8;
+	if (m->flags & MREMAP_FIXED)
+		stores += count_areas(space, m->new_addr,
+				      target < m->new_addr ? ULONG_MAX : target) / 64;
+	return stores;
 }
 
 /* At most so many stores does the call make: see who calls store_reserve(). */
@@ -320,7 +340,7 @@ static unsigned long count_stores(struct vmspace *space, const struct vmspace_be
 		stores = 0;
 		break;
 	case VMSPACE_MREMAP:
-		stores = 3 * areas + 6 + areas / 64;
+		stores = count_mremap_stores(space, &req->mremap);
 		break;
 	case VMSPACE_PROCESS_MADVISE:
 		stores = 2 * req->process_madvise.count + areas;

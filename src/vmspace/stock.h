@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stock.h - blocks allocated in advance: for the names, backings and policies of a call that must not
- * run out of memory any more.
+ * stock.h - blocks allocated in advance: for the names, backings and policies of a call that must
+ * not run out of memory any more.
  */
 #ifndef VMSPACE_STOCK_H
 #define VMSPACE_STOCK_H
@@ -23,7 +23,7 @@ bool stock_add(struct stock *stock, size_t size);
 /* Free what is left in it. */
 void stock_clear(struct stock *stock);
 
-/* From now on stock_alloc() of this thread takes from `stock` what malloc() refuses. NULL: no more. */
+/* From now on stock_alloc() of this thread takes from `stock` what malloc() refuses. NULL: none. */
 void stock_use(struct stock *stock);
 
 /* As malloc() and strdup(). To be freed by free(). */

@@ -477,12 +477,14 @@ static struct vmspace_request random_request(struct actor *actor)
 		return protect_at(addr, pages, prot);
 	case 8:
 		req.op = VMSPACE_MREMAP;
-		req.mremap = (struct vmspace_mremap){ addr, pages * PAGE, (1 + draw(actor, 8)) * PAGE,
+		req.mremap = (struct vmspace_mremap){
+			addr, pages * PAGE, (1 + draw(actor, 8)) * PAGE,
 			MREMAP_MAYMOVE | MREMAP_FIXED, BASE + draw(actor, WINDOW) * PAGE };
 		return req;
 	case 9:
 		req.op = VMSPACE_MREMAP;
-		req.mremap = (struct vmspace_mremap){ addr, pages * PAGE, (1 + draw(actor, 12)) * PAGE,
+		req.mremap = (struct vmspace_mremap){
+			addr, pages * PAGE, (1 + draw(actor, 12)) * PAGE,
 			draw(actor, 2) ? MREMAP_MAYMOVE : 0, 0 };
 		return req;
 	case 10:
@@ -491,7 +493,8 @@ static struct vmspace_request random_request(struct actor *actor)
 		return req;
 	default:
 		req.op = VMSPACE_MADVISE;
-		req.madvise = (struct vmspace_madvise){ addr, pages * PAGE, advices[draw(actor, 4)] };
+		req.madvise = (struct vmspace_madvise){ addr, pages * PAGE,
+							advices[draw(actor, 4)] };
 		return req;
 	}
 }
