@@ -55,6 +55,7 @@
 #                             clean root of each release, looked at by lintian, installed, used and
 #                             removed in another; as root; DEB_BUILD_OPTIONS=nocheck: without tests
 #   make newcomer RELEASES=   what the README tells, in clean roots of these releases; as root
+#   make site                 the documentation as static HTML in build/site, links checked
 #   make tidy                 clang-tidy over all C files
 #   make clean
 #   make help                 these lines
@@ -106,7 +107,7 @@ TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 20
 FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .PHONY: all check check-debug2 debug asan clang conformance model exhaustive fault
-.PHONY: install uninstall dist check-dist deb newcomer tidy clean help
+.PHONY: install uninstall dist check-dist deb newcomer site tidy clean help
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: torture-signals torture-signals-asan torture-signals-tsan self-mirror
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost report-browser coverage mutate valgrind
@@ -342,6 +343,10 @@ bench-build:
 
 newcomer: dist
 	packaging/newcomer.sh $(BUILD) $(RELEASE)/meson-dist/$(DIST).tar.xz $(RELEASES)
+
+site:
+	tools/site/build.py . $(BUILD)/site
+	tools/site/links.py $(BUILD)/site
 
 deb: dist
 	packaging/deb.sh $(BUILD) $(RELEASE)/meson-dist/$(DIST).tar.xz $(RELEASES)
