@@ -25,15 +25,16 @@
 #define BASE 0x10000000UL
 #define RW (PROT_READ | PROT_WRITE)
 
-static struct vmspace *new_space(bool threads)
+static struct vmspace *new_space_with(bool threads, const struct vmspace_memory *memory)
 {
 	struct vmspace_config config;
 	struct vmspace *space;
 
 	memset(&config, 0, sizeof(config));
 	vmspace_config_init(&config);
-	config.mmap_base = 0x7f0000000000UL;
+	config.mmap_base = BASE * 6;
 	config.threads = threads;
+	config.memory = memory;
 	config.memory_nodes = 3;
 	config.anon_names = true;
 	config.max_map_count = 1000000;
@@ -42,6 +43,11 @@ static struct vmspace *new_space(bool threads)
 	config.overcommit = 1;
 	assert_int_equal(vmspace_create(&space, &config), 0);
 	return space;
+}
+
+static struct vmspace *new_space(bool threads)
+{
+	return new_space_with(threads, NULL);
 }
 
 static struct vmspace_request map_at(unsigned long addr, unsigned long pages, int prot)
@@ -168,6 +174,31 @@ static void test_refused(void **state)
 	assert_int_equal(vmspace_begin(shared, &req, &ticket), -EINVAL);
 	vmspace_destroy(space);
 	vmspace_destroy(shared);
+}
+
+/* Pages are touched while a call is under way, and go when it ends. */
+static void test_with_memory(void **state)
+{
+	struct vmspace *space = new_space_with(false, &scarce_memory);
+	struct vmspace_request req = map_at(BASE, 4, RW);
+	struct vmspace_ticket ticket;
+	struct vmspace_stats stats;
+
+	(void)state;
+	assert_int_equal(vmspace_begin(space, &req, &ticket), 0);
+	assert_int_equal(vmspace_touch(space, BASE, VMSPACE_ACCESS_WRITE, NULL),
+			 VMSPACE_FAULT_MAPERR);
+	vmspace_end(space, &ticket, (long)BASE);
+	req = unmap_at(BASE, 2);
+	assert_int_equal(vmspace_begin(space, &req, &ticket), 0);
+	for (unsigned long i = 0; i < 4; i++)
+		assert_int_equal(vmspace_touch(space, BASE + i * PAGE, VMSPACE_ACCESS_WRITE, NULL),
+				 VMSPACE_FAULT_OK);
+	assert_int_equal(vmspace_end(space, &ticket, 0), 0);
+	vmspace_stats(space, &stats);
+	assert_int_equal(stats.anon_pages, 2);
+	assert_true(vmspace_check(space, NULL));
+	vmspace_destroy(space);
 }
 
 /* ---- who waits for whom ---------------------------------------------------------------------- */
@@ -550,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_follows),
 		cmocka_unit_test(test_places_apart),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_with_memory),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_first_come),
 		cmocka_unit_test(test_no_memory),
