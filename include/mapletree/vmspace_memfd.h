@@ -6,7 +6,10 @@
  * own process: frames are pages of a memfd, and every translation is a mapping of its frame, so
  * that a thread accesses guest memory by a load or store at vmspace_window_host(window, address).
  * Pages without a translation are inaccessible: SIGSEGV, whose handler makes the page fault and
- * returns.
+ * returns. Neighbouring pages get neighbouring frames, so that the host joins their mappings. Where it
+ * has guards (MADV_GUARD_INSTALL, Linux 6.15 for memfds), pages are mapped in blocks and made
+ * accessible one by one; without them each missing page between others costs two of the mappings
+ * that vm.max_map_count limits, and a window that reaches the limit drops all translations.
  *
  * One struct vmspace_memfd holds the frames of a space and its relatives by fork (or of several
  * spaces that share memory); each space has one struct vmspace_window. The guest's pages must be as
@@ -83,7 +86,10 @@ VMSPACE_PUBLIC void vmspace_memfd_forget(struct vmspace_memfd *memfd,
  * could not be mapped. May map memory, and waits for others who do.
  */
 VMSPACE_PUBLIC void *vmspace_memfd_frame(const struct vmspace_memfd *memfd, uint64_t frame);
-/* Bytes in frames that are in use; pages that are files' own are no frames, and no part of the limit. */
+/*
+ * Bytes in frames that are in use; pages that are files' own are no frames, and no part of the limit.
+ * The memfd may have memory for as many more, and at most for 512 frames more: of those freed last.
+ */
 VMSPACE_PUBLIC size_t vmspace_memfd_used(const struct vmspace_memfd *memfd);
 
 /*

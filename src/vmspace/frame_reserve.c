@@ -53,7 +53,13 @@ bool frame_reserve_add_file(struct frame_reserve *reserve, const struct vmspace_
 
 struct frame *frame_reserve_take_anon(struct frame_reserve *reserve)
 {
-	return reserve->anon_count ? reserve->anon[--reserve->anon_count] : NULL;
+	return reserve->anon_taken < reserve->anon_count ? reserve->anon[reserve->anon_taken++] : NULL;
+}
+
+struct frame *frame_reserve_last_anon(const struct frame_reserve *reserve)
+{
+	return reserve->anon_taken < reserve->anon_count ? reserve->anon[reserve->anon_count - 1]
+							  : NULL;
 }
 
 /*
@@ -73,7 +79,7 @@ struct frame *frame_reserve_take_file(struct frame_reserve *reserve, unsigned lo
 
 void frame_reserve_clear(struct frame_reserve *reserve, const struct vmspace_memory *memory)
 {
-	while (reserve->anon_count)
+	while (reserve->anon_taken < reserve->anon_count)
 		frame_put(memory, reserve->anon[--reserve->anon_count]);
 	while (reserve->file_count)
 		frame_put(memory, reserve->file[--reserve->file_count].frame);

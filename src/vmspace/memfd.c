@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memfd.c - allocates frames from a memfd, zeroed, and frees them; pages of files. */
+/* memfd.c - guest memory in a memfd: made, ended; frames for pages, and pages of files. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +23,11 @@ static void *reserve(size_t size)
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return at == MAP_FAILED ? NULL : at;
+}
+
+static size_t chunks_size(const struct vmspace_memfd *memfd)
+{
+	return ((size_t)memfd->limit / CHUNK_FRAMES + 1) * sizeof(memfd->chunks[0]);
 }
 
 int memfd_open(void)
@@ -58,6 +63,9 @@ int vmspace_memfd_create(struct vmspace_memfd **out, const struct vmspace_memfd_
 	memfd->slots = reserve(limit * sizeof(memfd->slots[0]));
 	if (!memfd->slots)
 		goto no_slots;
+	memfd->chunks = reserve(chunks_size(memfd));
+	if (!memfd->chunks)
+		goto no_chunks;
 	memfd->view = mmap(NULL, limit * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
 			   memfd->fd, 0);
 	if (memfd->view == MAP_FAILED)
@@ -74,6 +82,8 @@ no_fork:
 no_lock:
 	munmap(memfd->view, limit * page);
 no_view:
+	munmap(memfd->chunks, chunks_size(memfd));
+no_chunks:
 	munmap(memfd->slots, limit * sizeof(memfd->slots[0]));
 no_slots:
 	close(memfd->fd);
@@ -101,93 +111,44 @@ size_t vmspace_memfd_used(const struct vmspace_memfd *memfd)
 	return (size_t)__atomic_load_n(&memfd->used, __ATOMIC_RELAXED) << memfd->page_shift;
 }
 
-/* Allocate memory for `pages` from page `first` of the memfd, beyond its end or in a hole. */
-static bool provide(struct vmspace_memfd *memfd, uint32_t first, uint32_t pages)
-{
-	int err;
-
-	do
-		err = fallocate(memfd->fd, 0, (off_t)first << memfd->page_shift,
-				(off_t)pages << memfd->page_shift);
-	while (err && errno == EINTR);
-	return !err;
-}
-
-/* Double the memfd, growing by at least 64 KiB and at most 2 MiB. */
-static bool grow(struct vmspace_memfd *memfd)
-{
-	uint32_t most = (2u << 20) >> memfd->page_shift, least = (64u << 10) >> memfd->page_shift;
-	uint32_t pages = memfd->capacity;
-
-	if (pages > most)
-		pages = most;
-	if (pages < least)
-		pages = least ? least : 1;
-	if (pages > memfd->limit - memfd->capacity)
-		pages = memfd->limit - memfd->capacity;
-	if (!pages || !provide(memfd, memfd->capacity, pages))
-		return false;
-	memfd->capacity += pages;
-	return true;
-}
-
-/* Allocate a frame. The lock is held. 0: no memory. */
+/* Allocate a frame, zeroed. The lock is held. 0: no memory. */
 static uint32_t take_frame(struct vmspace_memfd *memfd)
 {
-	uint32_t frame = memfd->free;
+	bool dirty;
+	uint32_t frame = memfd_take(memfd, NULL, &dirty);
 
-	if (memfd->lost)
-		return 0;
-	if (frame) {
-		if (!provide(memfd, frame - 1, 1))
-			return 0;
-		memfd->free = memfd->slots[frame - 1].next_free;
-	} else {
-		if (memfd->frames == memfd->capacity && !grow(memfd))
-			return 0;
-		frame = ++memfd->frames;
-	}
-	memfd->slots[frame - 1] = (struct memfd_slot){ 0 };
-	__atomic_store_n(&memfd->used, memfd->used + 1, __ATOMIC_RELAXED);
+	if (frame && dirty)
+		memset(vmspace_memfd_frame(memfd, frame), 0, memfd->page_size);
 	return frame;
 }
 
-bool memfd_punch(const struct vmspace_memfd *memfd, int fd, uint32_t frame)
+static uint64_t alloc_frame(struct vmspace_memfd *memfd, const struct memfd_wish *wish, bool zero)
 {
-	int err;
+	uint32_t frame;
+	bool dirty;
 
-	do
-		err = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				memfd_offset(memfd, frame), (off_t)memfd->page_size);
-	while (err && errno == EINTR);
-	return !err;
-}
-
-/* Free a frame: it is zero again, and its memory returns to the system. The lock is held. */
-static void give_frame(struct vmspace_memfd *memfd, uint32_t frame)
-{
-	/* In a child without frames it is the parent's page. */
-	if (!memfd->lost && !memfd_punch(memfd, memfd->fd, frame))
+	pthread_mutex_lock(&memfd->lock);
+	frame = memfd_take(memfd, wish, &dirty);
+	pthread_mutex_unlock(&memfd->lock);
+	if (frame && dirty && zero)
 		memset(vmspace_memfd_frame(memfd, frame), 0, memfd->page_size);
-	memfd->slots[frame - 1].next_free = memfd->free;
-	memfd->free = frame;
-	__atomic_store_n(&memfd->used, memfd->used - 1, __ATOMIC_RELAXED);
+	return frame;
 }
 
 uint64_t memfd_alloc(struct vmspace_memfd *memfd)
 {
-	uint32_t frame;
+	return alloc_frame(memfd, NULL, true);
+}
 
-	pthread_mutex_lock(&memfd->lock);
-	frame = take_frame(memfd);
-	pthread_mutex_unlock(&memfd->lock);
-	return frame;
+uint64_t memfd_alloc_near(struct vmspace_memfd *memfd, const struct memfd_wish *wish, bool zero)
+{
+	return alloc_frame(memfd, wish, zero);
 }
 
 void memfd_free(struct vmspace_memfd *memfd, uint64_t frame)
 {
 	pthread_mutex_lock(&memfd->lock);
-	give_frame(memfd, (uint32_t)frame);
+	memfd_give(memfd, (uint32_t)frame);
 	pthread_mutex_unlock(&memfd->lock);
 }
 
@@ -267,7 +228,7 @@ static int keep_page(struct vmspace_memfd *memfd, const struct vma_backing *back
 	struct memfd_file *file;
 
 	if (first) {
-		give_frame(memfd, *frame);
+		memfd_give(memfd, *frame);
 		*frame = first;
 		return 0;
 	}
@@ -280,7 +241,7 @@ static int keep_page(struct vmspace_memfd *memfd, const struct vma_backing *back
 			return 0;
 		}
 	}
-	give_frame(memfd, *frame);
+	memfd_give(memfd, *frame);
 	return -ENOMEM;
 }
 
@@ -317,7 +278,7 @@ int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backi
 		pthread_mutex_lock(&memfd->lock);
 	}
 	if (err)
-		give_frame(memfd, frame);
+		memfd_give(memfd, frame);
 	else
 		err = keep_page(memfd, backing, at, &frame);
 unlock:
@@ -337,7 +298,7 @@ void memfd_file_release(struct vmspace_memfd *memfd, uint64_t frame)
 		assert(slot->uses & ~ORPHAN);
 		slot->uses--;
 		if (slot->uses == ORPHAN)
-			give_frame(memfd, (uint32_t)frame);
+			memfd_give(memfd, (uint32_t)frame);
 	}
 	pthread_mutex_unlock(&memfd->lock);
 }
@@ -361,7 +322,7 @@ void vmspace_memfd_forget(struct vmspace_memfd *memfd, const struct vma_backing 
 
 			memfd->slots[frame - 1].uses |= ORPHAN;
 			if (memfd->slots[frame - 1].uses == ORPHAN)
-				give_frame(memfd, frame);
+				memfd_give(memfd, frame);
 		}
 		free_file(file);
 	}
@@ -382,6 +343,7 @@ void vmspace_memfd_destroy(struct vmspace_memfd *memfd)
 	memfd_direct_destroy(memfd);
 	pthread_mutex_destroy(&memfd->lock);
 	munmap(memfd->view, (size_t)memfd->limit << memfd->page_shift);
+	munmap(memfd->chunks, chunks_size(memfd));
 	munmap(memfd->slots, memfd->limit * sizeof(memfd->slots[0]));
 	close(memfd->fd);
 	free(memfd);

@@ -26,12 +26,22 @@ struct memfd_file {
 
 struct memfd_slot {
 	uint32_t uses;               /* of a file's page: its mappings, and ORPHAN */
-	uint32_t next_free;          /* of a free frame: the next free one, or 0 */
+};
+
+#define CHUNK_FRAMES 64u
+
+/* CHUNK_FRAMES frames, a bit each, the first the lowest; see memfd_frames.c. */
+struct memfd_chunk {
+	uint64_t used;               /* in use; or beyond the limit */
+	uint64_t memory;             /* the memfd has memory for it */
+	uint64_t dirty;              /* not in use, and perhaps not zero */
+	uint32_t next, prev;         /* in its list: numbers plus one, or 0 */
 };
 
 /*
- * Invariants: frames (ever allocated) <= capacity (size of the memfd) <= limit, in pages.
- *   used == frames - length of the free list.
+ * Invariants: used == the number of bits in all chunks' used & memory, and idle == that in
+ *   memory & ~used.   dirty is part of memory & ~used.   used is part of memory, but for frames
+ *   beyond the limit.   A chunk that is not full is in the list of its kind.
  * `lock` protects everything that is not constant.
  */
 struct vmspace_memfd {
@@ -42,8 +52,10 @@ struct vmspace_memfd {
 	char *view;
 	struct memfd_slot *slots;    /* slots[frame - 1] */
 	pthread_mutex_t lock;
-	uint32_t limit, capacity, frames, used;
-	uint32_t free;               /* the first free frame, or 0 */
+	uint32_t limit, used, idle;  /* frames */
+	struct memfd_chunk *chunks;
+	uint32_t chunk_count;        /* so many were ever used; chunks beyond are free */
+	uint32_t lists[4], loose;    /* of chunks: numbers plus one, or 0 */
 	struct memfd_file *files;
 	int (*descriptor)(void *ctx, const struct vma_backing *file); /* NULL: none has one */
 	struct memfd_direct **direct; /* by number; NULL: the number is free */
@@ -57,6 +69,13 @@ struct vmspace_memfd {
 
 /* Functions for a window's struct vmspace_memory; here ctx is the memfd. */
 uint64_t memfd_alloc(struct vmspace_memfd *memfd);
+/* The same, if possible as is wished; not zeroed if it will be written at once. */
+struct memfd_wish {
+	uint64_t frame;              /* this one; 0: one with room about it, */
+	unsigned int place;          /* at this place of a chunk */
+	bool begins;                 /* only if nothing else of its chunk is used */
+};
+uint64_t memfd_alloc_near(struct vmspace_memfd *memfd, const struct memfd_wish *wish, bool zero);
 void memfd_free(struct vmspace_memfd *memfd, uint64_t frame);
 int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backing, uint64_t index,
 		    uint64_t *frame);
@@ -64,8 +83,17 @@ void memfd_file_release(struct vmspace_memfd *memfd, uint64_t frame);
 
 /* A new memfd, or -errno. */
 int memfd_open(void);
-/* Give the memory of a frame in `fd` back to the system: it is zero then. False: it was not. */
-bool memfd_punch(const struct vmspace_memfd *memfd, int fd, uint32_t frame);
+
+/* A frame, or 0: no memory. *dirty: it may not be zero. wish: NULL if none. The lock is held. */
+uint32_t memfd_take(struct vmspace_memfd *memfd, const struct memfd_wish *wish, bool *dirty);
+/* The frame is free. The lock is held. */
+void memfd_give(struct vmspace_memfd *memfd, uint32_t frame);
+/* Give the memory of frames in `fd` back to the system: they are zero then. False: they are not. */
+bool memfd_punch(const struct vmspace_memfd *memfd, int fd, uint32_t frame, uint32_t pages);
+/* The first frame in use from *frame on, and how many are there; 0: no more. The lock is held. */
+uint32_t memfd_next_used(const struct vmspace_memfd *memfd, uint32_t *frame);
+/* The memfd is another one now, which has memory for the frames in use alone. */
+void memfd_forget_idle(struct vmspace_memfd *memfd);
 
 /*
  * Whether what happens in children of fork() is seen to; to be called of each memfd when it is made,

@@ -12,7 +12,7 @@
 
 #define DIRECT_BIT        (UINT64_C(1) << 62)
 #define DIRECT_INDEX_BITS 40
-#define DIRECT_FILE_BITS  22
+#define DIRECT_FILE_BITS  21 /* bit 61 is a window's */
 
 static inline bool memfd_is_direct(uint64_t frame)
 {

@@ -25,7 +25,7 @@ static void close_windows(struct vmspace_memfd *memfd)
 
 /*
  * The child must reach no frame. Its memfd has the parent's pages: it is not closed, as frames are
- * still freed when spaces are destroyed; see give_frame().
+ * still freed when spaces are destroyed; see memfd_give().
  */
 static void lose(struct vmspace_memfd *memfd)
 {
@@ -104,36 +104,17 @@ static int copy_part(const struct vmspace_memfd *memfd, int copy, off_t from, of
 	return 0;
 }
 
-/* Copy what was ever written. */
-static int copy_data(const struct vmspace_memfd *memfd, int copy, off_t size)
-{
-	off_t hole = 0;
-	int err = 0;
-
-	while (!err && hole < size) {
-		off_t data = lseek(memfd->fd, hole, SEEK_DATA);
-
-		if (data < 0)
-			return errno == ENXIO ? 0 : -errno;
-		hole = lseek(memfd->fd, data, SEEK_HOLE);
-		if (hole < 0)
-			return -errno;
-		err = copy_part(memfd, copy, data, hole < size ? hole : size);
-	}
-	return err;
-}
-
 static int copy_frames(const struct vmspace_memfd *memfd, int copy)
 {
-	off_t size = (off_t)memfd->capacity << memfd->page_shift;
-	int err;
+	uint32_t frame = 1, pages;
+	int err = 0;
 
-	/* Frames must not run out of memory when they are written to; free ones need none. */
-	if (size && posix_fallocate(copy, 0, size))
-		return -ENOMEM;
-	err = copy_data(memfd, copy, size);
-	for (uint32_t frame = memfd->free; frame; frame = memfd->slots[frame - 1].next_free)
-		memfd_punch(memfd, copy, frame);
+	while (!err && (pages = memfd_next_used(memfd, &frame))) {
+		off_t from = memfd_offset(memfd, frame), size = (off_t)pages << memfd->page_shift;
+
+		err = copy_part(memfd, copy, from, from + size);
+		frame += pages;
+	}
 	return err;
 }
 
@@ -174,6 +155,7 @@ int vmspace_memfd_after_fork_child(struct vmspace_memfd *memfd)
 	} else {
 		close(memfd->fd);
 		memfd->fd = memfd->copy;
+		memfd_forget_idle(memfd);
 		close_windows(memfd);
 	}
 	memfd->copy = -1;

@@ -182,10 +182,14 @@ static enum vmspace_fault_result file_frame(const struct fault *f, struct frame 
 	return *out ? VMSPACE_FAULT_OK : ask_file(f, out);
 }
 
-/* A frame of zeros from the user. NULL: no memory. */
-static struct frame *alloc_frame(const struct vmspace_memory *memory)
+/*
+ * A frame from the user for the page at `addr`, of zeros if it is not to be a copy. after: the frame
+ * below, where it has one that is not mapped yet. NULL: no memory.
+ */
+static struct frame *alloc_frame(const struct vmspace_memory *memory, unsigned long addr,
+				 const struct frame *after, bool zero)
 {
-	uint64_t handle = memory->alloc(memory->ctx);
+	uint64_t handle = window_alloc_at(memory, addr, after ? after->handle : 0, zero);
 
 	return handle ? frame_new(memory, handle, VMSPACE_PAGE_ANON) : NULL;
 }
@@ -197,7 +201,7 @@ static struct frame *new_anon_frame(const struct fault *f, const struct frame *f
 	struct frame *frame = f->reserve ? frame_reserve_take_anon(f->reserve) : NULL;
 
 	if (!frame)
-		frame = alloc_frame(memory);
+		frame = alloc_frame(memory, f->addr, NULL, !from);
 	if (frame && from)
 		memory->copy(memory->ctx, frame->handle, from->handle);
 	return frame;
@@ -313,8 +317,8 @@ static enum vmspace_fault_result commit(struct fault *f, struct vmspace_page *pa
 	describe(f->pages, f->vma, f->next, page);
 	page->addr = f->addr;
 	page->source = f->source;
-	if (memory->map && memory->map(memory->ctx, f->addr, page->frame, page->access) &&
-	    !f->reserve) {
+	if (memory->map && window_map_in(memory, f->addr, page->frame, page->access,
+					 f->vma->start, f->vma->end) && !f->reserve) {
 		change_entry(f, f->next, f->seen);
 		return VMSPACE_FAULT_NOMEM;
 	}
@@ -504,7 +508,7 @@ static int reserve_page(const struct fault *f, unsigned long to)
 	} else if (!f->write) {
 		return zero_frame(f->pages) ? 0 : -ENOMEM;
 	}
-	frame = alloc_frame(memory);
+	frame = alloc_frame(memory, to, frame_reserve_last_anon(reserve), true);
 	return frame && frame_reserve_add_anon(reserve, memory, frame) ? 0 : -ENOMEM;
 }
 

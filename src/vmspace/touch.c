@@ -132,6 +132,8 @@ static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 	vma_fill(&grown, vma);
 	grown.pgoff -= space_pages(space, vma->start - to);
 	grown.start = to;
+	/* Nobody else may be in what it grows by; in the area itself there may be others. */
+	grown.end = vma->start;
 	result = resolve(space, &grown, t, NULL);
 	if (result == VMSPACE_FAULT_OK && !fault_grow_down(space, vma, addr))
 		return VMSPACE_FAULT_OK;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "guards.h"
 #include "memfd_direct.h"
 #include "window.h"
 
@@ -18,6 +19,21 @@
 #define SHOWN(frame, writable) ((frame) << 1 | (writable))
 #define SHOWN_NOTHING 0u /* it is inaccessible */
 #define SHOWN_UNKNOWN 1u /* another thread was just ending all translations */
+/*
+ * Or the page would show that, but for a guard: it is inaccessible until that is removed. Frames
+ * leave the bit free: see DIRECT_FILE_BITS.
+ */
+#define GUARDED(shown) ((shown) | UINT64_C(1) << 62)
+
+/*
+ * Pages are mapped one by one; or, where a neighbour shows that there are more to come, a block with
+ * the frames beside, under guards (MADV_GUARD_INSTALL, Linux 6.15 for memfds). A guard is in the
+ * page table alone: to remove one takes a fifth of the time of a mapping, and no area of the
+ * process is cut in two. Which pages a guest may reach is the same in both ways.
+ */
+#define BLOCK_PAGES 64u
+#define LEAST_PAGES 4u /* for fewer it does not pay */
+#define MOST_SHOWN  4u /* pages that are shown have to be faulted in again */
 
 /* From so many pages on, a record is dropped as a whole instead of page by page. */
 #define MANY_PAGES 65536u
@@ -38,6 +54,7 @@ struct vmspace_window {
 	unsigned long flushes;
 	pthread_mutex_t flush_lock;
 	bool spare;                  /* there is a page above the window that flush() may unmap */
+	bool guards;                 /* the system has them */
 };
 
 static uint64_t window_alloc(void *ctx)
@@ -183,6 +200,215 @@ static int window_map(void *ctx, unsigned long addr, uint64_t frame, unsigned in
 	return show_page(window, addr, frame, writable) ? 0 : -ENOMEM;
 }
 
+/* ---- blocks ---- */
+
+/* Numbers of pages: a part of a window in which page `at` is to be mapped. */
+struct block {
+	size_t first, at, end;
+	uint64_t frame;              /* of page `at` */
+	bool writable;
+	unsigned int shown;          /* pages that are shown and stay */
+};
+
+static uint64_t shown_in(const struct block *block, size_t page)
+{
+	return SHOWN(block->frame + page - block->at, block->writable);
+}
+
+/* Can this other page become part of the block, as it shows nothing else? */
+static bool joins(const struct vmspace_window *window, struct block *block, size_t page)
+{
+	uint64_t shown = __atomic_load_n(&window->shown[page], __ATOMIC_RELAXED);
+
+	if (shown == shown_in(block, page))
+		block->shown++;
+	return shown == SHOWN_NOTHING || shown == shown_in(block, page);
+}
+
+/* How far frames go on below and above this one. */
+static void frames_about(const struct vmspace_window *window, uint64_t frame, uint64_t *below,
+			 uint64_t *above)
+{
+	uint64_t index = frame - 1, last = window->memfd->limit - 1;
+
+	if (memfd_is_direct(frame)) {
+		last = (UINT64_C(1) << DIRECT_INDEX_BITS) - 1;
+		index = frame & last;
+	}
+	*below = index;
+	*above = last - index;
+}
+
+/*
+ * Blocks begin at multiples of their size in the guest's addresses, so that the lock of one page table
+ * protects each. The block of page `at`: pages [*low, *high) of the window.
+ */
+static void block_bounds(const struct vmspace_window *window, size_t at, size_t *low, size_t *high)
+{
+	unsigned int shift = window->memfd->page_shift;
+	size_t before = (window->start >> shift) % BLOCK_PAGES, pages = window->size >> shift;
+	size_t first = (at + before) & ~(size_t)(BLOCK_PAGES - 1);
+
+	*low = first > before ? first - before : 0;
+	*high = first + BLOCK_PAGES - before;
+	if (*high > pages)
+		*high = pages;
+}
+
+/* The block about the page, within [start, end) and the window. False: it does not pay. */
+static bool find_block(const struct vmspace_window *window, struct block *block,
+		       unsigned long start, unsigned long end)
+{
+	unsigned int shift = window->memfd->page_shift;
+	uint64_t below, above;
+	size_t low, high;
+
+	block_bounds(window, block->at, &low, &high);
+	if (start > window->start && (start - window->start) >> shift > low)
+		low = (start - window->start) >> shift;
+	if ((end - window->start) >> shift < high)
+		high = (end - window->start) >> shift;
+	frames_about(window, block->frame, &below, &above);
+	block->first = block->at;
+	block->end = block->at + 1;
+	while (block->first > low && below && joins(window, block, block->first - 1)) {
+		block->first--;
+		below--;
+	}
+	while (block->end < high && above && joins(window, block, block->end)) {
+		block->end++;
+		above--;
+	}
+	return block->end - block->first >= LEAST_PAGES && block->shown &&
+	       block->shown <= MOST_SHOWN;
+}
+
+/* Is it under a guard in the block? */
+static bool is_guarded(const struct vmspace_window *window, const struct block *block, size_t page)
+{
+	return page != block->at &&
+	       __atomic_load_n(&window->shown[page], __ATOMIC_RELAXED) == SHOWN_NOTHING;
+}
+
+/* Install the guards of a block that is mapped at `to`. */
+static bool install_guards(const struct vmspace_window *window, const struct block *block, char *to)
+{
+	unsigned int shift = window->memfd->page_shift;
+	size_t next;
+
+	for (size_t page = block->first; page < block->end; page = next) {
+		bool guarded = is_guarded(window, block, page);
+
+		for (next = page + 1; next < block->end; next++)
+			if (is_guarded(window, block, next) != guarded)
+				break;
+		if (guarded && madvise(to + ((page - block->first) << shift),
+				       (next - page) << shift, MADV_GUARD_INSTALL))
+			return false;
+	}
+	return true;
+}
+
+/* Map a block elsewhere, with its guards, and move it to its place: nobody sees it half done. */
+static bool open_block(const struct vmspace_window *window, const struct block *block)
+{
+	struct vmspace_memfd *memfd = window->memfd;
+	uint64_t frame = block->frame - (block->at - block->first);
+	off_t offset = memfd_offset(memfd, frame);
+	int fd = memfd_is_direct(frame) ? memfd_direct_place(memfd, frame, &offset) : memfd->fd;
+	size_t size = (block->end - block->first) << memfd->page_shift;
+	char *to = window->base + (block->first << memfd->page_shift);
+	char *at = mmap(NULL, size, PROT_READ | (block->writable ? PROT_WRITE : 0), MAP_SHARED, fd,
+			offset);
+
+	if (at == MAP_FAILED)
+		return false;
+	if (install_guards(window, block, at) &&
+	    mremap(at, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
+		return true;
+	munmap(at, size);
+	return false;
+}
+
+static void record_block(const struct vmspace_window *window, const struct block *block, bool known)
+{
+	for (size_t page = block->first; page < block->end; page++) {
+		uint64_t shown = shown_in(block, page);
+
+		if (is_guarded(window, block, page))
+			shown = GUARDED(shown);
+		__atomic_store_n(&window->shown[page], known ? shown : SHOWN_UNKNOWN,
+				 __ATOMIC_SEQ_CST);
+	}
+}
+
+/* Map and record the page, by a block. False: it has to be mapped alone. */
+static bool show_in_block(const struct vmspace_window *window, unsigned long addr, uint64_t frame,
+			  bool writable, unsigned long start, unsigned long end)
+{
+	unsigned long before = __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST);
+	struct block block = {
+		.at = (addr - window->start) >> window->memfd->page_shift,
+		.frame = frame, .writable = writable,
+	};
+
+	if (!window->guards || !find_block(window, &block, start, end) || !open_block(window, &block))
+		return false;
+	record_block(window, &block, true);
+	if (before % 2 || __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST) != before)
+		record_block(window, &block, false);
+	return true;
+}
+
+/* The same, if there is nothing but a guard before it. */
+static bool show_guarded(const struct vmspace_window *window, unsigned long addr, uint64_t frame,
+			 bool writable)
+{
+	unsigned long before = __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST);
+	uint64_t *shown = shown_at(window, addr);
+
+	if (__atomic_load_n(shown, __ATOMIC_RELAXED) != GUARDED(SHOWN(frame, writable)) ||
+	    madvise(vmspace_window_host(window, addr), window->memfd->page_size,
+		    MADV_GUARD_REMOVE))
+		return false;
+	__atomic_store_n(shown, SHOWN(frame, writable), __ATOMIC_SEQ_CST);
+	if (before % 2 || __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST) != before)
+		__atomic_store_n(shown, SHOWN_UNKNOWN, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* The frame of another page, or the page itself, less the distance between them; 0: it has none. */
+static uint64_t frame_from(const struct vmspace_window *window, size_t at, size_t page)
+{
+	uint64_t shown = __atomic_load_n(&window->shown[page], __ATOMIC_RELAXED);
+	uint64_t frame = (shown & ~GUARDED(UINT64_C(0))) >> 1;
+
+	/* What is not writable is often the frame of zeros, or shared. */
+	if (!(shown & 1) || !frame || memfd_is_direct(frame) || (page > at && frame <= page - at))
+		return 0;
+	return frame + at - page;
+}
+
+/* Which frame the page should have: that beside the frames of the pages about it. */
+static void wish_for(const struct vmspace_window *window, unsigned long addr,
+		     struct memfd_wish *wish)
+{
+	size_t at = (addr - window->start) >> window->memfd->page_shift;
+	size_t low, high;
+
+	block_bounds(window, at, &low, &high);
+	wish->place = (unsigned int)(addr >> window->memfd->page_shift) % CHUNK_FRAMES;
+	wish->frame = frame_from(window, at, at);
+	for (size_t page = at; !wish->frame && page-- > low;)
+		wish->frame = frame_from(window, at, page);
+	for (size_t page = at + 1; !wish->frame && page < high; page++)
+		wish->frame = frame_from(window, at, page);
+	if (!wish->frame && at && at == low) {
+		wish->frame = frame_from(window, at, at - 1);
+		wish->begins = true;
+	}
+}
+
 /* The part of [start, end) that lies in the window. False: none. */
 static bool clip(const struct vmspace_window *window, unsigned long *start, unsigned long end,
 		 size_t *size)
@@ -255,6 +481,33 @@ bool window_shows(const struct vmspace_memory *memory, unsigned long addr, uint6
 	       is_shown(window, addr, frame, access & VMSPACE_ACCESS_WRITE);
 }
 
+uint64_t window_alloc_at(const struct vmspace_memory *memory, unsigned long addr, uint64_t after,
+		      bool zero)
+{
+	const struct vmspace_window *window = window_of(memory);
+	struct memfd_wish wish = { .frame = after ? after + 1 : 0 };
+
+	if (!window)
+		return memory->alloc(memory->ctx);
+	if (!after && vmspace_window_host(window, addr))
+		wish_for(window, addr, &wish);
+	return memfd_alloc_near(window->memfd, &wish, zero);
+}
+
+int window_map_in(const struct vmspace_memory *memory, unsigned long addr, uint64_t frame,
+		  unsigned int access, unsigned long start, unsigned long end)
+{
+	struct vmspace_window *window = window_of(memory);
+	bool writable = access & VMSPACE_ACCESS_WRITE;
+
+	if (window && !window->memfd->lost && vmspace_window_host(window, addr) &&
+	    !is_shown(window, addr, frame, writable) &&
+	    (show_guarded(window, addr, frame, writable) ||
+	     show_in_block(window, addr, frame, writable, start, end)))
+		return 0;
+	return memory->map(memory->ctx, addr, frame, access);
+}
+
 /* How many pages from `shown` on are writable, as far as is known, or how many are not. */
 static size_t run_length(const uint64_t *shown, size_t pages, bool writable)
 {
@@ -304,6 +557,14 @@ bool window_write_protect(const struct vmspace_memory *memory, unsigned long sta
 	}
 	pthread_mutex_unlock(&window->flush_lock);
 	return done;
+}
+
+bool window_set_guards(const struct vmspace_memory *memory, bool guards)
+{
+	struct vmspace_window *window = window_of(memory);
+
+	window->guards = guards && guards_exist();
+	return window->guards == guards;
 }
 
 struct vmspace_memfd *window_memfd(const struct vmspace_memory *memory)
@@ -361,6 +622,7 @@ int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *mem
 		goto no_record;
 	if (pthread_mutex_init(&window->flush_lock, NULL))
 		goto no_lock;
+	window->guards = guards_exist();
 	window->spare = open_spare(window, MAP_FIXED);
 	if (!window->spare)
 		munmap(window->base + size, memfd->page_size);

@@ -12,6 +12,20 @@
 size_t window_page_size(const struct vmspace_memory *memory);
 
 /*
+ * A frame for a page at `addr`, as memory->alloc(); in a window if possible beside the frames of the
+ * pages about it, so that the system can join their mappings; `after`: the frame of the page below,
+ * if that is not mapped yet, or 0. Zeroed, if `zero`. Takes no lock of pages.
+ */
+uint64_t window_alloc_at(const struct vmspace_memory *memory, unsigned long addr, uint64_t after,
+		      bool zero);
+/*
+ * As memory->map(); a window may prepare the mappings of pages about it in [start, end) that have
+ * none. The range is part of one area, whose lock is held, and so is that of the page's table.
+ */
+int window_map_in(const struct vmspace_memory *memory, unsigned long addr, uint64_t frame,
+		  unsigned int access, unsigned long start, unsigned long end);
+
+/*
  * Is `addr` mapped to `frame` for such accesses already, so that map() would change nothing? It may
  * be unmapped at any moment, as any translation may. Takes no lock.
  */
@@ -24,6 +38,9 @@ bool window_shows(const struct vmspace_memory *memory, unsigned long addr, uint6
  */
 bool window_write_protect(const struct vmspace_memory *memory, unsigned long start,
 			  unsigned long end);
+
+/* For tests: do with or without guards. False: the system has none. Nobody else uses the window. */
+bool window_set_guards(const struct vmspace_memory *memory, bool guards);
 
 /* The memfd that the frames of a window's space are in; NULL: it is no window. */
 struct vmspace_memfd *window_memfd(const struct vmspace_memory *memory);
