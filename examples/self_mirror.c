@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -590,10 +591,23 @@ static __attribute__((noinline)) void grow_stack(void)
 		bytes[i] = 0;
 }
 
+/*
+ * Only the main arena of malloc() is at the break, which move_break() takes back without asking. So
+ * no worker may have that one: this thread has it, and each of the others gets its own.
+ */
+static void own_arenas(void)
+{
+	free(malloc(1));
+	mallopt(M_ARENA_MAX, 2 * MOST_THREADS);
+}
+
 static const char *cannot_run(void)
 {
 	struct scan nothing = { .size = sizeof(nothing) };
+	const char *preload = getenv("LD_PRELOAD");
 
+	if (preload && strstr(preload, "vgpreload"))
+		return "valgrind runs it, which makes and maps what the program does not";
 	if (dispatch(DISPATCH_ON) || dispatch(0))
 		return "there is no syscall user dispatch here (Linux 5.11; not in emulators)";
 	pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -647,6 +661,7 @@ int main(int argc, char **argv)
 		printf("SKIP: %s\n", reason);
 		return SKIPPED;
 	}
+	own_arenas();
 	pool_init();
 	inside = true; /* this thread works for the mirror alone */
 	grow_stack();
