@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "scarce.h"
+#include "sync.h"
 
 #define PAGE 4096UL
 #define BASE 0x10000000UL
@@ -228,6 +229,24 @@ static bool has_begun(const struct other *other)
 	return __atomic_load_n(&other->begun, __ATOMIC_ACQUIRE);
 }
 
+static unsigned int waiting(const struct vmspace *space)
+{
+	unsigned int count;
+
+	sync_enter(space);
+	count = space->sync->waiting;
+	sync_leave(space);
+	return count;
+}
+
+/* Until the thread has begun its call, or `count` threads wait. */
+static void until_decided(const struct vmspace *space, const struct other *other,
+			  unsigned int count)
+{
+	while (!has_begun(other) && waiting(space) < count)
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+}
+
 /* Does `second` wait while `first` is under way? */
 static bool waits(struct vmspace *space, struct vmspace_request first,
 		  struct vmspace_request second, long result)
@@ -239,8 +258,7 @@ static bool waits(struct vmspace *space, struct vmspace_request first,
 	assert_int_equal(vmspace_begin(space, &first, &ticket), 0);
 	if (pthread_create(&other.thread, NULL, begin_and_end, &other))
 		fail();
-	for (int i = 0; i < 50 && !has_begun(&other); i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	until_decided(space, &other, 1);
 	waited = !has_begun(&other);
 	if (first.op == VMSPACE_MMAP && !result)
 		result = (long)first.mmap.addr;
@@ -292,10 +310,10 @@ static void test_first_come(void **state)
 	assert_int_equal(vmspace_begin(space, &first, &ticket), 0);
 	if (pthread_create(&second.thread, NULL, begin_and_end, &second))
 		fail();
-	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	until_decided(space, &second, 1);
 	if (pthread_create(&third.thread, NULL, begin_and_end, &third))
 		fail();
-	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	until_decided(space, &third, 2);
 	assert_false(has_begun(&second));
 	assert_false(has_begun(&third));
 	vmspace_end(space, &ticket, (long)BASE);
