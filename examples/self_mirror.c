@@ -628,23 +628,29 @@ static unsigned long number(const char *text, unsigned long most)
 	return value;
 }
 
+static long now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (long)time.tv_sec;
+}
+
+/* A quiet moment each second. Ends with the first difference. */
 static unsigned int watch(unsigned long seconds, unsigned int *moments)
 {
-	unsigned int differences = 0;
+	const long end = now() + (long)seconds;
+	bool same = true, last = false;
 
-	for (*moments = 0; *moments < seconds;) {
-		bool same;
-
+	for (*moments = 0; !last; ++*moments) {
 		nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
 		quiet(&same);
-		differences += !same;
-		if (++*moments == seconds || !same)
+		last = !same || now() >= end;
+		if (last)
 			__atomic_store_n(&stopping, true, __ATOMIC_RELEASE);
 		pthread_barrier_wait(&together);
-		if (!same)
-			break;
 	}
-	return differences;
+	return !same;
 }
 
 int main(int argc, char **argv)
