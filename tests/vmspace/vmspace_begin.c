@@ -325,7 +325,7 @@ static void test_first_come(void **state)
 
 /* ---- without memory -------------------------------------------------------------------------- */
 
-#define AREAS 40
+#define AREAS 40UL
 
 /* Areas that differ, and such between them as would merge; the first is large. */
 static struct vmspace *striped(void)
