@@ -13,8 +13,8 @@
  *
  * One struct vmspace_memfd holds the frames of a space and its relatives by fork (or of several
  * spaces that share memory); each space has one struct vmspace_window. The guest's pages must be as
- * large as the host's. Guest code is never mapped executable: executing it means reading it.
- * Several threads may call any function at once, except create and destroy.
+ * large as the host's. Guest code is mapped executable only in a view of its own, for programs that
+ * ask for one (vmspace_window_create_code()): in the window, executing it means reading it. Several threads may call any function at once, except create and destroy.
  */
 #ifndef MAPLETREE_VMSPACE_MEMFD_H
 #define MAPLETREE_VMSPACE_MEMFD_H
@@ -144,6 +144,31 @@ VMSPACE_PUBLIC const struct vmspace_memory *vmspace_window_memory(
 VMSPACE_PUBLIC void *vmspace_window_host(const struct vmspace_window *window, unsigned long addr);
 VMSPACE_PUBLIC bool vmspace_window_guest(const struct vmspace_window *window, const void *host,
 					 unsigned long *addr);
+
+/*
+ * A second view of the window, as large, in which guest code can be executed: where the guest may
+ * execute a page that is present, it is mapped there to be read and executed, and never to be written;
+ * what is not mapped so is inaccessible. A program generates code through the window, where the guest
+ * may write it, and jumps to it in the view; both show the same memory, also when it is changed.
+ *
+ * To be called once, before a space uses the window; the view ends with it. A jump to a page without a
+ * translation gets SIGSEGV, whose handler calls vmspace_touch() with VMSPACE_ACCESS_EXEC. As all
+ * translations may be dropped at any time, and are when the area loses PROT_EXEC, is unmapped or its
+ * page replaced: threads that execute code there have to expect it at each instruction. On processors
+ * that do not see to it, __builtin___clear_cache() of the place in the view comes after writing code.
+ *
+ * Returns 0; -EINVAL: there is one; -ENOMEM; or what mmap() refused to map executable with (-EACCES,
+ * -EPERM: a security module does). Takes as many mappings again.
+ */
+VMSPACE_PUBLIC int vmspace_window_create_code(struct vmspace_window *window);
+/*
+ * Where guest address `addr` is in the view; NULL: not in the window, or there is no view. May be called
+ * in a signal handler.
+ */
+VMSPACE_PUBLIC void *vmspace_window_code(const struct vmspace_window *window, unsigned long addr);
+/* The reverse: is `host` in the view? *addr is set then. May be called in a signal handler. */
+VMSPACE_PUBLIC bool vmspace_window_code_guest(const struct vmspace_window *window, const void *host,
+					      unsigned long *addr);
 
 /*
  * Copy between the program's memory and a guest's, as a kernel does in a guest's system calls. The

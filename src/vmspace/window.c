@@ -55,6 +55,13 @@ struct vmspace_window {
 	pthread_mutex_t flush_lock;
 	bool spare;                  /* there is a page above the window that flush() may unmap */
 	bool guards;                 /* the system has them */
+	/*
+	 * The view of what may be executed, a window of its own that is this one's; or NULL. Constant
+	 * once the window is used. Its pages are mapped and unmapped after this one's, under the same
+	 * locks.
+	 */
+	struct vmspace_window *code;
+	bool is_code;                /* it is such a view */
 };
 
 static uint64_t window_alloc(void *ctx)
@@ -169,7 +176,7 @@ static bool show_page(struct vmspace_window *window, unsigned long addr, uint64_
 		      bool writable)
 {
 	unsigned long before = __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST);
-	int prot = PROT_READ | (writable ? PROT_WRITE : 0);
+	int prot = PROT_READ | (window->is_code ? PROT_EXEC : writable ? PROT_WRITE : 0);
 	uint64_t *shown = shown_at(window, addr);
 
 	if (!open_page(window, vmspace_window_host(window, addr), frame, prot))
@@ -186,18 +193,45 @@ static bool is_shown(const struct vmspace_window *window, unsigned long addr, ui
 	return __atomic_load_n(shown_at(window, addr), __ATOMIC_RELAXED) == SHOWN(frame, writable);
 }
 
-static int window_map(void *ctx, unsigned long addr, uint64_t frame, unsigned int access)
-{
-	struct vmspace_window *window = ctx;
-	bool writable = access & VMSPACE_ACCESS_WRITE;
+static void unmap_part(struct vmspace_window *window, unsigned long start, unsigned long end);
 
-	if (window->memfd->lost)
-		return -ENOMEM;
-	if (!vmspace_window_host(window, addr) || is_shown(window, addr, frame, writable) ||
-	    show_page(window, addr, frame, writable))
+/* Map the page again if it is not shown so, after all others if need be. */
+static int show(struct vmspace_window *window, unsigned long addr, uint64_t frame, bool writable)
+{
+	if (is_shown(window, addr, frame, writable) || show_page(window, addr, frame, writable))
 		return 0;
 	flush(window);
 	return show_page(window, addr, frame, writable) ? 0 : -ENOMEM;
+}
+
+/* What the view of code shows at `addr`, in the window, follows. */
+static int show_code(const struct vmspace_window *window, unsigned long addr, uint64_t frame,
+		     unsigned int access)
+{
+	if (!window->code)
+		return 0;
+	if (access & VMSPACE_ACCESS_EXEC)
+		return show(window->code, addr, frame, false);
+	unmap_part(window->code, addr, addr + window->memfd->page_size);
+	return 0;
+}
+
+static int window_map(void *ctx, unsigned long addr, uint64_t frame, unsigned int access)
+{
+	struct vmspace_window *window = ctx;
+	int err;
+
+	if (window->memfd->lost)
+		return -ENOMEM;
+	if (!vmspace_window_host(window, addr))
+		return 0;
+	err = show(window, addr, frame, access & VMSPACE_ACCESS_WRITE);
+	if (!err)
+		err = show_code(window, addr, frame, access);
+	/* There is no translation at all, then. */
+	if (err)
+		unmap_part(window, addr, addr + window->memfd->page_size);
+	return err;
 }
 
 /* ---- blocks ---- */
@@ -342,8 +376,8 @@ static void record_block(const struct vmspace_window *window, const struct block
 	}
 }
 
-/* Map and record the page, by a block. False: it has to be mapped alone. */
-static bool show_in_block(const struct vmspace_window *window, unsigned long addr, uint64_t frame,
+/* Map and record the page, by a block if that pays; otherwise it has to be mapped alone. */
+static void show_in_block(const struct vmspace_window *window, unsigned long addr, uint64_t frame,
 			  bool writable, unsigned long start, unsigned long end)
 {
 	unsigned long before = __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST);
@@ -353,11 +387,10 @@ static bool show_in_block(const struct vmspace_window *window, unsigned long add
 	};
 
 	if (!window->guards || !find_block(window, &block, start, end) || !open_block(window, &block))
-		return false;
+		return;
 	record_block(window, &block, true);
 	if (before % 2 || __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST) != before)
 		record_block(window, &block, false);
-	return true;
 }
 
 /* The same, if there is nothing but a guard before it. */
@@ -448,14 +481,22 @@ static bool forget_shown(const struct vmspace_window *window, unsigned long star
 	return any;
 }
 
-static void window_unmap(void *ctx, unsigned long start, unsigned long end)
+static void unmap_part(struct vmspace_window *window, unsigned long start, unsigned long end)
 {
-	struct vmspace_window *window = ctx;
 	size_t size;
 
 	if (clip(window, &start, end, &size) && forget_shown(window, start, size) &&
 	    !close_part(vmspace_window_host(window, start), size))
 		flush(window);
+}
+
+static void window_unmap(void *ctx, unsigned long start, unsigned long end)
+{
+	struct vmspace_window *window = ctx;
+
+	unmap_part(window, start, end);
+	if (window->code)
+		unmap_part(window->code, start, end);
 }
 
 /* ---- what page tables ask ---- */
@@ -478,7 +519,9 @@ bool window_shows(const struct vmspace_memory *memory, unsigned long addr, uint6
 	const struct vmspace_window *window = window_of(memory);
 
 	return window && vmspace_window_host(window, addr) &&
-	       is_shown(window, addr, frame, access & VMSPACE_ACCESS_WRITE);
+	       is_shown(window, addr, frame, access & VMSPACE_ACCESS_WRITE) &&
+	       (!window->code || !(access & VMSPACE_ACCESS_EXEC) ||
+		is_shown(window->code, addr, frame, false));
 }
 
 uint64_t window_alloc_at(const struct vmspace_memory *memory, unsigned long addr, uint64_t after,
@@ -500,11 +543,11 @@ int window_map_in(const struct vmspace_memory *memory, unsigned long addr, uint6
 	struct vmspace_window *window = window_of(memory);
 	bool writable = access & VMSPACE_ACCESS_WRITE;
 
+	/* If it is shown then, only the view of code is left to do. */
 	if (window && !window->memfd->lost && vmspace_window_host(window, addr) &&
 	    !is_shown(window, addr, frame, writable) &&
-	    (show_guarded(window, addr, frame, writable) ||
-	     show_in_block(window, addr, frame, writable, start, end)))
-		return 0;
+	    !show_guarded(window, addr, frame, writable))
+		show_in_block(window, addr, frame, writable, start, end);
 	return memory->map(memory->ctx, addr, frame, access);
 }
 
@@ -642,12 +685,40 @@ no_base:
 	return -ENOMEM;
 }
 
+int vmspace_window_create_code(struct vmspace_window *window)
+{
+	const struct vmspace_memfd *memfd = window->memfd;
+	struct vmspace_window *code;
+	char *page;
+	int err;
+
+	if (window->code || window->is_code)
+		return -EINVAL;
+	/* The system may not allow it at all; a fault could not tell why. */
+	page = mmap(NULL, memfd->page_size, PROT_READ | PROT_EXEC, MAP_SHARED, memfd->fd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	munmap(page, memfd->page_size);
+	err = vmspace_window_create(&code, window->memfd, window->start, window->size);
+	if (err)
+		return err;
+	code->is_code = true;
+	window->code = code;
+	return 0;
+}
+
+void *vmspace_window_code(const struct vmspace_window *window, unsigned long addr)
+{
+	return window->code ? vmspace_window_host(window->code, addr) : NULL;
+}
+
 void vmspace_window_destroy(struct vmspace_window *window)
 {
 	struct vmspace_window **at;
 
 	if (!window)
 		return;
+	vmspace_window_destroy(window->code);
 	pthread_mutex_lock(&window->memfd->lock);
 	for (at = &window->memfd->windows; *at != window; at = &(*at)->next)
 		;
@@ -682,4 +753,10 @@ bool vmspace_window_guest(const struct vmspace_window *window, const void *host,
 		return false;
 	*addr = window->start + (unsigned long)at;
 	return true;
+}
+
+bool vmspace_window_code_guest(const struct vmspace_window *window, const void *host,
+			       unsigned long *addr)
+{
+	return window->code && vmspace_window_guest(window->code, host, addr);
 }
