@@ -176,6 +176,12 @@ static bool plan_ends(struct mt_layout *l, struct maple_tree *mt, unsigned long 
 
 /* ---- one level ------------------------------------------------------------------------------ */
 
+/* A node of the level with fewer slots is joined with another one. */
+static ALWAYS_INLINE unsigned int min_slots(const struct planner *p)
+{
+	return p->level ? kind_min_slots(p->kind) : leaf_min_slots(p->l->left->height);
+}
+
 static ALWAYS_INLINE void begin_level(const struct planner *p)
 {
 	struct mt_layout_level *s = p->s;
@@ -230,7 +236,7 @@ static ALWAYS_INLINE bool wants_sibling(const struct planner *p, unsigned int ru
 		return same_node(s) && !run &&
 		       !layout_divides_alone(p->l->left, p->inner, p->rcu);
 	/* a level that loses no slots is left as it is, however empty it is */
-	return s->total < kind_min_slots(p->kind) &&
+	return s->total < min_slots(p) &&
 	       (!same_node(s) || s->total <= node_end(s->left, p->kind));
 }
 
@@ -252,7 +258,7 @@ static ALWAYS_INLINE bool parents_differ(const struct planner *p)
 static ALWAYS_INLINE unsigned int boundary_cut(const struct planner *p)
 {
 	const struct mt_layout_level *s = p->s;
-	unsigned int least = kind_min_slots(p->kind);
+	unsigned int least = min_slots(p);
 
 	if (same_node(s) || s->side != SIBLING_NONE)
 		return 0;

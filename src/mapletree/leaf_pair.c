@@ -101,6 +101,15 @@ static bool agrees(const struct mt_leaf_pair *g, struct maple_tree *mt,
 	return layout_agrees(g, mt, &l);
 }
 
+static bool agrees_before(const struct mt_leaf_pair *g, struct maple_tree *mt,
+			  const struct mt_leaf_plan *p)
+{
+	struct mt_layout l;
+
+	layout_plan_before(&l, mt, p);
+	return layout_agrees(g, mt, &l);
+}
+
 static bool agrees_span(const struct mt_leaf_pair *g, struct maple_tree *mt, void *entry,
 			unsigned long step)
 {
@@ -159,7 +168,7 @@ static bool plan_two(struct mt_leaf_pair *g, struct maple_tree *mt, unsigned int
 	struct mt_node *parent = step_node(finger->step[1]);
 	struct mt_layout_level *s = &g->s;
 	unsigned long came = entry ? 0 : g->last - g->first + 1;
-	unsigned int cut;
+	unsigned int least = leaf_min_slots(finger->height), cut;
 	struct mt_ends ends;
 
 	s->side = SIBLING_NONE;
@@ -176,13 +185,12 @@ static bool plan_two(struct mt_leaf_pair *g, struct maple_tree *mt, unsigned int
 	s->keep_right_from = high + 1;
 	s->inserted = g->items.count;
 	s->total = low + s->inserted + node_end(s->right, KIND_LEAF) - high;
-	if (s->total < kind_min_slots(KIND_LEAF))
+	if (s->total < least)
 		return false;
 	s->nodes = layout_nodes(KIND_LEAF, s->total);
 	cut = layout_joins(KIND_LEAF, s->total)
 		      ? 0
-		      : layout_boundary(KIND_LEAF, low, s->inserted, s->total,
-					kind_min_slots(KIND_LEAF));
+		      : layout_boundary(KIND_LEAF, low, s->inserted, s->total, least);
 	if (cut || (s->nodes == 1 && !layout_joins(KIND_LEAF, s->total)))
 		s->nodes = 2;
 	if (cut) {
@@ -253,6 +261,25 @@ bool leaf_pair_plan_span(struct mt_leaf_pair *g, struct maple_tree *mt, unsigned
 	if (!plan_two(g, mt, at, step_offset(step), high, entry))
 		return false;
 	assert(agrees_span(g, mt, entry, step));
+	return true;
+}
+
+bool leaf_pair_plan_before(struct mt_leaf_pair *g, struct maple_tree *mt,
+			   const struct mt_leaf_plan *p)
+{
+	const struct mt_finger *finger = &mt->ma_finger;
+	unsigned int at = step_offset(finger->step[1]);
+	struct mt_node *before;
+
+	assert(!p->low && !p->left);
+	if (!at--)
+		return false;
+	before = enode_node(slot_child(step_node(finger->step[1]), inner_kind(mt), at));
+	g->first = p->first;
+	g->last = p->last;
+	if (!plan_two(g, mt, at, node_end(before, KIND_LEAF), p->high, p->entry))
+		return false;
+	assert(agrees_before(g, mt, p));
 	return true;
 }
 
@@ -342,6 +369,7 @@ static inline void share(const struct mt_leaf_pair *g, struct outcome *out, unsi
 	unsigned long border = g->s.border;
 	unsigned int count;
 
+	assert(cut != left_end + 1);
 	if (cut <= left_end) {
 		count = left_end + 1 - cut;
 		slots_up(right, 0, right_end, count);
@@ -380,6 +408,27 @@ static inline void relieve(const struct mt_leaf_pair *g, struct outcome *out)
 	splice_in(g, out->leaf[!first], first ? at : at - cut);
 }
 
+/* The leaves that come out begin as copies of those that were: beside readers these stay. */
+static inline void begin_as(struct mt_node *leaf, const struct mt_node *old)
+{
+	if (leaf == old)
+		return;
+	memcpy(leaf, old, sizeof(*leaf));
+	node_set_end(leaf, KIND_LEAF, node_end(leaf, KIND_LEAF));
+}
+
+/* A leaf that is too empty gets slots of the one beside it after what goes in there. */
+static inline void even_out(const struct mt_leaf_pair *g, struct outcome *out)
+{
+	WORK(NODE_BUILT);
+	WORK(NODE_BUILT);
+	begin_as(out->leaf[0], g->s.old[0]);
+	begin_as(out->leaf[1], g->s.old[1]);
+	splice_in(g, out->leaf[g->s.side == SIBLING_LEFT], g->s.keep_left);
+	share(g, out, g->s.cut[0]);
+	assert(node_is_valid(out->leaf[0], KIND_LEAF) && node_is_valid(out->leaf[1], KIND_LEAF));
+}
+
 /* Two leaves become one, of which the first is part. @rcu: both stay as they are, for readers. */
 static inline void merge(const struct mt_leaf_pair *g, struct outcome *out, bool rcu)
 {
@@ -387,10 +436,7 @@ static inline void merge(const struct mt_leaf_pair *g, struct outcome *out, bool
 	unsigned int end, count;
 
 	WORK(NODE_BUILT);
-	if (rcu) {
-		memcpy(into, g->s.old[0], sizeof(*into));
-		node_set_end(into, KIND_LEAF, node_end(into, KIND_LEAF));
-	}
+	begin_as(into, g->s.old[0]);
 	if (g->s.side == SIBLING_RIGHT) {
 		splice_in(g, into, g->s.keep_left);
 	} else {
@@ -409,16 +455,13 @@ static inline void merge(const struct mt_leaf_pair *g, struct outcome *out, bool
 }
 
 /* The same where what goes in lies over both. */
-static inline void bring_together(const struct mt_leaf_pair *g, struct outcome *out, bool rcu)
+static inline void bring_together(const struct mt_leaf_pair *g, struct outcome *out)
 {
 	const struct mt_layout_level *s = &g->s;
 	struct mt_node *into = out->leaf[0];
 	unsigned int at = s->keep_left + s->inserted;
 
-	if (rcu) {
-		memcpy(into, s->left, sizeof(*into));
-		node_set_end(into, KIND_LEAF, node_end(into, KIND_LEAF));
-	}
+	begin_as(into, s->left);
 	splice_node(into, KIND_LEAF, s->keep_left, node_end(into, KIND_LEAF) + 1, g->items.item,
 		    s->inserted);
 	if (at == s->total)
@@ -427,6 +470,68 @@ static inline void bring_together(const struct mt_leaf_pair *g, struct outcome *
 	slots_copy(into, at, s->right, s->keep_right_from, s->total - at);
 	node_set_end(into, KIND_LEAF, s->total - 1);
 	assert(node_is_valid(into, KIND_LEAF));
+}
+
+/*
+ * Two leaves that stay two, where what goes in lies over both: the first keeps all its slots that
+ * stay, gets what goes in, and slots of the second.
+ */
+static inline void extend_first(const struct mt_leaf_pair *g, struct outcome *out)
+{
+	const struct mt_layout_level *s = &g->s;
+	struct mt_node *left = out->leaf[0], *right = out->leaf[1];
+	unsigned int at = s->keep_left + s->inserted, more = s->cut[0] - at;
+	unsigned int left_end = node_end(left, KIND_LEAF), right_end = node_end(right, KIND_LEAF);
+	unsigned int from = s->keep_right_from + more;
+
+	put_items(left, KIND_LEAF, s->keep_left, g->items.item, s->inserted, s->cut[0] - 1);
+	out->last[0] = g->items.item[s->inserted - 1].last;
+	if (more) {
+		slots_copy(left, at, right, s->keep_right_from, more);
+		out->last[0] = right->pivot[from - 1];
+	}
+	cut_off(left, s->cut[0] - 1, left_end);
+	slots_copy(right, 0, right, from, right_end + 1 - from);
+	cut_off(right, right_end - from, right_end);
+}
+
+/* The same where slots of the first, or some of what goes in, come to the second. */
+static inline void extend_second(const struct mt_leaf_pair *g, struct outcome *out)
+{
+	const struct mt_layout_level *s = &g->s;
+	struct mt_node *left = out->leaf[0], *right = out->leaf[1];
+	unsigned int cut = s->cut[0], kept = cut < s->keep_left ? cut : s->keep_left;
+	unsigned int moved = s->keep_left - kept, taken = cut - kept;
+	unsigned int before = moved + s->inserted - taken, end = s->total - cut - 1;
+	unsigned int left_end = node_end(left, KIND_LEAF), right_end = node_end(right, KIND_LEAF);
+	unsigned int from = s->keep_right_from;
+
+	if (from <= right_end && before > from)
+		slots_up(right, from, right_end, before - from);
+	else if (from <= right_end && before < from)
+		slots_copy(right, before, right, from, right_end + 1 - from);
+	if (moved) {
+		slots_copy(right, 0, left, cut, moved);
+		right->pivot[moved - 1] = left->pivot[s->keep_left - 1];
+	}
+	put_items(right, KIND_LEAF, moved, &g->items.item[taken], s->inserted - taken, end);
+	cut_off(right, end, right_end);
+	out->last[0] = taken ? g->items.item[taken - 1].last : left->pivot[cut - 1];
+	put_items(left, KIND_LEAF, kept, g->items.item, taken, cut - 1);
+	cut_off(left, cut - 1, left_end);
+}
+
+static inline void move_border(const struct mt_leaf_pair *g, struct outcome *out)
+{
+	WORK(NODE_BUILT);
+	WORK(NODE_BUILT);
+	begin_as(out->leaf[0], g->s.left);
+	begin_as(out->leaf[1], g->s.right);
+	if (g->s.cut[0] >= g->s.keep_left + g->s.inserted)
+		extend_first(g, out);
+	else
+		extend_second(g, out);
+	assert(node_is_valid(out->leaf[0], KIND_LEAF) && node_is_valid(out->leaf[1], KIND_LEAF));
 }
 
 /*
@@ -462,14 +567,18 @@ static ALWAYS_INLINE unsigned int fill_leaves(const struct mt_leaf_pair *g, stru
 
 	for (i = 0; i < s->nodes; i++)
 		out.leaf[i] = i < used ? s->old[i] : pool_take(reserve);
-	if (s->nodes == 2 && g->p && g->p->new_end >= WIDE_SLOTS)
-		relieve(g, &out);
-	else if (s->nodes == 1 && g->p)
-		merge(g, &out, rcu);
-	else if (s->nodes == 1)
-		bring_together(g, &out, rcu);
-	else
+	if (s->nodes == LAYOUT_NODES)
 		spread(g, &out);
+	else if (!g->p && s->nodes == 2)
+		move_border(g, &out);
+	else if (!g->p)
+		bring_together(g, &out);
+	else if (s->nodes == 1)
+		merge(g, &out, rcu);
+	else if (g->p->new_end >= WIDE_SLOTS)
+		relieve(g, &out);
+	else
+		even_out(g, &out);
 	for (i = 0; i < s->nodes; i++) {
 		unsigned long last = i + 1 < s->nodes ? out.last[i] : s->last;
 

@@ -51,13 +51,17 @@ bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct 
 /*
  * leaf_pair_plan_border - the same if p->beside is not 0: the gap goes on in a leaf beside.
  * leaf_pair_plan_span - the same for a store of @entry over [@first, @last] for which leaf_plan()
- * returned WRITE_SPAN for @step. Both return false also if more than two leaves or two nodes above
- * them change.
+ * returned WRITE_SPAN for @step.
+ * leaf_pair_plan_before - the same for a write with leaf_first_slot(), so that what lies before is
+ * in the same leaf afterwards, as after layout_plan_before().
+ * All return false also if more than two leaves or two nodes above them change.
  */
 bool leaf_pair_plan_border(struct mt_leaf_pair *g, struct maple_tree *mt,
 			   const struct mt_leaf_plan *p);
 bool leaf_pair_plan_span(struct mt_leaf_pair *g, struct maple_tree *mt, unsigned long first,
 			 unsigned long last, void *entry, unsigned long step);
+bool leaf_pair_plan_before(struct mt_leaf_pair *g, struct maple_tree *mt,
+			   const struct mt_leaf_plan *p);
 
 /* leaf_pair_blocks - how many blocks leaf_pair_write() needs: at most as many as a layout would. */
 unsigned int leaf_pair_blocks(const struct mt_leaf_pair *g, const struct maple_tree *mt);

@@ -158,7 +158,7 @@ static ALWAYS_INLINE bool needs_layout(const struct mt_leaf_plan *p, const struc
 		return true;
 	if (p->new_end >= p->end)
 		return p->new_end >= WIDE_SLOTS;
-	return p->new_end + 1 < kind_min_slots(KIND_LEAF) && finger->height > 1 &&
+	return p->new_end + 1 < leaf_min_slots(finger->height) && finger->height > 1 &&
 	       node_end(step_node(finger->step[1]), inner_kind(mt)) > 0;
 }
 

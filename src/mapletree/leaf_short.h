@@ -140,7 +140,7 @@ static ALWAYS_INLINE int clear_slot(struct maple_tree *mt, struct mt_node *leaf,
 		return -1;
 	*end = old_end - before - behind;
 	if ((before | behind) &&
-	    *end + 1 < (finger->height > 1 ? kind_min_slots(KIND_LEAF) : 3))
+	    *end + 1 < (finger->height > 1 ? leaf_min_slots(finger->height) : 3))
 		return -1;
 	low = first_of(leaf, at - before, finger);
 	high = last_of(leaf, at + behind, finger->max);

@@ -180,6 +180,17 @@ static inline unsigned int kind_min_slots(enum node_kind kind)
 	return (kind_slots(kind) + 2) / 3;
 }
 
+/*
+ * leaf_min_slots - the same for leaves of a tree of @height. Where the root is all there is above
+ * them, few leaves are cheap, and joining is not.
+ */
+static inline unsigned int leaf_min_slots(unsigned int height)
+{
+	unsigned int least = kind_min_slots(KIND_LEAF);
+
+	return height == 2 ? (least + 1) / 2 : least;
+}
+
 /* node_meta - the meta word; another tree's writer may be counting references in it. */
 static inline unsigned long *node_meta(struct mt_node *node, enum node_kind kind)
 {

@@ -38,7 +38,7 @@ static bool remains(const struct maple_tree *mt, unsigned int count, unsigned in
 
 	if (finger->height == 1)
 		return count > 2; /* as few may need no node */
-	return count >= before || count >= kind_min_slots(KIND_LEAF) ||
+	return count >= before || count >= leaf_min_slots(finger->height) ||
 	       node_end(step_node(finger->step[1]), inner_kind(mt)) == 0;
 }
 

@@ -55,7 +55,7 @@ bool shared_gap_plan(struct mt_shared_gap *g, const struct maple_tree *mt,
 	if (layout_joins(KIND_LEAF, total_slots(g)))
 		return false;
 	cut = layout_boundary(KIND_LEAF, g->keep_left, 1, total_slots(g),
-			      kind_min_slots(KIND_LEAF));
+			      leaf_min_slots(finger->height));
 	g->left_takes = cut > g->keep_left;
 	return cut;
 }

@@ -288,14 +288,22 @@ static int store_by_copy_once(struct ma_state *mas, const struct mt_leaf_plan *p
 {
 	struct maple_tree *mt = mas->tree;
 	struct pool_list reserve;
+	struct mt_leaf_pair pair;
 	struct mt_layout l;
+	unsigned int blocks;
+	bool paired;
 
 	if (retrying_or_shared(mt) || !leaf_first_slot(p, mt))
 		return store_by_copy(mas, p, may, expected);
-	layout_plan_before(&l, mt, p);
-	if (!may && mas->reserve_count < l.blocks)
+	paired = leaf_pair_plan_before(&pair, mt, p);
+	if (!paired)
+		layout_plan_before(&l, mt, p);
+	blocks = paired ? leaf_pair_blocks(&pair, mt) : l.blocks;
+	if (!may && mas->reserve_count < blocks)
 		return store_by_copy(mas, p, may, expected);
-	if (!reserve_for(mas, &reserve, l.blocks, may))
+	if (paired)
+		return store_by_pair(mas, &pair, may);
+	if (!reserve_for(mas, &reserve, blocks, may))
 		return fail(mas, -ENOMEM);
 	layout_write(&l, mt, &reserve);
 	keep_reserve(mas, &reserve);

@@ -8,8 +8,9 @@
 
 static struct maple_tree mt;
 
-/* A leaf with fewer slots in use is joined with a neighbour. */
-static const unsigned int least = (WIDE_SLOTS + 2) / 3;
+/* A leaf with fewer slots in use is joined with a neighbour; in a tree of two levels half of that. */
+static const unsigned int least_of_large = (WIDE_SLOTS + 2) / 3;
+static const unsigned int least = ((WIDE_SLOTS + 2) / 3 + 1) / 2;
 
 /* The node above the leaves: the root, or of three levels its second child. */
 static struct mt_node *above_leaves(void)
@@ -205,7 +206,7 @@ static void a_full_root_lets_leaves_share(unsigned int flags)
 	end(&mt);
 }
 
-/* A full leaf and one that loses slots: so long as it keeps a third, both stay as they are. */
+/* A full leaf and one that loses slots: so long as it keeps a sixth, both stay as they are. */
 static void too_empty_a_leaf_is_joined(unsigned int flags)
 {
 	unsigned long last = 2 * WIDE_SLOTS - 2, i;
@@ -229,6 +230,25 @@ static void too_empty_a_leaf_is_joined(unsigned int flags)
 	expect_leaves(least, WIDE_SLOTS);
 	erase(4 * i);
 	expect_leaves((WIDE_SLOTS + least) / 2, (WIDE_SLOTS + least - 1) / 2);
+	end(&mt);
+}
+
+/* Below another node than the root a leaf keeps a third of its slots. */
+static void too_empty_a_leaf_of_a_large_tree_is_joined(unsigned int flags)
+{
+	unsigned long before = begin_four_leaves(flags, 3), i;
+
+	erase(4 * before); /* a gap in its place */
+	for (i = 1; i <= WIDE_SLOTS - least_of_large; i++) {
+		assert_int_equal(leaf_slots(0), WIDE_SLOTS + 1 - i);
+		assert_int_equal(leaf_slots(1), WIDE_SLOTS);
+		erase(4 * (before + i));
+	}
+	assert_int_equal(leaf_slots(0), least_of_large);
+	erase(4 * (before + i));
+	assert_int_equal(leaves(), 4);
+	assert_int_equal(leaf_slots(0), (WIDE_SLOTS + least_of_large) / 2);
+	assert_int_equal(leaf_slots(1), (WIDE_SLOTS + least_of_large - 1) / 2);
 	end(&mt);
 }
 
@@ -354,6 +374,7 @@ FOR_ALL_FLAGS(full_leaves_between_others_are_divided)
 FOR_ALL_FLAGS(a_full_leaf_shares_with_the_emptier_one)
 FOR_ALL_FLAGS(a_full_root_lets_leaves_share)
 FOR_ALL_FLAGS(too_empty_a_leaf_is_joined)
+FOR_ALL_FLAGS(too_empty_a_leaf_of_a_large_tree_is_joined)
 FOR_ALL_FLAGS(too_empty_an_inner_node_is_joined)
 FOR_ALL_FLAGS(two_leaves_stay_under_their_nodes)
 FOR_ALL_FLAGS(too_little_in_two_leaves_is_joined_with_a_third)
@@ -369,6 +390,7 @@ int main(void)
 		cmocka_unit_test(test_a_full_leaf_shares_with_the_emptier_one),
 		cmocka_unit_test(test_a_full_root_lets_leaves_share),
 		cmocka_unit_test(test_too_empty_a_leaf_is_joined),
+		cmocka_unit_test(test_too_empty_a_leaf_of_a_large_tree_is_joined),
 		cmocka_unit_test(test_too_empty_an_inner_node_is_joined),
 		cmocka_unit_test(test_two_leaves_stay_under_their_nodes),
 		cmocka_unit_test(test_too_little_in_two_leaves_is_joined_with_a_third),

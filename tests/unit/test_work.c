@@ -193,10 +193,10 @@ static void an_area_comes_and_goes_in_place(void **state)
 	}
 }
 
-/* So long as a leaf keeps a third of its slots. */
+/* So long as a leaf keeps enough of its slots. */
 static void erases_shrink_a_leaf_in_place(void **state)
 {
-	const unsigned long erases = WIDE_SLOTS + 1 - kind_min_slots(KIND_LEAF);
+	const unsigned long erases = WIDE_SLOTS + 1 - leaf_min_slots(2);
 
 	(void)state;
 	for (size_t m = 0; m < LENGTH(modes); m++) {
