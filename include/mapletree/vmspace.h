@@ -57,6 +57,7 @@
 
 #include <mapletree/vmspace_area.h>
 #include <mapletree/vmspace_memory.h>
+#include <mapletree/vmspace_snapshot.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -53,8 +53,9 @@ struct vmspace_ticket {
  * the end, but for req->host.unmapped. The space must be one for several threads
  * (vmspace_config.threads, or with memory), and all calls that the host makes in it must be begun.
  *
- * Returns 0; or, with nothing held and *req unchanged: -ENOMEM; -EINVAL: the space is for one
- * thread, or the op is unknown, VMSPACE_FAULT (nothing is held for these) or VMSPACE_FORK.
+ * Returns 0; or, with nothing held and *req unchanged: -ENOMEM; -EROFS: the space is a snapshot;
+ * -EINVAL: it is for one thread, or the op is unknown, VMSPACE_FAULT (nothing is held for these) or
+ * VMSPACE_FORK.
  *
  * A thread that has begun a call must not begin another before the end, nor wait for one that does.
  * fork() while a call is under way leaves its ranges held in the child's copy of the space.

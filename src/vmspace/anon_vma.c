@@ -20,12 +20,12 @@ void anon_vma_prepare_guard(struct vmspace *space, struct vma *vma)
 	left = find_left(space, vma);
 	if (right && right->anon_id && !right->anon_shared &&
 	    merge_anon_compatible(vma, right, page))
-		vma_set_anon_id(vma, right->anon_id);
+		vma_give_anon_id(vma, right->anon_id, space->snapshots);
 	else if (left && left->anon_id && !left->anon_shared &&
 		 merge_anon_compatible(left, vma, page))
-		vma_set_anon_id(vma, left->anon_id);
+		vma_give_anon_id(vma, left->anon_id, space->snapshots);
 	else
-		vma_set_anon_id(vma, space->next_anon_id++);
+		vma_give_anon_id(vma, space->next_anon_id++, space->snapshots);
 	assert(vma_is_valid(vma, space->config.page_size));
 }
 
@@ -61,7 +61,7 @@ void vmspace_join_anon(struct vmspace *space, uint64_t keep, uint64_t gone)
 	struct vma *vma;
 
 	/* 0 is no anon_vma: areas without one must not get one, nor the others lose theirs. */
-	if (!keep || !gone)
+	if (!keep || !gone || space_is_snapshot(space))
 		return;
 	sync_enter(space);
 	for (vma = find_first(space, 0); vma; vma = find_first(space, vma->end))
@@ -74,6 +74,8 @@ void vmspace_part_anon(struct vmspace *space, unsigned long addr)
 {
 	struct vma *vma;
 
+	if (space_is_snapshot(space))
+		return;
 	sync_enter(space);
 	vma = find_first(space, addr);
 	if (vma && vma->start <= addr && (vma->anon_id || vma_may_have_anon_vma(vma)))
@@ -95,6 +97,8 @@ void vmspace_drop_anon(struct vmspace *space, unsigned long addr)
 {
 	struct vma *vma;
 
+	if (space_is_snapshot(space))
+		return;
 	sync_enter(space);
 	vma = find_first(space, addr);
 	if (vma && vma->start <= addr && vma->anon_id)
@@ -112,6 +116,8 @@ void vmspace_place_anon(struct vmspace *space, unsigned long addr, uint64_t page
 {
 	struct vma *vma;
 
+	if (space_is_snapshot(space))
+		return;
 	sync_enter(space);
 	vma = find_first(space, addr);
 	if (vma && vma->start <= addr && vma_is_anon(vma))
@@ -133,6 +139,8 @@ void vmspace_inherit_anon(struct vmspace *space, unsigned long addr, bool inheri
 	uint64_t anon_id;
 	struct vma *vma;
 
+	if (space_is_snapshot(space))
+		return;
 	sync_enter(space);
 	at = find_first(space, addr);
 	anon_id = at && at->start <= addr ? at->anon_id : 0;

@@ -21,6 +21,7 @@
 
 #include <mapletree/vmspace_begin.h>
 
+#include "begin.h"
 #include "edit.h"
 #include "find.h"
 #include "ops.h"
@@ -55,6 +56,7 @@ struct vmspace_begun {
 	unsigned int holds;
 	bool granted;
 	long place;                  /* of an mmap that was placed here; 0: it was not */
+	unsigned long stores;        /* that the call makes, at most */
 	struct reserve reserve;      /* nodes for node_stores stores */
 	struct vma *areas;           /* linked by list_next */
 	unsigned long area_count;
@@ -419,6 +421,24 @@ static bool fill_stock(const struct vmspace *space, struct vmspace_begun *begun)
 	}
 }
 
+/*
+ * Where nodes are shared with a snapshot, copies of areas take nodes, too. A snapshot that is taken
+ * later sees to that itself: begin_share(). 0 or -ENOMEM.
+ */
+static int reserve_nodes(const struct vmspace *space, struct vmspace_begun *begun,
+			 unsigned long stores)
+{
+	unsigned long all = stores + (space->reserve.shared ? begun->area_count : 0);
+
+	mas_set(&begun->reserve.nodes, 0);
+	if (mas_reserve(&begun->reserve.nodes, all, RANGES_MEANWHILE))
+		return -ENOMEM;
+	begun->stores = stores;
+	begun->reserve.node_stores = all;
+	begun->reserve.valid_until = ULONG_MAX;
+	return 0;
+}
+
 /* 0 or -ENOMEM. */
 static int reserve(struct vmspace *space, struct vmspace_begun *begun)
 {
@@ -426,14 +446,20 @@ static int reserve(struct vmspace *space, struct vmspace_begun *begun)
 	/* With each store may go two copies of areas; and see edit_count(). */
 	unsigned long areas = 3 * stores + STORE_STEPS + 8;
 
-	/* Twice: a snapshot may be taken before the end, and then nodes are copied as well. */
-	mas_set(&begun->reserve.nodes, 0);
-	if (mas_reserve(&begun->reserve.nodes, 2 * stores, RANGES_MEANWHILE) ||
-	    !reserve_areas(space, begun, areas) || !fill_stock(space, begun))
+	if (!reserve_areas(space, begun, areas) || !fill_stock(space, begun))
 		return -ENOMEM;
-	begun->reserve.node_stores = stores;
-	begun->reserve.valid_until = ULONG_MAX;
-	return 0;
+	return reserve_nodes(space, begun, stores);
+}
+
+int begin_share(struct vmspace *space)
+{
+	struct vmspace_begun *begun = space->sync ? space->sync->begun : NULL;
+	int err = 0;
+
+	for (; begun && !err; begun = begun->next)
+		if (begun->area_count)
+			err = reserve_nodes(space, begun, begun->stores);
+	return err;
 }
 
 /* Give back what is left. The space's lock is held. */
@@ -470,6 +496,7 @@ static void complete(struct vmspace *space, struct vmspace_begun *begun)
 	struct reserve own = space->reserve;
 
 	space->reserve = begun->reserve;
+	space->reserve.shared = own.shared;
 	hand_over(&space->vmas, begun);
 	stock_use(&begun->stock);
 	request_complete(space, begun->req);
@@ -496,6 +523,8 @@ int vmspace_begin(struct vmspace *space, struct vmspace_request *req, struct vms
 	int err;
 
 	*ticket = (struct vmspace_ticket){ 0 };
+	if (space_is_snapshot(space))
+		return -EROFS;
 	if (!can_begin(space, req))
 		return -EINVAL;
 	begun = malloc(sizeof(*begun));

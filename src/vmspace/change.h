@@ -32,11 +32,15 @@ static inline struct vma *change_begin(struct vmspace *space, struct vma *vma)
 	return __builtin_expect(past_is_private(space), 1) ? vma : change_copy(space, vma);
 }
 
+void change_drop(struct vmspace *space, struct vma *changed);
+/* `changed` != vma was stored over a larger range, and with it over vma: this one has died. */
+void change_stored(struct vmspace *space, struct vma *vma);
+
 /* Give `changed` up, which change_begin(vma) has returned: vma has to be as it was. */
 static inline void change_cancel(struct vmspace *space, const struct vma *vma, struct vma *changed)
 {
 	if (changed != vma)
-		vma_free(&space->vmas, changed);
+		change_drop(space, changed);
 }
 
 void change_put(struct vmspace *space, struct vma *vma, struct vma *changed);

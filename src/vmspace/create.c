@@ -19,13 +19,13 @@ void create_clear(struct vmspace *space)
 	struct vma *vma;
 
 	mas_for_each(&mas, vma, ULONG_MAX)
-		vma_free(&space->vmas, vma);
+		past_bury(space, vma);
 	if (space->pages)
 		pages_clear(space->pages);
 	reserve_clear(&space->reserve);
 	__mt_destroy(&space->tree);
-	past_empty(space);
-	vma_store_clear(&space->vmas);
+	space->reserve.shared = false;
+	past_end_areas(space);
 	commit_charge(space, space->committed_vm, -1);
 	space->areas = 0;
 	space->grow_areas = 0;
@@ -90,7 +90,7 @@ const char *vmspace_config_check(const struct vmspace_config *c)
 /* Several threads may use the space. */
 static int make_shareable(struct vmspace *space)
 {
-	int err = past_create(space);
+	int err = past_create(&space->past);
 
 	if (!err)
 		err = sync_create(space);
@@ -150,6 +150,10 @@ void vmspace_destroy(struct vmspace *space)
 {
 	if (!space)
 		return;
+	if (space_is_snapshot(space)) {
+		vmspace_snapshot_close(space);
+		return;
+	}
 	create_clear(space);
 	if (space->sync)
 		mt_poll(); /* nobody may call for a long time */
@@ -168,6 +172,8 @@ int vmspace_configure(struct vmspace *space, const struct vmspace_config *config
 {
 	unsigned long committed;
 
+	if (space_is_snapshot(space))
+		return -EROFS;
 	if (vmspace_config_check(config) || config->page_size != space->config.page_size ||
 	    config->task_size != space->config.task_size ||
 	    config->memory != space->config.memory || config->threads != space->config.threads)
@@ -189,5 +195,6 @@ int vmspace_configure(struct vmspace *space, const struct vmspace_config *config
 
 void vmspace_exit(struct vmspace *space)
 {
-	create_clear(space);
+	if (!space_is_snapshot(space))
+		create_clear(space);
 }

@@ -285,10 +285,10 @@ static int extend(struct vmspace *space, struct vma **keep, unsigned long start,
 	if (!copied)
 		return 0;
 	if (store_area(space, start, end, changed)) {
-		vma_free(&space->vmas, changed);
+		change_drop(space, changed);
 		return -ENOMEM;
 	}
-	past_retire(space, vma);
+	change_stored(space, vma);
 	*keep = changed;
 	return 0;
 }

@@ -248,6 +248,8 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	const char *why;
 	int err;
 
+	if (space_is_snapshot(space))
+		return -EROFS;
 	if (exec_first_bad(space, areas, count, &why) < count || (image->brk && image->brk < image->start_brk))
 		return -EINVAL;
 	err = vmspace_create(&fresh, &space->config);
@@ -324,6 +326,8 @@ static int put_area(struct vmspace *space, const struct vmspace_area *area)
 	err = add_area(space, area);
 	if (!err && is_named(area, "[heap]") && area->start == space->image.start_brk)
 		space->image.brk = area->end;
+	store_end_call(space);
+	past_poll(space);
 	sync_leave(space);
 	return (int)err;
 }
@@ -339,6 +343,8 @@ int vmspace_put_areas(struct vmspace *space, const struct vmspace_area *areas, s
 		*done = bad;
 	if (bad < count)
 		return -EINVAL;
+	if (space_is_snapshot(space))
+		return -EROFS;
 	for (i = 0; i < count && !err; i += !err)
 		if (!is_gate(space, &areas[i]))
 			err = put_area(space, &areas[i]);
@@ -407,6 +413,8 @@ int vmspace_identify(struct vmspace *space, unsigned long addr, const struct vma
 {
 	int err;
 
+	if (space_is_snapshot(space))
+		return -EROFS;
 	sync_enter(space);
 	err = identify(space, addr, backing);
 	store_end_call(space);

@@ -177,10 +177,26 @@ static void say_why(const struct question *q)
 	}
 }
 
+/*
+ * What a snapshot shows of the area: all that decides about merging. (Calls on the live space may
+ * change the rest at this moment.)
+ */
+static void fill_shown(struct vma *shown, const struct vmspace *space, const struct vma *vma)
+{
+	*shown = (struct vma){
+		.start = vma->start, .end = vma->end, .flags = vma->flags, .pgoff = vma->pgoff,
+		.anon_shift = vma->anon_shift, .backing = vma->backing, .name = vma->name,
+		.policy = vma->policy, .anon_id = vma_anon_id_shown(vma, space->number),
+		.pkey = vma->pkey, .uffd = vma->uffd, .uffd_moves = vma->uffd_moves,
+		.uffd_forks = vma->uffd_forks, .anon_shared = vma->anon_shared,
+	};
+}
+
 static int explain(const struct vmspace *space, unsigned long a, unsigned long b,
 		   struct vma_explanation *out)
 {
 	struct question q = { .space = space, .out = out };
+	struct vma low, high;
 	unsigned long at;
 
 	*out = (struct vma_explanation){ .verdict = VMA_MERGE_NONE };
@@ -201,6 +217,12 @@ static int explain(const struct vmspace *space, unsigned long a, unsigned long b
 		out->verdict = VMA_MERGED;
 		SAY(&q, "they are one area");
 		return 0;
+	}
+	if (space_is_snapshot(space)) {
+		fill_shown(&low, space, q.low);
+		fill_shown(&high, space, q.high);
+		q.low = &low;
+		q.high = &high;
 	}
 	out->verdict = merge_verdict(q.low, q.high, space->config.page_size, &out->differ);
 	if (out->verdict == VMA_MERGED && !q.low->anon_id != !q.high->anon_id &&

@@ -95,6 +95,7 @@ static struct vma *copy_area(struct copier *copier, const struct vma *old)
 		return NULL;
 	}
 	vma->asked = 0;
+	vma->anon_since = 0;
 	if (copier->exact)
 		return vma;
 	vma->flags &= ~VMA_LOCK_FLAGS;
@@ -347,6 +348,9 @@ int vmspace_clone(struct vmspace **out, const struct vmspace *space)
 {
 	int err;
 
+	*out = NULL;
+	if (space_is_snapshot(space))
+		return -EROFS;
 	sync_enter(space);
 	err = make_clone(out, space);
 	sync_leave(space);

@@ -97,6 +97,8 @@ int vmspace_refresh(struct vmspace *space)
 {
 	int grown;
 
+	if (space_is_snapshot(space))
+		return -EROFS;
 	sync_enter(space);
 	grown = host_grow_stacks(space, 0, ULONG_MAX);
 	store_end_call(space);

@@ -239,6 +239,8 @@ int vmspace_gather(struct vmspace *space, struct vmspace_request *req)
 {
 	if (!known(req->op))
 		return -EINVAL;
+	if (space_is_snapshot(space))
+		return -EROFS;
 	gather_known(space, req);
 	return 0;
 }
@@ -342,9 +344,20 @@ static void complete_locked(struct vmspace *space, struct vmspace_request *req)
 	space->out = NULL;
 }
 
+static long refuse_snapshot(struct vmspace_request *req)
+{
+	req->out.why = "the space is a snapshot, which stands still: call the one it was taken of";
+	return -EROFS;
+}
+
+/* In a space that several threads use, or that has snapshots, or is one. */
 static __attribute__((noinline)) void complete_shared(struct vmspace *space,
 						      struct vmspace_request *req)
 {
+	if (space_is_snapshot(space)) {
+		req->out.result = refuse_snapshot(req);
+		return;
+	}
 	if (req->op == VMSPACE_FAULT && space->pages) {
 		req->out.result = touch_call(space, req);
 		return;
@@ -361,7 +374,7 @@ static inline long complete_known(struct vmspace *space, struct vmspace_request 
 
 	memset(out, 0, offsetof(struct vmspace_outcome, events));
 	given = untag(space, req);
-	if (__builtin_expect(space->sync != NULL, 0))
+	if (__builtin_expect(space->past != NULL, 0))
 		complete_shared(space, req);
 	else
 		complete(space, req);

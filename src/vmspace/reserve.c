@@ -18,25 +18,48 @@ void reserve_clear(struct reserve *reserve)
 {
 	mas_destroy(&reserve->nodes);
 	reserve->node_stores = 0;
+	reserve->owed = 0;
+}
+
+void reserve_share(struct reserve *reserve)
+{
+	reserve->node_stores = 0;
+	reserve->guaranteed = 0;
+	reserve->owed = 0;
+	reserve->shared = true;
+}
+
+int reserve_copies(struct reserve *reserve, unsigned long copies)
+{
+	unsigned long stores = reserve->guaranteed + reserve->owed + copies;
+
+	reserve->active = true;
+	if (stores <= reserve->node_stores && reserve->stores < reserve->valid_until)
+		return 0;
+	mas_set(&reserve->nodes, 0);
+	return mas_reserve(&reserve->nodes, stores, 2 * RESERVE_KEEP) ? -ENOMEM : 0;
 }
 
 int reserve_prepare(struct reserve *reserve, struct vma_store *vmas, unsigned long stores,
 		    unsigned long areas)
 {
+	/* Where nodes are shared, an area that is replaced by its copy takes a store like any other. */
+	unsigned long all = stores + (reserve->shared ? areas + reserve->owed : 0);
+
 	reserve->active = true;
 	if (reserve->guaranteed < stores)
 		reserve->guaranteed = stores;
-	if (stores <= reserve->node_stores && reserve->stores < reserve->valid_until &&
+	if (all <= reserve->node_stores && reserve->stores < reserve->valid_until &&
 	    areas <= vmas->spares)
 		return 0;
 	mas_set(&reserve->nodes, 0);
 	/* A new area adds two ranges to the tree; a store without one adds none. */
-	if (mas_reserve(&reserve->nodes, stores, 2 * (areas + SLACK_STORES + RESERVE_KEEP)) ||
+	if (mas_reserve(&reserve->nodes, all, 2 * (areas + SLACK_STORES + RESERVE_KEEP)) ||
 	    !vma_reserve(vmas, areas)) {
 		reserve->guaranteed = 0;
 		return -ENOMEM;
 	}
-	reserve->node_stores = stores;
+	reserve->node_stores = all;
 	reserve->valid_until = reserve->stores + SLACK_STORES;
 	assert(vmas->spares >= areas && reserve->guaranteed >= stores);
 	return 0;
@@ -58,7 +81,11 @@ void reserve_end_call(struct reserve *reserve, struct vma_store *vmas)
 	reserve->active = false;
 	reserve->covers_call = false;
 	reserve->guaranteed = 0;
+	reserve->owed = 0;
 	assert(!reserve->pages); /* store_end_call() has released them */
+	if (reserve->shared && reserve->node_stores <= RESERVE_KEEP_SHARED &&
+	    vmas->spares <= RESERVE_KEEP_SHARED)
+		return;
 	if (reserve->node_stores <= RESERVE_KEEP && vmas->spares <= RESERVE_KEEP)
 		return;
 	reserve_clear(reserve);

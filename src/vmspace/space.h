@@ -29,7 +29,10 @@ struct pkeys {
  *   areas == number of entries of the tree;  grow_areas == those with VMA_GROWSDOWN.
  *   total_vm == sum of all pages;  locked_vm == locked_leak + sum of pages with VMA_LOCKED;
  *   data_vm, stack_vm, exec_vm and committed_vm likewise, by kind (accounting.c).
- *   No area is larger than largest_area.   start_brk <= brk.   !sync == !past.
+ *   No area is larger than largest_area.   start_brk <= brk.
+ *   sync  =>  past.   past and not sync  =>  snapshots of it are open, or were at its last call.
+ *   number  =>  nothing of it changes, and it has neither pages nor a reserve; sync and past are set
+ *   so that what is done to it takes the same turns as in a space that several threads use.
  *   *config.commit_pool is the sum of committed_vm of all spaces that share it, and what users of
  *   it outside of any space have added.
  */
@@ -67,8 +70,16 @@ struct vmspace {
 	struct vmspace_outcome *out;  /* of the request being completed, or NULL */
 	bool host_succeeded;          /* the host says that the request succeeded */
 	long host_error;              /* ... or the error that it failed with; 0: neither */
+	uint32_t snapshots;           /* taken of it; see vma.anon_since */
+	uint32_t number;              /* of a snapshot, from 1 on; 0: it is no snapshot */
 	bool host_unmapped;           /* ... and what was in its way is gone */
 };
+
+/* Is it a snapshot, which must not change? */
+static inline bool space_is_snapshot(const struct vmspace *space)
+{
+	return __builtin_expect(space->number != 0, 0);
+}
 
 static inline unsigned long space_pages(const struct vmspace *space, unsigned long bytes)
 {

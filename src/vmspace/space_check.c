@@ -2,7 +2,6 @@
 /* space_check.c - checks every invariant of a space, and says which one is violated. */
 #include "accounting.h"
 #include "space_check.h"
-#include "space_check.h"
 #include "pages.h"
 #include "sync.h"
 
@@ -19,6 +18,8 @@ static bool fail(const char **reason, const char *why)
 
 static bool check_area(const struct vmspace *space, const struct vma *vma, const char **reason)
 {
+	uint64_t anon_id = vma_anon_id_shown(vma, space->number);
+
 	if (vma->start >= vma->end)
 		return fail(reason, "an area is empty or reversed");
 	if (!space_aligned(space, vma->start) || !space_aligned(space, vma->end))
@@ -27,11 +28,11 @@ static bool check_area(const struct vmspace *space, const struct vma *vma, const
 		return fail(reason, "an area lies above the address space");
 	if (vma->end - vma->start > space->largest_area)
 		return fail(reason, "an area is larger than the largest");
-	if (vma->anon_shared && !vma->anon_id)
+	if (vma->anon_shared && !anon_id)
 		return fail(reason, "an area without an anon_vma inherited one");
-	if (vma->anon_id && (vma->flags & VMA_HUGETLB))
+	if (anon_id && (vma->flags & VMA_HUGETLB))
 		return fail(reason, "an area of huge pages has an anon_vma");
-	if (vma->anon_id >= space->next_anon_id)
+	if (anon_id >= space->next_anon_id)
 		return fail(reason, "an anon_vma that was never handed out");
 	if (vma->backing && !vma->backing->refs)
 		return fail(reason, "a backing without references is in use");

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "commit.h"
+#include "past.h"
 #include "sync.h"
 
 int vmspace_pin(struct vmspace *space, unsigned long pages)
@@ -10,6 +11,8 @@ int vmspace_pin(struct vmspace *space, unsigned long pages)
 	const struct vmspace_config *c = &space->config;
 	int err = -ENOMEM;
 
+	if (space_is_snapshot(space))
+		return -EROFS;
 	sync_enter(space);
 	if (space->pinned_vm + pages >= pages &&
 	    (c->lock_privileged || c->rlimit_memlock == VMSPACE_NO_LIMIT ||
@@ -25,6 +28,8 @@ int vmspace_unpin(struct vmspace *space, unsigned long pages)
 {
 	int err = -EINVAL;
 
+	if (space_is_snapshot(space))
+		return -EROFS;
 	sync_enter(space);
 	if (pages <= space->pinned_vm) {
 		space->pinned_vm -= pages;
@@ -42,6 +47,20 @@ static unsigned long text_pages(const struct vmspace *space)
 						 space_floor(space, i->start_code));
 
 	return pages < space->exec_vm ? pages : space->exec_vm;
+}
+
+/* Of a snapshot: what the space does not tell. */
+static void past_stats(const struct vmspace *space, struct vmspace_stats *stats)
+{
+	const struct vmspace_stats *then = &((const struct snapshot *)space)->stats;
+
+	stats->anon_pages = then->anon_pages;
+	stats->file_pages = then->file_pages;
+	stats->shmem_pages = then->shmem_pages;
+	stats->zero_pages = then->zero_pages;
+	stats->table_bytes = then->table_bytes;
+	stats->faults = then->faults;
+	stats->faults_locked = then->faults_locked;
 }
 
 static void page_stats(const struct vmspace *space, struct vmspace_stats *stats)
@@ -90,8 +109,12 @@ void vmspace_stats(const struct vmspace *space, struct vmspace_stats *stats)
 	};
 	for (int op = 0; op < VMSPACE_OP_COUNT; op++)
 		stats->requests[op] = space->requests[op];
-	page_stats(space, stats);
-	sync_sum(space, &stats->faults, &stats->faults_locked);
+	if (space_is_snapshot(space)) {
+		past_stats(space, stats);
+	} else {
+		page_stats(space, stats);
+		sync_sum(space, &stats->faults, &stats->faults_locked);
+	}
 	stats->requests[VMSPACE_FAULT] += stats->faults;
 	sync_leave(space);
 }

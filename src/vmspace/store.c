@@ -31,20 +31,13 @@ int store_area(struct vmspace *space, unsigned long start, unsigned long end, st
 void store_in_place(struct vmspace *space, struct vma *vma)
 {
 	sync_attach(space, vma);
-	reserve_store_same(&space->tree, vma);
+	reserve_store_same(&space->reserve, &space->tree, vma);
 }
-
-/*
- * With a store go copies of up to two areas beside it that change. A few more, as change_secure()
- * asks for what a whole step takes.
- */
-#define COPIES_EACH 2
-#define COPIES_MORE 4
 
 int store_reserve(struct vmspace *space, unsigned long stores, unsigned long areas)
 {
 	if (!past_is_private(space))
-		areas += COPIES_EACH * stores + COPIES_MORE;
+		areas += RESERVE_COPIES(stores);
 	return reserve_prepare(&space->reserve, &space->vmas, stores, areas)
 		       ? (int)outcome_no_memory(space) : 0;
 }

@@ -105,8 +105,12 @@ void sync_adopt(struct vmspace *space, const struct vmspace *fresh)
 		next_seq(space, fresh->sync->seq);
 }
 
+struct sync sync_still;
+
 void sync_enter_slow(const struct vmspace *space)
 {
+	if (space_is_snapshot(space))
+		return;
 	mt_mutex_lock(&space->sync->lock);
 }
 
@@ -119,8 +123,12 @@ void sync_unlock_areas(struct vmspace *space)
 /* A call that has changed areas frees, now and then, what the tree has retired. */
 void sync_leave_slow(const struct vmspace *space)
 {
-	bool changed = space->sync->locked, full = past_is_full(space);
+	bool changed, full;
 
+	if (space_is_snapshot(space))
+		return;
+	changed = space->sync->locked;
+	full = past_is_full(space);
 	if (changed)
 		next_seq(space, space->sync->seq);
 	mt_mutex_unlock(&space->sync->lock);

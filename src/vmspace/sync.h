@@ -54,6 +54,9 @@ struct sync {
 	_Alignas(SLOTS_LINE) struct slots slots; /* who reads which area, and counts of faults */
 };
 
+/* The locks of all snapshots: there is nothing to lock. */
+extern struct sync sync_still;
+
 /* 0 or -ENOMEM. From then on several threads may use the space. */
 int sync_create(struct vmspace *space);
 void sync_destroy(struct vmspace *space);

@@ -203,6 +203,8 @@ static enum vmspace_fault_result touch_alone(struct vmspace *space, unsigned lon
 		return VMSPACE_FAULT_MAPERR;
 	case -EACCES:
 		return VMSPACE_FAULT_ACCERR;
+	case -EROFS: /* a snapshot has no pages */
+		return VMSPACE_FAULT_BUS;
 	default:
 		return VMSPACE_FAULT_NOMEM;
 	}

@@ -47,6 +47,9 @@ struct policy {
  *   uffd != 0  =>  flags & VMA_UFFD_FLAGS. (Not the converse: of an area that was taken over from a
  *   live process the userfaultfd is not known.)
  *   uffd_moves or uffd_forks  =>  uffd != 0.
+ *   What a snapshot may show (all up to anon_shared) is as it was when the area got into the tree,
+ *   as long as there are others who look (past.h), but for anon_id, which has a stamp: anon_since.
+ *   Of what refers to it, `backing->is`, `name->text` and `*policy` do not change either.
  */
 struct vma {
 	unsigned long start, end;
@@ -67,8 +70,14 @@ struct vma {
 	bool uffd_forks : 1;         /* fork passes it on */
 	bool anon_shared : 1;        /* anon_vma inherited through fork */
 	/* From here on calls alone look, and change it in place (and faults, at `lock`): change.h. */
-	bool may_have_anon;          /* may have got anonymous pages since the host was asked */
-	bool dropped;                /* some of a driver's pages (mm): io_uring gives no others */
+	bool : 0;
+	bool may_have_anon : 1;      /* may have got anonymous pages since the host was asked */
+	bool dropped : 1;            /* some of a driver's pages (mm): io_uring gives no others */
+	/*
+	 * space->snapshots when anon_id was set in place: a snapshot with this number or a lower one
+	 * shows the area as it was before, without. Atomic; also read by readers of snapshots.
+	 */
+	uint32_t anon_since;
 	uint64_t asked;              /* space->request_seq when the host was last asked; 0: never */
 	struct vma *list_next;       /* links areas being unmapped, spare ones, those of past.h */
 	unsigned long lock;          /* the area's lock, in a space with pages: see sync.h */
@@ -111,10 +120,26 @@ static inline void vma_fill(struct vma *vma, const struct vma *like)
 {
 	memcpy(vma, like, offsetof(struct vma, lock));
 }
-/* Give the area an anon_vma, or another one, beside readers without a lock. */
+/* Set the area's anon_vma beside readers without a lock. For corrections: it was so before. */
 static inline void vma_set_anon_id(struct vma *vma, uint64_t anon_id)
 {
 	__atomic_store_n(&vma->anon_id, anon_id, __ATOMIC_RELAXED);
+}
+/* The area gets an anon_vma, which snapshots up to the one of this number do not show. */
+static inline void vma_give_anon_id(struct vma *vma, uint64_t anon_id, uint32_t snapshots)
+{
+	__atomic_store_n(&vma->anon_since, snapshots, __ATOMIC_RELAXED);
+	/* Release: who reads it finds the stamp as well. */
+	__atomic_store_n(&vma->anon_id, anon_id, __ATOMIC_RELEASE);
+}
+/* The anon_vma that a space shows: a snapshot (number, from 1 on) or a live one (0). */
+static inline uint64_t vma_anon_id_shown(const struct vma *vma, uint32_t number)
+{
+	uint64_t anon_id = __atomic_load_n(&vma->anon_id, __ATOMIC_ACQUIRE);
+
+	if (number && anon_id && __atomic_load_n(&vma->anon_since, __ATOMIC_RELAXED) >= number)
+		return 0;
+	return anon_id;
 }
 /* For assertions, O(1): the invariants of struct vma; page_size is a power of two. */
 bool vma_is_valid(const struct vma *vma, unsigned long page_size);

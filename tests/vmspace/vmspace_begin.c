@@ -432,32 +432,46 @@ static bool refused_at(struct vmspace *space, unsigned int kind, long n)
 	return false;
 }
 
+/* When a snapshot is taken, whose nodes the call then has to copy. */
+enum view { NO_VIEW, VIEW_BEFORE, VIEW_MEANWHILE, VIEWS };
+
+static void end_without_memory(unsigned int kind, enum view when)
+{
+	struct vmspace *space = striped(), *other = striped();
+	struct vmspace_request req = request_of(kind);
+	const struct vmspace *view = NULL;
+	struct vmspace_ticket ticket;
+	long result = expect(kind, other), n = 1;
+
+	while (when == NO_VIEW && refused_at(space, kind, n))
+		n += n < 40 ? 1 : 1 + n / 7;
+	assert_true(when != NO_VIEW || n > 3);
+	if (when == VIEW_BEFORE)
+		assert_int_equal(vmspace_snapshot(&view, space), 0);
+	assert_int_equal(vmspace_begin(space, &req, &ticket), 0);
+	if (when == VIEW_MEANWHILE)
+		assert_int_equal(vmspace_snapshot(&view, space), 0);
+	scarce.countdown = 1;
+	scarce.for_good = true;
+	vmspace_end(space, &ticket, result);
+	scarce.countdown = 0;
+	scarce.for_good = false;
+	if (req.out.result != result || req.out.out_of_memory)
+		fail_msg("kind %u: %ld in place of %ld, %s", kind, req.out.result, result,
+			 req.out.why ? req.out.why : "no reason");
+	check_same(space, other);
+	vmspace_snapshot_close(view);
+	vmspace_destroy(space);
+	vmspace_destroy(other);
+	mt_barrier();
+}
+
 static void test_no_memory(void **state)
 {
 	(void)state;
-	for (unsigned int kind = 0; kind < KINDS; kind++) {
-		struct vmspace *space = striped(), *other = striped();
-		struct vmspace_request req = request_of(kind);
-		struct vmspace_ticket ticket;
-		long result = expect(kind, other), n = 1;
-
-		while (refused_at(space, kind, n))
-			n += n < 40 ? 1 : 1 + n / 7;
-		assert_true(n > 3);
-		assert_int_equal(vmspace_begin(space, &req, &ticket), 0);
-		scarce.countdown = 1;
-		scarce.for_good = true;
-		vmspace_end(space, &ticket, result);
-		scarce.countdown = 0;
-		scarce.for_good = false;
-		if (req.out.result != result || req.out.out_of_memory)
-			fail_msg("kind %u: %ld in place of %ld, %s", kind, req.out.result, result,
-				 req.out.why ? req.out.why : "no reason");
-		check_same(space, other);
-		vmspace_destroy(space);
-		vmspace_destroy(other);
-		mt_barrier();
-	}
+	for (unsigned int kind = 0; kind < KINDS; kind++)
+		for (enum view when = NO_VIEW; when < VIEWS; when++)
+			end_without_memory(kind, when);
 }
 
 /* Begun, cancelled and ended calls leave no block behind. */

@@ -3,7 +3,8 @@
  * vmspace_nomem_many.c - fails allocations, one or all from one on, of calls over hundreds of areas
  * of mixed kinds, in spaces with pages and without: the call succeeds whole, or the space is
  * exactly what it was: areas, pages, tables, counters, references, and what hooks were told.
- * Nothing is left.
+ * Nothing is left. Once more, with fewer failures, beside an open snapshot, which shows what it
+ * showed before.
  *
  * argv: a seed, and how many failures to try of each call (0: all).
  */
@@ -65,7 +66,9 @@ static void hear_fault(void *ctx, const struct vmspace_page *page)
 static const struct vmspace_hooks hooks = { .event = hear_event, .fault = hear_fault };
 
 static struct vmspace *space;
-static bool with_pages;
+static bool with_pages, with_snapshot;
+static const struct vmspace *snapshot;
+static char *shown;          /* by the snapshot, when it was taken */
 
 static unsigned long at(unsigned long page)
 {
@@ -140,6 +143,28 @@ static void attach(void)
 		must(REQUEST(VMSPACE_MUNMAP, munmap, SEGMENT + n * PAGE, PAGE));
 }
 
+static char *shown_by(const struct vmspace *of)
+{
+	size_t size = vmspace_show(of, NULL, 0) + 1;
+	char *text = malloc(size);
+
+	assert_non_null(text);
+	vmspace_show(of, text, size);
+	return text;
+}
+
+static void check_snapshot(const char *what, long n)
+{
+	const char *reason = "";
+	char *now = shown_by(snapshot);
+
+	if (!vmspace_check(snapshot, &reason))
+		fail_msg("%s, allocation %ld: the snapshot: %s", what, n, reason);
+	if (strcmp(now, shown))
+		fail_msg("%s, allocation %ld: the snapshot shows something else", what, n);
+	free(now);
+}
+
 /* No holes in the first half; areas that alternate, files among them, and pages here and there. */
 static void build(enum kind kind)
 {
@@ -171,6 +196,10 @@ static void build(enum kind kind)
 	for (unsigned long n = 0; with_pages && kind != UNTOUCHED && n < AREAS * EACH; n += 5)
 		vmspace_touch(space, at(n), n % 2 ? VMSPACE_ACCESS_READ : VMSPACE_ACCESS_WRITE,
 			      NULL);
+	if (with_snapshot) {
+		assert_int_equal(vmspace_snapshot(&snapshot, space), 0);
+		shown = shown_by(snapshot);
+	}
 }
 
 /* All there is of a space. */
@@ -298,6 +327,11 @@ static bool try_one(const char *what, enum kind kind, const struct vmspace_reque
 		same_sight(what, n);
 		++*whole;
 	}
+	if (with_snapshot) {
+		check_snapshot(what, n);
+		free(shown);
+		vmspace_snapshot_close(snapshot);
+	}
 	destroy();
 	return met;
 }
@@ -310,7 +344,7 @@ static uint64_t draw(void)
 
 static void try_all(const char *what, enum kind kind, const struct vmspace_request *wanted)
 {
-	long whole = 0, most, tried = 0;
+	long whole = 0, most, tried = 0, some = with_snapshot ? (samples + 3) / 4 : samples;
 
 	scarce.asked = 0;
 	try_one(what, kind, wanted, 0, &whole);
@@ -319,14 +353,15 @@ static void try_all(const char *what, enum kind kind, const struct vmspace_reque
 		scarce.for_good = k;
 		for (long n = 1; n <= most; n++, tried++) {
 			/* All of the first few; then some. */
-			if (samples && n > samples && n < most)
-				n += (long)(draw() % (unsigned long)(1 + 2 * most / samples));
+			if (some && n > some && n < most)
+				n += (long)(draw() % (unsigned long)(1 + 2 * most / some));
 			try_one(what, kind, wanted, n < most ? n : most, &whole);
 		}
 	}
 	scarce.for_good = false;
 	print_message("%s%s: %ld allocations, %ld tries, %ld failed whole\n", what,
-		      with_pages ? ", with pages" : "", most - 1, tried, whole);
+		      with_snapshot ? ", beside a snapshot" : with_pages ? ", with pages" : "",
+		      most - 1, tried, whole);
 }
 
 #define TRY(kind, op_name, field, ...) \
@@ -449,7 +484,25 @@ static int with(void **state)
 	return 0;
 }
 
-#define BOTH(test) cmocka_unit_test_setup(test, without), cmocka_unit_test_setup(test, with)
+static int beside(void **state)
+{
+	static bool pages;
+
+	with_snapshot = true;
+	pages = !pages;
+	return pages ? with(state) : without(state);
+}
+
+static int alone(void **state)
+{
+	(void)state;
+	with_snapshot = false;
+	return 0;
+}
+
+#define BOTH(test) \
+	cmocka_unit_test_setup(test, without), cmocka_unit_test_setup(test, with), \
+	cmocka_unit_test_setup_teardown(test, beside, alone)
 
 int main(int argc, char **argv)
 {
