@@ -173,11 +173,14 @@ static void pools_drop(struct pool *pools)
 /* The number-th engine of a work's, or NULL: all of this build, then the program's own. */
 static const struct engine *nth_engine(const struct work *work, size_t number)
 {
-	for (size_t i = 0; i <= number; i++) {
-		if (!engines[i])
-			return i == number ? work->extra_engine : NULL;
-	}
-	return engines[number];
+	size_t count = 0;
+
+	while (engines[count])
+		count++;
+	if (number < count)
+		return engines[number];
+	/* beside is NULL where extra_engine is. */
+	return number == count ? work->extra_engine : number == count + 1 ? work->beside : NULL;
 }
 
 static bool takes_part(const struct work *work, const struct engine *engine, size_t n)
@@ -198,7 +201,7 @@ static size_t make_cells(const struct work *work, size_t n, struct pool *pool, s
 	for (size_t i = 0; (engine = nth_engine(work, i)); i++) {
 		if (!takes_part(work, engine, pool->data->n))
 			continue;
-		if (engine != work->extra_engine)
+		if (engine != work->extra_engine && engine != work->beside)
 			verify_engine(engine, options.seed);
 		if (work->verify)
 			work->verify(engine, work->input);

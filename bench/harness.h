@@ -38,6 +38,7 @@ struct cell {
  *           which all such works of the program share.
  * @no_warmup: run() takes care of that itself.
  * @extra_engine: one that only this program has, checked elsewhere; or NULL.
+ * @beside:  another such, or NULL.
  * @can:     whether an engine can take part.
  * @prepare, @discard: things that all engines share for one n; may be NULL.
  * @input:   what run() gets if there is no prepare(); may be NULL.
@@ -56,7 +57,7 @@ struct work {
 	size_t full[SIZES];
 	struct data *(*make_data)(size_t n, uint64_t seed);
 	size_t ops, ops_full;
-	const struct engine *extra_engine;
+	const struct engine *extra_engine, *beside;
 	bool (*can)(const struct engine *engine);
 	void *(*prepare)(const struct data *data, size_t ops, uint64_t seed);
 	void (*discard)(void *aux);
