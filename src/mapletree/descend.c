@@ -9,6 +9,7 @@
 #include "finger.h"
 #include "rcu.h"
 #include "search.h"
+#include "trace.h"
 #include "variants.h"
 #include "walk.h"
 
@@ -64,6 +65,7 @@ static __attribute__((noinline)) void *load_in_section(struct maple_tree *mt, un
 
 void *VARIANT(lookup_load)(struct maple_tree *mt, unsigned long index)
 {
+	TRACE_READ(mt, 0ul, ULONG_MAX, index);
 	return mt_in_rcu(mt) ? load_in_section(mt, index) : load(mt, index);
 }
 
@@ -199,10 +201,13 @@ static void *walk_rootless(struct ma_state *mas, void *entry, unsigned long inde
 
 void *VARIANT(walk_to)(struct ma_state *mas, unsigned long index)
 {
-	void *root = root_load(mas->tree);
-	unsigned long stamp = watch_begin(mas->tree, &root);
+	unsigned long stamp;
 	struct leaf_path path;
+	void *root;
 
+	TRACE_READ(mas->tree, mas->min, mas->max, index);
+	root = root_load(mas->tree);
+	stamp = watch_begin(mas->tree, &root);
 	if (!root_is_node(root))
 		return walk_rootless(mas, root, index);
 	WORK(WALK);

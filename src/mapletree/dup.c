@@ -8,6 +8,7 @@
 #include "dup.h"
 #include "publish.h"
 #include "refs.h"
+#include "trace.h"
 
 bool dup_allowed(const struct maple_tree *mt, const struct maple_tree *new_tree)
 {
@@ -49,6 +50,7 @@ int __mt_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp)
 		if (!root)
 			return -ENOMEM;
 	}
+	TRACE_WHOLE(mt, TRACE_DUP);
 	if (tree_is_counted(mt))
 		get_all(mt->ma_entry_ops, root);
 	tree_changes(new_tree);

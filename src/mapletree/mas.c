@@ -9,6 +9,7 @@
 #include "gap.h"
 #include "pool.h"
 #include "retire.h"
+#include "trace.h"
 #include "walk.h"
 #include "write.h"
 
@@ -28,11 +29,13 @@ void *mas_store(struct ma_state *mas, void *entry)
 {
 	void *old = NULL;
 
+	TRACE_WRITE(mas, entry);
 	return write_store(mas, entry, true, &old) ? NULL : old;
 }
 
 int mas_store_gfp(struct ma_state *mas, void *entry, gfp_t gfp)
 {
+	TRACE_WRITE(mas, entry);
 	return write_store(mas, entry, may_allocate(gfp), NULL);
 }
 
@@ -63,6 +66,7 @@ int mas_preallocate(struct ma_state *mas, void *entry, gfp_t gfp)
  */
 void mas_store_prealloc(struct ma_state *mas, void *entry)
 {
+	TRACE_WRITE(mas, entry);
 	if (write_store(mas, entry, false, NULL) == -ENOMEM) {
 		mas_reset(mas);
 		write_store(mas, entry, true, NULL);

@@ -8,6 +8,7 @@
 #include "lock.h"
 #include "rcu.h"
 #include "publish.h"
+#include "trace.h"
 #include "walk.h"
 #include "write.h"
 
@@ -236,6 +237,7 @@ void __mt_destroy(struct maple_tree *mt)
 {
 	void *root = mt->ma_root;
 
+	TRACE_WHOLE(mt, TRACE_DESTROY);
 	tree_begin_change(mt);
 	if (root_is_node(root) && mt_in_rcu(mt))
 		dead_mark_below(mt, root);

@@ -6,6 +6,7 @@
 #include "gap.h"
 #include "publish.h"
 #include "retire.h"
+#include "trace.h"
 
 /*
  * Appends the slot that ends at @last. False: the leaf would be too full, or have two gaps side by
@@ -89,6 +90,7 @@ void rewrite_leaf(struct maple_tree *mt, const struct mt_content *content,
 	struct mt_node *old = step_node(finger->step[0]), *leaf = old;
 	unsigned long was, now;
 
+	TRACE_OP(mt, finger->min, finger->max, TRACE_REWRITE);
 	tree_changes(mt);
 	if (mt_in_rcu(mt))
 		leaf = pool_take(reserve);

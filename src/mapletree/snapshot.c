@@ -8,6 +8,7 @@
 #include "publish.h"
 #include "refs.h"
 #include "share.h"
+#include "trace.h"
 
 /* Makes @snap, which is empty, refer to the nodes of @mt. Both locks held. */
 static int snapshot(struct maple_tree *mt, struct maple_tree *snap)
@@ -17,6 +18,7 @@ static int snapshot(struct maple_tree *mt, struct maple_tree *snap)
 	if (mt == snap || !dup_allowed(mt, snap) || mt->ma_alloc != snap->ma_alloc ||
 	    mt->ma_rcu != snap->ma_rcu)
 		return -EINVAL;
+	TRACE_WHOLE(mt, TRACE_SNAPSHOT);
 	if (root_is_node(root)) {
 		node_share(enode_node(root), enode_kind(root));
 		__atomic_fetch_or(&mt->ma_retrying, TREE_SHARED, __ATOMIC_RELAXED);

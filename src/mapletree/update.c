@@ -12,6 +12,7 @@
 #include "retire.h"
 #include "rewrite.h"
 #include "spot.h"
+#include "trace.h"
 #include "write.h"
 
 /*
@@ -184,6 +185,7 @@ static void store_rest(struct update *u, struct ma_state *mas)
 		if (is_done(range))
 			continue;
 		mas_set_range(mas, range->first, range->last);
+		TRACE_WRITE(mas, range->entry);
 		error = write_store(mas, range->entry, false, NULL);
 		assert(!error);
 		(void)error;
@@ -262,6 +264,7 @@ int mas_update_range(struct ma_state *mas, mt_update_fn *fn, void *ctx, mt_same_
 	if (!error && u.list.head.count == 1) {
 		only = &u.list.head.range[0];
 		mas_set_range(mas, only->first, only->last);
+		TRACE_WRITE(mas, only->entry);
 		error = write_store(mas, only->entry, u.may, NULL);
 	} else if (!error && u.list.head.count && !store_in_leaf(&u, &error)) {
 		error = store_all(&u, mas);

@@ -14,6 +14,7 @@
 #include "retire.h"
 #include "retry.h"
 #include "shared_gap.h"
+#include "trace.h"
 #include "watch.h"
 
 /* ---- debug builds: a short cut must have the same result as a layout ------------------------ */
@@ -206,6 +207,7 @@ static int store_at_border(struct ma_state *mas, const struct mt_shared_gap *g, 
 
 	if (!reserve_for(mas, &reserve, shared_gap_blocks(mt), may))
 		return fail(mas, -ENOMEM);
+	TRACE_OP(mt, g->first, g->last, TRACE_BORDER);
 	shared_gap_write(g, mt, &reserve);
 	keep_reserve(mas, &reserve);
 	mas->index = g->first;
@@ -222,6 +224,7 @@ static int store_by_pair(struct ma_state *mas, const struct mt_leaf_pair *g, boo
 
 	if (!reserve_for(mas, &reserve, blocks, may))
 		return fail(mas, -ENOMEM);
+	TRACE_OP(mas->tree, g->first, g->last, TRACE_PAIR);
 	leaf_pair_write(g, mas->tree, &reserve);
 	keep_reserve(mas, &reserve);
 	mas->index = g->first;
@@ -244,6 +247,7 @@ static int store_by_layout(struct ma_state *mas, enum write_kind kind, const str
 		layout_plan_span(&l, mt, mas->index, mas->last, entry, step);
 	if (!reserve_for(mas, &reserve, l.blocks, may))
 		return fail(mas, -ENOMEM);
+	TRACE_OP(mt, l.first, l.last, TRACE_LAYOUT);
 	layout_write(&l, mt, &reserve);
 	keep_reserve(mas, &reserve);
 	mas->index = l.first;
@@ -266,6 +270,7 @@ static int store_by_copy(struct ma_state *mas, const struct mt_leaf_plan *p, boo
 
 	if (!reserve_for(mas, &reserve, retire_replace_blocks(mt), may))
 		return fail(mas, -ENOMEM);
+	TRACE_OP(mt, p->first, p->last, TRACE_COPY);
 	fresh = pool_take(&reserve);
 	leaf_copy(mt, p, fresh);
 	assert(is_met(expected, mt));
@@ -305,6 +310,7 @@ static int store_by_copy_once(struct ma_state *mas, const struct mt_leaf_plan *p
 		return store_by_pair(mas, &pair, may);
 	if (!reserve_for(mas, &reserve, blocks, may))
 		return fail(mas, -ENOMEM);
+	TRACE_OP(mt, p->first, p->last, TRACE_LAYOUT);
 	layout_write(&l, mt, &reserve);
 	keep_reserve(mas, &reserve);
 	mas->index = p->first;
@@ -453,6 +459,7 @@ static int make_own(struct ma_state *mas, struct mt_own *own, void *entry, bool 
 	own_plan(own, mas->tree, mas->index, mas->last, entry);
 	if (!reserve_for(mas, &reserve, own->total, may))
 		return fail(mas, -ENOMEM);
+	TRACE_OP(mas->tree, mas->index, mas->last, TRACE_OWN);
 	own_make(own, mas->tree, &reserve);
 	keep_reserve(mas, &reserve);
 	return 0;
@@ -573,6 +580,7 @@ static __attribute__((noinline)) int store_anywhere(struct maple_tree *mt, unsig
 {
 	MA_STATE(mas, mt, first, last);
 
+	TRACE_WRITE_RANGE(mt, first, last, entry);
 	return write_store(&mas, entry, may, NULL);
 }
 
@@ -591,6 +599,7 @@ int write_range(struct maple_tree *mt, unsigned long first, unsigned long last, 
 
 	if (!begins_in_leaf(mt, step))
 		return store_anywhere(mt, first, last, entry, may);
+	TRACE_WRITE_RANGE(mt, first, last, entry);
 	tree_changes(mt);
 	expect(&expected, mt, first, last, entry, step);
 	if (leaf_short(mt, step, &from, &to, entry, &end) < 0)
@@ -616,6 +625,7 @@ int write_insert(struct maple_tree *mt, unsigned long first, unsigned long last,
 		return -EEXIST;
 	if (!entry || !begins_in_leaf(mt, step))
 		return store_anywhere(mt, first, last, entry, may);
+	TRACE_WRITE_RANGE(mt, first, last, entry);
 	tree_changes(mt);
 	expect(&expected, mt, first, last, entry, step);
 	end = node_end(leaf, KIND_LEAF);
@@ -643,6 +653,7 @@ int write_erase(struct maple_tree *mt, unsigned long index, void **old)
 	to = last = last_of(leaf, at, mt->ma_finger.max);
 	if (!begins_in_leaf(mt, step))
 		return store_anywhere(mt, first, last, NULL, true);
+	TRACE_WRITE_RANGE(mt, first, last, NULL);
 	tree_changes(mt);
 	expect(&expected, mt, first, last, NULL, step);
 	end = node_end(leaf, KIND_LEAF);

@@ -69,7 +69,7 @@ def blank(text):
     text = re.sub(r'^#(?:if|elif) defined\(SEARCH_VECTORS\)(?:.*?)(?=^#e)', spaces, text,
                   flags=re.S | re.M)
     text = re.sub(r'^[ \t]*#(?:[^\n\\]|\\.|\\\n)*', spaces, text, flags=re.M)
-    text = re.sub(r'\b(?:(?:static_)?assert|WORK)\(.*?\);', spaces, text, flags=re.S)
+    text = re.sub(r'\b(?:(?:static_)?assert|WORK|TRACE_[A-Z]+)\(.*?\);', spaces, text, flags=re.S)
     return re.sub(r'__attribute__\(\(.*?\)\)(?=[ ;])|__builtin_prefetch\(.*?\);|__ATOMIC_\w+',
                   spaces, text, flags=re.S)
 
