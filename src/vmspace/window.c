@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "guards.h"
 #include "memfd_direct.h"
@@ -38,6 +39,8 @@
 /* From so many pages on, a record is dropped as a whole instead of page by page. */
 #define MANY_PAGES 65536u
 
+#define SPARES 4
+
 struct vmspace_window {
 	struct vmspace_memory memory;
 	struct vmspace_memfd *memfd;
@@ -53,7 +56,7 @@ struct vmspace_window {
 	uint64_t *shown;
 	unsigned long flushes;
 	pthread_mutex_t flush_lock;
-	bool spare;                  /* there is a page above the window that flush() may unmap */
+	bool spare[SPARES];          /* there are pages above the window that flush() may unmap */
 	bool guards;                 /* the system has them */
 	/*
 	 * The view of what may be executed, a window of its own that is this one's; or NULL. Constant
@@ -105,11 +108,16 @@ static bool close_part(char *at, size_t size)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
+static char *spare_at(const struct vmspace_window *window, unsigned int i)
+{
+	return window->base + window->size + i * window->memfd->page_size;
+}
+
 /* Map an inaccessible page after the window; `flags` says whether it may replace another. */
-static bool open_spare(const struct vmspace_window *window, int flags)
+static bool open_spare(const struct vmspace_window *window, unsigned int i, int flags)
 {
 	const struct vmspace_memfd *memfd = window->memfd;
-	char *at = window->base + window->size;
+	char *at = spare_at(window, i);
 	char *got = mmap(at, memfd->page_size, PROT_NONE, MAP_SHARED | flags, memfd->fd, 0);
 
 	if (got != MAP_FAILED && got != at)
@@ -117,16 +125,28 @@ static bool open_spare(const struct vmspace_window *window, int flags)
 	return got == at;
 }
 
-/* The system maps nothing any more, not even in place of other mappings, until there are fewer. */
-static bool close_with_spare(struct vmspace_window *window)
+/*
+ * The system maps nothing any more, not even in place of other mappings, until there are fewer. What
+ * is unmapped for that another thread may take for a page of its own. It finds nothing for the next one
+ * then, and waits for us: so it takes a few tries at most.
+ */
+static bool close_with_spares(struct vmspace_window *window)
 {
-	bool closed;
+	bool closed = false;
+	unsigned int i;
 
-	if (!window->spare)
-		return false;
-	munmap(window->base + window->size, window->memfd->page_size);
-	closed = close_part(window->base, window->size);
-	window->spare = open_spare(window, MAP_FIXED_NOREPLACE);
+	for (i = 0; i < SPARES && !closed; i++) {
+		if (!window->spare[i])
+			continue;
+		if (i)
+			usleep(100u << 2 * i);
+		munmap(spare_at(window, i), window->memfd->page_size);
+		window->spare[i] = false;
+		closed = close_part(window->base, window->size);
+	}
+	for (i = 0; i < SPARES; i++)
+		if (!window->spare[i])
+			window->spare[i] = open_spare(window, i, MAP_FIXED_NOREPLACE);
 	return closed;
 }
 
@@ -155,7 +175,7 @@ static void flush(struct vmspace_window *window)
 	if (madvise(window->shown, record_size(window), MADV_DONTNEED))
 		abort(); /* it cannot fail for memory that is ours */
 	/* Guests must not reach frames that were freed. The last way needs no additional area. */
-	if (!close_part(window->base, window->size) && !close_with_spare(window) &&
+	if (!close_part(window->base, window->size) && !close_with_spares(window) &&
 	    mprotect(window->base, window->size, PROT_NONE))
 		abort();
 	__atomic_add_fetch(&window->flushes, 1, __ATOMIC_SEQ_CST);
@@ -639,6 +659,8 @@ int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *mem
 	if (!size || ((start | size) & (memfd->page_size - 1)) || start + (size - 1) < start ||
 	    size + memfd->page_size < size)
 		return -EINVAL;
+	if (size + SPARES * memfd->page_size < size)
+		return -ENOMEM;
 	window = calloc(1, sizeof(*window));
 	if (!window)
 		return -ENOMEM;
@@ -655,7 +677,7 @@ int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *mem
 	window->memfd = memfd;
 	window->start = start;
 	window->size = size;
-	window->base = mmap(NULL, size + memfd->page_size, PROT_NONE,
+	window->base = mmap(NULL, size + SPARES * memfd->page_size, PROT_NONE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (window->base == MAP_FAILED)
 		goto no_base;
@@ -666,9 +688,11 @@ int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *mem
 	if (pthread_mutex_init(&window->flush_lock, NULL))
 		goto no_lock;
 	window->guards = guards_exist();
-	window->spare = open_spare(window, MAP_FIXED);
-	if (!window->spare)
-		munmap(window->base + size, memfd->page_size);
+	for (unsigned int i = 0; i < SPARES; i++) {
+		window->spare[i] = open_spare(window, i, MAP_FIXED);
+		if (!window->spare[i])
+			munmap(spare_at(window, i), memfd->page_size);
+	}
 	pthread_mutex_lock(&memfd->lock);
 	window->next = memfd->windows;
 	memfd->windows = window;
@@ -679,7 +703,7 @@ int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *mem
 no_lock:
 	munmap(window->shown, record_size(window));
 no_record:
-	munmap(window->base, size + memfd->page_size);
+	munmap(window->base, size + SPARES * memfd->page_size);
 no_base:
 	free(window);
 	return -ENOMEM;
@@ -725,8 +749,9 @@ void vmspace_window_destroy(struct vmspace_window *window)
 	*at = window->next;
 	pthread_mutex_unlock(&window->memfd->lock);
 	munmap(window->base, window->size);
-	if (window->spare)
-		munmap(window->base + window->size, window->memfd->page_size);
+	for (unsigned int i = 0; i < SPARES; i++)
+		if (window->spare[i])
+			munmap(spare_at(window, i), window->memfd->page_size);
 	munmap(window->shown, record_size(window));
 	pthread_mutex_destroy(&window->flush_lock);
 	free(window);
