@@ -23,7 +23,8 @@
  *
  * Threads: as with containers of std. Several may call const functions at a time; who calls another
  * is alone. Two maps are two objects even if one is a copy of the other; then their memory resource
- * must be one for several threads. concurrent_range_map.hpp is for readers beside writers.
+ * must be one for several threads. For readers beside writers there is the tree itself, in RCU
+ * mode, with tree_guards.hpp.
  * The destructor of a T may be called inside any function that is not const; it must not use the
  * map.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * range_map_iterator.hpp - what goes over the ranges and the gaps of a C++ range map. Part of
- * range_map.hpp and concurrent_range_map.hpp.
+ * range_map.hpp.
  */
 #ifndef MAPLETREE_RANGE_MAP_ITERATOR_HPP
 #define MAPLETREE_RANGE_MAP_ITERATOR_HPP

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * range_map_value.hpp - how a value of a C++ range map is an entry of a tree. Private to
- * range_map.hpp and concurrent_range_map.hpp: nothing of namespace mapletree::detail is for users.
+ * range_map.hpp: nothing of namespace mapletree::detail is for users.
  *
  * Three ways, chosen by the type T:
  *   T *              the pointer itself. The tree reserves NULL and a thousand values below 4096;
