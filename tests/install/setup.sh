@@ -76,6 +76,18 @@ leaves_out()
 	grep -q "^ *$text" "$work/said"
 }
 
+# With -Dpython=enabled all of the package is installed, its metadata too, and nothing of it without.
+python_package()
+{
+	setup python -Dpython=enabled || return
+	"$meson" introspect --installed "$work/python" >"$work/python.json" &&
+		"$meson" introspect --installed "$work/release" >"$work/plain.json" || return
+	for file in __init__.py _range_map.py py.typed _ffi.cpython- dist-info/METADATA; do
+		grep -qE "/(mapletree|mapletree-[0-9.]+)[./]$file" "$work/python.json" || { echo "no $file"; return 1; }
+	done
+	! grep -q '__init__.py' "$work/plain.json"
+}
+
 # The file of sources that is published: of the last commit, with all that a set-up needs.
 dist()
 {
@@ -155,6 +167,12 @@ check 'without json-c, vmscope asked for' \
 	says 'vmscope: .*json-c.*-Dtools=disabled' without json-c -Dtools=enabled
 check 'options as they were: true and false' \
 	says 'json-c.*-Dtools=disabled' without json-c -Dtools=true -Dtests=false
+if /usr/bin/python3 -c 'import cffi, os, sysconfig
+os.stat(sysconfig.get_path("include") + "/Python.h")' 2>"$work/log"; then
+	check 'the package for Python, as distributions install it' python_package
+else
+	skip 'the package for Python, as distributions install it' "$(tail -1 "$work/log")"
+fi
 check 'as a subproject' subproject
 if git -C "$source" rev-parse --verify -q HEAD >"$work/log" 2>&1; then
 	check 'the published sources can be set up' dist
