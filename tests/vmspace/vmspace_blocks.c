@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -313,6 +314,45 @@ static void random_calls_show_what_they_should(void **state)
 	}
 }
 
+/* Threads that touch an area at once, in all of its blocks; the area beside it comes and goes. */
+#define THREADS 4
+
+static void *touch_each_fourth(void *arg)
+{
+	unsigned long number = (unsigned long)arg;
+
+	for (unsigned long i = 0; i < PAGES / 2; i++) {
+		unsigned long at = i * 389 % (PAGES / 2);
+
+		if (at % THREADS == number)
+			put(at, (unsigned int)at + 1);
+	}
+	return NULL;
+}
+
+static void threads_touch_one_area(void **state)
+{
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (int round = 0; round < 10; round++) {
+		map(0, PAGES);
+		for (unsigned long i = 0; i < THREADS; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, touch_each_fourth,
+							(void *)i), 0);
+		for (unsigned long i = PAGES / 2; i < PAGES; i += 40) {
+			put(i, 1);
+			put(i + 3, 1);
+			discard(PAGES / 2, PAGES / 2);
+			protect(PAGES / 2, 100, PROT_READ);
+			protect(PAGES / 2, 100, RW);
+		}
+		for (int i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+		check_all();
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -327,6 +367,8 @@ int main(void)
 		WITHOUT(guards_outlive_the_memory_behind_them),
 		TEST(a_block_is_of_one_area),
 		TEST(pages_that_cannot_be_written_have_guards_too),
+		TEST(threads_touch_one_area),
+		WITHOUT(threads_touch_one_area),
 		TEST(random_calls_show_what_they_should),
 		WITHOUT(random_calls_show_what_they_should),
 	};
