@@ -32,20 +32,27 @@ static struct vmspace *space;
 static size_t page;
 static unsigned int expected[PAGES]; /* what the page begins with; 0: it is not there */
 
-static int begin_with(bool guards)
+static void begin_space(bool guards)
 {
-	struct vmspace_memfd_config memory = { .limit = (size_t)64 << 20 };
 	struct vmspace_config config;
 
-	page = (size_t)sysconf(_SC_PAGESIZE);
 	memset(expected, 0, sizeof(expected));
-	assert_int_equal(vmspace_memfd_create(&memfd, &memory), 0);
 	assert_int_equal(vmspace_window_create(&window, memfd, START, PAGES * page), 0);
 	if (!window_set_guards(vmspace_window_memory(window), guards))
 		printf("SKIP in part: this system has no guards in shared memory\n");
 	vmspace_config_init(&config);
 	config.memory = vmspace_window_memory(window);
-	return vmspace_create(&space, &config);
+	assert_int_equal(vmspace_create(&space, &config), 0);
+}
+
+static int begin_with(bool guards)
+{
+	struct vmspace_memfd_config memory = { .limit = (size_t)64 << 20 };
+
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	assert_int_equal(vmspace_memfd_create(&memfd, &memory), 0);
+	begin_space(guards);
+	return 0;
 }
 
 static int begin(void **state)
@@ -265,6 +272,29 @@ static void pages_that_cannot_be_written_have_guards_too(void **state)
 	check_all();
 }
 
+/* Room is kept beside scattered pages only as long as there is other room. */
+static void scattered_pages_can_use_all_frames(void **state)
+{
+	const unsigned long limit = 200; /* not whole chunks */
+	struct vmspace_memfd_config memory = { .limit = limit * page };
+	unsigned long touched = 0;
+
+	end(state);
+	assert_int_equal(vmspace_memfd_create(&memfd, &memory), 0);
+	begin_space(true);
+	map(0, PAGES);
+	for (unsigned long i = 0; i < PAGES; i++)
+		touched += vmspace_touch(space, START + i * 389 % PAGES * page, WRITE, NULL) ==
+			   VMSPACE_FAULT_OK;
+	assert_int_equal(touched, limit);
+	assert_int_equal(vmspace_memfd_used(memfd), limit * page);
+	discard(0, PAGES);
+	assert_int_equal(vmspace_memfd_used(memfd), 0);
+	for (unsigned long i = 0; i < limit; i++)
+		put(i, 1);
+	check_all();
+}
+
 static void a_step(void)
 {
 	unsigned long first = (unsigned long)(rand() % (int)PAGES);
@@ -367,6 +397,7 @@ int main(void)
 		WITHOUT(guards_outlive_the_memory_behind_them),
 		TEST(a_block_is_of_one_area),
 		TEST(pages_that_cannot_be_written_have_guards_too),
+		TEST(scattered_pages_can_use_all_frames),
 		TEST(threads_touch_one_area),
 		WITHOUT(threads_touch_one_area),
 		TEST(random_calls_show_what_they_should),
