@@ -46,6 +46,8 @@ struct totals {
 	unsigned long tree_nodes, tree_bytes;	/* of the largest mirror at an exit or exec */
 	unsigned int tree_height;
 	unsigned long merges, splits, questions;
+	unsigned long rereads;			/* watch: areas read again, as not all was known */
+	unsigned long events_lost;		/* watch: for which there was no room */
 };
 
 struct session {

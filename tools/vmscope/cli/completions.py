@@ -19,12 +19,12 @@ WORDS = {
     ("top", "sort"): ["areas", "gained", "size", "pid", "name"],
     ("check", "way"): ["pure", "told", "asked", "any"],
     **{(command, "color"): ["always", "never", "auto"]
-       for command in ("trace", "replay", "explain", "check")},
+       for command in ("trace", "watch", "replay", "explain", "check")},
 }
 FILES = ("FILE", "LOG")
 # What follows the options: files, processes, a command.
-POSITIONAL = {"trace": "command", "replay": "files", "at": "files", "explain": "files or processes",
-              "draw": "files", "export": "files", "report": "files or processes",
+POSITIONAL = {"trace": "command", "watch": "command", "replay": "files", "at": "files",
+              "explain": "files or processes", "draw": "files", "export": "files", "report": "files or processes",
               "check": "nothing", "top": "processes"}
 
 
@@ -41,7 +41,7 @@ class Option:
             return "words"
         if self.value in FILES:
             return "files"
-        if self.value == "PID" and self.command == "trace":  # others ask for one in a log
+        if self.value == "PID" and self.command in ("trace", "watch"):  # others ask for one in a log
             return "processes"
         return "anything" if self.value else None
 

@@ -14,6 +14,7 @@
 #include "cli/report.h"
 #include "cli/top.h"
 #include "cli/trace.h"
+#include "cli/watch.h"
 
 static const struct {
 	const char *name;
@@ -22,6 +23,8 @@ static const struct {
 } commands[] = {
 	{ "trace", trace_main,
 	  "follow a program's address space and compare every step with the kernel" },
+	{ "watch", watch_main,
+	  "follow address spaces without stopping anybody, by a program in the kernel (eBPF)" },
 	{ "replay", replay_main,
 	  "play a log of trace or of strace, compare its results, print the final maps" },
 	{ "at", at_main, "tell what was mapped at a line or a time of a log, and where" },

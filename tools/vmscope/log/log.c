@@ -16,6 +16,7 @@
 struct log {
 	struct line_file *file;
 	struct timespec begun;
+	uint64_t at;		/* see log_set_time(); 0: now */
 };
 
 static struct json_object *number(unsigned long value)
@@ -28,11 +29,14 @@ static void add(struct json_object *object, const char *key, struct json_object 
 	json_object_object_add_ex(object, key, value, JSON_C_OBJECT_ADD_CONSTANT_KEY);
 }
 
-static double seconds_since(const struct timespec *begun)
+static double seconds_of(const struct log *log)
 {
-	struct timespec now;
+	const struct timespec *begun = &log->begun;
+	struct timespec now = { .tv_sec = (time_t)(log->at / 1000000000),
+				.tv_nsec = (long)(log->at % 1000000000) };
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!log->at)
+		clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)(now.tv_sec - begun->tv_sec) + (double)(now.tv_nsec - begun->tv_nsec) / 1e9;
 }
 
@@ -40,11 +44,12 @@ static struct json_object *record(const struct log *log, const char *type,
 				  const struct log_who *who)
 {
 	struct json_object *object = json_object_new_object();
+	double seconds = seconds_of(log);
 	char time[32];
 
 	add(object, "type", json_object_new_string(type));
-	snprintf(time, sizeof(time), "%.6f", seconds_since(&log->begun));
-	add(object, "time", json_object_new_double_s(seconds_since(&log->begun), time));
+	snprintf(time, sizeof(time), "%.6f", seconds);
+	add(object, "time", json_object_new_double_s(seconds, time));
 	if (!who)
 		return object;
 	add(object, "pid", json_object_new_int(who->pid));
@@ -137,6 +142,12 @@ int log_open(struct log **out, const char *path, const struct options *options)
 	else
 		*out = log;
 	return rc;
+}
+
+void log_set_time(struct session *session, uint64_t ns)
+{
+	if (session->log)
+		session->log->at = ns;
 }
 
 void log_close(struct session *session)
@@ -313,7 +324,8 @@ struct json_object *log_summary_object(const struct totals *t, int status)
 		{ "overlaps", t->overlaps }, { "lost", t->lost },
 		{ "unfollowed", t->unfollowed }, { "areas", t->areas },
 		{ "areas_peak", t->areas_peak }, { "merges", t->merges }, { "splits", t->splits },
-		{ "questions", t->questions },
+		{ "questions", t->questions }, { "rereads", t->rereads },
+		{ "events_lost", t->events_lost },
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

@@ -30,6 +30,9 @@ struct log_who {
  */
 int log_open(struct log **log, const char *path, const struct options *options);
 
+/* What is logged from now on happened at @ns of CLOCK_MONOTONIC; 0: when it is logged. */
+void log_set_time(struct session *session, uint64_t ns);
+
 /* Writes what is left of it, and closes it. */
 void log_close(struct session *session);
 

@@ -72,6 +72,11 @@ static void write_text(FILE *to, const struct totals *t)
 		fprintf(to, "vmscope: %lu calls were cut off by the end of their thread; "
 			"by the kernel's maps %lu of them were performed\n", t->lost,
 			t->guesses[GUESS_LOST_PERFORMED]);
+	if (t->rereads)
+		fprintf(to, "vmscope: areas were read again %lu times, as not all that led to them "
+			"was known\n", t->rereads);
+	if (t->events_lost)
+		fprintf(to, "vmscope: %lu events were lost\n", t->events_lost);
 	if (t->unfollowed)
 		fprintf(to, "vmscope: %lu processes could not be followed to their end\n",
 			t->unfollowed);

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# vmscope watch: programs that are never stopped, their areas compared at forks and at their ends.
+# Usage: watch.sh VMSCOPE DIRECTORY     where steps, meet, heirs and churn are
+. "$(dirname "$0")/common.sh"
+programs=$2
+target=
+trap '[ -z "$target" ] || kill -KILL $target 2>/dev/null; rm -rf "$work"' EXIT
+
+# Where nobody may, that is said in words, and it is not a failure of anything else.
+"$vmscope" watch -q -- true 2>"$work/err"
+got=$?
+if [ $got = 125 ] && grep -qE "cannot watch: (it takes|this kernel has no|the kernel)|was built without" \
+	"$work/err"; then
+	echo "skipped: $(cat "$work/err")"
+	exit 77
+fi
+[ $got = 0 ] || fail "watch -- true: status $got: $(cat "$work/err")"
+
+has() { # KEY VALUE: the summary in $work/err has it
+	grep -qE "\"$1\":$2[,}]" "$work/err" || fail "$what: not $1 $2: $(tail -5 "$work/err")"
+}
+
+# Nothing is stopped, and the log is played with the same result, to the same areas.
+replays() {
+	"$vmscope" replay "$work/log" >/dev/null 2>"$work/replay" ||
+		fail "$what: replay: $(tail -5 "$work/replay")"
+	grep -q ", 0 differences" "$work/replay" || fail "$what: replay: $(tail -5 "$work/replay")"
+}
+
+for what in "steps" "meet 4" "heirs"; do
+	"$vmscope" watch --json -o "$work/log" -- "$programs"/$what >"$work/out" 2>"$work/err" ||
+		fail "$what: status $?: $(tail -5 "$work/err")"
+	has differences 0
+	has rereads 0
+	has events_lost 0
+	has checks '[1-9][0-9]*'
+	has calls '[1-9][0-9]*'
+	replays
+done
+
+# Children, pipes, programs that are executed in a vforked or a forked process; the exit status.
+what="a shell"
+"$vmscope" watch --json -o "$work/log" -- bash -c 'ls | wc -l >/dev/null; (true; exit 3)' \
+	>"$work/out" 2>"$work/err"
+got=$?
+[ $got = 3 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+has differences 0
+has rereads 0
+has processes 4
+has execs 3
+replays
+"$vmscope" watch -- /nonexistent/program 2>/dev/null
+[ $? = 127 ] || fail "a program that there is not: status $?"
+
+# A call that is hidden is found: the areas at the end are not those that follow from the others.
+what="fewer calls"
+"$vmscope" watch --json --inject=drop:20 -- "$programs/steps" >"$work/out" 2>"$work/err"
+got=$?
+[ $got = 1 ] || fail "a call was hidden: status $got: $(tail -5 "$work/err")"
+grep -q "difference 1:" "$work/err" || fail "a call was hidden: $(tail -5 "$work/err")"
+
+# Attached to threads that map, unmap and fork, and let go: it runs on as before, never stopped.
+what="churn"
+"$programs/churn" 4 >"$work/churn" &
+target=$!
+for i in $(seq 600); do grep -q ready "$work/churn" && break; sleep 0.05; done
+"$vmscope" watch --json -o "$work/log" -p $target 2>"$work/err" &
+watcher=$!
+# Forks are compared; there is one in a hundred rounds of a thread.
+for i in $(seq 600); do grep -q '"copy"' "$work/log" 2>/dev/null && break; sleep 0.05; done
+grep -q 'TracerPid:	0' /proc/$target/status || fail "the process is traced"
+kill -TERM $watcher
+wait $watcher
+got=$?
+[ $got = 0 ] || fail "attached: status $got: $(tail -5 "$work/err")"
+has differences 0
+has calls '[1-9][0-9]*'
+has checks '[1-9][0-9]*'
+replays
+kill -0 $target || fail "the process did not survive"
+kill -USR1 $target
+wait $target
+got=$?
+[ $got = 21 ] || fail "its status is $got"
+target=
+
+# Unprivileged: it says which capability is missing, and does nothing else.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	cp "$vmscope" "$work/vmscope" && chmod 755 "$work" "$work/vmscope"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$work/vmscope" watch -- \
+		sh -c 'echo it has run' >"$work/out" 2>"$work/err"
+	got=$?
+	[ $got = 125 ] || fail "unprivileged: status $got"
+	grep -q "takes the capabilities CAP_BPF and CAP_PERFMON" "$work/err" ||
+		fail "unprivileged: $(cat "$work/err")"
+	[ -s "$work/out" ] && fail "unprivileged: the command was run"
+fi
+finish

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* What the program in the kernel tells vmscope: the layout of its events for both sides. */
+#ifndef VMSCOPE_WATCH_EVENT_H
+#define VMSCOPE_WATCH_EVENT_H
+
+#include <linux/types.h>
+
+enum watch_kind {
+	WATCH_CALL = 1,	/* a system call has returned */
+	WATCH_AREA,	/* one area of the space that the next event of its space shows */
+	WATCH_TASK,	/* a thread or process was made */
+	WATCH_EXEC,	/* a program was executed */
+	WATCH_EXIT,	/* a thread has ended */
+	WATCH_LOOK,	/* the areas of a space, as asked for */
+	WATCH_TURN,	/* a turn (see below) that no call tells of */
+};
+
+enum { WATCH_CALLS = 512, WATCH_VALUES = 10, WATCH_NAME = 40, WATCH_NEAR = 4 };
+
+/*
+ * The turn of an event: each time that the lock of an address space is taken for writing, its turns
+ * are counted. Calls that change areas do so in this order, whenever their threads return. A call
+ * that did not take it has turn 0, and comes after the turn in `after`.
+ */
+struct watch_head {
+	__u32 kind;
+	__u32 pid, tid;
+	__u32 areas;		/* how many WATCH_AREA came before; if `shown` */
+	__u64 space;		/* names the address space until it ends */
+	__u64 turn, after;
+	__u64 time;		/* CLOCK_MONOTONIC, ns */
+};
+
+/* An area, as the kernel had it. */
+struct watch_area {
+	__u64 start, end;	/* end 0: there was none, or it could not be looked at */
+	__u64 flags;		/* vm_flags */
+	__u64 page_offset;
+	__u64 file, inode, size;/* which open file, 0: none; its inode; its bytes */
+	__u32 dev, mode, open_mode;
+	__u32 anon;		/* whether it has an anon_vma */
+	char name[WATCH_NAME];	/* the last part of the file's path */
+};
+
+struct watch_area_event {
+	struct watch_head head;
+	struct watch_area area;
+};
+
+struct watch_call_event {
+	struct watch_head head;
+	__u64 args[6];
+	__s64 result;
+	__u64 entered;		/* when, ns */
+	__u32 number;
+	__u32 near_count;
+	struct watch_area near[WATCH_NEAR];	/* around the addresses of the call */
+};
+
+struct watch_space_event {
+	struct watch_head head;
+	__u64 from;		/* TASK: the parent's space; EXEC: the former one */
+	__u64 from_turn;	/* the turn of the fork or exec in it; 0: none */
+	__u32 parent;		/* TASK: thread that made it; EXEC: former tid */
+	__s32 shown;		/* whether the areas could be looked at */
+	__s32 status;		/* EXIT: exit code, as waitpid() has it */
+	__u32 last;		/* EXIT: the last thread of its process */
+	__u64 mmap_base, start_code, end_code, start_data, end_data, start_brk, brk, start_stack;
+	char command[16];
+};
+
+/* Which calls are told of, by their number: as base/call.h has it. */
+struct watch_wanted {
+	__u8 wanted, test, arg, count;
+	__u32 values[WATCH_VALUES];
+};
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* The program in the kernel: loaded, started, asked, and listened to. */
+#include "watch/feed.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/call.h"
+#include "base/session.h"
+
+/* The program is a string in it. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+#include <watch.skel.h> /* made by bpftool */
+#pragma GCC diagnostic pop
+
+struct feed {
+	struct watch_bpf *program;
+	struct ring_buffer *ring;
+	void (*heard)(void *ctx, const struct watch_head *event);
+	void *ctx;
+};
+
+enum { PAUSE_MS = 5, CAP_SYS_ADMIN_BIT = 21, CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39 };
+
+/* libbpf's messages are for who has written the program; a reason follows from the error. */
+static int __attribute__((format(printf, 2, 0)))
+be_quiet(enum libbpf_print_level level, const char *format, va_list list)
+{
+	if (!getenv("VMSCOPE_DEBUG_BPF"))
+		return 0;
+	(void)level;
+	return vfprintf(stderr, format, list);
+}
+
+static unsigned long long capabilities(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	unsigned long long set = 0;
+	char line[256];
+
+	while (status && fgets(line, sizeof(line), status))
+		if (sscanf(line, "CapEff: %llx", &set) == 1)
+			break;
+	if (status)
+		fclose(status);
+	return set;
+}
+
+/* Says which capability is missing. False: none is. */
+static bool lacks_capability(void)
+{
+	const unsigned long long set = capabilities();
+	const bool all = set >> CAP_SYS_ADMIN_BIT & 1;
+	const bool bpf = all || set >> CAP_BPF_BIT & 1, perfmon = all || set >> CAP_PERFMON_BIT & 1;
+
+	if (bpf && perfmon)
+		return false;
+	session_say("cannot watch: it takes the %s %s%s%s (or CAP_SYS_ADMIN): be root, or in a "
+		    "container add --cap-add. 'vmscope trace' takes none for programs of your own",
+		    !bpf && !perfmon ? "capabilities" : "capability", bpf ? "" : "CAP_BPF",
+		    !bpf && !perfmon ? " and " : "", perfmon ? "" : "CAP_PERFMON");
+	return true;
+}
+
+static int refuse(int error)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
+		session_say("cannot watch: this kernel has no /sys/kernel/btf/vmlinux "
+			    "(CONFIG_DEBUG_INFO_BTF)");
+	else if (error == -EPERM || error == -EACCES)
+		session_say("cannot watch: the kernel refuses programs for bpf(2) here: %s. A "
+			    "container or kernel.lockdown may forbid them", strerror(-error));
+	else
+		session_say("cannot watch: the kernel does not take the program: %s. It needs "
+			    "Linux 6.7 or later; VMSCOPE_DEBUG_BPF=1 shows why",
+			    strerror(-error));
+	return error;
+}
+
+static int on_event(void *ctx, void *data, size_t size)
+{
+	struct feed *feed = ctx;
+
+	(void)size;
+	feed->heard(feed->ctx, data);
+	return 0;
+}
+
+static void want_calls(struct watch_bpf *program)
+{
+	for (size_t i = 0; i < CALL_KINDS; i++) {
+		const struct call_kind *kind = &call_kinds[i];
+		struct watch_wanted *wanted;
+
+		if (kind->nr < 0 || kind->nr >= WATCH_CALLS)
+			continue;
+		wanted = (struct watch_wanted *)&program->rodata->wanted[kind->nr];
+		wanted->wanted = 1;
+		wanted->test = (unsigned char)kind->test;
+		wanted->arg = (unsigned char)kind->test_arg;
+		wanted->count = (unsigned char)kind->nvalues;
+		memcpy(wanted->values, kind->values, sizeof(wanted->values));
+	}
+}
+
+int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_head *event),
+	      void *ctx)
+{
+	struct feed *feed;
+	int rc;
+
+	_Static_assert((int)WATCH_VALUES == (int)CALL_VALUES, "values of a call");
+	*out = NULL;
+	if (lacks_capability())
+		return -EPERM;
+	libbpf_set_print(be_quiet);
+	feed = calloc(1, sizeof(*feed));
+	if (!feed)
+		return -ENOMEM;
+	feed->heard = heard;
+	feed->ctx = ctx;
+	feed->program = watch_bpf__open();
+	rc = feed->program ? 0 : -errno;
+	if (rc == 0) {
+		want_calls(feed->program);
+		rc = watch_bpf__load(feed->program);
+	}
+	if (rc == 0)
+		rc = watch_bpf__attach(feed->program);
+	if (rc == 0) {
+		feed->ring = ring_buffer__new(bpf_map__fd(feed->program->maps.events), on_event,
+					      feed, NULL);
+		rc = feed->ring ? 0 : -errno;
+	}
+	if (rc != 0) {
+		feed_close(feed);
+		return refuse(rc);
+	}
+	*out = feed;
+	return 0;
+}
+
+void feed_close(struct feed *feed)
+{
+	if (!feed)
+		return;
+	ring_buffer__free(feed->ring);
+	watch_bpf__destroy(feed->program);
+	free(feed);
+}
+
+int feed_poll(struct feed *feed, int milliseconds)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
+	int count = ring_buffer__consume(feed->ring);
+
+	/* Nobody is woken for an event: that would cost the program watched more than all else. */
+	for (int waited = 0; count == 0 && waited < milliseconds; waited += PAUSE_MS) {
+		nanosleep(&pause, NULL);
+		count = ring_buffer__consume(feed->ring);
+	}
+	return count;
+}
+
+int feed_look(struct feed *feed, pid_t pid, bool add)
+{
+	struct { __u32 pid, add; } request = { (__u32)pid, add };
+	struct bpf_test_run_opts options = { .sz = sizeof(options), .ctx_in = &request,
+					     .ctx_size_in = sizeof(request) };
+	int rc = bpf_prog_test_run_opts(bpf_program__fd(feed->program->progs.look), &options);
+
+	return rc != 0 ? rc : -(int)options.retval;
+}
+
+unsigned long feed_lost(const struct feed *feed)
+{
+	return (unsigned long)*(volatile __u64 *)&feed->program->bss->lost;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The program in the kernel: loaded, started, asked, and listened to. */
+#ifndef VMSCOPE_WATCH_FEED_H
+#define VMSCOPE_WATCH_FEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "watch/event.h"
+
+struct feed;
+
+/*
+ * Loads the program and starts it; @heard is called for each event, from feed_poll(). Returns 0 or
+ * -errno, after a message to the user if it is refused or the kernel lacks what it takes.
+ */
+int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_head *event),
+	      void *ctx);
+void feed_close(struct feed *feed);
+
+/* Waits up to @milliseconds for events. Returns how many there were; or -errno. */
+int feed_poll(struct feed *feed, int milliseconds);
+
+/*
+ * Makes the kernel tell the areas of process @pid (WATCH_LOOK); with @add, it is followed from now
+ * on. Returns 0 or -errno, -ESRCH if there is none.
+ */
+int feed_look(struct feed *feed, pid_t pid, bool add);
+
+/* How many events were lost so far, as there was no room for them. */
+unsigned long feed_lost(const struct feed *feed);
+
+#endif

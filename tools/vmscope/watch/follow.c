@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that is watched, from its start, or from now, to its end. */
+#include "watch/follow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mapletree/maple_tree.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "watch/areas.h"
+#include "watch/feed.h"
+#include "watch/order.h"
+#include "watch/space.h"
+
+enum { POLL_MS = 50, LOOK_SECONDS = 1, PATIENCE_MS = 2000 };
+
+/* An address space by the kernel's name for it. */
+struct followed {
+	struct watched *space;		/* NULL: it ended, or has not begun */
+	struct order order;
+	struct watch_area *areas;	/* that have arrived, for the event that follows them */
+	size_t count, capacity;
+	unsigned int users;		/* processes: several after vfork */
+	bool looking;			/* asked to be shown */
+};
+
+struct follow {
+	struct watch_run *run;
+	struct session *session;
+	struct feed *feed;
+	struct maple_tree spaces;	/* kernel's name -> struct followed */
+	unsigned int last_id, live;
+	unsigned long lost;		/* events, when we last looked */
+};
+
+static void out_of_memory(struct follow *follow)
+{
+	session_fail(follow->session, "out of memory");
+}
+
+/* ---- spaces --------------------------------------------------------------------------------- */
+
+static struct followed *find(struct follow *follow, __u64 name, bool make)
+{
+	struct followed *found = mtree_load(&follow->spaces, name);
+
+	if (found || !make)
+		return found;
+	found = calloc(1, sizeof(*found));
+	if (!found || mtree_store(&follow->spaces, name, found, GFP_KERNEL) != 0) {
+		free(found);
+		out_of_memory(follow);
+		return NULL;
+	}
+	order_init(&found->order);
+	return found;
+}
+
+static void begin(struct follow *follow, struct followed *at, const struct watch_head *head)
+{
+	at->space = watched_new(follow->session, ++follow->last_id, (pid_t)head->pid);
+	if (!at->space)
+		out_of_memory(follow);
+	else
+		follow->live++;
+}
+
+static void drop(struct follow *follow, struct followed *at, __u64 name)
+{
+	if (at->space) {
+		watched_free(at->space);
+		follow->live--;
+	}
+	order_clear(&at->order);
+	free(at->areas);
+	mtree_erase(&follow->spaces, name);
+	free(at);
+}
+
+static void add_area(struct follow *follow, struct followed *at, const struct watch_area *area)
+{
+	if (at->count == at->capacity) {
+		size_t capacity = at->capacity ? at->capacity * 2 : 64;
+		struct watch_area *larger = realloc(at->areas, capacity * sizeof(*larger));
+
+		if (!larger) {
+			out_of_memory(follow);
+			return;
+		}
+		at->areas = larger;
+		at->capacity = capacity;
+	}
+	at->areas[at->count++] = *area;
+}
+
+/* ---- events, when it is their turn ---------------------------------------------------------- */
+
+static void tell(struct follow *follow, const char *type, const struct watch_head *head,
+		 unsigned int space, const char *key, int value)
+{
+	const struct log_who who = { (pid_t)head->pid, (pid_t)head->tid, space };
+	struct json_object *detail = NULL;
+
+	if (key) {
+		detail = json_object_new_object();
+		json_object_object_add(detail, key, json_object_new_int(value));
+	}
+	log_event(follow->session, type, &who, detail);
+}
+
+static void drain(struct follow *follow, struct followed *at, __u64 name);
+
+static void made_process(struct follow *follow, struct followed *at, const struct waiting *waiting,
+			 const struct watch_space_event *event)
+{
+	struct followed *child = find(follow, event->head.space, true);
+	const unsigned long rereads = follow->session->totals.rereads;
+
+	follow->session->totals.processes++;
+	follow->session->totals.threads++;
+	follow->session->totals.forks++;
+	if (!child || child->space || !at->space || !at->space->vm)
+		return;
+	begin(follow, child, &event->head);
+	if (!child->space)
+		return;
+	child->users = 1;
+	watched_fork(at->space, child->space, event, waiting->areas, waiting->count);
+	if (follow->session->totals.rereads != rereads) /* the parent is to be read again, too */
+		feed_look(follow->feed, at->space->pid, false);
+	tell(follow, "fork", &event->head, child->space->id, "parent", (int)event->parent);
+	drain(follow, child, event->head.space);
+}
+
+/* A thread; or, by vfork, a process, which uses its parent's space until it executes a program. */
+static void made_sharer(struct follow *follow, struct followed *at,
+			const struct watch_space_event *event)
+{
+	const bool thread = event->head.tid != event->head.pid;
+	struct totals *totals = &follow->session->totals;
+
+	totals->threads++;
+	totals->processes += !thread;
+	totals->forks += !thread;
+	at->users += !thread;
+	if (at->space)
+		tell(follow, thread ? "thread" : "vfork", &event->head, at->space->id, "parent",
+		     (int)event->parent);
+}
+
+static void executed(struct follow *follow, struct followed *at, const struct waiting *waiting,
+		     const struct watch_space_event *event)
+{
+	struct followed *new = find(follow, event->head.space, true);
+	const struct log_who who = { (pid_t)event->head.pid, (pid_t)event->head.tid,
+				     at->space ? at->space->id : 0 };
+
+	follow->session->totals.execs++;
+	/* After vfork, the parent still uses the space. */
+	if (at->users > 1) {
+		at->users--;
+	} else {
+		if (at->space && at->space->vm)
+			watched_end(at->space, &who, "exec");
+		drop(follow, at, event->from);
+	}
+	if (!new || new->space)
+		return;
+	begin(follow, new, &event->head);
+	if (!new->space)
+		return;
+	new->users = 1;
+	if (event->shown)
+		watched_begin(new->space, event, waiting->areas, waiting->count, false);
+	tell(follow, "exec", &event->head, new->space->id, NULL, 0);
+	drain(follow, new, event->head.space);
+}
+
+static void ended(struct follow *follow, struct followed *at, const struct waiting *waiting,
+		  const struct watch_space_event *event)
+{
+	const struct log_who who = { (pid_t)event->head.pid, (pid_t)event->head.tid,
+				     at->space ? at->space->id : 0 };
+	unsigned int id = who.space;
+
+	if (event->last && at->users > 1) {
+		at->users--;
+	} else if (event->last) {
+		if (at->space && at->space->vm) {
+			watched_compare(at->space, event, waiting->areas, waiting->count);
+			if (!event->shown)
+				follow->session->totals.unfollowed++;
+			watched_end(at->space, &who, "exit");
+		}
+		drop(follow, at, event->head.space);
+	}
+	if (event->last)
+		tell(follow, "exit", &event->head, id, "status", event->status);
+}
+
+/* The space of a process that ran before: begins with what is shown now. */
+static void looked(struct follow *follow, struct followed *at, const struct waiting *waiting,
+		   const struct watch_space_event *event)
+{
+	at->looking = false;
+	if (at->space && at->space->vm) {
+		watched_compare(at->space, event, waiting->areas, waiting->count);
+		return;
+	}
+	/* A command is followed from its exec on, not from vmscope's fork. */
+	at->users = 1;
+	if (!event->shown || (follow->session->options->command && follow->last_id == 0))
+		return;
+	if (!at->space)
+		begin(follow, at, &event->head);
+	if (!at->space)
+		return;
+	watched_begin(at->space, event, waiting->areas, waiting->count, true);
+	at->space->unsure = 1; /* threads may be in calls that they had entered before */
+	tell(follow, "attach", &event->head, at->space->id, NULL, 0);
+}
+
+static void apply(struct follow *follow, struct followed *at, const struct waiting *waiting)
+{
+	const struct watch_head *head = waiting->event;
+	const struct watch_space_event *event = (const void *)head;
+
+	log_set_time(follow->session, head->time);
+	switch (head->kind) {
+	case WATCH_CALL:
+		if (at->space && at->space->vm)
+			watched_call(at->space, (const void *)head);
+		break;
+	case WATCH_TASK:
+		if (event->from != head->space) {
+			made_process(follow, at, waiting, event);
+			break;
+		}
+		made_sharer(follow, at, event);
+		break;
+	case WATCH_EXEC:
+		executed(follow, at, waiting, event);
+		break;
+	case WATCH_EXIT:
+		ended(follow, at, waiting, event);
+		break;
+	case WATCH_LOOK:
+		looked(follow, at, waiting, event);
+		break;
+	default:
+		break;
+	}
+}
+
+static void drain(struct follow *follow, struct followed *at, __u64 name)
+{
+	struct waiting *waiting;
+
+	while (mtree_load(&follow->spaces, name) == at && !follow->session->failed &&
+	       (waiting = order_next(&at->order))) {
+		apply(follow, at, waiting);
+		order_free(waiting);
+	}
+}
+
+/* ---- events, as they arrive ----------------------------------------------------------------- */
+
+static size_t size_of(const struct watch_head *head)
+{
+	switch (head->kind) {
+	case WATCH_CALL:
+		return sizeof(struct watch_call_event);
+	case WATCH_TURN:
+		return sizeof(*head);
+	default:
+		return sizeof(struct watch_space_event);
+	}
+}
+
+/* Whose order the event is in: a fork and an exec are in that of the space they leave. */
+static __u64 ordered_in(const struct watch_head *head)
+{
+	const struct watch_space_event *event = (const void *)head;
+
+	return head->kind == WATCH_TASK || head->kind == WATCH_EXEC ? event->from : head->space;
+}
+
+static void heard(void *ctx, const struct watch_head *head)
+{
+	struct follow *follow = ctx;
+	struct followed *shown = find(follow, head->space, true), *at;
+	struct waiting *waiting;
+	__u64 name = ordered_in(head);
+
+	if (!shown || follow->session->failed)
+		return;
+	if (head->kind == WATCH_AREA) {
+		add_area(follow, shown, &((const struct watch_area_event *)head)->area);
+		return;
+	}
+	at = name == head->space ? shown : find(follow, name, true);
+	waiting = at ? order_copy(head, size_of(head), head->areas ? shown->areas : NULL,
+				  head->areas ? shown->count : 0) : NULL;
+	if (!waiting) {
+		out_of_memory(follow);
+		return;
+	}
+	if (head->areas) {
+		shown->areas = NULL;
+		shown->count = shown->capacity = 0;
+	}
+	if (name != head->space) {
+		waiting->turn = ((const struct watch_space_event *)head)->from_turn;
+		waiting->after = 0;
+	} else if (head->kind == WATCH_LOOK && (!at->space || !at->space->vm)) {
+		/* What came before is in what is shown. */
+		order_clear(&at->order);
+		at->order.over = head->after;
+	}
+	order_add(&at->order, waiting);
+	/* A child's events wait until its parent has come as far as the fork. */
+	if (at->space || head->kind == WATCH_LOOK || follow->last_id == 0)
+		drain(follow, at, name);
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+/* Events were lost: what they would have told is not known; the areas will be read again. */
+static void check_lost(struct follow *follow)
+{
+	unsigned long lost = feed_lost(follow->feed);
+	struct followed *at;
+	unsigned long name = 0;
+
+	if (lost == follow->lost)
+		return;
+	session_say("%lu events were lost, as there was no room for them: areas are read again",
+		    lost - follow->lost);
+	follow->session->totals.events_lost += lost - follow->lost;
+	follow->lost = lost;
+	mt_for_each(&follow->spaces, at, name, ULONG_MAX) {
+		if (at->space)
+			at->space->unsure++;
+		order_skip(&at->order);
+	}
+}
+
+static void look_at_all(struct follow *follow)
+{
+	struct followed *at;
+	unsigned long name = 0;
+
+	mt_for_each(&follow->spaces, at, name, ULONG_MAX)
+		if (at->space && !at->looking)
+			at->looking = feed_look(follow->feed, at->space->pid, false) == 0;
+}
+
+static long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000L + now.tv_nsec / 1000000;
+}
+
+/* The last comparison of what still runs. */
+static void finish(struct follow *follow)
+{
+	long until = now_ms() + PATIENCE_MS;
+	struct followed *at;
+	unsigned long name = 0;
+	bool waits = true;
+
+	look_at_all(follow);
+	while (waits && now_ms() < until && !follow->session->failed) {
+		feed_poll(follow->feed, POLL_MS);
+		check_lost(follow);
+		waits = false;
+		name = 0;
+		mt_for_each(&follow->spaces, at, name, ULONG_MAX)
+			waits |= at->space && at->looking;
+	}
+	log_set_time(follow->session, 0);
+	name = 0;
+	mt_for_each(&follow->spaces, at, name, ULONG_MAX) {
+		if (at->space && at->space->vm) {
+			const struct log_who who = { at->space->pid, at->space->pid,
+						     at->space->id };
+
+			if (at->looking) {
+				session_say("process %d was not compared at the end", who.pid);
+				follow->session->totals.unfollowed++;
+			}
+			watched_end(at->space, &who, "detach");
+		}
+		drop(follow, at, name);
+	}
+}
+
+static void watch(struct follow *follow, pid_t child)
+{
+	struct watch_run *run = follow->run;
+	long look = now_ms() + LOOK_SECONDS * 1000;
+	bool reaped = child == 0;
+
+	while (!run->stop() && !follow->session->failed && (follow->live > 0 || !reaped)) {
+		feed_poll(follow->feed, POLL_MS);
+		check_lost(follow);
+		if (!reaped && waitpid(child, &run->wait_status, WNOHANG) == child) {
+			reaped = run->ended = true;
+			run->started(0);
+			feed_poll(follow->feed, 0);
+		}
+		if (now_ms() >= look) {
+			look_at_all(follow);
+			look = now_ms() + LOOK_SECONDS * 1000;
+		}
+	}
+}
+
+/* Starts the command, which waits until go_fd is written to. */
+static pid_t start(struct watch_run *run, int *go_fd, int *status_fd)
+{
+	int go[2], status[2];
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC) != 0)
+		return -errno;
+	if (pipe2(status, O_CLOEXEC) != 0) {
+		close(go[0]);
+		close(go[1]);
+		return -errno;
+	}
+	pid = fork();
+	if (pid == 0) {
+		char **command = run->session->options->command, byte;
+
+		close(go[1]);
+		run->in_child();
+		if (read(go[0], &byte, 1) == 1) {
+			int error;
+
+			execvp(command[0], command);
+			error = errno;
+			if (write(status[1], &error, sizeof(error)) != sizeof(error))
+				_exit(125);
+		}
+		_exit(125);
+	}
+	close(go[0]);
+	close(status[1]);
+	*go_fd = go[1];
+	*status_fd = status[0];
+	return pid;
+}
+
+static int run_command(struct follow *follow)
+{
+	struct watch_run *run = follow->run;
+	int go = -1, status = -1, rc, error;
+	pid_t pid = start(run, &go, &status);
+
+	if (pid < 0)
+		return (int)pid;
+	run->started(pid);
+	follow->session->totals.processes = follow->session->totals.threads = 1;
+	rc = feed_look(follow->feed, pid, true);
+	if (rc == 0 && write(go, "", 1) != 1)
+		rc = -errno;
+	close(go);
+	if (rc == 0 && read(status, &error, sizeof(error)) == sizeof(error))
+		run->exec_error = error;
+	close(status);
+	if (rc != 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		return rc;
+	}
+	watch(follow, pid);
+	return 0;
+}
+
+static int run_attached(struct follow *follow)
+{
+	const pid_t pid = follow->session->options->attach;
+	int rc = feed_look(follow->feed, pid, true);
+
+	if (rc != 0) {
+		session_say("cannot watch process %d: %s", pid,
+			    rc == -ESRCH ? "there is no such process" : strerror(-rc));
+		return rc;
+	}
+	follow->session->totals.processes = follow->session->totals.threads = 1;
+	feed_poll(follow->feed, POLL_MS);
+	watch(follow, 0);
+	return 0;
+}
+
+int follow_run(struct watch_run *run)
+{
+	struct follow follow = { .run = run, .session = run->session };
+	int rc = feed_open(&follow.feed, heard, &follow);
+
+	if (rc != 0)
+		return rc;
+	mt_init(&follow.spaces);
+	rc = run->session->options->command ? run_command(&follow) : run_attached(&follow);
+	finish(&follow);
+	mtree_destroy(&follow.spaces);
+	areas_forget();
+	feed_close(follow.feed);
+	return rc;
+}

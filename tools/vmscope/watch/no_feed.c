@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* What stands for the program in the kernel where vmscope was built without it. */
+#include <errno.h>
+
+#include "base/session.h"
+#include "watch/feed.h"
+
+int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_head *event),
+	      void *ctx)
+{
+	(void)heard;
+	(void)ctx;
+	*out = NULL;
+	session_say("this vmscope was built without 'watch': " WATCH_MISSING);
+	return -ENOSYS;
+}
+
+void feed_close(struct feed *feed)
+{
+	(void)feed;
+}
+
+int feed_poll(struct feed *feed, int milliseconds)
+{
+	(void)feed;
+	(void)milliseconds;
+	return -ENOSYS;
+}
+
+int feed_look(struct feed *feed, pid_t pid, bool add)
+{
+	(void)feed;
+	(void)pid;
+	(void)add;
+	return -ENOSYS;
+}
+
+unsigned long feed_lost(const struct feed *feed)
+{
+	(void)feed;
+	return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* The order of events of a space: they arrive as threads return, and leave by their turn. */
+#include "watch/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void order_init(struct order *order)
+{
+	order->over = 0;
+	order->first = NULL;
+	order->end = &order->first;
+}
+
+struct waiting *order_copy(const struct watch_head *event, size_t size, struct watch_area *areas,
+			   size_t count)
+{
+	struct waiting *waiting = malloc(sizeof(*waiting) + size);
+
+	if (!waiting)
+		return NULL;
+	*waiting = (struct waiting){ .turn = event->turn, .after = event->after, .areas = areas,
+				     .count = count };
+	memcpy(waiting->event, event, size);
+	return waiting;
+}
+
+void order_free(struct waiting *waiting)
+{
+	free(waiting->areas);
+	free(waiting);
+}
+
+void order_clear(struct order *order)
+{
+	while (order->first) {
+		struct waiting *waiting = order->first;
+
+		order->first = waiting->next;
+		order_free(waiting);
+	}
+	order->end = &order->first;
+}
+
+void order_add(struct order *order, struct waiting *waiting)
+{
+	waiting->next = NULL;
+	*order->end = waiting;
+	order->end = &waiting->next;
+}
+
+struct waiting *order_next(struct order *order)
+{
+	for (struct waiting **link = &order->first; *link; link = &(*link)->next) {
+		struct waiting *waiting = *link;
+
+		if (waiting->turn ? waiting->turn > order->over + 1 :
+				    waiting->after > order->over)
+			continue;
+		*link = waiting->next;
+		if (!*link)
+			order->end = link;
+		if (waiting->turn > order->over)
+			order->over = waiting->turn;
+		return waiting;
+	}
+	return NULL;
+}
+
+void order_skip(struct order *order)
+{
+	__u64 least = 0;
+
+	for (const struct waiting *w = order->first; w; w = w->next) {
+		__u64 at = w->turn ? w->turn - 1 : w->after;
+
+		if (least == 0 || at < least)
+			least = at;
+	}
+	if (least > order->over)
+		order->over = least;
+}

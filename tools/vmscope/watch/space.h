@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* An address space that is watched: what the kernel tells of it, applied to libvmspace in order. */
+#ifndef VMSCOPE_WATCH_SPACE_H
+#define VMSCOPE_WATCH_SPACE_H
+
+#include <mapletree/vmspace.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "log/log.h"
+#include "mirror/kernel.h"
+#include "watch/event.h"
+
+struct watched {
+	struct session *session;
+	unsigned int id;		/* from 1, in order of appearance */
+	unsigned int tasks;		/* threads that use it */
+	pid_t pid;
+	char command[16];
+	struct vmspace *vm;		/* NULL: it has not begun */
+	const struct watch_call_event *call;	/* being applied, or NULL */
+	const struct watch_area *shown;	/* areas that the kernel showed, being compared; or NULL */
+	size_t shown_count;
+	struct kernel_view view;	/* of its process; closed if that had ended */
+	struct answers answers;		/* for the log */
+	unsigned long unsure;		/* what was done to it that is not known for sure */
+	unsigned long unsure_merges;	/* what decides only whether neighbours are one area */
+	bool differs;			/* reported: no more comparisons */
+};
+
+/* NULL: out of memory. */
+struct watched *watched_new(struct session *session, unsigned int id, pid_t pid);
+void watched_free(struct watched *space);
+
+/* Begins with the areas that @event came with. @attach: it has been in use for a while. */
+void watched_begin(struct watched *space, const struct watch_space_event *event,
+		   const struct watch_area *areas, size_t count, bool attach);
+
+/* @child begins as a copy of @space, by the fork in @event; @areas are the child's. */
+void watched_fork(struct watched *space, struct watched *child,
+		  const struct watch_space_event *event, const struct watch_area *areas,
+		  size_t count);
+
+/* Applies a call that was performed. */
+void watched_call(struct watched *space, const struct watch_call_event *event);
+
+/*
+ * Compares with @areas, which the kernel showed at this very point of the order of calls. If they
+ * differ, that is a difference; or, where something was not known for sure that explains it, they
+ * are read again.
+ */
+void watched_compare(struct watched *space, const struct watch_space_event *event,
+		     const struct watch_area *areas, size_t count);
+
+/* Ends on @occasion, as log_space_ends() has it. */
+void watched_end(struct watched *space, const struct log_who *who, const char *occasion);
+
+#endif
