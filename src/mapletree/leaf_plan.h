@@ -62,17 +62,32 @@ static inline unsigned long last_of(const struct mt_node *leaf, unsigned int off
 	return pivot < max ? pivot : max;
 }
 
-/* Whether the range after (@up) or before the finger's leaf is a gap. That range must exist. */
+/* Whether the last range of @leaf, or the first one, is a gap. */
+static inline bool ends_in_gap(const struct mt_node *leaf, bool last)
+{
+	return !leaf->wide.slot[last ? node_end(leaf, KIND_LEAF) : 0];
+}
+
+/*
+ * Whether the range after (@up) or before the finger's leaf is a gap. That range must exist, so the
+ * leaf is not the root.
+ */
 static __attribute__((noinline)) bool gap_beside(const struct maple_tree *mt, bool up)
 {
+	unsigned long step = mt->ma_finger.step[1];
+	struct mt_node *parent = step_node(step);
+	enum node_kind inner = inner_kind(mt);
+	unsigned int at = step_offset(step);
 	struct mt_finger beside;
 
+	if (up ? at < node_end(parent, inner) : at)
+		return ends_in_gap(enode_node(slot_child(parent, inner, up ? at + 1 : at - 1)), !up);
 	finger_copy(&beside, &mt->ma_finger);
 	if (up)
-		finger_move_up(&beside, inner_kind(mt));
+		finger_move_up(&beside, inner);
 	else
-		finger_move_down(&beside, inner_kind(mt));
-	return !step_node(beside.step[0])->wide.slot[step_offset(beside.step[0])];
+		finger_move_down(&beside, inner);
+	return ends_in_gap(step_node(beside.step[0]), !up);
 }
 
 /*

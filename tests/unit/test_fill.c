@@ -340,6 +340,32 @@ static void two_leaves_that_fit_one_become_one(unsigned int flags)
 	end(&mt);
 }
 
+/*
+ * Beside readers the first range of a leaf is cut together with the one before it: what fits one
+ * leaf becomes one, and no node is left above two of them.
+ */
+static void a_root_over_two_leaves_goes_with_one_of_them(unsigned int flags)
+{
+	unsigned long i, cut = 4 * WIDE_SLOTS;
+	void *before, *held;
+
+	if (!(flags & MT_FLAGS_USE_RCU))
+		return;
+	begin(flags, WIDE_SLOTS + 2);
+	for (i = 1; i + 2 < WIDE_SLOTS; i++)
+		erase(4 * i); /* one gap of them */
+	expect_leaves(4, 3);
+	before = mtree_load(&mt, cut - 1);
+	held = mtree_load(&mt, cut);
+	assert_int_equal(mtree_store_range(&mt, cut, cut + 1, E('y'), GFP_KERNEL), 0);
+	assert_int_equal(mt_height(&mt), 1);
+	assert_ptr_equal(mtree_load(&mt, cut - 1), before);
+	assert_ptr_equal(mtree_load(&mt, cut + 2), held);
+	assert_ptr_equal(mtree_load(&mt, cut), E('y'));
+	assert_int_equal(node_end(enode_node(mt.ma_root), KIND_LEAF) + 1, 4 + 3 + 1);
+	end(&mt);
+}
+
 /* The end of a run is nearly empty, and no reason to move what lies before it. */
 static void what_does_not_shrink_is_left_alone(unsigned int flags)
 {
@@ -379,6 +405,7 @@ FOR_ALL_FLAGS(too_empty_an_inner_node_is_joined)
 FOR_ALL_FLAGS(two_leaves_stay_under_their_nodes)
 FOR_ALL_FLAGS(too_little_in_two_leaves_is_joined_with_a_third)
 FOR_ALL_FLAGS(two_leaves_that_fit_one_become_one)
+FOR_ALL_FLAGS(a_root_over_two_leaves_goes_with_one_of_them)
 FOR_ALL_FLAGS(what_does_not_shrink_is_left_alone)
 
 int main(void)
@@ -395,6 +422,7 @@ int main(void)
 		cmocka_unit_test(test_two_leaves_stay_under_their_nodes),
 		cmocka_unit_test(test_too_little_in_two_leaves_is_joined_with_a_third),
 		cmocka_unit_test(test_two_leaves_that_fit_one_become_one),
+		cmocka_unit_test(test_a_root_over_two_leaves_goes_with_one_of_them),
 		cmocka_unit_test(test_what_does_not_shrink_is_left_alone),
 	};
 
