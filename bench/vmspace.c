@@ -294,6 +294,26 @@ static double dup_over_entries(const struct cell *cell)
 	return time_copies(cell, make_by_entry) / time_copies(cell, make_dup);
 }
 
+/* ---- snapshot ----------------------------------------------------------------------------- */
+
+/* Taken and closed. */
+static double snapshot(const struct cell *cell)
+{
+	const struct vmspace *view;
+	uint64_t start = now();
+
+	for (size_t i = 0; i < cell->ops; i++) {
+		require(!vmspace_snapshot(&view, cell->map), cell, "snapshot");
+		vmspace_snapshot_close(view);
+	}
+	return per_call(cell, start, cell->ops);
+}
+
+static bool is_vmspace(const struct engine *engine)
+{
+	return engine == &engine_vmspace;
+}
+
 /* ---- table -------------------------------------------------------------------------------- */
 
 static bool is_peer(const struct engine *engine)
@@ -327,6 +347,10 @@ static const struct work works[] = {
 	CALLS("mprotect of a page", mprotect_page, .prepare = NULL),
 	CALLS("fault", fault, .prepare = fault_keys, .discard = free),
 	FORKS("fork", "areas per us", is_peer, fork_rate),
+	{ .name = "snapshot of a space", .unit = "ns", .shared_map = true, .make_data = data_areas,
+	  .ops = 20000, .ops_full = 200000, .can = is_vmspace, .run = snapshot,
+	  .extra_engine = &engine_vmspace, .quick = { 21, 10000 },
+	  .full = { 21, 10000, 1600000 } },
 	FORKS("tree copy node by node over entry by entry", "ratio", is_tree, dup_over_entries),
 	{ 0 }
 };

@@ -40,8 +40,9 @@ struct vmspace;
  * Calls on `space` take more memory and time while snapshots are open: what they replace is kept,
  * and the first change at a place copies the nodes above it. They still change nothing if memory
  * runs out; to that end they reserve about twice what they else do (vmspace.h), and 10 KiB for each
- * area that one call changes beyond the first few. In a space that one thread uses this ends with
- * the first call after the last snapshot was closed; in others, calls go on to reserve as much.
+ * area that one call changes beyond the first few, and keep some 300 KiB from one call to the next.
+ * In a space that one thread uses this ends with the first call after the last snapshot was closed;
+ * in others, they go on to reserve as much.
  *
  * Under the same rule as vmspace_call(): by any thread at any time in a space for several threads,
  * else by the thread whose turn it is. Takes the space's lock, for a moment. Not in signal handlers.

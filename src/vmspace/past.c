@@ -204,8 +204,13 @@ static void poll_alone(struct vmspace *space)
 	if (!past->newest && !past->closed)
 		space->past = NULL;
 	pthread_mutex_unlock(&past->lock);
-	if (!space->past)
-		past_release(past);
+	if (space->past)
+		return;
+	past_release(past);
+	/* Areas change in place again, which takes no node: what was reserved for copies is too much. */
+	reserve_clear(&space->reserve);
+	space->reserve.shared = false;
+	vma_unreserve(&space->vmas, RESERVE_KEEP);
 }
 
 void past_poll_slow(struct vmspace *space)

@@ -40,7 +40,8 @@ struct reserve {
 #define RESERVE_KEEP VMA_SPARES_KEPT
 /* With each store go copies of up to two areas beside it that change, and with a call a few more. */
 #define RESERVE_COPIES(stores) (2 * (stores) + 4)
-#define RESERVE_KEEP_SHARED (RESERVE_KEEP + RESERVE_COPIES(RESERVE_KEEP))
+/* So many are reserved at the beginning of each call, where areas are copied. */
+#define RESERVE_KEEP_SHARED (2 * RESERVE_KEEP + RESERVE_COPIES(RESERVE_KEEP))
 
 void reserve_init(struct reserve *reserve, struct maple_tree *tree);
 /* Free the reserved nodes. */

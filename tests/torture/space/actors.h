@@ -26,7 +26,7 @@
 
 enum kind {
 	KIND_MAP, KIND_UNMAP, KIND_PROTECT, KIND_MOVE, KIND_DISCARD, KIND_NAME, KIND_STACK,
-	KIND_FORK,
+	KIND_FORK, KIND_SNAPSHOT,
 	KIND_NO_MEMORY, KIND_LOADS, KIND_STORES, KIND_LOOKUPS, KINDS,
 };
 extern const char *const kind_names[KINDS];
@@ -61,5 +61,6 @@ void *faulter_run(void *actor);
 void *reader_run(void *actor);
 void *mapper_run(void *actor);
 void *forker_run(void *actor);
+void *viewer_run(void *actor);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * main.c - threads that fault and look areas up beside threads that map, unmap, protect, move,
- * discard and fork, for as long as asked.
+ * discard, fork and take snapshots, for as long as asked.
  *
- * A quarter of the time is calm: faults only where nothing changes, and no fork, to see how many of
+ * A quarter of the time is calm: faults only where nothing changes, no fork, and no snapshots, to see how many of
  * them take the space's lock while others map elsewhere. In the rest all do everything, and frames
  * run out now and then. Half of the time nothing is translated, so that each access is a fault, of
  * a present page mostly.
@@ -23,6 +23,7 @@
 
 const char *const kind_names[KINDS] = {
 	"mmap", "munmap", "mprotect", "mremap", "madvise", "names", "stacks", "forks",
+	"snapshots",
 	"out of memory", "loads", "stores", "areas read",
 };
 
@@ -31,6 +32,7 @@ static const struct {
 	unsigned int count;
 } sorts[] = {
 	{ faulter_run, 2 }, { reader_run, 1 }, { mapper_run, 2 }, { forker_run, 1 },
+	{ viewer_run, 1 },
 };
 
 #define ACTORS_MAX 16
@@ -93,7 +95,8 @@ static void run_crowd(struct crowd *crowd, uint64_t seed, double length, struct 
 
 	vmspace_stats(crowd->guest->space, &before);
 	for (unsigned int sort = 0; sort < sizeof(sorts) / sizeof(sorts[0]); sort++) {
-		if (crowd->calm && sorts[sort].run == forker_run)
+		if (crowd->calm &&
+		    (sorts[sort].run == forker_run || sorts[sort].run == viewer_run))
 			continue;
 		for (unsigned int i = 0; i < sorts[sort].count; i++, count++) {
 			actor[count] = (struct actor){ .crowd = crowd, .number = i };
