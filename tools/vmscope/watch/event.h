@@ -57,6 +57,9 @@ struct watch_call_event {
 	struct watch_area near[WATCH_NEAR];	/* around the addresses of the call */
 };
 
+/* The size of the event of a call with a near_count of 0. */
+#define WATCH_CALL_SHORT __builtin_offsetof(struct watch_call_event, near)
+
 struct watch_space_event {
 	struct watch_head head;
 	__u64 from;		/* TASK: the parent's space; EXEC: the former one */

@@ -274,7 +274,8 @@ static size_t size_of(const struct watch_head *head)
 {
 	switch (head->kind) {
 	case WATCH_CALL:
-		return sizeof(struct watch_call_event);
+		return ((const struct watch_call_event *)head)->near_count
+			       ? sizeof(struct watch_call_event) : WATCH_CALL_SHORT;
 	case WATCH_TURN:
 		return sizeof(*head);
 	default:

@@ -58,7 +58,7 @@ extern void bpf_task_release(struct task_struct *task) __ksym;
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-enum { USER_CS = 0x33, FOLLOWED = 4096, CALLS = 65536 };
+enum { USER_CS = 0x33, FOLLOWED = 4096, CALLS = 16384 };
 
 const volatile struct watch_wanted wanted[WATCH_CALLS];
 
@@ -84,7 +84,7 @@ struct {
 } spaces SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, CALLS);
 	__type(key, __u32);
 	__type(value, struct call);
@@ -184,7 +184,7 @@ static __always_inline void look_near(struct call *call, struct task_struct *tas
 }
 
 enum { NR_MMAP = 9, NR_MUNMAP = 11, NR_BRK = 12, NR_MREMAP = 25, NR_SHMAT = 30,
-       MAP_FIXED_BIT = 0x10 };
+       MAP_FIXED_BIT = 0x10, MAP_KIND = 0x2f, MAP_PRIVATE_ANON = 0x22 };
 
 /*
  * What the outcome of a call depends on, beside the areas: which of those around have an anon_vma.
@@ -369,9 +369,18 @@ int BPF_PROG(call_exit, struct pt_regs *regs, long result)
 	} else {
 		look_around(call, task);
 	}
-	if (result > 0 && (number == NR_MMAP || number == NR_MREMAP || number == NR_SHMAT))
+	/* What was mapped has to be told but for private anonymous memory. */
+	if (result > 0 && (number == NR_MREMAP || number == NR_SHMAT ||
+			   (number == NR_MMAP && (call->args[3] & MAP_KIND) != MAP_PRIVATE_ANON)))
 		look_near(call, task, 3, result);
-	event = reserve(sizeof(*event));
+	/* Most calls look at nothing: their events are short. */
+	if (call->near_count) {
+		event = reserve(sizeof(*event));
+		if (event)
+			__builtin_memcpy(event->near, call->near, sizeof(event->near));
+	} else {
+		event = reserve(WATCH_CALL_SHORT);
+	}
 	if (event) {
 		set_head(&event->head, WATCH_CALL, task, mm);
 		event->head.turn = call->turn;
@@ -381,7 +390,6 @@ int BPF_PROG(call_exit, struct pt_regs *regs, long result)
 		event->entered = call->entered;
 		event->number = number;
 		event->near_count = call->near_count;
-		__builtin_memcpy(event->near, call->near, sizeof(event->near));
 		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 	}
 	bpf_map_delete_elem(&calls, &tid);
