@@ -402,6 +402,16 @@ pub type vmspace_fault_result = ::std::os::raw::c_uint;
 pub struct vmspace {
     _unused: [u8; 0],
 }
+extern "C" {
+    pub fn vmspace_snapshot(out: *mut *const vmspace, space: *mut vmspace)
+        -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_snapshot_close(snapshot: *const vmspace);
+}
+extern "C" {
+    pub fn vmspace_is_snapshot(space: *const vmspace) -> bool;
+}
 pub const VMSPACE_THP_NEVER: vmspace_thp = 0;
 pub const VMSPACE_THP_MADVISE: vmspace_thp = 1;
 pub const VMSPACE_THP_ALWAYS: vmspace_thp = 2;
@@ -2728,6 +2738,46 @@ extern "C" {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct vmspace_ticket {
+    pub begun: *mut vmspace_begun,
+    pub reserved: [::std::os::raw::c_ulong; 3usize],
+}
+#[test]
+fn bindgen_test_layout_vmspace_ticket() {
+    const UNINIT: ::core::mem::MaybeUninit<vmspace_ticket> = ::core::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(::core::mem::size_of::<vmspace_ticket>(), 32usize, "Size of vmspace_ticket");
+    assert_eq!(::core::mem::align_of::<vmspace_ticket>(), 8usize, "Alignment of vmspace_ticket");
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).begun) as usize - ptr as usize },
+        0usize,
+        "Offset of field: vmspace_ticket::begun"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).reserved) as usize - ptr as usize },
+        8usize,
+        "Offset of field: vmspace_ticket::reserved"
+    );
+}
+extern "C" {
+    pub fn vmspace_begin(
+        space: *mut vmspace,
+        req: *mut vmspace_request,
+        ticket: *mut vmspace_ticket,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_end(
+        space: *mut vmspace,
+        ticket: *mut vmspace_ticket,
+        result: ::std::os::raw::c_long,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_cancel(space: *mut vmspace, ticket: *mut vmspace_ticket);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct vmspace_history {
     _unused: [u8; 0],
 }
@@ -2989,6 +3039,22 @@ extern "C" {
 }
 extern "C" {
     pub fn vmspace_window_guest(
+        window: *const vmspace_window,
+        host: *const ::core::ffi::c_void,
+        addr: *mut ::std::os::raw::c_ulong,
+    ) -> bool;
+}
+extern "C" {
+    pub fn vmspace_window_create_code(window: *mut vmspace_window) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_window_code(
+        window: *const vmspace_window,
+        addr: ::std::os::raw::c_ulong,
+    ) -> *mut ::core::ffi::c_void;
+}
+extern "C" {
+    pub fn vmspace_window_code_guest(
         window: *const vmspace_window,
         host: *const ::core::ffi::c_void,
         addr: *mut ::std::os::raw::c_ulong,
@@ -3357,4 +3423,9 @@ fn bindgen_test_layout_vmspace_kernel() {
 }
 extern "C" {
     pub fn vmspace_running_kernel() -> *const vmspace_kernel;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vmspace_begun {
+    pub _address: u8,
 }
