@@ -432,6 +432,7 @@ enum vma_verdict {
 	VMA_DIFFERENT_POLICY,        /* memory policies (mbind) differ */
 	VMA_NOT_TRIED,               /* Linux does not try (brk, stack growth: one side only) */
 	VMA_ANON_VMA_NOT_TAKEN,      /* one has none, and takes none before Linux 6.16 */
+	VMA_KEPT_APART,              /* Linux would merge them; their words, or the user, forbid it */
 	VMA_VERDICT_COUNT,
 };
 
@@ -540,6 +541,7 @@ struct vmspace_request {
 	struct vmspace_host_result host;     /* to be set before complete */
 	struct vmspace_outcome out;          /* set by complete */
 	bool gathered;                       /* private */
+	uint64_t word;                       /* of the new area, if the space uses words */
 };
 
 /*

@@ -141,6 +141,7 @@ struct vma_info {
 	uint64_t anon_id;            /* which anon_vma, 0: none (no anonymous page so far) */
 	bool anon_shared;            /* its anon_vma was inherited: no merge with one without */
 	unsigned int uffd;           /* context of its userfaultfd, 0: none or unknown */
+	uint64_t word;               /* the user's: <mapletree/vmspace_words.h> */
 };
 
 #ifdef __cplusplus

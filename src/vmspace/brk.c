@@ -8,6 +8,7 @@
 #include "find.h"
 #include "ops.h"
 #include "outcome.h"
+#include "words.h"
 
 static bool data_limit_allows(const struct vmspace *space, unsigned long brk)
 {
@@ -18,9 +19,9 @@ static bool data_limit_allows(const struct vmspace *space, unsigned long brk)
 	       brk - i->start_brk + (i->end_data - i->start_data) <= limit;
 }
 
-static long grow(struct vmspace *space, unsigned long from, unsigned long to)
+static long grow(struct vmspace *space, unsigned long from, unsigned long to, uint64_t word)
 {
-	struct vma proto = { .start = from, .end = to, .may_have_anon = true };
+	struct vma proto = { .start = from, .end = to, .may_have_anon = true, .word = word };
 	unsigned long guard = space->config.page_size;
 	struct hole hole;
 	bool may_merge;
@@ -88,7 +89,7 @@ long brk_call(struct vmspace *space, struct vmspace_request *req)
 		if (unmap_range(space, to, from - to) ||
 		    (space->total_vm == before && !rule_decides(space, RULE_BRK_OVER_HOLES)))
 			return (long)image->brk;
-	} else if (to > from && grow(space, from, to)) {
+	} else if (to > from && grow(space, from, to, words_of(space, req))) {
 		return (long)image->brk;
 	}
 	image->brk = wanted;

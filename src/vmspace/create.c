@@ -12,12 +12,14 @@
 #include "rules.h"
 #include "sync.h"
 #include "window.h"
+#include "words.h"
 
 void create_clear(struct vmspace *space)
 {
 	MA_STATE(mas, &space->tree, 0, 0);
 	struct vma *vma;
 
+	words_drop_all(space);
 	mas_for_each(&mas, vma, ULONG_MAX)
 		past_bury(space, vma);
 	if (space->pages)
@@ -160,6 +162,7 @@ void vmspace_destroy(struct vmspace *space)
 	pages_destroy(space->pages);
 	past_leave(space);
 	sync_destroy(space);
+	free(space->words);
 	free(space);
 }
 

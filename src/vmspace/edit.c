@@ -5,11 +5,13 @@
 
 #include "accounting.h"
 #include "change.h"
+#include "decide.h"
 #include "edit.h"
 #include "merge.h"
 #include "outcome.h"
 #include "store.h"
 #include "sync.h"
+#include "words.h"
 
 /*
  * For assertions after each change, O(log areas): vma is valid, the tree holds it over all of its
@@ -63,6 +65,7 @@ int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long a
 {
 	int err = edit_check_split(space, vma, at);
 	struct vma *upper, *lower;
+	uint64_t word;
 
 	if (err)
 		return err;
@@ -72,7 +75,12 @@ int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long a
 	lower = change_begin(space, vma);
 	upper->start = at;
 	upper->pgoff += pages_between(space, vma->start, at);
-	if (!lower || store_area(space, at, vma->end, upper)) {
+	err = lower ? words_secure(space, 1) : -ENOMEM;
+	if (!err) {
+		words_split(space, vma->start, at, vma->end, vma->word, &word, &upper->word);
+		err = store_area(space, at, vma->end, upper);
+	}
+	if (err) {
 		if (lower)
 			change_cancel(space, vma, lower);
 		vma_free(&space->vmas, upper);
@@ -80,6 +88,7 @@ int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long a
 	}
 	outcome_event(space, VMSPACE_EVENT_SPLIT, vma->start, vma->end, at);
 	lower->end = at;
+	lower->word = word;
 	account_area(space, upper, 1);
 	change_end(space, vma, lower);
 	assert(area_valid(space, lower) && change_valid(space, upper));
@@ -131,114 +140,8 @@ bool edit_next(struct edit_span *span)
 struct edit_attrs edit_attrs_of(const struct vma *vma)
 {
 	return (struct edit_attrs){ .flags = vma->flags, .name = vma->name, .pkey = vma->pkey,
-				   .policy = vma->policy,
+				   .policy = vma->policy, .word = vma->word,
 				   .uffd = { vma->uffd, vma->uffd_moves, vma->uffd_forks } };
-}
-
-/* Why an area is not merged with a neighbour; told when the change has been made. */
-struct refusal {
-	enum vma_verdict verdict; /* VMA_MERGED, VMA_MERGE_NONE: it is, or there is none */
-	vma_flags_t differ;
-	unsigned long start, at, end;
-};
-
-/*
- * The neighbours that an area will be merged with. The rest of a refusal is set only if its verdict
- * is not VMA_MERGE_NONE.
- */
-struct merge {
-	struct vma *left, *right; /* NULL: not with that one */
-	struct refusal to_left, to_right;
-};
-
-static void merge_init(struct merge *merge)
-{
-	merge->left = merge->right = NULL;
-	merge->to_left.verdict = merge->to_right.verdict = VMA_MERGE_NONE;
-}
-
-static void report(struct vmspace *space, const struct refusal *refusal)
-{
-	if (refusal->verdict != VMA_MERGED && refusal->verdict != VMA_MERGE_NONE)
-		outcome_merge_event(space, refusal->verdict, refusal->start, refusal->end,
-				    refusal->at, refusal->differ);
-}
-
-static void report_refusals(struct vmspace *space, const struct merge *merge)
-{
-	report(space, &merge->to_left);
-	report(space, &merge->to_right);
-}
-
-/*
- * merge_verdict() of an area that is new or changes, `changed`, and the one beside it, with what
- * some versions of Linux judge otherwise. comes: it is new, so if it has an anon_vma it was moved.
- */
-static enum vma_verdict verdict_beside(struct vmspace *space, const struct vma *changed,
-				       const struct vma *beside, bool comes, vma_flags_t *differ)
-{
-	const struct vmspace_config *c = &space->config;
-	bool below = beside->end == changed->start;
-	enum vma_verdict verdict = merge_verdict(below ? beside : changed, below ? changed : beside,
-						 c->page_size, differ);
-
-	if (verdict == VMA_MERGED && backing_has_close(changed->backing) &&
-	    !rule_decides(space, RULE_SEGMENTS_MERGE))
-		return VMA_SPECIAL;
-	if (!changed->anon_id || beside->anon_id)
-		return verdict;
-	if (verdict == VMA_MERGED && !rule_decides(space, RULE_ANON_VMA_TAKEN))
-		return VMA_ANON_VMA_NOT_TAKEN;
-	if (verdict == VMA_ANON_VMA_SHARED && comes &&
-	    rule_decides(space, RULE_MOVE_JOINS_INHERITED))
-		return VMA_MERGED;
-	return verdict;
-}
-
-/* Can two of three adjacent areas, which both merge with the one between them, be merged? */
-static enum vma_verdict verdict_across(const struct vma *left, const struct vma *right)
-{
-	enum vma_verdict verdict = merge_anon_verdict(left, right);
-
-	if (verdict == VMA_MERGED && backing_has_close(right->backing))
-		return VMA_SPECIAL;
-	return verdict;
-}
-
-/*
- * Can `middle` (not in the tree as it is here) merge with its left neighbour, its right, or both?
- * hole: where it comes, NULL if it is there and changes. mmap may prefer the right one if it cannot
- * be both. *merge was just initialised.
- */
-static void decide(struct vmspace *space, struct merge *merge, const struct vma *middle,
-		   struct vma *left, struct vma *right, const struct hole *hole)
-{
-	struct refusal *to_left = &merge->to_left, *to_right = &merge->to_right;
-	enum vma_verdict across = VMA_MERGED;
-
-	if (left) {
-		to_left->start = left->start;
-		to_left->at = middle->start;
-		to_left->end = middle->end;
-		to_left->verdict = verdict_beside(space, middle, left, hole, &to_left->differ);
-	}
-	if (right) {
-		to_right->start = middle->start;
-		to_right->at = right->start;
-		to_right->end = right->end;
-		to_right->verdict = verdict_beside(space, middle, right, hole, &to_right->differ);
-	}
-	if (to_left->verdict == VMA_MERGED && to_right->verdict == VMA_MERGED)
-		across = verdict_across(left, right);
-	if (across != VMA_MERGED && hole && hole->by_mmap &&
-	    rule_decides(space, RULE_MMAP_UPPER_FIRST))
-		to_left->verdict = across;
-	else if (across != VMA_MERGED)
-		to_right->verdict = across;
-	if (to_left->verdict == VMA_MERGED)
-		merge->left = left;
-	if (to_right->verdict == VMA_MERGED)
-		merge->right = right;
 }
 
 /* `keep` absorbs `gone`: take over its anon_vma and sticky flags. */
@@ -260,11 +163,11 @@ static void free_area(struct vmspace *space, struct vma *vma)
 }
 
 /*
- * Extend *keep to [start, end), and let it absorb `middle` and `right` (NULL: none). *keep is then
- * the area that covers it.
+ * Extend *keep to [start, end), with the word, and let it absorb `middle` and `right` (NULL: none).
+ * *keep is then the area that covers it.
  */
 static int extend(struct vmspace *space, struct vma **keep, unsigned long start, unsigned long end,
-		  const struct vma *middle, const struct vma *right)
+		  const struct vma *middle, const struct vma *right, uint64_t word)
 {
 	struct vma *vma = *keep, *changed = change_begin(space, vma);
 	bool copied = changed != vma;
@@ -278,6 +181,7 @@ static int extend(struct vmspace *space, struct vma **keep, unsigned long start,
 	changed->pgoff -= pages_between(space, start, vma->start);
 	changed->start = start;
 	changed->end = end;
+	changed->word = word;
 	if (middle)
 		absorb(changed, middle);
 	if (right)
@@ -311,6 +215,35 @@ static void cut_off(struct vmspace *space, struct vma *old, struct vma *rest,
 }
 
 /*
+ * The word of what do_merge() makes, as the hooks say who are told of its steps: what is not merged
+ * is split off `old`, and keeps the word *rest; the other part gets the word of `middle`; it is merged
+ * with the left, and with the right.
+ */
+static uint64_t merged_word(const struct vmspace *space, const struct merge *merge,
+			    const struct vma *middle, const struct vma *old, uint64_t *rest)
+{
+	const struct vma *left = merge->left, *right = merge->right;
+	unsigned long from = middle->start, to = middle->end;
+	uint64_t word = old ? old->word : middle->word;
+
+	if (old && old->start < from)
+		words_split(space, old->start, from, old->end, old->word, rest, &word);
+	else if (old && to < old->end)
+		words_split(space, old->start, to, old->end, old->word, &word, rest);
+	if (old && middle->word != old->word)
+		word = words_set(space, from, to, word, middle->word);
+	if (left && !merge->grows)
+		word = words_merge(space, left->start, from, to, left->word, word,
+				   merge->to_left.word);
+	if (left)
+		from = left->start;
+	if (right)
+		word = words_merge(space, from, to, right->end, word, right->word,
+				   merge->to_right.word);
+	return word;
+}
+
+/*
  * Merge [middle->start, middle->end) as `merge` says. That is free, or an end (or all) of the area
  * `old`. *kept: the area that it is part of then.
  */
@@ -321,8 +254,9 @@ static int do_merge(struct vmspace *space, const struct merge *merge, const stru
 	struct vma *right = merge->left ? merge->right : NULL;
 	unsigned long start = merge->left ? merge->left->start : middle->start;
 	unsigned long end = merge->right ? merge->right->end : middle->end;
+	uint64_t word, rest_word = old ? old->word : 0;
 
-	if (change_secure(space, 2))
+	if (change_secure(space, 2) || words_secure(space, 1))
 		return -ENOMEM;
 	sync_write_lock(space, keep);
 	if (right)
@@ -331,18 +265,21 @@ static int do_merge(struct vmspace *space, const struct merge *merge, const stru
 		sync_write_lock(space, old);
 	if (old && (old->start != middle->start || old->end != middle->end))
 		rest = change_begin(space, old);
-	if (extend(space, &keep, start, end, middle, right)) {
+	word = merged_word(space, merge, middle, old, &rest_word);
+	if (extend(space, &keep, start, end, middle, right, word)) {
 		if (rest)
 			change_cancel(space, old, rest);
 		return -ENOMEM;
 	}
-	report_refusals(space, merge);
+	decide_report(space, merge);
 	if (merge->left)
 		outcome_merge_event(space, VMA_MERGED, start, end, middle->start, 0);
 	if (merge->right)
 		outcome_merge_event(space, VMA_MERGED, start, end, middle->end, 0);
 	if (right)
 		free_area(space, right);
+	if (rest)
+		rest->word = rest_word;
 	if (old)
 		cut_off(space, old, rest, middle);
 	*kept = keep;
@@ -379,13 +316,17 @@ static void take_attrs(struct vma *vma, const struct edit_attrs *want)
 		vma->may_have_anon = true;
 }
 
-static int set_attrs(struct vmspace *space, struct vma *vma, const struct edit_attrs *want)
+/* `old`: its word before the call. If it gets another, hooks are told that. */
+static int set_attrs(struct vmspace *space, struct vma *vma, const struct edit_attrs *want,
+		     uint64_t old)
 {
 	struct vma *changed = change_begin(space, vma);
 	vma_flags_t flags = vma->flags;
 
 	if (!changed)
 		return -ENOMEM;
+	if (want->word != old)
+		changed->word = words_set(space, vma->start, vma->end, vma->word, want->word);
 	take_attrs(changed, want);
 	change_end(space, vma, changed);
 	if ((flags ^ want->flags) & VMA_GROWSDOWN)
@@ -416,6 +357,7 @@ static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long 
 			  unsigned long end, struct vma *what)
 {
 	struct vma *upper = vma_new(&space->vmas, vma), *lower;
+	uint64_t low, middle;
 	int err;
 
 	assert(vma->start < start && start < end && end < vma->end);
@@ -424,7 +366,17 @@ static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long 
 	lower = change_begin(space, vma);
 	upper->start = end;
 	upper->pgoff += pages_between(space, vma->start, end);
-	if (!lower || store_area(space, start, end, what)) {
+	err = lower ? words_secure(space, 1) : -ENOMEM;
+	if (!err) {
+		words_split(space, vma->start, start, vma->end, vma->word, &low, &middle);
+		words_split(space, start, end, vma->end, middle, &middle, &upper->word);
+		if (what)
+			what->word = middle;
+		else
+			words_drop(space, start, end, middle);
+		err = store_area(space, start, end, what);
+	}
+	if (err) {
 		if (lower)
 			change_cancel(space, vma, lower);
 		vma_free(&space->vmas, upper);
@@ -436,6 +388,7 @@ static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long 
 	outcome_event(space, VMSPACE_EVENT_SPLIT, vma->start, vma->end, start);
 	outcome_event(space, VMSPACE_EVENT_SPLIT, start, vma->end, end);
 	lower->end = start;
+	lower->word = low;
 	account_area(space, upper, 1);
 	change_end(space, vma, lower);
 	assert(area_valid(space, lower) && area_valid(space, upper));
@@ -500,12 +453,13 @@ static struct vma *merge_right_of(const struct edit_span *span)
 static int change_alone(struct edit_span *span, const struct edit_attrs *want)
 {
 	struct vma *vma = span->vma;
+	uint64_t word = vma->word;
 	int err = change_secure(span->space, 4);
 
 	if (!err)
 		err = isolate(span, &vma);
 	if (!err)
-		err = set_attrs(span->space, vma, want);
+		err = set_attrs(span->space, vma, want, word);
 	if (err)
 		return err;
 	outcome_event(span->space, VMSPACE_EVENT_CHANGE, span->from, span->to, 0);
@@ -553,7 +507,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 
 	assert(vma->start <= span->from && span->from < span->to && span->to <= vma->end);
 	assert(!((old_flags ^ want->flags) & ~span->changes));
-	merge_init(&merge);
+	decide_init(&merge);
 	if (span->to < span->end && !space->reserve.covers_call && reserve_span(span))
 		return -ENOMEM;
 	vma_fill(&middle, vma);
@@ -567,6 +521,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 	middle.pkey = want->pkey & VMA_PKEY_MAX;
 	set_uffd(&middle, &want->uffd);
 	middle.policy = want->policy;
+	middle.word = want->word;
 	if (vma_takes_anon(middle.flags))
 		middle.may_have_anon = true;
 	if (!span->alone && (!(first && last) || !backing_has_close(vma->backing)))
@@ -577,7 +532,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 	else
 		err = change_alone(span, want);
 	if (!err && !merge.left && !merge.right)
-		report_refusals(space, &merge);
+		decide_report(space, &merge);
 	/* Unless the area was changed as a whole, the cursor is stale. */
 	if (merge.left || merge.right || !first || !last)
 		mas_set(&span->mas, span->to);
@@ -598,7 +553,7 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 
 	assert(vma_is_valid(proto, space->config.page_size));
 	assert(!find_at(space, proto->start) && !find_at(space, proto->end - 1));
-	merge_init(&merge);
+	decide_init(&merge);
 	if (hole) {
 		assert(hole->start == proto->start && hole->end == proto->end);
 		vma = hole->next && hole->next->start == proto->end ? hole->next : NULL;
@@ -615,7 +570,7 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 			vma_free(&space->vmas, vma);
 			return -ENOMEM;
 		}
-		report_refusals(space, &merge);
+		decide_report(space, &merge);
 		account_area(space, vma, 1);
 	}
 	account_pages(space, proto->flags, pages_between(space, proto->start, proto->end), 1);
@@ -645,6 +600,28 @@ static void drop_pages(struct vmspace *space, unsigned long start, unsigned long
 	pages_unmap(space->pages, start, end, below ? below->end : 0, above ? above->start : 0);
 }
 
+/* The words of what remove_areas() takes away, and of what stays. */
+static void remove_words(const struct vmspace *space, const struct vma *low, const struct vma *high,
+			 const struct vma *removed, unsigned long start, unsigned long end,
+			 uint64_t stays[2])
+{
+	uint64_t word, above = 0;
+
+	if (low) {
+		words_split(space, low->start, start, low->end, low->word, &stays[0], &word);
+		if (high)
+			words_split(space, high->start, end, high->end, high->word, &above,
+				    &stays[1]);
+		words_drop(space, start, low->end, word);
+	} else if (high) {
+		words_split(space, high->start, end, high->end, high->word, &above, &stays[1]);
+	}
+	for (; removed; removed = removed->list_next)
+		words_drop(space, removed->start, removed->end, removed->word);
+	if (high)
+		words_drop(space, high->start, end, above);
+}
+
 static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma *first,
 			unsigned long start, unsigned long end)
 {
@@ -652,6 +629,7 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 	struct vma *below = NULL, *above = NULL; /* what stays of them */
 	struct vma *removed = NULL, **tail = &removed, *vma;
 	unsigned long count = 0;
+	uint64_t stays[2] = { 0 };
 
 	assert(start < end && first->start < end && start < first->end);
 	if (low)
@@ -684,7 +662,9 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 		below = change_begin(space, low);
 	if (high)
 		above = change_begin(space, high);
-	if (store_area(space, start, end, NULL)) {
+	if (words_secure(space, 1 + count / 64) ||
+	    (remove_words(space, low, high, removed, start, end, stays),
+	     store_area(space, start, end, NULL))) {
 		if (low)
 			change_cancel(space, low, below);
 		if (high)
@@ -698,6 +678,7 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 	if (low) {
 		unmapped(space, low, start, low->end);
 		below->end = start;
+		below->word = stays[0];
 		change_end(space, low, below);
 	}
 	while ((vma = removed)) {
@@ -709,6 +690,7 @@ static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma 
 		unmapped(space, high, high->start, end);
 		above->pgoff += pages_between(space, high->start, end);
 		above->start = end;
+		above->word = stays[1];
 		change_end(space, high, above);
 	}
 	return 0;
@@ -736,19 +718,19 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 	int err;
 
 	assert(end > old_end && !find_at(space, old_end));
-	merge_init(&merge);
+	decide_init(&merge);
 	vma_fill(&middle, vma);
 	middle.start = old_end;
 	middle.end = end;
 	middle.pgoff += pages_between(space, vma->start, old_end);
 	merge.left = vma;
+	merge.grows = true;
 	if (right) {
 		/* Linux does not check whether the growing area's own anon_vma was inherited. */
 		middle.anon_id = vma->anon_id;
 		middle.anon_shared = false;
 		*to_right = (struct refusal){ .start = old_end, .at = end, .end = right->end };
-		to_right->verdict = verdict_beside(space, &middle, right, false,
-						   &to_right->differ);
+		decide_beside(space, to_right, &middle, right, false);
 		if (to_right->verdict == VMA_MERGED && backing_has_close(right->backing))
 			to_right->verdict = VMA_SPECIAL;
 		if (to_right->verdict == VMA_MERGED)
@@ -757,9 +739,9 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 	if (merge.right) {
 		err = do_merge(space, &merge, &middle, NULL, &vma);
 	} else {
-		err = extend(space, &vma, vma->start, end, NULL, NULL);
+		err = extend(space, &vma, vma->start, end, NULL, NULL, vma->word);
 		if (!err) {
-			report_refusals(space, &merge);
+			decide_report(space, &merge);
 			outcome_event(space, VMSPACE_EVENT_GROW, vma->start, end, old_end);
 		}
 	}
@@ -776,7 +758,7 @@ int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start)
 	int err;
 
 	assert(start < old && !find_at(space, start) && !find_at(space, old - 1));
-	err = extend(space, &vma, start, vma->end, NULL, NULL);
+	err = extend(space, &vma, start, vma->end, NULL, NULL, vma->word);
 	if (err)
 		return err;
 	account_pages(space, vma->flags, pages_between(space, start, old), 1);

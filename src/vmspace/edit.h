@@ -60,6 +60,7 @@ struct edit_attrs {
 	struct anon_name *name;  /* borrowed */
 	unsigned int pkey;
 	struct policy *policy;   /* borrowed */
+	uint64_t word;           /* the user's */
 	struct vma_uffd {
 		unsigned int context;
 		bool moves, forks;

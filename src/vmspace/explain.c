@@ -8,6 +8,7 @@
 #include "merge.h"
 #include "rules.h"
 #include "sync.h"
+#include "words.h"
 
 /* The two areas, and where the sentence goes. */
 struct question {
@@ -171,6 +172,11 @@ static void say_why(const struct question *q)
 	case VMA_SPECIAL:
 		say_special(q);
 		break;
+	case VMA_KEPT_APART:
+		SAY(q, "%s: the lower has the word %#llx, the upper %#llx",
+		    vma_verdict_text(VMA_KEPT_APART), (unsigned long long)q->low->word,
+		    (unsigned long long)q->high->word);
+		break;
 	default:
 		SAY(q, "nothing keeps them apart: Linux did not try when the last of them changed");
 		break;
@@ -189,6 +195,7 @@ static void fill_shown(struct vma *shown, const struct vmspace *space, const str
 		.policy = vma->policy, .anon_id = vma_anon_id_shown(vma, space->number),
 		.pkey = vma->pkey, .uffd = vma->uffd, .uffd_moves = vma->uffd_moves,
 		.uffd_forks = vma->uffd_forks, .anon_shared = vma->anon_shared,
+		.word = vma->word,
 	};
 }
 
@@ -198,6 +205,7 @@ static int explain(const struct vmspace *space, unsigned long a, unsigned long b
 	struct question q = { .space = space, .out = out };
 	struct vma low, high;
 	unsigned long at;
+	uint64_t word;
 
 	*out = (struct vma_explanation){ .verdict = VMA_MERGE_NONE };
 	if (a > b) {
@@ -229,7 +237,10 @@ static int explain(const struct vmspace *space, unsigned long a, unsigned long b
 	    !rule_applies(&space->config, RULE_ANON_VMA_TAKEN))
 		out->verdict = VMA_ANON_VMA_NOT_TAKEN;
 	if (out->verdict == VMA_MERGED)
-		out->verdict = backing_has_close(q.high->backing) ? VMA_SPECIAL : VMA_NOT_TRIED;
+		out->verdict = backing_has_close(q.high->backing) ? VMA_SPECIAL
+			       : words_verdict(space, q.low, q.high, &word);
+	if (out->verdict == VMA_MERGED)
+		out->verdict = VMA_NOT_TRIED;
 	if (out->verdict != VMA_DIFFERENT_FLAGS && out->verdict != VMA_DIFFERENT_UFFD)
 		out->differ = 0;
 	say_why(&q);

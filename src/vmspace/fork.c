@@ -14,6 +14,7 @@
 #include "ops.h"
 #include "outcome.h"
 #include "sync.h"
+#include "words.h"
 
 /* How many areas are prefetched ahead of the copying. */
 #define AHEAD 64
@@ -296,10 +297,11 @@ long fork_call(struct vmspace *space, struct vmspace_request *req)
 	if (vmspace_create(&child, &config))
 		return outcome_no_memory(space);
 	inherit(child, space);
-	if (duplicate(space, child, false)) {
+	if (words_inherit(child, space, false) || duplicate(space, child, false)) {
 		vmspace_destroy(child);
 		return outcome_no_memory(space);
 	}
+	words_fork(space, child);
 	req->fork.child = child;
 	return req->host.valid ? req->host.result : 0;
 }
@@ -322,8 +324,10 @@ static int make_clone(struct vmspace **out, const struct vmspace *space)
 	if (err)
 		return err;
 	inherit(copy, space);
+	err = words_inherit(copy, space, true);
 	/* duplicate() temporarily links backings and names to their copies. */
-	err = (int)duplicate((struct vmspace *)space, copy, true);
+	if (!err)
+		err = (int)duplicate((struct vmspace *)space, copy, true);
 	if (err) {
 		vmspace_destroy(copy);
 		return err;

@@ -15,6 +15,7 @@
 #include "pkey.h"
 #include "store.h"
 #include "sync.h"
+#include "words.h"
 
 #ifndef MAP_DROPPABLE
 #define MAP_DROPPABLE 0x08
@@ -486,7 +487,8 @@ long map_region(struct vmspace *space, struct map_plan *plan)
 {
 	unsigned long end = plan->at + plan->length;
 	struct vma proto = { .start = plan->at, .end = end, .pgoff = plan->pgoff,
-			     .backing = plan->backing, .pkey = plan->pkey & VMA_PKEY_MAX };
+			     .backing = plan->backing, .pkey = plan->pkey & VMA_PKEY_MAX,
+			     .word = plan->word };
 	long err;
 
 	if ((plan->flags & VMA_SPECIAL_FLAGS) || (plan->flags & VMA_HUGETLB))
@@ -637,7 +639,7 @@ long map_call(struct vmspace *space, struct vmspace_request *req)
 	const struct vmspace_mmap *m = &req->mmap;
 	struct vma_backing own;
 	const struct vma_backing *backing = backing_of(m, &own);
-	struct map_plan plan = { 0 };
+	struct map_plan plan = { .word = words_of(space, req) };
 	long at, followed, err = check_arguments(space, m, &plan.length);
 	int prot;
 

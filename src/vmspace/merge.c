@@ -104,6 +104,7 @@ const char *vma_verdict_text(enum vma_verdict verdict)
 		[VMA_SPECIAL] = "special area",
 		[VMA_NOT_TRIED] = "Linux does not try to merge here",
 		[VMA_ANON_VMA_NOT_TAKEN] = "no anon_vma taken in",
+		[VMA_KEPT_APART] = "kept apart by the user",
 	};
 
 	if ((unsigned int)verdict >= VMA_VERDICT_COUNT)

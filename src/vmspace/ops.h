@@ -107,6 +107,7 @@ struct map_plan {
 	bool new_shared;             /* creates a shared memory object, which is committed */
 	long refusal;                /* what the file answers once room was made; 0: it agrees */
 	bool no_merge;               /* do not merge it with neighbours */
+	uint64_t word;               /* the user's */
 };
 
 /* Can a kernel have placed the mapping at `at`? Huge pages are whole ones. */

@@ -15,6 +15,7 @@
 #include "remap.h"
 #include "store.h"
 #include "sync.h"
+#include "words.h"
 
 static long check_arguments(struct vmspace *space, const struct vmspace_mremap *args,
 			    struct move *m)
@@ -224,6 +225,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	(void)free;
 	alone = moves_alone(space, vma) || remap_stays_alone(space, vma, m, &proto);
 	remap_ignore_source(space, vma, m, &hole);
+	words_move(space, &proto, m->addr);
 	err = edit_insert(space, &proto, alone ? NULL : &hole, NULL);
 	if (err)
 		return err;

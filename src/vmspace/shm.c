@@ -10,6 +10,7 @@
 #include "outcome.h"
 #include "pkey.h"
 #include "store.h"
+#include "words.h"
 
 static void attach_flags(const struct vmspace *space, const struct vmspace_shmat *s,
 			 struct map_plan *plan)
@@ -59,7 +60,8 @@ long shm_attach_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_shmat *s = &req->shmat;
 	struct vma_backing own = s->backing;
-	struct map_plan plan = { .length = space_ceil(space, s->size) };
+	struct map_plan plan = { .length = space_ceil(space, s->size),
+				 .word = words_of(space, req) };
 	long at, err;
 
 	if (!plan.length)
@@ -194,7 +196,8 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_remap_file_pages *r = &req->remap_file_pages;
 	unsigned long start = space_floor(space, r->addr), size = space_floor(space, r->size);
-	struct map_plan plan = { .at = start, .length = size, .pgoff = r->page_offset };
+	struct map_plan plan = { .at = start, .length = size, .pgoff = r->page_offset,
+				 .word = words_of(space, req) };
 	struct vma *vma, *next;
 	unsigned long end;
 	long at, err, forbidden;

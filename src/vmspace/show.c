@@ -6,6 +6,7 @@
 #include <urcu/urcu-bp.h>
 
 #include "find.h"
+#include "info.h"
 #include "rules.h"
 #include "show.h"
 #include "sync.h"
@@ -123,13 +124,6 @@ static void put_name(struct text *t, size_t line, const struct vmspace *space,
 	}
 }
 
-static uint64_t shown_offset(const struct vmspace *space, const struct vma *vma)
-{
-	bool has_offset = vma->backing && vma->backing->is.kind != VMA_BACKING_SPECIAL;
-
-	return has_offset ? vma->pgoff * space->config.page_size : 0;
-}
-
 static void put_area(struct text *t, const struct vmspace *space, const struct vma *vma)
 {
 	size_t line = t->length;
@@ -147,7 +141,7 @@ static void put_area(struct text *t, const struct vmspace *space, const struct v
 	put(t, "-", 1);
 	put_hex(t, vma->end, 8);
 	put(t, access, sizeof(access));
-	put_hex(t, shown_offset(space, vma), 8);
+	put_hex(t, info_offset(space, vma), 8);
 	put(t, " ", 1);
 	put_hex(t, is ? is->dev_major : 0, 2);
 	put(t, ":", 1);
@@ -312,17 +306,7 @@ vma_flags_t vma_flags_parse(const char *text, unsigned int *unknown)
 
 void show_info(const struct vmspace *space, const struct vma *vma, struct vma_info *info)
 {
-	*info = (struct vma_info){
-		.start = vma->start, .end = vma->end, .flags = vma->flags,
-		.offset = shown_offset(space, vma), .page_offset = vma->pgoff,
-		.anon_name = vma->name ? vma->name->text : NULL, .pkey = vma->pkey,
-		.anon_id = __atomic_load_n(&vma->anon_id, __ATOMIC_RELAXED),
-		.anon_shared = vma->anon_shared,
-		.policy = vma->policy ? vma->policy->mode : 0,
-		.policy_nodes = vma->policy ? vma->policy->nodes : 0, .uffd = vma->uffd,
-	};
-	if (vma->backing)
-		info->backing = vma->backing->is;
+	info_fill(space, vma, info);
 }
 
 void show_info_then(const struct vmspace *space, const struct vma *vma, struct vma_info *info)

@@ -73,6 +73,7 @@ static void copy_space(struct vmspace *view, const struct vmspace *space)
 	view->config.memory = NULL;
 	view->config.hooks = NULL;
 	view->config.host = (struct vmspace_host){ 0 };
+	view->words = NULL;
 	view->config.commit_pool = NULL;
 	view->config.committed_elsewhere = commit_total(space) - space->committed_vm;
 	view->vmas = (struct vma_store){ 0 };

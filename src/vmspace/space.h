@@ -13,6 +13,7 @@
 #include "reserve.h"
 
 struct past;
+struct vmspace_word_hooks;
 struct sync;
 
 /*
@@ -50,6 +51,7 @@ struct vmspace {
 	struct vma_store vmas;        /* allocates the areas of the tree */
 	struct past *past;            /* areas that readers may still look at; NULL: no readers */
 	struct reserve reserve;       /* tree nodes and areas for the present call */
+	struct vmspace_word_hooks *words; /* the user's, about words of areas; NULL: none */
 	struct vmspace_image image;
 	unsigned long mmap_base;      /* 0: not known */
 	bool base_guessed;            /* mmap_base may still be corrected upwards */

@@ -64,6 +64,7 @@ struct vma {
 	struct anon_name *name;
 	struct policy *policy;       /* NULL: none of its own */
 	uint64_t anon_id;            /* 0: no anonymous page yet. Atomic: vma_set_anon_id() */
+	uint64_t word;               /* the user's: words.h */
 	uint32_t pkey : 5;
 	uint32_t uffd : 16;          /* context of its userfaultfd; 0: none, or not known */
 	bool uffd_moves : 1;         /* mremap keeps the registration */

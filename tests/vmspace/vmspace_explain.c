@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <mapletree/vmspace_rules.h>
+#include <mapletree/vmspace_words.h>
 
 #define PAGE 4096UL
 #define BASE 0x10000000000UL
@@ -202,6 +203,18 @@ static void anon_vma_not_taken(void **state)
 				    "takes no anon_vma in");
 }
 
+static void kept_apart(void **state)
+{
+	(void)state;
+	assert_int_equal(vmspace_exec(space, two, 2, &(struct vmspace_image){ 0 }), 0);
+	assert_int_equal(vmspace_set_word(space, two[1].start, PAGE, 5), 0);
+	assert_int_equal(vmspace_explain(space, two[0].start, two[1].start, &why), 0);
+	assert_int_equal(why.verdict, VMA_KEPT_APART);
+	assert_string_equal(why.text, "kept apart by the user: the lower has the word 0, the upper "
+				      "0x5");
+	seen |= 1U << VMA_KEPT_APART;
+}
+
 static void different_name(void **state)
 {
 	(void)state;
@@ -296,7 +309,7 @@ int main(void)
 		RULE(different_file), RULE(one_file_opened_twice), RULE(segments_of_their_own),
 		RULE(different_offset), RULE(moved_by_mremap),
 		RULE(pages_of_a_file_moved_by_mremap), RULE(different_anon_vma),
-		RULE(inherited_anon_vma), RULE(anon_vma_not_taken), RULE(different_name),
+		RULE(inherited_anon_vma), RULE(anon_vma_not_taken), RULE(different_name), RULE(kept_apart),
 		RULE(different_pkey), RULE(different_policy),
 		RULE(special_area), RULE(segments_cut_in_two), RULE(not_tried), RULE(one_area),
 		RULE(no_area), cmocka_unit_test(every_verdict_was_seen),

@@ -182,12 +182,13 @@ pub struct vma_info {
     pub anon_id: u64,
     pub anon_shared: bool,
     pub uffd: ::std::os::raw::c_uint,
+    pub word: u64,
 }
 #[test]
 fn bindgen_test_layout_vma_info() {
     const UNINIT: ::core::mem::MaybeUninit<vma_info> = ::core::mem::MaybeUninit::uninit();
     let ptr = UNINIT.as_ptr();
-    assert_eq!(::core::mem::size_of::<vma_info>(), 136usize, "Size of vma_info");
+    assert_eq!(::core::mem::size_of::<vma_info>(), 144usize, "Size of vma_info");
     assert_eq!(::core::mem::align_of::<vma_info>(), 8usize, "Alignment of vma_info");
     assert_eq!(
         unsafe { ::core::ptr::addr_of!((*ptr).start) as usize - ptr as usize },
@@ -253,6 +254,11 @@ fn bindgen_test_layout_vma_info() {
         unsafe { ::core::ptr::addr_of!((*ptr).uffd) as usize - ptr as usize },
         132usize,
         "Offset of field: vma_info::uffd"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).word) as usize - ptr as usize },
+        136usize,
+        "Offset of field: vma_info::word"
     );
 }
 #[repr(C)]
@@ -1827,7 +1833,8 @@ pub const VMA_SPECIAL: vma_verdict = 11;
 pub const VMA_DIFFERENT_POLICY: vma_verdict = 12;
 pub const VMA_NOT_TRIED: vma_verdict = 13;
 pub const VMA_ANON_VMA_NOT_TAKEN: vma_verdict = 14;
-pub const VMA_VERDICT_COUNT: vma_verdict = 15;
+pub const VMA_KEPT_APART: vma_verdict = 15;
+pub const VMA_VERDICT_COUNT: vma_verdict = 16;
 pub type vma_verdict = ::std::os::raw::c_uint;
 extern "C" {
     pub fn vma_verdict_text(verdict: vma_verdict) -> *const ::std::os::raw::c_char;
@@ -2049,6 +2056,7 @@ pub struct vmspace_request {
     pub host: vmspace_host_result,
     pub out: vmspace_outcome,
     pub gathered: bool,
+    pub word: u64,
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -2212,7 +2220,7 @@ fn bindgen_test_layout_vmspace_request__bindgen_ty_1() {
 fn bindgen_test_layout_vmspace_request() {
     const UNINIT: ::core::mem::MaybeUninit<vmspace_request> = ::core::mem::MaybeUninit::uninit();
     let ptr = UNINIT.as_ptr();
-    assert_eq!(::core::mem::size_of::<vmspace_request>(), 1152usize, "Size of vmspace_request");
+    assert_eq!(::core::mem::size_of::<vmspace_request>(), 1160usize, "Size of vmspace_request");
     assert_eq!(::core::mem::align_of::<vmspace_request>(), 8usize, "Alignment of vmspace_request");
     assert_eq!(
         unsafe { ::core::ptr::addr_of!((*ptr).op) as usize - ptr as usize },
@@ -2233,6 +2241,11 @@ fn bindgen_test_layout_vmspace_request() {
         unsafe { ::core::ptr::addr_of!((*ptr).gathered) as usize - ptr as usize },
         1144usize,
         "Offset of field: vmspace_request::gathered"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).word) as usize - ptr as usize },
+        1152usize,
+        "Offset of field: vmspace_request::word"
     );
 }
 extern "C" {
@@ -3423,6 +3436,148 @@ fn bindgen_test_layout_vmspace_kernel() {
 }
 extern "C" {
     pub fn vmspace_running_kernel() -> *const vmspace_kernel;
+}
+pub const VMSPACE_WORD_SPLIT: vmspace_word_kind = 0;
+pub const VMSPACE_WORD_MERGE: vmspace_word_kind = 1;
+pub const VMSPACE_WORD_MOVE: vmspace_word_kind = 2;
+pub const VMSPACE_WORD_DROP: vmspace_word_kind = 3;
+pub const VMSPACE_WORD_SET: vmspace_word_kind = 4;
+pub const VMSPACE_WORD_FORK: vmspace_word_kind = 5;
+pub type vmspace_word_kind = ::std::os::raw::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vmspace_word_change {
+    pub kind: vmspace_word_kind,
+    pub start: ::std::os::raw::c_ulong,
+    pub at: ::std::os::raw::c_ulong,
+    pub end: ::std::os::raw::c_ulong,
+    pub low: u64,
+    pub high: u64,
+    pub word: u64,
+    pub child: *mut vmspace,
+}
+#[test]
+fn bindgen_test_layout_vmspace_word_change() {
+    const UNINIT: ::core::mem::MaybeUninit<vmspace_word_change> =
+        ::core::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(
+        ::core::mem::size_of::<vmspace_word_change>(),
+        64usize,
+        "Size of vmspace_word_change"
+    );
+    assert_eq!(
+        ::core::mem::align_of::<vmspace_word_change>(),
+        8usize,
+        "Alignment of vmspace_word_change"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).kind) as usize - ptr as usize },
+        0usize,
+        "Offset of field: vmspace_word_change::kind"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).start) as usize - ptr as usize },
+        8usize,
+        "Offset of field: vmspace_word_change::start"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).at) as usize - ptr as usize },
+        16usize,
+        "Offset of field: vmspace_word_change::at"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).end) as usize - ptr as usize },
+        24usize,
+        "Offset of field: vmspace_word_change::end"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).low) as usize - ptr as usize },
+        32usize,
+        "Offset of field: vmspace_word_change::low"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).high) as usize - ptr as usize },
+        40usize,
+        "Offset of field: vmspace_word_change::high"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).word) as usize - ptr as usize },
+        48usize,
+        "Offset of field: vmspace_word_change::word"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).child) as usize - ptr as usize },
+        56usize,
+        "Offset of field: vmspace_word_change::child"
+    );
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vmspace_word_hooks {
+    pub size: usize,
+    pub ctx: *mut ::core::ffi::c_void,
+    pub can_merge: ::core::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::core::ffi::c_void,
+            space: *const vmspace,
+            low: *const vma_info,
+            high: *const vma_info,
+            word: *mut u64,
+        ) -> bool,
+    >,
+    pub change: ::core::option::Option<
+        unsafe extern "C" fn(
+            ctx: *mut ::core::ffi::c_void,
+            space: *const vmspace,
+            change: *mut vmspace_word_change,
+        ),
+    >,
+}
+#[test]
+fn bindgen_test_layout_vmspace_word_hooks() {
+    const UNINIT: ::core::mem::MaybeUninit<vmspace_word_hooks> = ::core::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(::core::mem::size_of::<vmspace_word_hooks>(), 32usize, "Size of vmspace_word_hooks");
+    assert_eq!(
+        ::core::mem::align_of::<vmspace_word_hooks>(),
+        8usize,
+        "Alignment of vmspace_word_hooks"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).size) as usize - ptr as usize },
+        0usize,
+        "Offset of field: vmspace_word_hooks::size"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).ctx) as usize - ptr as usize },
+        8usize,
+        "Offset of field: vmspace_word_hooks::ctx"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).can_merge) as usize - ptr as usize },
+        16usize,
+        "Offset of field: vmspace_word_hooks::can_merge"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).change) as usize - ptr as usize },
+        24usize,
+        "Offset of field: vmspace_word_hooks::change"
+    );
+}
+extern "C" {
+    pub fn vmspace_set_word_hooks(
+        space: *mut vmspace,
+        hooks: *const vmspace_word_hooks,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_set_word(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+        word: u64,
+    ) -> ::std::os::raw::c_long;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
