@@ -17,7 +17,7 @@
 #include "watch/order.h"
 #include "watch/space.h"
 
-enum { POLL_MS = 50, LOOK_SECONDS = 1, PATIENCE_MS = 2000 };
+enum { POLL_MS = 50, SETTLE_MS = 200, LOOK_SECONDS = 1, PATIENCE_MS = 2000 };
 
 /* An address space by the kernel's name for it. */
 struct followed {
@@ -35,6 +35,7 @@ struct follow {
 	struct feed *feed;
 	struct maple_tree spaces;	/* kernel's name -> struct followed */
 	unsigned int last_id, live;
+	bool settled;			/* attached: calls entered before that have returned */
 	unsigned long lost;		/* events, when we last looked */
 };
 
@@ -214,7 +215,9 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 	}
 	/* A command is followed from its exec on, not from vmscope's fork. */
 	at->users = 1;
-	if (!event->shown || (follow->session->options->command && follow->last_id == 0))
+	if (!event->shown ||
+	    (!follow->settled && (pid_t)event->head.pid == follow->session->options->attach) ||
+	    (follow->session->options->command && follow->last_id == 0))
 		return;
 	if (!at->space)
 		begin(follow, at, &event->head);
@@ -323,6 +326,10 @@ static void heard(void *ctx, const struct watch_head *head)
 		order_clear(&at->order);
 		at->order.over = head->after;
 	}
+	/* A child that was made before its parent was begun with: it begins as its parent does. */
+	if (head->kind == WATCH_TASK && name != head->space && !at->space && at->users > 0 &&
+	    follow->session->options->attach)
+		feed_look(follow->feed, (pid_t)head->pid, false);
 	order_add(&at->order, waiting);
 	/* A child's events wait until its parent has come as far as the fork. */
 	if (at->space || head->kind == WATCH_LOOK || follow->last_id == 0)
@@ -497,14 +504,21 @@ static int run_attached(struct follow *follow)
 		return rc;
 	}
 	follow->session->totals.processes = follow->session->totals.threads = 1;
-	feed_poll(follow->feed, POLL_MS);
+	/* Of calls that were entered before, nothing is told: they are given time to return. */
+	for (long until = now_ms() + SETTLE_MS; now_ms() < until;)
+		feed_poll(follow->feed, POLL_MS);
+	follow->settled = true;
+	rc = feed_look(follow->feed, pid, false);
+	if (rc == 0)
+		feed_poll(follow->feed, POLL_MS);
 	watch(follow, 0);
 	return 0;
 }
 
 int follow_run(struct watch_run *run)
 {
-	struct follow follow = { .run = run, .session = run->session };
+	struct follow follow = { .run = run, .session = run->session,
+				 .settled = run->session->options->command != NULL };
 	int rc = feed_open(&follow.feed, heard, &follow);
 
 	if (rc != 0)
