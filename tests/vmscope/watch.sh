@@ -62,6 +62,7 @@ grep -q "difference 1:" "$work/err" || fail "a call was hidden: $(tail -5 "$work
 
 # Attached to threads that map, unmap and fork, and let go: it runs on as before, never stopped.
 what="churn"
+rm -f "$work/log"
 "$programs/churn" 4 >"$work/churn" &
 target=$!
 for i in $(seq 600); do grep -q ready "$work/churn" && break; sleep 0.05; done

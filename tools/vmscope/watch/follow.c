@@ -131,7 +131,10 @@ static void made_process(struct follow *follow, struct followed *at, const struc
 	if (!child->space)
 		return;
 	child->users = 1;
-	watched_fork(at->space, child->space, event, waiting->areas, waiting->count);
+	if (waiting->turn && waiting->after)
+		watched_begin(child->space, event, waiting->areas, waiting->count, true);
+	else
+		watched_fork(at->space, child->space, event, waiting->areas, waiting->count);
 	if (follow->session->totals.rereads != rereads) /* the parent is to be read again, too */
 		feed_look(follow->feed, at->space->pid, false);
 	tell(follow, "fork", &event->head, child->space->id, "parent", (int)event->parent);
@@ -319,8 +322,13 @@ static void heard(void *ctx, const struct watch_head *head)
 		shown->count = shown->capacity = 0;
 	}
 	if (name != head->space) {
+		if (!shown->space) { /* the name may have been another's, which never began */
+			order_clear(&shown->order);
+			shown->order.over = 0;
+		}
 		waiting->turn = ((const struct watch_space_event *)head)->from_turn;
-		waiting->after = 0;
+		/* Of a fork that was under way when the space was shown, only the child is known. */
+		waiting->after = waiting->turn && waiting->turn <= at->order.over;
 	} else if (head->kind == WATCH_LOOK && (!at->space || !at->space->vm)) {
 		/* What came before is in what is shown. */
 		order_clear(&at->order);
@@ -330,6 +338,11 @@ static void heard(void *ctx, const struct watch_head *head)
 	if (head->kind == WATCH_TASK && name != head->space && !at->space && at->users > 0 &&
 	    follow->session->options->attach)
 		feed_look(follow->feed, (pid_t)head->pid, false);
+	/* A call that had changed areas before they were shown, and has returned only now. */
+	if (head->kind == WATCH_CALL && head->turn && head->turn <= at->order.over) {
+		order_free(waiting);
+		return;
+	}
 	order_add(&at->order, waiting);
 	/* A child's events wait until its parent has come as far as the fork. */
 	if (at->space || head->kind == WATCH_LOOK || follow->last_id == 0)
