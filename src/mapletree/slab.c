@@ -7,7 +7,7 @@
  * Bonwick and Adams, "Magazines and Vmem", 2001). So blocks that are freed by the thread that runs
  * RCU callbacks find their way back to the writers. A thread that cannot have a magazine (no memory
  * for it, or no key whose destructor tells that the thread ends) exchanges each block with the
- * depot directly.
+ * depot directly; under valgrind no thread has one (memcheck.h).
  *
  * Free blocks are recorded by address in the magazines and by bits in the slabs. A free block
  * itself is not touched, so neither allocating nor freeing waits for memory.
@@ -77,6 +77,8 @@ void slab_detach(void)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+
+#include "memcheck.h"
 
 #define SLAB_BYTES        65536u
 #define SLAB_BLOCKS       (SLAB_BYTES / NODE_BYTES - 1) /* the head takes one block's place */
@@ -194,7 +196,9 @@ static void *map_region(void)
 
 static struct region *new_region(void)
 {
-	unsigned int slabs = depot.slabs < REGIONS_FROM ? 1 : REGION_SLABS;
+	/* Of a block within one of malloc(), memcheck would not tell who freed it. */
+	bool single = depot.slabs < REGIONS_FROM && !memcheck_is_here();
+	unsigned int slabs = single ? 1 : REGION_SLABS;
 	struct slab *first = slabs > 1 ? map_region() : NULL;
 
 	if (!first) {
@@ -460,7 +464,8 @@ static void drop_other_magazines(void)
 static void init_depot(void)
 {
 	depot.fork_safe = !pthread_atfork(lock_depot, unlock_depot, drop_other_magazines);
-	depot.has_key = !pthread_key_create(&depot.thread_exit, magazine_destructor);
+	depot.has_key = !memcheck_is_here() &&
+			!pthread_key_create(&depot.thread_exit, magazine_destructor);
 }
 
 /* Creates a magazine for the calling thread, or returns NULL. */
@@ -496,6 +501,7 @@ static struct mt_node *alloc_without_magazine(void)
 		return NULL;
 	lock_depot();
 	block = take_block();
+	memcheck_alloc(block);
 	unlock_depot();
 	return block;
 }
@@ -539,6 +545,7 @@ void slab_free_full(struct mt_node *block)
 		m->block[m->bottom] = block;
 		__atomic_store_n(&m->bottom, m->bottom + 1, __ATOMIC_RELEASE);
 	} else {
+		memcheck_free(block);
 		put_block(block);
 	}
 	unlock_depot();
