@@ -292,10 +292,14 @@ static bool draw_bind(struct call *call, struct vmspace_request *r)
 	       !is_needed(r->mbind.addr, r->mbind.length);
 }
 
-/* Would it go on until memory is full? What is longer than user space is refused at once. */
+/*
+ * Would it go on until memory is full? What is longer than user space is refused at once. A droppable
+ * mapping is populated after mlockall(MCL_FUTURE | MCL_ONFAULT), too.
+ */
 static bool would_fill_memory(const struct vmspace_mmap *m)
 {
-	return m->flags & (MAP_POPULATE | MAP_LOCKED) && m->length >= 1UL << 45 &&
+	return (m->flags & (MAP_POPULATE | MAP_LOCKED) || (m->flags & MAP_TYPE) == DROPPABLE) &&
+	       m->length >= 1UL << 40 &&
 	       m->length <= vmspace_config(child.space)->task_size;
 }
 
