@@ -17,7 +17,7 @@
 #include "watch/order.h"
 #include "watch/space.h"
 
-enum { POLL_MS = 50, SETTLE_MS = 200, LOOK_SECONDS = 1, PATIENCE_MS = 2000 };
+enum { POLL_MS = 50, LOOK_MS = 5, LOOK_TRIES = 1000, LOOK_SECONDS = 1, PATIENCE_MS = 2000 };
 
 /* An address space by the kernel's name for it. */
 struct followed {
@@ -27,6 +27,7 @@ struct followed {
 	size_t count, capacity;
 	unsigned int users;		/* processes: several after vfork */
 	bool looking;			/* asked to be shown */
+	unsigned int tries;		/* in which its areas were being changed */
 };
 
 struct follow {
@@ -35,7 +36,6 @@ struct follow {
 	struct feed *feed;
 	struct maple_tree spaces;	/* kernel's name -> struct followed */
 	unsigned int last_id, live;
-	bool settled;			/* attached: calls entered before that have returned */
 	unsigned long lost;		/* events, when we last looked */
 };
 
@@ -211,16 +211,18 @@ static void ended(struct follow *follow, struct followed *at, const struct waiti
 static void looked(struct follow *follow, struct followed *at, const struct waiting *waiting,
 		   const struct watch_space_event *event)
 {
+	if (!event->shown && at->looking && at->tries++ < LOOK_TRIES &&
+	    feed_look(follow->feed, at->space->pid, false) == 0)
+		return;
 	at->looking = false;
+	at->tries = 0;
 	if (at->space && at->space->vm) {
 		watched_compare(at->space, event, waiting->areas, waiting->count);
 		return;
 	}
 	/* A command is followed from its exec on, not from vmscope's fork. */
 	at->users = 1;
-	if (!event->shown ||
-	    (!follow->settled && (pid_t)event->head.pid == follow->session->options->attach) ||
-	    (follow->session->options->command && follow->last_id == 0))
+	if (!event->shown || (follow->session->options->command && follow->last_id == 0))
 		return;
 	if (!at->space)
 		begin(follow, at, &event->head);
@@ -510,6 +512,7 @@ static int run_attached(struct follow *follow)
 {
 	const pid_t pid = follow->session->options->attach;
 	int rc = feed_look(follow->feed, pid, true);
+	long until;
 
 	if (rc != 0) {
 		session_say("cannot watch process %d: %s", pid,
@@ -517,21 +520,21 @@ static int run_attached(struct follow *follow)
 		return rc;
 	}
 	follow->session->totals.processes = follow->session->totals.threads = 1;
-	/* Of calls that were entered before, nothing is told: they are given time to return. */
-	for (long until = now_ms() + SETTLE_MS; now_ms() < until;)
-		feed_poll(follow->feed, POLL_MS);
-	follow->settled = true;
-	rc = feed_look(follow->feed, pid, false);
-	if (rc == 0)
-		feed_poll(follow->feed, POLL_MS);
+	feed_poll(follow->feed, 0);
+	/* While its areas are being changed they cannot be shown. */
+	for (until = now_ms() + PATIENCE_MS; follow->live == 0 && rc == 0 && now_ms() < until;) {
+		rc = feed_look(follow->feed, pid, false);
+		feed_poll(follow->feed, LOOK_MS);
+	}
+	if (follow->live == 0 && rc == 0)
+		session_say("process %d changes its areas all the time: they cannot be shown", pid);
 	watch(follow, 0);
 	return 0;
 }
 
 int follow_run(struct watch_run *run)
 {
-	struct follow follow = { .run = run, .session = run->session,
-				 .settled = run->session->options->command != NULL };
+	struct follow follow = { .run = run, .session = run->session };
 	int rc = feed_open(&follow.feed, heard, &follow);
 
 	if (rc != 0)

@@ -59,12 +59,18 @@ extern void bpf_task_release(struct task_struct *task) __ksym;
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 enum { USER_CS = 0x33, FOLLOWED = 4096, CALLS = 16384 };
+#define LATE_NS 30000000000ULL	/* who attaches may find a call that waits that long */
 
 const volatile struct watch_wanted wanted[WATCH_CALLS];
 
 __u64 lost;	/* events for which there was no room */
 
-struct space { __u64 turns; };
+/*
+ * @since: when it was attached to; 0: it was watched from its beginning. Threads may be in calls then
+ * whose entry was not seen.
+ * @writer: the thread that has its lock for writing; 0: none.
+ */
+struct space { __u64 turns, since, writer; };
 struct call {
 	__u64 args[6], space, turn, entered;
 	__u32 number, near_count;
@@ -205,14 +211,19 @@ static __always_inline void look_around(struct call *call, struct task_struct *t
 		look_near(call, task, 2, at + call->args[1]);
 }
 
-/* Tells of all areas of @task, and then of @event, before anybody can change them. */
+/*
+ * Tells of all areas of @task, and then of @event. Kernels differ in whether the areas can be changed
+ * meanwhile: if they may have been, they count as not shown.
+ */
 static __always_inline void tell_areas(struct task_struct *task, struct watch_space_event *event,
 				       __u64 mm)
 {
 	struct bpf_iter_task_vma it;
 	struct vm_area_struct *vma;
 	struct watch_area_event *area;
-	struct space *space;
+	struct space *space = space_of(mm);
+	__u64 turns = space ? space->turns : 0;
+	bool busy = space && space->writer;
 	__u32 count = 0;
 
 	event->shown = bpf_iter_task_vma_new(&it, task, 0) == 0;
@@ -226,8 +237,11 @@ static __always_inline void tell_areas(struct task_struct *task, struct watch_sp
 		count++;
 	}
 	space = space_of(mm);
-	if (space)
+	if (space) {
 		event->head.after = space->turns;
+		if (busy || space->writer || space->turns != turns)
+			event->shown = 0;
+	}
 	event->head.areas = count;
 	tell(event);
 	bpf_iter_task_vma_destroy(&it);
@@ -278,16 +292,15 @@ static __always_inline bool passes(__u32 number, __u32 arg0, __u32 arg1, __u32 a
 	}
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(call_enter, struct pt_regs *regs, long number)
+/* Remembers the call that @task is in; false if it is none that is told of. */
+static __always_inline bool enter(struct task_struct *task, struct pt_regs *regs, long number, __u64 mm)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 mm = (__u64)task->mm, args[6];
 	__u32 tid = task->pid, zero = 0;
 	struct call *call;
+	__u64 args[6];
 
-	if (number < 0 || number >= WATCH_CALLS || !wanted[number].wanted || !space_of(mm))
-		return 0;
+	if (number < 0 || number >= WATCH_CALLS || !wanted[number].wanted)
+		return false;
 	args[0] = regs->di;
 	args[1] = regs->si;
 	args[2] = regs->dx;
@@ -295,10 +308,10 @@ int BPF_PROG(call_enter, struct pt_regs *regs, long number)
 	args[4] = regs->r8;
 	args[5] = regs->r9;
 	if (!passes(number, regs->di, regs->si, regs->dx, regs->r10))
-		return 0;
+		return false;
 	call = bpf_map_lookup_elem(&fresh, &zero);
 	if (!call)
-		return 0;
+		return false;
 	__builtin_memcpy(call->args, args, sizeof(args));
 	call->number = number;
 	call->space = mm;
@@ -308,7 +321,31 @@ int BPF_PROG(call_enter, struct pt_regs *regs, long number)
 	look_around(call, task);
 	if (bpf_map_update_elem(&calls, &tid, call, BPF_ANY) != 0)
 		__sync_fetch_and_add(&lost, 1);
+	return true;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(call_enter, struct pt_regs *regs, long number)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 mm = (__u64)task->mm;
+
+	if (space_of(mm))
+		enter(task, regs, number, mm);
 	return 0;
+}
+
+/* A call that was entered before its space was attached to: its registers are still there. */
+static __always_inline struct call *entered_before(struct task_struct *task, __u64 mm,
+						   const struct space *space)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 tid = task->pid;
+
+	if (!space->since || bpf_ktime_get_ns() - space->since > LATE_NS ||
+	    !enter(task, regs, regs->orig_ax, mm))
+		return NULL;
+	return bpf_map_lookup_elem(&calls, &tid);
 }
 
 SEC("tp_btf/mmap_lock_acquire_returned")
@@ -320,7 +357,7 @@ int BPF_PROG(lock_taken, struct mm_struct *mm, bool write, bool success)
 	struct call *call;
 	__u32 tid;
 
-	if (!write || !success)
+	if (!success)
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (task->mm != mm)
@@ -329,8 +366,16 @@ int BPF_PROG(lock_taken, struct mm_struct *mm, bool write, bool success)
 	if (!space)
 		return 0;
 	tid = task->pid;
+	if (!write) {
+		if (space->writer == tid) /* it goes on as a reader: munmap does */
+			space->writer = 0;
+		return 0;
+	}
+	space->writer = tid;
 	space->turns++;	/* nobody else holds the lock */
 	call = bpf_map_lookup_elem(&calls, &tid);
+	if (!call)
+		call = entered_before(task, name, space);
 	if (!call || call->space != name) {
 		tell_turn(task, name, space->turns);
 		return 0;
@@ -338,6 +383,20 @@ int BPF_PROG(lock_taken, struct mm_struct *mm, bool write, bool success)
 	if (call->turn)
 		tell_turn(task, name, call->turn);
 	call->turn = space->turns;
+	return 0;
+}
+
+SEC("tp_btf/mmap_lock_released")
+int BPF_PROG(lock_dropped, struct mm_struct *mm, bool write)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct space *space;
+
+	if (!write || task->mm != mm)
+		return 0;
+	space = space_of((__u64)mm);
+	if (space)
+		space->writer = 0;
 	return 0;
 }
 
@@ -493,7 +552,7 @@ SEC("syscall")
 int look(struct request *request)
 {
 	struct watch_space_event event = { .shown = 0 };
-	struct space none = { .turns = 0 };
+	struct space attached = { .since = bpf_ktime_get_ns() };
 	struct task_struct *task = bpf_task_from_pid(request->pid);
 	__u64 mm;
 
@@ -501,7 +560,7 @@ int look(struct request *request)
 		return 3; /* ESRCH */
 	mm = (__u64)task->mm;
 	if (mm && request->add)
-		bpf_map_update_elem(&spaces, &mm, &none, BPF_NOEXIST);
+		bpf_map_update_elem(&spaces, &mm, &attached, BPF_NOEXIST);
 	if (space_of(mm)) {
 		set_head(&event.head, WATCH_LOOK, task, mm);
 		set_space(&event, task);
