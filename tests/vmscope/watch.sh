@@ -86,6 +86,16 @@ got=$?
 [ $got = 21 ] || fail "its status is $got"
 target=
 
+# In another PID namespace numbers mean other processes: nothing is watched there.
+if [ "$(id -u)" = 0 ] && unshare --fork --pid --mount-proc true 2>/dev/null; then
+	unshare --fork --pid --mount-proc "$vmscope" watch -- echo it has run >"$work/out" 2>"$work/err"
+	got=$?
+	[ $got = 125 ] || fail "another PID namespace: status $got"
+	grep -q "it takes the system's first PID namespace" "$work/err" ||
+		fail "another PID namespace: $(cat "$work/err")"
+	[ -s "$work/out" ] && fail "another PID namespace: the command was run"
+fi
+
 # Unprivileged: it says which capability is missing, and does nothing else.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	cp "$vmscope" "$work/vmscope" && chmod 755 "$work" "$work/vmscope"

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/call.h"
@@ -69,6 +70,19 @@ static bool lacks_capability(void)
 	return true;
 }
 
+/* The kernel tells of processes by their numbers in the first PID namespace, as it asks for them. */
+static bool in_other_namespace(void)
+{
+	const ino_t first = 0xeffffffcU; /* PROC_PID_INIT_INO */
+	struct stat seen;
+
+	if (stat("/proc/self/ns/pid", &seen) != 0 || seen.st_ino == first)
+		return false;
+	session_say("cannot watch: it takes the system's first PID namespace, as processes have other "
+		    "numbers in a container's: run it outside, or with the host's (--pid=host)");
+	return true;
+}
+
 static int refuse(int error)
 {
 	if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
@@ -118,7 +132,7 @@ int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_hea
 
 	_Static_assert((int)WATCH_VALUES == (int)CALL_VALUES, "values of a call");
 	*out = NULL;
-	if (lacks_capability())
+	if (lacks_capability() || in_other_namespace())
 		return -EPERM;
 	libbpf_set_print(be_quiet);
 	feed = calloc(1, sizeof(*feed));
