@@ -2,7 +2,9 @@
 /* snapshot.c - takes and closes snapshots of a space. */
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "begin.h"
 #include "commit.h"
@@ -63,10 +65,14 @@ static int share_tree(struct vmspace *space, struct maple_tree *tree)
 	return err;
 }
 
-/* All of `view` but its tree. */
+/* All of `view` but its tree, in which readers of `space` count their tries meanwhile. */
 static void copy_space(struct vmspace *view, const struct vmspace *space)
 {
-	*view = *space;
+	const size_t below = offsetof(struct vmspace, tree);
+	const size_t above = below + sizeof(space->tree);
+
+	memcpy(view, space, below);
+	memcpy((char *)view + above, (const char *)space + above, sizeof(*space) - above);
 	view->number = space->snapshots;
 	view->sync = &sync_still;
 	view->pages = NULL;
