@@ -89,7 +89,10 @@ struct vmspace_word_hooks {
 			  const struct vma_info *high, uint64_t *word);
 	/*
 	 * A step is about to be made, and is certain: nothing can fail between this call and the step.
-	 * `space` still is as it was before the step. What is set in *change holds.
+	 * `space` still is as it was before the first of the steps that are told together: all
+	 * that a call does in one place (the splits of an munmap() and what it drops, both merges of
+	 * a new area) is told before any of it is made, so what one step makes is not in it when
+	 * the next is told. What is set in *change holds.
 	 */
 	void (*change)(void *ctx, const struct vmspace *space, struct vmspace_word_change *change);
 };
@@ -111,8 +114,9 @@ VMSPACE_PUBLIC int vmspace_set_word_hooks(struct vmspace *space,
  * change attributes. Locking: as vmspace_call(); not while a call that has begun (vmspace_begin()) is
  * under way, as its end has memory for the areas that were there.
  * Returns 0; -EROFS: a snapshot; -EINVAL: addr is not page aligned, the range wraps around, or an area cannot be cut there;
- * -ENOMEM: there is a hole in the range (the rest has been done), max_map_count, or no memory (nothing
- * has been done).
+ * -ENOMEM: there is a hole in the range (the rest has been done); there would be more areas than
+ * max_map_count (what comes before that has been done, as with mprotect(2)); or no memory (nothing has
+ * been done).
  */
 VMSPACE_PUBLIC long vmspace_set_word(struct vmspace *space, unsigned long addr,
 				     unsigned long length, uint64_t word);

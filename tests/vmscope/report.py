@@ -14,10 +14,12 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 sys.dont_write_bytecode = True
 import large
@@ -239,6 +241,24 @@ def may_trace(pid, vmscope):
     return got.returncode == 0, got.stderr
 
 
+def check_stopped(vmscope, pid, page):
+    """A signal ends the time early: the answer is about what was seen, and nobody goes on tracing."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        os.unlink(page)
+        with subprocess.Popen([vmscope, "report", "--for=60", str(pid), "-o", page]) as follower:
+            for _ in range(200):
+                with open(f"/proc/{pid}/status") as file:
+                    if "TracerPid:\t0\n" not in file.read():
+                        break
+                time.sleep(0.05)
+            follower.send_signal(number)
+            status = follower.wait(60)
+        with open(f"/proc/{pid}/status") as file:
+            traced = "TracerPid:\t0\n" not in file.read()
+        wanted("stopped early", status == 130 and not traced and os.path.getsize(page) > 1000,
+               number, status, traced)
+
+
 def check_process(vmscope, work):
     """A running process: its areas as they are, or what it does for a while."""
     page = os.path.join(work, "process.html")
@@ -261,6 +281,7 @@ def check_process(vmscope, work):
             wanted("what a process did", any(re.match("mmap anonymous, 5 MiB", area["cause"])
                                              for area in report.spaces[0]["list"]),
                    [area["cause"] for area in report.spaces[0]["list"]])
+            check_stopped(vmscope, child.pid, page)
         else:
             print(f"SKIP in part: processes cannot be followed here: {why}")
         child.stdin.close()

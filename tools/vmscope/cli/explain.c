@@ -229,5 +229,5 @@ int explain_main(int argc, char **argv)
 		rc = look(&explain, (pid_t)atoi(explain.player.path));
 	if (rc != 0)
 		return STATUS_FAILED;
-	return explain.player.interrupted ? STATUS_INTERRUPTED : 0;
+	return explain.player.interrupted || live_log_was_stopped() ? STATUS_INTERRUPTED : 0;
 }

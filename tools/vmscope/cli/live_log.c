@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,31 +24,61 @@ bool live_log_is_pid(const char *text)
 	return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) < 10;
 }
 
-/* Runs "vmscope trace -p PID -o @log" for a while. Returns 0, or -1 after printing a message. */
+static volatile sig_atomic_t asked_to_stop;
+
+static void stop(int signal)
+{
+	(void)signal;
+	asked_to_stop = 1;
+}
+
+/* The tracer lets go when it is asked to and when we are killed, not by the Ctrl-C that is ours. */
+static void trace(const char *pid, const char *log)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	setpgid(0, 0);
+	execl("/proc/self/exe", "vmscope", "trace", "-q", "--verify=none", "-o", log, "-p", pid,
+	      (char *)NULL);
+	_exit(STATUS_CANNOT_RUN);
+}
+
+/*
+ * Runs "vmscope trace -p PID -o @log" for a while, or until SIGINT, SIGTERM or SIGHUP. Returns 0, or -1
+ * after printing a message.
+ */
 static int follow(const char *pid, unsigned long seconds, const char *log)
 {
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction stops = { .sa_handler = stop }, before[3];
 	struct timespec left = { .tv_sec = (time_t)seconds };
 	pid_t child = fork();
 	int status;
 
-	if (child == 0) {
-		execl("/proc/self/exe", "vmscope", "trace", "-q", "--verify=none", "-o", log, "-p",
-		      pid, (char *)NULL);
-		_exit(STATUS_CANNOT_RUN);
-	}
+	if (child == 0)
+		trace(pid, log);
 	if (child < 0) {
 		session_say("cannot start a tracer: %s", strerror(errno));
 		return -1;
 	}
-	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+	for (int i = 0; i < 3; i++)
+		sigaction(signals[i], &stops, &before[i]);
+	while (!asked_to_stop && nanosleep(&left, &left) != 0 && errno == EINTR)
 		;
 	kill(child, SIGTERM);
-	if (waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
-	    WEXITSTATUS(status) >= STATUS_FAILED) {
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	for (int i = 0; i < 3; i++)
+		sigaction(signals[i], &before[i], NULL);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) >= STATUS_FAILED) {
 		session_say("process %s could not be followed", pid);
 		return -1;
 	}
 	return 0;
+}
+
+bool live_log_was_stopped(void)
+{
+	return asked_to_stop;
 }
 
 /* Loads @pid's areas into a space of its own, and writes them as a log that attaches and detaches. */

@@ -172,5 +172,5 @@ int report_main(int argc, char **argv)
 	rc = running ? report_process(&report) : report_log(&report);
 	if (rc != 0)
 		return STATUS_FAILED;
-	return report.player.interrupted ? STATUS_INTERRUPTED : 0;
+	return report.player.interrupted || live_log_was_stopped() ? STATUS_INTERRUPTED : 0;
 }

@@ -516,7 +516,8 @@ static int run_attached(struct follow *follow)
 
 	if (rc != 0) {
 		session_say("cannot watch process %d: %s", pid,
-			    rc == -ESRCH ? "there is no such process" : strerror(-rc));
+			    rc != -ESRCH ? strerror(-rc) : kill(pid, 0) != 0 && errno == ESRCH ?
+			    "there is no such process" : "it has no address space, or is not to be looked at");
 		return rc;
 	}
 	follow->session->totals.processes = follow->session->totals.threads = 1;
