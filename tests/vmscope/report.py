@@ -241,16 +241,26 @@ def may_trace(pid, vmscope):
     return got.returncode == 0, got.stderr
 
 
+def wait_until_traced(pid):
+    for _ in range(400):
+        with open(f"/proc/{pid}/status") as file:
+            if "TracerPid:\t0\n" not in file.read():
+                return
+        time.sleep(0.05)
+
+
+def map_when_traced(child):
+    wait_until_traced(child.pid)
+    time.sleep(0.2)  # until it has been seen as it is
+    print(5 << 20, file=child.stdin, flush=True)
+
+
 def check_stopped(vmscope, pid, page):
     """A signal ends the time early: the answer is about what was seen, and nobody goes on tracing."""
     for number in (signal.SIGINT, signal.SIGTERM):
         os.unlink(page)
         with subprocess.Popen([vmscope, "report", "--for=60", str(pid), "-o", page]) as follower:
-            for _ in range(200):
-                with open(f"/proc/{pid}/status") as file:
-                    if "TracerPid:\t0\n" not in file.read():
-                        break
-                time.sleep(0.05)
+            wait_until_traced(pid)
             follower.send_signal(number)
             status = follower.wait(60)
         with open(f"/proc/{pid}/status") as file:
@@ -262,7 +272,8 @@ def check_stopped(vmscope, pid, page):
 def check_process(vmscope, work):
     """A running process: its areas as they are, or what it does for a while."""
     page = os.path.join(work, "process.html")
-    before = set(os.listdir(tempfile.gettempdir()))
+    os.environ["TMPDIR"] = os.path.join(work, "tmp")  # where nobody else writes
+    os.mkdir(os.environ["TMPDIR"])
     with subprocess.Popen([sys.executable, "-c", MAPS_AND_WAITS], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as child:
         child.stdout.readline()
@@ -274,9 +285,9 @@ def check_process(vmscope, work):
         wanted("the areas of a process", got == expected, differences(got, expected))
         able, why = may_trace(child.pid, vmscope)
         if able:
-            call = threading.Timer(0.7, lambda: print(5 << 20, file=child.stdin, flush=True))
+            call = threading.Thread(target=map_when_traced, args=(child,))
             call.start()
-            report = Report(make_report(vmscope, str(child.pid), page, "--for=2"))
+            report = Report(make_report(vmscope, str(child.pid), page, "--for=3"))
             call.join()
             wanted("what a process did", any(re.match("mmap anonymous, 5 MiB", area["cause"])
                                              for area in report.spaces[0]["list"]),
@@ -285,8 +296,7 @@ def check_process(vmscope, work):
         else:
             print(f"SKIP in part: processes cannot be followed here: {why}")
         child.stdin.close()
-    left = {name for name in set(os.listdir(tempfile.gettempdir())) - before
-            if name.startswith("vmscope-log")}
+    left = os.listdir(os.environ.pop("TMPDIR"))
     wanted("nothing is left behind", not left, left)
 
 
