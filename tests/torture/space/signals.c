@@ -242,6 +242,19 @@ static void any_mmap(struct vmspace_request *req, unsigned long addr, unsigned l
 						  .name = world.backing[file - 1] };
 }
 
+/*
+ * Areas are moved one by one. Two that could not be one where they were may be one where they come to, the
+ * first having been there before; in between the border is seen.
+ */
+static void mark_moved(unsigned long from, unsigned long count, unsigned long to)
+{
+	bool edge[PAGES + 1];
+
+	memcpy(edge, world.edge, sizeof(edge));
+	for (unsigned long i = 0; i <= count; i++)
+		world.edge[to + i] |= edge[from + i];
+}
+
 /* A call that stays within the pages. */
 static void any_call(struct vmspace_request *req)
 {
@@ -275,6 +288,7 @@ static void any_call(struct vmspace_request *req)
 			.new_length = length, .flags = MREMAP_MAYMOVE | MREMAP_FIXED,
 			.new_addr = BASE + to * PAGE };
 		mark(req->mremap.new_addr, length);
+		mark_moved(at, count, to);
 		world.hole = true;
 		break;
 	case 6:
