@@ -82,6 +82,7 @@ static unsigned long thread_looks; /* atomic */
  * Instead of the C library's: liburcu blocks all signals while it waits for a grace period, which a call may
  * do now and then. The processor goes on stepping then, and a blocked SIGTRAP would end the process.
  */
+__attribute__((visibility("default")))
 int pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
 {
 	sigset_t but_steps;
