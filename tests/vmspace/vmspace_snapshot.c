@@ -21,6 +21,7 @@
 
 #include "numbered_frames.h"
 #include "past.h"
+#include "scarce.h"
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
@@ -37,28 +38,6 @@ enum kind { OF_ONE, OF_SEVERAL, WITH_MEMORY, KINDS };
 static const char *const kind_name[KINDS] = { "one thread", "several threads", "memory" };
 static uint64_t seed, random_state;
 static struct vmspace *space;
-
-/* Allocations until one fails; 0: none does. */
-static long countdown;
-
-static bool fails(void)
-{
-	return countdown && !--countdown;
-}
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
 
 static int file_page(void *ctx, const struct vma_backing *backing, uint64_t index, uint64_t *frame)
 {
@@ -462,11 +441,11 @@ static void no_memory_for_a_snapshot(void **state)
 		for (n = 1;; n++) {
 			int err;
 
-			countdown = n;
+			scarce.countdown = n;
 			err = vmspace_snapshot(&view, space);
 			if (!err)
 				break;
-			countdown = 0;
+			scarce.countdown = 0;
 			assert_int_equal(err, -ENOMEM);
 			assert_null(view);
 			same_text(space, text, "no memory");
@@ -474,7 +453,7 @@ static void no_memory_for_a_snapshot(void **state)
 			test_free(text);
 			text = text_of(space);
 		}
-		countdown = 0;
+		scarce.countdown = 0;
 		assert_true(n > 1);
 		same_text(view, text, "memory at last");
 		test_free(text);
