@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of "vmscope trace". */
+/* The options of "vmscope trace" and "vmscope watch", and their exit statuses. */
 #ifndef VMSCOPE_BASE_OPTIONS_H
 #define VMSCOPE_BASE_OPTIONS_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 /* Exit statuses of vmscope itself, the same as those of env(1). */
 enum {
@@ -14,6 +16,18 @@ enum {
 	STATUS_NOT_FOUND = 127,
 	STATUS_INTERRUPTED = 130,	/* by SIGINT, as a shell has it: what was said is partial */
 };
+
+/* The status of a program that has ended, as a shell has it: 128 + n for signal n. */
+static inline int status_of_program(int wait_status)
+{
+	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+/* The status where a command could not be executed for @error. */
+static inline int status_of_exec(int error)
+{
+	return error == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+}
 
 enum inject_kind { INJECT_NOTHING, INJECT_DROP, INJECT_DOUBLE, INJECT_ALTER };
 

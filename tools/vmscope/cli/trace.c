@@ -183,16 +183,6 @@ static void write_summary(struct session *session, int status)
 			     options->summary_path ? options->summary_path : "", strerror(-rc));
 }
 
-/* The traced program's exit status as a shell would have it: 128 + n for signal n. */
-static int program_status(const struct trace_result *result)
-{
-	if (!result->ended)
-		return 0;
-	if (WIFSIGNALED(result->wait_status))
-		return 128 + WTERMSIG(result->wait_status);
-	return WEXITSTATUS(result->wait_status);
-}
-
 /* Dies by the signal that killed the program, without leaving a second core file. */
 static void die_by(int signal_number)
 {
@@ -210,12 +200,12 @@ static void die_by(int signal_number)
 static int finish(struct session *session, const struct trace_result *result)
 {
 	const struct totals *totals = &session->totals;
-	int status = program_status(result);
+	int status = result->ended ? status_of_program(result->wait_status) : 0;
 
 	if (result->exec_error) {
 		session_fail(session, "cannot run '%s': %s", session->options->command[0],
 			     strerror(result->exec_error));
-		status = result->exec_error == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+		status = status_of_exec(result->exec_error);
 		log_close(session);
 		maps_file_close(session->maps_file);
 		return status;

@@ -3,10 +3,8 @@
 #include "cli/watch.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "cli/color_option.h"
 #include "cli/number.h"
@@ -84,13 +82,10 @@ static int status_of(const struct watch_run *run)
 	const struct totals *totals = &run->session->totals;
 
 	if (run->exec_error)
-		return run->exec_error == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+		return status_of_exec(run->exec_error);
 	if (totals->differences > 0 || totals->unfollowed > 0)
 		return STATUS_DIFFERENT;
-	if (!run->ended)
-		return 0;
-	return WIFSIGNALED(run->wait_status) ? 128 + WTERMSIG(run->wait_status)
-					     : WEXITSTATUS(run->wait_status);
+	return run->ended ? status_of_program(run->wait_status) : 0;
 }
 
 static int finish(const struct watch_run *run)
