@@ -384,8 +384,9 @@ $(MEMCHECK)/build.ninja:
 	$(SETUP) $(MEMCHECK) -Dc_args=-DSLAB_SANITIZED -Dtools=disabled -Dfuzzers=disabled
 
 # Built like a release; of the tests only the program that is counted is made.
+# Blocks that valgrind is told of take other ways than anywhere else.
 $(COUNTS)/build.ninja:
-	$(SETUP) $(COUNTS) --buildtype=release -Dtools=disabled -Dfuzzers=disabled
+	$(SETUP) $(COUNTS) --buildtype=release -Dtools=disabled -Dfuzzers=disabled -Dvalgrind=disabled
 
 $(TSAN)/build.ninja:
 	CC=clang $(SETUP) $(TSAN) -Db_sanitize=thread -Db_lundef=false

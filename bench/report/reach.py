@@ -140,9 +140,12 @@ def space_goals():
             yield Goal("aim", work, n, MM, [TRIO], 1)
 
 
+TRACES = ("cc", "python3", "numpy", "threads", "node")
+
+
 def trace_goals():
     """Whole programs."""
-    for name in ("cc", "python3", "node"):
+    for name in TRACES:
         yield Goal("must", f"trace {name}", None, MM, kernels_of(MM), 0.3)
         yield Goal("must", f"trace {name}", None, MM, [TRIO], 1.2)
         yield Goal("aim", f"trace {name}", None, MM, [TRIO], 1)
@@ -150,7 +153,7 @@ def trace_goals():
 
 def guest_goals():
     """What an emulator keeps of a program's pages, beside the tree that one uses for it."""
-    for name in ("cc", "python3", "node"):
+    for name in TRACES:
         yield Goal("must", f"guest {name}", None, PLAIN, [JOINED], 1)
         for mode in (RCU, MM):
             yield Goal("must", f"guest {name}", None, mode, [JOINED], 1.5)
