@@ -205,7 +205,8 @@ static void take_arguments(struct world *world, struct vmspace_request *req)
 		req->msync = (struct vmspace_msync){ addr, length, input_byte(in) % 16 };
 		break;
 	case VMSPACE_MINCORE:
-		req->mincore = (struct vmspace_mincore){ addr, length, input_byte(in) & 1 };
+		req->mincore = (struct vmspace_mincore){ .addr = addr, .length = length,
+							 .bad_vec = input_byte(in) & 1 };
 		break;
 	case VMSPACE_MBIND:
 		req->mbind = (struct vmspace_mbind){ addr, length, input_byte(in) % 9 |

@@ -327,6 +327,11 @@ struct vmspace_msync { unsigned long addr, length; int flags; }; /* MS_* */
 struct vmspace_mincore {
 	unsigned long addr, length;
 	bool bad_vec;                /* the vector cannot be written: EFAULT */
+	/*
+	 * NULL, or the vector: a byte per page, of which the lowest bit says whether the page is
+	 * present (of a file, too: not whether it is cached), up to the first hole.
+	 */
+	unsigned char *vec;
 };
 struct vmspace_mbind {
 	unsigned long addr, length;
@@ -647,5 +652,6 @@ vmspace_access(struct vmspace *space, unsigned long addr, unsigned int access,
 #endif
 
 #include <mapletree/vmspace_reading.h>
+#include <mapletree/vmspace_pages.h>
 
 #endif /* MAPLETREE_VMSPACE_H */

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* inspect.c - msync and mincore: calls that walk areas and change none. */
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "edit.h"
 #include "ops.h"
 #include "outcome.h"
+
+/* mincore()'s. */
+struct vector {
+	const struct vmspace *space;
+	unsigned long addr;          /* of the page that vec[0] is about */
+	unsigned char *vec;
+};
 
 long sync_call(struct vmspace *space, struct vmspace_request *req)
 {
@@ -34,6 +42,29 @@ long sync_call(struct vmspace *space, struct vmspace_request *req)
 	return hole || span.hole ? -ENOMEM : 0;
 }
 
+static void note_present(void *ctx, unsigned long addr, const unsigned char *marks,
+			 unsigned int count)
+{
+	const struct vector *vector = ctx;
+	unsigned char *to = vector->vec + space_pages(vector->space, addr - vector->addr);
+
+	for (unsigned int i = 0; i < count; i++)
+		to[i] = marks[i] != 0;
+}
+
+/* For the part of an area that the span is at. */
+static void fill_vector(struct vmspace *space, const struct edit_span *span,
+			const struct vmspace_mincore *m)
+{
+	struct vector vector = { space, m->addr, m->vec };
+
+	memset(m->vec + space_pages(space, span->from - m->addr), 0,
+	       space_pages(space, span->to - span->from));
+	if (space->pages)
+		pages_collect(space->pages, span->from, span->to, VMSPACE_MARK_PRESENT, false,
+			      note_present, &vector);
+}
+
 long incore_call(struct vmspace *space, struct vmspace_request *req)
 {
 	const struct vmspace_mincore *m = &req->mincore;
@@ -50,9 +81,11 @@ long incore_call(struct vmspace *space, struct vmspace_request *req)
 	edit_span_init(&span, space, m->addr, end);
 	while (edit_next(&span)) {
 		hole |= span.hole;
-		/* It is written area by area. */
+		/* It is written area by area, up to the first hole. */
 		if (m->bad_vec && !hole)
 			return -EFAULT;
+		if (m->vec && !hole)
+			fill_vector(space, &span, m);
 	}
 	return hole || span.hole ? -ENOMEM : 0;
 }

@@ -98,7 +98,7 @@ static void describe(const struct pages *pages, const struct vma *vma, uintptr_t
 	page->kind = entry == ENTRY_GUARD ? VMSPACE_PAGE_GUARD : VMSPACE_PAGE_NONE;
 	if (!entry_present(entry))
 		return;
-	if (entry == ENTRY_ZERO)
+	if (entry_is_zero(entry))
 		frame = (struct frame *)entry_load(&pages->zero);
 	page->frame = frame->handle;
 	page->kind = (enum vmspace_page_kind)frame->kind;
@@ -212,7 +212,7 @@ static enum vmspace_fault_result copy_page(struct fault *f, struct frame *from)
 {
 	struct frame *frame = new_anon_frame(f, from);
 
-	f->next = (uintptr_t)frame | ENTRY_WRITABLE;
+	f->next = (uintptr_t)frame | ENTRY_WRITTEN;
 	f->source = VMSPACE_PAGE_COPIED;
 	return frame ? VMSPACE_FAULT_OK : VMSPACE_FAULT_NOMEM;
 }
@@ -244,7 +244,7 @@ static enum vmspace_fault_result new_file(struct fault *f)
 		frame_put(f->pages->memory, frame);
 		return result;
 	}
-	f->next = (uintptr_t)frame | (f->write ? ENTRY_WRITABLE : 0);
+	f->next = (uintptr_t)frame | (f->write ? ENTRY_WRITTEN : 0);
 	return VMSPACE_FAULT_OK;
 }
 
@@ -269,11 +269,11 @@ static void look(struct fault *f)
 	f->source = VMSPACE_PAGE_NEW;
 	if (must_copy(f)) {
 		frame_get(entry_frame(f->seen));
-	} else if (f->seen && !(f->write && f->seen == ENTRY_ZERO)) {
+	} else if (f->seen && !(f->write && entry_is_zero(f->seen))) {
 		f->next = f->seen;
 		f->source = VMSPACE_PAGE_PRESENT;
 		if (f->write && !(f->seen & ENTRY_WRITABLE)) {
-			f->next |= ENTRY_WRITABLE;
+			f->next |= ENTRY_WRITTEN;
 			f->source = VMSPACE_PAGE_REUSED;
 		}
 	}
@@ -303,7 +303,7 @@ static __attribute__((unused)) bool next_is_valid(const struct fault *f)
 
 	if (!entry_present(f->next) || (f->write && !(f->next & ENTRY_WRITABLE)))
 		return false;
-	return f->next == f->seen || !(f->next & ENTRY_WRITABLE) ||
+	return (f->next & f->seen & ENTRY_WRITABLE) || !(f->next & ENTRY_WRITABLE) ||
 	       frame->kind != VMSPACE_PAGE_ANON || frame_exclusive(frame);
 }
 
@@ -313,6 +313,7 @@ static enum vmspace_fault_result commit(struct fault *f, struct vmspace_page *pa
 	const struct vmspace_memory *memory = f->pages->memory;
 
 	assert(entry_load(f->entry) == f->seen && next_is_valid(f));
+	f->next |= ENTRY_ACCESSED;
 	change_entry(f, f->seen, f->next);
 	describe(f->pages, f->vma, f->next, page);
 	page->addr = f->addr;
@@ -392,6 +393,7 @@ static enum vmspace_fault_result resolve(struct pages *pages, const struct vma *
 		.pages = pages, .vma = vma, .reserve = reserve,
 		.addr = addr & ~table_mask(pages, 0),
 		.write = access & VMSPACE_ACCESS_WRITE,
+		.source = VMSPACE_PAGE_NEW,
 	};
 	enum vmspace_fault_result result;
 	bool again = false;
@@ -449,6 +451,12 @@ static bool glance_at(const struct pages *pages, const struct vma *vma, const ui
 	return same;
 }
 
+/* Does the page stay while the area is read-locked? Writes replace others by such. */
+static bool stays(uintptr_t entry)
+{
+	return !entry_frame(entry) || (entry & ENTRY_WRITABLE);
+}
+
 bool pages_glance(struct pages *pages, const struct vma *vma, unsigned long addr,
 		  unsigned int access, struct slot *slot, struct vmspace_page *page)
 {
@@ -464,10 +472,10 @@ bool pages_glance(struct pages *pages, const struct vma *vma, unsigned long addr
 	at = table_entry(pages, leaf, addr, 0);
 	do {
 		entry = entry_load(at);
-		if (!entry_present(entry) || (write && !(entry & ENTRY_WRITABLE)))
+		if (!entry_present(entry) || !(entry & ENTRY_ACCESSED) ||
+		    (write && !(entry & ENTRY_WRITABLE)))
 			return false;
-		/* These two stay while the area is read-locked: writes replace others by them. */
-		if (entry == ENTRY_ZERO || entry & ENTRY_WRITABLE)
+		if (stays(entry))
 			describe(pages, vma, entry, page);
 		else if (!slot)
 			return false;
@@ -526,7 +534,7 @@ int pages_reserve(struct pages *pages, const struct vma *vma, unsigned long star
 		if (f.seen == ENTRY_GUARD)
 			return 1;
 		/* The same conditions as in look(). */
-		if (must_copy(&f) || !f.seen || (write && f.seen == ENTRY_ZERO))
+		if (must_copy(&f) || !f.seen || (write && entry_is_zero(f.seen)))
 			err = reserve_page(&f, f.addr + delta);
 	}
 	return err;
@@ -551,6 +559,24 @@ struct frame *pages_lookup(struct pages *pages, const struct vma *vma, unsigned 
 		frame = frame_get(entry_frame(entry));
 	pthread_mutex_unlock(&leaf->lock);
 	return frame;
+}
+
+void pages_peek(struct pages *pages, const struct vma *vma, unsigned long addr, struct slot *slot,
+		struct vmspace_page *page)
+{
+	struct table *leaf = table_find(pages, addr, 0);
+	const uintptr_t *at = leaf ? table_entry(pages, leaf, addr, 0) : NULL;
+	uintptr_t entry;
+
+	page->addr = addr & ~table_mask(pages, 0);
+	page->source = VMSPACE_PAGE_PRESENT;
+	do
+		entry = at ? entry_load(at) : 0;
+	while (slot && !stays(entry) && !glance_at(pages, vma, at, entry, slot, page));
+	if (stays(entry))
+		describe(pages, vma, entry, page);
+	else if (!slot)
+		pages_release(pages, pages_lookup(pages, vma, addr, page));
 }
 
 void pages_release(struct pages *pages, struct frame *frame)

@@ -8,7 +8,7 @@
  *
  * Locking, where "the area" is the one that covers the addresses:
  *
- *	pages_fault, pages_glance,		the area's lock, for reading or writing
+ *	pages_fault, pages_glance, pages_peek,	the area's lock, for reading or writing
  *	pages_lookup, pages_release
  *	pages_zap, pages_protect, pages_guard,	the area's lock for writing: no fault is in progress
  *	pages_unguard				there, but elsewhere
@@ -16,6 +16,7 @@
  *	pages_copy,				appear, grow or disappear meanwhile
  *	pages_reclaim, pages_reserve*,
  *	pages_populate, pages_end_reserve
+ *	pages_collect				as it says
  *	the others				nobody else uses the space
  *
  * Tables are installed by compare-and-swap. They are removed only when no area overlaps them, or
@@ -76,6 +77,23 @@ struct frame *pages_lookup(struct pages *pages, const struct vma *vma, unsigned 
 void pages_release(struct pages *pages, struct frame *frame);
 
 /*
+ * The same without the reference: *page was so while the area was locked. `slot`, which the caller
+ * owns, saves taking the table's lock; or NULL.
+ */
+void pages_peek(struct pages *pages, const struct vma *vma, unsigned long addr, struct slot *slot,
+		struct vmspace_page *page);
+
+/*
+ * Call `found` for the pages of [start, end) in ascending order, as many as are looked at together,
+ * with marks[i] for the page at addr + i * page size: VMSPACE_MARK_*, or 0 if it has none of `which`.
+ * clear: those in `which` are cleared first, so that the next access, or write, of a guest faults. Then
+ * the areas are locked for writing, else for reading or by the space's lock.
+ */
+typedef void pages_found(void *ctx, unsigned long addr, const unsigned char *marks, unsigned int count);
+void pages_collect(struct pages *pages, unsigned long start, unsigned long end, unsigned int which,
+		   bool clear, pages_found *found, void *ctx);
+
+/*
  * Reserve what pages_populate() of all pages of [start, end) will need, so that it cannot fail:
  * page tables and frames. The range lies in vma, or if `fresh` in what vma will grow by; the pages
  * will be populated `delta` bytes higher (modulo the word). fresh: nothing is mapped there by then.
@@ -119,10 +137,9 @@ void pages_unmap(struct pages *pages, unsigned long start, unsigned long end,
 /* The areas in [start, end) change their access rights from the flags `from` to the flags `to`. */
 void pages_protect(struct pages *pages, unsigned long start, unsigned long end, vma_flags_t from,
 		   vma_flags_t to);
-/*
- * No translation of [start, end) allows writing any more; they may be gone. Part of pages_protect()
- * and pages_copy().
- */
+/* There is no translation of [start, end) any more. For the other parts of the page table. */
+void pages_end_translations(const struct pages *pages, unsigned long start, unsigned long end);
+/* None allows writing any more; they may be gone. Likewise. */
 void pages_write_protect(const struct pages *pages, unsigned long start, unsigned long end);
 /*
  * Replace what is mapped in [start, end) by guard markers. 0; or -ENOMEM: only a part has them.

@@ -18,11 +18,11 @@ static void tally_page(struct tally *t, uintptr_t entry)
 
 	if (entry == ENTRY_GUARD) {
 		t->kind[VMSPACE_PAGE_GUARD]++;
-	} else if (entry == ENTRY_ZERO) {
+	} else if (entry_is_zero(entry)) {
 		t->kind[VMSPACE_PAGE_ZERO]++;
 		if (!t->pages->zero)
 			t->wrong = "a zero page without a frame of zeros";
-	} else if (!frame || (entry & ENTRY_BITS & ~ENTRY_WRITABLE)) {
+	} else if (!frame || (entry & ENTRY_WRITTEN) == ENTRY_WRITABLE) {
 		t->wrong = "an entry of the page table is malformed";
 	} else if (!refs || !frame->handle) {
 		t->wrong = "a page's frame has been given back";

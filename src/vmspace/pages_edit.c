@@ -42,7 +42,7 @@ static __attribute__((unused)) bool any_entry(const struct leaf_part *part)
 	return false;
 }
 
-static void end_translations(const struct pages *pages, unsigned long start, unsigned long end)
+void pages_end_translations(const struct pages *pages, unsigned long start, unsigned long end)
 {
 	if (pages->memory->unmap)
 		pages->memory->unmap(pages->memory->ctx, start, end);
@@ -51,7 +51,7 @@ static void end_translations(const struct pages *pages, unsigned long start, uns
 void pages_write_protect(const struct pages *pages, unsigned long start, unsigned long end)
 {
 	if (!window_write_protect(pages->memory, start, end))
-		end_translations(pages, start, end);
+		pages_end_translations(pages, start, end);
 }
 
 static void drop_entry(struct pages *pages, uintptr_t *entry)
@@ -69,7 +69,7 @@ static void drop(struct pages *pages, unsigned long start, unsigned long end, bo
 
 	assert(range_valid(pages, start, end));
 	if (any_page(pages, start, end, 0))
-		end_translations(pages, start, end);
+		pages_end_translations(pages, start, end);
 	while (table_next_leaf(pages, &part, end))
 		for (unsigned int i = 0; i < part.count; i++)
 			if (part.entry[i] && (guards || part.entry[i] != ENTRY_GUARD))
@@ -119,7 +119,7 @@ void pages_protect(struct pages *pages, unsigned long start, unsigned long end, 
 	if (!lost || !any_page(pages, start, end, readable ? ENTRY_WRITABLE : 0))
 		return;
 	if (!readable)
-		end_translations(pages, start, end);
+		pages_end_translations(pages, start, end);
 	if (!(lost & VMA_WRITE))
 		return;
 	while (table_next_leaf(pages, &part, end))
@@ -233,7 +233,7 @@ void pages_move(struct pages *pages, unsigned long from, unsigned long to, unsig
 	assert(to - from >= length && from - to >= length); /* no overlap */
 	assert(!any_page(pages, to, to + length, 0));
 	if (any_page(pages, from, move.end, 0))
-		end_translations(pages, from, move.end);
+		pages_end_translations(pages, from, move.end);
 	/*
 	 * A table that this has made for the target may lie in what remains of the source. None was
 	 * reserved for moving that on; but then it is empty there, and need not be moved.

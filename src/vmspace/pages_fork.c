@@ -30,7 +30,7 @@ static bool copy_entry(struct pages *child, struct pages *parent, uintptr_t *to,
 		entry_store(from, entry);
 	if (entry_frame(entry))
 		frame_get(entry_frame(entry));
-	if (entry == ENTRY_ZERO && !child->zero)
+	if (entry_is_zero(entry) && !child->zero)
 		child->zero = (uintptr_t)frame_get((struct frame *)entry_load(&parent->zero));
 	assert(!*to);
 	*to = entry;

@@ -23,7 +23,7 @@ void table_count_entry(struct pages *pages, uintptr_t entry, int sign)
 		return;
 	if (entry == ENTRY_GUARD)
 		count(&pages->counts.guards, sign);
-	else if (entry == ENTRY_ZERO)
+	else if (entry_is_zero(entry))
 		count(&pages->counts.zero, sign);
 	else if (entry_frame(entry)->kind == VMSPACE_PAGE_ANON)
 		count(&pages->counts.anon, sign);

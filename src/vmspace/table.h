@@ -9,6 +9,7 @@
  *   guards == number of such entries of level 0. Every table overlaps an area.
  *   The root is a table of level levels - 1.   page_shift + bits * levels >= bits of an address.
  *   ENTRY_WRITABLE in an entry with a frame of kind ANON  =>  the frame is mapped nowhere else.
+ *   ENTRY_WRITABLE  =>  ENTRY_DIRTY: who may write unseen is taken to do so.
  *
  * What protects a store to an entry:
  *   level n > 0, 0 to a table: nothing; it is a compare-and-swap.
@@ -42,11 +43,18 @@ void table_cache_end(void);
 int table_cache_fill(struct pages *pages, unsigned long start, unsigned long end,
 		     unsigned long *done_to);
 
-/* Entries of level 0: 0, a marker, or a frame's address with ENTRY_WRITABLE or without. */
+/*
+ * Entries of level 0: 0, a guard marker, the zero page (with ENTRY_ACCESSED or without), or a
+ * frame's address with any of the three bits. These mean nothing in the others.
+ */
 #define ENTRY_WRITABLE ((uintptr_t)1) /* writes do not fault, if the area allows them */
-#define ENTRY_ZERO     ((uintptr_t)2)
-#define ENTRY_GUARD    ((uintptr_t)4)
+#define ENTRY_ACCESSED ((uintptr_t)2) /* since that was last cleared; without it there is no translation */
+#define ENTRY_DIRTY    ((uintptr_t)4) /* written since that was last cleared */
 #define ENTRY_BITS     ((uintptr_t)7)
+#define ENTRY_GUARD    ENTRY_ACCESSED
+#define ENTRY_ZERO     ENTRY_DIRTY
+/* Of a page that is written now. */
+#define ENTRY_WRITTEN  (ENTRY_WRITABLE | ENTRY_DIRTY)
 
 struct table {
 	pthread_mutex_t lock; /* level 0: orders the faults of its pages; above: unused */
@@ -96,6 +104,11 @@ static inline void entry_store(uintptr_t *entry, uintptr_t value)
 static inline struct frame *entry_frame(uintptr_t entry)
 {
 	return (struct frame *)(entry & ~ENTRY_BITS);
+}
+
+static inline bool entry_is_zero(uintptr_t entry)
+{
+	return (entry & ~ENTRY_ACCESSED) == ENTRY_ZERO;
 }
 
 /* Is it a page, not empty or a guard? */

@@ -244,6 +244,29 @@ enum vmspace_fault_result vmspace_access(struct vmspace *space, unsigned long ad
 	return touch(space, &t);
 }
 
+bool vmspace_peek(struct vmspace *space, unsigned long addr, struct vmspace_page *page)
+{
+	struct vmspace_page unwanted, *out = page ? page : &unwanted;
+	struct slot *slot;
+	struct vma *vma;
+
+	*out = (struct vmspace_page){ .addr = space_floor(space, addr) };
+	if (!space->pages)
+		return false;
+	vma = lock_area(space, addr, &slot);
+	if (vma) {
+		pages_peek(space->pages, vma, addr, slot, out);
+		sync_unshare(space, vma, slot);
+		return out->frame;
+	}
+	sync_enter(space);
+	vma = find_at(space, addr);
+	if (vma)
+		pages_peek(space->pages, vma, addr, NULL, out);
+	sync_leave(space);
+	return out->frame;
+}
+
 long touch_call(struct vmspace *space, struct vmspace_request *req)
 {
 	struct vmspace_page page;

@@ -22,6 +22,7 @@ struct expected {
 	enum vmspace_page_kind kind; /* present; or NONE, GUARD */
 	bool own;                    /* its content is value, and not the file's or zero */
 	uint64_t value;
+	unsigned char marks;         /* VMSPACE_MARK_ACCESSED, _DIRTY */
 };
 
 struct space {
@@ -351,14 +352,55 @@ static void op_access(struct space *s)
 		*file_of(vma, addr) = value;
 		page->kind = backed_kind(vma);
 	} else {
-		*page = (struct expected){ VMSPACE_PAGE_ANON, true, value };
+		*page = (struct expected){ VMSPACE_PAGE_ANON, true, value, page->marks };
 	}
+	page->marks |= write ? VMSPACE_MARK_ACCESSED | VMSPACE_MARK_DIRTY : VMSPACE_MARK_ACCESSED;
 }
 
 static void many_accesses(struct space *s)
 {
 	for (int i = 0; i < 60; i++)
 		op_access(s);
+}
+
+static unsigned char marks_of(const struct expected *page)
+{
+	if (page->kind == VMSPACE_PAGE_NONE || page->kind == VMSPACE_PAGE_GUARD)
+		return 0;
+	return VMSPACE_MARK_PRESENT | page->marks;
+}
+
+/* What pages_collect() found, by guest_page(). */
+static unsigned char found[GUEST_PAGES];
+
+static void note_found(void *ctx, unsigned long addr, const unsigned char *marks, unsigned int count)
+{
+	(void)ctx;
+	for (unsigned int i = 0; i < count; i++)
+		found[guest_page(addr) + i] = marks[i];
+}
+
+static void check_marks(struct space *s, unsigned long start, unsigned long end, unsigned int which,
+			bool clear)
+{
+	memset(found, 0, sizeof(found));
+	pages_collect(s->guest.pages, start, end, which, clear, note_found, NULL);
+	for (unsigned long addr = start; addr < end; addr += PAGE) {
+		struct expected *page = expected(s, addr);
+		unsigned char marks = marks_of(page);
+
+		assert_int_equal(found[guest_page(addr)], marks & which ? marks : 0);
+		if (clear)
+			page->marks &= (unsigned char)~which;
+	}
+}
+
+static void op_collect(struct space *s)
+{
+	unsigned long start, end;
+
+	if (some_part(s, &start, &end, false))
+		check_marks(s, start, end, 1 + (unsigned int)below(7), below(3));
 }
 
 static bool inherits(const struct vma *vma)
@@ -433,6 +475,7 @@ static void check_content(struct space *s)
 	for (unsigned int i = 0; i < s->areas; i++) {
 		const struct vma *vma = &s->area[i];
 
+		check_marks(s, vma->start, vma->end, VMSPACE_MARK_PRESENT, false);
 		for (unsigned long addr = vma->start; addr < vma->end; addr += PAGE) {
 			struct vmspace_page page;
 			struct frame *hold = pages_lookup(s->guest.pages, vma, addr, &page);
@@ -464,7 +507,7 @@ static const struct {
 	{ "access", many_accesses, 60 }, { "map", op_map, 20 },     { "unmap", op_unmap, 12 },
 	{ "zap", op_zap, 3 },            { "protect", op_protect, 10 }, { "guard", op_guard, 3 },
 	{ "unguard", op_unguard, 3 },    { "move", op_move, 12 },   { "fork", op_fork, 4 },
-	{ "exit", op_exit, 3 },
+	{ "exit", op_exit, 3 },          { "collect", op_collect, 8 },
 };
 #define OPS (sizeof(ops) / sizeof(ops[0]))
 

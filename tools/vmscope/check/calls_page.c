@@ -113,7 +113,8 @@ void call_mincore(struct generator *c, const struct pair *p, struct vmspace_requ
 	struct span s = draw_range(c, p);
 
 	r->op = VMSPACE_MINCORE;
-	r->mincore = (struct vmspace_mincore){ s.start, s.end - s.start, chance(c, 40) };
+	r->mincore = (struct vmspace_mincore){ .addr = s.start, .length = s.end - s.start,
+					       .bad_vec = chance(c, 40) };
 	/* mincore() writes a byte for each page to the puppet's scratch memory. */
 	if (r->mincore.length > PUPPET_SCRATCH_BYTES * PAGE)
 		r->mincore.length = PUPPET_SCRATCH_BYTES * PAGE;

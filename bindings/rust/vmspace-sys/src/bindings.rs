@@ -72,6 +72,10 @@ pub const VMSPACE_FILTER_HUGE_SHARED: u32 = 64;
 pub const VMSPACE_FILTER_DAX_PRIVATE: u32 = 128;
 pub const VMSPACE_FILTER_DAX_SHARED: u32 = 256;
 pub const VMSPACE_FILTER_DEFAULT: u32 = 51;
+pub const VMSPACE_MARK_PRESENT: u32 = 1;
+pub const VMSPACE_MARK_ACCESSED: u32 = 2;
+pub const VMSPACE_MARK_DIRTY: u32 = 4;
+pub const VMSPACE_COLLECT_CLEAR: u32 = 1;
 pub const VMSPACE_LOAD_MAPS: u32 = 1;
 pub const VMSPACE_VERIFY_MAPS: u32 = 1;
 pub const VMSPACE_VERIFY_FLAGS: u32 = 2;
@@ -1463,12 +1467,13 @@ pub struct vmspace_mincore {
     pub addr: ::std::os::raw::c_ulong,
     pub length: ::std::os::raw::c_ulong,
     pub bad_vec: bool,
+    pub vec: *mut ::std::os::raw::c_uchar,
 }
 #[test]
 fn bindgen_test_layout_vmspace_mincore() {
     const UNINIT: ::core::mem::MaybeUninit<vmspace_mincore> = ::core::mem::MaybeUninit::uninit();
     let ptr = UNINIT.as_ptr();
-    assert_eq!(::core::mem::size_of::<vmspace_mincore>(), 24usize, "Size of vmspace_mincore");
+    assert_eq!(::core::mem::size_of::<vmspace_mincore>(), 32usize, "Size of vmspace_mincore");
     assert_eq!(::core::mem::align_of::<vmspace_mincore>(), 8usize, "Alignment of vmspace_mincore");
     assert_eq!(
         unsafe { ::core::ptr::addr_of!((*ptr).addr) as usize - ptr as usize },
@@ -1484,6 +1489,11 @@ fn bindgen_test_layout_vmspace_mincore() {
         unsafe { ::core::ptr::addr_of!((*ptr).bad_vec) as usize - ptr as usize },
         16usize,
         "Offset of field: vmspace_mincore::bad_vec"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).vec) as usize - ptr as usize },
+        24usize,
+        "Offset of field: vmspace_mincore::vec"
     );
 }
 #[repr(C)]
@@ -2748,6 +2758,31 @@ extern "C" {
 extern "C" {
     pub fn vmspace_check(space: *const vmspace, reason: *mut *const ::std::os::raw::c_char)
         -> bool;
+}
+extern "C" {
+    pub fn vmspace_peek(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        page: *mut vmspace_page,
+    ) -> bool;
+}
+extern "C" {
+    pub fn vmspace_collect(
+        space: *mut vmspace,
+        start: ::std::os::raw::c_ulong,
+        end: ::std::os::raw::c_ulong,
+        which: ::std::os::raw::c_uint,
+        flags: ::std::os::raw::c_uint,
+        found: ::core::option::Option<
+            unsafe extern "C" fn(
+                ctx: *mut ::core::ffi::c_void,
+                start: ::std::os::raw::c_ulong,
+                end: ::std::os::raw::c_ulong,
+                marks: ::std::os::raw::c_uint,
+            ),
+        >,
+        ctx: *mut ::core::ffi::c_void,
+    ) -> ::std::os::raw::c_long;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
