@@ -7,12 +7,6 @@
 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
-/* Whether a run that is appended (prepended) to the tree leaves a full leaf behind. */
-static inline bool is_run(const struct mt_finger *finger, const struct mt_leaf_plan *p)
-{
-	return (p->high == p->end && finger->max == ULONG_MAX) || (!p->low && !finger->min);
-}
-
 /* What the side of the neighbour, which was chosen, decides. */
 static inline void join(struct mt_leaf_pair *g, const struct mt_finger *finger,
 			enum node_kind inner)
@@ -24,19 +18,17 @@ static inline void join(struct mt_leaf_pair *g, const struct mt_finger *finger,
 	g->min = finger->min;
 	s->last = finger->max;
 	s->old_count = 2;
+	assert(s->side != SIBLING_NONE);
 	if (s->side == SIBLING_LEFT) {
 		s->old[0] = s->sibling;
 		s->old[1] = s->left;
 		g->at = at - 1;
 		g->min = finger_child_first(finger, 1, at - 1);
 		g->own += node_end(s->sibling, KIND_LEAF) + 1;
-	} else if (s->side == SIBLING_RIGHT) {
+	} else {
 		s->old[0] = s->left;
 		s->old[1] = s->sibling;
 		s->last = finger_child_last(finger, 1, inner, at + 1);
-	} else {
-		s->old[0] = s->left;
-		s->old_count = 1;
 	}
 }
 
@@ -51,7 +43,7 @@ static inline void foresee_gap(struct mt_leaf_pair *g, const struct mt_finger *f
 	struct gap_change m = measure_gaps(p);
 	unsigned long widest = gap_load(parent, g->at);
 
-	if (g->s.old_count == 2 && gap_load(parent, g->at + 1) > widest)
+	if (gap_load(parent, g->at + 1) > widest)
 		widest = gap_load(parent, g->at + 1);
 	g->gap_before = widest;
 	if (!p->entry && m.after >= widest)
@@ -64,14 +56,14 @@ static inline void foresee_gap(struct mt_leaf_pair *g, const struct mt_finger *f
 
 /* Whether the node above has room for what comes out, and keeps enough. */
 static inline bool parent_takes_it(const struct mt_leaf_pair *g, const struct mt_finger *finger,
-				   enum node_kind inner, unsigned int olds)
+				   enum node_kind inner)
 {
 	unsigned int nodes = g->s.nodes;
-	unsigned int slots = node_end(step_node(finger->step[1]), inner) + 1 + nodes - olds;
+	unsigned int slots = node_end(step_node(finger->step[1]), inner) + 1 + nodes - 2;
 
 	if (slots > kind_slots(inner))
 		return false;
-	return nodes >= olds || slots >= (finger->height == 2 ? 2 : kind_min_slots(inner));
+	return nodes >= 2 || slots >= (finger->height == 2 ? 2 : kind_min_slots(inner));
 }
 
 #ifndef NDEBUG
@@ -128,7 +120,9 @@ bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct 
 	bool full = p->new_end >= WIDE_SLOTS;
 
 	assert(!p->beside);
-	if (finger->height == 1 || (full && is_run(finger, p)))
+	if (finger->height == 1 ||
+	    (full && (leaf_is_run(finger, p) ||
+		      layout_divides_alone(finger, inner, mt_in_rcu(mt)))))
 		return false;
 	s->left = s->right = p->leaf;
 	s->side = SIBLING_NONE;
@@ -136,14 +130,12 @@ bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct 
 	s->keep_right_from = p->high + 1;
 	s->inserted = 1 + p->left + p->right;
 	s->total = p->new_end + 1;
-	if (!full || !layout_divides_alone(finger, inner, mt_in_rcu(mt))) {
-		layout_take_sibling(s, finger->step[1], finger->step[1], KIND_LEAF, inner);
-		if (s->side == SIBLING_NONE)
-			return false;
-	}
+	layout_take_sibling(s, finger->step[1], finger->step[1], KIND_LEAF, inner);
+	if (s->side == SIBLING_NONE)
+		return false;
 	s->nodes = layout_nodes(KIND_LEAF, s->total);
 	layout_cut_evenly(s, KIND_LEAF);
-	if (!parent_takes_it(g, finger, inner, s->side == SIBLING_NONE ? 1 : 2))
+	if (!parent_takes_it(g, finger, inner))
 		return false;
 	g->own = p->low + p->left;
 	join(g, finger, inner);
@@ -199,7 +191,7 @@ static bool plan_two(struct mt_leaf_pair *g, struct maple_tree *mt, unsigned int
 	} else {
 		layout_cut_evenly(s, KIND_LEAF);
 	}
-	if (!parent_takes_it(g, finger, inner, 2))
+	if (!parent_takes_it(g, finger, inner))
 		return false;
 	g->p = NULL;
 	g->at = at;
@@ -347,20 +339,6 @@ static inline void cut_off(struct mt_node *leaf, unsigned int end, unsigned int 
 	node_set_end(leaf, KIND_LEAF, end);
 }
 
-/* One leaf: its slots from @cut on go to the second of two, of which the first may be itself. */
-static inline void divide(const struct mt_leaf_pair *g, struct outcome *out, unsigned int cut)
-{
-	struct mt_node *old = g->s.old[0], *left = out->leaf[0], *right = out->leaf[1];
-	unsigned int end = node_end(old, KIND_LEAF);
-
-	slots_copy(right, 0, old, cut, end + 1 - cut);
-	cut_off(right, end - cut, WIDE_PIVOTS);
-	out->last[0] = old->pivot[cut - 1];
-	if (left != old)
-		slots_copy(left, 0, old, 0, cut);
-	cut_off(left, cut - 1, WIDE_PIVOTS);
-}
-
 /* Two leaves: of all their slots the first keeps, or gets, @cut. */
 static inline void share(const struct mt_leaf_pair *g, struct outcome *out, unsigned int cut)
 {
@@ -401,10 +379,7 @@ static inline void relieve(const struct mt_leaf_pair *g, struct outcome *out)
 
 	WORK(NODE_BUILT);
 	WORK(NODE_BUILT);
-	if (s->old_count == 1)
-		divide(g, out, cut);
-	else
-		share(g, out, cut);
+	share(g, out, cut);
 	splice_in(g, out->leaf[!first], first ? at : at - cut);
 }
 

@@ -3,19 +3,18 @@
  * leaf_pair.h - a leaf that becomes too full or too empty, and the leaf beside it; or two leaves
  * that a write lies over.
  *
- * Without readers the two leaves share their slots evenly, or become one, or three. Beside readers
- * a leaf that is too full is divided alone. Only the node above them changes besides. Of writes at
- * random into a small tree one in four is like this. layout.h would produce the same, in two to
+ * The two leaves share their slots evenly, or become one, or three. (A leaf that becomes too full
+ * may also be divided alone: leaf_divide.h.) Only the node above them changes besides. layout.h would produce the same, in two to
  * four times as many instructions, since it does not know beforehand how few nodes change.
  */
 #ifndef MT_LEAF_PAIR_H
 #define MT_LEAF_PAIR_H
 
-#include "layout.h"
+#include "leaf_divide.h"
 
 /*
  * struct mt_leaf_pair - the plan.
- * @s:     the leaves, one or two, as the lowest level of a layout, and what becomes of them.
+ * @s:     the two leaves as the lowest level of a layout, and what becomes of them.
  * @p:     the write, if it begins and ends in one leaf; must outlast this. Else NULL.
  * @items: then, what goes into the leaves.
  * @first, @last: the range written.
@@ -38,13 +37,11 @@ struct mt_leaf_pair {
 	unsigned long gap_after;
 };
 
-#define GAP_UNKNOWN ULONG_MAX
-
 /*
  * leaf_pair_plan - plan a write for which leaf_plan() returned WRITE_LAYOUT and p->beside is 0.
- * Returns false if a leaf that needs a neighbour has none below its parent, if a run at the end of
- * the tree leaves full leaves behind, or if the parent would become too full or too empty. Changes
- * nothing but *@g. Lock held.
+ * Returns false if the leaf has no neighbour below its parent, if it is too full and divided alone,
+ * if a run at the end of the tree leaves full leaves behind, or if the parent would become too full
+ * or too empty. Changes nothing but *@g. Lock held.
  */
 bool leaf_pair_plan(struct mt_leaf_pair *g, struct maple_tree *mt, const struct mt_leaf_plan *p);
 

@@ -6,6 +6,7 @@
 
 #include "content.h"
 #include "cursor.h"
+#include "leaf_divide.h"
 #include "leaf_pair.h"
 #include "leaf_plan.h"
 #include "leaf_short.h"
@@ -199,38 +200,85 @@ static bool reserve_for(struct ma_state *mas, struct pool_list *reserve, unsigne
 	return false;
 }
 
-/* An erase at the border of two leaves. */
-static int store_at_border(struct ma_state *mas, const struct mt_shared_gap *g, bool may)
+/* Brings @reserve to @blocks, allocating if it @may. Returns whether it is enough. */
+static inline bool enough(const struct maple_tree *mt, struct pool_list *reserve,
+			  unsigned int blocks, bool may)
 {
-	struct maple_tree *mt = mas->tree;
-	struct pool_list reserve;
+	return reserve->count >= blocks || (may && retire_reserve(mt, reserve, blocks));
+}
 
-	if (!reserve_for(mas, &reserve, shared_gap_blocks(mt), may))
+/* What a write that changes leaves came to: done, not done for want of memory, or more changes. */
+enum leaves_changed { LEAVES_DONE, LEAVES_NO_MEMORY, LEAVES_TOO_FEW };
+
+/* A write after which two leaves share their slots in another way. */
+static enum leaves_changed change_pair(struct maple_tree *mt, const struct mt_leaf_pair *g,
+				       struct pool_list *reserve, bool may, unsigned int *blocks)
+{
+	*blocks = leaf_pair_blocks(g, mt);
+	if (!enough(mt, reserve, *blocks, may))
+		return LEAVES_NO_MEMORY;
+	TRACE_OP(mt, g->first, g->last, TRACE_PAIR);
+	leaf_pair_write(g, mt, reserve);
+	return LEAVES_DONE;
+}
+
+/*
+ * Carries out @p, for which leaf_plan() returned WRITE_LAYOUT, if that changes one leaf or two and
+ * the node above them, with blocks of @reserve; *@blocks is how many it takes.
+ */
+static __attribute__((noinline)) enum leaves_changed
+change_leaves(struct maple_tree *mt, const struct mt_leaf_plan *p, struct pool_list *reserve,
+	      bool may, unsigned int *blocks)
+{
+	unsigned int cut = p->beside ? 0 : leaf_divide_plan(mt, p);
+	struct mt_shared_gap gap;
+	struct mt_leaf_pair pair;
+
+	if (cut) {
+		*blocks = leaf_divide_blocks(mt);
+		if (!enough(mt, reserve, *blocks, may))
+			return LEAVES_NO_MEMORY;
+		TRACE_OP(mt, p->first, p->last, TRACE_PAIR);
+		leaf_divide(mt, p, cut, reserve);
+		return LEAVES_DONE;
+	}
+	if (p->beside && shared_gap_plan(&gap, mt, p)) {
+		*blocks = shared_gap_blocks(mt);
+		if (!enough(mt, reserve, *blocks, may))
+			return LEAVES_NO_MEMORY;
+		TRACE_OP(mt, gap.first, gap.last, TRACE_BORDER);
+		shared_gap_write(&gap, mt, reserve);
+		return LEAVES_DONE;
+	}
+	if (p->beside ? leaf_pair_plan_border(&pair, mt, p) : leaf_pair_plan(&pair, mt, p))
+		return change_pair(mt, &pair, reserve, may, blocks);
+	return LEAVES_TOO_FEW;
+}
+
+/* The same two through a cursor. */
+static int leaves_changed(struct ma_state *mas, enum leaves_changed result,
+			  const struct pool_list *reserve, unsigned int blocks)
+{
+	unsigned long step = mas->tree->ma_finger.step[0];
+
+	keep_reserve(mas, reserve);
+	if (result == LEAVES_NO_MEMORY) {
+		mas->reserve_wanted = blocks;
 		return fail(mas, -ENOMEM);
-	TRACE_OP(mt, g->first, g->last, TRACE_BORDER);
-	shared_gap_write(g, mt, &reserve);
-	keep_reserve(mas, &reserve);
-	mas->index = g->first;
-	mas->last = g->last;
+	}
 	stand_at_finger(mas);
+	mas->index = slot_first(step_node(step), step_offset(step), mas->min);
+	mas->last = slot_last(step_node(step), KIND_LEAF, step_offset(step), mas->max);
 	return 0;
 }
 
-/* A store after which two leaves share their slots in another way. */
 static int store_by_pair(struct ma_state *mas, const struct mt_leaf_pair *g, bool may)
 {
-	unsigned int blocks = leaf_pair_blocks(g, mas->tree);
-	struct pool_list reserve;
+	struct pool_list reserve = take_reserve(mas);
+	unsigned int blocks;
+	enum leaves_changed result = change_pair(mas->tree, g, &reserve, may, &blocks);
 
-	if (!reserve_for(mas, &reserve, blocks, may))
-		return fail(mas, -ENOMEM);
-	TRACE_OP(mas->tree, g->first, g->last, TRACE_PAIR);
-	leaf_pair_write(g, mas->tree, &reserve);
-	keep_reserve(mas, &reserve);
-	mas->index = g->first;
-	mas->last = g->last;
-	stand_at_finger(mas);
-	return 0;
+	return leaves_changed(mas, result, &reserve, blocks);
 }
 
 /* A store that changes more than a leaf. @kind is WRITE_LAYOUT, planned from @p, or WRITE_SPAN. */
@@ -324,18 +372,22 @@ static __attribute__((noinline)) int store_by_new_nodes(struct ma_state *mas, en
 							void *entry, unsigned long step,
 							bool may, const struct expected *expected)
 {
-	struct mt_shared_gap g;
+	enum leaves_changed result = LEAVES_TOO_FEW;
 	struct mt_leaf_pair pair;
+	struct pool_list reserve;
+	unsigned int blocks = 0;
 
 	if (kind == WRITE_COPY)
 		return store_by_copy_once(mas, p, may, expected);
-	if (kind == WRITE_LAYOUT && p->beside && shared_gap_plan(&g, mas->tree, p))
-		return store_at_border(mas, &g, may);
-	if (kind == WRITE_SPAN
-		    ? leaf_pair_plan_span(&pair, mas->tree, mas->index, mas->last, entry, step)
-	    : p->beside ? leaf_pair_plan_border(&pair, mas->tree, p)
-			: leaf_pair_plan(&pair, mas->tree, p))
-		return store_by_pair(mas, &pair, may);
+	if (kind == WRITE_SPAN)
+		return leaf_pair_plan_span(&pair, mas->tree, mas->index, mas->last, entry, step)
+			       ? store_by_pair(mas, &pair, may)
+			       : store_by_layout(mas, kind, p, entry, step, may);
+	reserve = take_reserve(mas);
+	result = change_leaves(mas->tree, p, &reserve, may, &blocks);
+	if (result != LEAVES_TOO_FEW)
+		return leaves_changed(mas, result, &reserve, blocks);
+	keep_reserve(mas, &reserve);
 	return store_by_layout(mas, kind, p, entry, step, may);
 }
 
@@ -575,6 +627,76 @@ static __attribute__((noinline)) int store_in_leaf(struct maple_tree *mt, unsign
 	return store_at(&mas, step, entry, may, expected);
 }
 
+/*
+ * The same of @p, a write in the leaf of the finger that may change the one beside it: its kind has
+ * not been asked for yet.
+ */
+static int store_in_leaves(struct maple_tree *mt, const struct mt_leaf_plan *p, unsigned long step,
+			   unsigned long first, unsigned long last, bool may,
+			   const struct expected *expected)
+{
+	struct pool_list reserve = { NULL, 0 };
+	enum leaves_changed result = LEAVES_TOO_FEW;
+	unsigned int blocks;
+
+	if (p->beside || needs_layout(p, mt))
+		result = change_leaves(mt, p, &reserve, may, &blocks);
+	if (result == LEAVES_TOO_FEW)
+		return store_in_leaf(mt, step, first, last, p->entry, may, expected);
+	assert(!reserve.count && tree_is_sound(mt));
+	return result == LEAVES_DONE ? 0 : -ENOMEM;
+}
+
+/* An entry comes into the gap that is slot @at, and fill_gap() did not do it. */
+static __attribute__((noinline)) int fill_in_leaves(struct maple_tree *mt, unsigned long step,
+						    unsigned long first, unsigned long last,
+						    void *entry, bool may,
+						    const struct expected *expected)
+{
+	struct mt_node *leaf = step_node(step);
+	unsigned int at = step_offset(step);
+	struct mt_leaf_plan p;
+
+	p.leaf = leaf;
+	p.entry = entry;
+	p.first = first;
+	p.last = last;
+	p.below = slot_first(leaf, at, mt->ma_finger.min) - 1;
+	p.top = last_of(leaf, at, mt->ma_finger.max);
+	p.kind = WRITE_LAYOUT;
+	p.beside = 0;
+	p.low = p.high = at;
+	p.left = p.below + 1 != first;
+	p.right = last != p.top;
+	p.end = node_end(leaf, KIND_LEAF);
+	p.new_end = p.end + p.left + p.right;
+	return store_in_leaves(mt, &p, step, first, last, may, expected);
+}
+
+/* The entry that is slot @at, [@first, @last], goes, and clear_slot() did not do it. */
+static __attribute__((noinline)) int clear_in_leaves(struct maple_tree *mt, unsigned long step,
+						     unsigned long first, unsigned long last,
+						     const struct expected *expected)
+{
+	struct mt_node *leaf = step_node(step);
+	unsigned int at = step_offset(step);
+	struct mt_leaf_plan p;
+
+	p.leaf = leaf;
+	p.entry = NULL;
+	p.first = first;
+	p.last = last;
+	p.below = first - 1;
+	p.top = last;
+	p.kind = WRITE_LAYOUT;
+	p.low = p.high = at;
+	p.left = p.right = 0;
+	p.end = node_end(leaf, KIND_LEAF);
+	p.beside = join_gaps(&p, mt);
+	p.new_end = p.end - (p.high - p.low);
+	return store_in_leaves(mt, &p, step, first, last, true, expected);
+}
+
 static __attribute__((noinline)) int store_anywhere(struct maple_tree *mt, unsigned long first,
 						    unsigned long last, void *entry, bool may)
 {
@@ -630,7 +752,7 @@ int write_insert(struct maple_tree *mt, unsigned long first, unsigned long last,
 	expect(&expected, mt, first, last, entry, step);
 	end = node_end(leaf, KIND_LEAF);
 	if (leaf_is_tiny(mt, leaf) || fill_gap(mt, leaf, at, first, last, entry, &end) < 0)
-		return store_in_leaf(mt, step, first, last, entry, may, &expected);
+		return fill_in_leaves(mt, step, first, last, entry, may, &expected);
 	WORK(WRITE_SHORT);
 	assert(is_met(&expected, mt));
 	assert(tree_is_sound(mt));
@@ -658,7 +780,7 @@ int write_erase(struct maple_tree *mt, unsigned long index, void **old)
 	expect(&expected, mt, first, last, NULL, step);
 	end = node_end(leaf, KIND_LEAF);
 	if (leaf_is_tiny(mt, leaf) || clear_slot(mt, leaf, at, &from, &to, &end) < 0)
-		return store_in_leaf(mt, step, first, last, NULL, true, &expected);
+		return clear_in_leaves(mt, step, first, last, &expected);
 	WORK(WRITE_SHORT);
 	assert(is_met(&expected, mt));
 	assert(tree_is_sound(mt));

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* leaf_divide.c - see leaf_divide.h. */
+#include "leaf_divide.h"
+
+#include "leaf_write.h"
+#include "retire.h"
+
+#ifndef NDEBUG
+/* Whether a layout would divide the leaf in the same way. */
+static bool agrees(struct maple_tree *mt, const struct mt_leaf_plan *p, unsigned int cut)
+{
+	struct mt_layout l;
+
+	layout_plan(&l, mt, p);
+	return l.level[0].side == SIBLING_NONE && l.level[0].nodes == 2 &&
+	       l.level[0].cut[0] == cut && l.level[0].total == p->new_end + 1 &&
+	       l.first == p->first && l.last == p->last && l.blocks >= leaf_divide_blocks(mt);
+}
+#endif
+
+unsigned int leaf_divide_plan(const struct maple_tree *mt, const struct mt_leaf_plan *p)
+{
+	const struct mt_finger *finger = &mt->ma_finger;
+	enum node_kind inner = inner_kind(mt);
+	struct mt_layout_level s;
+
+	assert(!p->beside);
+	if (p->new_end < WIDE_SLOTS || finger->height == 1 || leaf_is_run(finger, p) ||
+	    !layout_divides_alone(finger, inner, mt_in_rcu(mt)) ||
+	    node_end(step_node(finger->step[1]), inner) + 1 == kind_slots(inner))
+		return 0;
+	s.side = SIBLING_NONE;
+	s.keep_left = p->low;
+	s.inserted = 1 + p->left + p->right;
+	s.total = p->new_end + 1;
+	s.nodes = 2;
+	layout_cut_evenly(&s, KIND_LEAF);
+	assert(s.nodes == 2);
+	return s.cut[0];
+}
+
+unsigned int leaf_divide_blocks(const struct maple_tree *mt)
+{
+	return mt_in_rcu(mt) ? 3 + retire_batches_needed(mt, 2) : 1;
+}
+
+/* Makes slot @end the last one of @leaf, of which those up to @old_end have been in use. */
+static inline void cut_off(struct mt_node *leaf, unsigned int end, unsigned int old_end)
+{
+	slots_pad(leaf, end, old_end);
+	node_set_end(leaf, KIND_LEAF, end);
+}
+
+/* Opens slot @at + 1 of @node, an inner one of @kind that no reader sees and that has room. */
+static inline void open_above(struct mt_node *node, enum node_kind kind, size_t at)
+{
+	size_t i = node_end(node, kind);
+
+	WORK(NODE_BUILT);
+	if (kind == KIND_INNER) {
+		slots_up(node, at, i, 1);
+	} else {
+		node->gaps.slot[i + 1] = node->gaps.slot[i];
+		node->gaps.gap[i + 1] = node->gaps.gap[i];
+		for (; i > at; i--) {
+			node->pivot[i] = node->pivot[i - 1];
+			node->gaps.slot[i] = node->gaps.slot[i - 1];
+			node->gaps.gap[i] = node->gaps.gap[i - 1];
+		}
+	}
+	(*node_meta(node, kind))++;
+}
+
+/*
+ * The widest gap of both leaves together, if it is known from @was, that of the leaf before; else
+ * GAP_UNKNOWN.
+ */
+static inline unsigned long foresee_gap(const struct mt_leaf_plan *p, unsigned long was)
+{
+	struct gap_change m = measure_gaps(p);
+
+	if (p->entry)
+		return m.before < was ? was : GAP_UNKNOWN;
+	return m.after > was ? m.after : was;
+}
+
+/*
+ * A leaf that is divided: the two that come out, of which the second begins with slot @from of the
+ * old one; which of them is written, and at which slot.
+ */
+struct halves {
+	struct mt_node *left;
+	struct mt_node *right;
+	unsigned int from;
+	bool second;
+	unsigned int own;
+};
+
+/* Fills both leaves, and writes what @p says into one of them. @h has all but @own. */
+static ALWAYS_INLINE void fill_halves(struct halves *h, const struct mt_leaf_plan *p)
+{
+	struct mt_node *old = p->leaf;
+	unsigned int from = h->from;
+	struct mt_leaf_plan into = *p;
+
+	WORK(NODE_BUILT);
+	WORK(NODE_BUILT);
+	slots_copy(h->right, 0, old, from, p->end + 1 - from);
+	cut_off(h->right, p->end - from, WIDE_PIVOTS);
+	if (h->left != old)
+		slots_copy(h->left, 0, old, 0, from);
+	cut_off(h->left, from - 1, WIDE_PIVOTS);
+	into.leaf = h->second ? h->right : h->left;
+	into.low -= h->second ? from : 0;
+	into.high -= h->second ? from : 0;
+	into.end = node_end(into.leaf, KIND_LEAF);
+	into.new_end = into.end + p->new_end - p->end;
+	splice(&into);
+	h->own = plan_at(&into);
+	assert(node_is_valid(h->left, KIND_LEAF) && node_is_valid(h->right, KIND_LEAF));
+}
+
+/* Puts both leaves, of which the first ends at @border, in the place of one at slot @at. */
+static ALWAYS_INLINE void link_halves(struct mt_node *parent, enum node_kind kind, unsigned int at,
+				      const struct halves *h, unsigned long border)
+{
+	open_above(parent, kind, at);
+	parent->pivot[at] = border;
+	node_slots(parent, kind)[at] = enode_make(h->left, KIND_LEAF);
+	node_slots(parent, kind)[at + 1] = enode_make(h->right, KIND_LEAF);
+}
+
+/* The same of their gaps. @known: see foresee_gap(). Returns the wider one. */
+static ALWAYS_INLINE unsigned long tell_gaps(struct mt_node *parent, unsigned int at,
+					     const struct halves *h, const struct mt_finger *finger,
+					     unsigned long known)
+{
+	unsigned long border = parent->pivot[at];
+	unsigned long first = gap_widest(h->left, KIND_LEAF, finger->min, border), second = known;
+
+	if (known == GAP_UNKNOWN || first == known)
+		second = gap_widest(h->right, KIND_LEAF, border + 1, finger->max);
+	gap_set(parent, at, first);
+	gap_set(parent, at + 1, second);
+	return first > second ? first : second;
+}
+
+void leaf_divide(struct maple_tree *mt, const struct mt_leaf_plan *p, unsigned int cut,
+		 struct pool_list *reserve)
+{
+	struct mt_finger *finger = &mt->ma_finger;
+	struct mt_node *old = step_node(finger->step[1]), *parent = old;
+	unsigned int at = step_offset(finger->step[1]);
+	enum node_kind inner = inner_kind(mt);
+	bool rcu = mt_in_rcu(mt), second = p->low + 1 + p->left + p->right > cut;
+	unsigned int from = second ? cut : cut - (p->new_end - p->end);
+	unsigned long border = p->leaf->pivot[from - 1], was = 0, now = 0, known = 0;
+	struct halves h = { p->leaf, pool_take(reserve), from, second, 0 };
+
+	assert(agrees(mt, p, cut));
+	WORK(LEAVES_PAIRED);
+	if (inner == KIND_GAPS) {
+		was = gap_load(old, at);
+		known = foresee_gap(p, was);
+	}
+	if (rcu) {
+		h.left = pool_take(reserve);
+		parent = pool_take(reserve);
+		memcpy(parent, old, sizeof(*parent));
+		node_set_end(parent, inner, node_end(parent, inner));
+	}
+	fill_halves(&h, p);
+	link_halves(parent, inner, at, &h, border);
+	if (inner == KIND_GAPS)
+		now = tell_gaps(parent, at, &h, finger, known);
+	assert(node_is_valid(parent, inner));
+	finger->step[0] = step_make(second ? h.right : h.left, h.own);
+	finger->step[1] = step_make(parent, at + second);
+	if (second)
+		finger->min = border + 1;
+	else
+		finger->max = border;
+	if (rcu) {
+		dead_mark(p->leaf);
+		publish_node(mt, finger, 1, enode_make(parent, inner));
+	}
+	if (was != now && finger->height > 2)
+		gap_raise(finger, 1, was, now);
+	if (rcu) {
+		retire_node(mt, p->leaf, reserve);
+		retire_node(mt, old, reserve);
+	}
+}

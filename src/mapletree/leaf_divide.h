@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaf_divide.h - a leaf that becomes too full is divided alone, as beside readers and in small
+ * trees: layout_divides_alone().
+ *
+ * Half of its slots go to a new leaf, what is written goes into one of the two, and the node above
+ * gets one more slot. layout.h would produce the same, in several times as many instructions.
+ */
+#ifndef MT_LEAF_DIVIDE_H
+#define MT_LEAF_DIVIDE_H
+
+#include "layout.h"
+
+/*
+ * leaf_divide_plan - how many of the resulting slots come to the first of the two leaves if @p is
+ * done so, for which leaf_plan() returned WRITE_LAYOUT and p->beside is 0. Returns 0 if the leaf
+ * does not become too full, if it is not divided alone, if a run at the end of the tree leaves full
+ * leaves behind, or if the node above has no room. Changes nothing. Lock held.
+ */
+unsigned int leaf_divide_plan(const struct maple_tree *mt, const struct mt_leaf_plan *p);
+
+/* leaf_divide_blocks - how many blocks leaf_divide() needs: as many as a layout would. */
+unsigned int leaf_divide_blocks(const struct maple_tree *mt);
+
+/*
+ * leaf_divide - carry @p out, for which leaf_divide_plan() has returned @cut, with blocks of
+ * @reserve. Afterwards the tree's finger leads to the range written. Lock held; the tree is
+ * unchanged since then.
+ */
+void leaf_divide(struct maple_tree *mt, const struct mt_leaf_plan *p, unsigned int cut,
+		 struct pool_list *reserve);
+
+#define GAP_UNKNOWN ULONG_MAX
+
+/* leaf_is_run - whether a run that is appended (prepended) to the tree leaves a full leaf behind. */
+static inline bool leaf_is_run(const struct mt_finger *finger, const struct mt_leaf_plan *p)
+{
+	return (p->high == p->end && finger->max == ULONG_MAX) || (!p->low && !finger->min);
+}
+
+#endif
