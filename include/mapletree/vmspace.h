@@ -653,5 +653,6 @@ vmspace_access(struct vmspace *space, unsigned long addr, unsigned int access,
 
 #include <mapletree/vmspace_reading.h>
 #include <mapletree/vmspace_pages.h>
+#include <mapletree/vmspace_code.h>
 
 #endif /* MAPLETREE_VMSPACE_H */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* frame.c - reference counted frames. */
 #include <assert.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "frame.h"
@@ -13,10 +15,18 @@ static void give_back(const struct vmspace_memory *memory, uint64_t handle, unsi
 		memory->file_release(memory->ctx, handle);
 }
 
+/* As most allocators align blocks anyway. */
+static struct frame *allocate(void)
+{
+	_Static_assert(sizeof(struct frame) % FRAME_ALIGN == 0, "aligned_alloc() takes multiples");
+	return alignof(max_align_t) >= FRAME_ALIGN ? malloc(sizeof(struct frame))
+						   : aligned_alloc(FRAME_ALIGN, sizeof(struct frame));
+}
+
 struct frame *frame_new(const struct vmspace_memory *memory, uint64_t handle,
 			enum vmspace_page_kind kind)
 {
-	struct frame *frame = malloc(sizeof(*frame));
+	struct frame *frame = allocate();
 
 	assert(handle);
 	if (!frame) {

@@ -8,14 +8,14 @@
 #ifndef VMSPACE_FRAME_H
 #define VMSPACE_FRAME_H
 
-#include <stdalign.h>
 #include <mapletree/vmspace.h>
 
 /*
  * refs == page table entries + pages_lookup()s not yet released + faults in progress that use it.
  */
+#define FRAME_ALIGN 16 /* of each, to keep low bits of pointers free */
 struct frame {
-	alignas(8) uint64_t handle;  /* the user's; aligned, to keep low bits of pointers free */
+	uint64_t handle;             /* the user's */
 	unsigned int refs;
 	unsigned int kind;           /* enum vmspace_page_kind. ZERO, ANON: from alloc();
 					FILE, SHMEM: from file_page() */

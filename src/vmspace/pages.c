@@ -273,7 +273,7 @@ static void look(struct fault *f)
 		f->next = f->seen;
 		f->source = VMSPACE_PAGE_PRESENT;
 		if (f->write && !(f->seen & ENTRY_WRITABLE)) {
-			f->next |= ENTRY_WRITTEN;
+			f->next = (f->next | ENTRY_WRITTEN) & ~ENTRY_CODE;
 			f->source = VMSPACE_PAGE_REUSED;
 		}
 	}
@@ -314,13 +314,15 @@ static enum vmspace_fault_result commit(struct fault *f, struct vmspace_page *pa
 
 	assert(entry_load(f->entry) == f->seen && next_is_valid(f));
 	f->next |= ENTRY_ACCESSED;
+	if (f->seen & ~f->next & ENTRY_CODE)
+		table_code_changed(f->pages, f->addr, f->addr + table_mask(f->pages, 0) + 1);
 	change_entry(f, f->seen, f->next);
 	describe(f->pages, f->vma, f->next, page);
 	page->addr = f->addr;
 	page->source = f->source;
 	if (memory->map && window_map_in(memory, f->addr, page->frame, page->access,
 					 f->vma->start, f->vma->end) && !f->reserve) {
-		change_entry(f, f->next, f->seen);
+		change_entry(f, f->next, f->seen & (f->next | ~ENTRY_CODE));
 		return VMSPACE_FAULT_NOMEM;
 	}
 	return VMSPACE_FAULT_OK;
@@ -577,6 +579,38 @@ void pages_peek(struct pages *pages, const struct vma *vma, unsigned long addr, 
 		describe(pages, vma, entry, page);
 	else if (!slot)
 		pages_release(pages, pages_lookup(pages, vma, addr, page));
+}
+
+bool pages_watch_code(struct pages *pages, const struct vma *vma, unsigned long addr,
+		      struct vmspace_page *page)
+{
+	unsigned long start = addr & ~table_mask(pages, 0);
+	struct table *leaf = table_find(pages, addr, 0);
+	uintptr_t *at = leaf ? table_entry(pages, leaf, addr, 0) : NULL;
+	uintptr_t entry = at ? *at : 0;
+
+	if (!entry_present(entry))
+		return false;
+	__atomic_store_n(&pages->code_watched, true, __ATOMIC_RELAXED);
+	entry_store(at, (entry & ~ENTRY_WRITABLE) | ENTRY_CODE);
+	if (entry & ENTRY_WRITABLE)
+		pages_write_protect(pages, start, start + table_mask(pages, 0) + 1);
+	page->addr = start;
+	page->source = VMSPACE_PAGE_PRESENT;
+	describe(pages, vma, *at, page);
+	return true;
+}
+
+void pages_set_code_hook(struct pages *pages,
+			 void (*changed)(void *ctx, unsigned long start, unsigned long end), void *ctx)
+{
+	pages->code_changed = changed;
+	pages->code_ctx = ctx;
+}
+
+unsigned long pages_code_generation(const struct pages *pages)
+{
+	return __atomic_load_n(&pages->code_generation, __ATOMIC_ACQUIRE);
 }
 
 void pages_release(struct pages *pages, struct frame *frame)

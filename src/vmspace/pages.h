@@ -11,7 +11,7 @@
  *	pages_fault, pages_glance, pages_peek,	the area's lock, for reading or writing
  *	pages_lookup, pages_release
  *	pages_zap, pages_protect, pages_guard,	the area's lock for writing: no fault is in progress
- *	pages_unguard				there, but elsewhere
+ *	pages_unguard, pages_watch_code		there, but elsewhere
  *	pages_unmap, pages_move,		the same, and the space's lock: no area may
  *	pages_copy,				appear, grow or disappear meanwhile
  *	pages_reclaim, pages_reserve*,
@@ -82,6 +82,20 @@ void pages_release(struct pages *pages, struct frame *frame);
  */
 void pages_peek(struct pages *pages, const struct vma *vma, unsigned long addr, struct slot *slot,
 		struct vmspace_page *page);
+
+/*
+ * Watch the page at addr, which has been translated as code: until it is, or may be, written, loses
+ * the right to be executed, moves or goes. Then pages_code_generation() is raised, and what
+ * pages_set_code_hook() has set is called, before that can be seen; and it is watched no more. Those who
+ * are told have the area's lock, or the space's too. False: the page is not present.
+ */
+bool pages_watch_code(struct pages *pages, const struct vma *vma, unsigned long addr,
+		      struct vmspace_page *page);
+/* With all areas locked for writing. NULL: none. */
+void pages_set_code_hook(struct pages *pages,
+			 void (*changed)(void *ctx, unsigned long start, unsigned long end),
+			 void *ctx);
+unsigned long pages_code_generation(const struct pages *pages);
 
 /*
  * Call `found` for the pages of [start, end) in ascending order, as many as are looked at together,

@@ -22,7 +22,8 @@ static void tally_page(struct tally *t, uintptr_t entry)
 		t->kind[VMSPACE_PAGE_ZERO]++;
 		if (!t->pages->zero)
 			t->wrong = "a zero page without a frame of zeros";
-	} else if (!frame || (entry & ENTRY_WRITTEN) == ENTRY_WRITABLE) {
+	} else if (!frame || (entry & ENTRY_WRITTEN) == ENTRY_WRITABLE ||
+		   (entry & (ENTRY_WRITABLE | ENTRY_CODE)) == (ENTRY_WRITABLE | ENTRY_CODE)) {
 		t->wrong = "an entry of the page table is malformed";
 	} else if (!refs || !frame->handle) {
 		t->wrong = "a page's frame has been given back";

@@ -54,6 +54,36 @@ void pages_write_protect(const struct pages *pages, unsigned long start, unsigne
 		pages_end_translations(pages, start, end);
 }
 
+/*
+ * Tell of the pages of [start, end) that are watched as code, and end that. Their translations have
+ * been ended.
+ */
+static void end_watches(struct pages *pages, unsigned long start, unsigned long end)
+{
+	struct leaf_part part = { .next = start };
+	unsigned long page = table_mask(pages, 0) + 1, from = 0, to = 0;
+
+	if (!__atomic_load_n(&pages->code_watched, __ATOMIC_RELAXED))
+		return;
+	while (table_next_leaf(pages, &part, end))
+		for (unsigned int i = 0; i < part.count; i++) {
+			unsigned long addr = part.addr + i * page;
+
+			if (!(part.entry[i] & ENTRY_CODE))
+				continue;
+			entry_store(&part.entry[i], part.entry[i] & ~ENTRY_CODE);
+			if (from != to && to != addr) {
+				table_code_changed(pages, from, to);
+				from = to;
+			}
+			if (from == to)
+				from = addr;
+			to = addr + page;
+		}
+	if (from != to)
+		table_code_changed(pages, from, to);
+}
+
 static void drop_entry(struct pages *pages, uintptr_t *entry)
 {
 	uintptr_t old = *entry;
@@ -70,6 +100,7 @@ static void drop(struct pages *pages, unsigned long start, unsigned long end, bo
 	assert(range_valid(pages, start, end));
 	if (any_page(pages, start, end, 0))
 		pages_end_translations(pages, start, end);
+	end_watches(pages, start, end);
 	while (table_next_leaf(pages, &part, end))
 		for (unsigned int i = 0; i < part.count; i++)
 			if (part.entry[i] && (guards || part.entry[i] != ENTRY_GUARD))
@@ -120,6 +151,8 @@ void pages_protect(struct pages *pages, unsigned long start, unsigned long end, 
 		return;
 	if (!readable)
 		pages_end_translations(pages, start, end);
+	if (lost & VMA_EXEC)
+		end_watches(pages, start, end);
 	if (!(lost & VMA_WRITE))
 		return;
 	while (table_next_leaf(pages, &part, end))
@@ -234,6 +267,7 @@ void pages_move(struct pages *pages, unsigned long from, unsigned long to, unsig
 	assert(!any_page(pages, to, to + length, 0));
 	if (any_page(pages, from, move.end, 0))
 		pages_end_translations(pages, from, move.end);
+	end_watches(pages, from, move.end);
 	/*
 	 * A table that this has made for the target may lie in what remains of the source. None was
 	 * reserved for moving that on; but then it is empty there, and need not be moved.

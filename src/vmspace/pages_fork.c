@@ -28,6 +28,8 @@ static bool copy_entry(struct pages *child, struct pages *parent, uintptr_t *to,
 
 	if (writable)
 		entry_store(from, entry);
+	/* What the parent watches is nobody's affair there. */
+	entry &= ~ENTRY_CODE;
 	if (entry_frame(entry))
 		frame_get(entry_frame(entry));
 	if (entry_is_zero(entry) && !child->zero)

@@ -10,6 +10,7 @@
  *   The root is a table of level levels - 1.   page_shift + bits * levels >= bits of an address.
  *   ENTRY_WRITABLE in an entry with a frame of kind ANON  =>  the frame is mapped nowhere else.
  *   ENTRY_WRITABLE  =>  ENTRY_DIRTY: who may write unseen is taken to do so.
+ *   ENTRY_CODE  =>  not ENTRY_WRITABLE.
  *
  * What protects a store to an entry:
  *   level n > 0, 0 to a table: nothing; it is a compare-and-swap.
@@ -44,13 +45,14 @@ int table_cache_fill(struct pages *pages, unsigned long start, unsigned long end
 		     unsigned long *done_to);
 
 /*
- * Entries of level 0: 0, a guard marker, the zero page (with ENTRY_ACCESSED or without), or a
- * frame's address with any of the three bits. These mean nothing in the others.
+ * Entries of level 0: 0, a guard marker, the zero page (ENTRY_ACCESSED, ENTRY_CODE), or a
+ * frame's address, both with any of the bits that mean something there.
  */
 #define ENTRY_WRITABLE ((uintptr_t)1) /* writes do not fault, if the area allows them */
 #define ENTRY_ACCESSED ((uintptr_t)2) /* since that was last cleared; without it there is no translation */
 #define ENTRY_DIRTY    ((uintptr_t)4) /* written since that was last cleared */
-#define ENTRY_BITS     ((uintptr_t)7)
+#define ENTRY_CODE     ((uintptr_t)8) /* watched: whatever changes it is told of first */
+#define ENTRY_BITS     ((uintptr_t)15)
 #define ENTRY_GUARD    ENTRY_ACCESSED
 #define ENTRY_ZERO     ENTRY_DIRTY
 /* Of a page that is written now. */
@@ -78,6 +80,11 @@ struct pages {
 	unsigned long reserved_to[TABLE_LEVELS]; /* ... to here, by level */
 	bool reserving;              /* table_cache_begin() was called */
 	uintptr_t zero;              /* struct frame * of all ENTRY_ZERO; 0: none yet. Set once */
+	/* Written while no fault is in progress: */
+	void (*code_changed)(void *ctx, unsigned long start, unsigned long end); /* or NULL */
+	void *code_ctx;
+	bool code_watched;           /* relaxed: a page was ever watched */
+	unsigned long code_generation; /* atomic: raised before each change of what is watched */
 	struct {                     /* atomic, relaxed */
 		unsigned long anon, file, shmem, zero, guards;
 		unsigned long tables[TABLE_LEVELS];
@@ -108,13 +115,21 @@ static inline struct frame *entry_frame(uintptr_t entry)
 
 static inline bool entry_is_zero(uintptr_t entry)
 {
-	return (entry & ~ENTRY_ACCESSED) == ENTRY_ZERO;
+	return (entry & ~(ENTRY_ACCESSED | ENTRY_CODE)) == ENTRY_ZERO;
 }
 
 /* Is it a page, not empty or a guard? */
 static inline bool entry_present(uintptr_t entry)
 {
 	return entry && entry != ENTRY_GUARD;
+}
+
+/* The pages of [start, end), which are watched, change or go now: see pages_watch_code(). */
+static inline void table_code_changed(struct pages *pages, unsigned long start, unsigned long end)
+{
+	__atomic_fetch_add(&pages->code_generation, 1, __ATOMIC_SEQ_CST);
+	if (pages->code_changed)
+		pages->code_changed(pages->code_ctx, start, end);
 }
 
 /* Bytes covered by an entry of `level`, less one: the mask of offsets within it. */

@@ -23,6 +23,7 @@ struct expected {
 	bool own;                    /* its content is value, and not the file's or zero */
 	uint64_t value;
 	unsigned char marks;         /* VMSPACE_MARK_ACCESSED, _DIRTY */
+	bool watched;                /* as code */
 };
 
 struct space {
@@ -31,12 +32,13 @@ struct space {
 	struct vma area[AREAS];      /* area[0 .. areas - 1], in no order */
 	unsigned int areas;
 	struct expected page[GUEST_PAGES];
+	bool untold[GUEST_PAGES];    /* watched, and not told of a change */
 };
 
 static struct space space[SPACES];
 static uint64_t file[FILE_PAGES];
 static unsigned long long draws;
-static unsigned long refused, done[16];
+static unsigned long refused, watches, done[16];
 
 static unsigned long below(unsigned long n)
 {
@@ -103,6 +105,19 @@ static void unmap_pages(struct space *s, unsigned long start, unsigned long end)
 	pages_unmap(s->guest.pages, start, end, floor, ceiling);
 }
 
+/* The hook. By then no guest may write there. */
+static void note_changed(void *ctx, unsigned long start, unsigned long end)
+{
+	struct space *s = ctx;
+
+	assert_true(start < end);
+	for (unsigned long addr = start; addr < end; addr += PAGE) {
+		assert_true(s->untold[guest_page(addr)]);
+		assert_false(s->guest.tlb[guest_page(addr)].access & VMSPACE_ACCESS_WRITE);
+		s->untold[guest_page(addr)] = false;
+	}
+}
+
 static void forget(struct space *s, unsigned long start, unsigned long end, bool guards)
 {
 	for (unsigned long addr = start; addr < end; addr += PAGE)
@@ -139,7 +154,7 @@ static struct vma *cut(struct space *s, unsigned int which, unsigned long start,
 {
 	struct vma *vma = &s->area[which];
 
-	if (s->areas + 2 > AREAS)
+	if (s->areas + (start > vma->start) + (end < vma->end) > AREAS)
 		return NULL;
 	if (start > vma->start) {
 		struct vma *low = &s->area[s->areas++];
@@ -201,6 +216,8 @@ static void op_map(struct space *s)
 	default:
 		*vma = world_anon(start, pages);
 	}
+	if (below(2))
+		vma->flags |= VMA_EXEC;
 	s->areas++;
 }
 
@@ -238,6 +255,8 @@ static void op_protect(struct space *s)
 		return;
 	to = (vma->flags & ~VMA_ACCESS_FLAGS) | below(8);
 	pages_protect(s->guest.pages, start, end, vma->flags, to);
+	for (unsigned long addr = start; vma->flags & ~to & VMA_EXEC && addr < end; addr += PAGE)
+		expected(s, addr)->watched = false;
 	vma->flags = to;
 }
 
@@ -304,6 +323,7 @@ static void op_move(struct space *s)
 	}
 	for (unsigned long at = 0; at < length; at += PAGE) {
 		*expected(s, to + at) = *expected(s, start + at);
+		expected(s, to + at)->watched = false;
 		*expected(s, start + at) = (struct expected){ 0 };
 	}
 }
@@ -334,6 +354,7 @@ static void op_access(struct space *s)
 
 		/* Nothing has changed; or only the translation is missing. */
 		refused++;
+		page->watched = s->untold[guest_page(addr)];
 		pages_release(s->guest.pages, pages_lookup(s->guest.pages, vma, addr, &is));
 		if (is.kind == page->kind)
 			return;
@@ -352,8 +373,10 @@ static void op_access(struct space *s)
 		*file_of(vma, addr) = value;
 		page->kind = backed_kind(vma);
 	} else {
-		*page = (struct expected){ VMSPACE_PAGE_ANON, true, value, page->marks };
+		*page = (struct expected){ VMSPACE_PAGE_ANON, true, value, page->marks, false };
 	}
+	if (write)
+		page->watched = false;
 	page->marks |= write ? VMSPACE_MARK_ACCESSED | VMSPACE_MARK_DIRTY : VMSPACE_MARK_ACCESSED;
 }
 
@@ -403,6 +426,37 @@ static void op_collect(struct space *s)
 		check_marks(s, start, end, 1 + (unsigned int)below(7), below(3));
 }
 
+static void op_watch(struct space *s)
+{
+	unsigned long start, end, generation;
+	const struct vma *vma = some_part(s, &start, &end, false);
+	struct vmspace_page now;
+
+	if (!vma || !(vma->flags & VMA_EXEC))
+		return;
+	generation = pages_code_generation(s->guest.pages);
+	for (unsigned long addr = start; addr < end; addr += PAGE) {
+		/* Most that are there, few that are not. */
+		if (marks_of(expected(s, addr)) ? !below(4) : below(50) != 0)
+			continue;
+		assert_int_equal(pages_watch_code(s->guest.pages, vma, addr, &now),
+				 marks_of(expected(s, addr)) != 0);
+		watches += marks_of(expected(s, addr)) != 0;
+		if (marks_of(expected(s, addr)))
+			s->untold[guest_page(addr)] = expected(s, addr)->watched = true;
+	}
+	assert_int_equal(pages_code_generation(s->guest.pages), generation);
+}
+
+static void check_watched(struct space *s)
+{
+	for (unsigned long i = 0; i < GUEST_PAGES; i++) {
+		assert_int_equal(s->untold[i], s->page[i].watched);
+		if (s->untold[i])
+			assert_false(s->guest.tlb[i].access & VMSPACE_ACCESS_WRITE);
+	}
+}
+
 static bool inherits(const struct vma *vma)
 {
 	return vma->anon_id || (vma->flags & VMA_MAYBE_GUARD);
@@ -424,6 +478,8 @@ static void op_fork(struct space *parent)
 	child->areas = parent->areas;
 	memcpy(child->area, parent->area, sizeof(child->area));
 	memset(child->page, 0, sizeof(child->page));
+	memset(child->untold, 0, sizeof(child->untold));
+	pages_set_code_hook(child->guest.pages, note_changed, child);
 	for (unsigned int i = 0; i < child->areas; i++) {
 		const struct vma *vma = &child->area[i];
 
@@ -433,8 +489,10 @@ static void op_fork(struct space *parent)
 			return;
 		}
 		for (unsigned long addr = vma->start; inherits(vma) && addr < vma->end;
-		     addr += PAGE)
+		     addr += PAGE) {
 			*expected(child, addr) = *expected(parent, addr);
+			expected(child, addr)->watched = false;
+		}
 	}
 	child->alive = true;
 }
@@ -495,6 +553,7 @@ static void check_all(void)
 			continue;
 		guest_check(&space[i].guest, space[i].area, space[i].areas);
 		check_counts(&space[i]);
+		check_watched(&space[i]);
 		check_content(&space[i]);
 	}
 }
@@ -508,6 +567,7 @@ static const struct {
 	{ "zap", op_zap, 3 },            { "protect", op_protect, 10 }, { "guard", op_guard, 3 },
 	{ "unguard", op_unguard, 3 },    { "move", op_move, 12 },   { "fork", op_fork, 4 },
 	{ "exit", op_exit, 3 },          { "collect", op_collect, 8 },
+	{ "watch", op_watch, 20 },
 };
 #define OPS (sizeof(ops) / sizeof(ops[0]))
 
@@ -541,6 +601,7 @@ static void random_operations(void **state)
 	for (uint64_t i = 0; i < FILE_PAGES; i++)
 		file[i] = world_file_value(i);
 	guest_begin(&space[0].guest);
+	pages_set_code_hook(space[0].guest.pages, note_changed, &space[0]);
 	space[0].alive = true;
 	for (unsigned long i = 0; i < operations; i++) {
 		one_operation();
@@ -555,7 +616,7 @@ static void random_operations(void **state)
 	printf("# seed %llu:", seed);
 	for (size_t i = 0; i < OPS; i++)
 		printf(" %s %lu", ops[i].name, done[i]);
-	printf("; %lu refused\n", refused);
+	printf("; %lu refused, %lu pages watched\n", refused, watches);
 	assert_true(refused || operations < 1000);
 }
 

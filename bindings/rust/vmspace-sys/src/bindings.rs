@@ -2784,6 +2784,29 @@ extern "C" {
         ctx: *mut ::core::ffi::c_void,
     ) -> ::std::os::raw::c_long;
 }
+extern "C" {
+    pub fn vmspace_set_code_hook(
+        space: *mut vmspace,
+        changed: ::core::option::Option<
+            unsafe extern "C" fn(
+                ctx: *mut ::core::ffi::c_void,
+                start: ::std::os::raw::c_ulong,
+                end: ::std::os::raw::c_ulong,
+            ),
+        >,
+        ctx: *mut ::core::ffi::c_void,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_watch_code(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        page: *mut vmspace_page,
+    ) -> vmspace_fault_result;
+}
+extern "C" {
+    pub fn vmspace_code_generation(space: *const vmspace) -> ::std::os::raw::c_ulong;
+}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct vmspace_ticket {
