@@ -44,7 +44,8 @@ struct vmspace_memfd_config {
 
 /*
  * Returns 0 and *out, ended by vmspace_memfd_destroy() after all its windows; or -EINVAL (limit is
- * less than a page), -ENOMEM, or what memfd_create() refused with. `config` is copied.
+ * less than a page), -ENOMEM, or what memfd_create() refused with. `config` is copied. All descriptors
+ * that the library has are close-on-exec, and 512 or higher where the process's limit allows it.
  */
 VMSPACE_PUBLIC int vmspace_memfd_create(struct vmspace_memfd **out,
 					const struct vmspace_memfd_config *config);

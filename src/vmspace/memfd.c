@@ -30,13 +30,26 @@ static size_t chunks_size(const struct vmspace_memfd *memfd)
 	return ((size_t)memfd->limit / CHUNK_FRAMES + 1) * sizeof(memfd->chunks[0]);
 }
 
+int memfd_duplicate(int fd)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, MEMFD_LEAST_FD);
+
+	return own >= 0 ? own : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
 int memfd_open(void)
 {
-	int fd = memfd_create("guest", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	int fd = memfd_create("guest", MFD_CLOEXEC | MFD_NOEXEC_SEAL), high;
 
 	if (fd < 0 && errno == EINVAL) /* Linux before 6.3 */
 		fd = memfd_create("guest", MFD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	high = memfd_duplicate(fd);
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
 }
 
 int vmspace_memfd_create(struct vmspace_memfd **out, const struct vmspace_memfd_config *config)

@@ -81,8 +81,14 @@ int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backi
 		    uint64_t *frame);
 void memfd_file_release(struct vmspace_memfd *memfd, uint64_t frame);
 
-/* A new memfd, or -errno. */
+/* A new memfd, or -errno. Its descriptor is a high one. */
 int memfd_open(void);
+/*
+ * A duplicate of `fd` from MEMFD_LEAST_FD on, where that is below the process's limit, else the lowest:
+ * low descriptors may have a meaning for the program, or its guest. -1: none is free.
+ */
+#define MEMFD_LEAST_FD 512
+int memfd_duplicate(int fd);
 
 /* A frame, or 0: no memory. *dirty: it may not be zero. wish: NULL if none. The lock is held. */
 uint32_t memfd_take(struct vmspace_memfd *memfd, const struct memfd_wish *wish, bool *dirty);

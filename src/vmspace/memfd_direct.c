@@ -13,8 +13,6 @@
 
 /* Pages are viewed through mappings of so many bytes. */
 #define VIEW_BYTES (1ul << 20)
-/* Descriptors from here on: the low ones may have a meaning for the program, or its guest. */
-#define LEAST_FD 512
 
 /*
  * Invariants: memfd->direct[number] == this.   uses == frames of it that are in use.
@@ -98,9 +96,7 @@ static int duplicate(int fd, bool *writable)
 	if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY || (flags & O_PATH))
 		return NO_DESCRIPTOR;
 	*writable = (flags & O_ACCMODE) == O_RDWR;
-	own = fcntl(fd, F_DUPFD_CLOEXEC, LEAST_FD);
-	if (own < 0) /* the limit of descriptors may be lower */
-		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	own = memfd_duplicate(fd);
 	return own >= 0 ? own : NO_DUPLICATE;
 }
 

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "memfd.h"
@@ -469,10 +470,34 @@ static void a_window_that_begins_anew_tells_all_threads(void **state)
 	}
 }
 
+/* A guest whose descriptors are the process's finds the low ones free. */
+static void descriptors_of_memory_are_high(void **state)
+{
+	int low = dup(0);
+	pid_t child;
+	int status;
+
+	(void)state;
+	close(low);
+	if (sysconf(_SC_OPEN_MAX) <= MEMFD_LEAST_FD + 2 || low >= MEMFD_LEAST_FD) {
+		print_message("# SKIP in part: the limit of descriptors is too low here\n");
+		return;
+	}
+	assert_true(memfd->fd >= MEMFD_LEAST_FD);
+	assert_int_equal(vmspace_memfd_before_fork(memfd), 0);
+	child = fork();
+	if (!child)
+		_exit(vmspace_memfd_after_fork_child(memfd) || memfd->fd < MEMFD_LEAST_FD);
+	vmspace_memfd_after_fork_parent(memfd);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
+		TEST(descriptors_of_memory_are_high),
 		TEST(bad_arguments_are_refused),
 		TEST(frames_come_full_of_zeros),
 		TEST(freed_memory_goes_to_the_system),
