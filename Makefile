@@ -30,6 +30,7 @@
 #   make mutate COUNT= SEED=  break the core, one thing at a time: do the suites notice?
 #   make check-cover OPS=      vmscope check reaches every call, errno, reason and verdict it should
 #   make check-arch ARCHS=    the suites on other architectures under qemu-user
+#   make rv64                 Debian's busybox, Lua and sqlite3 for riscv64 in examples/rv64, beside qemu-user
 #   make kernels KERNELS="6.1 7.3" VARIANTS="root user" DURATION= OPS= SUITES= GUESTS=
 #                             the comparisons with the kernel under others, Debian's, in QEMU; which
 #                             variants there are: tests/kernels/kernels.py --help
@@ -111,7 +112,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: torture-signals torture-signals-asan torture-signals-tsan self-mirror
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost report-browser coverage mutate valgrind
-.PHONY: check-abi record-abi builds proofs kernels kernels-arm64 kernels-slice rust rust-asan rust-tsan rust-bench
+.PHONY: check-abi record-abi builds proofs rv64 kernels kernels-arm64 kernels-slice rust rust-asan rust-tsan rust-bench
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -262,6 +263,10 @@ check-cover: $(DEBUG)/build.ninja
 
 check-arch:
 	SUITES='$(SUITES)' tests/arch/check.sh -b $(BUILD) $(ARCHS)
+
+rv64: $(DEBUG)/build.ninja
+	$(NINJA) -C $(DEBUG) examples/rv64/rv64
+	tests/rv64/programs.py $(DEBUG)/examples/rv64/rv64 $(BUILD)/rv64
 
 # OPS is the model's unless it is given.
 run_kernels = PYTHONDONTWRITEBYTECODE=1 python3 tests/kernels/kernels.py --work $(BUILD)/kernels

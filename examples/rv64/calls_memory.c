@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* calls_memory.c - system calls about memory: each is a request to the guest's space. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "process.h"
+
+long call_brk(struct thread *thread, const uint64_t a[6])
+{
+	struct vmspace_request req = { .op = VMSPACE_BRK, .brk = { a[0] } };
+
+	(void)thread;
+	return memory_call(&req);
+}
+
+long call_mmap(struct thread *thread, const uint64_t a[6])
+{
+	int fd = (int)a[3] & MAP_ANONYMOUS ? -1 : guest_fd(a[4]);
+
+	(void)thread;
+	if (a[5] % GUEST_PAGE)
+		return -EINVAL;
+	return memory_mmap(a[0], a[1], (int)a[2], (int)a[3], fd, a[5]);
+}
+
+long call_munmap(struct thread *thread, const uint64_t a[6])
+{
+	(void)thread;
+	return memory_munmap(a[0], a[1]);
+}
+
+long call_mprotect(struct thread *thread, const uint64_t a[6])
+{
+	(void)thread;
+	return memory_mprotect(a[0], a[1], (int)a[2]);
+}
+
+long call_mremap(struct thread *thread, const uint64_t a[6])
+{
+	struct vmspace_request req = {
+		.op = VMSPACE_MREMAP, .mremap = { a[0], a[1], a[2], (int)a[3], a[4] },
+	};
+
+	(void)thread;
+	return memory_call(&req);
+}
+
+long call_madvise(struct thread *thread, const uint64_t a[6])
+{
+	struct vmspace_request req = { .op = VMSPACE_MADVISE, .madvise = { a[0], a[1], (int)a[2] } };
+
+	(void)thread;
+	return memory_call(&req);
+}
+
+long call_mlock(struct thread *thread, const uint64_t a[6])
+{
+	struct vmspace_request req = { .op = VMSPACE_MLOCK, .mlock = { .addr = a[0], .length = a[1] } };
+
+	(void)thread;
+	return memory_call(&req);
+}
+
+long call_munlock(struct thread *thread, const uint64_t a[6])
+{
+	struct vmspace_request req = { .op = VMSPACE_MUNLOCK, .mlock = { .addr = a[0], .length = a[1] } };
+
+	(void)thread;
+	return memory_call(&req);
+}
+
+long call_mlockall(struct thread *thread, const uint64_t a[6])
+{
+	struct vmspace_request req = { .op = VMSPACE_MLOCKALL, .mlockall = { (int)a[0] } };
+
+	(void)thread;
+	return memory_call(&req);
+}
+
+long call_munlockall(struct thread *thread, const uint64_t a[6])
+{
+	struct vmspace_request req = { .op = VMSPACE_MUNLOCKALL };
+
+	(void)thread;
+	(void)a;
+	return memory_call(&req);
+}
+
+long call_mseal(struct thread *thread, const uint64_t a[6])
+{
+	struct vmspace_request req = { .op = VMSPACE_MSEAL, .mseal = { a[0], a[1], a[2] } };
+
+	(void)thread;
+	return memory_call(&req);
+}
+
+/*
+ * The space says whether there is anything to be written; what it is, the file has already, as its
+ * pages are the guest's. To the disk it comes by the host's own writing back, or sync().
+ */
+long call_msync(struct thread *thread, const uint64_t a[6])
+{
+	struct vmspace_request req = { .op = VMSPACE_MSYNC, .msync = { a[0], a[1], (int)a[2] } };
+
+	(void)thread;
+	return memory_call(&req);
+}
+
+/* The space decides about the arguments; which pages are in memory is asked page by page. */
+long call_mincore(struct thread *thread, const uint64_t a[6])
+{
+	struct vmspace_request req = { .op = VMSPACE_MINCORE, .mincore = { .addr = a[0], .length = a[1] } };
+	uint64_t pages = (a[1] + GUEST_PAGE - 1) / GUEST_PAGE;
+	long result = memory_call(&req);
+
+	(void)thread;
+	for (uint64_t i = 0; !result && i < pages; i++) {
+		char resident = 1;
+
+		result = guest_write(a[2] + i, &resident, 1);
+	}
+	return result;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/* calls_process.c - system calls about processes and threads, and some about the system. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "process.h"
+
+/* ---- the end ---- */
+
+long call_exit_group(struct thread *thread, const uint64_t a[6])
+{
+	(void)thread;
+	process_exit((int)a[0]);
+}
+
+long call_exit(struct thread *thread, const uint64_t a[6])
+{
+	(void)thread;
+	process_exit((int)a[0]);
+}
+
+long call_set_tid_address(struct thread *thread, const uint64_t a[6])
+{
+	thread->clear_tid = a[0];
+	return syscall(SYS_gettid);
+}
+
+/* ---- clone ---- */
+
+/* All of the host's signals are blocked while it forks, so that the child handles none as its parent. */
+static long fork_guest(struct thread *thread, uint64_t stack, uint64_t parent_tid, uint64_t child_tid,
+		       uint64_t flags, uint64_t tls)
+{
+	struct cpu *cpu = &thread->cpu;
+	sigset_t all;
+	int tid;
+	pid_t pid;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	pid = memory_fork();
+	if (pid == 0) {
+		thread->pending = 0;
+		process.maps_file = NULL;
+		if (stack)
+			cpu->x[REG_STACK] = stack;
+		if (flags & CLONE_SETTLS)
+			cpu->x[REG_TP] = tls;
+		tid = (int)getpid();
+		if (flags & CLONE_CHILD_SETTID)
+			guest_write(child_tid, &tid, sizeof(tid));
+		if (flags & CLONE_CHILD_CLEARTID)
+			thread->clear_tid = child_tid;
+	}
+	signal_host_mask(thread);
+	if (pid > 0 && (flags & CLONE_PARENT_SETTID)) {
+		tid = (int)pid;
+		guest_write(parent_tid, &tid, sizeof(tid));
+	}
+	return pid;
+}
+
+/*
+ * A child that shares its parent's memory until it executes a program (vfork(), posix_spawn()) gets a
+ * copy: it tells of a failure by its status then.
+ */
+long call_clone(struct thread *thread, const uint64_t a[6])
+{
+	uint64_t flags = a[0] & ~(uint64_t)CSIGNAL;
+
+	if (flags & CLONE_THREAD)
+		return -ENOSYS;
+	if ((flags & CLONE_VM) && !(flags & CLONE_VFORK))
+		return -ENOSYS;
+	return fork_guest(thread, a[1], a[2], a[4], flags, a[3]);
+}
+
+/* ---- execve ---- */
+
+#define STRINGS_MOST  65536
+#define STRING_LARGEST (128UL << 10)
+
+static void free_strings(char **strings)
+{
+	for (size_t i = 0; strings && strings[i]; i++)
+		free(strings[i]);
+	free(strings);
+}
+
+static char *take_string(uint64_t from)
+{
+	char *buffer = malloc(STRING_LARGEST), *string = NULL;
+
+	if (buffer && guest_string(buffer, from, STRING_LARGEST) >= 0)
+		string = strdup(buffer);
+	free(buffer);
+	return string;
+}
+
+/* A vector of strings, as many free places before them as are asked for. NULL: EFAULT, or no memory. */
+static char **take_strings(uint64_t at)
+{
+	char **strings = calloc(STRINGS_MOST + 1, sizeof(char *));
+	uint64_t from;
+
+	for (size_t i = 0; strings && at && i < STRINGS_MOST; i++) {
+		if (guest_read(&from, at + i * sizeof(from), sizeof(from)))
+			break;
+		if (!from)
+			return strings;
+		strings[i] = take_string(from);
+		if (!strings[i])
+			break;
+	}
+	if (strings && !at)
+		return strings;
+	free_strings(strings);
+	return NULL;
+}
+
+static size_t count(char **strings)
+{
+	size_t number = 0;
+
+	while (strings[number])
+		number++;
+	return number;
+}
+
+/* The interpreter that a script names, and its argument, if it has one; false: it is no script. */
+static bool script(const char *path, char line[256], char **interpreter, char **argument)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? 0 : read(fd, line, 255);
+	char *end;
+
+	if (fd >= 0)
+		close(fd);
+	line[length > 0 ? length : 0] = 0;
+	if (line[0] != '#' || line[1] != '!')
+		return false;
+	line[strcspn(line, "\n")] = 0;
+	*interpreter = line + 2 + strspn(line + 2, " \t");
+	end = *interpreter + strcspn(*interpreter, " \t");
+	*argument = NULL;
+	if (*end) {
+		*end++ = 0;
+		end += strspn(end, " \t");
+		*argument = *end ? end : NULL;
+	}
+	return **interpreter != 0;
+}
+
+/* The emulator executes itself, for the program at `path`. Returns -errno, or not. */
+static long execute_self(const char *path, char **argv, char **envp)
+{
+	char **own = calloc(count(argv) + 10, sizeof(char *));
+	size_t used = 0;
+
+	if (!own)
+		return -ENOMEM;
+	own[used++] = (char *)(uintptr_t)"rv64";
+	if (process.sysroot) {
+		own[used++] = (char *)(uintptr_t)"-L";
+		own[used++] = (char *)(uintptr_t)process.sysroot;
+	}
+	if (process.maps_file) {
+		own[used++] = (char *)(uintptr_t)"-m";
+		own[used++] = (char *)(uintptr_t)process.maps_file;
+	}
+	own[used++] = (char *)(uintptr_t)"-0";
+	own[used++] = argv[0] ? argv[0] : (char *)(uintptr_t)"";
+	own[used++] = (char *)(uintptr_t)"--";
+	own[used++] = (char *)(uintptr_t)path;
+	for (size_t i = 1; argv[0] && argv[i]; i++)
+		own[used++] = argv[i];
+	execve("/proc/self/exe", own, envp);
+	free(own);
+	return -errno;
+}
+
+static long execute(const char *guest, char **argv, char **envp, int depth)
+{
+	char path[PATH_MAX], line[256], *interpreter, *argument, **longer;
+	int kind = path_to_host(path, guest);
+	size_t used = 0;
+	long result;
+
+	if (!kind)
+		kind = program_check(path);
+	if (kind < 0)
+		return kind;
+	if (kind == 0)
+		return execute_self(path, argv, envp);
+	if (!script(path, line, &interpreter, &argument)) {
+		execve(path, argv, envp); /* one of the host's */
+		return -errno;
+	}
+	if (depth > 3)
+		return -ELOOP;
+	longer = calloc(count(argv) + 4, sizeof(char *));
+	if (!longer)
+		return -ENOMEM;
+	longer[used++] = interpreter;
+	if (argument)
+		longer[used++] = argument;
+	longer[used++] = (char *)(uintptr_t)guest;
+	for (size_t i = 1; argv[0] && argv[i]; i++)
+		longer[used++] = argv[i];
+	result = execute(interpreter, longer, envp, depth + 1);
+	free(longer);
+	return result;
+}
+
+long call_execve(struct thread *thread, const uint64_t a[6])
+{
+	char path[PATH_MAX], **argv, **envp;
+	long result = guest_string(path, a[0], sizeof(path));
+
+	(void)thread;
+	if (result < 0)
+		return result;
+	argv = take_strings(a[1]);
+	envp = take_strings(a[2]);
+	result = argv && envp ? execute(path, argv, envp, 0) : -EFAULT;
+	free_strings(argv);
+	free_strings(envp);
+	return result;
+}
+
+/* ---- futexes: their words are in the window ---- */
+
+long call_futex(struct thread *thread, const uint64_t a[6])
+{
+	int command = (int)a[1] & FUTEX_CMD_MASK;
+	bool waits = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
+	void *word = vmspace_window_host(memory.window, a[0]);
+	struct timespec time;
+	uint32_t value;
+
+	(void)thread;
+	if (command > FUTEX_WAKE_BITSET || command == FUTEX_FD)
+		return -ENOSYS;
+	if (!word || guest_read(&value, a[0], sizeof(value)))
+		return -EFAULT;
+	if (waits && a[3] && guest_read(&time, a[3], sizeof(time)))
+		return -EFAULT;
+	return host_call(SYS_futex, (long)word, (long)a[1], (long)a[2],
+			 waits ? (a[3] ? (long)&time : 0) : (long)a[3],
+			 (long)vmspace_window_host(memory.window, a[4]), (long)a[5]);
+}
+
+/* ---- the system ---- */
+
+long call_uname(struct thread *thread, const uint64_t a[6])
+{
+	struct utsname name;
+
+	(void)thread;
+	if (uname(&name))
+		return -errno;
+	strcpy(name.machine, "riscv64");
+	return guest_write(a[0], &name, sizeof(name));
+}
+
+/* What is about addresses and descriptors is the guest's, not the emulator's. */
+long call_prlimit64(struct thread *thread, const uint64_t a[6])
+{
+	bool other = a[0] && (pid_t)a[0] != getpid();
+	struct vmspace_config config;
+	struct rlimit new, old;
+	int which = (int)a[1];
+
+	(void)thread;
+	if (a[2] && guest_read(&new, a[2], sizeof(new)))
+		return -EFAULT;
+	if (prlimit((pid_t)a[0], (__rlimit_resource_t)which, NULL, &old))
+		return -errno;
+	config = *vmspace_config(memory.space);
+	if (!other && which == RLIMIT_NOFILE && old.rlim_cur > (rlim_t)guest_descriptors())
+		old.rlim_cur = old.rlim_max = (rlim_t)guest_descriptors();
+	if (!other && (which == RLIMIT_AS || which == RLIMIT_DATA || which == RLIMIT_STACK)) {
+		unsigned long *limit = which == RLIMIT_AS ? &config.rlimit_as
+				       : which == RLIMIT_DATA ? &config.rlimit_data
+							      : &config.rlimit_stack;
+
+		old.rlim_cur = *limit;
+		old.rlim_max = RLIM_INFINITY;
+		if (a[2]) {
+			*limit = new.rlim_cur;
+			vmspace_configure(memory.space, &config);
+		}
+	} else if (a[2] && which != RLIMIT_NOFILE && prlimit((pid_t)a[0], (__rlimit_resource_t)which, &new, NULL)) {
+		return -errno;
+	}
+	return a[3] ? guest_write(a[3], &old, sizeof(old)) : 0;
+}
+
+long call_sched_getaffinity(struct thread *thread, const uint64_t a[6])
+{
+	unsigned long set[16];
+	size_t size = a[1] < sizeof(set) ? a[1] : sizeof(set);
+	long result = host_call(SYS_sched_getaffinity, (long)a[0], (long)size, (long)set, 0, 0, 0);
+
+	(void)thread;
+	return result > 0 && guest_write(a[2], set, (size_t)result) ? -EFAULT : result;
+}
+
+long call_prctl(struct thread *thread, const uint64_t a[6])
+{
+	char name[128];
+
+	(void)thread;
+	switch (a[0]) {
+	case PR_SET_NAME:
+		if (guest_read(name, a[1], 16))
+			return -EFAULT;
+		return host_call(SYS_prctl, PR_SET_NAME, (long)name, 0, 0, 0, 0);
+	case PR_GET_NAME:
+		if (host_call(SYS_prctl, PR_GET_NAME, (long)name, 0, 0, 0, 0))
+			return -EINVAL;
+		return guest_write(a[1], name, 16);
+	case PR_SET_VMA: {
+		struct vmspace_request req = { .op = VMSPACE_SET_ANON_NAME };
+
+		if (a[1] != PR_SET_VMA_ANON_NAME)
+			return -EINVAL;
+		if (a[4] && guest_string(name, a[4], 80) < 0)
+			return -EINVAL;
+		req.set_anon_name = (struct vmspace_set_anon_name){ a[2], a[3], a[4] ? name : NULL };
+		return memory_call(&req);
+	}
+	case PR_SET_PDEATHSIG:
+	case PR_SET_DUMPABLE:
+	case PR_GET_DUMPABLE:
+	case PR_SET_NO_NEW_PRIVS:
+	case PR_GET_NO_NEW_PRIVS:
+		return host_call(SYS_prctl, (long)a[0], (long)a[1], (long)a[2], (long)a[3], (long)a[4], 0);
+	default:
+		return -EINVAL;
+	}
+}
+
+long call_rt_sigtimedwait(struct thread *thread, const uint64_t a[6])
+{
+	struct timespec time;
+	siginfo_t info;
+	uint64_t set;
+	long result;
+
+	(void)thread;
+	if (a[3] != 8)
+		return -EINVAL;
+	if (guest_read(&set, a[0], sizeof(set)) || (a[2] && guest_read(&time, a[2], sizeof(time))))
+		return -EFAULT;
+	result = host_call(SYS_rt_sigtimedwait, (long)&set, (long)&info, a[2] ? (long)&time : 0, 8, 0, 0);
+	if (result > 0 && a[1] && guest_write(a[1], &info, sizeof(info)))
+		return -EFAULT;
+	return result;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* memory.h - the guest's address space, its window, and the calls that change it. */
+#ifndef RV64_MEMORY_H
+#define RV64_MEMORY_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <mapletree/vmspace_memfd.h>
+
+#define GUEST_TOP  (1ULL << 38) /* Sv39: user addresses are below */
+#define GUEST_PAGE 4096ULL
+
+/* The numbers of these are the same on all architectures that Linux calls generic. */
+#define GUEST_SIGSEGV     SIGSEGV
+#define GUEST_SEGV_MAPERR SEGV_MAPERR
+
+struct guest_memory {
+	struct vmspace_memfd *memfd;
+	struct vmspace_window *window;
+	struct vmspace *space;
+};
+
+/* The one address space of this process. */
+extern struct guest_memory memory;
+
+/* A new, empty address space, and the handler of the host's faults in it. Ends the program if it cannot. */
+void memory_create(void);
+
+/* How often memory that may have been executable was changed. */
+unsigned int code_generation(void);
+void code_changed(void);
+
+/* The calls of the guest: a value or -errno. A file is mapped by descriptor `fd` (-1: none). */
+long memory_mmap(unsigned long addr, unsigned long length, int prot, int flags, int fd, uint64_t offset);
+long memory_munmap(unsigned long addr, unsigned long length);
+long memory_mprotect(unsigned long addr, unsigned long length, int prot);
+long memory_call(struct vmspace_request *req);
+/* The page that returns from signal handlers, as the kernel's [vdso] does: its address, or -errno. */
+long memory_map_vdso(void);
+
+struct cpu;
+/* The page may be executed, or the hart's instruction ends with a signal. */
+void memory_touch_code(struct cpu *cpu, unsigned long addr);
+
+/* Copy to and from the guest: 0 or -EFAULT. */
+int guest_read(void *to, uint64_t from, size_t size);
+int guest_write(uint64_t to, const void *from, size_t size);
+/* A string of the guest's, of less than `size` bytes: its length, -EFAULT, or -ENAMETOOLONG. */
+long guest_string(char *to, uint64_t from, size_t size);
+
+/* The host's fork(), with a copy of the guest's memory in the child: as fork(), but -errno. */
+pid_t memory_fork(void);
+
+/* A descriptor of the emulator's own, moved to where the guest has none. -errno */
+int own_descriptor(int fd);
+/* Guests have descriptors below it. */
+int guest_descriptors(void);
+
+#endif

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""examples/rv64 runs Debian's programs for riscv64: busybox (static), Lua and sqlite3 (dynamic).
+
+Usage: programs.py RV64 WORK_DIRECTORY
+
+What they print is compared with what they print under qemu-riscv64 and, where this machine has the
+same program of its own, natively; and the areas of memory that they have in the end. The packages are
+fetched with apt into WORK_DIRECTORY and unpacked there; nothing is installed.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "kernels"))
+import debian
+
+PACKAGES = ["busybox-static", "lua5.4", "sqlite3", "libc-bin"]
+SUITES = ["trixie", "forky", "sid"]  # the first that can be had
+FORKS = 1000
+
+
+class Missing(Exception):
+    """It cannot be tried here; the text says why."""
+
+
+def sysroot(work):
+    """Debian's programs for riscv64, unpacked."""
+    target = work / "root"
+    if target.exists():
+        return target
+    why = ""
+    for suite in SUITES:
+        archive = debian.Archive(work, "riscv64", suites=[suite])
+        archive.update()
+        done = archive.apt("apt-get", "install", "--download-only", "-y", "--no-install-recommends",
+                           *PACKAGES)
+        if done.returncode == 0:
+            break
+        why = why or archive.warning or done.stdout.strip().splitlines()[-1]
+    else:
+        raise Missing(f"Debian's packages for riscv64 cannot be had: {why}")
+    unfinished = work / "root.new"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    for name in ("bin", "sbin", "lib"):
+        (unfinished / "usr" / name).mkdir(parents=True)
+        (unfinished / name).symlink_to(f"usr/{name}")
+    for deb in sorted((archive.state / "archives").glob("*.deb")):
+        debian.unpack(deb, unfinished)
+    unfinished.rename(target)
+    return target
+
+
+class Machines:
+    """The ways of running a program."""
+
+    def __init__(self, emulator, root, work):
+        self.root = root
+        self.work = work
+        self.emulator = [emulator, "-L", str(root)]
+        self.qemu = shutil.which("qemu-riscv64") or shutil.which("qemu-riscv64-static")
+        self.passed = self.failed = 0
+        self.absent = set()
+
+    def run(self, command, script=None):
+        """Its output, errors included, and exit status, in an empty directory."""
+        place = self.work / "place"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        done = subprocess.run(command, cwd=place, input=script, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=300, check=False,
+                              env={"PATH": "/bin:/usr/bin", "LC_ALL": "C", "HOME": str(place)})
+        return done.stdout, done.returncode
+
+    def says(self, name, right, *details):
+        right = bool(right)
+        self.passed += right
+        self.failed += not right
+        print(f"{'ok' if right else 'FAILED'}: {name}", *(() if right else details), sep="\n  ", flush=True)
+
+    def compare(self, name, program, *arguments, native=True):
+        """The same output and status under the emulator, qemu and of this machine's own program."""
+        script = (HERE / arguments[-1]).read_bytes() if (HERE / arguments[-1]).is_file() else None
+        if script is not None:
+            arguments = (*arguments[:-1], str(HERE / arguments[-1]))
+        if program == "sqlite3":  # reads what it is to do
+            arguments = arguments[:-1]
+        path = f"{self.root}/usr/bin/{program}"
+        seen = self.run([*self.emulator, path, *arguments], script)
+        others = {}
+        if self.qemu:
+            others["qemu"] = self.run([self.qemu, "-L", str(self.root), path, *arguments], script)
+        else:
+            self.absent.add("qemu-riscv64 (package qemu-user)")
+        own = shutil.which(program)
+        if native and own:
+            others["native"] = self.run([own, *arguments], script)
+        elif native:
+            self.absent.add(f"a {program} of this machine's own")
+        wrong = [f"{other}: {answer}" for other, answer in others.items() if answer != seen]
+        self.says(f"{name} ({', '.join(['rv64', *others])})", not wrong and seen[1] == 0,
+                  f"rv64: {seen}", *wrong)
+
+
+def areas(text):
+    """What there is in memory wherever it is: the files' areas; pages of the heap; other memory."""
+    files, anonymous = Counter(), 0
+    heap = None
+    for line in text.splitlines():
+        span, access, offset, _, inode, *name = line.split(None, 5)
+        start, end = (int(part, 16) for part in span.split("-"))
+        pages = (end - start) // 4096
+        if inode != "0":
+            files[pages, access, offset, name[0].strip()] += 1
+            after_program = end
+        elif name and name[0].strip() in ("[stack]", "[vdso]"):
+            continue
+        elif heap is None and start == after_program and pages > 100:
+            heap = pages
+        elif access.startswith("rw"):
+            anonymous += pages
+    return files, heap, anonymous
+
+
+def compare_maps(machines):
+    command = [f"{machines.root}/usr/bin/lua5.4", str(HERE / "maps.lua")]
+    own, _ = machines.run([*machines.emulator, *command])
+    if not machines.qemu:
+        return
+    theirs, _ = machines.run([machines.qemu, "-L", str(machines.root), *command])
+    mine, other = areas(own.decode()), areas(theirs.decode())
+    machines.says(f"Lua's areas in the end: {sum(mine[0].values())} of files, {mine[1]} pages of heap, "
+                  f"{mine[2]} others, as under qemu", mine == other and mine[1], mine, other)
+
+
+def count_forks(machines):
+    busybox = f"{machines.root}/usr/bin/busybox"
+    loop = f"i=0; while [ $i -lt {FORKS} ]; do i=$((i+1)); ( : ); done; echo $i"
+    began = time.monotonic()
+    seen = machines.run([*machines.emulator, busybox, "sh", "-c", loop])
+    took = time.monotonic() - began
+    machines.says(f"{FORKS} forks of a shell: {FORKS / took:.0f} a second", seen == (b"%d\n" % FORKS, 0), seen)
+
+
+def main():
+    emulator, work = os.path.abspath(sys.argv[1]), Path(sys.argv[2]).resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    try:
+        root = sysroot(work)
+    except Missing as why:
+        print(f"SKIP: {why}\n0 passed, 0 failed")
+        return 1
+    machines = Machines(emulator, root, work)
+    machines.compare("busybox echo", "busybox", "echo", "hello", "world")
+    machines.compare("a script of the shell: pipes, jobs, signals, files", "busybox", "sh", "shell.sh")
+    machines.compare("Lua: numbers, strings, tables, coroutines", "lua5.4", "numbers.lua")
+    machines.compare("sqlite3: queries", "sqlite3", ":memory:", "queries.sql")
+    machines.compare("sqlite3: every journal mode, with and without mmap_size", "sqlite3",
+                     "journals.sql")
+    compare_maps(machines)
+    count_forks(machines)
+    for what in sorted(machines.absent):
+        print(f"# not compared with: {what}, which is not here")
+    print(f"{machines.passed} passed, {machines.failed} failed")
+    return 1 if machines.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
