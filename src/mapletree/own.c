@@ -277,5 +277,5 @@ void own_end(const struct mt_own *own, struct maple_tree *mt, struct pool_list *
 	for (i = 0; i < own->refs.puts; i++)
 		retire_entry(mt, own->refs.put[i], reserve);
 	if (tree_is_counted(mt))
-		retire_hand_over(mt); /* what is not referred to must not wait for the next write */
+		retire_gather(mt); /* what is not referred to must not wait for the next write */
 }

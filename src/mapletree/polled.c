@@ -116,15 +116,20 @@ bool mt_poll(void)
 int mt_barrier(void)
 {
 	int error = rcu_may_wait();
+	bool again = false;
 
 	if (error)
 		return error;
 	if (!rcu_memory_available()) /* without, liburcu would end the process */
 		return -ENOMEM;
-	pthread_mutex_lock(&freeing);
-	free_all();
-	pthread_mutex_unlock(&freeing);
-	urcu_bp_barrier();
+	/* Once more for what was gathered, which is deferred by a callback. */
+	do {
+		again = !again && __atomic_load_n(&rcu_gathering, __ATOMIC_SEQ_CST);
+		pthread_mutex_lock(&freeing);
+		free_all();
+		pthread_mutex_unlock(&freeing);
+		urcu_bp_barrier();
+	} while (again);
 	return 0;
 }
 

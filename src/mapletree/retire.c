@@ -26,6 +26,8 @@ struct origin {
  * A batch occupies the memory of a node. Each word is a plain node (freed alone) or a tagged one
  * (freed with all below it), or the entry of a reference that is dropped: these have their bit in
  * @entries. count <= BATCH_WORDS; a batch on a tree is never full.
+ * @linked: it is one of those that wait together (see gather()): the last word, which no batch that
+ *          is not full needs, links it to the next one of them.
  * @nodes: how many nodes it frees, including itself; what it drops of other trees' nodes counts as
  *         one.
  */
@@ -36,7 +38,8 @@ struct origin {
 struct mt_retire_batch {
 	struct rcu_head rcu;
 	struct origin origin;
-	unsigned int count;
+	uint16_t count;
+	bool linked;
 	unsigned int nodes;
 	uint64_t entries;
 	uintptr_t word[BATCH_WORDS];
@@ -124,15 +127,13 @@ static void free_word(const struct origin *origin, uintptr_t word)
 		pool_free(origin->alloc, (void *)word);
 }
 
-static void free_batch(struct rcu_head *head)
+static void free_batch(struct mt_retire_batch *batch)
 {
-	struct mt_retire_batch *batch = caa_container_of(head, struct mt_retire_batch, rcu);
 	const struct origin origin = batch->origin;
 	unsigned int i, nodes = batch->nodes;
 	unsigned long waiting;
 
 	assert(batch->count <= BATCH_WORDS && nodes);
-	rcu_in_callback = true;
 	for (i = 0; i < batch->count; i++)
 		if (UNLIKELY(batch->entries >> i & 1))
 			origin.ops->put((void *)batch->word[i]);
@@ -144,16 +145,118 @@ static void free_batch(struct rcu_head *head)
 	(void)waiting;
 }
 
-void retire_hand_over(struct maple_tree *mt)
+/*
+ * ---- batches that wait together ---------------------------------------------------------------
+ *
+ * A tree that counts its entries hands over what it drops at each write, since an object must not
+ * wait for the next one. One call_rcu() for each takes longer than the write. So while one batch
+ * waits, and says so by rcu_gathering, others are only gathered in a list. When its grace period is
+ * over it takes the list and hands that over as one: what the list held is freed after two grace
+ * periods at most, with no further write, by one call_rcu() for each grace period.
+ */
+
+static struct rcu_head *gathered;
+
+static struct mt_retire_batch *batch_of(struct rcu_head *head)
+{
+	return caa_container_of(head, struct mt_retire_batch, rcu);
+}
+
+static struct mt_retire_batch *linked_to(const struct mt_retire_batch *batch)
+{
+	return batch->linked ? (struct mt_retire_batch *)batch->word[BATCH_WORDS - 1] : NULL;
+}
+
+static void link_to(struct mt_retire_batch *batch, struct mt_retire_batch *next)
+{
+	assert(batch->count < BATCH_WORDS);
+	batch->linked = true;
+	batch->word[BATCH_WORDS - 1] = (uintptr_t)next;
+}
+
+static void free_batches(struct rcu_head *head);
+
+/* Hands over what was gathered, as one; for the one that has set rcu_gathering. */
+static void defer_gathered(void)
+{
+	struct mt_retire_batch *batch = NULL;
+	struct rcu_head *head, *next;
+
+	do {
+		head = __atomic_exchange_n(&gathered, NULL, __ATOMIC_SEQ_CST);
+		for (; head; head = next) {
+			next = rcu_next(head);
+			link_to(batch_of(head), batch);
+			batch = batch_of(head);
+		}
+		__atomic_store_n(&rcu_gathering, batch != NULL, __ATOMIC_SEQ_CST);
+		/* Who came after the exchange may have relied on this call. */
+	} while (!batch && __atomic_load_n(&gathered, __ATOMIC_SEQ_CST) &&
+		 !__atomic_exchange_n(&rcu_gathering, true, __ATOMIC_SEQ_CST));
+	if (batch)
+		rcu_defer(NULL, &batch->rcu, free_batches);
+}
+
+/* The one callback of all batches. */
+static void free_batches(struct rcu_head *head)
+{
+	struct mt_retire_batch *batch = batch_of(head), *next;
+
+	rcu_in_callback = true;
+	if (batch->linked)
+		defer_gathered();
+	for (; batch; batch = next) {
+		next = linked_to(batch);
+		free_batch(batch);
+	}
+}
+
+static void gather(struct mt_retire_batch *batch)
+{
+	if (!__atomic_load_n(&rcu_gathering, __ATOMIC_RELAXED) &&
+	    !__atomic_exchange_n(&rcu_gathering, true, __ATOMIC_SEQ_CST)) {
+		link_to(batch, NULL);
+		rcu_defer(NULL, &batch->rcu, free_batches);
+		return;
+	}
+	rcu_push(&gathered, &batch->rcu, free_batches);
+	if (!__atomic_load_n(&rcu_gathering, __ATOMIC_SEQ_CST) &&
+	    !__atomic_exchange_n(&rcu_gathering, true, __ATOMIC_SEQ_CST))
+		defer_gathered();
+}
+
+/* Takes the batch off the tree. Returns NULL if there is none. */
+static struct mt_retire_batch *close_batch(struct maple_tree *mt)
 {
 	struct mt_retire_batch *batch = mt->ma_retired;
 
 	mt->ma_retired = NULL;
 	if (!batch)
-		return;
+		return NULL;
 	assert(batch->count && batch->count <= BATCH_WORDS && batch->nodes);
 	__atomic_add_fetch(&nodes_waiting, batch->nodes, __ATOMIC_RELAXED);
-	rcu_defer(mt->ma_rcu, &batch->rcu, free_batch);
+	return batch;
+}
+
+void retire_hand_over(struct maple_tree *mt)
+{
+	struct mt_retire_batch *batch = close_batch(mt);
+
+	if (batch)
+		rcu_defer(mt->ma_rcu, &batch->rcu, free_batches);
+}
+
+void retire_gather(struct maple_tree *mt)
+{
+	struct mt_retire_batch *batch;
+
+	if (mt->ma_rcu) { /* its callbacks are its own affair */
+		retire_hand_over(mt);
+		return;
+	}
+	batch = close_batch(mt);
+	if (batch)
+		gather(batch);
 }
 
 bool retire_reserve(const struct maple_tree *mt, struct pool_list *reserve, unsigned int count)
@@ -181,6 +284,7 @@ static struct mt_retire_batch *open_batch(struct maple_tree *mt, struct pool_lis
 		batch = (struct mt_retire_batch *)pool_take(reserve);
 		batch->origin = origin_of(mt);
 		batch->count = 0;
+		batch->linked = false;
 		batch->nodes = 1;
 		batch->entries = 0;
 		mt->ma_retired = batch;

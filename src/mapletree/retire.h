@@ -4,9 +4,9 @@
  *
  * In RCU mode nodes are gathered in a batch that is attached to the tree; a full batch is passed to
  * call_rcu() as one. So one callback frees about 26 nodes, and up to that many wait for the next
- * write or for mtree_destroy(); a tree without nodes holds no batch. Readers may still be in a
- * retired node: nothing is written to it until the grace period has passed, so they see a
- * consistent past there.
+ * write or for mtree_destroy(); a tree without nodes holds no batch, nor does one between two writes
+ * that counts its entries (retire_gather()). Readers may still be in a retired node: nothing is
+ * written to it until the grace period has passed, so they see a consistent past there.
  */
 #ifndef MT_RETIRE_H
 #define MT_RETIRE_H
@@ -36,6 +36,12 @@ bool retire_reserve(const struct maple_tree *mt, struct pool_list *reserve, unsi
 
 /* retire_hand_over - start the grace period of all that waits on the tree. Lock held. */
 void retire_hand_over(struct maple_tree *mt);
+
+/*
+ * retire_gather - the same, but it may begin only when that of another tree's batch, or an earlier
+ * one of this tree, is over: for writes that would otherwise each pay for a call_rcu(). Lock held.
+ */
+void retire_gather(struct maple_tree *mt);
 
 /* How many nodes may wait for readers before writers wait; 0: any number. */
 extern unsigned long retire_limit __attribute__((visibility("hidden")));

@@ -5,11 +5,12 @@
 #include "grace.h"
 
 #include <stddef.h>
+#include <string.h>
 #include <urcu/urcu-bp.h>
 
 void __wrap_urcu_bp_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *));
 
-static struct {
+static struct waiting {
 	struct rcu_head *head;
 	void (*func)(struct rcu_head *);
 } waiting[64];
@@ -23,11 +24,17 @@ void __wrap_urcu_bp_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head
 	waiting[count++].func = func;
 }
 
+/* As many as it takes: a callback may defer others. */
 void grace_pass(void)
 {
-	unsigned int i;
+	struct waiting ready[sizeof(waiting) / sizeof(waiting[0])];
+	unsigned int i, among;
 
-	for (i = 0; i < count; i++)
-		waiting[i].func(waiting[i].head);
-	count = 0;
+	while (count) {
+		among = count;
+		memcpy(ready, waiting, sizeof(ready));
+		count = 0;
+		for (i = 0; i < among; i++)
+			ready[i].func(ready[i].head);
+	}
 }

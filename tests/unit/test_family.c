@@ -352,7 +352,7 @@ static void run_family(unsigned int flags, bool counted)
 	for (struct member *m = f->member; m < f->member + TREES; m++)
 		if (m->alive)
 			end(&m->mt);
-	urcu_bp_barrier();
+	assert_int_equal(mt_barrier(), 0);
 	assert_true(f->entries_made < NUMBERS);
 	for (unsigned int i = 0; i <= f->entries_made; i++)
 		assert_int_equal(references[i], 0);

@@ -413,7 +413,7 @@ static void run_random(unsigned int flags, bool snapshots, bool counted)
 	if (the.has_snap)
 		mtree_destroy(&the.snap);
 	mtree_destroy(&the.mt);
-	urcu_bp_barrier();
+	assert_int_equal(mt_barrier(), 0);
 	assert_int_equal(the.blocks, 0);
 	assert_int_equal(references, 0);
 }
