@@ -9,7 +9,7 @@ import operator
 from typing import (TYPE_CHECKING, Any, Generic, Iterable, Iterator, Sequence, TypeVar, Union,
                     overload)
 
-from ._ffi import ffi, lib  # type: ignore[import-not-found]
+from ._ffi import ffi, lib
 
 if TYPE_CHECKING:
     import pandas
@@ -158,7 +158,7 @@ class RangeMap(Generic[V]):
         error = lib.py_erase(self._tree, start, stop - 1, count)
         _drop_unused()
         _check(error)
-        return count[0]
+        return int(count[0])
 
     def __delitem__(self, key: int | Where) -> None:
         """Take the object from an index, which has one, or from all of a range."""
@@ -259,7 +259,7 @@ class RangeMap(Generic[V]):
             for have in found[0:count]:
                 value = _objects.get(have.slot, _objects)
                 if value is not _objects:  # otherwise it is gone meanwhile
-                    yield range(have.first, have.last + 1), value  # type: ignore[misc]
+                    yield range(have.first, have.last + 1), value
             if count < BATCH:
                 return
             if back:
@@ -338,7 +338,7 @@ class RangeMap(Generic[V]):
         start = ffi.new('unsigned long *')
         if area is None or lib.py_find_gap(self._tree, area, start):
             return None
-        return start[0]
+        return int(start[0])
 
     def allocate(self, size: int, value: V, where: Where | None = None, *, align: int = 1,
                  highest: bool = False) -> int | None:
@@ -353,7 +353,7 @@ class RangeMap(Generic[V]):
         if error in (-errno.EBUSY, -errno.EINVAL):
             return None
         _check(error)
-        return start[0]
+        return int(start[0])
 
     # ---- copies --------------------------------------------------------------------------------
 

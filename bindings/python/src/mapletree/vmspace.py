@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Iterator
 
-from ._ffi import ffi, lib  # type: ignore[import-not-found]
+from ._ffi import ffi, lib
 
 if TYPE_CHECKING:
     import pandas
