@@ -18,9 +18,11 @@ static void give_back(const struct vmspace_memory *memory, uint64_t handle, unsi
 /* As most allocators align blocks anyway. */
 static struct frame *allocate(void)
 {
-	_Static_assert(sizeof(struct frame) % FRAME_ALIGN == 0, "aligned_alloc() takes multiples");
+	/* aligned_alloc() takes multiples. */
+	size_t size = (sizeof(struct frame) + FRAME_ALIGN - 1) & ~(size_t)(FRAME_ALIGN - 1);
+
 	return alignof(max_align_t) >= FRAME_ALIGN ? malloc(sizeof(struct frame))
-						   : aligned_alloc(FRAME_ALIGN, sizeof(struct frame));
+						   : aligned_alloc(FRAME_ALIGN, size);
 }
 
 struct frame *frame_new(const struct vmspace_memory *memory, uint64_t handle,
@@ -36,6 +38,8 @@ struct frame *frame_new(const struct vmspace_memory *memory, uint64_t handle,
 	frame->handle = handle;
 	frame->refs = 1;
 	frame->kind = kind;
+	frame->pins = 0;
+	frame->was_pinned = false;
 	return frame;
 }
 
@@ -64,5 +68,27 @@ void frame_put(const struct vmspace_memory *memory, struct frame *frame)
 
 bool frame_exclusive(const struct frame *frame)
 {
-	return __atomic_load_n(&frame->refs, __ATOMIC_ACQUIRE) == 1;
+	/* A pin that is just ending makes it look shared, which costs a copy. */
+	return frame_is_written(frame) || __atomic_load_n(&frame->refs, __ATOMIC_ACQUIRE) == 1;
+}
+
+void frame_pin(struct frame *frame, bool write)
+{
+	frame_get(frame);
+	__atomic_store_n(&frame->was_pinned, true, __ATOMIC_RELAXED);
+	if (write)
+		__atomic_fetch_add(&frame->pins, 1, __ATOMIC_RELAXED);
+}
+
+void frame_unpin(const struct vmspace_memory *memory, struct frame *frame, bool write)
+{
+	/* Release: what was written. The frame may go with the reference. */
+	if (write)
+		__atomic_fetch_sub(&frame->pins, 1, __ATOMIC_ACQ_REL);
+	frame_put(memory, frame);
+}
+
+bool frame_is_written(const struct frame *frame)
+{
+	return __atomic_load_n(&frame->pins, __ATOMIC_ACQUIRE);
 }

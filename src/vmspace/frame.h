@@ -11,7 +11,10 @@
 #include <mapletree/vmspace.h>
 
 /*
- * refs == page table entries + pages_lookup()s not yet released + faults in progress that use it.
+ * refs == page table entries + pages_lookup()s not yet released + faults in progress that use it
+ *   + pins.
+ * Kind ANON and pins != 0  =>  at most one page table entry: who pins it to write has the only one, and a
+ *   fork copies the frame.
  */
 #define FRAME_ALIGN 16 /* of each, to keep low bits of pointers free */
 struct frame {
@@ -19,6 +22,8 @@ struct frame {
 	unsigned int refs;
 	unsigned int kind;           /* enum vmspace_page_kind. ZERO, ANON: from alloc();
 					FILE, SHMEM: from file_page() */
+	unsigned int pins;           /* that may write; see frame_pin() */
+	bool was_pinned;             /* atomic; some references may be of pins, then */
 };
 
 /*
@@ -30,7 +35,19 @@ struct frame *frame_new(const struct vmspace_memory *memory, uint64_t handle,
 struct frame *frame_get(struct frame *frame);
 /* Drop a reference. Dropping the last one acquires the writes of other spaces. NULL is ignored. */
 void frame_put(const struct vmspace_memory *memory, struct frame *frame);
-/* Is the caller's reference the only one? If so, it stays so: nobody else can add one. */
+/*
+ * References for a user's system calls, which read the frame, or also write it, with no lock held. Pinned
+ * under the lock of the one table that has it (to write: there must be no other).
+ */
+void frame_pin(struct frame *frame, bool write);
+void frame_unpin(const struct vmspace_memory *memory, struct frame *frame, bool write);
+/* Is it pinned to be written? Acquires what was written if it is no more. */
+bool frame_is_written(const struct frame *frame);
+/*
+ * Is the caller's, a page table entry, the only reference, or the only entry, as it is pinned to be
+ * written? If so, it stays the only entry: nobody else can add one. Who has pinned it to read alone goes
+ * on to see what was there.
+ */
 bool frame_exclusive(const struct frame *frame);
 
 #endif

@@ -304,7 +304,8 @@ static __attribute__((unused)) bool next_is_valid(const struct fault *f)
 	if (!entry_present(f->next) || (f->write && !(f->next & ENTRY_WRITABLE)))
 		return false;
 	return (f->next & f->seen & ENTRY_WRITABLE) || !(f->next & ENTRY_WRITABLE) ||
-	       frame->kind != VMSPACE_PAGE_ANON || frame_exclusive(frame);
+	       frame->kind != VMSPACE_PAGE_ANON || frame_exclusive(frame) ||
+	       __atomic_load_n(&frame->was_pinned, __ATOMIC_RELAXED); /* and no more since */
 }
 
 /* Set the entry to f->next and translate it; if that fails, restore it. The table is locked. */
@@ -581,6 +582,21 @@ void pages_peek(struct pages *pages, const struct vma *vma, unsigned long addr, 
 		pages_release(pages, pages_lookup(pages, vma, addr, page));
 }
 
+struct frame *pages_pin(struct pages *pages, unsigned long addr, bool write)
+{
+	struct table *leaf = table_find(pages, addr, 0);
+	struct frame *frame;
+	uintptr_t entry;
+
+	pthread_mutex_lock(&leaf->lock);
+	entry = entry_load(table_entry(pages, leaf, addr, 0));
+	assert(entry_present(entry) && (!write || (entry & ENTRY_WRITABLE)));
+	frame = entry_is_zero(entry) ? (struct frame *)entry_load(&pages->zero) : entry_frame(entry);
+	frame_pin(frame, write);
+	pthread_mutex_unlock(&leaf->lock);
+	return frame;
+}
+
 bool pages_watch_code(struct pages *pages, const struct vma *vma, unsigned long addr,
 		      struct vmspace_page *page)
 {
@@ -591,12 +607,17 @@ bool pages_watch_code(struct pages *pages, const struct vma *vma, unsigned long 
 
 	if (!entry_present(entry))
 		return false;
+	page->addr = start;
+	page->source = VMSPACE_PAGE_PRESENT;
+	if (entry_frame(entry) && frame_is_written(entry_frame(entry))) {
+		describe(pages, vma, entry, page);
+		page->access |= VMSPACE_ACCESS_WRITE;
+		return true;
+	}
 	__atomic_store_n(&pages->code_watched, true, __ATOMIC_RELAXED);
 	entry_store(at, (entry & ~ENTRY_WRITABLE) | ENTRY_CODE);
 	if (entry & ENTRY_WRITABLE)
 		pages_write_protect(pages, start, start + table_mask(pages, 0) + 1);
-	page->addr = start;
-	page->source = VMSPACE_PAGE_PRESENT;
 	describe(pages, vma, *at, page);
 	return true;
 }

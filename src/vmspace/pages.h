@@ -9,7 +9,7 @@
  * Locking, where "the area" is the one that covers the addresses:
  *
  *	pages_fault, pages_glance, pages_peek,	the area's lock, for reading or writing
- *	pages_lookup, pages_release
+ *	pages_lookup, pages_release, pages_pin
  *	pages_zap, pages_protect, pages_guard,	the area's lock for writing: no fault is in progress
  *	pages_unguard, pages_watch_code		there, but elsewhere
  *	pages_unmap, pages_move,		the same, and the space's lock: no area may
@@ -84,10 +84,18 @@ void pages_peek(struct pages *pages, const struct vma *vma, unsigned long addr, 
 		struct vmspace_page *page);
 
 /*
+ * Pin the page at addr, which a fault for such an access has just made present, the area being locked
+ * since. Ended by frame_unpin() at any time, without locks. What a pin to write means for forks and
+ * marks: see pages_copy() and pages_collect().
+ */
+struct frame *pages_pin(struct pages *pages, unsigned long addr, bool write);
+
+/*
  * Watch the page at addr, which has been translated as code: until it is, or may be, written, loses
  * the right to be executed, moves or goes. Then pages_code_generation() is raised, and what
  * pages_set_code_hook() has set is called, before that can be seen; and it is watched no more. Those who
- * are told have the area's lock, or the space's too. False: the page is not present.
+ * are told have the area's lock, or the space's too. False: the page is not present. A page that is
+ * pinned to be written is not watched: page->access has VMSPACE_ACCESS_WRITE then, and else not.
  */
 bool pages_watch_code(struct pages *pages, const struct vma *vma, unsigned long addr,
 		      struct vmspace_page *page);

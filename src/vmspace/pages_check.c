@@ -32,7 +32,7 @@ static void tally_page(struct tally *t, uintptr_t entry)
 	} else {
 		t->kind[frame->kind]++;
 		if ((entry & ENTRY_WRITABLE) && frame->kind == VMSPACE_PAGE_ANON &&
-		    refs != 1)
+		    refs != 1 && !__atomic_load_n(&frame->was_pinned, __ATOMIC_RELAXED))
 			t->wrong = "a page that is shared since a fork is writable";
 	}
 }

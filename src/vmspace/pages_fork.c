@@ -5,6 +5,7 @@
 
 #include "pages.h"
 #include "table.h"
+#include "window.h"
 
 /*
  * As in Linux, pages are copied only for areas with an anon_vma, or with what a fault cannot
@@ -40,13 +41,37 @@ static bool copy_entry(struct pages *child, struct pages *parent, uintptr_t *to,
 	return writable;
 }
 
+/* Is it pinned to be written? It must not be shared, as what is written would show in both. */
+static bool is_pinned(uintptr_t entry)
+{
+	const struct frame *frame = entry_frame(entry);
+
+	return frame && frame->kind == VMSPACE_PAGE_ANON && frame_is_written(frame);
+}
+
+/* The child gets a copy of the page at once, and the parent keeps it as it is. 0 or -ENOMEM. */
+static int copy_pinned(struct pages *child, unsigned long addr, uintptr_t *to, uintptr_t entry)
+{
+	const struct vmspace_memory *memory = child->memory;
+	uint64_t handle = window_alloc_at(memory, addr, 0, false);
+	struct frame *frame = handle ? frame_new(memory, handle, VMSPACE_PAGE_ANON) : NULL;
+
+	if (!frame)
+		return -ENOMEM;
+	memory->copy(memory->ctx, handle, entry_frame(entry)->handle);
+	*to = (uintptr_t)frame | (entry & (ENTRY_ACCESSED | ENTRY_DIRTY));
+	table_count_entry(child, *to, 1);
+	return 0;
+}
+
 /* Copy the entries of the part. An empty part needs no table. 0 or -ENOMEM. */
 static int copy_part(struct pages *child, struct pages *parent, const struct leaf_part *part,
 		     bool private, bool *write_protected)
 {
 	uintptr_t *to = NULL;
+	int err = 0;
 
-	for (unsigned int i = 0; i < part->count; i++) {
+	for (unsigned int i = 0; !err && i < part->count; i++) {
 		if (!part->entry[i])
 			continue;
 		if (!to) {
@@ -56,9 +81,13 @@ static int copy_part(struct pages *child, struct pages *parent, const struct lea
 				return -ENOMEM;
 			to = table_entry(child, leaf, part->addr, 0);
 		}
-		*write_protected |= copy_entry(child, parent, &to[i], &part->entry[i], private);
+		if (private && is_pinned(part->entry[i]))
+			err = copy_pinned(child, part->addr + ((unsigned long)i << child->page_shift),
+					  &to[i], part->entry[i]);
+		else
+			*write_protected |= copy_entry(child, parent, &to[i], &part->entry[i], private);
 	}
-	return 0;
+	return err;
 }
 
 int pages_copy(struct pages *child, struct pages *parent, const struct vma *vma)

@@ -26,9 +26,11 @@ static unsigned char marks_of(uintptr_t entry)
 	return (unsigned char)marks;
 }
 
-/* An entry of a page without the marks. */
+/* An entry of a page without the marks. Who has pinned it to write may do so at any time. */
 static uintptr_t without(uintptr_t entry, unsigned int marks)
 {
+	if (entry_frame(entry) && frame_is_written(entry_frame(entry)))
+		marks &= ~VMSPACE_MARK_DIRTY;
 	if (marks & VMSPACE_MARK_ACCESSED)
 		entry &= ~ENTRY_ACCESSED;
 	if (marks & VMSPACE_MARK_DIRTY && entry_frame(entry))

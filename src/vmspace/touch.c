@@ -12,6 +12,7 @@
 #include "anon_vma.h"
 #include "fault.h"
 #include "find.h"
+#include "frame.h"
 #include "outcome.h"
 #include "store.h"
 #include "sync.h"
@@ -48,6 +49,7 @@ struct touch {
 	struct vmspace_page *page;
 	void (*use)(void *ctx, const struct vmspace_page *page); /* or NULL */
 	void *ctx;
+	struct frame **pin;          /* to be set; or NULL */
 	struct vmspace_outcome *out; /* of a request, for events of areas; or NULL */
 };
 
@@ -59,6 +61,8 @@ static void use_page(struct vmspace *space, const struct vma *vma, const struct 
 {
 	struct frame *held;
 
+	if (t->pin)
+		*t->pin = pages_pin(space->pages, t->addr, t->access & VMSPACE_ACCESS_WRITE);
 	if (!t->use)
 		return;
 	if ((t->access | t->page->access) & VMSPACE_ACCESS_WRITE ||
@@ -265,6 +269,21 @@ bool vmspace_peek(struct vmspace *space, unsigned long addr, struct vmspace_page
 		pages_peek(space->pages, vma, addr, NULL, out);
 	sync_leave(space);
 	return out->frame;
+}
+
+enum vmspace_fault_result touch_pin(struct vmspace *space, unsigned long addr, unsigned int access,
+				    struct frame **pin)
+{
+	struct vmspace_page page;
+	struct touch t = { .addr = addr, .access = access, .page = &page, .pin = pin };
+	enum vmspace_fault_result result;
+
+	*pin = NULL;
+	result = touch(space, &t);
+	/* A stack could not grow to the page in the end. */
+	if (result && *pin)
+		frame_unpin(space->config.memory, *pin, access & VMSPACE_ACCESS_WRITE);
+	return result;
 }
 
 long touch_call(struct vmspace *space, struct vmspace_request *req)

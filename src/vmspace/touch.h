@@ -8,6 +8,10 @@
 /* A VMSPACE_FAULT request. The space's lock is not held. */
 long touch_call(struct vmspace *space, struct vmspace_request *req);
 
+/* As vmspace_touch() in a space with pages; and *pin is the page's frame then, pinned. */
+enum vmspace_fault_result touch_pin(struct vmspace *space, unsigned long addr, unsigned int access,
+				    struct frame **pin);
+
 /*
  * Before a call changes anything: reserve what touch_range() of [start, end) in vma is going to
  * need once the area has the flags `flags`; the pages will be `delta` bytes higher (modulo the
