@@ -19,6 +19,9 @@
 #                             LARGE="browser build": only these
 #   make report-browser      what 'vmscope report' writes, tried in Chromium
 #   make cost                 what following a call costs, beside strace
+#   make cost-watch ROUNDS= SECONDS= WORK=   what being followed costs redis, PostgreSQL, nginx and a
+#                             loop of mmap and munmap: vmscope watch beside perf trace, strace and
+#                             vmscope trace; as root; installs what it needs
 #   make fuzz DURATION=       libFuzzer on trees, address spaces and logs (60 or 10m or 1h in all)
 #   make fuzz-afl DURATION=   the same with AFL++
 #   make model-check          the Promela models of publishing, retiring and sharing, with spin
@@ -75,6 +78,9 @@ COUNT ?= 300
 SUITES ?=
 LARGE ?=
 SCENARIO ?=
+ROUNDS ?=
+SECONDS ?=
+WORK ?=
 BUILDS ?=
 BASE ?=
 SHOW ?=
@@ -111,7 +117,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: install uninstall dist check-dist deb newcomer site tidy clean help
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: torture-signals torture-signals-asan torture-signals-tsan self-mirror
-.PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost report-browser coverage mutate valgrind
+.PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost cost-watch report-browser coverage mutate valgrind
 .PHONY: check-abi record-abi builds proofs rv64 kernels kernels-arm64 kernels-slice rust rust-asan rust-tsan rust-bench
 
 all: $(RELEASE)/build.ninja
@@ -299,6 +305,10 @@ cost: all $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) tests/vmscope/pairs tests/vmscope/many
 	tests/programs/cost.sh $(RELEASE)/tools/vmscope/vmscope \
 		$(DEBUG)/tests/vmscope/pairs $(DEBUG)/tests/vmscope/many
+
+cost-watch: all
+	tests/programs/watch_cost.py $(RELEASE)/tools/vmscope/vmscope \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) $(WORK)
 
 install: $(RELEASE)/build.ninja
 	$(if $(PREFIX),$(MESON) configure $(RELEASE) -Dprefix=$(PREFIX))

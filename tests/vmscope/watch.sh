@@ -50,6 +50,28 @@ has rereads 0
 has processes 4
 has execs 3
 replays
+what="vfork"
+cat >"$work/spawn.c" <<'END'
+#include <spawn.h>
+#include <sys/wait.h>
+int main(void)
+{
+	char *arguments[] = { "true", 0 }, *none[] = { 0 };
+	pid_t pid;
+
+	return posix_spawn(&pid, "/bin/true", 0, 0, arguments, none) || waitpid(pid, 0, 0) != pid;
+}
+END
+if cc -o "$work/spawn" "$work/spawn.c" 2>"$work/err"; then
+	"$vmscope" watch --json -- "$work/spawn" 2>"$work/err" ||
+		fail "$what: status $?: $(tail -5 "$work/err")"
+	has differences 0
+	has processes 2
+	has execs 2
+	has unfollowed 0
+else
+	echo "SKIP in part: no compiler here: $(head -1 "$work/err")"
+fi
 "$vmscope" watch -- /nonexistent/program 2>/dev/null
 [ $? = 127 ] || fail "a program that there is not: status $?"
 
@@ -85,6 +107,60 @@ wait $target
 got=$?
 [ $got = 21 ] || fail "its status is $got"
 target=
+
+# Calls through the entry for 32-bit programs are none that are followed; nor are such programs.
+cat >"$work/foreign.c" <<'END'
+int main(void)
+{
+	long result;
+
+	/* mmap2(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) */
+	__asm__ volatile("push %%rbp; xor %%ebp, %%ebp; int $0x80; pop %%rbp" : "=a"(result)
+			 : "a"(192L), "b"(0L), "c"(4096L), "d"(1L), "S"(0x22L), "D"(-1L)
+			 : "memory", "r8", "r9", "r10", "r11");
+	return result <= 0;
+}
+END
+cat >"$work/short.c" <<'END'
+void _start(void)
+{
+	/* Sleeps for 100 s if there is an argument; exit(0). */
+	long time[2] = { 100, 0 }, result, *stack;
+
+	__asm__ volatile("lea 4(%%ebp), %0" : "=r"(stack));
+	if (*stack > 1)
+		__asm__ volatile("int $0x80" : "=a"(result) : "a"(162), "b"(time), "c"(0) : "memory");
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"(1), "b"(0) : "memory");
+}
+END
+if cc -o "$work/foreign" "$work/foreign.c" 2>"$work/err" && "$work/foreign" 2>>"$work/err"; then
+	"$vmscope" watch -q -- "$work/foreign" 2>"$work/err"
+	got=$?
+	[ $got = 1 ] || fail "a call of 32 bits: status $got: $(cat "$work/err")"
+	grep -q "entry for 32-bit programs" "$work/err" || fail "a call of 32 bits: $(cat "$work/err")"
+else
+	echo "SKIP in part: no call of 32 bits here: $(head -1 "$work/err")"
+fi
+if cc -m32 -O1 -fno-pie -fno-stack-protector -fno-omit-frame-pointer -static -nostdlib \
+	-o "$work/short" "$work/short.c" 2>"$work/err" && "$work/short" 2>>"$work/err"; then
+	"$vmscope" watch -q -- "$work/short" 2>"$work/err"
+	got=$?
+	[ $got = 1 ] || fail "a 32-bit program: status $got: $(cat "$work/err")"
+	grep -q "is a 32-bit program now" "$work/err" || fail "a 32-bit program: $(cat "$work/err")"
+	"$work/short" 1 &
+	target=$!
+	for i in $(seq 600); do grep -q short /proc/$target/comm && break; sleep 0.05; done
+	"$vmscope" watch -q -p $target 2>"$work/err"
+	got=$?
+	[ $got = 125 ] || fail "attached to a 32-bit program: status $got: $(cat "$work/err")"
+	grep -q "it is a 32-bit program" "$work/err" ||
+		fail "attached to a 32-bit program: $(cat "$work/err")"
+	kill -KILL $target
+	wait $target 2>/dev/null
+	target=
+else
+	echo "SKIP in part: no program of 32 bits here: $(head -1 "$work/err")"
+fi
 
 # In another PID namespace numbers mean other processes: nothing is watched there.
 if [ "$(id -u)" = 0 ] && unshare --fork --pid --mount-proc true 2>/dev/null; then

@@ -51,7 +51,6 @@ struct watch_call_event {
 	struct watch_head head;
 	__u64 args[6];
 	__s64 result;
-	__u64 entered;		/* when, ns */
 	__u32 number;
 	__u32 near_count;
 	struct watch_area near[WATCH_NEAR];	/* around the addresses of the call */
@@ -68,6 +67,8 @@ struct watch_space_event {
 	__s32 shown;		/* whether the areas could be looked at */
 	__s32 status;		/* EXIT: exit code, as waitpid() has it */
 	__u32 last;		/* EXIT: the last thread of its process */
+	__u32 is_32;		/* it is a program of 32 bits */
+	__u32 unused;
 	__u64 mmap_base, start_code, end_code, start_data, end_data, start_brk, brk, start_stack;
 	char command[16];
 };

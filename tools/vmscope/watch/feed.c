@@ -3,6 +3,7 @@
 #include "watch/feed.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/call.h"
@@ -91,6 +93,8 @@ static int refuse(int error)
 	else if (error == -EPERM || error == -EACCES)
 		session_say("cannot watch: the kernel refuses programs for bpf(2) here: %s. A "
 			    "container or kernel.lockdown may forbid them", strerror(-error));
+	else if (error == -EAGAIN)
+		session_say("cannot watch: a signal came before the kernel had taken the program");
 	else
 		session_say("cannot watch: the kernel does not take the program: %s. It needs "
 			    "Linux 6.7 or later; VMSCOPE_DEBUG_BPF=1 shows why",
@@ -124,6 +128,72 @@ static void want_calls(struct watch_bpf *program)
 	}
 }
 
+/* How many arguments the tracepoint has in this kernel; 0: it is not known. */
+static int arguments_of(const struct btf *kernel, const char *tracepoint)
+{
+	const struct btf_type *type;
+	int id, count = 0;
+
+	if (!kernel)
+		return 0;
+	id = btf__find_by_name_kind(kernel, tracepoint, BTF_KIND_TYPEDEF);
+	if (id > 0 && (type = btf__type_by_id(kernel, btf__type_by_id(kernel, (__u32)id)->type)) &&
+	    btf_is_ptr(type) && (type = btf__type_by_id(kernel, type->type)) &&
+	    btf_is_func_proto(type))
+		count = btf_vlen(type) - 1; /* the first is the listener's own */
+	return count;
+}
+
+/* What differs between the versions of Linux that have all that is needed. */
+static void adapt(struct watch_bpf *program, const struct btf *kernel)
+{
+	struct utsname name;
+	unsigned int major, minor;
+
+	program->rodata->lock_has_path = arguments_of(kernel, "btf_trace_mmap_lock_start_locking") > 2;
+	program->rodata->exit_is_late =
+		uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+		(major < 6 || (major == 6 && minor < 16));
+}
+
+/*
+ * Returns of calls are told by the functions of the calls, at no cost for other calls; or else, as not
+ * every kernel lets its functions be listened to, by a tracepoint of all calls.
+ */
+static void choose_exits(struct watch_bpf *program, const struct btf *kernel, bool by_function)
+{
+	struct bpf_program *one;
+
+	bpf_object__for_each_program(one, program->obj) {
+		const char *section = bpf_program__section_name(one);
+
+		if (strncmp(section, "fexit/", 6) == 0)
+			bpf_program__set_autoload(one, by_function && kernel &&
+						  btf__find_by_name_kind(kernel, section + 6,
+									 BTF_KIND_FUNC) > 0);
+	}
+	bpf_program__set_autoload(program->progs.call_exit, !by_function);
+}
+
+/* 0 or -errno. */
+static int start(struct feed *feed, bool by_function)
+{
+	struct btf *kernel;
+	int rc;
+
+	watch_bpf__destroy(feed->program);
+	feed->program = watch_bpf__open();
+	if (!feed->program)
+		return -errno;
+	kernel = btf__load_vmlinux_btf();
+	want_calls(feed->program);
+	adapt(feed->program, kernel);
+	choose_exits(feed->program, kernel, by_function);
+	btf__free(kernel);
+	rc = watch_bpf__load(feed->program);
+	return rc != 0 ? rc : watch_bpf__attach(feed->program);
+}
+
 int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_head *event),
 	      void *ctx)
 {
@@ -140,14 +210,9 @@ int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_hea
 		return -ENOMEM;
 	feed->heard = heard;
 	feed->ctx = ctx;
-	feed->program = watch_bpf__open();
-	rc = feed->program ? 0 : -errno;
-	if (rc == 0) {
-		want_calls(feed->program);
-		rc = watch_bpf__load(feed->program);
-	}
-	if (rc == 0)
-		rc = watch_bpf__attach(feed->program);
+	rc = start(feed, true);
+	if (rc != 0)
+		rc = start(feed, false);
 	if (rc == 0) {
 		feed->ring = ring_buffer__new(bpf_map__fd(feed->program->maps.events), on_event,
 					      feed, NULL);
@@ -196,4 +261,9 @@ int feed_look(struct feed *feed, pid_t pid, bool add)
 unsigned long feed_lost(const struct feed *feed)
 {
 	return (unsigned long)*(volatile __u64 *)&feed->program->bss->lost;
+}
+
+unsigned long feed_foreign(const struct feed *feed)
+{
+	return (unsigned long)*(volatile __u64 *)&feed->program->bss->foreign;
 }

@@ -28,6 +28,9 @@ int feed_poll(struct feed *feed, int milliseconds);
  */
 int feed_look(struct feed *feed, pid_t pid, bool add);
 
+/* How many calls came through the 32-bit entry; they are not told of. */
+unsigned long feed_foreign(const struct feed *feed);
+
 /* How many events were lost so far, as there was no room for them. */
 unsigned long feed_lost(const struct feed *feed);
 

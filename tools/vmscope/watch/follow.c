@@ -175,6 +175,12 @@ static void executed(struct follow *follow, struct followed *at, const struct wa
 	}
 	if (!new || new->space)
 		return;
+	if (event->is_32) {
+		session_say("process %d (%s) is a 32-bit program now: it is not followed any more",
+			    who.pid, event->command);
+		follow->session->totals.unfollowed++;
+		return;
+	}
 	begin(follow, new, &event->head);
 	if (!new->space)
 		return;
@@ -218,6 +224,11 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 	at->tries = 0;
 	if (at->space && at->space->vm) {
 		watched_compare(at->space, event, waiting->areas, waiting->count);
+		return;
+	}
+	if (event->is_32) {
+		session_fail(follow->session, "cannot watch process %d (%s): it is a 32-bit program",
+			     (int)event->head.pid, event->command);
 		return;
 	}
 	/* A command is followed from its exec on, not from vmscope's fork. */
@@ -408,6 +419,11 @@ static void finish(struct follow *follow)
 		mt_for_each(&follow->spaces, at, name, ULONG_MAX)
 			waits |= at->space && at->looking;
 	}
+	if (feed_foreign(follow->feed) > 0) {
+		session_say("%lu calls came through the entry for 32-bit programs: they are not known",
+			    feed_foreign(follow->feed));
+		follow->session->totals.unfollowed++;
+	}
 	log_set_time(follow->session, 0);
 	name = 0;
 	mt_for_each(&follow->spaces, at, name, ULONG_MAX) {
@@ -523,10 +539,13 @@ static int run_attached(struct follow *follow)
 	follow->session->totals.processes = follow->session->totals.threads = 1;
 	feed_poll(follow->feed, 0);
 	/* While its areas are being changed they cannot be shown. */
-	for (until = now_ms() + PATIENCE_MS; follow->live == 0 && rc == 0 && now_ms() < until;) {
+	for (until = now_ms() + PATIENCE_MS; follow->live == 0 && rc == 0 && now_ms() < until &&
+	     !follow->session->failed;) {
 		rc = feed_look(follow->feed, pid, false);
 		feed_poll(follow->feed, LOOK_MS);
 	}
+	if (follow->session->failed)
+		return -ENOEXEC;
 	if (follow->live == 0 && rc == 0)
 		session_say("process %d changes its areas all the time: they cannot be shown", pid);
 	watch(follow, 0);

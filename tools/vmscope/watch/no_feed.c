@@ -40,3 +40,9 @@ unsigned long feed_lost(const struct feed *feed)
 	(void)feed;
 	return 0;
 }
+
+unsigned long feed_foreign(const struct feed *feed)
+{
+	(void)feed;
+	return 0;
+}

@@ -2,6 +2,7 @@
 /* The program in the kernel: tells of system calls that change the address spaces watched. */
 #include <stdbool.h>
 
+#include <asm/unistd_64.h>
 #include <linux/bpf.h>
 
 #include <bpf/bpf_core_read.h>
@@ -9,6 +10,11 @@
 #include <bpf/bpf_tracing.h>
 
 #include "watch/event.h"
+
+/* Newer than the headers of Debian 12. */
+#ifndef __NR_mseal
+#define __NR_mseal 462
+#endif
 
 /* What is needed of the kernel's types; their layout is found when the program is loaded. */
 #define KERNEL_TYPE __attribute__((preserve_access_index))
@@ -29,7 +35,7 @@ struct file {
 	struct path f_path;
 } KERNEL_TYPE;
 struct mm_struct {
-	unsigned long mmap_base, start_code, end_code, start_data, end_data, start_brk, brk,
+	unsigned long mmap_base, task_size, start_code, end_code, start_data, end_data, start_brk, brk,
 		      start_stack;
 } KERNEL_TYPE;
 struct vm_area_struct {
@@ -39,8 +45,11 @@ struct vm_area_struct {
 } KERNEL_TYPE;
 typedef struct { int counter; } atomic_t;
 struct signal_struct { atomic_t live; } KERNEL_TYPE;
+struct thread_info { __u32 status; } KERNEL_TYPE;
 struct task_struct {
+	struct thread_info thread_info;
 	int pid, tgid, exit_code;
+	unsigned int flags;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	char comm[16];
@@ -58,12 +67,19 @@ extern void bpf_task_release(struct task_struct *task) __ksym;
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-enum { USER_CS = 0x33, FOLLOWED = 4096, CALLS = 16384 };
+enum { FOLLOWED = 4096, CALLS = 16384,
+       STATUS_32 = 0x2 /* TS_COMPAT */, EXITING = 0x4 /* PF_EXITING */ };
 #define LATE_NS 30000000000ULL	/* who attaches may find a call that waits that long */
 
 const volatile struct watch_wanted wanted[WATCH_CALLS];
 
+/* The lock's events have the path of a control group before what they tell: until Linux 6.13. */
+const volatile bool lock_has_path;
+/* sched_process_exit comes when a task has given up its space: until Linux 6.15. */
+const volatile bool exit_is_late;
+
 __u64 lost;	/* events for which there was no room */
+__u64 foreign;	/* calls through the 32-bit entry, whose numbers mean others */
 
 /*
  * @since: when it was attached to; 0: it was watched from its beginning. Threads may be in calls then
@@ -72,7 +88,7 @@ __u64 lost;	/* events for which there was no room */
  */
 struct space { __u64 turns, since, writer; };
 struct call {
-	__u64 args[6], space, turn, entered;
+	__u64 args[6], space, turn;
 	__u32 number, near_count;
 	struct watch_area near[WATCH_NEAR];
 };
@@ -103,11 +119,35 @@ struct {
 	__type(value, struct call);
 } fresh SEC(".maps");
 
+/* The space of each process, as after an exec the one that it had is not to be seen any more. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FOLLOWED);
+	__type(key, __u32);
+	__type(value, __u64);
+} homes SEC(".maps");
+
 struct request { __u32 pid, add; };
 
 static __always_inline struct space *space_of(__u64 mm)
 {
 	return mm ? bpf_map_lookup_elem(&spaces, &mm) : NULL;
+}
+
+static __always_inline void keep_home(struct task_struct *task, __u64 mm)
+{
+	__u32 pid = task->tgid;
+
+	if (bpf_map_update_elem(&homes, &pid, &mm, BPF_ANY) != 0)
+		__sync_fetch_and_add(&lost, 1);
+}
+
+static __always_inline void follow(struct task_struct *task, __u64 mm, const struct space *space,
+				   __u64 flags)
+{
+	if (bpf_map_update_elem(&spaces, &mm, space, flags) != 0 && flags != BPF_NOEXIST)
+		__sync_fetch_and_add(&lost, 1);
+	keep_home(task, mm);
 }
 
 static __always_inline void set_head(struct watch_head *head, __u32 kind, struct task_struct *task,
@@ -194,7 +234,8 @@ enum { NR_MMAP = 9, NR_MUNMAP = 11, NR_BRK = 12, NR_MREMAP = 25, NR_SHMAT = 30,
 
 /*
  * What the outcome of a call depends on, beside the areas: which of those around have an anon_vma.
- * At its entry; and at its exit where the areas were being changed then, so that nobody could look.
+ * Before it takes the lock; and at its exit where the areas were being changed then, so that nobody
+ * could look.
  */
 static __always_inline void look_around(struct call *call, struct task_struct *task)
 {
@@ -260,6 +301,7 @@ static __always_inline void set_space(struct watch_space_event *event, struct ta
 		event->start_brk = mm->start_brk;
 		event->brk = mm->brk;
 		event->start_stack = mm->start_stack;
+		event->is_32 = mm->task_size <= 1ULL << 32;
 	}
 	bpf_probe_read_kernel_str(event->command, sizeof(event->command), task->comm);
 }
@@ -292,65 +334,129 @@ static __always_inline bool passes(__u32 number, __u32 arg0, __u32 arg1, __u32 a
 	}
 }
 
-/* Remembers the call that @task is in; false if it is none that is told of. */
-static __always_inline bool enter(struct task_struct *task, struct pt_regs *regs, long number, __u64 mm)
+/*
+ * The call that @task is in, from its registers, which say so until it returns (where a page fault or
+ * an interrupt came in, they have an error or a vector in the place of a call's number, none of which
+ * is that of a call that is told of). NULL: none that is told of.
+ */
+static __always_inline struct call *find_call(struct task_struct *task, __u64 mm)
 {
-	__u32 tid = task->pid, zero = 0;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	long number = regs->orig_ax;
+	__u32 zero = 0;
 	struct call *call;
-	__u64 args[6];
 
-	if (number < 0 || number >= WATCH_CALLS || !wanted[number].wanted)
-		return false;
-	args[0] = regs->di;
-	args[1] = regs->si;
-	args[2] = regs->dx;
-	args[3] = regs->r10;
-	args[4] = regs->r8;
-	args[5] = regs->r9;
-	if (!passes(number, regs->di, regs->si, regs->dx, regs->r10))
-		return false;
+	if (number < 0 || number >= WATCH_CALLS || !wanted[number].wanted ||
+	    !passes(number, regs->di, regs->si, regs->dx, regs->r10))
+		return NULL;
 	call = bpf_map_lookup_elem(&fresh, &zero);
 	if (!call)
-		return false;
-	__builtin_memcpy(call->args, args, sizeof(args));
+		return NULL;
+	call->args[0] = regs->di;
+	call->args[1] = regs->si;
+	call->args[2] = regs->dx;
+	call->args[3] = regs->r10;
+	call->args[4] = regs->r8;
+	call->args[5] = regs->r9;
 	call->number = number;
 	call->space = mm;
 	call->turn = 0;
 	call->near_count = 0;
-	call->entered = bpf_ktime_get_ns();
-	look_around(call, task);
-	if (bpf_map_update_elem(&calls, &tid, call, BPF_ANY) != 0)
-		__sync_fetch_and_add(&lost, 1);
-	return true;
+	return call;
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(call_enter, struct pt_regs *regs, long number)
+static __noinline int end(struct task_struct *task)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 mm = (__u64)task->mm;
+	struct watch_space_event event = { .shown = 0 };
+	__u32 tid = task->pid, pid = task->tgid;
+	struct call *call;
 
-	if (space_of(mm))
-		enter(task, regs, number, mm);
+	event.last = BPF_CORE_READ(task, signal, live.counter) == 0;
+	if (!space_of(mm) || (event.last && bpf_map_delete_elem(&homes, &pid) != 0))
+		return 0;
+	call = bpf_map_lookup_elem(&calls, &tid);
+	if (call) {
+		if (call->turn)
+			tell_turn(task, mm, call->turn);
+		bpf_map_delete_elem(&calls, &tid);
+	}
+	set_head(&event.head, WATCH_EXIT, task, mm);
+	event.status = task->exit_code;
+	set_space(&event, task);
+	if (event.last)
+		tell_areas(task, &event, mm);
+	else
+		tell(&event);
 	return 0;
 }
 
-/* A call that was entered before its space was attached to: its registers are still there. */
-static __always_inline struct call *entered_before(struct task_struct *task, __u64 mm,
-						   const struct space *space)
+/* The arguments of the lock's events. */
+static __always_inline bool first_of_lock(unsigned long long *ctx)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u32 tid = task->pid;
+	unsigned long long value;
 
-	if (!space->since || bpf_ktime_get_ns() - space->since > LATE_NS ||
-	    !enter(task, regs, regs->orig_ax, mm))
-		return NULL;
-	return bpf_map_lookup_elem(&calls, &tid);
+	if (lock_has_path)
+		asm volatile("%0 = *(u64 *)(%1 + 16)" : "=r"(value) : "r"(ctx));
+	else
+		asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(value) : "r"(ctx));
+	return value & 1;
+}
+
+static __always_inline bool second_of_lock(unsigned long long *ctx)
+{
+	unsigned long long value;
+
+	if (lock_has_path)
+		asm volatile("%0 = *(u64 *)(%1 + 24)" : "=r"(value) : "r"(ctx));
+	else
+		asm volatile("%0 = *(u64 *)(%1 + 16)" : "=r"(value) : "r"(ctx));
+	return value & 1;
+}
+
+/*
+ * A call begins to matter when it asks for the lock of its address space: so its entry, which costs
+ * every call of every process where somebody listens to it, need not be known.
+ */
+SEC("tp_btf/mmap_lock_start_locking")
+int lock_wanted(unsigned long long *ctx)
+{
+	struct mm_struct *mm = (void *)ctx[0];
+	const bool write = first_of_lock(ctx);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call *call;
+	__u32 tid;
+
+	if (!write && !exit_is_late)
+		return 0;
+	if (task->mm != mm || !space_of((__u64)mm))
+		return 0;
+	if (!write) {
+		if (task->flags & EXITING)
+			end(task);
+		return 0;
+	}
+	if (task->thread_info.status & STATUS_32) {
+		__sync_fetch_and_add(&foreign, 1);
+		return 0;
+	}
+	tid = task->pid;
+	if (bpf_map_lookup_elem(&calls, &tid)) /* it has had the lock before */
+		return 0;
+	call = find_call(task, (__u64)mm);
+	if (!call)
+		return 0;
+	look_around(call, task);
+	if (bpf_map_update_elem(&calls, &tid, call, BPF_ANY) != 0)
+		__sync_fetch_and_add(&lost, 1);
+	return 0;
 }
 
 SEC("tp_btf/mmap_lock_acquire_returned")
-int BPF_PROG(lock_taken, struct mm_struct *mm, bool write, bool success)
+int lock_taken(unsigned long long *ctx)
 {
+	struct mm_struct *mm = (void *)ctx[0];
+	const bool write = first_of_lock(ctx), success = second_of_lock(ctx);
 	__u64 name = (__u64)mm;
 	struct task_struct *task;
 	struct space *space;
@@ -374,8 +480,12 @@ int BPF_PROG(lock_taken, struct mm_struct *mm, bool write, bool success)
 	space->writer = tid;
 	space->turns++;	/* nobody else holds the lock */
 	call = bpf_map_lookup_elem(&calls, &tid);
-	if (!call)
-		call = entered_before(task, name, space);
+	if (!call) { /* it wanted the lock before its space was attached to */
+		call = find_call(task, name);
+		if (call && bpf_map_update_elem(&calls, &tid, call, BPF_ANY) != 0)
+			__sync_fetch_and_add(&lost, 1);
+		call = bpf_map_lookup_elem(&calls, &tid);
+	}
 	if (!call || call->space != name) {
 		tell_turn(task, name, space->turns);
 		return 0;
@@ -387,8 +497,10 @@ int BPF_PROG(lock_taken, struct mm_struct *mm, bool write, bool success)
 }
 
 SEC("tp_btf/mmap_lock_released")
-int BPF_PROG(lock_dropped, struct mm_struct *mm, bool write)
+int lock_dropped(unsigned long long *ctx)
 {
+	struct mm_struct *mm = (void *)ctx[0];
+	const bool write = first_of_lock(ctx);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct space *space;
 
@@ -400,8 +512,20 @@ int BPF_PROG(lock_dropped, struct mm_struct *mm, bool write)
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(call_exit, struct pt_regs *regs, long result)
+/* The call of @task that has not taken the lock; NULL: it may have, before its space was attached to. */
+static __always_inline struct call *lockless_call(struct task_struct *task, __u64 mm,
+						  const struct space *space, long result)
+{
+	struct call *call = find_call(task, mm);
+	const __u32 number = call ? call->number : 0;
+
+	if (result >= 0 && space->since && bpf_ktime_get_ns() - space->since < LATE_NS &&
+	    number != __NR_setrlimit && number != __NR_prlimit64 && number != __NR_personality)
+		return NULL;
+	return call;
+}
+
+static __noinline int call_returns(__u64 number, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 mm = (__u64)task->mm;
@@ -409,14 +533,15 @@ int BPF_PROG(call_exit, struct pt_regs *regs, long result)
 	struct space *space;
 	struct call *call;
 	__u32 tid = task->pid;
-	__u64 number = regs->orig_ax;
 
-	if (number >= WATCH_CALLS || !wanted[number & (WATCH_CALLS - 1)].wanted)
-		return 0;
 	space = space_of(mm);
 	if (!space)
 		return 0;
+	if (task->thread_info.status & STATUS_32)
+		return 0;
 	call = bpf_map_lookup_elem(&calls, &tid);
+	if (!call)
+		call = lockless_call(task, mm, space, result);
 	if (!call || call->number != number || call->space != mm)
 		return 0;
 	if (result > 0 && ((number == NR_MMAP && !(call->args[3] & MAP_FIXED_BIT)) ||
@@ -446,7 +571,6 @@ int BPF_PROG(call_exit, struct pt_regs *regs, long result)
 		event->head.after = space->turns;
 		__builtin_memcpy(event->args, call->args, sizeof(event->args));
 		event->result = result;
-		event->entered = call->entered;
 		event->number = number;
 		event->near_count = call->near_count;
 		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
@@ -454,6 +578,60 @@ int BPF_PROG(call_exit, struct pt_regs *regs, long result)
 	bpf_map_delete_elem(&calls, &tid);
 	return 0;
 }
+
+/* Where the functions of calls cannot be listened to: all calls, of all processes. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(call_exit, struct pt_regs *regs, long result)
+{
+	__u64 number = regs->orig_ax;
+
+	if (number >= WATCH_CALLS || !wanted[number & (WATCH_CALLS - 1)].wanted)
+		return 0;
+	return call_returns(number, result);
+}
+
+/*
+ * The functions of the calls of call_kinds, but for exec, which tells itself of what it has done. A
+ * kernel need not have all of them: feed.c leaves out those that it has not.
+ */
+#define FUNCTION(call) \
+	SEC("fexit/__x64_sys_" #call) \
+	int BPF_PROG(exit_##call, struct pt_regs *regs, long result) \
+	{ \
+		return call_returns(__NR_##call, result); \
+	}
+
+FUNCTION(mmap)
+FUNCTION(munmap)
+FUNCTION(mprotect)
+FUNCTION(pkey_mprotect)
+FUNCTION(pkey_alloc)
+FUNCTION(pkey_free)
+FUNCTION(mremap)
+FUNCTION(brk)
+FUNCTION(madvise)
+FUNCTION(process_madvise)
+FUNCTION(mlock)
+FUNCTION(mlock2)
+FUNCTION(munlock)
+FUNCTION(mlockall)
+FUNCTION(munlockall)
+FUNCTION(prctl)
+FUNCTION(shmat)
+FUNCTION(shmdt)
+FUNCTION(remap_file_pages)
+FUNCTION(mseal)
+FUNCTION(mbind)
+FUNCTION(set_mempolicy_home_node)
+FUNCTION(io_setup)
+FUNCTION(io_destroy)
+FUNCTION(ioctl)
+FUNCTION(personality)
+FUNCTION(setrlimit)
+FUNCTION(prlimit64)
+FUNCTION(fork)
+FUNCTION(clone)
+FUNCTION(clone3)
 
 SEC("tp_btf/task_newtask")
 int BPF_PROG(task_made, struct task_struct *child, unsigned long flags)
@@ -473,11 +651,12 @@ int BPF_PROG(task_made, struct task_struct *child, unsigned long flags)
 	event.parent = task->pid;
 	set_space(&event, child);
 	if (made == mm) {
+		if (child->pid == child->tgid) /* by vfork */
+			keep_home(child, made);
 		tell(&event);
 		return 0;
 	}
-	if (bpf_map_update_elem(&spaces, &made, &none, BPF_ANY) != 0)
-		__sync_fetch_and_add(&lost, 1);
+	follow(child, made, &none, BPF_ANY);
 	if (call) {
 		event.from_turn = call->turn;
 		call->turn = 0;
@@ -492,19 +671,20 @@ int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm
 	__u64 mm = (__u64)task->mm;
 	struct watch_space_event event = { .shown = 0 };
 	struct space none = { .turns = 0 };
-	__u32 tid = former;
+	__u32 tid = former, pid = task->tgid;
+	__u64 *home = bpf_map_lookup_elem(&homes, &pid);
 	struct call *call = bpf_map_lookup_elem(&calls, &tid);
 
-	if (!call)
+	if (!home)
 		return 0;
-	event.from = call->space;
-	event.from_turn = call->turn;
+	event.from = *home;
+	if (call)
+		event.from_turn = call->turn;
 	bpf_map_delete_elem(&calls, &tid);
 	set_head(&event.head, WATCH_EXEC, task, mm);
 	event.parent = former;
 	set_space(&event, task);
-	if (bpf_map_update_elem(&spaces, &mm, &none, BPF_ANY) != 0)
-		__sync_fetch_and_add(&lost, 1);
+	follow(task, mm, &none, BPF_ANY);
 	tell_areas(task, &event, mm);
 	return 0;
 }
@@ -512,27 +692,8 @@ int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(ended, struct task_struct *task)
 {
-	__u64 mm = (__u64)task->mm;
-	struct watch_space_event event = { .shown = 0 };
-	__u32 tid = task->pid;
-	struct call *call;
-
-	if (!space_of(mm))
-		return 0;
-	call = bpf_map_lookup_elem(&calls, &tid);
-	if (call) {
-		if (call->turn)
-			tell_turn(task, mm, call->turn);
-		bpf_map_delete_elem(&calls, &tid);
-	}
-	set_head(&event.head, WATCH_EXIT, task, mm);
-	event.last = BPF_CORE_READ(task, signal, live.counter) == 0;
-	event.status = task->exit_code;
-	set_space(&event, task);
-	if (event.last)
-		tell_areas(task, &event, mm);
-	else
-		tell(&event);
+	if (!exit_is_late)
+		end(task);
 	return 0;
 }
 
@@ -560,7 +721,7 @@ int look(struct request *request)
 		return 3; /* ESRCH */
 	mm = (__u64)task->mm;
 	if (mm && request->add)
-		bpf_map_update_elem(&spaces, &mm, &attached, BPF_NOEXIST);
+		follow(task, mm, &attached, BPF_NOEXIST);
 	if (space_of(mm)) {
 		set_head(&event.head, WATCH_LOOK, task, mm);
 		set_space(&event, task);
