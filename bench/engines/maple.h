@@ -8,7 +8,7 @@
  *	MAPLE_READ_LOCK(), MAPLE_READ_UNLOCK() the read side for loops over a cursor
  *	MAPLE_NO_BULK                         if the interface has no mas_expected_entries()
  *	MAPLE_SNAPSHOTS                       if it has mtree_snapshot()
- *	MAPLE_STORE_MERGE                     if it has mas_store_merge()
+ *	MAPLE_STORE_MERGE                     if it has mtree_store_merge() and mtree_load_range()
  * Every tree is one whose user brings the lock (MT_FLAGS_LOCK_EXTERN): works of one thread take
  * none, as no other engine does; works of several threads lock around every change.
  */
@@ -59,9 +59,8 @@ static bool maple_resize(void *map, const struct range *range, unsigned long las
 static bool maple_join(void *map, const struct range *range)
 {
 #ifdef MAPLE_STORE_MERGE
-	MA_STATE(mas, (struct maple_tree *)map, range->first, range->last);
-
-	return mas_store_merge(&mas, range->entry, NULL, GFP_KERNEL) == 0;
+	return mtree_store_merge((struct maple_tree *)map, range->first, range->last, range->entry, NULL,
+				 GFP_KERNEL) == 0;
 #else
 	unsigned long first = range->first, last = range->last;
 	MA_STATE(mas, (struct maple_tree *)map, first, last);
@@ -81,8 +80,20 @@ static bool maple_join(void *map, const struct range *range)
 #endif
 }
 
+static bool maple_clear(void *map, const struct range *range)
+{
+	return mtree_store_range((struct maple_tree *)map, range->first, range->last, NULL,
+				 GFP_KERNEL) == 0;
+}
+
 static unsigned long maple_end(void *map, unsigned long index)
 {
+#ifdef MAPLE_STORE_MERGE
+	unsigned long first, last;
+
+	mtree_load_range((struct maple_tree *)map, index, &first, &last);
+	return last;
+#else
 	MA_STATE(mas, (struct maple_tree *)map, index, index);
 	bool readers = mt_in_rcu((struct maple_tree *)map);
 
@@ -92,6 +103,7 @@ static unsigned long maple_end(void *map, unsigned long index)
 	if (readers)
 		MAPLE_READ_UNLOCK();
 	return mas.last;
+#endif
 }
 
 static inline bool maple_find_gap(void *map, const struct gap *gap, unsigned long *start)
@@ -255,7 +267,7 @@ LOOPS_GAP(maple_find_gap, maple_alloc, maple_erase)
 		.erase = maple_erase, \
 		.resize = maple_resize, \
 		.join = maple_join, \
-		.clear = maple_erase, \
+		.clear = maple_clear, \
 		.end = maple_end, \
 		.find_gap = (tree_flags) & MT_FLAGS_ALLOC_RANGE ? maple_find_gap : NULL, \
 		.alloc = (tree_flags) & MT_FLAGS_ALLOC_RANGE ? maple_alloc : NULL, \

@@ -389,12 +389,17 @@ MT_PUBLIC int mtree_alloc_area(struct maple_tree *mt, struct mt_area *area, void
 			       gfp_t gfp);
 
 /*
+ * mtree_load_range - mtree_load() that also tells where the range, or the gap, that holds @index
+ * begins and ends: *@first and *@last, always set. A range of a zero entry shows as one of NULL, by
+ * itself. Takes the read side.
  * mtree_gap_around - find the whole free range that holds @index. Returns false if @index is
  * occupied. For any tree, gap-tracking or not. Takes the read side.
  * mtree_fill_gap - store @entry over that whole range in one step. Takes the lock. Returns 0,
  * -EEXIST (occupied), -EINVAL (NULL or a reserved entry), -ENOMEM.
- * Both set *@first and *@last on success.
+ * These two set *@first and *@last on success.
  */
+MT_PUBLIC void *mtree_load_range(struct maple_tree *mt, unsigned long index, unsigned long *first,
+				 unsigned long *last);
 MT_PUBLIC bool mtree_gap_around(struct maple_tree *mt, unsigned long index, unsigned long *first,
 				unsigned long *last);
 MT_PUBLIC int mtree_fill_gap(struct maple_tree *mt, unsigned long index, void *entry,

@@ -15,6 +15,8 @@
 
 #ifdef MT_ISA
 void *VARIANT(lookup_load)(struct maple_tree *mt, unsigned long index);
+void *VARIANT(lookup_range)(struct maple_tree *mt, unsigned long index, unsigned long *first,
+			    unsigned long *last);
 void *VARIANT(walk_to)(struct ma_state *mas, unsigned long index);
 void VARIANT(walk_ahead)(struct ma_state *mas, unsigned long index, int step, bool move);
 unsigned long VARIANT(finger_descend)(const struct maple_tree *mt, struct mt_finger *finger,
@@ -67,6 +69,88 @@ void *VARIANT(lookup_load)(struct maple_tree *mt, unsigned long index)
 {
 	TRACE_READ(mt, 0ul, ULONG_MAX, index);
 	return mt_in_rcu(mt) ? load_in_section(mt, index) : load(mt, index);
+}
+
+/* ---- a lookup that tells the range ------------------------------------------------------- */
+
+/*
+ * The range at @index of a leaf that covers [*@first, *@last], and its entry. False: the leaf
+ * changed, maybe only by a boundary that moved after it was searched.
+ */
+static ALWAYS_INLINE bool try_bounds(struct mt_node *leaf, unsigned long index, void **entry,
+				     unsigned long *first, unsigned long *last)
+{
+	unsigned long version = leaf_version(leaf), below = 0, max;
+	unsigned int offset = node_search(leaf, KIND_LEAF, index);
+
+	*entry = slot_load(leaf, KIND_LEAF, offset);
+	if (offset)
+		below = pivot_load(leaf, offset - 1);
+	max = slot_last(leaf, KIND_LEAF, offset, *last);
+	if (!leaf_unchanged(leaf, version) || max < index || (offset && below >= index))
+		return false;
+	if (offset)
+		*first = below + 1;
+	*last = max;
+	return true;
+}
+
+/* Repeats a failed try_bounds() until it succeeds. Out of line: hardly any lookup needs it. */
+static __attribute__((noinline, cold)) void *retry_bounds(struct maple_tree *mt,
+							  struct mt_node *leaf,
+							  unsigned long index,
+							  unsigned long *first,
+							  unsigned long *last)
+{
+	unsigned int failed = 0;
+	void *entry;
+
+	do
+		failed = retry(mt, failed);
+	while (!try_bounds(leaf, index, &entry, first, last));
+	retry_end(mt, failed);
+	return entry;
+}
+
+/* Narrows [*@first, *@last] down to the leaf that covers @index, through inner nodes of @kind. */
+static ALWAYS_INLINE struct maple_enode *bounds_below(struct maple_enode *enode,
+						      enum node_kind kind, unsigned long index,
+						      unsigned long *first, unsigned long *last)
+{
+	do {
+		struct mt_node *node = node_of(enode, kind);
+		unsigned int offset = node_search(node, kind, index);
+
+		enode = slot_child(node, kind, offset);
+		node_prefetch_slots(enode);
+		*first = slot_first(node, offset, *first);
+		*last = slot_last(node, kind, offset, *last);
+	} while (enode_kind(enode) != KIND_LEAF);
+	return enode;
+}
+
+void *VARIANT(lookup_range)(struct maple_tree *mt, unsigned long index, unsigned long *first,
+			    unsigned long *last)
+{
+	struct maple_enode *enode = root_load(mt);
+	unsigned long min = 0, max = ULONG_MAX;
+	void *entry;
+
+	TRACE_READ(mt, 0ul, ULONG_MAX, index);
+	if (!root_is_node(enode)) {
+		*first = enode && index;
+		*last = enode && !index ? 0 : ULONG_MAX;
+		return search_rootless(enode, index);
+	}
+	if (enode_kind(enode) == KIND_INNER)
+		enode = bounds_below(enode, KIND_INNER, index, &min, &max);
+	else if (enode_kind(enode) == KIND_GAPS)
+		enode = bounds_below(enode, KIND_GAPS, index, &min, &max);
+	if (UNLIKELY(!try_bounds(node_of(enode, KIND_LEAF), index, &entry, &min, &max)))
+		entry = retry_bounds(mt, node_of(enode, KIND_LEAF), index, &min, &max);
+	*first = min;
+	*last = max;
+	return entry;
 }
 
 /* ---- a cursor --------------------------------------------------------------------------- */

@@ -42,17 +42,20 @@ static unsigned long joined_last(struct mt_spot *spot, unsigned long last, const
 int mas_store_merge(struct ma_state *mas, void *entry, mt_same_fn *same, gfp_t gfp)
 {
 	unsigned long first = mas->index, last = mas->last;
+	bool may = gfp & __GFP_DIRECT_RECLAIM, whole = !entry; /* a gap is one range in any case */
 	struct mt_spot spot;
 	int error;
 
 	if (first > last || entry_reserved(entry))
 		return fail(mas, -EINVAL);
-	if (entry) { /* a gap is one range in any case */
+	if (!whole && !write_merge(mas, entry, same, may, &error)) {
 		spot_at(&spot, mas->tree, first);
 		mas->index = joined_first(&spot, first, entry, same);
 		mas->last = joined_last(&spot, last, entry, same);
+		whole = true;
 	}
-	error = mas_store_gfp(mas, entry, gfp);
+	if (whole)
+		error = mas_store_gfp(mas, entry, gfp);
 	if (error) {
 		mas->index = first;
 		mas->last = last;

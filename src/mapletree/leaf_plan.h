@@ -62,17 +62,17 @@ static inline unsigned long last_of(const struct mt_node *leaf, unsigned int off
 	return pivot < max ? pivot : max;
 }
 
-/* Whether the last range of @leaf, or the first one, is a gap. */
-static inline bool ends_in_gap(const struct mt_node *leaf, bool last)
+/* The entry of the last range of @leaf, or of the first one. */
+static inline void *end_entry(const struct mt_node *leaf, bool last)
 {
-	return !leaf->wide.slot[last ? node_end(leaf, KIND_LEAF) : 0];
+	return leaf->wide.slot[last ? node_end(leaf, KIND_LEAF) : 0];
 }
 
 /*
- * Whether the range after (@up) or before the finger's leaf is a gap. That range must exist, so the
- * leaf is not the root.
+ * entry_beside - the entry of the range after (@up) or before the finger's leaf. That range must
+ * exist, so the leaf is not the root.
  */
-static __attribute__((noinline)) bool gap_beside(const struct maple_tree *mt, bool up)
+static __attribute__((noinline)) void *entry_beside(const struct maple_tree *mt, bool up)
 {
 	unsigned long step = mt->ma_finger.step[1];
 	struct mt_node *parent = step_node(step);
@@ -81,13 +81,19 @@ static __attribute__((noinline)) bool gap_beside(const struct maple_tree *mt, bo
 	struct mt_finger beside;
 
 	if (up ? at < node_end(parent, inner) : at)
-		return ends_in_gap(enode_node(slot_child(parent, inner, up ? at + 1 : at - 1)), !up);
+		return end_entry(enode_node(slot_child(parent, inner, up ? at + 1 : at - 1)), !up);
 	finger_copy(&beside, &mt->ma_finger);
 	if (up)
 		finger_move_up(&beside, inner);
 	else
 		finger_move_down(&beside, inner);
-	return ends_in_gap(step_node(beside.step[0]), !up);
+	return end_entry(step_node(beside.step[0]), !up);
+}
+
+/* Whether that range is a gap. */
+static inline bool gap_beside(const struct maple_tree *mt, bool up)
+{
+	return !entry_beside(mt, up);
 }
 
 /*
@@ -189,23 +195,22 @@ static inline bool leaf_first_slot(const struct mt_leaf_plan *p, const struct ma
 }
 
 /*
- * leaf_plan - plan the store of @entry over [@first, @last] in the leaf of the tree's finger, which
- * led to @step. Returns the kind, which is also p->kind; after WRITE_SPAN *@p is undefined. Changes
- * nothing but *@p. Lock held.
+ * leaf_plan_slots - begin a plan: the slots of [@first, @last] in the leaf of @step, which is that
+ * of @first. Returns false if the range does not end in this leaf.
  */
-static ALWAYS_INLINE enum write_kind leaf_plan(struct mt_leaf_plan *p, const struct maple_tree *mt,
-					       unsigned long first, unsigned long last,
-					       void *entry, unsigned long step)
+static ALWAYS_INLINE bool leaf_plan_slots(struct mt_leaf_plan *p, const struct maple_tree *mt,
+					  unsigned long first, unsigned long last, void *entry,
+					  unsigned long step)
 {
 	const struct mt_finger *finger = &mt->ma_finger;
-	unsigned int low = step_offset(step), high = low, beside = 0;
+	unsigned int low = step_offset(step), high = low;
 
 	p->leaf = step_node(step);
 	p->entry = entry;
 	p->first = first;
 	p->last = last;
 	if (last > finger->max)
-		return WRITE_SPAN;
+		return false;
 	if (pivot_of(p->leaf, low) < p->last) { /* most writes touch one slot or two */
 		high++;
 		if (pivot_of(p->leaf, high) < p->last)
@@ -216,8 +221,14 @@ static ALWAYS_INLINE enum write_kind leaf_plan(struct mt_leaf_plan *p, const str
 	p->below = slot_first(p->leaf, low, finger->min) - 1;
 	p->top = last_of(p->leaf, high, finger->max);
 	p->end = node_end(p->leaf, KIND_LEAF);
-	if (!p->entry)
-		beside = join_gaps(p, mt);
+	return true;
+}
+
+/* leaf_plan_kind - end a plan of which all but that is known. @beside: see p->beside. */
+static ALWAYS_INLINE enum write_kind leaf_plan_kind(struct mt_leaf_plan *p,
+						    const struct maple_tree *mt,
+						    unsigned int beside)
+{
 	p->left = p->below + 1 != p->first;
 	p->right = p->last != p->top;
 	p->new_end = p->end + p->left + p->right - (p->high - p->low);
@@ -228,6 +239,20 @@ static ALWAYS_INLINE enum write_kind leaf_plan(struct mt_leaf_plan *p, const str
 	if (p->new_end == p->end)
 		return p->kind = kind_of_same_size(p, mt_in_rcu(mt));
 	return p->kind = mt_in_rcu(mt) ? kind_beside_readers(p) : WRITE_SPLICE;
+}
+
+/*
+ * leaf_plan - plan the store of @entry over [@first, @last] in the leaf of the tree's finger, which
+ * led to @step. Returns the kind, which is also p->kind; after WRITE_SPAN *@p is undefined. Changes
+ * nothing but *@p. Lock held.
+ */
+static ALWAYS_INLINE enum write_kind leaf_plan(struct mt_leaf_plan *p, const struct maple_tree *mt,
+					       unsigned long first, unsigned long last,
+					       void *entry, unsigned long step)
+{
+	if (!leaf_plan_slots(p, mt, first, last, entry, step))
+		return WRITE_SPAN;
+	return leaf_plan_kind(p, mt, p->entry ? 0 : join_gaps(p, mt));
 }
 
 #endif

@@ -185,18 +185,28 @@ int mtree_alloc_rrange(struct maple_tree *mt, unsigned long *startp, void *entry
 	return alloc_range(mt, startp, entry, area, gfp);
 }
 
+void *mtree_load_range(struct maple_tree *mt, unsigned long index, unsigned long *first,
+		       unsigned long *last)
+{
+	struct read_section section = read_enter(mt);
+	void *entry = lookup_range(mt, index, first, last);
+
+	read_leave(section);
+	return hide_zero(entry);
+}
+
 bool mtree_gap_around(struct maple_tree *mt, unsigned long index, unsigned long *first,
 		      unsigned long *last)
 {
-	MA_STATE(mas, mt, index, index);
 	struct read_section section = read_enter(mt);
-	void *entry = mas_walk(&mas);
+	unsigned long from, to;
+	void *entry = lookup_range(mt, index, &from, &to);
 
 	read_leave(section);
 	if (entry)
 		return false;
-	*first = mas.index;
-	*last = mas.last;
+	*first = from;
+	*last = to;
 	return true;
 }
 

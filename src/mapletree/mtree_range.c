@@ -2,17 +2,33 @@
 /*
  * mtree_range.c - the normal API of intervals: the cursor's calls, under the lock.
  */
+#include <errno.h>
+
 #include "join.h"
 #include "lock.h"
+#include "write.h"
+
+static __attribute__((noinline)) int merge_anywhere(struct maple_tree *mt, unsigned long first,
+						    unsigned long last, void *entry,
+						    mt_same_fn *same, gfp_t gfp)
+{
+	MA_STATE(mas, mt, first, last);
+
+	return mas_store_merge(&mas, entry, same, gfp);
+}
 
 int mtree_store_merge(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
 		      mt_same_fn *same, gfp_t gfp)
 {
-	MA_STATE(mas, mt, first, last);
-	int error;
+	int error = 0;
 
+	if (first > last || entry_reserved(entry))
+		return -EINVAL;
 	tree_lock_to_write(mt, gfp);
-	error = mas_store_merge(&mas, entry, same, gfp);
+	if (!entry)
+		error = write_range(mt, first, last, NULL, gfp & __GFP_DIRECT_RECLAIM);
+	else if (!write_merge_in_leaf(mt, first, last, entry, same))
+		error = merge_anywhere(mt, first, last, entry, same, gfp);
 	tree_unlock(mt);
 	return error;
 }

@@ -135,7 +135,9 @@ static inline void spot_forward(struct mt_spot *spot, unsigned long index)
 /* spot_same - whether entries are equal, and their ranges may be one: see mt_same_fn. */
 static inline bool spot_same(const void *a, const void *b, mt_same_fn *same)
 {
-	return a == b || (same && a && b && !xa_is_zero(a) && !xa_is_zero(b) && same(a, b));
+	if (!same || a == b)
+		return a == b;
+	return a && b && !xa_is_zero(a) && !xa_is_zero(b) && same(a, b);
 }
 
 #endif

@@ -123,6 +123,8 @@ enum isa isa_chosen(void)
 VARIANTS(void *, lookup_load, (struct maple_tree *mt, unsigned long index))
 VARIANTS(void, lookup_load_many, (struct maple_tree *mt, const unsigned long *keys,
 				  void **entries, size_t count))
+VARIANTS(void *, lookup_range, (struct maple_tree *mt, unsigned long index,
+				unsigned long *first, unsigned long *last))
 VARIANTS(void *, walk_to, (struct ma_state *mas, unsigned long index))
 VARIANTS(void, walk_ahead, (struct ma_state *mas, unsigned long index, int step, bool move))
 VARIANTS(unsigned long, batch_find, (unsigned long *batch, unsigned long left,
@@ -144,6 +146,8 @@ void *mtree_load(struct maple_tree *mt, unsigned long index)
 	__attribute__((ifunc("select_lookup_load")));
 void mtree_load_many(struct maple_tree *mt, const unsigned long *keys, void **entries,
 		     size_t count) __attribute__((ifunc("select_lookup_load_many")));
+void *lookup_range(struct maple_tree *mt, unsigned long index, unsigned long *first,
+		   unsigned long *last) __attribute__((ifunc("select_lookup_range")));
 void *walk_to(struct ma_state *mas, unsigned long index)
 	__attribute__((ifunc("select_walk_to")));
 void walk_ahead(struct ma_state *mas, unsigned long index, int step, bool move)

@@ -21,6 +21,13 @@
 void *walk_to(struct ma_state *mas, unsigned long index);
 
 /*
+ * lookup_range - the entry at @index, as it is stored, and the range or gap [*@first, *@last] that
+ * holds @index. Lock or read side.
+ */
+void *lookup_range(struct maple_tree *mt, unsigned long index, unsigned long *first,
+		   unsigned long *last);
+
+/*
  * walk_look - read the range at @offset of the cursor's leaf into index, last and *@entry. Returns
  * false if the leaf is not as the cursor knows it, or no longer has such a range (a slot that is
  * being moved in or out may be empty for a moment). The caller has just checked that the leaf was

@@ -6,7 +6,9 @@
 
 #include "content.h"
 #include "cursor.h"
+#include "expected.h"
 #include "leaf_divide.h"
+#include "leaf_merge.h"
 #include "leaf_pair.h"
 #include "leaf_plan.h"
 #include "leaf_short.h"
@@ -17,80 +19,6 @@
 #include "shared_gap.h"
 #include "trace.h"
 #include "watch.h"
-
-/* ---- debug builds: a short cut must have the same result as a layout ------------------------ */
-
-#ifdef NDEBUG
-
-struct expected {
-	char none;
-};
-
-static inline void expect(struct expected *expected, const struct maple_tree *mt,
-			  unsigned long first, unsigned long last, void *entry, unsigned long step)
-{
-	(void)expected, (void)mt, (void)first, (void)last, (void)entry, (void)step;
-}
-
-#else
-
-/* The content that the finger's leaf must have after a write, if the write keeps it one leaf. */
-struct expected {
-	bool one_leaf;
-	struct mt_content content;
-};
-
-/* Computes that content in the way a layout of the leaf would. */
-static void expect(struct expected *expected, const struct maple_tree *mt, unsigned long first,
-		   unsigned long last, void *entry, unsigned long step)
-{
-	struct mt_layout_level s = { .last = mt->ma_finger.max };
-	struct mt_leaf_plan p;
-	struct mt_items items;
-	struct mt_ends ends;
-
-	expected->one_leaf = leaf_plan(&p, mt, first, last, entry, step) < WRITE_LAYOUT;
-	if (!expected->one_leaf)
-		return;
-	ends.first = p.below + 1;
-	ends.last = p.top;
-	ends.first_entry = p.leaf->wide.slot[p.low];
-	ends.last_entry = p.leaf->wide.slot[p.high];
-	layout_items(&items, &ends, p.first, p.last, entry);
-	s.left = s.right = p.leaf;
-	s.keep_left = p.low;
-	s.inserted = items.count;
-	s.keep_right_from = p.high + 1;
-	s.total = p.new_end + 1;
-	content_gather(&expected->content, &s, KIND_LEAF, &items);
-}
-
-/* Whether the finger's leaf, which was not laid out anew, now has that content. */
-static bool is_met(const struct expected *expected, const struct maple_tree *mt)
-{
-	struct mt_node *leaf = step_node(mt->ma_finger.step[0]);
-	const struct mt_content *content = &expected->content;
-	unsigned int i, end = node_end(leaf, KIND_LEAF);
-
-	if (!expected->one_leaf || end + 1 != content->count)
-		return false;
-	for (i = 0; i <= end; i++)
-		if (slot_last(leaf, KIND_LEAF, i, mt->ma_finger.max) != content->pivot[i] ||
-		    leaf->wide.slot[i] != content->slot[i])
-			return false;
-	return node_is_valid(leaf, KIND_LEAF);
-}
-
-/* Whether the tree is consistent; builds with MT_DEBUG=2 check all of it after every write. */
-static bool tree_is_sound(struct maple_tree *mt)
-{
-#if defined(MT_DEBUG) && MT_DEBUG >= 2
-	mt_validate(mt);
-#endif
-	return root_is_node(mt->ma_root) == (mt_height(mt) > 0);
-}
-
-#endif
 
 /* ---- the memory that a write needs ---------------------------------------------------------- */
 
@@ -391,26 +319,35 @@ static __attribute__((noinline)) int store_by_new_nodes(struct ma_state *mas, en
 	return store_by_layout(mas, kind, p, entry, step, may);
 }
 
+/* Carries out @p, whose kind is @kind, and puts the cursor there. @step: its first slot. */
+static ALWAYS_INLINE int store_plan(struct ma_state *mas, const struct mt_leaf_plan *p,
+				    enum write_kind kind, unsigned long step, void *entry, bool may,
+				    const struct expected *expected)
+{
+	struct maple_tree *mt = mas->tree;
+
+	if (kind >= WRITE_COPY) {
+		struct mt_leaf_plan copy = *p; /* so that *p itself may stay in registers */
+
+		return store_by_new_nodes(mas, kind, &copy, entry, step, may, expected);
+	}
+	leaf_write(mt, p);
+	assert(is_met(expected, mt));
+	mas->index = p->first;
+	mas->last = p->last;
+	stand_at(mas, mt, p->leaf, plan_at(p), p->new_end);
+	return 0;
+}
+
 /* A store that leaf_short() does not handle, at the slot of @step. */
 static __attribute__((noinline)) int store_at(struct ma_state *mas, unsigned long step,
 					      void *entry, bool may,
 					      const struct expected *expected)
 {
-	struct maple_tree *mt = mas->tree;
 	struct mt_leaf_plan p;
-	enum write_kind kind = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
+	enum write_kind kind = leaf_plan(&p, mas->tree, mas->index, mas->last, entry, step);
 
-	if (kind >= WRITE_COPY) {
-		struct mt_leaf_plan copy = p; /* so that p itself may stay in registers */
-
-		return store_by_new_nodes(mas, kind, &copy, entry, step, may, expected);
-	}
-	leaf_write(mt, &p);
-	assert(is_met(expected, mt));
-	mas->index = p.first;
-	mas->last = p.last;
-	stand_at(mas, mt, p.leaf, plan_at(&p), p.new_end);
-	return 0;
+	return store_plan(mas, &p, kind, step, entry, may, expected);
 }
 
 /*
@@ -608,13 +545,34 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	return 0;
 }
 
-/* ---- the same without a cursor --------------------------------------------------------------- */
-
 /* Whether a store at @step, which may be 0, begins with a look at its leaf, and that is all. */
 static inline bool begins_in_leaf(const struct maple_tree *mt, unsigned long step)
 {
 	return step && !retrying_or_shared(mt) && leaf_version_lasts(step_node(step));
 }
+
+bool write_merge(struct ma_state *mas, void *entry, mt_same_fn *same, bool may, int *error)
+{
+	struct maple_tree *mt = mas->tree;
+	unsigned long step = finger_to(mt, mas->index);
+	struct expected expected;
+	struct mt_leaf_plan p;
+
+	if (!begins_in_leaf(mt, step) ||
+	    !leaf_merge(&p, mt, mas->index, mas->last, entry, same, step))
+		return false;
+	mas->index = p.first;
+	mas->last = p.last;
+	TRACE_WRITE(mas, entry);
+	mas->gap_written = false;
+	tree_changes(mt);
+	step = step_make(p.leaf, p.low);
+	expect(&expected, mt, p.first, p.last, entry, step);
+	*error = store_plan(mas, &p, p.kind, step, entry, may, &expected);
+	return true;
+}
+
+/* ---- the same without a cursor --------------------------------------------------------------- */
 
 /* What leaf_short() and its parts did not do. */
 static __attribute__((noinline)) int store_in_leaf(struct maple_tree *mt, unsigned long step,
@@ -730,6 +688,25 @@ int write_range(struct maple_tree *mt, unsigned long first, unsigned long last, 
 	assert(is_met(&expected, mt));
 	assert(tree_is_sound(mt));
 	return 0;
+}
+
+bool write_merge_in_leaf(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
+			 mt_same_fn *same)
+{
+	unsigned long step = finger_to(mt, first);
+	struct expected expected;
+	struct mt_leaf_plan p;
+
+	if (!begins_in_leaf(mt, step) || !leaf_merge(&p, mt, first, last, entry, same, step) ||
+	    p.kind >= WRITE_COPY)
+		return false;
+	TRACE_WRITE_RANGE(mt, p.first, p.last, entry);
+	tree_changes(mt);
+	expect(&expected, mt, p.first, p.last, entry, step_make(p.leaf, p.low));
+	leaf_write(mt, &p);
+	assert(is_met(&expected, mt));
+	assert(tree_is_sound(mt));
+	return true;
 }
 
 /* Gaps are never adjacent, so what is free lies in a single one. */

@@ -21,11 +21,25 @@
 int write_store(struct ma_state *mas, void *entry, bool may, void **old);
 
 /*
- * write_range - the same over [@first, @last], first <= last, without a cursor. Returns 0, or
+ * write_merge - write_store() of @entry, which is not NULL, joined with the ranges beside it that
+ * hold the same, if all of that lies in one leaf. Returns whether it does; then *@error is the
+ * result. Lock held.
+ */
+bool write_merge(struct ma_state *mas, void *entry, mt_same_fn *same, bool may, int *error);
+
+/*
+ * write_range - write_store() over [@first, @last], first <= last, without a cursor. Returns 0, or
  * -ENOMEM, having changed nothing. Lock held.
  */
 int write_range(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
 		bool may);
+
+/*
+ * write_merge_in_leaf - write_merge() without a cursor, if that changes one leaf in place and so
+ * cannot fail. Returns whether it does, and is done.
+ */
+bool write_merge_in_leaf(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
+			 mt_same_fn *same);
 
 /* write_insert - write_range() if no index of the range has an entry; else returns -EEXIST. */
 int write_insert(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,

@@ -245,6 +245,8 @@ static void areas_have_alignment_and_gaps_have_bounds(void **state)
 	assert_int_equal(first, 0);
 	assert_int_equal(last, 63);
 	assert_false(mtree_gap_around(&mt, 64, &first, &last));
+	assert_ptr_equal(mtree_load_range(&mt, 1000, &first, &last), mtree_load(&mt, 1000));
+	assert_true(first <= 1000 && 1000 <= last);
 	assert_int_equal(mtree_fill_gap(&mt, 10, &mt, &first, &last, GFP_KERNEL), 0);
 	assert_int_equal(last, 63);
 	assert_int_equal(mtree_fill_gap(&mt, 10, &mt, &first, &last, GFP_KERNEL), -EEXIST);

@@ -182,6 +182,11 @@ static void gap_around(struct run *run)
 	unsigned long first = 0, last = 0;
 	void *entry;
 
+	record(run, "load_range", index, 0, 0, NULL);
+	entry = mtree_load_range(&run->mt, index, &first, &last);
+	expect_number(run, "same entry", entry == mtree_load(&run->mt, index), true);
+	expect_number(run, "first", first, range.first);
+	expect_number(run, "last", last, range.last);
 	record(run, "gap_around", index, 0, 0, NULL);
 	expect_number(run, "free", mtree_gap_around(&run->mt, index, &first, &last), !range.entry);
 	if (!range.entry) {

@@ -423,10 +423,13 @@ static void search_gap(struct worker *me)
 
 static void gap_around(struct worker *me, unsigned long index)
 {
-	unsigned long first, last;
+	unsigned long first, last, around[2];
 	struct permanent p;
 	bool found = mtree_gap_around(&me->world->mt, index, &first, &last);
 
+	mtree_load_range(&me->world->mt, index, &around[0], &around[1]);
+	expect(me, around[0] <= index && index <= around[1], "%#lx..%#lx at %#lx", around[0],
+	       around[1], index);
 	if (permanent_from(me->world, index, &p) && p.first <= index)
 		expect(me, !found, "%#lx..%#lx at %#lx", first, last, index);
 	if (!found)

@@ -350,6 +350,14 @@ static const char *walk(unsigned long index)
 	return stands(&mas, entry, index) ? NULL : "mas_walk() shows a range of another state";
 }
 
+static const char *load_range(unsigned long index)
+{
+	MA_STATE(mas, &race.mt, 0, 0);
+	void *entry = mtree_load_range(&race.mt, index, &mas.index, &mas.last);
+
+	return stands(&mas, entry, index) ? NULL : "mtree_load_range() shows a range of another state";
+}
+
 static const char *gap_around(unsigned long index)
 {
 	MA_STATE(mas, &race.mt, 0, 0);
@@ -631,6 +639,7 @@ static const struct {
 	{ "ranges_up", ranges_up, NULL },
 	{ "ranges_down", ranges_down, NULL },
 	{ "area", area, NULL },
+	{ "load_range", load_range, NULL },
 	{ "gap_around", gap_around, NULL },
 };
 

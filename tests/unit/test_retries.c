@@ -214,6 +214,13 @@ static void do_walk(unsigned long index)
 	mas_walk(&mas);
 }
 
+static void do_load_range(unsigned long index)
+{
+	unsigned long first, last;
+
+	mtree_load_range(&race.mt, index, &first, &last);
+}
+
 static void do_gap_around(unsigned long index)
 {
 	unsigned long first, last;
@@ -285,7 +292,8 @@ static const struct {
 	unsigned int looks;
 } reads[] = {
 	{ "mtree_load", do_load, 1 },		  { "mtree_load_many", do_load_many, 2 },
-	{ "mas_walk", do_walk, 1 },		  { "mtree_gap_around", do_gap_around, 1 },
+	{ "mas_walk", do_walk, 1 },		  { "mtree_load_range", do_load_range, 1 },
+	{ "mtree_gap_around", do_gap_around, 1 },
 	{ "mt_find", do_find, 1 },		  { "mt_next", do_next, 4 },
 	{ "mt_prev", do_prev, 4 },		  { "mas_for_each", do_each, 8 },
 	{ "mas_for_each_rev", do_each_rev, 8 },	  { "mt_for_each", do_mt_each, 8 },

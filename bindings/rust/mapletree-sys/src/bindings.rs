@@ -465,6 +465,14 @@ extern "C" {
     ) -> ::std::os::raw::c_int;
 }
 extern "C" {
+    pub fn mtree_load_range(
+        mt: *mut maple_tree,
+        index: ::std::os::raw::c_ulong,
+        first: *mut ::std::os::raw::c_ulong,
+        last: *mut ::std::os::raw::c_ulong,
+    ) -> *mut ::core::ffi::c_void;
+}
+extern "C" {
     pub fn mtree_gap_around(
         mt: *mut maple_tree,
         index: ::std::os::raw::c_ulong,
