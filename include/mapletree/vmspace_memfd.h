@@ -37,7 +37,7 @@ struct vmspace_memfd_config {
 	 * any other negative errno: there is no such page, SIGBUS. Called once for each page that
 	 * is kept, with an area's lock held; sometimes again by another thread, whose result is not
 	 * used. NULL: files have no pages. Not called for shared anonymous and System V memory,
-	 * which begins with zeros.
+	 * which begins with zeros. See vmspace_files.h for what is written.
 	 */
 	int (*read_page)(void *ctx, const struct vma_backing *file, uint64_t index, void *page);
 };

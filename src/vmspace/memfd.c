@@ -190,6 +190,32 @@ static struct memfd_file **find_file(struct vmspace_memfd *memfd, const struct v
 	return at;
 }
 
+struct memfd_file *memfd_find_file(struct vmspace_memfd *memfd, const struct vma_backing *is)
+{
+	return *find_file(memfd, is);
+}
+
+void memfd_note_dirty(struct vmspace_memfd *memfd, uint64_t frame)
+{
+	if (memfd_is_direct(frame))
+		return;
+	pthread_mutex_lock(&memfd->lock);
+	memfd->slots[frame - 1].dirty = true;
+	pthread_mutex_unlock(&memfd->lock);
+}
+
+void memfd_cut_page(struct vmspace_memfd *memfd, struct memfd_file *file, unsigned long index,
+		    uint32_t frame)
+{
+	MA_STATE(mas, &file->pages, index, index);
+
+	/* If there is no memory to forget it, it stays, and is found to be gone the next time. */
+	if (xa_to_value(mas_walk(&mas)) != frame || mas_store_gfp(&mas, NULL, GFP_KERNEL))
+		return;
+	memfd->slots[frame - 1].uses |= ORPHAN;
+	memfd->slots[frame - 1].dirty = false;
+}
+
 struct memfd_file *memfd_make_file(struct vmspace_memfd *memfd, const struct vma_backing *is)
 {
 	struct memfd_file **at = find_file(memfd, is), *file = *at;
@@ -258,6 +284,25 @@ static int keep_page(struct vmspace_memfd *memfd, const struct vma_backing *back
 	return -ENOMEM;
 }
 
+/* Again if the file was written by others meanwhile: who told of that did not find the page. */
+static int read_content(struct vmspace_memfd *memfd, const struct vma_backing *backing,
+			uint64_t index, uint32_t frame)
+{
+	void *page = vmspace_memfd_frame(memfd, frame);
+	unsigned long before;
+	int err;
+
+	for (;;) {
+		before = memfd->changes;
+		pthread_mutex_unlock(&memfd->lock);
+		err = memfd->config.read_page(memfd->config.ctx, backing, index, page);
+		pthread_mutex_lock(&memfd->lock);
+		if (memfd->changes == before)
+			return err;
+		memset(page, 0, memfd->page_size);
+	}
+}
+
 int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backing, uint64_t index,
 		    uint64_t *out)
 {
@@ -284,12 +329,8 @@ int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backi
 		err = -ENOMEM;
 		goto unlock;
 	}
-	if (has_content(backing)) {
-		pthread_mutex_unlock(&memfd->lock);
-		err = memfd->config.read_page(memfd->config.ctx, backing, index,
-					      vmspace_memfd_frame(memfd, frame));
-		pthread_mutex_lock(&memfd->lock);
-	}
+	if (has_content(backing))
+		err = read_content(memfd, backing, index, frame);
 	if (err)
 		memfd_give(memfd, frame);
 	else

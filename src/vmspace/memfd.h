@@ -25,7 +25,8 @@ struct memfd_file {
 };
 
 struct memfd_slot {
-	uint32_t uses;               /* of a file's page: its mappings, and ORPHAN */
+	uint32_t uses;               /* of a file's page: its mappings, others, and ORPHAN */
+	bool dirty;                  /* of a file's page: to be written back */
 };
 
 #define CHUNK_FRAMES 64u
@@ -60,6 +61,7 @@ struct vmspace_memfd {
 	int (*descriptor)(void *ctx, const struct vma_backing *file); /* NULL: none has one */
 	struct memfd_direct **direct; /* by number; NULL: the number is free */
 	uint32_t direct_count;
+	unsigned long changes;       /* of files, by others: what was being read may be old */
 	struct vmspace_window *windows; /* the first; see window_next() */
 	/* For fork() of the host; see memfd_fork.c. */
 	struct vmspace_memfd *next;  /* of all memfds of the process */
@@ -108,6 +110,14 @@ void memfd_forget_idle(struct vmspace_memfd *memfd);
 int memfd_fork_enlist(struct vmspace_memfd *memfd);
 void memfd_fork_delist(struct vmspace_memfd *memfd);
 
+/* A page of a file, that is no file's own, is to be written back. */
+void memfd_note_dirty(struct vmspace_memfd *memfd, uint64_t frame);
+
+/* The file, or NULL: it is not known. The lock is held. */
+struct memfd_file *memfd_find_file(struct vmspace_memfd *memfd, const struct vma_backing *is);
+/* The page, with a use of its own, is no page of the file any more. The lock is held. */
+void memfd_cut_page(struct vmspace_memfd *memfd, struct memfd_file *file, unsigned long index,
+		    uint32_t frame);
 /* The file, made if it is not known; NULL: no memory. The lock is held. */
 struct memfd_file *memfd_make_file(struct vmspace_memfd *memfd, const struct vma_backing *is);
 

@@ -6,8 +6,10 @@
  * is to be seen again must fault again: with ENTRY_DIRTY goes the right to write, and with
  * ENTRY_ACCESSED the translation.
  */
+#include "memfd.h"
 #include "pages.h"
 #include "table.h"
+#include "window.h"
 
 /* So many pages are looked at together. */
 #define TOGETHER 512u
@@ -38,6 +40,18 @@ static uintptr_t without(uintptr_t entry, unsigned int marks)
 	return entry;
 }
 
+void table_keep_dirty(const struct pages *pages, uintptr_t entry)
+{
+	struct frame *frame = entry_frame(entry);
+	struct vmspace_memfd *memfd;
+
+	if (!frame || !(entry & ENTRY_DIRTY) || frame->kind != VMSPACE_PAGE_FILE)
+		return;
+	memfd = window_memfd(pages->memory);
+	if (memfd)
+		memfd_note_dirty(memfd, frame->handle);
+}
+
 /* A few neighbouring pages. */
 struct stretch {
 	struct pages *pages;
@@ -57,6 +71,8 @@ static void clear_marks(const struct stretch *stretch, unsigned int which)
 
 		if (!marks)
 			continue;
+		if (marks & VMSPACE_MARK_DIRTY)
+			table_keep_dirty(stretch->pages, stretch->entry[i]);
 		entry_store(&stretch->entry[i], without(stretch->entry[i], marks));
 		lost |= marks;
 		if (first == stretch->count)

@@ -6,6 +6,7 @@
 #include <mapletree/vmspace_pins.h>
 
 #include "frame.h"
+#include "memfd.h"
 #include "touch.h"
 #include "window.h"
 
@@ -125,8 +126,12 @@ void vmspace_unpin_pages(struct vmspace_pinned *pinned)
 {
 	if (!pinned)
 		return;
-	for (size_t i = 0; i < pinned->count; i++)
+	for (size_t i = 0; i < pinned->count; i++) {
+		/* It may be unmapped by now, and have been written since. */
+		if (pinned->write && pinned->frames[i]->kind == VMSPACE_PAGE_FILE)
+			memfd_note_dirty(window_memfd(pinned->memory), pinned->frames[i]->handle);
 		frame_unpin(pinned->memory, pinned->frames[i], pinned->write);
+	}
 	free(pinned->frames);
 	free(pinned);
 }

@@ -132,6 +132,12 @@ static inline void table_code_changed(struct pages *pages, unsigned long start, 
 		pages->code_changed(pages->code_ctx, start, end);
 }
 
+/*
+ * The page's mark that it was written goes: if it is of a file whose bytes the user provides, who writes
+ * these back will know of it all the same.
+ */
+void table_keep_dirty(const struct pages *pages, uintptr_t entry);
+
 /* Bytes covered by an entry of `level`, less one: the mask of offsets within it. */
 static inline unsigned long table_mask(const struct pages *pages, unsigned int level)
 {

@@ -3155,6 +3155,50 @@ extern "C" {
         size: usize,
     ) -> ::std::os::raw::c_long;
 }
+pub type vmspace_write_page = ::core::option::Option<
+    unsafe extern "C" fn(
+        ctx: *mut ::core::ffi::c_void,
+        file: *const vma_backing,
+        index: u64,
+        page: *const ::core::ffi::c_void,
+    ) -> ::std::os::raw::c_int,
+>;
+extern "C" {
+    pub fn vmspace_write_back(
+        space: *mut vmspace,
+        start: ::std::os::raw::c_ulong,
+        end: ::std::os::raw::c_ulong,
+        write: vmspace_write_page,
+        ctx: *mut ::core::ffi::c_void,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_memfd_write_back(
+        memfd: *mut vmspace_memfd,
+        file: *const vma_backing,
+        first: u64,
+        pages: u64,
+        write: vmspace_write_page,
+        ctx: *mut ::core::ffi::c_void,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_memfd_written(
+        memfd: *mut vmspace_memfd,
+        file: *const vma_backing,
+        offset: u64,
+        bytes: *const ::core::ffi::c_void,
+        size: usize,
+    );
+}
+extern "C" {
+    pub fn vmspace_memfd_invalidate(
+        memfd: *mut vmspace_memfd,
+        file: *const vma_backing,
+        first: u64,
+        pages: u64,
+    ) -> ::std::os::raw::c_int;
+}
 pub type pid_t = __pid_t;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
