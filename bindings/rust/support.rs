@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The oldest installed library that has all functions of bindings.rs.
-const OLDEST: &str = "0.1.0";
+const OLDEST: &str = "0.2.0";
 
 /// Links the installed library of that name, unless the sources are wanted. Returns whether it did.
 pub fn link_installed(name: &str) -> bool {

@@ -88,8 +88,9 @@ mkdir "$packages/unpacked"
 	echo 'members = ["*"]'
 	echo '[patch.crates-io]'
 	for crate in $crates; do
-		tar -C "$packages/unpacked" -xf "$packages/$crate-0.1.0.crate"
-		mv "$packages/unpacked/$crate-0.1.0" "$packages/unpacked/$crate"
+		packed=$crate-$(sed -n 's/^version = "\(.*\)"/\1/p' "$crate/Cargo.toml")
+		tar -C "$packages/unpacked" -xf "$packages/$packed.crate"
+		mv "$packages/unpacked/$packed" "$packages/unpacked/$crate"
 		echo "$crate = { path = \"$crate\" }"
 	done
 } >"$packages/unpacked/Cargo.toml"

@@ -59,7 +59,7 @@ for name in mapletree vmspace; do
 	library=$build/src/$name/lib$name.so
 	record=$top/abi/lib$name.abi
 	[ -e "$library" ] || die "there is no $library: build it with -Ddefault_library=both, with debug information"
-	symbols=$top/packaging/debian/lib${name}0.symbols
+	symbols=$(echo "$top/packaging/debian/lib$name"[0-9]*.symbols)
 	[ "$what" = record ] && now=$record || now=$build/abi-$name.abi
 	# shellcheck disable=SC2086 # lists of words
 	abidw $options --headers-dir "$top/include" --out-file "$now" "$library"

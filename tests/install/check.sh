@@ -61,7 +61,7 @@ shared()
 	# shellcheck disable=SC2046 # flags are words
 	$3 -x "$4" -Wall -Wextra -Werror -o "$work/shared" "$here/$1.c" -x none \
 		$(config --cflags --libs "$2") -Wl,-rpath-link,"$dest$libdir" &&
-		readelf -d "$work/shared" | grep -q "NEEDED.*lib$2.so.0" &&
+		readelf -d "$work/shared" | grep -q "NEEDED.*lib$2.so.1" &&
 		LD_LIBRARY_PATH=$dest$libdir "$work/shared"
 }
 
@@ -77,7 +77,7 @@ static_link()
 
 soname()
 {
-	readelf -d "$dest$libdir/lib$1.so" | grep -F "Library soname: [lib$1.so.0]"
+	readelf -d "$dest$libdir/lib$1.so" | grep -F "Library soname: [lib$1.so.1]"
 }
 
 # declared HEADER - writes into $work/declared the functions that the header, and those whose names begin
