@@ -96,13 +96,36 @@ def check_blocks(root, path, folders, work):
             yield f'{mark} does not have these lines:\n{block}'
 
 
+# Where the version stands: the first line of the file that is like this.
+VERSIONS = {
+    'meson.build': r"^  version: '([^']*)',$",
+    'packaging/debian/changelog': r'\Amapletree \(([^)]*)-\d+\)',
+    'CHANGELOG.md': r'^## (\S+), .*$',
+    'bindings/python/meson.build': r"^  version: '([^']*)',$",
+    'bindings/python/pyproject.toml': r'^version = "([^"]*)"$',
+    'bindings/rust/mapletree-sys/Cargo.toml': r'^version = "([^"]*)"$',
+    'bindings/rust/mapletree/Cargo.toml': r'^version = "([^"]*)"$',
+    'bindings/rust/vmspace-sys/Cargo.toml': r'^version = "([^"]*)"$',
+    'bindings/rust/vmspace/Cargo.toml': r'^version = "([^"]*)"$',
+}
+
+
+def check_versions(root):
+    found = {}
+    for name, line in VERSIONS.items():
+        match = re.search(line, (root / name).read_text(encoding='utf-8'), re.M)
+        found[name] = match and match[1]
+    if len(set(found.values())) != 1 or None in found.values():
+        yield from (f'{name} has the version {version}' for name, version in found.items())
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     runs = '<!-- runs -->'
     shown = [root / 'README.md', *sorted((root / 'docs/guides').glob('*.md'))]
     others = sorted({*root.glob('*.md'), *(root / 'docs').glob('*.md'), *root.glob('bench/*.md')} - {*shown})
     reason = cannot_run(sys.argv[2:])
-    results = []
+    results = [('versions', list(check_versions(root)))]
     for path in shown + others:
         name = path.relative_to(root)
         results.append((f'{name}: links', list(check_links(root, path))))
