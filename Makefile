@@ -327,6 +327,7 @@ DIST := mapletree-$(VERSION)
 # A copy of a checkout looks changed to git until it has looked at the files again.
 dist: $(RELEASE)/build.ninja
 	@git update-index -q --refresh || git diff --stat
+	$(NINJA) -C $(RELEASE) build.ninja # the version may have changed
 	$(MESON) dist -C $(RELEASE) --no-tests --formats xztar $(DIST_FLAGS)
 
 check-dist: dist
