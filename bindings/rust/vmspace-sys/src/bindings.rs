@@ -3202,6 +3202,48 @@ extern "C" {
 pub type pid_t = __pid_t;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct iovec {
+    pub iov_base: *mut ::core::ffi::c_void,
+    pub iov_len: usize,
+}
+#[test]
+fn bindgen_test_layout_iovec() {
+    const UNINIT: ::core::mem::MaybeUninit<iovec> = ::core::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(::core::mem::size_of::<iovec>(), 16usize, "Size of iovec");
+    assert_eq!(::core::mem::align_of::<iovec>(), 8usize, "Alignment of iovec");
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).iov_base) as usize - ptr as usize },
+        0usize,
+        "Offset of field: iovec::iov_base"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).iov_len) as usize - ptr as usize },
+        8usize,
+        "Offset of field: iovec::iov_len"
+    );
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vmspace_pinned {
+    _unused: [u8; 0],
+}
+extern "C" {
+    pub fn vmspace_pin_pages(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        size: usize,
+        access: ::std::os::raw::c_uint,
+        parts: *mut iovec,
+        most: ::std::os::raw::c_uint,
+        out: *mut *mut vmspace_pinned,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_unpin_pages(pinned: *mut vmspace_pinned);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct vmspace_line {
     pub start: ::std::os::raw::c_ulong,
     pub end: ::std::os::raw::c_ulong,
@@ -3348,48 +3390,6 @@ extern "C" {
 }
 extern "C" {
     pub fn vmspace_free_areas(areas: *mut vmspace_area, count: usize);
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct iovec {
-    pub iov_base: *mut ::core::ffi::c_void,
-    pub iov_len: usize,
-}
-#[test]
-fn bindgen_test_layout_iovec() {
-    const UNINIT: ::core::mem::MaybeUninit<iovec> = ::core::mem::MaybeUninit::uninit();
-    let ptr = UNINIT.as_ptr();
-    assert_eq!(::core::mem::size_of::<iovec>(), 16usize, "Size of iovec");
-    assert_eq!(::core::mem::align_of::<iovec>(), 8usize, "Alignment of iovec");
-    assert_eq!(
-        unsafe { ::core::ptr::addr_of!((*ptr).iov_base) as usize - ptr as usize },
-        0usize,
-        "Offset of field: iovec::iov_base"
-    );
-    assert_eq!(
-        unsafe { ::core::ptr::addr_of!((*ptr).iov_len) as usize - ptr as usize },
-        8usize,
-        "Offset of field: iovec::iov_len"
-    );
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct vmspace_pinned {
-    _unused: [u8; 0],
-}
-extern "C" {
-    pub fn vmspace_pin_pages(
-        space: *mut vmspace,
-        addr: ::std::os::raw::c_ulong,
-        size: usize,
-        access: ::std::os::raw::c_uint,
-        parts: *mut iovec,
-        most: ::std::os::raw::c_uint,
-        out: *mut *mut vmspace_pinned,
-    ) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_unpin_pages(pinned: *mut vmspace_pinned);
 }
 extern "C" {
     pub fn vmspace_config_read(config: *mut vmspace_config, pid: pid_t);
