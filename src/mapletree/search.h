@@ -28,6 +28,10 @@
 	!defined(SEARCH_SANITIZED)
 #include <immintrin.h>
 #define SEARCH_VECTORS 1
+#elif defined(__aarch64__) && defined(__ARM_NEON) && ULONG_MAX > 0xffffffff && \
+	!defined(MT_TEST_SLOTS) && !defined(SEARCH_SANITIZED)
+#include <arm_neon.h>
+#define SEARCH_PAIRS 1 /* every processor of this architecture has them */
 #endif
 
 /*
@@ -110,6 +114,42 @@ static inline unsigned int count_gaps(const struct mt_node *node, unsigned long 
 	unsigned int low = below_4(node->bytes, wanted) | below_4(node->bytes + 32, wanted) << 4;
 
 	return (unsigned int)__builtin_popcount(low) + (node->pivot[8] < index);
+}
+
+#elif defined(SEARCH_PAIRS)
+
+/*
+ * Two pivots at a time; a lane that is below the index is all ones, which is -1. Each lane is one
+ * load for other processors (Arm ARM, B2.2.1). The pivot without another is counted by itself.
+ */
+static ALWAYS_INLINE unsigned int count_pairs(const unsigned long *pivot, unsigned int count,
+					      unsigned long index)
+{
+	uint64x2_t wanted = vdupq_n_u64(index);
+	uint64x2_t even = vdupq_n_u64(0), odd = even;
+	unsigned int i;
+
+#pragma GCC unroll 8
+	for (i = 0; i + 1 < count; i += 2) {
+		uint64x2_t below = vcltq_u64(vld1q_u64((const uint64_t *)&pivot[i]), wanted);
+
+		if (i & 2)
+			odd = vsubq_u64(odd, below);
+		else
+			even = vsubq_u64(even, below);
+	}
+	return (unsigned int)vaddvq_u64(vaddq_u64(even, odd)) +
+	       (count & 1 ? __atomic_load_n(&pivot[count - 1], __ATOMIC_RELAXED) < index : 0);
+}
+
+static inline unsigned int count_wide(const struct mt_node *node, unsigned long index)
+{
+	return count_pairs(node->wide.pivot, WIDE_PIVOTS, index);
+}
+
+static inline unsigned int count_gaps(const struct mt_node *node, unsigned long index)
+{
+	return count_pairs(node->gaps.pivot, GAPS_PIVOTS, index);
 }
 
 #else
