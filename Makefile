@@ -19,6 +19,8 @@
 #                             LARGE="browser build": only these
 #   make report-browser      what 'vmscope report' writes, tried in Chromium
 #   make cost                 what following a call costs, beside strace
+#   make export-perfetto     what 'vmscope export' writes for Perfetto, read by its own definitions and,
+#                             where that can be fetched, its trace processor
 #   make cost-watch ROUNDS= SECONDS= WORK=   what being followed costs redis, PostgreSQL, nginx and a
 #                             loop of mmap and munmap: vmscope watch beside perf trace, strace and
 #                             vmscope trace; as root; installs what it needs
@@ -117,7 +119,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: install uninstall dist check-dist deb newcomer site tidy clean help
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: torture-signals torture-signals-asan torture-signals-tsan self-mirror
-.PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost cost-watch report-browser coverage mutate valgrind
+.PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost cost-watch export-perfetto report-browser coverage mutate valgrind
 .PHONY: check-abi record-abi builds proofs rv64 kernels kernels-arm64 kernels-slice rust rust-asan rust-tsan rust-bench
 
 all: $(RELEASE)/build.ninja
@@ -305,6 +307,15 @@ cost: all $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) tests/vmscope/pairs tests/vmscope/many
 	tests/programs/cost.sh $(RELEASE)/tools/vmscope/vmscope \
 		$(DEBUG)/tests/vmscope/pairs $(DEBUG)/tests/vmscope/many
+
+# What cannot be fetched is no failure of what was exported.
+export-perfetto: all
+	@test -x $(BUILD)/perfetto/bin/python && $(BUILD)/perfetto/bin/python -c 'import perfetto' || \
+		{ python3 -m venv --clear $(BUILD)/perfetto && \
+		  $(BUILD)/perfetto/bin/pip install -q perfetto; } || \
+		{ echo 'SKIP: the package perfetto could not be installed by pip'; \
+		  echo '0 passed, 0 failed'; exit 1; }
+	$(BUILD)/perfetto/bin/python tests/vmscope/export_perfetto.py $(RELEASE)/tools/vmscope/vmscope
 
 cost-watch: all
 	tests/programs/watch_cost.py $(RELEASE)/tools/vmscope/vmscope \
