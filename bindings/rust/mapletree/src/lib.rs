@@ -66,3 +66,8 @@ pub use range_map::{
 };
 pub use section::{register_thread, synchronize, RegisterError};
 pub use tree::{MaState, MapleGuard, MapleTree, MapleTreeAlloc};
+
+/// The examples of the page that registries show run, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

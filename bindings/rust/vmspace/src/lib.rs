@@ -57,3 +57,8 @@ pub use space::{Explanation, Space};
 fn error(code: std::os::raw::c_long) -> std::io::Error {
     std::io::Error::from_raw_os_error(-code as i32)
 }
+
+/// The examples of the page that registries show run, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
