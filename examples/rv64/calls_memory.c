@@ -2,7 +2,6 @@
 /* calls_memory.c - system calls about memory: each is a request to the guest's space. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "process.h"
@@ -108,18 +107,18 @@ long call_msync(struct thread *thread, const uint64_t a[6])
 	return memory_call(&req);
 }
 
-/* The space decides about the arguments; which pages are in memory is asked page by page. */
 long call_mincore(struct thread *thread, const uint64_t a[6])
 {
 	struct vmspace_request req = { .op = VMSPACE_MINCORE, .mincore = { .addr = a[0], .length = a[1] } };
 	uint64_t pages = (a[1] + GUEST_PAGE - 1) / GUEST_PAGE;
-	long result = memory_call(&req);
+	long result;
 
 	(void)thread;
-	for (uint64_t i = 0; !result && i < pages; i++) {
-		char resident = 1;
-
-		result = guest_write(a[2] + i, &resident, 1);
-	}
+	if (pages && pages <= GUEST_TOP / GUEST_PAGE)
+		req.mincore.vec = calloc(pages, 1);
+	result = memory_call(&req);
+	if (!result && req.mincore.vec && guest_write(a[2], req.mincore.vec, pages))
+		result = -EFAULT;
+	free(req.mincore.vec);
 	return result;
 }

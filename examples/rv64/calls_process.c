@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "process.h"
+#include "world.h"
 
 /* ---- the end ---- */
 
@@ -25,10 +26,29 @@ long call_exit_group(struct thread *thread, const uint64_t a[6])
 	process_exit((int)a[0]);
 }
 
+/* Tells who waits for the end of the thread (pthread_join()). */
+static void clear_tid(struct thread *thread)
+{
+	static const uint32_t zero;
+	uint64_t at = thread->clear_tid;
+
+	if (at && !guest_write(at, &zero, sizeof(zero)))
+		syscall(SYS_futex, vmspace_window_host(memory.window, at), FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 long call_exit(struct thread *thread, const uint64_t a[6])
 {
-	(void)thread;
-	process_exit((int)a[0]);
+	clear_tid(thread);
+	if (world_leave(thread))
+		process_exit((int)a[0]);
+	thread->ended = true;
+	return CALL_NO_RESULT;
+}
+
+void thread_free(struct thread *thread)
+{
+	if (!thread->first)
+		free(thread);
 }
 
 long call_set_tid_address(struct thread *thread, const uint64_t a[6])
@@ -50,8 +70,12 @@ static long fork_guest(struct thread *thread, uint64_t stack, uint64_t parent_ti
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	world_stop(thread);
 	pid = memory_fork();
+	if (pid)
+		world_go_on();
 	if (pid == 0) {
+		world_in_child(thread);
 		thread->pending = 0;
 		process.maps_file = NULL;
 		if (stack)
@@ -72,18 +96,132 @@ static long fork_guest(struct thread *thread, uint64_t stack, uint64_t parent_ti
 	return pid;
 }
 
+/* What a new thread is told by its parent, and what it answers. */
+struct start {
+	struct thread *thread;
+	pthread_mutex_t lock;
+	pthread_cond_t answered;
+	pid_t tid;                   /* 0: not yet */
+	uint64_t parent_tid, child_tid; /* where the guest wants it, before the thread begins; or 0 */
+};
+
+/* What came for a thread that has ended is for another one. */
+static void end_signals(struct thread *thread)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	self = NULL;
+	for (int signo = 1; signo <= GUEST_SIGNALS; signo++)
+		if (thread->pending >> (signo - 1) & 1)
+			kill(getpid(), signo);
+}
+
+static void *run_thread(void *start_of)
+{
+	struct start *start = start_of;
+	struct thread *thread = start->thread;
+
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+
+	if (start->parent_tid)
+		guest_write(start->parent_tid, &tid, sizeof(tid));
+	if (start->child_tid)
+		guest_write(start->child_tid, &tid, sizeof(tid));
+	pthread_mutex_lock(&start->lock);
+	start->tid = tid;
+	pthread_cond_signal(&start->answered);
+	pthread_mutex_unlock(&start->lock); /* `start` is the parent's again */
+	self = thread;
+	fcsr_restore(&thread->cpu);
+	signal_host_mask(thread);
+	thread_run(thread);
+	end_signals(thread);
+	thread_free(thread);
+	return NULL;
+}
+
+/* A thread that begins as a copy of its parent's hart. */
+static struct thread *new_thread(const struct thread *parent, const uint64_t a[6], uint64_t flags)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+
+	if (!thread)
+		return NULL;
+	memcpy(thread->cpu.x, parent->cpu.x, sizeof(thread->cpu.x));
+	memcpy(thread->cpu.f, parent->cpu.f, sizeof(thread->cpu.f));
+	thread->cpu.pc = parent->cpu.pc;
+	thread->cpu.rounding = parent->cpu.rounding;
+	thread->cpu.x[REG_A0] = 0;
+	if (a[1])
+		thread->cpu.x[REG_STACK] = a[1];
+	if (flags & CLONE_SETTLS)
+		thread->cpu.x[REG_TP] = a[3];
+	if (flags & CLONE_CHILD_CLEARTID)
+		thread->clear_tid = a[4];
+	thread->mask = parent->mask;
+	thread->stack.flags = SS_DISABLE;
+	return thread;
+}
+
+#define HOST_STACK (1UL << 20)
+
+static int start_host_thread(struct start *start)
+{
+	pthread_attr_t attributes;
+	pthread_t host;
+	sigset_t all;
+	int err;
+
+	sigfillset(&all);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, HOST_STACK);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_sigmask(SIG_SETMASK, &all, NULL); /* which the thread inherits */
+	err = pthread_create(&host, &attributes, run_thread, start);
+	pthread_attr_destroy(&attributes);
+	return err;
+}
+
+static long new_guest_thread(struct thread *parent, const uint64_t a[6], uint64_t flags)
+{
+	struct start start = { .thread = new_thread(parent, a, flags), .lock = PTHREAD_MUTEX_INITIALIZER,
+			       .answered = PTHREAD_COND_INITIALIZER };
+
+	start.parent_tid = flags & CLONE_PARENT_SETTID ? a[2] : 0;
+	start.child_tid = flags & CLONE_CHILD_SETTID ? a[4] : 0;
+
+	if (!start.thread)
+		return -ENOMEM;
+	world_add(start.thread);
+	pthread_mutex_lock(&start.lock);
+	if (start_host_thread(&start)) {
+		signal_host_mask(parent);
+		world_leave(start.thread);
+		thread_free(start.thread);
+		return -EAGAIN;
+	}
+	signal_host_mask(parent);
+	while (!start.tid)
+		pthread_cond_wait(&start.answered, &start.lock);
+	pthread_mutex_unlock(&start.lock);
+	return start.tid;
+}
+
 /*
  * A child that shares its parent's memory until it executes a program (vfork(), posix_spawn()) gets a
  * copy: it tells of a failure by its status then.
  */
 long call_clone(struct thread *thread, const uint64_t a[6])
 {
+	static const uint64_t shared = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
 	uint64_t flags = a[0] & ~(uint64_t)CSIGNAL;
 
-	if (flags & CLONE_THREAD)
-		return -ENOSYS;
-	if ((flags & CLONE_VM) && !(flags & CLONE_VFORK))
-		return -ENOSYS;
+	if ((flags & shared) == shared)
+		return new_guest_thread(thread, a, flags);
+	if ((flags & CLONE_THREAD) || ((flags & CLONE_VM) && !(flags & CLONE_VFORK)))
+		return -EINVAL;
 	return fork_guest(thread, a[1], a[2], a[4], flags, a[3]);
 }
 
@@ -242,24 +380,35 @@ long call_execve(struct thread *thread, const uint64_t a[6])
 
 /* ---- futexes: their words are in the window ---- */
 
+/* Where the word is in the host, its page made present; NULL: the guest cannot read it. */
+static void *futex_word(uint64_t addr)
+{
+	if (addr % sizeof(uint32_t) || addr >= GUEST_TOP ||
+	    vmspace_touch(memory.space, addr, VMSPACE_ACCESS_READ, NULL) != VMSPACE_FAULT_OK)
+		return NULL;
+	return vmspace_window_host(memory.window, addr);
+}
+
+/* Those that Linux has besides (priority inheritance, pairs of operations) are not here. */
 long call_futex(struct thread *thread, const uint64_t a[6])
 {
 	int command = (int)a[1] & FUTEX_CMD_MASK;
 	bool waits = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
-	void *word = vmspace_window_host(memory.window, a[0]);
+	bool moves = command == FUTEX_REQUEUE || command == FUTEX_CMP_REQUEUE;
+	void *word = futex_word(a[0]), *other = moves ? futex_word(a[4]) : NULL;
 	struct timespec time;
-	uint32_t value;
+	long fourth = (long)a[3];
 
 	(void)thread;
-	if (command > FUTEX_WAKE_BITSET || command == FUTEX_FD)
+	if (!waits && !moves && command != FUTEX_WAKE && command != FUTEX_WAKE_BITSET)
 		return -ENOSYS;
-	if (!word || guest_read(&value, a[0], sizeof(value)))
-		return -EFAULT;
+	if (!word || (moves && !other))
+		return a[0] % sizeof(uint32_t) ? -EINVAL : -EFAULT;
 	if (waits && a[3] && guest_read(&time, a[3], sizeof(time)))
 		return -EFAULT;
-	return host_call(SYS_futex, (long)word, (long)a[1], (long)a[2],
-			 waits ? (a[3] ? (long)&time : 0) : (long)a[3],
-			 (long)vmspace_window_host(memory.window, a[4]), (long)a[5]);
+	if (waits && a[3])
+		fourth = (long)&time;
+	return host_call(SYS_futex, (long)word, (long)a[1], (long)a[2], fourth, (long)other, (long)a[5]);
 }
 
 /* ---- the system ---- */

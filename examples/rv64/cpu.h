@@ -33,6 +33,7 @@ struct cpu {
 	/* Pages that may be executed, as of a generation of code_generation(). */
 	unsigned long code_pages[CODE_PAGES];
 	unsigned int code_generation;
+	uint64_t code_start;         /* the page of the last instruction, if it is one of these */
 	/* Set, also by signal handlers, to stop the hart before its next instruction. */
 	volatile int attention;
 	/* What stopped an instruction: a signal for the guest. */
@@ -66,6 +67,9 @@ uint64_t guest_time(void);
 /* Read and write a control and status register; false: there is none. */
 bool csr_read(struct cpu *cpu, unsigned int number, uint64_t *value);
 bool csr_write(struct cpu *cpu, unsigned int number, uint64_t value);
+
+/* The host's rounding mode in this thread is the hart's, its flags are clear. */
+void fcsr_restore(struct cpu *cpu);
 
 #define barrier() __asm__ volatile("" ::: "memory")
 

@@ -76,6 +76,12 @@ bool csr_write(struct cpu *cpu, unsigned int number, uint64_t value)
 	return true;
 }
 
+void fcsr_restore(struct cpu *cpu)
+{
+	rounding_write(cpu, cpu->rounding);
+	flags_write(0);
+}
+
 /* ---- operands ---- */
 
 /* The rounding of an instruction; the host's follows it until round_end(). */

@@ -292,13 +292,14 @@ static inline bool execute(struct cpu *cpu, uint32_t insn, unsigned int size)
 }
 
 /* The guest must be allowed to execute the page; asked again when anything was unmapped or protected. */
-static inline void check_code(struct cpu *cpu, uint64_t addr)
+static void check_code(struct cpu *cpu, uint64_t addr)
 {
 	unsigned long page = addr / GUEST_PAGE;
 	unsigned long *known = &cpu->code_pages[page % CODE_PAGES];
+	unsigned int generation = code_generation();
 
-	if (cpu->code_generation != code_generation()) {
-		cpu->code_generation = code_generation();
+	if (cpu->code_generation != generation) {
+		cpu->code_generation = generation;
 		memset(cpu->code_pages, 0, sizeof(cpu->code_pages));
 	}
 	if (*known == page)
@@ -309,24 +310,39 @@ static inline void check_code(struct cpu *cpu, uint64_t addr)
 	*known = page;
 }
 
+/* Where the instruction may lie in two pages, or its page was not the last one's. */
+static uint32_t fetch_slowly(struct cpu *cpu)
+{
+	uint32_t insn;
+
+	cpu->code_start = 1; /* no page begins there */
+	check_code(cpu, cpu->pc);
+	cpu->code_start = cpu->pc / GUEST_PAGE * GUEST_PAGE;
+	insn = load16(cpu, cpu->pc);
+	if ((insn & 3) != 3)
+		return insn;
+	check_code(cpu, cpu->pc + 2);
+	return insn | (uint32_t)load16(cpu, cpu->pc + 2) << 16;
+}
+
+static inline uint32_t fetch(struct cpu *cpu)
+{
+	if (cpu->pc - cpu->code_start <= GUEST_PAGE - 4 && cpu->code_generation == code_generation())
+		return load32(cpu, cpu->pc);
+	return fetch_slowly(cpu);
+}
+
 bool cpu_run(struct cpu *cpu)
 {
-	while (!cpu->attention) {
-		uint32_t insn;
-		unsigned int size = 2;
+	bool ecall = false;
 
-		check_code(cpu, cpu->pc);
-		insn = load16(cpu, cpu->pc);
-		if ((insn & 3) != 3) {
-			insn = compressed_table[insn];
-		} else {
-			size = 4;
-			if (cpu->pc % GUEST_PAGE == GUEST_PAGE - 2)
-				check_code(cpu, cpu->pc + 2);
-			insn |= (uint32_t)load16(cpu, cpu->pc + 2) << 16;
-		}
-		if (execute(cpu, insn, size))
-			return true;
+	while (!cpu->attention && !ecall) {
+		uint32_t insn = fetch(cpu);
+
+		if ((insn & 3) == 3)
+			ecall = execute(cpu, insn, 4);
+		else
+			ecall = execute(cpu, compressed_table[insn & 0xffff], 2);
 	}
-	return false;
+	return ecall;
 }

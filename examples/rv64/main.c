@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "process.h"
+#include "world.h"
 
 struct process process;
 _Thread_local struct thread *self;
@@ -78,6 +80,7 @@ void thread_run(struct thread *thread)
 		}
 		if (restart || cpu->attention)
 			signal_deliver(thread, restart);
+		world_pause();
 	}
 }
 
@@ -138,7 +141,9 @@ int main(int argc, char **argv)
 			? "no program for riscv64" : strerror(-err));
 		return err == -ENOENT ? 127 : 126;
 	}
+	first.first = true;
+	world_begin(&first);
 	signal_inherit(&first);
 	thread_run(&first);
-	return 0;
+	pthread_exit(NULL); /* the others go on */
 }

@@ -24,17 +24,7 @@
 
 struct guest_memory memory;
 
-static unsigned int code_changes = 1;
-
-unsigned int code_generation(void)
-{
-	return __atomic_load_n(&code_changes, __ATOMIC_ACQUIRE);
-}
-
-void code_changed(void)
-{
-	__atomic_add_fetch(&code_changes, 1, __ATOMIC_RELEASE);
-}
+unsigned int code_changes = 1;
 
 int guest_descriptors(void)
 {
@@ -172,9 +162,12 @@ static int shared_file(unsigned long length)
 
 long memory_call(struct vmspace_request *req)
 {
+	bool adds = (req->op == VMSPACE_MMAP && !(req->mmap.flags & MAP_FIXED)) || req->op == VMSPACE_MLOCK ||
+		    req->op == VMSPACE_MINCORE || req->op == VMSPACE_MSYNC;
 	long result = vmspace_call(memory.space, req);
 
-	code_changed();
+	if (!adds)
+		__atomic_add_fetch(&code_changes, 1, __ATOMIC_RELEASE);
 	return result;
 }
 

@@ -31,8 +31,11 @@ extern struct guest_memory memory;
 void memory_create(void);
 
 /* How often memory that may have been executable was changed. */
-unsigned int code_generation(void);
-void code_changed(void);
+extern unsigned int code_changes;
+static inline unsigned int code_generation(void)
+{
+	return __atomic_load_n(&code_changes, __ATOMIC_ACQUIRE);
+}
 
 /* The calls of the guest: a value or -errno. A file is mapped by descriptor `fd` (-1: none). */
 long memory_mmap(unsigned long addr, unsigned long length, int prot, int flags, int fd, uint64_t offset);

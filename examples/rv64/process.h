@@ -43,6 +43,8 @@ struct thread {
 	volatile uint64_t pending;
 	siginfo_t arrived[GUEST_SIGNALS + 1];
 	struct guest_stack stack;    /* sigaltstack() */
+	struct thread *next;         /* world.c */
+	bool first;                  /* not allocated */
 	bool ended;                  /* by exit(), not the last one of the process */
 	uint64_t clear_tid;          /* to be cleared, and its waiters woken, when the thread ends */
 };
@@ -69,9 +71,8 @@ int program_check(const char *path);
 void thread_run(struct thread *thread);
 /* The process ends. */
 _Noreturn void process_exit(int status);
-long thread_clone(struct thread *thread, uint64_t flags, uint64_t stack, uint64_t parent_tid,
-		  uint64_t tls, uint64_t child_tid);
-long process_execve(const char *path, char **argv, char **envp);
+/* A thread that is no longer in the list. */
+void thread_free(struct thread *thread);
 
 /* The first thread's mask, and the signals that are ignored, are those with which this program began. */
 void signal_inherit(struct thread *thread);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "process.h"
+#include "world.h"
 
 #define BIT(signo)   ((uint64_t)1 << ((signo) - 1))
 #define SYNCHRONOUS  (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP))
@@ -106,8 +107,12 @@ __asm__(".text\n"
 long host_call(long number, long a, long b, long c, long d, long e, long f)
 {
 	const long arguments[6] = { a, b, c, d, e, f };
+	long result;
 
-	return rv64_call(&self->cpu.attention, number, arguments);
+	world_outside();
+	result = rv64_call(&self->cpu.attention, number, arguments);
+	world_inside();
+	return result;
 }
 
 void signal_arrived(int signo, siginfo_t *info, void *context)
@@ -360,7 +365,7 @@ long signal_suspend(struct thread *thread, uint64_t mask, uint64_t size)
 	else
 		result = host_call(SYS_rt_sigsuspend, (long)&set, SET_SIZE, 0, 0, 0, 0);
 	thread->cpu.attention = 1;
-	return result == CALL_RESTART ? -EINTR : result;
+	return result == CALL_RESTART && (thread->pending & ~thread->mask) ? -EINTR : result;
 }
 
 long signal_pending(struct thread *thread, uint64_t to)

@@ -28,9 +28,9 @@ def answer(program, value):
     program.call("exit", value)
 
 
-def fork(program, in_child, in_parent):
-    """Both parts end the process."""
-    program.call("clone", SIGCHLD, 0, 0, 0, 0)
+def fork(program, in_child, in_parent, *arguments):
+    """Both parts end the process, or the thread."""
+    program.call("clone", *(arguments or (SIGCHLD, 0, 0, 0, 0)))
     at = len(program.code)
     program.emit(b(1, A0, ZERO, 0))  # bne: the parent goes on behind the child's part
     in_child(program)
@@ -80,6 +80,42 @@ def shared_memory_is_shared_with_a_child(program):
     write_word(program, NEW, 2)
     fork(program, child, lambda program: wait_and_return_sum(program, NEW))
     return 3 + 5 * 16
+
+
+def add_often(program):
+    """A thousand times 1 to the word at DATA, atomically."""
+    program.li(A1, DATA)
+    program.li(A2, 1)
+    program.li(A3, 1000)
+    program.emit(r(0x2f, 3, 0, ZERO, A1, A2), addi(A3, A3, -1), b(1, A3, ZERO, -8))
+
+
+def threads_share_memory_and_tell_of_their_end(program):
+    """CLONE_VM | FS | FILES | SIGHAND | THREAD | SYSVSEM | PARENT_SETTID | CHILD_CLEARTID"""
+    number = DATA + 0x200
+
+    def thread(program):
+        add_often(program)
+        answer(program, 0)
+
+    def first(program):
+        add_often(program)
+        again = program.here
+        program.li(A1, number)
+        program.emit(i(0x03, 2, A2, A1, 0))        # lw
+        at = len(program.code)
+        program.emit(b(0, A2, ZERO, 0))            # beq: it has ended
+        program.emit(addi(A0, A1, 0), addi(A1, ZERO, 0), addi(A3, ZERO, 0))
+        program.emit(addi(17, ZERO, 98), ECALL)    # futex(number, FUTEX_WAIT, what was there)
+        program.emit(b(0, ZERO, ZERO, again - program.here))
+        program.code[at:at + 4] = b(0, A2, ZERO, len(program.code) - at).to_bytes(4, "little")
+        program.li(A1, DATA)
+        program.li(A2, 20)
+        program.emit(ld(S0, A1), r(0x33, 5, 1, S0, S0, A2))
+        program.emit(addi(A0, S0, 0), addi(17, ZERO, 94), ECALL)  # exit_group: the other may not be gone
+
+    fork(program, thread, first, 0x350f00, DATA + 0x8000, number, 0, number)
+    return 2000 // 20
 
 
 def a_store_to_nowhere_is_sigsegv(program):
@@ -164,7 +200,7 @@ def a_handler_runs_and_returns(program):
     return 6 + 6 + 32
 
 
-CASES = [a_child_has_memory_of_its_own, shared_memory_is_shared_with_a_child,
+CASES = [a_child_has_memory_of_its_own, threads_share_memory_and_tell_of_their_end, shared_memory_is_shared_with_a_child,
          a_store_to_nowhere_is_sigsegv, code_cannot_be_written, data_cannot_be_executed,
          what_is_no_instruction_is_sigill, an_atomic_operation_must_be_aligned,
          a_signal_of_another_process_ends_it, code_may_be_made_and_taken_away,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""examples/rv64 runs Debian's programs for riscv64: busybox (static), Lua and sqlite3 (dynamic).
+"""examples/rv64 runs Debian's programs for riscv64: busybox (static), Lua, sqlite3, Python (dynamic).
 
 Usage: programs.py RV64 WORK_DIRECTORY
 
@@ -21,8 +21,10 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "kernels"))
 import debian
+import processes
+from assembler import DATA, Program, S0, ZERO, addi, b
 
-PACKAGES = ["busybox-static", "lua5.4", "sqlite3", "libc-bin"]
+PACKAGES = ["busybox-static", "lua5.4", "sqlite3", "python3-minimal", "libc-bin"]
 SUITES = ["trixie", "forky", "sid"]  # the first that can be had
 FORKS = 1000
 
@@ -34,7 +36,8 @@ class Missing(Exception):
 def sysroot(work):
     """Debian's programs for riscv64, unpacked."""
     target = work / "root"
-    if target.exists():
+    made_of = target / "packages"
+    if made_of.exists() and made_of.read_text().split() == PACKAGES:
         return target
     why = ""
     for suite in SUITES:
@@ -54,6 +57,8 @@ def sysroot(work):
         (unfinished / name).symlink_to(f"usr/{name}")
     for deb in sorted((archive.state / "archives").glob("*.deb")):
         debian.unpack(deb, unfinished)
+    (unfinished / "packages").write_text("\n".join(PACKAGES))
+    shutil.rmtree(target, ignore_errors=True)
     unfinished.rename(target)
     return target
 
@@ -100,6 +105,8 @@ class Machines:
         else:
             self.absent.add("qemu-riscv64 (package qemu-user)")
         own = shutil.which(program)
+        if native and own and program == "python3":  # without what it starts with here
+            own = "/usr/bin/python3"
         if native and own:
             others["native"] = self.run([own, *arguments], script)
         elif native:
@@ -140,13 +147,38 @@ def compare_maps(machines):
                   f"{mine[2]} others, as under qemu", mine == other and mine[1], mine, other)
 
 
+def forking_program(path):
+    """Forks FORKS children that end at once, and waits for each."""
+    program = Program()
+    program.li(S0, FORKS)
+    again = program.here
+
+    def parent(program):
+        program.call("wait4", None, DATA, 0, 0)
+        program.emit(addi(S0, S0, -1), b(1, S0, ZERO, again - program.here - 4))
+        program.call("exit", 0)
+
+    processes.fork(program, lambda child: child.call("exit", 0), parent)
+    path.write_bytes(program.elf())
+    path.chmod(0o755)
+
+
 def count_forks(machines):
-    busybox = f"{machines.root}/usr/bin/busybox"
     loop = f"i=0; while [ $i -lt {FORKS} ]; do i=$((i+1)); ( : ); done; echo $i"
-    began = time.monotonic()
-    seen = machines.run([*machines.emulator, busybox, "sh", "-c", loop])
-    took = time.monotonic() - began
-    machines.says(f"{FORKS} forks of a shell: {FORKS / took:.0f} a second", seen == (b"%d\n" % FORKS, 0), seen)
+    small = machines.work / "forks"
+    forking_program(small)
+    for name, command, wanted in (
+            ("a small program", [str(small)], b""),
+            ("a shell", [f"{machines.root}/usr/bin/busybox", "sh", "-c", loop], b"%d\n" % FORKS)):
+        rates = []
+        for machine in ([*machines.emulator], [machines.qemu] if machines.qemu else None):
+            began = time.monotonic()
+            seen = machines.run([*machine, *command]) if machine else (wanted, 0)
+            rates.append(FORKS / (time.monotonic() - began))
+            if seen != (wanted, 0):
+                break
+        beside = f", {rates[1]:.0f} under qemu" if machines.qemu and len(rates) > 1 else ""
+        machines.says(f"{FORKS} forks of {name}: {rates[0]:.0f} a second{beside}", seen == (wanted, 0), seen)
 
 
 def main():
@@ -164,6 +196,8 @@ def main():
     machines.compare("sqlite3: queries", "sqlite3", ":memory:", "queries.sql")
     machines.compare("sqlite3: every journal mode, with and without mmap_size", "sqlite3",
                      "journals.sql")
+    machines.compare("Python: threads, forks beside them, futexes", "python3", "-S", "-W", "ignore",
+                     "threads.py")
     compare_maps(machines)
     count_forks(machines)
     for what in sorted(machines.absent):
