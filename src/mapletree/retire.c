@@ -219,6 +219,7 @@ static void gather(struct mt_retire_batch *batch)
 		rcu_defer(NULL, &batch->rcu, free_batches);
 		return;
 	}
+	rcu_retry(); /* the one that the others wait for may wait for a thread itself */
 	rcu_push(&gathered, &batch->rcu, free_batches);
 	if (!__atomic_load_n(&rcu_gathering, __ATOMIC_SEQ_CST) &&
 	    !__atomic_exchange_n(&rcu_gathering, true, __ATOMIC_SEQ_CST))

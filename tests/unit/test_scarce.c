@@ -282,6 +282,60 @@ static void a_forked_child_needs_no_thread_to_destroy(void **state)
 	run_in_child(destroy_copy);
 }
 
+static unsigned int dropped;
+
+static void count_nothing(void *entry)
+{
+	(void)entry;
+}
+
+static void count_dropped(void *entry)
+{
+	(void)entry;
+	__atomic_add_fetch(&dropped, 1, __ATOMIC_RELAXED);
+}
+
+/* What could not be handed over when no thread could be started goes with the next store. */
+static void replace_counted_entries(void)
+{
+	static const struct mt_entry_ops counting = { count_nothing, count_dropped };
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU);
+	MA_STATE(mas, &mt, 7, 7);
+	int status;
+	pid_t pid;
+
+	EXPECT(!mt_set_entry_ops(&mt, &counting));
+	fill(&mt, 0, 1, 1, 10);
+	mas_lock(&mas);
+	EXPECT(!mas_preallocate(&mas, xa_mk_value(70), GFP_KERNEL));
+	mt_before_fork();
+	pid = fork();
+	if (pid) {
+		EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid);
+		mt_after_fork_parent();
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 255);
+	}
+	no_threads = true;
+	mt_after_fork_child();
+	mas_store_prealloc(&mas, xa_mk_value(70));
+	mas_unlock(&mas);
+	no_threads = false;
+	EXPECT(!dropped);
+	EXPECT(!mtree_store(&mt, 8, xa_mk_value(80), GFP_KERNEL));
+	urcu_bp_barrier(); /* one for each grace period */
+	urcu_bp_barrier();
+	EXPECT(dropped == 2);
+	mtree_destroy(&mt);
+	EXPECT(!mt_barrier());
+	EXPECT(dropped == 12);
+}
+
+static void a_store_hands_over_what_waited_for_a_thread(void **state)
+{
+	(void)state;
+	run_in_child(replace_counted_entries);
+}
+
 /* ---- readers ----------------------------------------------------------------------------- */
 
 static struct maple_tree shared = MTREE_INIT(shared, MT_FLAGS_USE_RCU);
@@ -347,6 +401,7 @@ int main(void)
 		cmocka_unit_test(a_store_in_rcu_mode_is_refused_where_there_are_too_many_threads),
 		cmocka_unit_test(rcu_mode_is_refused_where_no_thread_can_be_started),
 		cmocka_unit_test(a_forked_child_needs_no_thread_to_destroy),
+		cmocka_unit_test(a_store_hands_over_what_waited_for_a_thread),
 		cmocka_unit_test(a_registered_thread_reads_without_memory),
 #endif
 	};
