@@ -9,8 +9,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The oldest installed library that has all functions of bindings.rs.
-const OLDEST: &str = "0.2.0";
+/// The oldest installed library that has all functions of bindings.rs: of the crate's own version.
+const OLDEST: &str = env!("CARGO_PKG_VERSION");
 
 /// Links the installed library of that name, unless the sources are wanted. Returns whether it did.
 pub fn link_installed(name: &str) -> bool {
