@@ -2,6 +2,9 @@
 /*
  * emulator.c - guest memory: an emulator of a tiny machine, whose guest threads load and store
  * directly in the host's memory; pages come by faults, from a file, copied on write after a fork.
+ *
+ * emulator [PAGE [HOST_PAGE]]: the guest's pages may be smaller than the host's, as 4096 on a host with
+ * 16384, which can also be pretended. What the host cannot map the emulator reaches by copies then.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -34,6 +37,8 @@ struct insn {
 	uint8_t op, a, b, c;
 	int32_t imm;
 };
+
+_Static_assert(sizeof(struct insn) == sizeof(uint64_t), "fetched by a load");
 
 static const struct insn program[] = {
 	/* 0: fib(r0), to be stored where r6 points */
@@ -78,6 +83,7 @@ struct cpu {
 	unsigned long pc;
 	unsigned long code_page;     /* may be executed: asked when it was last entered */
 	volatile unsigned int access; /* what the load or store under way wants */
+	sigjmp_buf not_direct;       /* that has to be made by a copy instead */
 	sigjmp_buf killed;
 };
 
@@ -95,18 +101,22 @@ static void fault(struct cpu *cpu, unsigned long addr)
 }
 
 /*
- * The host's own fault: the guest's page is not there, or not yet writable. The signal is raised by
- * the guest's load or store and nothing else, so the handler may do what any function may.
+ * The host's own fault: the guest's page is not there, or not yet writable, or shares its page of the
+ * host with others that differ. The signal is raised by the guest's load or store and nothing else, so
+ * the handler may do what any function may, and leave it by a jump.
  */
 static void on_segv(int signo, siginfo_t *info, void *context)
 {
 	unsigned long addr;
 
 	(void)context;
-	if (running && vmspace_window_guest(running->process->window, info->si_addr, &addr))
-		fault(running, addr);
-	else
+	if (!running || !vmspace_window_guest(running->process->window, info->si_addr, &addr)) {
 		signal(signo, SIG_DFL);
+		return;
+	}
+	fault(running, addr);
+	if (!vmspace_window_is_direct(running->process->window, addr, running->access))
+		siglongjmp(running->not_direct, 1);
 }
 
 static void *reach(struct cpu *cpu, unsigned long addr, unsigned int access)
@@ -119,26 +129,52 @@ static void *reach(struct cpu *cpu, unsigned long addr, unsigned int access)
 	return host;
 }
 
+/* A copy that ends early would have got a signal. */
+static void copied(struct cpu *cpu, unsigned long addr, size_t size, size_t done)
+{
+	if (done == size)
+		return;
+	fault(cpu, addr + done);
+	siglongjmp(cpu->killed, VMSPACE_FAULT_MAPERR); /* another thread changed it meanwhile */
+}
+
 static uint64_t load(struct cpu *cpu, uint64_t addr)
 {
-	return *(volatile uint64_t *)reach(cpu, (unsigned long)addr, VMSPACE_ACCESS_READ);
+	unsigned long from = (unsigned long)addr;
+	const volatile uint64_t *host = reach(cpu, from, VMSPACE_ACCESS_READ);
+	uint64_t value;
+
+	if (!sigsetjmp(cpu->not_direct, 0))
+		return *host;
+	copied(cpu, from, sizeof(value),
+	       vmspace_copy_from(cpu->process->space, &value, from, sizeof(value)));
+	return value;
 }
 
 static void store(struct cpu *cpu, uint64_t addr, uint64_t value)
 {
-	*(volatile uint64_t *)reach(cpu, (unsigned long)addr, VMSPACE_ACCESS_WRITE) = value;
+	unsigned long to = (unsigned long)addr;
+	volatile uint64_t *host = reach(cpu, to, VMSPACE_ACCESS_WRITE);
+
+	if (!sigsetjmp(cpu->not_direct, 0))
+		*host = value;
+	else
+		copied(cpu, to, sizeof(value),
+		       vmspace_copy_to(cpu->process->space, to, &value, sizeof(value)));
 }
 
 static struct insn fetch(struct cpu *cpu)
 {
 	struct insn insn;
+	uint64_t word;
 
 	if ((cpu->pc & ~(page_size - 1)) != cpu->code_page) {
 		cpu->code_page = cpu->pc & ~(page_size - 1);
 		cpu->access = VMSPACE_ACCESS_EXEC;
 		fault(cpu, cpu->pc);
 	}
-	memcpy(&insn, reach(cpu, cpu->pc, VMSPACE_ACCESS_READ), sizeof(insn));
+	word = load(cpu, cpu->pc);
+	memcpy(&insn, &word, sizeof(insn));
 	cpu->pc += sizeof(insn);
 	return insn;
 }
@@ -370,7 +406,13 @@ static void misbehave(struct process *process, unsigned long pointer, const char
 	printf("a write to %s: %s\n", what, signals[run(&cpu)]);
 }
 
-int main(void)
+/* A size from the command line; 0: it was not given. */
+static unsigned long size_of(char **argv, int number, int argc)
+{
+	return number < argc ? strtoul(argv[number], NULL, 0) : 0;
+}
+
+int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_NODEFER };
 	struct vmspace_memfd_config config = { .limit = 64 << 20, .read_page = read_page };
@@ -380,10 +422,12 @@ int main(void)
 	struct process process;
 	struct cpu cpus[THREADS];
 
-	page_size = (unsigned long)sysconf(_SC_PAGESIZE);
+	page_size = size_of(argv, 1, argc);
+	if (!page_size)
+		page_size = (unsigned long)sysconf(_SC_PAGESIZE);
 	sigaction(SIGSEGV, &action, NULL);
-	if (vmspace_memfd_create(&memfd, &config))
-		die("no memfd");
+	if (vmspace_memfd_create_pages(&memfd, &config, page_size, size_of(argv, 2, argc)))
+		die("no memfd with pages of this size");
 	begin(&process, memfd, &hooks);
 	map(&process, TEXT, page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE);
 	map(&process, DATA, 2 * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE);

@@ -12,8 +12,8 @@
  * that vm.max_map_count limits, and a window that reaches the limit drops all translations.
  *
  * One struct vmspace_memfd holds the frames of a space and its relatives by fork (or of several
- * spaces that share memory); each space has one struct vmspace_window. The guest's pages must be as
- * large as the host's. Guest code is mapped executable only in a view of its own, for programs that
+ * spaces that share memory); each space has one struct vmspace_window. The guest's pages are as large
+ * as the host's, or smaller (vmspace_memfd_create_pages()). Guest code is mapped executable only in a view of its own, for programs that
  * ask for one (vmspace_window_create_code()): in the window, executing it means reading it. Several threads may call any function at once, except create and destroy.
  */
 #ifndef MAPLETREE_VMSPACE_MEMFD_H
@@ -50,6 +50,28 @@ struct vmspace_memfd_config {
 VMSPACE_PUBLIC int vmspace_memfd_create(struct vmspace_memfd **out,
 					const struct vmspace_memfd_config *config);
 VMSPACE_PUBLIC void vmspace_memfd_destroy(struct vmspace_memfd *memfd);
+
+/*
+ * The same, for guests with pages of `page_size` bytes, which may be smaller than the host's: a power
+ * of two, from 1024 to the host's page size, and vmspace_config.page_size of the spaces.
+ * `host_page_size` is 0, or a multiple of the host's page size, a power of two and at most 64 guest pages,
+ * that counts as the host's page size: so a program can be tried where pages are small.
+ *
+ * The host can map but whole pages of its own. It maps one while all guest pages in it are present and
+ * may be accessed alike, and lie beside each other in the memfd, or file; the rest of the window is
+ * inaccessible, though its pages are present. There vmspace_access(), and the calls that copy, serve: for
+ * them each guest page has its own protection. So a handler of SIGSEGV does not return where
+ * vmspace_touch() succeeds but vmspace_window_is_direct() says no; it makes the access itself.
+ *
+ * So that there is as little of that as possible, a fault makes all of the host's page present that is
+ * of the same area and can be (unless a userfaultfd is registered there): memory is used as by a host's
+ * program, and vmspace_hooks.fault hears of the page alone that was touched.
+ *
+ * Returns as vmspace_memfd_create(); -EINVAL also for sizes that are none of these.
+ */
+VMSPACE_PUBLIC int vmspace_memfd_create_pages(struct vmspace_memfd **out,
+					      const struct vmspace_memfd_config *config,
+					      size_t page_size, size_t host_page_size);
 
 /*
  * Let pages of files be the files' own, so that guest memory and file are one: what a guest writes
@@ -127,7 +149,7 @@ VMSPACE_PUBLIC int vmspace_memfd_after_fork_child(struct vmspace_memfd *memfd);
 
 /*
  * Reserve `size` bytes of the process's address space, for guest addresses [start, start + size);
- * all are multiples of the page size. Guest pages elsewhere are not mapped: their faults succeed,
+ * all are multiples of the page size, the host's and the guest's. Guest pages elsewhere are not mapped: their faults succeed,
  * but nothing changes in the window. Returns 0 and *out, or -EINVAL, -ENOMEM.
  */
 VMSPACE_PUBLIC int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *memfd,
@@ -145,6 +167,16 @@ VMSPACE_PUBLIC const struct vmspace_memory *vmspace_window_memory(
 VMSPACE_PUBLIC void *vmspace_window_host(const struct vmspace_window *window, unsigned long addr);
 VMSPACE_PUBLIC bool vmspace_window_guest(const struct vmspace_window *window, const void *host,
 					 unsigned long *addr);
+
+/*
+ * Can the guest's page at `addr` be accessed so (VMSPACE_ACCESS_*) through the window, to be executed
+ * through the view of code if there is one (vmspace_window_create_code()), at this moment? As any
+ * translation may be dropped at any time, the answer may be old when it comes. In a window of pages that
+ * are as large as the host's it is yes after vmspace_touch() succeeded. False outside of the window.
+ * Waits for nothing; may be called in a signal handler.
+ */
+VMSPACE_PUBLIC bool vmspace_window_is_direct(const struct vmspace_window *window, unsigned long addr,
+					     unsigned int access);
 
 /*
  * A second view of the window, as large, in which guest code can be executed: where the guest may

@@ -78,8 +78,8 @@ const char *vmspace_config_check(const struct vmspace_config *c)
 	if (wrong)
 		return wrong;
 	if (host && host != c->page_size)
-		return "memory is a window, whose pages are as large as the host's, and page_size is "
-		       "not: use that size, or functions of your own that translate";
+		return "memory is a window, whose pages are not of page_size: use their size, or a "
+		       "window on a memfd of vmspace_memfd_create_pages() with page_size";
 	if (c->huge_pages > c->ram_pages)
 		return "huge_pages are more than ram_pages";
 	if (!c->max_map_count)

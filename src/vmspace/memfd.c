@@ -16,6 +16,9 @@
 #endif
 
 #define ORPHAN 0x80000000u /* the file is gone: free the page with its last mapping */
+#define ZEROS  0x40000000u /* no page of a file, and always zeros */
+
+#define LEAST_PAGE 1024u   /* what a space takes, see vmspace_config_check() */
 
 static void *reserve(size_t size)
 {
@@ -52,13 +55,30 @@ int memfd_open(void)
 	return high;
 }
 
+static bool power_of_two(size_t n)
+{
+	return n && !(n & (n - 1));
+}
+
 int vmspace_memfd_create(struct vmspace_memfd **out, const struct vmspace_memfd_config *config)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), limit = config->limit / page;
+	return vmspace_memfd_create_pages(out, config, (size_t)sysconf(_SC_PAGESIZE), 0);
+}
+
+int vmspace_memfd_create_pages(struct vmspace_memfd **out,
+			       const struct vmspace_memfd_config *config, size_t page,
+			       size_t host_page)
+{
+	size_t system = (size_t)sysconf(_SC_PAGESIZE), host = host_page ? host_page : system, limit;
 	struct vmspace_memfd *memfd;
 	int err = -ENOMEM;
 
 	*out = NULL;
+	if (!power_of_two(page) || page < LEAST_PAGE || page > system)
+		return -EINVAL;
+	if (!power_of_two(host) || host < system || host / page > CHUNK_FRAMES)
+		return -EINVAL;
+	limit = config->limit / page;
 	if (!limit || limit >= UINT32_MAX)
 		return -EINVAL;
 	memfd = calloc(1, sizeof(*memfd));
@@ -67,6 +87,9 @@ int vmspace_memfd_create(struct vmspace_memfd **out, const struct vmspace_memfd_
 	memfd->config = *config;
 	memfd->page_size = page;
 	memfd->page_shift = (unsigned int)__builtin_ctzl((unsigned long)page);
+	memfd->system_page = system;
+	memfd->host_page = host;
+	memfd->unit_shift = (unsigned int)__builtin_ctzl((unsigned long)(host / page));
 	memfd->limit = (uint32_t)limit;
 	memfd->fd = memfd_open();
 	if (memfd->fd < 0) {
@@ -124,11 +147,11 @@ size_t vmspace_memfd_used(const struct vmspace_memfd *memfd)
 	return (size_t)__atomic_load_n(&memfd->used, __ATOMIC_RELAXED) << memfd->page_shift;
 }
 
-/* Allocate a frame, zeroed. The lock is held. 0: no memory. */
-static uint32_t take_frame(struct vmspace_memfd *memfd)
+/* Allocate a frame, zeroed, as is wished if that is not NULL. The lock is held. 0: no memory. */
+static uint32_t take_frame(struct vmspace_memfd *memfd, const struct memfd_wish *wish)
 {
 	bool dirty;
-	uint32_t frame = memfd_take(memfd, NULL, &dirty);
+	uint32_t frame = memfd_take(memfd, wish, &dirty);
 
 	if (frame && dirty)
 		memset(vmspace_memfd_frame(memfd, frame), 0, memfd->page_size);
@@ -156,6 +179,17 @@ uint64_t memfd_alloc(struct vmspace_memfd *memfd)
 uint64_t memfd_alloc_near(struct vmspace_memfd *memfd, const struct memfd_wish *wish, bool zero)
 {
 	return alloc_frame(memfd, wish, zero);
+}
+
+void memfd_set_zeros(struct vmspace_memfd *memfd, uint64_t frame)
+{
+	__atomic_store_n(&memfd->slots[frame - 1].uses, ZEROS, __ATOMIC_RELAXED);
+}
+
+bool memfd_is_zeros(const struct vmspace_memfd *memfd, uint64_t frame)
+{
+	return !memfd_is_direct(frame) &&
+	       __atomic_load_n(&memfd->slots[frame - 1].uses, __ATOMIC_RELAXED) == ZEROS;
 }
 
 void memfd_free(struct vmspace_memfd *memfd, uint64_t frame)
@@ -254,6 +288,31 @@ static uint32_t use_page(struct vmspace_memfd *memfd, const struct vma_backing *
 	return (uint32_t)xa_to_value(entry);
 }
 
+/*
+ * Which frame a page of the file should have, so that its unit can be mapped: beside those of the pages
+ * about it, as the first mapping has them. The lock is held.
+ */
+static void wish_for(struct vmspace_memfd *memfd, const struct vma_backing *is, unsigned long index,
+		     unsigned long place, struct memfd_wish *wish)
+{
+	unsigned long unit = memfd_unit(memfd), at = place & (unit - 1);
+	struct memfd_file *file = *find_file(memfd, is);
+
+	*wish = (struct memfd_wish){ .place = (unsigned int)(place % CHUNK_FRAMES), .whole = true };
+	for (unsigned long i = 0; file && i <= unit; i++) {
+		/* Pages of the unit, and last the one below it. */
+		unsigned long other = i < unit ? index - at + i : index - at - 1;
+		void *entry = mtree_load(&file->pages, other);
+		uint64_t frame = entry ? xa_to_value(entry) + index - other : 0;
+
+		if (!entry || !frame || !memfd_fits(memfd, frame, place))
+			continue;
+		wish->frame = frame;
+		wish->whole = i == unit;
+		return;
+	}
+}
+
 static bool has_content(const struct vma_backing *backing)
 {
 	return backing->kind != VMA_BACKING_SHMEM && backing->kind != VMA_BACKING_SYSV;
@@ -304,9 +363,10 @@ static int read_content(struct vmspace_memfd *memfd, const struct vma_backing *b
 }
 
 int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backing, uint64_t index,
-		    uint64_t *out)
+		    unsigned long place, uint64_t *out)
 {
 	unsigned long at = (unsigned long)index;
+	struct memfd_wish wish;
 	uint32_t frame;
 	int err = 0;
 
@@ -324,7 +384,9 @@ int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backi
 		goto unlock;
 	if (frame)
 		goto unlock;
-	frame = take_frame(memfd);
+	if (memfd->unit_shift)
+		wish_for(memfd, backing, at, place, &wish);
+	frame = take_frame(memfd, memfd->unit_shift ? &wish : NULL);
 	if (!frame) {
 		err = -ENOMEM;
 		goto unlock;

@@ -2,7 +2,8 @@
 /*
  * memfd.h - frames that are pages of a memfd, those of files included.
  *
- * Frame n is the page of the memfd at (n - 1) * page_size. The whole memfd is mapped at `view`,
+ * Frame n is the page of the memfd at (n - 1) * page_size. Where the host's pages are larger than
+ * frames, those that lie in one of them are a unit. The whole memfd is mapped at `view`,
  * where the library itself reads and writes frames.
  */
 #ifndef VMSPACE_MEMFD_H
@@ -25,7 +26,7 @@ struct memfd_file {
 };
 
 struct memfd_slot {
-	uint32_t uses;               /* of a file's page: its mappings, others, and ORPHAN */
+	uint32_t uses;               /* of a file's page: its mappings, others, and ORPHAN; or ZEROS */
 	bool dirty;                  /* of a file's page: to be written back */
 };
 
@@ -47,8 +48,11 @@ struct memfd_chunk {
  */
 struct vmspace_memfd {
 	struct vmspace_memfd_config config;
-	size_t page_size;
+	size_t page_size;            /* of frames */
 	unsigned int page_shift;
+	size_t system_page;
+	size_t host_page;            /* what is mapped at once: page_size; or more, a unit of frames */
+	unsigned int unit_shift;     /* 1 << unit_shift frames are a unit; 0: there are none */
 	int fd;
 	char *view;
 	struct memfd_slot *slots;    /* slots[frame - 1] */
@@ -76,11 +80,16 @@ struct memfd_wish {
 	uint64_t frame;              /* this one; 0: one with room about it, */
 	unsigned int place;          /* at this place of a chunk */
 	bool begins;                 /* only if nothing else of its chunk is used */
+	bool whole;                  /* only if nothing else of its unit is used */
 };
 uint64_t memfd_alloc_near(struct vmspace_memfd *memfd, const struct memfd_wish *wish, bool zero);
 void memfd_free(struct vmspace_memfd *memfd, uint64_t frame);
+/* place: where it will be mapped, in pages. */
 int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backing, uint64_t index,
-		    uint64_t *frame);
+		    unsigned long place, uint64_t *frame);
+/* The frame, from memfd_alloc(), stays full of zeros. Is it such a frame? */
+void memfd_set_zeros(struct vmspace_memfd *memfd, uint64_t frame);
+bool memfd_is_zeros(const struct vmspace_memfd *memfd, uint64_t frame);
 void memfd_file_release(struct vmspace_memfd *memfd, uint64_t frame);
 
 /* A new memfd, or -errno. Its descriptor is a high one. */
@@ -120,6 +129,18 @@ void memfd_cut_page(struct vmspace_memfd *memfd, struct memfd_file *file, unsign
 		    uint32_t frame);
 /* The file, made if it is not known; NULL: no memory. The lock is held. */
 struct memfd_file *memfd_make_file(struct vmspace_memfd *memfd, const struct vma_backing *is);
+
+/* The number of frames of a unit. */
+static inline unsigned int memfd_unit(const struct vmspace_memfd *memfd)
+{
+	return 1u << memfd->unit_shift;
+}
+
+/* Does the frame lie in its unit where a page with this number lies in its own? */
+static inline bool memfd_fits(const struct vmspace_memfd *memfd, uint64_t frame, unsigned long page)
+{
+	return !(((frame - 1) ^ page) & (memfd_unit(memfd) - 1));
+}
 
 static inline off_t memfd_offset(const struct vmspace_memfd *memfd, uint64_t frame)
 {

@@ -160,6 +160,21 @@ void memfd_forget_idle(struct vmspace_memfd *memfd)
 	memfd->idle = 0;
 }
 
+/*
+ * The host has memory for whole pages of its own: of those of which nothing is used, all is given back.
+ */
+static void widen(const struct vmspace_memfd *memfd, const struct memfd_chunk *chunk,
+		  unsigned int *from, uint32_t *pages)
+{
+	unsigned int unit = memfd_unit(memfd), end = *from + *pages;
+
+	while (*from % unit && !(chunk->used >> (*from - 1) & 1))
+		--*from;
+	while (end % unit && !(chunk->used >> end & 1))
+		end++;
+	*pages = end - *from;
+}
+
 /* Give a chunk's idle memory back. False: the system refused. */
 static bool trim_chunk(struct vmspace_memfd *memfd, uint32_t index)
 {
@@ -171,8 +186,11 @@ static bool trim_chunk(struct vmspace_memfd *memfd, uint32_t index)
 	while ((pages = next_run(idle, &from))) {
 		uint64_t mask = (pages < CHUNK_FRAMES ? (UINT64_C(1) << pages) - 1 : UINT64_MAX)
 				<< from;
+		unsigned int all_from = from;
+		uint32_t all = pages;
 
-		if (!memfd_punch(memfd, memfd->fd, index * CHUNK_FRAMES + from + 1, pages))
+		widen(memfd, chunk, &all_from, &all);
+		if (!memfd_punch(memfd, memfd->fd, index * CHUNK_FRAMES + all_from + 1, all))
 			return false;
 		unlink_chunk(memfd, index);
 		chunk->memory &= ~mask;
@@ -246,10 +264,57 @@ static bool may_have(struct vmspace_memfd *memfd, const struct memfd_wish *wish)
 	return !(chunk->used & bit_of((uint32_t)wish->frame)) && !(wish->begins && chunk->used);
 }
 
+/* The frames of a chunk that are of one unit with the one at this place. */
+static uint64_t unit_mask(const struct vmspace_memfd *memfd, unsigned int place)
+{
+	unsigned int frames = memfd_unit(memfd);
+	uint64_t mask = frames < CHUNK_FRAMES ? (UINT64_C(1) << frames) - 1 : UINT64_MAX;
+
+	return mask << (place & ~(frames - 1));
+}
+
+/* Look into so many chunks for a unit. */
+#define MOST_LOOKS 16u
+
+/* A frame in a unit of which nothing is used, where pages with the number `place` are in theirs; or 0. */
+static uint32_t find_unit(const struct vmspace_memfd *memfd, unsigned int place)
+{
+	unsigned int frames = memfd_unit(memfd), looks = 0;
+
+	for (int list = PARTIAL_IDLE; list >= PARTIAL; list--)
+		for (uint32_t chunk = memfd->lists[list]; chunk && looks < MOST_LOOKS;
+		     chunk = memfd->chunks[chunk - 1].next, looks++)
+			for (unsigned int at = 0; at < CHUNK_FRAMES; at += frames)
+				if (!(memfd->chunks[chunk - 1].used & unit_mask(memfd, at)))
+					return (chunk - 1) * CHUNK_FRAMES + at + place % frames + 1;
+	return 0;
+}
+
+/* The same of frames that lie in units. */
+static uint32_t choose_in_unit(struct vmspace_memfd *memfd, const struct memfd_wish *wish)
+{
+	uint32_t chunk, frame;
+
+	if (may_have(memfd, wish) &&
+	    (!wish->whole || !(chunk_of(memfd, (uint32_t)wish->frame)->used &
+			       unit_mask(memfd, (unsigned int)(wish->frame - 1) % CHUNK_FRAMES))))
+		return (uint32_t)wish->frame;
+	chunk = unused_chunk(memfd);
+	if (chunk) {
+		if (chunk == memfd->loose)
+			memfd->loose = 0;
+		return (chunk - 1) * CHUNK_FRAMES + wish->place + 1;
+	}
+	frame = find_unit(memfd, wish->place);
+	return frame ? frame : choose_any(memfd);
+}
+
 static uint32_t choose_near(struct vmspace_memfd *memfd, const struct memfd_wish *wish)
 {
 	uint32_t chunk;
 
+	if (memfd->unit_shift)
+		return choose_in_unit(memfd, wish);
 	if (may_have(memfd, wish))
 		return (uint32_t)wish->frame;
 	/* If another is in between, no place helps. */

@@ -135,7 +135,7 @@ static struct frame *zero_frame(struct pages *pages)
 
 	if (found)
 		return (struct frame *)found;
-	handle = pages->memory->alloc(pages->memory->ctx);
+	handle = window_alloc_zeros(pages->memory);
 	frame = handle ? frame_new(pages->memory, handle, VMSPACE_PAGE_ZERO) : NULL;
 	if (!frame)
 		return NULL;
@@ -167,7 +167,7 @@ static enum vmspace_fault_result ask_file(const struct fault *f, struct frame **
 
 	if (!memory->file_page || is_beyond_memory(f))
 		return VMSPACE_FAULT_BUS;
-	err = memory->file_page(memory->ctx, &vma->backing->is, index, &handle);
+	err = window_file_page_at(memory, &vma->backing->is, index, f->addr, &handle);
 	if (err)
 		return err == -ENOMEM ? VMSPACE_FAULT_NOMEM : VMSPACE_FAULT_BUS;
 	*out = frame_new(memory, handle,
@@ -434,6 +434,29 @@ enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma
 				      struct vmspace_page *page)
 {
 	return resolve(pages, vma, addr, access, NULL, page);
+}
+
+/* A page that is watched is not to be made writable for the sake of others. */
+static bool is_watched(const struct pages *pages, unsigned long addr)
+{
+	struct table *leaf = table_find(pages, addr, 0);
+
+	return leaf && (entry_load(table_entry(pages, leaf, addr, 0)) & ENTRY_CODE);
+}
+
+void pages_fault_around(struct pages *pages, const struct vma *vma, unsigned long addr,
+			unsigned int access)
+{
+	unsigned long page = table_mask(pages, 0) + 1, unit = window_unit_size(pages->memory);
+	unsigned long first = addr & ~(unit - 1);
+	struct vmspace_page other;
+
+	for (unsigned long at = first; unit && at - first < unit; at += page) {
+		if (at < vma->start || at >= vma->end || (at ^ addr) < page)
+			continue;
+		if (!(access & VMSPACE_ACCESS_WRITE) || !is_watched(pages, at))
+			resolve(pages, vma, at, access, NULL, &other);
+	}
 }
 
 /*

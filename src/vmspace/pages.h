@@ -8,8 +8,10 @@
  *
  * Locking, where "the area" is the one that covers the addresses:
  *
- *	pages_fault, pages_glance, pages_peek,	the area's lock, for reading or writing
- *	pages_lookup, pages_release, pages_pin
+ *	pages_fault, pages_fault_around,	the area's lock, for reading or writing
+ *	pages_glance, pages_peek,
+ *	pages_pin, pages_lookup,
+ *	pages_release
  *	pages_zap, pages_protect, pages_guard,	the area's lock for writing: no fault is in progress
  *	pages_unguard, pages_watch_code		there, but elsewhere
  *	pages_unmap, pages_move,		the same, and the space's lock: no area may
@@ -60,7 +62,13 @@ enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma
 				      unsigned long addr, unsigned int access,
 				      struct vmspace_page *page);
 /*
- * The same if the page is present, serves the access, which the area permits, and needs no
+ * After that: the same for the other pages of vma in the page of the host that addr lies in, if that is
+ * larger, as far as is possible; as the host can only map all of them or none. Called as pages_fault().
+ */
+void pages_fault_around(struct pages *pages, const struct vma *vma, unsigned long addr,
+			unsigned int access);
+/*
+ * As pages_fault() if the page is present, serves the access, which the area permits, and needs no
  * translation: there is no memory->map, or the window shows the page. Then nothing is written but *page and `slot`, which the caller owns (or
  * NULL: it has none). False: pages_fault() has to be called.
  */

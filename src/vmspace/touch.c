@@ -75,14 +75,23 @@ static void use_page(struct vmspace *space, const struct vma *vma, const struct 
 	pages_release(space->pages, held);
 }
 
+/* Nobody's userfaultfd is to hear of it, or to miss it. */
+static bool may_fault_around(const struct vma *vma)
+{
+	return !(vma->flags & (VMA_UFFD_MISSING | VMA_UFFD_WP | VMA_UFFD_MINOR));
+}
+
 /* slot: the calling thread has read-locked the area by it; or NULL. */
 static enum vmspace_fault_result resolve(struct vmspace *space, const struct vma *vma,
 					 const struct touch *t, struct slot *slot)
 {
 	enum vmspace_fault_result result = VMSPACE_FAULT_OK;
 
-	if (!slot || !pages_glance(space->pages, vma, t->addr, t->access, slot, t->page))
+	if (!slot || !pages_glance(space->pages, vma, t->addr, t->access, slot, t->page)) {
 		result = pages_fault(space->pages, vma, t->addr, t->access, t->page);
+		if (result == VMSPACE_FAULT_OK && may_fault_around(vma))
+			pages_fault_around(space->pages, vma, t->addr, t->access);
+	}
 	if (result == VMSPACE_FAULT_OK) {
 		outcome_fault_event(space, t->page);
 		use_page(space, vma, t);
@@ -142,8 +151,7 @@ static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 	if (result == VMSPACE_FAULT_OK && !fault_grow_down(space, vma, addr))
 		return VMSPACE_FAULT_OK;
 	below = find_before(space, vma->start);
-	pages_unmap(space->pages, to, to + space->config.page_size, below ? below->end : 0,
-		    vma->start);
+	pages_unmap(space->pages, to, vma->start, below ? below->end : 0, vma->start);
 	return result == VMSPACE_FAULT_OK ? VMSPACE_FAULT_NOMEM : result;
 }
 

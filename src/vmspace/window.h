@@ -8,8 +8,10 @@
 
 #include <mapletree/vmspace_memfd.h>
 
-/* The size of the pages that it maps: the host's. */
+/* The size of the pages that it maps. */
 size_t window_page_size(const struct vmspace_memory *memory);
+/* The size of the host's pages where those are larger, or 0. */
+size_t window_unit_size(const struct vmspace_memory *memory);
 
 /*
  * A frame for a page at `addr`, as memory->alloc(); in a window if possible beside the frames of the
@@ -18,6 +20,11 @@ size_t window_page_size(const struct vmspace_memory *memory);
  */
 uint64_t window_alloc_at(const struct vmspace_memory *memory, unsigned long addr, uint64_t after,
 		      bool zero);
+/* As memory->alloc(), for a frame that stays full of zeros. */
+uint64_t window_alloc_zeros(const struct vmspace_memory *memory);
+/* As memory->file_page(), for a page that is going to be mapped at `addr`. */
+int window_file_page_at(const struct vmspace_memory *memory, const struct vma_backing *backing,
+			uint64_t index, unsigned long addr, uint64_t *frame);
 /*
  * As memory->map(); a window may prepare the mappings of pages about it in [start, end) that have
  * none. The range is part of one area, whose lock is held, and so is that of the page's table.

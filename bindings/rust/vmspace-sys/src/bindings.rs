@@ -3059,6 +3059,14 @@ extern "C" {
     pub fn vmspace_memfd_destroy(memfd: *mut vmspace_memfd);
 }
 extern "C" {
+    pub fn vmspace_memfd_create_pages(
+        out: *mut *mut vmspace_memfd,
+        config: *const vmspace_memfd_config,
+        page_size: usize,
+        host_page_size: usize,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
     pub fn vmspace_memfd_use_files(
         memfd: *mut vmspace_memfd,
         descriptor: ::core::option::Option<
@@ -3113,6 +3121,13 @@ extern "C" {
         window: *const vmspace_window,
         host: *const ::core::ffi::c_void,
         addr: *mut ::std::os::raw::c_ulong,
+    ) -> bool;
+}
+extern "C" {
+    pub fn vmspace_window_is_direct(
+        window: *const vmspace_window,
+        addr: ::std::os::raw::c_ulong,
+        access: ::std::os::raw::c_uint,
     ) -> bool;
 }
 extern "C" {
