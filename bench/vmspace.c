@@ -294,6 +294,78 @@ static double dup_over_entries(const struct cell *cell)
 	return time_copies(cell, make_by_entry) / time_copies(cell, make_dup);
 }
 
+/* ---- fork, and what is touched after it ------------------------------------------------------ */
+
+#define ALL SIZE_MAX
+
+/* Each of @count areas, far apart, changes as a whole; no two of them become one. */
+static void touch_areas(const struct cell *cell, struct vmspace *space, size_t count, int advice)
+{
+	static struct vmspace_request request;
+	size_t n = cell->data->n, step;
+
+	count = count < n ? count : n;
+	step = count ? n / count : 0;
+	request.op = VMSPACE_MADVISE;
+	for (size_t i = 0; i < count; i++) {
+		const struct range *range = &cell->data->ranges[i * step];
+
+		request.madvise = (struct vmspace_madvise){ range->first,
+							    range->last - range->first + 1, advice };
+		require(!vmspace_call(space, &request), cell, "touching an area");
+	}
+}
+
+/* Microseconds from the fork until @count areas have been touched, without those of the child's end. */
+static double fork_and_touch(const struct cell *cell, size_t count, bool in_child)
+{
+	size_t rounds = cell->ops / cell->data->n + 2;
+	uint64_t spent = 0;
+
+	rounds = rounds / 2 * 2; /* so that the parent is as before */
+	for (size_t i = 0; i < rounds; i++) {
+		uint64_t start = now();
+		struct vmspace *child = cell->engine->dup(cell->map);
+
+		require(child, cell, "fork");
+		touch_areas(cell, in_child ? child : cell->map, count,
+			    i % 2 ? MADV_DODUMP : MADV_DONTDUMP);
+		spent += now() - start;
+		vmspace_destroy(child);
+	}
+	return (double)spent / 1000 / (double)rounds;
+}
+
+/* The same with the child's end: what a fuzzer does all day. */
+static double fork_and_destroy(const struct cell *cell)
+{
+	size_t rounds = cell->ops / cell->data->n + 1;
+	uint64_t start = now();
+
+	for (size_t i = 0; i < rounds; i++) {
+		struct vmspace *child = cell->engine->dup(cell->map);
+
+		require(child, cell, "fork");
+		touch_areas(cell, child, 10, MADV_DONTDUMP);
+		vmspace_destroy(child);
+	}
+	return (double)(now() - start) / 1000 / (double)rounds;
+}
+
+#define FORK_AND(name, count, in_child) \
+	static double name(const struct cell *cell) \
+	{ \
+		return fork_and_touch(cell, count, in_child); \
+	}
+
+FORK_AND(fork_alone, 0, true)
+FORK_AND(fork_child_1, 1, true)
+FORK_AND(fork_child_100, 100, true)
+FORK_AND(fork_child_10000, 10000, true)
+FORK_AND(fork_child_all, ALL, true)
+FORK_AND(fork_parent_100, 100, false)
+FORK_AND(fork_parent_all, ALL, false)
+
 /* ---- snapshot ----------------------------------------------------------------------------- */
 
 /* Taken and closed. */
@@ -338,6 +410,11 @@ static bool is_tree(const struct engine *engine)
 	  .extra_engine = &engine_vmspace, .quick = { 21, 401, 6421 }, \
 	  .full = { 21, 85, 401, 1605, 6421, 25685, 102741, 410965, 1600000 } }
 
+#define FORK_TOUCHES(label, runner) \
+	{ .name = label, .unit = "us", .shared_map = true, .make_data = data_areas, .ops = 50000, \
+	  .ops_full = 500000, .can = is_vmspace, .run = runner, .extra_engine = &engine_vmspace, \
+	  .quick = { 21, 401, 6421 }, .full = { 21, 401, 6421, 102741, 1600000 } }
+
 static const struct work works[] = {
 	CALLS("mmap and munmap", mmap_munmap, .prepare = NULL),
 	CALLS("16 mmaps in a row", mmap_row, .prepare = NULL),
@@ -347,6 +424,14 @@ static const struct work works[] = {
 	CALLS("mprotect of a page", mprotect_page, .prepare = NULL),
 	CALLS("fault", fault, .prepare = fault_keys, .discard = free),
 	FORKS("fork", "areas per us", is_peer, fork_rate),
+	FORK_TOUCHES("fork until the child may run", fork_alone),
+	FORK_TOUCHES("fork and 1 area touched", fork_child_1),
+	FORK_TOUCHES("fork and 100 areas touched", fork_child_100),
+	FORK_TOUCHES("fork and 10000 areas touched", fork_child_10000),
+	FORK_TOUCHES("fork and all areas touched", fork_child_all),
+	FORK_TOUCHES("fork and 100 of the parent touched", fork_parent_100),
+	FORK_TOUCHES("fork and all of the parent touched", fork_parent_all),
+	FORK_TOUCHES("fork and 10 areas touched and exit", fork_and_destroy),
 	{ .name = "snapshot of a space", .unit = "ns", .shared_map = true, .make_data = data_areas,
 	  .ops = 20000, .ops_full = 200000, .can = is_vmspace, .run = snapshot,
 	  .extra_engine = &engine_vmspace, .quick = { 21, 10000 },

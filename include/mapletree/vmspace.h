@@ -389,6 +389,12 @@ struct vmspace_fault {
 	unsigned long addr;
 	unsigned int access;         /* VMSPACE_ACCESS_* */
 };
+/*
+ * A large space that one thread uses (no memory, no threads, no hooks about words) is forked in the
+ * time of a small one: parent and child share the areas, and each copies those that it changes. As
+ * long as there is such a child, calls on the parent take memory and time as beside a snapshot
+ * (vmspace_snapshot()), and what the child has of the parent stays in memory, also if that goes.
+ */
 struct vmspace_fork {            /* fork, clone without CLONE_VM */
 	struct vmspace *child;       /* out: the new space, the caller's; NULL on error */
 	const struct vmspace_host *child_host; /* host callbacks of the child; NULL: none */

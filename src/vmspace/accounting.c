@@ -77,6 +77,14 @@ void account_relocked(struct vmspace *space, unsigned long pages, int sign)
 	space->locked_leak += leak;
 }
 
+/* When there is none, none is anywhere. */
+static void count_fork_areas(struct vmspace *space, unsigned long delta)
+{
+	space->fork_areas += delta;
+	if (!space->fork_areas)
+		space->fork_from = space->fork_to = 0;
+}
+
 void account_area(struct vmspace *space, const struct vma *vma, int sign)
 {
 	unsigned long delta = sign < 0 ? -1UL : 1;
@@ -85,9 +93,34 @@ void account_area(struct vmspace *space, const struct vma *vma, int sign)
 	space->areas += delta;
 	if (vma->flags & VMA_GROWSDOWN)
 		space->grow_areas += delta;
+	if (vma->flags & VMA_FORK_FLAGS)
+		count_fork_areas(space, delta);
 	if (space->areas > space->areas_peak)
 		space->areas_peak = space->areas;
-	assert(space->grow_areas <= space->areas);
+	assert(space->grow_areas <= space->areas && space->fork_areas <= space->areas);
+}
+
+void account_place(struct vmspace *space, const struct vma *vma, unsigned long start,
+		   unsigned long end)
+{
+	if (!(vma->flags & VMA_FORK_FLAGS))
+		return;
+	if (!space->fork_to || start < space->fork_from)
+		space->fork_from = start;
+	if (end > space->fork_to)
+		space->fork_to = end;
+}
+
+void account_area_flags(struct vmspace *space, const struct vma *vma, vma_flags_t from)
+{
+	vma_flags_t to = vma->flags;
+
+	if ((from ^ to) & VMA_GROWSDOWN)
+		space->grow_areas += to & VMA_GROWSDOWN ? 1UL : -1UL;
+	if (!(from & VMA_FORK_FLAGS) != !(to & VMA_FORK_FLAGS)) {
+		count_fork_areas(space, to & VMA_FORK_FLAGS ? 1UL : -1UL);
+		account_place(space, vma, vma->start, vma->end);
+	}
 }
 
 bool account_may_expand(const struct vmspace *space, vma_flags_t flags, unsigned long pages)

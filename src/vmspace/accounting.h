@@ -17,6 +17,11 @@ void account_change(struct vmspace *space, vma_flags_t from, vma_flags_t to, uns
 void account_relocked(struct vmspace *space, unsigned long pages, int sign);
 /* The tree holds one area more (sign 1) or less (sign -1). */
 void account_area(struct vmspace *space, const struct vma *vma, int sign);
+/* An area's flags have changed, in the tree, which were `from`. */
+void account_area_flags(struct vmspace *space, const struct vma *vma, vma_flags_t from);
+/* The area comes into the tree at [start, end), or covers that as well. */
+void account_place(struct vmspace *space, const struct vma *vma, unsigned long start,
+		   unsigned long end);
 /* For assertions, O(1): are the counters consistent with each other? */
 bool account_valid(const struct vmspace *space);
 

@@ -139,7 +139,7 @@ static unsigned long huge_size(const struct edit_span *span)
 }
 
 /* Is the advice allowed here? Some gives the area an anon_vma; no flags change. */
-static long check_pages(const struct edit_span *span, int advice)
+static long check_pages(struct edit_span *span, int advice)
 {
 	struct vmspace *space = span->space;
 	struct vma *vma = span->vma;
@@ -171,8 +171,8 @@ static long check_pages(const struct edit_span *span, int advice)
 		if (vma->backing && !rule_decides(space, RULE_GUARDS_IN_FILES))
 			return -EINVAL;
 		if (!vma->backing || !rule_decides(space, RULE_GUARD_FLAG))
-			anon_vma_prepare_guard(space, vma);
-		return 0;
+			span->vma = anon_vma_prepare_guard(space, vma);
+		return span->vma ? 0 : -ENOMEM;
 	case MADV_GUARD_REMOVE:
 		if (vma->backing && !rule_decides(space, RULE_GUARDS_IN_FILES))
 			return -EINVAL;
@@ -182,7 +182,23 @@ static long check_pages(const struct edit_span *span, int advice)
 	}
 }
 
-static void drop_pages(struct edit_span *span, bool reclaim)
+/* A driver's pages go that do not come back. */
+static long mark_dropped(struct edit_span *span)
+{
+	struct vma *changed;
+
+	if (span->vma->dropped)
+		return 0;
+	changed = change_begin(span->space, span->vma);
+	if (!changed)
+		return -ENOMEM;
+	changed->dropped = true;
+	change_end(span->space, span->vma, changed);
+	span->vma = changed;
+	return 0;
+}
+
+static long drop_pages(struct edit_span *span, bool reclaim)
 {
 	struct pages *pages = span->space->pages;
 	unsigned long to = span->to;
@@ -192,13 +208,15 @@ static void drop_pages(struct edit_span *span, bool reclaim)
 		to &= ~(huge_size(span) - 1);
 	sync_write_lock(span->space, span->vma);
 	/* [vvar] gets its pages again. */
-	if (to > span->from && span->vma->flags & VMA_MIXEDMAP && !vma_is_kernels(span->vma))
-		span->vma->dropped = true;
+	if (to > span->from && span->vma->flags & VMA_MIXEDMAP && !vma_is_kernels(span->vma) &&
+	    mark_dropped(span))
+		return -ENOMEM;
 	if (!pages || to <= span->from)
-		return;
+		return 0;
 	pages_zap(pages, span->from, to);
 	if (reclaim)
 		pages_reclaim(pages, span->from, to);
+	return 0;
 }
 
 /* Guards are being installed somewhere in @vma. */
@@ -228,12 +246,10 @@ static long advise_pages(struct edit_span *span, int advice)
 	switch (advice) {
 	case MADV_DONTNEED:
 	case MADV_DONTNEED_LOCKED:
-		drop_pages(span, space->config.pt_reclaim);
-		return 0;
+		return drop_pages(span, space->config.pt_reclaim);
 	case MADV_FREE:
 	case MADV_REMOVE:
-		drop_pages(span, false);
-		return 0;
+		return drop_pages(span, false);
 	case MADV_GUARD_INSTALL:
 		sync_write_lock(space, span->vma);
 		err = flag_guards(space, span->vma);
@@ -331,7 +347,8 @@ static bool makes_tables(int advice)
 /* Advice that changes areas without edit_change(), where that takes memory. */
 static bool copies_areas(const struct vmspace *space, int advice)
 {
-	return advice == MADV_GUARD_INSTALL && !past_is_private(space);
+	return (advice == MADV_GUARD_INSTALL && !past_is_private(space)) ||
+	       (advice == MADV_POPULATE_WRITE && space->origin);
 }
 
 /* Reserve the page tables and frames that advice on [start, end) is going to need. */
@@ -394,7 +411,9 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 		 * It is not known at which page the host failed: it will be asked when it matters.
 		 */
 		if (write && !(space->config.host.has_anon && space->host_error))
-			anon_vma_prepare(space, vma);
+			vma = anon_vma_prepare(space, vma);
+		if (!vma)
+			return -ENOMEM;
 		err = touch_range(space, vma, start, vma->end < end ? vma->end : end,
 				  write ? VMSPACE_ACCESS_WRITE : VMSPACE_ACCESS_READ);
 		if (err)
@@ -458,7 +477,7 @@ static long reserve_all(struct vmspace *space, const struct vmspace_process_madv
 	}
 	if (err || !stores)
 		return err;
-	return store_reserve_call(space, stores, areas);
+	return store_reserve_call(space, stores, 2 * areas);
 }
 
 /* One madvise(), arguments not checked yet. */
@@ -499,7 +518,8 @@ long advise_call(struct vmspace *space, struct vmspace_request *req)
 		err = reserve_pages(space, m->addr, end, m->advice);
 	if (!err && copies_areas(space, m->advice) && end > m->addr) {
 		edit_count(space, m->addr, end, 0, &stores, &areas);
-		err = store_reserve_call(space, stores, areas);
+		/* An inherited one, that snapshots show as well, is copied twice. */
+		err = store_reserve_call(space, stores, 2 * areas);
 	}
 	return err ? err : advise(space, m->addr, m->length, m->advice);
 }

@@ -3,11 +3,12 @@
 #include <assert.h>
 
 #include "change.h"
+#include "inherited.h"
 #include "outcome.h"
 
 struct vma *change_copy(struct vmspace *space, const struct vma *vma)
 {
-	struct vma *copy = vma_new(&space->vmas, vma);
+	struct vma *copy = shown_new(space, vma);
 
 	/* Where nodes are shared, its store takes some. */
 	if (copy && space->reserve.shared && reserve_copies(&space->reserve, 1)) {
@@ -40,6 +41,18 @@ void change_put(struct vmspace *space, struct vma *vma, struct vma *changed)
 	assert(vma->start <= changed->start && changed->end <= vma->end);
 	store_in_place(space, changed);
 	change_stored(space, vma);
+}
+
+struct vma *change_own(struct vmspace *space, struct vma *vma)
+{
+	struct vma *own;
+
+	if (!is_inherited(space, vma))
+		return vma;
+	own = change_begin(space, vma);
+	if (own)
+		change_end(space, vma, own);
+	return own;
 }
 
 int change_secure_slow(struct vmspace *space, unsigned long areas)

@@ -29,7 +29,10 @@ struct vma *change_copy(struct vmspace *space, const struct vma *vma);
 static inline struct vma *change_begin(struct vmspace *space, struct vma *vma)
 {
 	sync_write_lock(space, vma);
-	return __builtin_expect(past_is_private(space), 1) ? vma : change_copy(space, vma);
+	if (__builtin_expect(past_is_private(space), 1) ||
+	    (!space->past && !is_inherited(space, vma)))
+		return vma;
+	return change_copy(space, vma);
 }
 
 void change_drop(struct vmspace *space, struct vma *changed);
@@ -44,6 +47,12 @@ static inline void change_cancel(struct vmspace *space, const struct vma *vma, s
 }
 
 void change_put(struct vmspace *space, struct vma *vma, struct vma *changed);
+
+/*
+ * The area that the space may change in place in what only its calls look at: vma, or the copy that
+ * has taken its place if it was inherited. NULL: no memory, and the outcome says so.
+ */
+struct vma *change_own(struct vmspace *space, struct vma *vma);
 
 /* Put `changed` where the tree still holds vma, which must be what it now covers. Cannot fail. */
 static inline void change_end(struct vmspace *space, struct vma *vma, struct vma *changed)

@@ -7,6 +7,7 @@
 #include "accounting.h"
 #include "commit.h"
 #include "create.h"
+#include "inherited.h"
 #include "past.h"
 #include "pkey.h"
 #include "rules.h"
@@ -14,23 +15,36 @@
 #include "window.h"
 #include "words.h"
 
-void create_clear(struct vmspace *space)
+/* All areas leave the tree, which is about to be emptied. A child may have few of its own. */
+static void bury_all(struct vmspace *space)
 {
 	MA_STATE(mas, &space->tree, 0, 0);
 	struct vma *vma;
 
-	words_drop_all(space);
+	if (space->origin && !space->past && vma_free_all(&space->vmas))
+		return;
 	mas_for_each(&mas, vma, ULONG_MAX)
-		past_bury(space, vma);
+		if (!is_inherited(space, vma))
+			past_bury(space, vma);
+}
+
+void create_clear(struct vmspace *space)
+{
+	words_drop_all(space);
+	bury_all(space);
 	if (space->pages)
 		pages_clear(space->pages);
 	reserve_clear(&space->reserve);
 	__mt_destroy(&space->tree);
 	space->reserve.shared = false;
 	past_end_areas(space);
+	/* Its tree shared nodes with the parent's until now. */
+	origin_put(space->origin);
+	space->origin = NULL;
 	commit_charge(space, space->committed_vm, -1);
 	space->areas = 0;
 	space->grow_areas = 0;
+	space->fork_areas = space->fork_from = space->fork_to = 0;
 	space->pinned_vm = 0;
 	space->total_vm = space->locked_vm = space->locked_leak = 0;
 	space->data_vm = space->stack_vm = space->exec_vm = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* decide.c - merges as Linux decides them, and as the user's words let them be. */
 #include "decide.h"
+#include "inherited.h"
 #include "merge.h"
 #include "outcome.h"
 #include "words.h"
@@ -24,8 +25,13 @@ static enum vma_verdict linux_beside(struct vmspace *space, const struct vma *ch
 {
 	const struct vmspace_config *c = &space->config;
 	bool below = beside->end == changed->start;
-	enum vma_verdict verdict = merge_verdict(below ? beside : changed, below ? changed : beside,
-						 c->page_size, differ);
+	enum vma_verdict verdict;
+	struct vma room[2];
+
+	changed = shown_as(space, changed, &room[0]);
+	beside = shown_as(space, beside, &room[1]);
+	verdict = merge_verdict(below ? beside : changed, below ? changed : beside, c->page_size,
+				differ);
 
 	if (verdict == VMA_MERGED && backing_has_close(changed->backing) &&
 	    !rule_decides(space, RULE_SEGMENTS_MERGE))
@@ -60,7 +66,7 @@ static enum vma_verdict words_across(const struct vmspace *space, const struct m
 
 	if (!space->words)
 		return VMA_MERGED; /* the words are equal */
-	vma_fill(&low, left);
+	shown_fill(space, &low, left);
 	low.end = middle->end;
 	low.word = merge->to_left.word;
 	return words_verdict(space, &low, right, word);
@@ -71,7 +77,9 @@ static enum vma_verdict verdict_across(const struct vmspace *space, struct merge
 				       const struct vma *middle, const struct vma *left,
 				       const struct vma *right)
 {
-	enum vma_verdict verdict = merge_anon_verdict(left, right);
+	struct vma room[2];
+	enum vma_verdict verdict = merge_anon_verdict(shown_as(space, left, &room[0]),
+						      shown_as(space, right, &room[1]));
 	uint64_t word = merge->to_right.word;
 
 	if (verdict == VMA_MERGED && backing_has_close(right->backing))

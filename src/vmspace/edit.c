@@ -7,6 +7,7 @@
 #include "change.h"
 #include "decide.h"
 #include "edit.h"
+#include "inherited.h"
 #include "merge.h"
 #include "outcome.h"
 #include "store.h"
@@ -28,8 +29,7 @@ static __attribute__((unused)) bool area_valid(struct vmspace *space, const stru
 	       sync_write_locked(space, vma);
 }
 
-/* ... and the counters, at the end of a change. */
-static __attribute__((unused)) bool change_valid(struct vmspace *space, const struct vma *vma)
+bool edit_valid(struct vmspace *space, const struct vma *vma)
 {
 	return (!vma || area_valid(space, vma)) && account_valid(space);
 }
@@ -69,7 +69,7 @@ int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long a
 
 	if (err)
 		return err;
-	upper = vma_new(&space->vmas, vma);
+	upper = shown_new(space, vma);
 	if (!upper)
 		return (int)outcome_no_memory(space);
 	lower = change_begin(space, vma);
@@ -91,7 +91,7 @@ int edit_split_unchecked(struct vmspace *space, struct vma *vma, unsigned long a
 	lower->word = word;
 	account_area(space, upper, 1);
 	change_end(space, vma, lower);
-	assert(area_valid(space, lower) && change_valid(space, upper));
+	assert(area_valid(space, lower) && edit_valid(space, upper));
 	return 0;
 }
 
@@ -145,17 +145,19 @@ struct edit_attrs edit_attrs_of(const struct vma *vma)
 }
 
 /* `keep` absorbs `gone`: take over its anon_vma and sticky flags. */
-static void absorb(struct vma *keep, const struct vma *gone)
+static void absorb(const struct vmspace *space, struct vma *keep, const struct vma *gone)
 {
+	uint64_t anon_id = shown_anon_id(space, gone);
+
 	keep->flags |= gone->flags & VMA_STICKY_FLAGS;
 	keep->may_have_anon |= gone->may_have_anon;
-	if (keep->anon_id || !gone->anon_id)
+	if (keep->anon_id || !anon_id)
 		return;
-	keep->anon_id = gone->anon_id;
-	keep->anon_shared = gone->anon_shared;
+	keep->anon_id = anon_id;
+	keep->anon_shared = shown_anon_shared(space, gone);
 }
 
-static void free_area(struct vmspace *space, struct vma *vma)
+void edit_free_area(struct vmspace *space, struct vma *vma)
 {
 	assert(sync_write_locked(space, vma));
 	account_area(space, vma, -1);
@@ -183,9 +185,9 @@ static int extend(struct vmspace *space, struct vma **keep, unsigned long start,
 	changed->end = end;
 	changed->word = word;
 	if (middle)
-		absorb(changed, middle);
+		absorb(space, changed, middle);
 	if (right)
-		absorb(changed, right);
+		absorb(space, changed, right);
 	if (!copied)
 		return 0;
 	if (store_area(space, start, end, changed)) {
@@ -202,7 +204,7 @@ static void cut_off(struct vmspace *space, struct vma *old, struct vma *rest,
 		    const struct vma *middle)
 {
 	if (!rest) {
-		free_area(space, old);
+		edit_free_area(space, old);
 		return;
 	}
 	if (old->start == middle->start) {
@@ -277,7 +279,7 @@ static int do_merge(struct vmspace *space, const struct merge *merge, const stru
 	if (merge->right)
 		outcome_merge_event(space, VMA_MERGED, start, end, middle->end, 0);
 	if (right)
-		free_area(space, right);
+		edit_free_area(space, right);
 	if (rest)
 		rest->word = rest_word;
 	if (old)
@@ -329,8 +331,7 @@ static int set_attrs(struct vmspace *space, struct vma *vma, const struct edit_a
 		changed->word = words_set(space, vma->start, vma->end, vma->word, want->word);
 	take_attrs(changed, want);
 	change_end(space, vma, changed);
-	if ((flags ^ want->flags) & VMA_GROWSDOWN)
-		space->grow_areas += want->flags & VMA_GROWSDOWN ? 1UL : -1UL;
+	account_area_flags(space, changed, flags);
 	return 0;
 }
 
@@ -349,14 +350,10 @@ static struct vma *right_of(const struct edit_span *span)
 	return mas_next_range(&mas, ULONG_MAX);
 }
 
-/*
- * Replace [start, end), in the middle of vma, by `what` (NULL: nothing). The rest of vma above it
- * becomes an area of its own.
- */
-static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long start,
-			  unsigned long end, struct vma *what)
+int edit_replace_middle(struct vmspace *space, struct vma *vma, unsigned long start,
+			unsigned long end, struct vma *what)
 {
-	struct vma *upper = vma_new(&space->vmas, vma), *lower;
+	struct vma *upper = shown_new(space, vma), *lower;
 	uint64_t low, middle;
 	int err;
 
@@ -398,14 +395,14 @@ static int replace_middle(struct vmspace *space, struct vma *vma, unsigned long 
 /* Both splits with two stores, of which only the first can fail. */
 static int split_both_ends(const struct edit_span *span, struct vma **vma)
 {
-	struct vma *middle = vma_new(&span->space->vmas, *vma);
+	struct vma *middle = shown_new(span->space, *vma);
 
 	if (!middle)
 		return (int)outcome_no_memory(span->space);
 	middle->start = span->from;
 	middle->end = span->to;
 	middle->pgoff += pages_between(span->space, (*vma)->start, span->from);
-	if (replace_middle(span->space, *vma, span->from, span->to, middle)) {
+	if (edit_replace_middle(span->space, *vma, span->from, span->to, middle)) {
 		vma_free(&span->space->vmas, middle);
 		return -ENOMEM;
 	}
@@ -510,7 +507,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 	decide_init(&merge);
 	if (span->to < span->end && !space->reserve.covers_call && reserve_span(span))
 		return -ENOMEM;
-	vma_fill(&middle, vma);
+	shown_fill(space, &middle, vma);
 	middle.start = span->from;
 	middle.end = span->to;
 	middle.pgoff += pages_between(space, vma->start, span->from);
@@ -541,7 +538,7 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 	account_change(space, old_flags, want->flags, pages);
 	if (space->pages && old_flags & ~kept & VMA_ACCESS_FLAGS)
 		pages_protect(space->pages, span->from, span->to, old_flags, kept);
-	assert(change_valid(space, find_at(space, span->from)));
+	assert(edit_valid(space, find_at(space, span->from)));
 	return 0;
 }
 
@@ -563,7 +560,7 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 		if (do_merge(space, &merge, proto, NULL, &vma))
 			return -ENOMEM;
 	} else {
-		vma = vma_new(&space->vmas, proto);
+		vma = shown_new(space, proto);
 		if (!vma)
 			return (int)outcome_no_memory(space);
 		if (store_area(space, vma->start, vma->end, vma)) {
@@ -575,136 +572,9 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 	}
 	account_pages(space, proto->flags, pages_between(space, proto->start, proto->end), 1);
 	outcome_event(space, VMSPACE_EVENT_MAP, proto->start, proto->end, 0);
-	assert(change_valid(space, vma));
+	assert(edit_valid(space, vma));
 	if (out)
 		*out = vma;
-	return 0;
-}
-
-static void unmapped(struct vmspace *space, const struct vma *vma, unsigned long start,
-		     unsigned long end)
-{
-	account_pages(space, vma->flags, pages_between(space, start, end), -1);
-	outcome_event(space, VMSPACE_EVENT_UNMAP, start, end, 0);
-}
-
-/* Drop the pages of what was unmapped, and free the tables that no neighbour needs. */
-static void drop_pages(struct vmspace *space, unsigned long start, unsigned long end)
-{
-	const struct vma *below, *above;
-
-	if (!space->pages)
-		return;
-	below = find_before(space, start);
-	above = find_first(space, end);
-	pages_unmap(space->pages, start, end, below ? below->end : 0, above ? above->start : 0);
-}
-
-/* The words of what remove_areas() takes away, and of what stays. */
-static void remove_words(const struct vmspace *space, const struct vma *low, const struct vma *high,
-			 const struct vma *removed, unsigned long start, unsigned long end,
-			 uint64_t stays[2])
-{
-	uint64_t word, above = 0;
-
-	if (low) {
-		words_split(space, low->start, start, low->end, low->word, &stays[0], &word);
-		if (high)
-			words_split(space, high->start, end, high->end, high->word, &above,
-				    &stays[1]);
-		words_drop(space, start, low->end, word);
-	} else if (high) {
-		words_split(space, high->start, end, high->end, high->word, &above, &stays[1]);
-	}
-	for (; removed; removed = removed->list_next)
-		words_drop(space, removed->start, removed->end, removed->word);
-	if (high)
-		words_drop(space, high->start, end, above);
-}
-
-static int remove_areas(struct vmspace *space, struct ma_state *mas, struct vma *first,
-			unsigned long start, unsigned long end)
-{
-	struct vma *low = first->start < start ? first : NULL, *high = NULL;
-	struct vma *below = NULL, *above = NULL; /* what stays of them */
-	struct vma *removed = NULL, **tail = &removed, *vma;
-	unsigned long count = 0;
-	uint64_t stays[2] = { 0 };
-
-	assert(start < end && first->start < end && start < first->end);
-	if (low)
-		sync_write_lock(space, low);
-	if (low && low->end > end) {
-		if (replace_middle(space, low, start, end, NULL))
-			return -ENOMEM;
-		unmapped(space, low, start, end);
-		return 0;
-	}
-	for (vma = low ? mas_find(mas, end - 1) : first; vma; vma = mas_find(mas, end - 1)) {
-		sync_write_lock(space, vma);
-		count++;
-		if (vma->end > end) {
-			high = vma;
-			break;
-		}
-		*tail = vma;
-		tail = &vma->list_next;
-		if (vma->end == end)
-			break;
-	}
-	*tail = NULL;
-	/* If nothing was reserved for it, it is the call's first change, and may fail. */
-	if (count > 64 && !reserve_covers(&space->reserve, count))
-		space->reserve.guaranteed = 0;
-	if (change_secure(space, 2))
-		return -ENOMEM;
-	if (low)
-		below = change_begin(space, low);
-	if (high)
-		above = change_begin(space, high);
-	if (words_secure(space, 1 + count / 64) ||
-	    (remove_words(space, low, high, removed, start, end, stays),
-	     store_area(space, start, end, NULL))) {
-		if (low)
-			change_cancel(space, low, below);
-		if (high)
-			change_cancel(space, high, above);
-		return -ENOMEM;
-	}
-	if (low)
-		outcome_event(space, VMSPACE_EVENT_SPLIT, low->start, low->end, start);
-	if (high)
-		outcome_event(space, VMSPACE_EVENT_SPLIT, high->start, high->end, end);
-	if (low) {
-		unmapped(space, low, start, low->end);
-		below->end = start;
-		below->word = stays[0];
-		change_end(space, low, below);
-	}
-	while ((vma = removed)) {
-		removed = vma->list_next;
-		unmapped(space, vma, vma->start, vma->end);
-		free_area(space, vma);
-	}
-	if (high) {
-		unmapped(space, high, high->start, end);
-		above->pgoff += pages_between(space, high->start, end);
-		above->start = end;
-		above->word = stays[1];
-		change_end(space, high, above);
-	}
-	return 0;
-}
-
-int edit_remove(struct vmspace *space, struct ma_state *mas, struct vma *first,
-		unsigned long start, unsigned long end)
-{
-	int err = remove_areas(space, mas, first, start, end);
-
-	if (err)
-		return err;
-	drop_pages(space, start, end);
-	assert(!find_at(space, start) && !find_at(space, end - 1) && change_valid(space, NULL));
 	return 0;
 }
 
@@ -719,7 +589,7 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 
 	assert(end > old_end && !find_at(space, old_end));
 	decide_init(&merge);
-	vma_fill(&middle, vma);
+	shown_fill(space, &middle, vma);
 	middle.start = old_end;
 	middle.end = end;
 	middle.pgoff += pages_between(space, vma->start, old_end);
@@ -727,7 +597,7 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 	merge.grows = true;
 	if (right) {
 		/* Linux does not check whether the growing area's own anon_vma was inherited. */
-		middle.anon_id = vma->anon_id;
+		middle.anon_id = shown_anon_id(space, vma);
 		middle.anon_shared = false;
 		*to_right = (struct refusal){ .start = old_end, .at = end, .end = right->end };
 		decide_beside(space, to_right, &middle, right, false);
@@ -748,7 +618,7 @@ int edit_grow_up(struct vmspace *space, struct vma *vma, unsigned long end, bool
 	if (err)
 		return err;
 	account_pages(space, flags, pages_between(space, old_end, end), 1);
-	assert(change_valid(space, vma));
+	assert(edit_valid(space, vma));
 	return 0;
 }
 
@@ -763,7 +633,7 @@ int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start)
 		return err;
 	account_pages(space, vma->flags, pages_between(space, start, old), 1);
 	outcome_event(space, VMSPACE_EVENT_GROW, start, vma->end, old);
-	assert(change_valid(space, vma));
+	assert(edit_valid(space, vma));
 	return 0;
 }
 

@@ -113,4 +113,17 @@ int edit_grow_down(struct vmspace *space, struct vma *vma, unsigned long start);
 long edit_each(struct vmspace *space, unsigned long start, unsigned long end,
 	       vma_flags_t changes, long (*part)(struct edit_span *span, void *arg), void *arg);
 
+/* ---- between edit.c and edit_remove.c ---- */
+
+/* For assertions at the end of a change, O(log areas): is vma (NULL: none) valid, are the counters? */
+bool edit_valid(struct vmspace *space, const struct vma *vma);
+/* The area has left the tree. */
+void edit_free_area(struct vmspace *space, struct vma *vma);
+/*
+ * Replace [start, end), in the middle of vma, by `what` (NULL: nothing). The rest of vma above it
+ * becomes an area of its own.
+ */
+int edit_replace_middle(struct vmspace *space, struct vma *vma, unsigned long start,
+			unsigned long end, struct vma *what);
+
 #endif

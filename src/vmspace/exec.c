@@ -11,6 +11,7 @@
 #include "create.h"
 #include "edit.h"
 #include "find.h"
+#include "inherited.h"
 #include "merge.h"
 #include "ops.h"
 #include "pkey.h"
@@ -101,9 +102,10 @@ static void give_anon(const struct vmspace *space, struct vma *vma,
 	if (!area->has_anon || !vma_may_have_anon_vma(vma))
 		return;
 	left = find_left(space, vma);
-	if (left && left->anon_id && merge_anon_compatible(left, vma, space->config.page_size)) {
-		vma->anon_id = left->anon_id;
-		vma->anon_shared = left->anon_shared;
+	if (left && shown_anon_id(space, left) &&
+	    merge_anon_compatible(left, vma, space->config.page_size)) {
+		vma->anon_id = shown_anon_id(space, left);
+		vma->anon_shared = shown_anon_shared(space, left);
 		return;
 	}
 	vma->anon_id = space->next_anon_id;
@@ -288,9 +290,13 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	space->mmap_base = fresh->mmap_base;
 	space->base_guessed = fresh->base_guessed;
 	space->default_flags = fresh->default_flags;
+	space->related = false;
 	space->areas = fresh->areas;
 	space->areas_peak = peak > fresh->areas_peak ? peak : fresh->areas_peak;
 	space->grow_areas = fresh->grow_areas;
+	space->fork_areas = fresh->fork_areas;
+	space->fork_from = fresh->fork_from;
+	space->fork_to = fresh->fork_to;
 	space->total_vm = fresh->total_vm;
 	space->locked_vm = fresh->locked_vm;
 	space->data_vm = fresh->data_vm;
@@ -353,8 +359,8 @@ int vmspace_put_areas(struct vmspace *space, const struct vmspace_area *areas, s
 	return err;
 }
 
-/* Others may look at the backing: every area of it gets another one. */
-static int replace_backing(struct vmspace *space, const struct backing *old,
+/* Others may look at the backing, or have it: every area of it gets another one. */
+static int replace_backing(struct vmspace *space, struct backing *old,
 			   const struct vma_backing *is)
 {
 	MA_STATE(mas, &space->tree, 0, 0);
@@ -374,6 +380,7 @@ static int replace_backing(struct vmspace *space, const struct backing *old,
 		backing_put(fresh);
 		return -ENOMEM;
 	}
+	backing_get(old); /* to compare */
 	mas_set(&mas, 0);
 	mas_for_each(&mas, vma, ULONG_MAX) {
 		struct vma *changed;
@@ -385,6 +392,7 @@ static int replace_backing(struct vmspace *space, const struct backing *old,
 		changed->backing = backing_get(fresh);
 		change_end(space, vma, changed);
 	}
+	backing_put(old);
 	backing_put(fresh);
 	space->changes++;
 	return 0;
@@ -397,7 +405,7 @@ static int identify(struct vmspace *space, unsigned long addr, const struct vma_
 
 	if (!vma || !vma->backing)
 		return -ENOENT;
-	if (!past_is_private(space))
+	if (!past_is_private(space) || space->related)
 		return replace_backing(space, vma->backing, backing);
 	if (backing->name) {
 		name = strdup(backing->name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "find.h"
+#include "inherited.h"
 #include "merge.h"
 #include "rules.h"
 #include "sync.h"
@@ -184,7 +185,7 @@ static void say_why(const struct question *q)
 }
 
 /*
- * What a snapshot shows of the area: all that decides about merging. (Calls on the live space may
+ * What a snapshot, or a child, shows of the area: all that decides about merging. (Calls on the live space may
  * change the rest at this moment.)
  */
 static void fill_shown(struct vma *shown, const struct vmspace *space, const struct vma *vma)
@@ -192,9 +193,9 @@ static void fill_shown(struct vma *shown, const struct vmspace *space, const str
 	*shown = (struct vma){
 		.start = vma->start, .end = vma->end, .flags = vma->flags, .pgoff = vma->pgoff,
 		.anon_shift = vma->anon_shift, .backing = vma->backing, .name = vma->name,
-		.policy = vma->policy, .anon_id = vma_anon_id_shown(vma, space->number),
+		.policy = vma->policy, .anon_id = shown_anon_id(space, vma),
 		.pkey = vma->pkey, .uffd = vma->uffd, .uffd_moves = vma->uffd_moves,
-		.uffd_forks = vma->uffd_forks, .anon_shared = vma->anon_shared,
+		.uffd_forks = vma->uffd_forks, .anon_shared = shown_anon_shared(space, vma),
 		.word = vma->word,
 	};
 }
@@ -226,7 +227,7 @@ static int explain(const struct vmspace *space, unsigned long a, unsigned long b
 		SAY(&q, "they are one area");
 		return 0;
 	}
-	if (space_is_snapshot(space)) {
+	if (space_is_snapshot(space) || space->origin) {
 		fill_shown(&low, space, q.low);
 		fill_shown(&high, space, q.high);
 		q.low = &low;

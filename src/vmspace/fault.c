@@ -63,7 +63,9 @@ long fault_grow_down(struct vmspace *space, struct vma *vma, unsigned long addr)
 	err = check_place(space, vma, to);
 	if (err)
 		return err;
-	anon_vma_prepare(space, vma);
+	vma = anon_vma_prepare(space, vma);
+	if (!vma)
+		return -ENOMEM;
 	err = check_limits(space, vma, to);
 	return err ? err : edit_grow_down(space, vma, to);
 }
@@ -118,7 +120,9 @@ long fault_call(struct vmspace *space, struct vmspace_request *req)
 	if (!fault_permitted(space, vma, req->fault.access))
 		return -EACCES;
 	if (fault_needs_anon(space, vma, addr, req->fault.access))
-		anon_vma_prepare(space, vma);
+		vma = anon_vma_prepare(space, vma);
+	if (!vma)
+		return -ENOMEM;
 	if (vma_passes_file(vma, space_floor(space, addr) + space->config.page_size,
 			    space->config.page_size))
 		return outcome_fail(space, -ENXIO, "beyond the end of the file: SIGBUS");

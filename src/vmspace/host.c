@@ -3,32 +3,47 @@
 #include <errno.h>
 
 #include "anon_vma.h"
+#include "change.h"
 #include "fault.h"
 #include "find.h"
 #include "host.h"
+#include "inherited.h"
 #include "merge.h"
 #include "store.h"
 #include "sync.h"
 
 static bool worth_asking(const struct vmspace *space, const struct vma *vma)
 {
-	return !vma->anon_id && vma->asked != space->request_seq && vma_may_have_anon_vma(vma) &&
+	if (!is_inherited(space, vma) && vma->asked == space->request_seq)
+		return false;
+	return !shown_anon_id(space, vma) && vma_may_have_anon_vma(vma) &&
 	       (vma->may_have_anon || fault_huge_somewhere(space, vma));
 }
 
 static void ask(struct vmspace *space, struct vma *vma)
 {
 	const struct vmspace_host *host = &space->config.host;
+	unsigned long start = vma->start, end = vma->end;
+	struct vma *changed;
 
 	if (!worth_asking(space, vma))
 		return;
 	space->host_questions++;
 	sync_write_lock(space, vma);
-	vma->asked = space->request_seq;
-	if (host->has_anon(host->ctx, vma->start, vma->end))
-		anon_vma_prepare(space, vma);
-	else if (!vma_takes_anon(vma->flags))
-		vma->may_have_anon = false;
+	/* Without memory for that it will be asked again. */
+	vma = change_own(space, vma);
+	if (vma)
+		vma->asked = space->request_seq;
+	if (host->has_anon(host->ctx, start, end)) {
+		if (vma)
+			anon_vma_prepare(space, vma);
+	} else if (vma && vma->may_have_anon && !vma_takes_anon(vma->flags)) {
+		changed = change_begin(space, vma);
+		if (changed) {
+			changed->may_have_anon = false;
+			change_end(space, vma, changed);
+		}
+	}
 }
 
 static bool is_run(const struct vmspace *space, const struct vma *left, const struct vma *right)

@@ -3,7 +3,7 @@
 #ifndef VMSPACE_INFO_H
 #define VMSPACE_INFO_H
 
-#include "space.h"
+#include "inherited.h"
 
 /* The offset that /proc/PID/maps shows. */
 static inline uint64_t info_offset(const struct vmspace *space, const struct vma *vma)
@@ -20,8 +20,8 @@ static inline void info_fill(const struct vmspace *space, const struct vma *vma,
 		.start = vma->start, .end = vma->end, .flags = vma->flags,
 		.offset = info_offset(space, vma), .page_offset = vma->pgoff,
 		.anon_name = vma->name ? vma->name->text : NULL, .pkey = vma->pkey,
-		.anon_id = __atomic_load_n(&vma->anon_id, __ATOMIC_RELAXED),
-		.anon_shared = vma->anon_shared,
+		.anon_id = shown_anon_id(space, vma),
+		.anon_shared = shown_anon_shared(space, vma),
 		.policy = vma->policy ? vma->policy->mode : 0,
 		.policy_nodes = vma->policy ? vma->policy->nodes : 0, .uffd = vma->uffd,
 		.word = vma->word,

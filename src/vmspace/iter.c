@@ -212,7 +212,7 @@ size_t vmspace_dump_snapshot(const struct vmspace *space, unsigned int filter,
 	mas_for_each(&mas, vma, ULONG_MAX) {
 		if (count++ >= capacity)
 			continue;
-		show_info_then(space, vma, &info);
+		show_info(space, vma, &info);
 		areas[count - 1] = (struct vmspace_dump_area){
 			.start = info.start, .end = info.end, .flags = info.flags,
 			.part = dump_part(&info, filter),

@@ -86,7 +86,9 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 		if (!is_readable(space, vma) || vma->dropped)
 			return -ENOMEM;
 		if (populate_writes(space, vma, failed))
-			anon_vma_prepare(space, vma);
+			vma = anon_vma_prepare(space, vma);
+		if (!vma)
+			return -ENOMEM;
 		if (!(vma->flags & VMA_SPECIAL_FLAGS)) {
 			err = touch_range(space, vma, start, vma->end < end ? vma->end : end,
 					  populate_access(vma));

@@ -172,6 +172,12 @@ static void take_closed(struct past *past)
 
 void past_retire_slow(struct vmspace *space, struct vma *vma)
 {
+	if (is_inherited(space, vma))
+		return;
+	if (!space->past) {
+		vma_free(&space->vmas, vma);
+		return;
+	}
 	/*
 	 * A fault that has found it in the tree, and is about to lock it, must find that it is out.
 	 * Nobody else changes the word: the area is write-locked. Release: as in sync_attach().
@@ -207,6 +213,8 @@ static void poll_alone(struct vmspace *space)
 	if (space->past)
 		return;
 	past_release(past);
+	if (space->origin) /* the tree goes on sharing nodes */
+		return;
 	/* Areas change in place again, which takes no node: what was reserved for copies is too much. */
 	reserve_clear(&space->reserve);
 	space->reserve.shared = false;
@@ -240,7 +248,8 @@ void past_poll_slow(struct vmspace *space)
 
 void past_bury(struct vmspace *space, struct vma *vma)
 {
-	if (past_is_private(space) || !keep_for_snapshot(space->past, vma))
+	assert(!is_inherited(space, vma));
+	if (!space->past || !keep_for_snapshot(space->past, vma))
 		vma_free(&space->vmas, vma);
 }
 

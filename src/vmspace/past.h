@@ -3,9 +3,8 @@
  * past.h - areas that are in the tree no longer, and that others may still look at: readers without
  * a lock, until a grace period has passed, and snapshots, until they are closed.
  *
- * An area is freed by the space's writer alone, under its lock, as it is allocated: with its
- * references to names and files, which are not counted atomically. The callback of RCU only says
- * that the grace period is over, and who closes a snapshot gives its areas back. When the space has
+ * An area is freed by the space's writer alone, under its lock, as it is allocated. The callback of
+ * RCU only says that the grace period is over, and who closes a snapshot gives its areas back. When the space has
  * gone, or has got other areas by exec, those who close the snapshots free them.
  */
 #ifndef VMSPACE_PAST_H
@@ -14,7 +13,7 @@
 #include <pthread.h>
 #include <urcu/urcu-bp.h>
 
-#include "space.h"
+#include "inherited.h"
 
 /*
  * A snapshot. What there is of a space besides its areas is copied, so all functions that only read
@@ -59,11 +58,11 @@ int past_create(struct past **out);
 
 /*
  * Does nobody but the holder of the space's lock look at the fields of areas, so that they may be
- * changed?
+ * changed? (In a child that has areas of its parent, nobody looks at others: change_begin().)
  */
 static inline bool past_is_private(const struct vmspace *space)
 {
-	return !space->past;
+	return !space->past && !space->origin;
 }
 
 /* The area has left the tree: free it when nobody looks at it any more. */

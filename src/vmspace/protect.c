@@ -9,6 +9,7 @@
 #include "accounting.h"
 #include "commit.h"
 #include "edit.h"
+#include "inherited.h"
 #include "ops.h"
 #include "outcome.h"
 #include "pkey.h"
@@ -43,7 +44,7 @@ static vma_flags_t with_account(const struct vmspace *space, const struct vma *v
 				    VMA_NORESERVE)) &&
 		    map_accountable(flags))
 			flags |= VMA_ACCOUNT;
-	} else if ((flags & VMA_ACCOUNT) && vma_is_anon(vma) && !vma->anon_id &&
+	} else if ((flags & VMA_ACCOUNT) && vma_is_anon(vma) && !shown_anon_id(space, vma) &&
 		   rule_decides(space, RULE_PROTECT_UNCHARGES)) {
 		flags &= ~VMA_ACCOUNT;
 	}

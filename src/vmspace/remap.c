@@ -9,6 +9,7 @@
 #include "edit.h"
 #include "find.h"
 #include "host.h"
+#include "inherited.h"
 #include "merge.h"
 #include "ops.h"
 #include "outcome.h"
@@ -215,7 +216,7 @@ static long move_area(struct vmspace *space, struct vma *vma, struct move *m, un
 	vma = remap_part_source(space, vma, m);
 	if (!vma)
 		return outcome_no_memory(space);
-	vma_fill(&proto, vma);
+	shown_fill(space, &proto, vma);
 	proto.start = at;
 	proto.end = at + m->new_length;
 	proto.pgoff += space_pages(space, m->addr - vma->start);

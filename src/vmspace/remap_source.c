@@ -6,6 +6,7 @@
 #include "change.h"
 #include "commit.h"
 #include "edit.h"
+#include "inherited.h"
 #include "merge.h"
 #include "outcome.h"
 #include "remap.h"
@@ -36,9 +37,11 @@ bool remap_stays_alone(struct vmspace *space, const struct vma *vma, const struc
 {
 	unsigned long page_size = space->config.page_size;
 	enum vma_verdict verdict = VMA_NOT_ADJACENT;
+	struct vma room;
 
 	if (!(m->flags & MREMAP_DONTUNMAP))
 		return false;
+	vma = shown_as(space, vma, &room);
 	if (vma->end == proto->start)
 		verdict = merge_verdict(vma, proto, page_size, NULL);
 	else if (proto->end == vma->start)
@@ -90,6 +93,7 @@ static long unlock_leaking(struct vmspace *space, struct vma *vma, const struct 
 		return -ENOMEM;
 	changed->flags = flags;
 	change_end(space, vma, changed);
+	account_area_flags(space, changed, old);
 	if (old & VMA_LOCKED) {
 		if (rule_decides(space, RULE_DONTUNMAP_COUNTS_ONCE))
 			counted_twice = 0;
@@ -112,7 +116,7 @@ static long forget_pages(struct vmspace *space, struct vma *vma)
 
 	if (!changed)
 		return -ENOMEM;
-	if (!vma->anon_id || !rule_decides(space, RULE_DONTUNMAP_KEEPS_ANON)) {
+	if (!changed->anon_id || !rule_decides(space, RULE_DONTUNMAP_KEEPS_ANON)) {
 		changed->anon_id = 0;
 		changed->anon_shared = false;
 		changed->may_have_anon = vma_takes_anon(vma->flags);

@@ -374,7 +374,7 @@ static inline long complete_known(struct vmspace *space, struct vmspace_request 
 
 	memset(out, 0, offsetof(struct vmspace_outcome, events));
 	given = untag(space, req);
-	if (__builtin_expect(space->past != NULL, 0))
+	if (__builtin_expect(!past_is_private(space), 0))
 		complete_shared(space, req);
 	else
 		complete(space, req);

@@ -30,7 +30,7 @@ long vmspace_set_word(struct vmspace *space, unsigned long addr, unsigned long l
 	if (!bytes)
 		return 0;
 	sync_enter(space);
-	if (space->past)
+	if (!past_is_private(space))
 		err = store_reserve(space, STORE_STEPS, STORE_STEPS);
 	if (!err)
 		err = edit_each(space, addr, addr + bytes, 0, set_part, &word);

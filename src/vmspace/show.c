@@ -309,13 +309,6 @@ void show_info(const struct vmspace *space, const struct vma *vma, struct vma_in
 	info_fill(space, vma, info);
 }
 
-void show_info_then(const struct vmspace *space, const struct vma *vma, struct vma_info *info)
-{
-	show_info(space, vma, info);
-	if (space_is_snapshot(space))
-		info->anon_id = vma_anon_id_shown(vma, space->number);
-}
-
 typedef struct vma *(*find_fn)(const struct vmspace *space, unsigned long addr);
 
 /*
@@ -331,7 +324,7 @@ static __attribute__((noinline)) bool look_shared(const struct vmspace *space, f
 	urcu_bp_read_lock();
 	vma = find(space, addr);
 	if (vma)
-		show_info_then(space, vma, info);
+		show_info(space, vma, info);
 	urcu_bp_read_unlock();
 	return vma;
 }

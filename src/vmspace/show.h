@@ -7,7 +7,5 @@
 
 /* The area is read-locked, or the space is locked; *info is valid until that is released. */
 void show_info(const struct vmspace *space, const struct vma *vma, struct vma_info *info);
-/* The same of a space that may be a snapshot: with the anon_vma that the area had then. */
-void show_info_then(const struct vmspace *space, const struct vma *vma, struct vma_info *info);
 
 #endif

@@ -23,8 +23,9 @@ static int number_anew(struct vmspace *space)
 	if (space->past && __atomic_load_n(&space->past->newest, __ATOMIC_RELAXED))
 		return -EOVERFLOW;
 	mas_for_each(&mas, vma, ULONG_MAX)
-		__atomic_store_n(&vma->anon_since, 0, __ATOMIC_RELAXED);
-	space->snapshots = 0;
+		if (!is_inherited(space, vma))
+			__atomic_store_n(&vma->anon_since, 0, __ATOMIC_RELAXED);
+	space->snapshots = space->last_child = 0;
 	return 0;
 }
 
@@ -82,7 +83,7 @@ static void copy_space(struct vmspace *view, const struct vmspace *space)
 	view->words = NULL;
 	view->config.commit_pool = NULL;
 	view->config.committed_elsewhere = commit_total(space) - space->committed_vm;
-	view->vmas = (struct vma_store){ 0 };
+	view->vmas = (struct vma_store){ .generation = space->vmas.generation };
 	view->out = NULL;
 	reserve_init(&view->reserve, &view->tree);
 }
@@ -105,6 +106,7 @@ static int take(struct vmspace *space, struct snapshot *snapshot)
 		.anon_pages = count.anon, .file_pages = count.file, .shmem_pages = count.shmem,
 		.zero_pages = count.zero, .table_bytes = count.table_bytes,
 	};
+	origin_get(space->origin);
 	sync_sum(space, &snapshot->stats.faults, &snapshot->stats.faults_locked);
 	past_open(space->past, snapshot);
 	return 0;
@@ -143,6 +145,7 @@ void vmspace_snapshot_close(const struct vmspace *snapshot)
 	past = closed->space.past;
 	poll = past_close(past, closed) && mt_in_rcu(&closed->space.tree);
 	__mt_destroy(&closed->space.tree);
+	origin_put(closed->space.origin);
 	if (poll)
 		mt_poll(); /* no call of the space will */
 	free(closed);

@@ -12,6 +12,7 @@
 #include "pages.h"
 #include "reserve.h"
 
+struct origin;
 struct past;
 struct vmspace_word_hooks;
 struct sync;
@@ -27,11 +28,13 @@ struct pkeys {
 
 /*
  * Invariants: for every area v, tree[v.start .. v.end - 1] == v, and the tree holds nothing else.
- *   areas == number of entries of the tree;  grow_areas == those with VMA_GROWSDOWN.
+ *   areas == number of entries of the tree;  grow_areas == those with VMA_GROWSDOWN, fork_areas ==
+ *   those with VMA_FORK_FLAGS.
  *   total_vm == sum of all pages;  locked_vm == locked_leak + sum of pages with VMA_LOCKED;
  *   data_vm, stack_vm, exec_vm and committed_vm likewise, by kind (accounting.c).
  *   No area is larger than largest_area.   start_brk <= brk.
  *   sync  =>  past.   past and not sync  =>  snapshots of it are open, or were at its last call.
+ *   The tree holds areas of an ancestor  =>  origin, and reserve.shared.   origin  =>  !sync.
  *   number  =>  nothing of it changes, and it has neither pages nor a reserve; sync and past are set
  *   so that what is done to it takes the same turns as in a space that several threads use.
  *   *config.commit_pool is the sum of committed_vm of all spaces that share it, and what users of
@@ -50,11 +53,13 @@ struct vmspace {
 	struct maple_tree tree;
 	struct vma_store vmas;        /* allocates the areas of the tree */
 	struct past *past;            /* areas that readers may still look at; NULL: no readers */
+	struct origin *origin;        /* what it has of its parent: inherited.h; NULL: nothing */
 	struct reserve reserve;       /* tree nodes and areas for the present call */
 	struct vmspace_word_hooks *words; /* the user's, about words of areas; NULL: none */
 	struct vmspace_image image;
 	unsigned long mmap_base;      /* 0: not known */
 	bool base_guessed;            /* mmap_base may still be corrected upwards */
+	bool related;                 /* other spaces may have its backings and names */
 	vma_flags_t default_flags;    /* mlockall(MCL_FUTURE): VMA_LOCKED, VMA_LOCKONFAULT */
 	unsigned long areas, areas_peak;
 	unsigned long total_vm, locked_vm, data_vm, stack_vm, exec_vm; /* pages */
@@ -63,6 +68,8 @@ struct vmspace {
 	unsigned long pinned_vm;      /* pages pinned by drivers: vmspace_pin() */
 	unsigned long locked_leak;    /* what Linux counts too much, or (below 0) too little */
 	unsigned long grow_areas;     /* areas with VMA_GROWSDOWN */
+	/* Areas with VMA_FORK_FLAGS: their number, and each has a part in [fork_from, fork_to). */
+	unsigned long fork_areas, fork_from, fork_to;
 	uint64_t next_anon_id;
 	uint64_t next_file_id;        /* for mappings that are a file of their own */
 	unsigned long request_seq;    /* sequence number of the request; see vma.asked */
@@ -73,6 +80,7 @@ struct vmspace {
 	bool host_succeeded;          /* the host says that the request succeeded */
 	long host_error;              /* ... or the error that it failed with; 0: neither */
 	uint32_t snapshots;           /* taken of it; see vma.anon_since */
+	uint32_t last_child;          /* the number of the last that a child has: inherited.h; or 0 */
 	uint32_t number;              /* of a snapshot, from 1 on; 0: it is no snapshot */
 	bool host_unmapped;           /* ... and what was in its way is gone */
 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* space_check.c - checks every invariant of a space, and says which one is violated. */
 #include "accounting.h"
+#include "inherited.h"
 #include "space_check.h"
 #include "pages.h"
 #include "sync.h"
 
 struct sums {
-	unsigned long areas, grow_areas, total, locked, data, stack, exec, committed;
+	unsigned long areas, grow_areas, fork_areas, total, locked, data, stack, exec, committed;
 };
 
 static bool fail(const char **reason, const char *why)
@@ -18,7 +19,7 @@ static bool fail(const char **reason, const char *why)
 
 static bool check_area(const struct vmspace *space, const struct vma *vma, const char **reason)
 {
-	uint64_t anon_id = vma_anon_id_shown(vma, space->number);
+	uint64_t anon_id = shown_anon_id(space, vma);
 
 	if (vma->start >= vma->end)
 		return fail(reason, "an area is empty or reversed");
@@ -28,14 +29,20 @@ static bool check_area(const struct vmspace *space, const struct vma *vma, const
 		return fail(reason, "an area lies above the address space");
 	if (vma->end - vma->start > space->largest_area)
 		return fail(reason, "an area is larger than the largest");
-	if (vma->anon_shared && !anon_id)
+	if (shown_anon_shared(space, vma) && !anon_id)
 		return fail(reason, "an area without an anon_vma inherited one");
 	if (anon_id && (vma->flags & VMA_HUGETLB))
 		return fail(reason, "an area of huge pages has an anon_vma");
-	if (anon_id >= space->next_anon_id)
+	/* A snapshot shows corrections that were made later. */
+	if (anon_id >= space->next_anon_id && !space_is_snapshot(space))
 		return fail(reason, "an anon_vma that was never handed out");
-	if (vma->backing && !vma->backing->refs)
+	if (vma->backing && !vma_refs(&vma->backing->refs))
 		return fail(reason, "a backing without references is in use");
+	if (vma->flags & VMA_FORK_FLAGS &&
+	    (vma->start >= space->fork_to || vma->end <= space->fork_from))
+		return fail(reason, "an area that fork treats by its flags is not where they are");
+	if (vma->birth > space->vmas.generation + 1u)
+		return fail(reason, "an area of a descendant");
 	if (vma->uffd && !(vma->flags & VMA_UFFD_FLAGS))
 		return fail(reason, "an area of a userfaultfd has no mode");
 	if ((vma->uffd_moves || vma->uffd_forks) && !vma->uffd)
@@ -52,6 +59,7 @@ static void add(struct sums *sums, const struct vmspace *space, const struct vma
 	account_pages(&one, vma->flags, space_pages(space, vma->end - vma->start), 1);
 	sums->areas++;
 	sums->grow_areas += vma->flags & VMA_GROWSDOWN ? 1 : 0;
+	sums->fork_areas += vma->flags & VMA_FORK_FLAGS ? 1 : 0;
 	sums->total += one.total_vm;
 	sums->locked += one.locked_vm;
 	sums->data += one.data_vm;
@@ -77,7 +85,8 @@ static bool check_areas(const struct vmspace *space, const char **reason)
 			return false;
 		add(&sums, space, vma);
 	}
-	if (sums.areas != space->areas || sums.grow_areas != space->grow_areas)
+	if (sums.areas != space->areas || sums.grow_areas != space->grow_areas ||
+	    sums.fork_areas != space->fork_areas)
 		return fail(reason, "the number of areas is wrong");
 	if (sums.total != space->total_vm ||
 	    sums.locked + space->locked_leak != space->locked_vm)

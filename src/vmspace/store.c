@@ -2,6 +2,7 @@
 /* store.c - stores into the tree of areas, and what is reserved for them. */
 #include <assert.h>
 
+#include "accounting.h"
 #include "outcome.h"
 #include "past.h"
 #include "store.h"
@@ -15,6 +16,7 @@ static void note_size(struct vmspace *space, unsigned long start, unsigned long 
 	end = vma->end > end ? vma->end : end;
 	if (end - start > space->largest_area)
 		space->largest_area = end - start;
+	account_place(space, vma, start, end);
 }
 
 int store_area(struct vmspace *space, unsigned long start, unsigned long end, struct vma *vma)

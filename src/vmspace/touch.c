@@ -13,6 +13,7 @@
 #include "fault.h"
 #include "find.h"
 #include "frame.h"
+#include "inherited.h"
 #include "outcome.h"
 #include "store.h"
 #include "sync.h"
@@ -103,7 +104,7 @@ static enum vmspace_fault_result resolve(struct vmspace *space, const struct vma
 static bool needs_anon_vma(const struct vmspace *space, const struct vma *vma,
 			   const struct touch *t)
 {
-	return !vma->anon_id && vma_may_have_anon_vma(vma) &&
+	return !shown_anon_id(space, vma) && vma_may_have_anon_vma(vma) &&
 	       fault_needs_anon(space, vma, t->addr, t->access);
 }
 
@@ -142,7 +143,7 @@ static enum vmspace_fault_result grow(struct vmspace *space, struct vma *vma,
 	if (fault_may_grow_down(space, vma, addr) || !fault_permitted(space, vma, t->access))
 		return fault_grow_down(space, vma, addr) ? VMSPACE_FAULT_MAPERR
 							 : VMSPACE_FAULT_ACCERR;
-	vma_fill(&grown, vma);
+	shown_fill(space, &grown, vma);
 	grown.pgoff -= space_pages(space, vma->start - to);
 	grown.start = to;
 	/* Nobody else may be in what it grows by; in the area itself there may be others. */
@@ -326,7 +327,7 @@ int touch_reserve(struct vmspace *space, struct vma *vma, vma_flags_t flags, uns
 
 	if (!fresh)
 		sync_write_lock(space, vma);
-	vma_fill(&then, vma);
+	shown_fill(space, &then, vma);
 	then.flags = flags;
 	store_reserve_pages(space);
 	err = pages_reserve(space->pages, &then, start, end, access & VMSPACE_ACCESS_WRITE, delta,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/userfaultfd.h>
 
+#include "accounting.h"
 #include "change.h"
 #include "edit.h"
 #include "ops.h"
@@ -257,8 +258,9 @@ long uffd_release_call(struct vmspace *space, struct vmspace_request *req)
 long uffd_moved(struct vmspace *space, unsigned long at)
 {
 	struct vma *vma = find_at(space, at), *changed;
+	vma_flags_t flags = vma->flags;
 
-	if (!(vma->flags & VMA_UFFD_FLAGS) || vma->uffd_moves)
+	if (!(flags & VMA_UFFD_FLAGS) || vma->uffd_moves)
 		return 0;
 	changed = change_begin(space, vma);
 	if (!changed)
@@ -267,6 +269,7 @@ long uffd_moved(struct vmspace *space, unsigned long at)
 	changed->uffd = 0;
 	changed->uffd_forks = false;
 	change_end(space, vma, changed);
+	account_area_flags(space, changed, flags);
 	outcome_event(space, VMSPACE_EVENT_CHANGE, changed->start, changed->end, 0);
 	return 0;
 }

@@ -27,8 +27,8 @@ struct backing *backing_new(const struct vma_backing *is)
 struct backing *backing_get(struct backing *backing)
 {
 	if (backing) {
-		assert(backing->refs);
-		backing->refs++;
+		assert(vma_refs(&backing->refs));
+		__atomic_add_fetch(&backing->refs, 1, __ATOMIC_RELAXED);
 	}
 	return backing;
 }
@@ -37,8 +37,8 @@ void backing_put(struct backing *backing)
 {
 	if (!backing)
 		return;
-	assert(backing->refs);
-	if (--backing->refs)
+	assert(vma_refs(&backing->refs));
+	if (__atomic_sub_fetch(&backing->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	free((char *)backing->is.name);
 	free(backing);
@@ -86,8 +86,6 @@ struct anon_name *anon_name_new(const char *text)
 	if (!name)
 		return NULL;
 	name->refs = 1;
-	name->copy = NULL;
-	name->next = NULL;
 	memcpy(name->text, text, size);
 	return name;
 }
@@ -95,16 +93,16 @@ struct anon_name *anon_name_new(const char *text)
 struct anon_name *anon_name_get(struct anon_name *name)
 {
 	if (name) {
-		assert(name->refs);
-		name->refs++;
+		assert(vma_refs(&name->refs));
+		__atomic_add_fetch(&name->refs, 1, __ATOMIC_RELAXED);
 	}
 	return name;
 }
 
 void anon_name_put(struct anon_name *name)
 {
-	assert(!name || name->refs);
-	if (name && !--name->refs)
+	assert(!name || vma_refs(&name->refs));
+	if (name && !__atomic_sub_fetch(&name->refs, 1, __ATOMIC_ACQ_REL))
 		free(name);
 }
 
@@ -144,7 +142,8 @@ bool vma_is_valid(const struct vma *vma, unsigned long page_size)
 	       (!vma->uffd || (vma->flags & VMA_UFFD_FLAGS)) &&
 	       (!(vma->uffd_moves || vma->uffd_forks) || vma->uffd) &&
 	       (!(vma->flags & VMA_LOCKONFAULT) || (vma->flags & VMA_LOCKED)) &&
-	       (!vma->backing || vma->backing->refs) && (!vma->name || vma->name->refs);
+	       (!vma->backing || vma_refs(&vma->backing->refs)) &&
+	       (!vma->name || vma_refs(&vma->name->refs));
 }
 
 bool vma_is_anon(const struct vma *vma)

@@ -12,19 +12,15 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What is mapped, for all areas of one space that map it. Reference counted. */
+/* What is mapped, for all areas that map it: of one space, or of those that fork made of it. */
 struct backing {
-	unsigned long refs;
+	unsigned long refs;      /* atomic */
 	struct vma_backing is;   /* .name belongs to this object */
-	struct backing *copy;    /* during a fork: the child's copy of it */
-	struct backing *next;    /* ... and the next backing that has a copy */
 };
 
-/* A name given by PR_SET_VMA_ANON_NAME. */
+/* A name given by PR_SET_VMA_ANON_NAME. Shared between spaces, too. */
 struct anon_name {
-	unsigned long refs;
-	struct anon_name *copy;  /* during a fork: the child's copy of it */
-	struct anon_name *next;  /* ... and the next name that has a copy */
+	unsigned long refs;      /* atomic */
 	char text[];
 };
 
@@ -47,7 +43,7 @@ struct policy {
  *   uffd != 0  =>  flags & VMA_UFFD_FLAGS. (Not the converse: of an area that was taken over from a
  *   live process the userfaultfd is not known.)
  *   uffd_moves or uffd_forks  =>  uffd != 0.
- *   What a snapshot may show (all up to anon_shared) is as it was when the area got into the tree,
+ *   What a snapshot may show (all up to birth) is as it was when the area got into the tree,
  *   as long as there are others who look (past.h), but for anon_id, which has a stamp: anon_since.
  *   Of what refers to it, `backing->is`, `name->text` and `*policy` do not change either.
  */
@@ -70,10 +66,12 @@ struct vma {
 	bool uffd_moves : 1;         /* mremap keeps the registration */
 	bool uffd_forks : 1;         /* fork passes it on */
 	bool anon_shared : 1;        /* anon_vma inherited through fork */
-	/* From here on calls alone look, and change it in place (and faults, at `lock`): change.h. */
+	uint32_t birth : 8;          /* in which generation: inherited.h; 0: in no tree yet */
+	/* Looked at by calls alone, of the space and of its children: changed in copies, too. */
 	bool : 0;
 	bool may_have_anon : 1;      /* may have got anonymous pages since the host was asked */
 	bool dropped : 1;            /* some of a driver's pages (mm): io_uring gives no others */
+	/* From here on the space's calls alone look, and change it in place (and faults, at `lock`). */
 	/*
 	 * space->snapshots when anon_id was set in place: a snapshot with this number or a lower one
 	 * shows the area as it was before, without. Atomic; also read by readers of snapshots.
@@ -93,9 +91,17 @@ struct vma {
 #define VMA_STICKY_FLAGS (VMA_SOFTDIRTY | VMA_MAYBE_GUARD)
 #define VMA_LOCK_FLAGS (VMA_LOCKED | VMA_LOCKONFAULT)
 #define VMA_UFFD_FLAGS (VMA_UFFD_MISSING | VMA_UFFD_WP | VMA_UFFD_MINOR)
+/* A child has no area with these flags, or another one. */
+#define VMA_FORK_FLAGS (VMA_DONTCOPY | VMA_WIPEONFORK | VMA_LOCK_FLAGS | VMA_UFFD_FLAGS)
 
 /* The highest protection key an area can have; no processor supports more. */
 #define VMA_PKEY_MAX 31
+
+/* References to a backing or a name. */
+static inline unsigned long vma_refs(const unsigned long *refs)
+{
+	return __atomic_load_n(refs, __ATOMIC_RELAXED);
+}
 
 struct backing *backing_new(const struct vma_backing *is);
 struct backing *backing_get(struct backing *backing);

@@ -13,6 +13,7 @@ bool vma_reserve(struct vma_store *store, unsigned long count)
 
 		if (!vma)
 			return false;
+		vma->end = 0; /* not in use: vma_free_all() */
 		vma->list_next = store->spare;
 		store->spare = vma;
 		store->spares++;
@@ -48,6 +49,7 @@ struct vma *vma_new(struct vma_store *store, const struct vma *like)
 	if (!vma)
 		return NULL;
 	vma_fill(vma, like);
+	vma->birth = store->generation + 1u;
 	backing_get(vma->backing);
 	anon_name_get(vma->name);
 	policy_get(vma->policy);

@@ -55,6 +55,12 @@ void vma_release(struct vma_store *store, struct vma *vma)
 	free(vma);
 }
 
+bool vma_free_all(struct vma_store *store)
+{
+	(void)store;
+	return false;
+}
+
 void vma_store_clear(struct vma_store *store)
 {
 	struct vma *vma;
@@ -214,8 +220,26 @@ void vma_release(struct vma_store *store, struct vma *vma)
 	union vma_slot *slot = (union vma_slot *)vma;
 
 	mark_detached(store, vma);
+	vma->end = 0; /* not in use: vma_free_all() */
 	slot->next_free = store->free;
 	store->free = slot;
+}
+
+bool vma_free_all(struct vma_store *store)
+{
+	union vma_slot *end = store->first_unused;
+	struct vma_block *block;
+
+	for (block = store->blocks; block; block = block->next) {
+		union vma_slot *slot;
+
+		if (block != store->blocks)
+			end = block->slot + block->count;
+		for (slot = block->slot; slot < end; slot++)
+			if (slot->vma.end)
+				vma_free(store, &slot->vma);
+	}
+	return true;
 }
 
 void vma_store_clear(struct vma_store *store)

@@ -22,6 +22,7 @@ struct vma_store {
 	struct vma *spare;           /* reserved for when there is no memory; see reserve.h */
 	unsigned long spares;        /* their number */
 	bool locks;                  /* areas have locks: what is free is detached */
+	uint8_t generation;          /* of the space: inherited.h */
 };
 
 /*
@@ -37,10 +38,15 @@ void vma_release(struct vma_store *store, struct vma *vma);
 bool vma_reserve(struct vma_store *store, unsigned long count);
 /* Free the spare areas beyond `count`. */
 void vma_unreserve(struct vma_store *store, unsigned long count);
+/*
+ * Drop the references of all areas in use, and free them, in a time that depends on how many areas
+ * there ever were. False: which are in use is not known (under AddressSanitizer).
+ */
+bool vma_free_all(struct vma_store *store);
 /* Free all memory of the store; no area may be in use. `locks` stays. */
 void vma_store_clear(struct vma_store *store);
 
-/* A new area like `like`, with references of its own. NULL: no memory. */
+/* A new area like `like`, with references of its own, of the store's generation. NULL: no memory. */
 struct vma *vma_new(struct vma_store *store, const struct vma *like);
 /* Drop the references an area holds, and free it. */
 void vma_free(struct vma_store *store, struct vma *vma);
