@@ -274,6 +274,7 @@ check-arch:
 
 rv64: $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) examples/rv64/rv64
+	tests/rv64/areas.py $(DEBUG)/examples/rv64/rv64 $(or $(SEED),$$$$) 3000
 	tests/rv64/programs.py $(DEBUG)/examples/rv64/rv64 $(BUILD)/rv64
 
 # OPS is the model's unless it is given.

@@ -100,7 +100,7 @@ proof rust cargo 's/^[0-9]+ tests of the crates.*/&/p' $make rust
 proof rust-asan 'cargo clang' 's/^([0-9]+ tests of the crates).*/\1/p' $make rust-asan
 proof check-arch apt-get 's/^.*[0-9]+ passed.*/&/p' $make check-arch ARCHS='i386 s390x' \
 	SUITES='unit api regress conformance'
-proof rv64 apt-get 's/^ok: (.* a second.*)$/\1;/p; s/^[0-9]+ passed.*/&/p' $make rv64
+proof rv64 apt-get 's/^ok: (.* a second.*)$/\1;/p; s/^[0-9]+ calls, .*/&;/p; s/^[0-9]+ passed.*/&/p' $make rv64
 proof kernels 'qemu-system-x86_64 busybox' 's/^[0-9]+ passed.*/&/p' $make kernels-slice
 
 wait

@@ -77,6 +77,7 @@ static long fork_guest(struct thread *thread, uint64_t stack, uint64_t parent_ti
 	if (pid == 0) {
 		world_in_child(thread);
 		thread->pending = 0;
+		cpu->base = vmspace_window_host(memory.window, 0);
 		process.maps_file = NULL;
 		if (stack)
 			cpu->x[REG_STACK] = stack;
@@ -318,6 +319,8 @@ static long execute_self(const char *path, char **argv, char **envp)
 		own[used++] = (char *)(uintptr_t)"-m";
 		own[used++] = (char *)(uintptr_t)process.maps_file;
 	}
+	if (process.as_kernel)
+		own[used++] = (char *)(uintptr_t)"-k";
 	own[used++] = (char *)(uintptr_t)"-0";
 	own[used++] = argv[0] ? argv[0] : (char *)(uintptr_t)"";
 	own[used++] = (char *)(uintptr_t)"--";

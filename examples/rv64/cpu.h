@@ -81,7 +81,7 @@ static inline unsigned int funct7(uint32_t insn) { return insn >> 25; }
 static inline uint64_t imm_i(uint32_t insn) { return (uint64_t)((int32_t)insn >> 20); }
 static inline uint64_t imm_s(uint32_t insn)
 {
-	return (uint64_t)(((int32_t)insn >> 25 << 5) | (int32_t)(insn >> 7 & 31));
+	return (uint64_t)((int32_t)(insn & 0xfe000000) >> 20 | (int32_t)(insn >> 7 & 31));
 }
 
 /* Where `size` bytes of guest memory are in the host, if the guest has such addresses. */

@@ -209,13 +209,13 @@ static bool is_taken(struct cpu *cpu, uint32_t insn)
 
 static uint64_t branch_offset(uint32_t insn)
 {
-	return (uint64_t)(((int32_t)insn >> 31 << 12) | (int32_t)(insn << 4 & 0x800) |
+	return (uint64_t)((int32_t)(insn & 0x80000000) >> 19 | (int32_t)(insn << 4 & 0x800) |
 			  (int32_t)(insn >> 20 & 0x7e0) | (int32_t)(insn >> 7 & 0x1e));
 }
 
 static uint64_t jump_offset(uint32_t insn)
 {
-	return (uint64_t)(((int32_t)insn >> 31 << 20) | (int32_t)(insn & 0xff000) |
+	return (uint64_t)((int32_t)(insn & 0x80000000) >> 11 | (int32_t)(insn & 0xff000) |
 			  (int32_t)(insn >> 9 & 0x800) | (int32_t)(insn >> 20 & 0x7fe));
 }
 

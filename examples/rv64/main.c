@@ -2,7 +2,7 @@
 /*
  * main.c - rv64: run a Linux program for riscv64 (RV64GC), its memory kept by libvmspace.
  *
- * Usage: rv64 [-L DIRECTORY] [-0 NAME] [-m FILE] PROGRAM [ARGUMENT...]
+ * Usage: rv64 [-L DIRECTORY] [-0 NAME] [-m FILE] [-k] PROGRAM [ARGUMENT...]
  */
 #include <errno.h>
 #include <limits.h>
@@ -98,11 +98,13 @@ static void limit_descriptors(void)
 
 static void usage(void)
 {
-	fputs("usage: rv64 [-L DIRECTORY] [-0 NAME] [-m FILE] PROGRAM [ARGUMENT...]\n"
+	fputs("usage: rv64 [-L DIRECTORY] [-0 NAME] [-m FILE] [-k] PROGRAM [ARGUMENT...]\n"
 	      "  Runs a Linux program for riscv64.\n"
 	      "  -L DIRECTORY  where absolute paths are looked for first: its libraries are there\n"
 	      "  -0 NAME       the program's own name, argv[0]\n"
-	      "  -m FILE       write its /proc/self/maps there when it ends\n", stderr);
+	      "  -m FILE       write its /proc/self/maps there when it ends\n"
+	      "  -k            areas follow the rules of the running kernel, which are found out first\n",
+	      stderr);
 	exit(2);
 }
 
@@ -113,11 +115,12 @@ int main(int argc, char **argv)
 	char path[PATH_MAX];
 	int option, err;
 
-	while ((option = getopt(argc, argv, "+L:0:m:")) != -1) {
+	while ((option = getopt(argc, argv, "+L:0:m:k")) != -1) {
 		switch (option) {
 		case 'L': process.sysroot = optarg; break;
 		case '0': name = optarg; break;
 		case 'm': process.maps_file = optarg; break;
+		case 'k': process.as_kernel = true; break;
 		default: usage();
 		}
 	}
@@ -127,7 +130,7 @@ int main(int argc, char **argv)
 		die("there is no directory of that name: see -L");
 	limit_descriptors();
 	compressed_init();
-	memory_create();
+	memory_create(process.as_kernel);
 	err = path_to_host(path, argv[optind]);
 	process.program = realpath(path, NULL);
 	if (!err && !process.program)

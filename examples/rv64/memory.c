@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/utsname.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -311,24 +312,52 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 		raise_fault(cpu, result, addr);
 }
 
-void memory_create(void)
+void memory_create(bool as_kernel)
 {
 	struct vmspace_memfd_config limits = { .limit = FRAMES_LIMIT, .read_page = read_page };
 	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER };
 	struct vmspace_config config;
+	struct utsname name;
 
 	if (vmspace_memfd_create(&memory.memfd, &limits))
 		die("no memory for the guest: memfd_create() failed");
 	vmspace_memfd_use_files(memory.memfd, descriptor);
 	if (vmspace_window_create(&memory.window, memory.memfd, 0, GUEST_TOP))
 		die("no room for the guest's 256 GiB of addresses (is there a limit: ulimit -v?)");
-	if (vmspace_config_preset(&config, "riscv64", NULL))
+	/* The rules are those of the version that uname() tells, if it is one that is known. */
+	if ((uname(&name) || vmspace_config_preset(&config, "riscv64", name.release)) &&
+	    vmspace_config_preset(&config, "riscv64", NULL))
 		die("libvmspace does not know riscv64");
+	if (as_kernel)
+		memcpy(config.rules, vmspace_running_kernel()->rules, sizeof(config.rules));
 	config.memory = vmspace_window_memory(memory.window);
 	if (vmspace_create(&memory.space, &config))
 		die(vmspace_config_check(&config));
 	sigaction(SIGSEGV, &action, NULL);
 	sigaction(SIGBUS, &action, NULL);
+}
+
+/*
+ * In the child: what Linux does to the areas of a child (MADV_DONTFORK, locks, which of them may merge)
+ * is a request of its own. It makes another space, with the frames of this one, which ends.
+ */
+static int become_child(void)
+{
+	struct vmspace_request req = { .op = VMSPACE_FORK };
+	struct guest_memory child = memory;
+	int err = vmspace_window_create(&child.window, memory.memfd, 0, GUEST_TOP);
+
+	if (err)
+		return err;
+	req.fork.child_memory = vmspace_window_memory(child.window);
+	err = (int)vmspace_call(memory.space, &req);
+	if (err)
+		return err;
+	child.space = req.fork.child;
+	vmspace_destroy(memory.space);
+	vmspace_window_destroy(memory.window);
+	memory = child;
+	return 0;
 }
 
 pid_t memory_fork(void)
@@ -347,7 +376,7 @@ pid_t memory_fork(void)
 		return pid < 0 ? err : pid;
 	}
 	mt_after_fork_child();
-	if (vmspace_memfd_after_fork_child(memory.memfd))
+	if (vmspace_memfd_after_fork_child(memory.memfd) || become_child())
 		die("no memory for the guest's child");
 	return 0;
 }

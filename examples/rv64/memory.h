@@ -27,8 +27,11 @@ struct guest_memory {
 /* The one address space of this process. */
 extern struct guest_memory memory;
 
-/* A new, empty address space, and the handler of the host's faults in it. Ends the program if it cannot. */
-void memory_create(void);
+/*
+ * A new, empty address space, and the handler of the host's faults in it. `as_kernel`: by the rules that
+ * are found out about the running kernel, not those of its version. Ends the program if it cannot.
+ */
+void memory_create(bool as_kernel);
 
 /* How often memory that may have been executable was changed. */
 extern unsigned int code_changes;

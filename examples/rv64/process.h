@@ -52,6 +52,7 @@ struct thread {
 struct process {
 	const char *sysroot;         /* where absolute paths are looked for first; NULL: nowhere */
 	char *program;               /* the path of the program, in the host */
+	bool as_kernel;              /* the option -k */
 	const char *maps_file;       /* where the maps are written at the end; NULL */
 	uint64_t sigreturn;          /* the guest's address of the kernel's code */
 };

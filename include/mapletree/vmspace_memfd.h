@@ -139,6 +139,10 @@ VMSPACE_PUBLIC size_t vmspace_memfd_used(const struct vmspace_memfd *memfd);
  * windows are those of the parent, at the same addresses; their pages are translated anew when they
  * are touched. mt_before_fork() and its like are needed, too.
  *
+ * The areas are the parent's as well. What Linux's fork makes of them (MADV_DONTFORK, MADV_WIPEONFORK,
+ * locks, which ones merge from then on) a VMSPACE_FORK request in the child does: with the memory of a
+ * new window, after which the old space and its window are destroyed.
+ *
  * before: 0; or -ENOMEM, or what memfd_create() or write() refused with: nothing has changed, and
  * none of the others may be called. Time: that of copying vmspace_memfd_used() bytes.
  * after, in the child: 0, or -ENOMEM: it is there as without these calls.
