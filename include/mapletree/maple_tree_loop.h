@@ -12,6 +12,13 @@
 extern "C" {
 #endif
 
+/* @entry of the loops is a pointer to any type; in C++ no void * becomes one by itself. */
+#ifdef __cplusplus
+#define MT_LOOP_ENTRY_(entry, found) static_cast<__typeof__(entry)>(found)
+#else
+#define MT_LOOP_ENTRY_(entry, found) (found)
+#endif
+
 /* ---- with a cursor ---------------------------------------------------------------------- */
 
 /*
@@ -101,12 +108,13 @@ static inline void *mas_batch_prev(unsigned long *batch, unsigned long step[2],
 
 /*
  * mas_for_each, mas_for_each_rev - all entries from index up to @max (down to @min), including zero
- * entries. Each step is a mas_find() (mas_find_rev()): it continues from where the cursor stands at
- * that moment, and what it returns is in the tree at that moment. So the body may store and erase,
- * through the cursor or by any other call, in this thread or another, and may move the cursor; what
- * was erased before the loop reached it is not returned. Before the body leaves the lock or the
- * read side, it must call mas_pause() (or mas_reset() and so on). @mas and @max are evaluated again
- * for each step. Lock or read side.
+ * entries. @entry is an lvalue, a pointer to any type, in C++ too. Each step is a mas_find()
+ * (mas_find_rev()): it continues from where the cursor stands at that moment, and what it returns
+ * is in the tree at that moment. So the body may store and erase, through the cursor or by any
+ * other call, in this thread or another, and may move the cursor; what was erased before the loop
+ * reached it is not returned. Before the body leaves the lock or the read side, it must call
+ * mas_pause() (or mas_reset() and so on). @mas and @max are evaluated again for each step. Lock or
+ * read side.
  */
 #define mas_for_each(mas, entry, max) \
 	MAS_FOR_EACH_(mas, entry, max, mas_batch_next, __COUNTER__)
@@ -117,7 +125,8 @@ static inline void *mas_batch_prev(unsigned long *batch, unsigned long step[2],
 #define MAS_FOR_EACH__(mas, entry, limit, next, number) \
 	for (unsigned long mas_batch_##number[MAS_BATCH_WORDS] __attribute__((aligned(64))), \
 	     mas_step_##number[2] = { mas_batch_begin(mas_batch_##number, mas), 0 }; \
-	     ((entry) = next(mas_batch_##number, mas_step_##number, (mas), (limit))) != NULL;)
+	     ((entry) = MT_LOOP_ENTRY_(entry, next(mas_batch_##number, mas_step_##number, (mas), \
+						   (limit)))) != NULL;)
 
 /* ---- without ----------------------------------------------------------------------------- */
 
@@ -186,8 +195,8 @@ static inline void *mt_loop_next(unsigned long *batch, unsigned long step[2],
 #define MT_FOR_EACH__(mt, entry, index, max, number) \
 	for (unsigned long mt_batch_##number[MAS_BATCH_WORDS] __attribute__((aligned(64))), \
 	     mt_step_##number[2] = { mt_loop_begin(mt_batch_##number), 0 }; \
-	     ((entry) = mt_loop_next(mt_batch_##number, mt_step_##number, (mt), &(index), \
-				     (max))) != NULL;)
+	     ((entry) = MT_LOOP_ENTRY_(entry, mt_loop_next(mt_batch_##number, mt_step_##number, \
+							   (mt), &(index), (max)))) != NULL;)
 
 #ifdef __cplusplus
 }

@@ -406,6 +406,33 @@ static void objects_are_retired_and_no_helper_is_needed(void **state)
 	assert_true(!error || error == -ENOSYS);
 }
 
+/* The kernel's loops take a pointer to any type; C++ converts none from void * by itself. */
+static void loops_have_pointers_of_the_users_types(void **state)
+{
+	DEFINE_MTREE(tree);
+	MA_STATE(mas, &tree, 0, 0);
+	int numbers[3] = { 1, 2, 4 }, *number, up = 0, down = 0, all = 0;
+	const int *constant;
+	unsigned long index = 0;
+
+	(void)state;
+	for (unsigned long i = 0; i < 3; i++)
+		assert_int_equal(mtree_store(&tree, 10 * i, &numbers[i], GFP_KERNEL), 0);
+	mas_lock(&mas);
+	mas_for_each(&mas, number, ULONG_MAX)
+		up = up * 10 + *number;
+	mas_set(&mas, ULONG_MAX);
+	mas_for_each_rev(&mas, constant, 0)
+		down = down * 10 + *constant;
+	mas_unlock(&mas);
+	mt_for_each(&tree, number, index, ULONG_MAX)
+		all = all * 10 + *number;
+	assert_int_equal(up, 124);
+	assert_int_equal(down, 421);
+	assert_int_equal(all, 124);
+	mtree_destroy(&tree);
+}
+
 static void the_lock_is_for_programs_too(void **state)
 {
 	struct mt_mutex mutex = MT_MUTEX_INIT;
@@ -438,6 +465,7 @@ int main(void)
 		cmocka_unit_test(a_tree_remembers_where_it_was_written),
 		cmocka_unit_test(threads_register_and_retired_memory_is_limited),
 		cmocka_unit_test(objects_are_retired_and_no_helper_is_needed),
+		cmocka_unit_test(loops_have_pointers_of_the_users_types),
 		cmocka_unit_test(the_lock_is_for_programs_too),
 	};
 
