@@ -24,10 +24,10 @@ unsigned int leaf_divide_plan(const struct maple_tree *mt, const struct mt_leaf_
 	enum node_kind inner = inner_kind(mt);
 	struct mt_layout_level s;
 
-	assert(!p->beside);
-	if (p->new_end < WIDE_SLOTS || finger->height == 1 || leaf_is_run(finger, p) ||
-	    !layout_divides_alone(finger, inner, mt_in_rcu(mt)) ||
-	    node_end(step_node(finger->step[1]), inner) + 1 == kind_slots(inner))
+	assert(leaf_divides(mt, p));
+	if (leaf_is_run(finger, p) ||
+	    (finger->height > 1 &&
+	     node_end(step_node(finger->step[1]), inner) + 1 == kind_slots(inner)))
 		return 0;
 	s.side = SIBLING_NONE;
 	s.keep_left = p->low;
@@ -41,7 +41,9 @@ unsigned int leaf_divide_plan(const struct maple_tree *mt, const struct mt_leaf_
 
 unsigned int leaf_divide_blocks(const struct maple_tree *mt)
 {
-	return mt_in_rcu(mt) ? 3 + retire_batches_needed(mt, 2) : 1;
+	bool root = mt->ma_finger.height == 1;
+
+	return mt_in_rcu(mt) ? 3 + retire_batches_needed(mt, root ? 1 : 2) : root ? 2 : 1;
 }
 
 /* Makes slot @end the last one of @leaf, of which those up to @old_end have been in use. */
@@ -120,6 +122,29 @@ static ALWAYS_INLINE void fill_halves(struct halves *h, const struct mt_leaf_pla
 	assert(node_is_valid(h->left, KIND_LEAF) && node_is_valid(h->right, KIND_LEAF));
 }
 
+/*
+ * The node above both leaves, which no reader sees: a new root, as if above a leaf that nothing is
+ * known of, or a copy of @old beside readers, else @old itself.
+ */
+static ALWAYS_INLINE struct mt_node *begin_parent(struct mt_node *old, enum node_kind kind,
+						  bool rcu, struct pool_list *reserve)
+{
+	struct mt_node *parent = old;
+
+	if (!old) {
+		parent = pool_take(reserve);
+		node_slots(parent, kind)[0] = NULL;
+		if (kind == KIND_GAPS)
+			gap_set(parent, 0, 0);
+		node_pad(parent, kind, 0, kind_slots(kind) - 1);
+	} else if (rcu) {
+		parent = pool_take(reserve);
+		memcpy(parent, old, sizeof(*parent));
+		node_set_end(parent, kind, node_end(parent, kind));
+	}
+	return parent;
+}
+
 /* Puts both leaves, of which the first ends at @border, in the place of one at slot @at. */
 static ALWAYS_INLINE void link_halves(struct mt_node *parent, enum node_kind kind, unsigned int at,
 				      const struct halves *h, unsigned long border)
@@ -145,30 +170,39 @@ static ALWAYS_INLINE unsigned long tell_gaps(struct mt_node *parent, unsigned in
 	return first > second ? first : second;
 }
 
+/* Makes @enode the root above what was the root, a leaf; the finger leads there already. */
+static void publish_new_root(struct maple_tree *mt, struct maple_enode *enode)
+{
+	struct mt_finger *finger = &mt->ma_finger;
+
+	publish_root(mt, enode, 2);
+	finger->height = 2;
+	finger->min = 0;
+	finger->max = ULONG_MAX;
+}
+
 void leaf_divide(struct maple_tree *mt, const struct mt_leaf_plan *p, unsigned int cut,
 		 struct pool_list *reserve)
 {
 	struct mt_finger *finger = &mt->ma_finger;
-	struct mt_node *old = step_node(finger->step[1]), *parent = old;
-	unsigned int at = step_offset(finger->step[1]);
+	bool root = finger->height == 1;
+	struct mt_node *old = root ? NULL : step_node(finger->step[1]), *parent;
+	unsigned int at = root ? 0 : step_offset(finger->step[1]);
 	enum node_kind inner = inner_kind(mt);
 	bool rcu = mt_in_rcu(mt), second = p->low + 1 + p->left + p->right > cut;
 	unsigned int from = second ? cut : cut - (p->new_end - p->end);
-	unsigned long border = p->leaf->pivot[from - 1], was = 0, now = 0, known = 0;
+	unsigned long border = p->leaf->pivot[from - 1], was = 0, now = 0, known = GAP_UNKNOWN;
 	struct halves h = { p->leaf, pool_take(reserve), from, second, 0 };
 
 	assert(agrees(mt, p, cut));
 	WORK(LEAVES_PAIRED);
-	if (inner == KIND_GAPS) {
+	if (inner == KIND_GAPS && !root) {
 		was = gap_load(old, at);
 		known = foresee_gap(p, was);
 	}
-	if (rcu) {
+	if (rcu)
 		h.left = pool_take(reserve);
-		parent = pool_take(reserve);
-		memcpy(parent, old, sizeof(*parent));
-		node_set_end(parent, inner, node_end(parent, inner));
-	}
+	parent = begin_parent(old, inner, rcu, reserve);
 	fill_halves(&h, p);
 	link_halves(parent, inner, at, &h, border);
 	if (inner == KIND_GAPS)
@@ -176,18 +210,20 @@ void leaf_divide(struct maple_tree *mt, const struct mt_leaf_plan *p, unsigned i
 	assert(node_is_valid(parent, inner));
 	finger->step[0] = step_make(second ? h.right : h.left, h.own);
 	finger->step[1] = step_make(parent, at + second);
+	if (rcu)
+		dead_mark(p->leaf);
+	if (root)
+		publish_new_root(mt, enode_make(parent, inner));
+	else if (rcu)
+		publish_node(mt, finger, 1, enode_make(parent, inner));
 	if (second)
 		finger->min = border + 1;
 	else
 		finger->max = border;
-	if (rcu) {
-		dead_mark(p->leaf);
-		publish_node(mt, finger, 1, enode_make(parent, inner));
-	}
 	if (was != now && finger->height > 2)
 		gap_raise(finger, 1, was, now);
-	if (rcu) {
+	if (rcu)
 		retire_node(mt, p->leaf, reserve);
+	if (rcu && old)
 		retire_node(mt, old, reserve);
-	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * leaf_divide.h - a leaf that becomes too full is divided alone, as beside readers and in small
- * trees: layout_divides_alone().
+ * trees: layout_divides_alone(). So is a leaf that is the root, above which a node comes.
  *
  * Half of its slots go to a new leaf, what is written goes into one of the two, and the node above
  * gets one more slot. layout.h would produce the same, in several times as many instructions.
@@ -12,10 +12,22 @@
 #include "layout.h"
 
 /*
- * leaf_divide_plan - how many of the resulting slots come to the first of the two leaves if @p is
- * done so, for which leaf_plan() returned WRITE_LAYOUT and p->beside is 0. Returns 0 if the leaf
- * does not become too full, if it is not divided alone, if a run at the end of the tree leaves full
- * leaves behind, or if the node above has no room. Changes nothing. Lock held.
+ * leaf_divides - whether the leaf of @p, for which leaf_plan() returned WRITE_LAYOUT, becomes too
+ * full and is divided alone.
+ */
+static ALWAYS_INLINE bool leaf_divides(const struct maple_tree *mt, const struct mt_leaf_plan *p)
+{
+	const struct mt_finger *finger = &mt->ma_finger;
+
+	return !p->beside && p->new_end >= WIDE_SLOTS &&
+	       (finger->height == 1 ||
+		layout_divides_alone(finger, inner_kind(mt), mt_in_rcu(mt)));
+}
+
+/*
+ * leaf_divide_plan - how many of the resulting slots come to the first of the two leaves if @p, with
+ * leaf_divides(), is done so. Returns 0 if a run at the end of the tree leaves full leaves behind, or
+ * if the node above has no room. Changes nothing. Lock held.
  */
 unsigned int leaf_divide_plan(const struct maple_tree *mt, const struct mt_leaf_plan *p);
 

@@ -63,6 +63,8 @@ static inline bool parent_takes_it(const struct mt_leaf_pair *g, const struct mt
 
 	if (slots > kind_slots(inner))
 		return false;
+	if (slots == 1 && finger->height == 2) /* the leaf becomes the root, if it needs to be one */
+		return g->s.total > 2;
 	return nodes >= 2 || slots >= (finger->height == 2 ? 2 : kind_min_slots(inner));
 }
 
@@ -275,12 +277,20 @@ bool leaf_pair_plan_before(struct mt_leaf_pair *g, struct maple_tree *mt,
 	return true;
 }
 
+/* Whether the leaf that comes out is all that is left of the tree. */
+static inline bool becomes_root(const struct mt_leaf_pair *g, const struct maple_tree *mt)
+{
+	return g->s.nodes == 1 && mt->ma_finger.height == 2 &&
+	       node_end(step_node(mt->ma_finger.step[1]), inner_kind(mt)) == 1;
+}
+
 unsigned int leaf_pair_blocks(const struct mt_leaf_pair *g, const struct maple_tree *mt)
 {
 	const struct mt_layout_level *s = &g->s;
 
 	if (mt_in_rcu(mt))
-		return s->nodes + 1 + retire_batches_needed(mt, s->old_count + 1);
+		return s->nodes + !becomes_root(g, mt) +
+		       retire_batches_needed(mt, s->old_count + 1);
 	return s->nodes > s->old_count ? s->nodes - s->old_count : 0;
 }
 
@@ -586,6 +596,30 @@ static inline void raise_gaps(const struct mt_leaf_pair *g, const struct mt_fing
 		gap_raise(finger, 1, g->gap_before, widest);
 }
 
+/* Retires the leaves that have left the tree, and @parent, unless it is NULL. */
+static void retire_olds(const struct mt_leaf_pair *g, struct maple_tree *mt,
+			struct mt_node *parent, struct pool_list *reserve)
+{
+	const struct mt_layout_level *s = &g->s;
+	unsigned int i = mt_in_rcu(mt) ? 0 : s->nodes;
+
+	for (; i < s->old_count; i++)
+		retire_node(mt, s->old[i], reserve);
+	if (parent)
+		retire_node(mt, parent, reserve);
+}
+
+/* Makes @leaf, to which the finger's lowest step leads, the root. The caller retires the others. */
+static void publish_leaf(struct maple_tree *mt, struct mt_node *leaf)
+{
+	struct mt_finger *finger = &mt->ma_finger;
+
+	publish_root(mt, enode_make(leaf, KIND_LEAF), 1);
+	finger->height = 1;
+	finger->min = 0;
+	finger->max = ULONG_MAX;
+}
+
 void leaf_pair_write(const struct mt_leaf_pair *g, struct maple_tree *mt,
 		     struct pool_list *reserve)
 {
@@ -593,17 +627,22 @@ void leaf_pair_write(const struct mt_leaf_pair *g, struct maple_tree *mt,
 	struct mt_node *old = step_node(finger->step[1]), *parent = old;
 	const struct mt_layout_level *s = &g->s;
 	enum node_kind inner = inner_kind(mt);
-	bool rcu = mt_in_rcu(mt);
+	bool rcu = mt_in_rcu(mt), root = becomes_root(g, mt);
 	struct mt_item item[LAYOUT_NODES];
 	unsigned int i, own;
 
 	WORK(LEAVES_PAIRED);
 	own = fill_leaves(g, mt, reserve, item);
+	for (i = 0; rcu && i < s->old_count; i++)
+		dead_mark(s->old[i]);
+	if (root) {
+		publish_leaf(mt, enode_node(item[0].slot));
+		retire_olds(g, mt, old, reserve);
+		return;
+	}
 	if (rcu) {
 		parent = pool_take(reserve);
 		memcpy(parent, old, sizeof(*parent));
-		for (i = 0; i < s->old_count; i++)
-			dead_mark(s->old[i]);
 	}
 	if (s->nodes == s->old_count)
 		put_items(parent, inner, g->at, item, s->nodes, node_end(parent, inner));
@@ -614,11 +653,5 @@ void leaf_pair_write(const struct mt_leaf_pair *g, struct maple_tree *mt,
 		publish_node(mt, finger, 1, enode_make(parent, inner));
 	if (tree_tracks_gaps(mt))
 		raise_gaps(g, finger, item);
-	if (rcu) {
-		for (i = 0; i < s->old_count; i++)
-			retire_node(mt, s->old[i], reserve);
-		retire_node(mt, old, reserve);
-	} else if (s->nodes < s->old_count) {
-		retire_node(mt, s->old[1], reserve);
-	}
+	retire_olds(g, mt, rcu ? old : NULL, reserve);
 }

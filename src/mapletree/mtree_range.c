@@ -20,14 +20,15 @@ static __attribute__((noinline)) int merge_anywhere(struct maple_tree *mt, unsig
 int mtree_store_merge(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
 		      mt_same_fn *same, gfp_t gfp)
 {
-	int error = 0;
+	bool may = gfp & __GFP_DIRECT_RECLAIM;
+	int error;
 
 	if (first > last || entry_reserved(entry))
 		return -EINVAL;
 	tree_lock_to_write(mt, gfp);
 	if (!entry)
-		error = write_range(mt, first, last, NULL, gfp & __GFP_DIRECT_RECLAIM);
-	else if (!write_merge_in_leaf(mt, first, last, entry, same))
+		error = write_range(mt, first, last, NULL, may);
+	else if (!write_merge_range(mt, first, last, entry, same, may, &error))
 		error = merge_anywhere(mt, first, last, entry, same, gfp);
 	tree_unlock(mt);
 	return error;

@@ -158,7 +158,7 @@ static __attribute__((noinline)) enum leaves_changed
 change_leaves(struct maple_tree *mt, const struct mt_leaf_plan *p, struct pool_list *reserve,
 	      bool may, unsigned int *blocks)
 {
-	unsigned int cut = p->beside ? 0 : leaf_divide_plan(mt, p);
+	unsigned int cut = leaf_divides(mt, p) ? leaf_divide_plan(mt, p) : 0;
 	struct mt_shared_gap gap;
 	struct mt_leaf_pair pair;
 
@@ -690,19 +690,37 @@ int write_range(struct maple_tree *mt, unsigned long first, unsigned long last, 
 	return 0;
 }
 
-bool write_merge_in_leaf(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
-			 mt_same_fn *same)
+/* Carries out @p, which takes new nodes. */
+static __attribute__((noinline)) int store_by_new_nodes_of(struct maple_tree *mt,
+							   const struct mt_leaf_plan *p,
+							   bool may,
+							   const struct expected *expected)
+{
+	MA_STATE(mas, mt, p->first, p->last);
+
+	return store_by_new_nodes(&mas, p->kind, p, p->entry, step_make(p->leaf, p->low), may,
+				  expected);
+}
+
+bool write_merge_range(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
+		       mt_same_fn *same, bool may, int *error)
 {
 	unsigned long step = finger_to(mt, first);
 	struct expected expected;
 	struct mt_leaf_plan p;
 
-	if (!begins_in_leaf(mt, step) || !leaf_merge(&p, mt, first, last, entry, same, step) ||
-	    p.kind >= WRITE_COPY)
+	if (!begins_in_leaf(mt, step) || !leaf_merge(&p, mt, first, last, entry, same, step))
 		return false;
 	TRACE_WRITE_RANGE(mt, p.first, p.last, entry);
 	tree_changes(mt);
 	expect(&expected, mt, p.first, p.last, entry, step_make(p.leaf, p.low));
+	*error = 0;
+	if (p.kind >= WRITE_COPY) {
+		struct mt_leaf_plan copy = p; /* so that p itself may stay in registers */
+
+		*error = store_by_new_nodes_of(mt, &copy, may, &expected);
+		return true;
+	}
 	leaf_write(mt, &p);
 	assert(is_met(&expected, mt));
 	assert(tree_is_sound(mt));

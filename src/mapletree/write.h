@@ -34,12 +34,9 @@ bool write_merge(struct ma_state *mas, void *entry, mt_same_fn *same, bool may, 
 int write_range(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
 		bool may);
 
-/*
- * write_merge_in_leaf - write_merge() without a cursor, if that changes one leaf in place and so
- * cannot fail. Returns whether it does, and is done.
- */
-bool write_merge_in_leaf(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
-			 mt_same_fn *same);
+/* write_merge_range - the same without a cursor. */
+bool write_merge_range(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
+		       mt_same_fn *same, bool may, int *error);
 
 /* write_insert - write_range() if no index of the range has an entry; else returns -EEXIST. */
 int write_insert(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
