@@ -154,6 +154,15 @@ class Cases:
         self.program.emit(i(0x73, 2, A0, ZERO, 1))                    # frflags
         self.store(f"{name} {reals}: inexact", A0, Fraction(value) != exact)
 
+    def single(self, name, high, reals, value):
+        """Of singles: `value` is a double that has not lost anything that the rounding needs."""
+        for register, real in zip((11, 12), reals):
+            self.program.li(A1, single_bits(real) | 0xffffffff << 32)
+            self.program.emit(r(0x53, 0, 0x79, register, A1, 0))      # fmv.d.x
+        self.program.emit(r(0x53, 7, high, 10, 11, 12 if len(reals) > 1 else 0))
+        self.program.emit(r(0x53, 0, 0x71, A0, 10, 0))
+        self.store(f"{name} {reals}", A0, single_bits(value) | 0xffffffff << 32)
+
     def fused(self, opcode, name, reals, exact):
         for register, value in zip((11, 12, 13), reals):
             self.program.li(A1, bits_of(value))
@@ -223,6 +232,28 @@ def reals(cases, rng):
         cases.fused(0x4f, "fnmadd.d", (a, b, c), -(x * y) - z)
 
 
+def singles(cases, rng):
+    """A double has more than twice the bits: rounded to it first, these results are right."""
+    for _ in range(30):
+        a, b = (struct.unpack("<f", struct.pack("<f", rng.uniform(-1, 1) * 2.0 ** rng.randint(-30, 30)))[0]
+                for _ in range(2))
+        cases.single("fadd.s", 0x00, (a, b), a + b)
+        cases.single("fsub.s", 0x04, (a, b), a - b)
+        cases.single("fmul.s", 0x08, (a, b), a * b)
+        cases.single("fdiv.s", 0x0c, (a, b), a / b)
+        cases.single("fsqrt.s", 0x2c, (abs(a),), math.sqrt(abs(a)))
+        number = rng.uniform(-1, 1) * 2.0 ** rng.randint(-100, 100)
+        cases.program.li(A1, bits_of(number))
+        cases.raw(f"fcvt.s.d {number}", [r(0x53, 0, 0x79, 11, A1, 0), r(0x53, 7, 0x20, 10, 11, 1),
+                                         r(0x53, 0, 0x71, A0, 10, 0)],
+                  A0, single_bits(number) | 0xffffffff << 32)
+        integer = rng.getrandbits(64)
+        cases.program.li(A1, integer)
+        for kind, value in enumerate((signed(integer, 32), integer & 0xffffffff, signed(integer), integer)):
+            cases.raw(f"fcvt.d.{('w', 'wu', 'l', 'lu')[kind]} {integer:#x}",
+                      [r(0x53, 7, 0x69, 10, A1, kind), r(0x53, 0, 0x71, A0, 10, 0)], A0, bits_of(float(value)))
+
+
 def boxes(cases):
     """Singles in registers of doubles: what is not boxed is a NaN; results are canonical NaNs."""
     program, one, nan = cases.program, single_bits(1.0), 0x7fc00000
@@ -275,6 +306,7 @@ def build(seed):
     compressed(cases)
     conversions(cases)
     reals(cases, rng)
+    singles(cases, rng)
     boxes(cases)
     size = len(cases.expected) * 8
     assert size <= 0x8000, "what they store has no room"
