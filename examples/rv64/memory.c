@@ -2,12 +2,15 @@
 /* memory.c - the guest's address space: an emulator's use of libvmspace. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <ucontext.h>
@@ -113,6 +116,23 @@ static int remember_mapped(int fd, const struct stat *is)
 	return err;
 }
 
+/* What the file's file system has to do with its areas. */
+static unsigned int file_system_flags(int fd)
+{
+	struct statfs is;
+	unsigned int flags = 0;
+
+	if (fstatfs(fd, &is))
+		return 0;
+	if (is.f_type == TMPFS_MAGIC)
+		flags |= VMA_BACKING_TMPFS;
+	if (is.f_type == OVERLAYFS_SUPER_MAGIC)
+		flags |= VMA_BACKING_MAP_ALONE;
+	if (is.f_flags & ST_NOEXEC)
+		flags |= VMA_BACKING_NO_EXEC;
+	return flags;
+}
+
 /* What the guest's descriptor lets be mapped; `name` is the file's path, to be kept while used. */
 static int describe_file(struct vma_backing *backing, int fd, char *name, size_t size)
 {
@@ -128,7 +148,7 @@ static int describe_file(struct vma_backing *backing, int fd, char *name, size_t
 	name[length < 0 ? 0 : length] = 0;
 	*backing = (struct vma_backing){ .kind = VMA_BACKING_FILE, .name = name,
 					 .dev_major = major(is.st_dev), .dev_minor = minor(is.st_dev),
-					 .inode = is.st_ino };
+					 .inode = is.st_ino, .flags = file_system_flags(fd) };
 	if ((mode & O_ACCMODE) != O_RDWR)
 		backing->flags |= VMA_BACKING_NO_WRITE;
 	if ((mode & O_ACCMODE) == O_WRONLY || (mode & O_PATH))
