@@ -150,11 +150,13 @@ static int add_area(struct vmspace *space, const struct vmspace_area *area)
 static void complete_image(struct vmspace_image *image, const struct vmspace_area *areas,
 			   size_t count)
 {
+	const bool brk_given = image->brk != 0;
+
 	for (size_t i = 0; i < count; i++) {
 		if (is_named(&areas[i], "[heap]")) {
 			if (!image->start_brk)
 				image->start_brk = areas[i].start;
-			if (!image->brk)
+			if (!brk_given)
 				image->brk = areas[i].end;
 		}
 		if (is_named(&areas[i], "[stack]") && !image->start_stack)

@@ -112,13 +112,15 @@ static int is_fork_copy(const unsigned long fields[STAT_FIELDS], bool *copy)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* The end of the area named [heap]; 0: there is none. */
+/* The end of the last area named [heap], as calls and forks divide it; 0: there is none. */
 static unsigned long heap_end(const struct vmspace_area *areas, size_t count)
 {
+	unsigned long end = 0;
+
 	for (size_t i = 0; i < count; i++)
 		if (areas[i].backing.name && !strcmp(areas[i].backing.name, "[heap]"))
-			return areas[i].end;
-	return 0;
+			end = areas[i].end;
+	return end;
 }
 
 /* Are System V segments of the process known by the same numbers here? */

@@ -132,6 +132,44 @@ static void maps_alone_are_enough_for_maps(void **state)
 	end_child(pid);
 }
 
+/* The break was taken to be the end of the first area named [heap], so that others were no heap. */
+static void a_heap_is_of_several_areas(void **state)
+{
+	struct vmspace_config config = plain();
+	struct vmspace_difference d;
+	struct vmspace_mistake mistake;
+	struct vmspace *space;
+	pid_t pid = fork();
+	char path[64], *text;
+	int status;
+	size_t size;
+
+	(void)state;
+	if (!pid) {
+		char *heap = sbrk(32 << 12);
+
+		if (heap == (void *)-1 || mprotect((char *)(((uintptr_t)heap + (8 << 12)) & -4096UL), 4096,
+						   PROT_READ))
+			abort();
+		raise(SIGSTOP);
+		abort();
+	}
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	assert_int_equal(vmspace_load_how(&space, pid, VMSPACE_LOAD_MAPS), 0);
+	if (vmspace_verify(space, pid, VMSPACE_VERIFY_MAPS, &d))
+		fail_msg("%s", d.text);
+	vmspace_destroy(space);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	text = read_file(path, &size);
+	assert_int_equal(vmspace_load_text(&space, &config, text, &mistake), 0);
+	if (vmspace_verify(space, pid, VMSPACE_VERIFY_MAPS, &d))
+		fail_msg("%s", d.text);
+	vmspace_destroy(space);
+	free(text);
+	end_child(pid);
+}
+
 static const char three[] =
 	"00400000-00402000 r-xp 00001000 fe:01 1234                               /bin/prog\n"
 	"00800000-00810000 rw-p 00000000 00:00 0                                  [heap]\n"
@@ -718,6 +756,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(maps_alone_are_enough_for_maps),
+		cmocka_unit_test(a_heap_is_of_several_areas),
 		cmocka_unit_test(bad_lines_are_named),
 		cmocka_unit_test(what_lies_over_a_part_of_the_vdso_is_busy),
 		cmocka_unit_test(a_space_is_brought_up_to_date),
