@@ -42,6 +42,17 @@ if [ "$(id -u)" = 0 ]; then
 	expect 0 "the user nobody" "$vmscope" trace -- setpriv --reuid 65534 --clear-groups \
 		"$privileges"
 	refused 20 "the user nobody"
+	# The maps of a program that one may execute, but not read, are root's: it runs all the same.
+	cp "$vmscope" "$work/vmscope"
+	cp /bin/echo "$work/unreadable"
+	chmod 711 "$work/unreadable"
+	chmod 755 "$work" "$work/vmscope"
+	for command in "$work/unreadable it has run" "sh -c '$work/unreadable it has run; true'"; do
+		expect 1 "a program that may not be read: $command" setpriv --reuid 65534 --regid 65534 \
+			--clear-groups bash -c "cd /; exec $work/vmscope trace -q -- $command"
+		grep -q '^it has run$' "$work/out" || fail "it has not run: $command: $(cat "$work/err")"
+		said "runs, but is not followed: its maps cannot be read: Permission denied" "$command"
+	done
 	# Capabilities in a user namespace of one's own are no privilege.
 	if unshare --user --map-root-user true 2>/dev/null; then
 		expect 0 "a user namespace" "$vmscope" trace -- \

@@ -137,12 +137,12 @@ void lifecycle_start_mirror(struct tracer *tracer, struct task *task, bool attac
 	rc = mirror_create(session, &who, attach, &space->mirror);
 	if (rc == -ENOMEM) {
 		session_fail(session, "out of memory");
-	} else if (rc != 0 && task->tgid == tracer->root) {
+	} else if (rc != 0 && attach && task->tgid == tracer->root) {
 		session_fail(session, "cannot follow process %d: its maps cannot be read: %s",
 			     (int)task->tgid, kernel_reason(-rc));
 	} else if (rc != 0 && !kernel_is_gone(rc)) {
 		session->totals.unfollowed++;
-		session_say("process %d is not followed: its maps cannot be read: %s",
+		session_say("process %d runs, but is not followed: its maps cannot be read: %s",
 			    (int)task->tgid, kernel_reason(-rc));
 	}
 }
