@@ -31,16 +31,6 @@ static_assert(WIDE_SLOTS <= 32 && GAPS_SLOTS < 32, "a set of slots fits an int")
  */
 enum clip { CLIP_HIGH, CLIP_BOTH };
 
-/*
- * ROOM_IS_CUT - whether leaf_with_room() measures only the part of a slot inside [min, max], so
- * that the first slot it returns usually has room; otherwise it measures whole slots.
- */
-#ifdef SEARCH_VECTORS
-#define ROOM_IS_CUT true
-#else
-#define ROOM_IS_CUT false
-#endif
-
 #if defined(SEARCH_VECTORS) && defined(__AVX512F__)
 
 static inline unsigned int gaps_with_room(const struct mt_node *node, unsigned long size)
@@ -173,22 +163,22 @@ static inline unsigned int gaps_below(const struct mt_node *node, unsigned long 
 	return (1u << count_gaps(node, index)) - 1;
 }
 
-/* Measures whole slots. */
 static inline unsigned int leaf_with_room(struct mt_node *leaf, unsigned long min,
 					  unsigned long max, unsigned long size,
 					  enum clip clip)
 {
-	unsigned long last = ULONG_MAX;
+	unsigned long least = min - (min > 0), last = max;
 	unsigned int free = 0, narrow = 0;
 	unsigned int i;
 
-	(void)clip;
 #pragma GCC unroll 16
 	for (i = WIDE_SLOTS; i-- > 0;) {
 		unsigned long below = i ? pivot_load(leaf, i - 1) : min - 1;
 
-		if (i == 0) /* a gap that covers the whole leaf has no pivot */
-			last = last < max ? last : max;
+		if (i)
+			below = below < max ? below : max;
+		if (i && clip == CLIP_BOTH)
+			below = below > least ? below : least;
 		narrow += narrow + (last - below < size);
 		free += free + !slot_load(leaf, KIND_LEAF, i);
 		last = below;

@@ -294,7 +294,7 @@ static ALWAYS_INLINE struct mt_place_found find_quickly(struct maple_tree *mt,
 							unsigned long size, enum mt_fit fit)
 {
 	const struct mt_area want = { .min = min, .max = max, .size = size };
-	const struct search_mode mode = { fit, !ROOM_IS_CUT };
+	const struct search_mode mode = { fit, false };
 	const void *root = root_load(mt);
 	struct mt_place_found place = { 0, 0 };
 	enum look look = LOOK_AGAIN;
