@@ -27,25 +27,13 @@ struct site_finder {
 	Dwfl *dwfl;
 };
 
-/* Uses only the symbols in the files themselves: elfutils might download debug info. */
-static int find_no_debuginfo(Dwfl_Module *module, void **userdata, const char *name,
-			     Dwarf_Addr base, const char *file, const char *link, GElf_Word crc,
-			     char **found)
-{
-	(void)module;
-	(void)userdata;
-	(void)name;
-	(void)base;
-	(void)file;
-	(void)link;
-	(void)crc;
-	(void)found;
-	return -1;
-}
-
+/*
+ * Files that were stripped have their symbols elsewhere, found by their build id or debug link below
+ * /usr/lib/debug; or at the servers of debuginfod, which libdw asks only if DEBUGINFOD_URLS names some.
+ */
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_linux_proc_find_elf,
-	.find_debuginfo = find_no_debuginfo,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
 };
 
 /* Tells libdwfl what is mapped now. Files that it has opened already stay open. */
