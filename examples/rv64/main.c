@@ -92,8 +92,9 @@ static void limit_descriptors(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
 		return;
-	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-	setrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = wanted;
+	if (limit.rlim_max < wanted || setrlimit(RLIMIT_NOFILE, &limit))
+		die("the limit of descriptors is too low: ulimit -n 1024");
 }
 
 static void usage(void)

@@ -6,7 +6,8 @@ Usage: areas.py RV64 [SEED [CALLS]]
 
 Random calls in a stretch of addresses, made by a program for riscv64 and, with the same arguments, by a
 process of this machine; with forks, in whose children the calls go on. What each call returns is the
-same, and so is each line of /proc/self/maps in the stretch, in the children and in the end.
+same, and so is each line of /proc/self/maps in the stretch, in the children and in the end; and each of
+the file that the emulator leaves (-m).
 """
 import ctypes
 import os
@@ -156,8 +157,10 @@ def guest(emulator, calls, path, directory):
     with open(where, "wb") as file:
         file.write(program.elf())
     os.chmod(where, 0o755)
-    done = subprocess.run([*emulator.split(), "-k", where], stdout=subprocess.PIPE, check=False)
-    return done.stdout, done.returncode
+    done = subprocess.run([*emulator.split(), "-k", "-m", where + ".maps", where], stdout=subprocess.PIPE,
+                          check=False)
+    with open(where + ".maps", encoding="utf-8") as maps:  # of the first process, when it ended
+        return done.stdout, maps.read(), done.returncode
 
 
 # ---- natively ----
@@ -259,13 +262,17 @@ def main():
         path = os.path.join(directory, "file")
         with open(path, "wb") as file:
             file.truncate(FILE_PAGES * PAGE)
-        seen, status = guest(sys.argv[1], calls, path, directory)
+        seen, last, status = guest(sys.argv[1], calls, path, directory)
         native = subprocess.run([sys.executable, __file__, "--native", str(seed), str(count), path],
                                 stdout=subprocess.PIPE, check=True).stdout
     if status:
         print(f"FAILED: exit status {status}")
         return 1
     failed, areas = compare(seen, native, calls)
+    *_, (_, _, wanted) = parts_of(native, calls)
+    if lines_of(last) != wanted:
+        failed += 1
+        print("FAILED: the file of -m:", *lines_of(last), "natively:", *wanted, sep="\n  ")
     forks = sum(isinstance(call, Child) for call in calls)
     print(f"{count} calls, {forks} forks, {areas} areas as natively" if not failed else f"{failed} failed")
     return 1 if failed else 0
