@@ -18,6 +18,8 @@
 typedef void *load_function(struct maple_tree *mt, unsigned long index);
 typedef void load_many_function(struct maple_tree *mt, const unsigned long *keys, void **entries,
 				size_t count);
+typedef void *range_function(struct maple_tree *mt, unsigned long index, unsigned long *first,
+			     unsigned long *last);
 typedef void *walk_function(struct ma_state *mas, unsigned long index);
 typedef unsigned long batch_function(unsigned long *batch, unsigned long left,
 				     unsigned long seen, struct ma_state *mas,
@@ -26,6 +28,7 @@ typedef unsigned long batch_function(unsigned long *batch, unsigned long left,
 #ifdef ISA_VARIANTS
 load_function lookup_load_base, lookup_load_avx2, lookup_load_avx512;
 load_many_function lookup_load_many_base, lookup_load_many_avx2, lookup_load_many_avx512;
+range_function lookup_range_base, lookup_range_avx2, lookup_range_avx512;
 walk_function walk_to_base, walk_to_avx2, walk_to_avx512;
 batch_function batch_find_base, batch_find_avx2, batch_find_avx512;
 #endif
@@ -33,14 +36,18 @@ batch_function batch_find_base, batch_find_avx2, batch_find_avx512;
 static struct variant {
 	load_function *load;
 	load_many_function *load_many;
+	range_function *range;
 	walk_function *walk;
 	batch_function *batch;
 } variants[] = {
-	{ mtree_load, mtree_load_many, walk_to, mas_batch_find },
+	{ mtree_load, mtree_load_many, lookup_range, walk_to, mas_batch_find },
 #ifdef ISA_VARIANTS
-	{ lookup_load_base, lookup_load_many_base, walk_to_base, batch_find_base },
-	{ lookup_load_avx2, lookup_load_many_avx2, walk_to_avx2, batch_find_avx2 },
-	{ lookup_load_avx512, lookup_load_many_avx512, walk_to_avx512, batch_find_avx512 },
+	{ lookup_load_base, lookup_load_many_base, lookup_range_base, walk_to_base,
+	  batch_find_base },
+	{ lookup_load_avx2, lookup_load_many_avx2, lookup_range_avx2, walk_to_avx2,
+	  batch_find_avx2 },
+	{ lookup_load_avx512, lookup_load_many_avx512, lookup_range_avx512, walk_to_avx512,
+	  batch_find_avx512 },
 #endif
 };
 
@@ -178,9 +185,12 @@ static void try_walks(struct maple_tree *mt, const struct variant *variant)
 
 	urcu_bp_read_lock();
 	for (int i = 0; i < 20; i++) {
-		unsigned long key = draw_key();
+		unsigned long key = draw_key(), first, last;
 		struct range range = range_at(key);
 
+		assert_ptr_equal(variant->range(mt, key, &first, &last), range.entry);
+		assert_int_equal(first, range.first);
+		assert_int_equal(last, range.last);
 		assert_ptr_equal(variant->walk(&mas, key), range.entry);
 		assert_int_equal(mas.index, range.first);
 		assert_int_equal(mas.last, range.last);
@@ -310,6 +320,21 @@ static void steps_end_at_their_limits(void **state)
 	}
 }
 
+/* Of a variant, and of the normal API. */
+static void expect_range(struct maple_tree *mt, const struct variant *variant, unsigned long index,
+			 struct range range)
+{
+	unsigned long first = 7, last = 7;
+
+	assert_ptr_equal(variant->range(mt, index, &first, &last), range.entry);
+	assert_int_equal(first, range.first);
+	assert_int_equal(last, range.last);
+	assert_ptr_equal(mtree_load_range(mt, index, &first, &last),
+			 xa_is_zero(range.entry) ? NULL : range.entry);
+	assert_int_equal(first, range.first);
+	assert_int_equal(last, range.last);
+}
+
 static void trees_without_nodes_answer(void **state)
 {
 	const unsigned long keys[] = { 0, 1, 0, ULONG_MAX };
@@ -323,10 +348,13 @@ static void trees_without_nodes_answer(void **state)
 		variants[v].load_many(&mt, keys, entries, LENGTH(keys));
 		for (size_t i = 0; i < LENGTH(keys); i++)
 			assert_null(entries[i]);
+		expect_range(&mt, &variants[v], 3, (struct range){ 0, ULONG_MAX, NULL });
 		assert_int_equal(mtree_store(&mt, 0, E('a'), GFP_KERNEL), 0);
 		variants[v].load_many(&mt, keys, entries, LENGTH(keys));
 		for (size_t i = 0; i < LENGTH(keys); i++)
 			assert_ptr_equal(entries[i], keys[i] ? NULL : E('a'));
+		expect_range(&mt, &variants[v], 0, (struct range){ 0, 0, E('a') });
+		expect_range(&mt, &variants[v], 9, (struct range){ 1, ULONG_MAX, NULL });
 		variants[v].load_many(&mt, NULL, NULL, 0);
 		mtree_lock(&mt);
 		mas_store(&mas, XA_ZERO_ENTRY);
@@ -335,6 +363,7 @@ static void trees_without_nodes_answer(void **state)
 		for (size_t i = 0; i < LENGTH(keys); i++)
 			assert_null(entries[i]);
 		assert_null(variants[v].load(&mt, 0));
+		expect_range(&mt, &variants[v], 0, (struct range){ 0, 0, XA_ZERO_ENTRY });
 		mtree_destroy(&mt);
 	}
 }
