@@ -40,6 +40,7 @@
 #                             the comparisons with the kernel under others, Debian's, in QEMU; which
 #                             variants there are: tests/kernels/kernels.py --help
 #   make kernels-arm64 KERNELS="6.12 6.12-16k"   the same on arm64, with pages of 4 and 16 KiB
+#   make kernels-16k          windows of guests with smaller pages than the host, there alone
 #   make kernels-slice        a few minutes of it on 6.1 and the newest
 #   make debug | asan | clang   the suites with assertions | under ASan + UBSan | built with clang
 #   make check-abi | record-abi   what the libraries promise to programs, compared with abi/ by abidiff
@@ -120,7 +121,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: torture-signals torture-signals-asan torture-signals-tsan self-mirror
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost cost-watch export-perfetto report-browser coverage mutate valgrind
-.PHONY: check-abi record-abi builds proofs rv64 kernels kernels-arm64 kernels-slice rust rust-asan rust-tsan rust-bench
+.PHONY: check-abi record-abi builds proofs rv64 kernels kernels-arm64 kernels-16k kernels-slice rust rust-asan rust-tsan rust-bench
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -288,6 +289,10 @@ kernels: $(DEBUG)/build.ninja
 kernels-arm64:
 	$(run_kernels) --arch arm64 $(kernels_options) -- \
 		$(if $(filter file,$(origin KERNELS)),6.12 6.12-16k 7.3 7.3-16k,$(KERNELS))
+
+# Guests with pages of 4 KiB on a host with 16: seconds, once there is a build for arm64.
+kernels-16k:
+	$(run_kernels) --arch arm64 --suites vmspace --only 'vmspace small pages*' 'vmspace window' -- 6.12-16k
 
 # What is random is left out: what it finds is not what was changed last.
 kernels-slice: $(DEBUG)/build.ninja

@@ -63,6 +63,14 @@ def programs(build):
     return found
 
 
+def needed(build, planned):
+    """Those that the jobs run. What a test of vmscope runs, or a command, its words do not tell."""
+    if any(job.suite in ("vmscope", "command") for job in planned):
+        return programs(build)
+    words = {os.path.realpath(word) for job in planned for word in job.argv}
+    return [program for program in programs(build) if os.path.realpath(program) in words]
+
+
 def in_guest(build, words):
     """A test's command: what is neither built nor of the checkout is the guest's own."""
     source = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))

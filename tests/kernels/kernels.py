@@ -118,7 +118,6 @@ def prepare(args, common):
     below = "" if args.arch.is_native else str(sysroot.make(args.work, args.arch))
     build = str((args.build or sysroot.build(args.work, args.arch, below)).resolve())
     make(build, "build.ninja")  # which programs there are may have changed
-    make(build, *sorted(str(Path(program).relative_to(build)) for program in jobs.programs(build)))
     if args.command:
         planned = [jobs.Job("command", "command", ["/bin/sh", "-c", args.command], jobs.SCRATCH,
                             args.limit)]
@@ -127,7 +126,9 @@ def prepare(args, common):
         planned = jobs.named(planned, args.only, args.without)
     if not planned:
         sys.exit(f"kernels: no job of the suites is named {shlex.join(args.only)}")
-    root.write_common(common, args.arch, build, below)
+    programs = jobs.needed(build, planned)
+    make(build, *sorted(str(Path(program).relative_to(build)) for program in programs))
+    root.write_common(common, args.arch, below, programs)
     return planned
 
 

@@ -115,8 +115,8 @@ def without_symbols(path, triplet):
         return file.read()
 
 
-def write_common(path, arch, build, below):
-    """What every guest has: the system below a directory (or this one), and what was built."""
+def write_common(path, arch, below, programs):
+    """What every guest has: the system below a directory (or this one), and programs of the build."""
     with cpio.Archive(path) as archive:
         archive.add_console()
         for directory, mode in (("/tmp", 0o1777), ("/root", 0o700), ("/proc", 0o555),
@@ -128,7 +128,7 @@ def write_common(path, arch, build, below):
             archive.add_text(name, text)
         system = Root(archive, arch.triplet, below)
         system.add_system(arch.triplet)
-        for program in jobs.programs(build):
+        for program in programs:
             archive.add_path(program, data=without_symbols(program, arch.triplet))
             system.add_needs(program)
         checkout = Root(archive, arch.triplet)
