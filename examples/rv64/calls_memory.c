@@ -95,16 +95,14 @@ long call_mseal(struct thread *thread, const uint64_t a[6])
 	return memory_call(&req);
 }
 
-/*
- * The space says whether there is anything to be written; what it is, the file has already, as its
- * pages are the guest's. To the disk it comes by the host's own writing back, or sync().
- */
+/* The space decides about the arguments; what was written the files have already, as their pages are mapped. */
 long call_msync(struct thread *thread, const uint64_t a[6])
 {
 	struct vmspace_request req = { .op = VMSPACE_MSYNC, .msync = { a[0], a[1], (int)a[2] } };
+	long result = memory_call(&req);
 
 	(void)thread;
-	return memory_call(&req);
+	return !result && ((int)a[2] & MS_SYNC) ? memory_sync(a[0], a[0] + a[1]) : result;
 }
 
 long call_mincore(struct thread *thread, const uint64_t a[6])

@@ -238,6 +238,23 @@ long memory_mprotect(unsigned long addr, unsigned long length, int prot)
 	return memory_call(&req);
 }
 
+int memory_sync(unsigned long start, unsigned long end)
+{
+	struct vma_iterator it;
+	struct vma_info info;
+	int result = 0, fd;
+
+	vma_iter_init(&it, memory.space, start);
+	while (!result && vma_iter_find(&it, end, &info)) {
+		if (!(info.flags & VMA_SHARED) || info.backing.kind != VMA_BACKING_FILE)
+			continue;
+		fd = descriptor(NULL, &info.backing);
+		if (fd >= 0 && fdatasync(fd))
+			result = -errno;
+	}
+	return result;
+}
+
 /* The kernel's page: li a7, 139 (rt_sigreturn); ecall. */
 static int read_page(void *ctx, const struct vma_backing *file, uint64_t index, void *page)
 {

@@ -45,6 +45,8 @@ long memory_mmap(unsigned long addr, unsigned long length, int prot, int flags, 
 long memory_munmap(unsigned long addr, unsigned long length);
 long memory_mprotect(unsigned long addr, unsigned long length, int prot);
 long memory_call(struct vmspace_request *req);
+/* Files that are mapped shared in the range are written to their disks. 0 or -errno. */
+int memory_sync(unsigned long start, unsigned long end);
 /* The page that returns from signal handlers, as the kernel's [vdso] does: its address, or -errno. */
 long memory_map_vdso(void);
 

@@ -10,8 +10,9 @@ DATA_SIZE = 0x10000
 ZERO, RA, SP, A0, A1, A2, A3, A4, A5, A6, A7 = 0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17
 T0, T1, T2, S0, S1, S2, S3 = 5, 6, 7, 8, 9, 18, 19
 
-SYSTEM = {"openat": 56, "read": 63, "write": 64, "exit": 93, "kill": 129, "sigaction": 134, "sigreturn": 139, "getpid": 172,
-          "munmap": 215, "clone": 220, "mmap": 222, "mprotect": 226, "wait4": 260}
+SYSTEM = {"ftruncate": 46, "openat": 56, "read": 63, "write": 64, "pread64": 67, "pwrite64": 68,
+          "exit": 93, "kill": 129, "sigaction": 134, "sigreturn": 139, "getpid": 172, "munmap": 215,
+          "clone": 220, "mmap": 222, "mprotect": 226, "msync": 227, "wait4": 260, "memfd_create": 279}
 
 
 def r(opcode, kind, high, to, a, b):

@@ -118,6 +118,25 @@ def threads_share_memory_and_tell_of_their_end(program):
     return 2000 // 20
 
 
+def a_shared_mapping_is_the_file(program):
+    """Written through it and read by a call; written by a call and read through it; and msync()."""
+    program.call("memfd_create", DATA, 0)  # descriptor 3, without a name
+    program.call("ftruncate", 3, 4096)
+    program.call("mmap", NEW, 4096, READ | WRITE, SHARED | FIXED, 3, 0)
+    write_word(program, NEW, 5)
+    program.call("msync", NEW, 4096, 4)
+    program.emit(addi(S1, A0, 0))
+    program.call("pread64", 3, DATA, 8, 0)
+    write_word(program, DATA + 0x40, 9)
+    program.call("pwrite64", 3, DATA + 0x40, 8, 8)
+    program.li(A1, DATA)
+    program.li(A2, NEW)
+    program.emit(ld(S0, A1), i(0x13, 1, S0, S0, 4), ld(A2, A2, 8), r(0x33, 0, 0, S0, S0, A2),
+                 r(0x33, 0, 0, S0, S0, S1))
+    exit_with(program, S0)
+    return 5 * 16 + 9
+
+
 def a_store_to_nowhere_is_sigsegv(program):
     write_word(program, NEW, 1)
     answer(program, 0)
@@ -200,7 +219,8 @@ def a_handler_runs_and_returns(program):
     return 6 + 6 + 32
 
 
-CASES = [a_child_has_memory_of_its_own, threads_share_memory_and_tell_of_their_end, shared_memory_is_shared_with_a_child,
+CASES = [a_child_has_memory_of_its_own, threads_share_memory_and_tell_of_their_end,
+         shared_memory_is_shared_with_a_child, a_shared_mapping_is_the_file,
          a_store_to_nowhere_is_sigsegv, code_cannot_be_written, data_cannot_be_executed,
          what_is_no_instruction_is_sigill, an_atomic_operation_must_be_aligned,
          a_signal_of_another_process_ends_it, code_may_be_made_and_taken_away,
