@@ -95,7 +95,7 @@ long call_mseal(struct thread *thread, const uint64_t a[6])
 	return memory_call(&req);
 }
 
-/* The space decides about the arguments; what was written the files have already, as their pages are mapped. */
+/* What was written the files have already, as it is their pages that are mapped. */
 long call_msync(struct thread *thread, const uint64_t a[6])
 {
 	struct vmspace_request req = { .op = VMSPACE_MSYNC, .msync = { a[0], a[1], (int)a[2] } };

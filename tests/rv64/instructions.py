@@ -251,7 +251,8 @@ def singles(cases, rng):
         cases.program.li(A1, integer)
         for kind, value in enumerate((signed(integer, 32), integer & 0xffffffff, signed(integer), integer)):
             cases.raw(f"fcvt.d.{('w', 'wu', 'l', 'lu')[kind]} {integer:#x}",
-                      [r(0x53, 7, 0x69, 10, A1, kind), r(0x53, 0, 0x71, A0, 10, 0)], A0, bits_of(float(value)))
+                      [r(0x53, 7, 0x69, 10, A1, kind), r(0x53, 0, 0x71, A0, 10, 0)], A0,
+                      bits_of(float(value)))
 
 
 def boxes(cases):
@@ -283,7 +284,8 @@ def compressed(cases):
             ("c.addi a0, -3", 0x1575, 10, 7), ("c.li a0, 31", 0x457d, 0, 31),
             ("c.slli a0, 33", 0x1506, 1, 1 << 33), ("c.srai a0, 4", 0x8511, M64 - 255, M64 - 15),
             ("c.andi a0, -16", 0x9941, 0x1234, 0x1230), ("c.addiw a0, 1", 0x2505, 0x7fffffff, word(1 << 31)),
-            ("c.mv a0, a2", 0x8532, 0, 77), ("c.add a0, a2", 0x9532, 1, 78), ("c.sub a0, a2", 0x8d11, 100, 23),
+            ("c.mv a0, a2", 0x8532, 0, 77), ("c.add a0, a2", 0x9532, 1, 78),
+            ("c.sub a0, a2", 0x8d11, 100, 23),
             ("c.lui a0, 0xfffe1", 0x7505, 0, M64 - 0x1f000 + 1)):
         program.li(A2, 77)
         program.li(A0, a0)
