@@ -35,7 +35,9 @@ VMSPACE_PUBLIC bool vmspace_peek(struct vmspace *space, unsigned long addr,
  * moves the marks with the page. A child of fork() begins with its parent's.
  *
  * They are the guest's view of its own addresses: who writes the same shared memory or file through
- * another area, another space or another process sets marks there, or none.
+ * another area, another space or another process sets marks there, or none. Where a guest's pages are
+ * smaller than the host's (vmspace_memfd_create_pages()), those of one host page are often marked together,
+ * as one fault makes all of them present.
  */
 #define VMSPACE_MARK_PRESENT  1u
 #define VMSPACE_MARK_ACCESSED 2u /* since it became present, or the mark was last cleared */

@@ -26,7 +26,7 @@
 
 enum kind {
 	KIND_MAP, KIND_UNMAP, KIND_PROTECT, KIND_MOVE, KIND_DISCARD, KIND_NAME, KIND_STACK,
-	KIND_FORK, KIND_SNAPSHOT,
+	KIND_FORK, KIND_SNAPSHOT, KIND_COLLECTED,
 	KIND_NO_MEMORY, KIND_LOADS, KIND_STORES, KIND_LOOKUPS, KINDS,
 };
 extern const char *const kind_names[KINDS];
@@ -62,5 +62,9 @@ void *reader_run(void *actor);
 void *mapper_run(void *actor);
 void *forker_run(void *actor);
 void *viewer_run(void *actor);
+void *collector_run(void *actor);
+/* Before it runs; and when all have stopped: is what it has copied what is there? */
+void collector_begin(void);
+void collector_check(struct guest *guest);
 
 #endif

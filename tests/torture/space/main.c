@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * main.c - threads that fault and look areas up beside threads that map, unmap, protect, move,
- * discard, fork and take snapshots, for as long as asked.
+ * discard, fork, take snapshots and collect what was written, for as long as asked.
  *
- * A quarter of the time is calm: faults only where nothing changes, no fork, and no snapshots, to see how many of
- * them take the space's lock while others map elsewhere. In the rest all do everything, and frames
- * run out now and then. Half of the time nothing is translated, so that each access is a fault, of
- * a present page mostly.
+ * A quarter of the time is calm: faults only where nothing changes, no fork, no snapshots, and nothing
+ * is collected, to see how many of them take the space's lock while others map elsewhere. In the rest
+ * all do everything, and frames run out now and then. Half of the time nothing is translated, so that
+ * each access is a fault, of a present page mostly.
  */
 #include <getopt.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@
 
 const char *const kind_names[KINDS] = {
 	"mmap", "munmap", "mprotect", "mremap", "madvise", "names", "stacks", "forks",
-	"snapshots",
+	"snapshots", "dirty pages",
 	"out of memory", "loads", "stores", "areas read",
 };
 
@@ -32,7 +32,7 @@ static const struct {
 	unsigned int count;
 } sorts[] = {
 	{ faulter_run, 2 }, { reader_run, 1 }, { mapper_run, 2 }, { forker_run, 1 },
-	{ viewer_run, 1 },
+	{ viewer_run, 1 }, { collector_run, 1 },
 };
 
 #define ACTORS_MAX 16
@@ -93,10 +93,12 @@ static void run_crowd(struct crowd *crowd, uint64_t seed, double length, struct 
 	unsigned int count = 0;
 	struct vmspace_stats before, after;
 
+	collector_begin();
 	vmspace_stats(crowd->guest->space, &before);
 	for (unsigned int sort = 0; sort < sizeof(sorts) / sizeof(sorts[0]); sort++) {
 		if (crowd->calm &&
-		    (sorts[sort].run == forker_run || sorts[sort].run == viewer_run))
+		    (sorts[sort].run == forker_run || sorts[sort].run == viewer_run ||
+		     sorts[sort].run == collector_run))
 			continue;
 		for (unsigned int i = 0; i < sorts[sort].count; i++, count++) {
 			actor[count] = (struct actor){ .crowd = crowd, .number = i };
@@ -115,6 +117,9 @@ static void run_crowd(struct crowd *crowd, uint64_t seed, double length, struct 
 	vmspace_stats(crowd->guest->space, &after);
 	totals->faults += after.faults - before.faults;
 	totals->locked += after.faults_locked - before.faults_locked;
+	frames_fail_one_of = 0;
+	if (!crowd->calm)
+		collector_check(crowd->guest);
 }
 
 static void run_round(uint64_t seed, double length, bool calm, struct totals *totals)
