@@ -2849,153 +2849,6 @@ extern "C" {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct vmspace_history {
-    _unused: [u8; 0],
-}
-extern "C" {
-    pub fn vmspace_history_create(out: *mut *mut vmspace_history) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_history_destroy(history: *mut vmspace_history);
-}
-extern "C" {
-    pub fn vmspace_history_record(
-        history: *mut vmspace_history,
-        space: *const vmspace,
-        out: *const vmspace_outcome,
-        time: u64,
-    ) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_history_count(history: *const vmspace_history) -> usize;
-}
-extern "C" {
-    pub fn vmspace_history_lookup(
-        history: *const vmspace_history,
-        time: u64,
-        addr: ::std::os::raw::c_ulong,
-        info: *mut vma_info,
-    ) -> bool;
-}
-extern "C" {
-    pub fn vmspace_history_next(
-        history: *const vmspace_history,
-        time: u64,
-        addr: ::std::os::raw::c_ulong,
-        info: *mut vma_info,
-    ) -> bool;
-}
-extern "C" {
-    pub fn vmspace_history_show(
-        history: *const vmspace_history,
-        time: u64,
-        emit: ::core::option::Option<
-            unsafe extern "C" fn(
-                ctx: *mut ::core::ffi::c_void,
-                line: *const ::std::os::raw::c_char,
-                length: usize,
-            ) -> ::std::os::raw::c_int,
-        >,
-        ctx: *mut ::core::ffi::c_void,
-    ) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_history_show_area(
-        history: *const vmspace_history,
-        time: u64,
-        addr: ::std::os::raw::c_ulong,
-        emit: ::core::option::Option<
-            unsafe extern "C" fn(
-                ctx: *mut ::core::ffi::c_void,
-                line: *const ::std::os::raw::c_char,
-                length: usize,
-            ) -> ::std::os::raw::c_int,
-        >,
-        ctx: *mut ::core::ffi::c_void,
-    ) -> ::std::os::raw::c_int;
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct vmspace_mistake {
-    pub line: ::std::os::raw::c_ulong,
-    pub offset: usize,
-    pub text: [::std::os::raw::c_char; 160usize],
-}
-#[test]
-fn bindgen_test_layout_vmspace_mistake() {
-    const UNINIT: ::core::mem::MaybeUninit<vmspace_mistake> = ::core::mem::MaybeUninit::uninit();
-    let ptr = UNINIT.as_ptr();
-    assert_eq!(::core::mem::size_of::<vmspace_mistake>(), 176usize, "Size of vmspace_mistake");
-    assert_eq!(::core::mem::align_of::<vmspace_mistake>(), 8usize, "Alignment of vmspace_mistake");
-    assert_eq!(
-        unsafe { ::core::ptr::addr_of!((*ptr).line) as usize - ptr as usize },
-        0usize,
-        "Offset of field: vmspace_mistake::line"
-    );
-    assert_eq!(
-        unsafe { ::core::ptr::addr_of!((*ptr).offset) as usize - ptr as usize },
-        8usize,
-        "Offset of field: vmspace_mistake::offset"
-    );
-    assert_eq!(
-        unsafe { ::core::ptr::addr_of!((*ptr).text) as usize - ptr as usize },
-        16usize,
-        "Offset of field: vmspace_mistake::text"
-    );
-}
-extern "C" {
-    pub fn vmspace_load_text(
-        out: *mut *mut vmspace,
-        config: *const vmspace_config,
-        text: *const ::std::os::raw::c_char,
-        mistake: *mut vmspace_mistake,
-    ) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_put_areas(
-        space: *mut vmspace,
-        areas: *const vmspace_area,
-        count: usize,
-        done: *mut usize,
-    ) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_put_text(
-        space: *mut vmspace,
-        text: *const ::std::os::raw::c_char,
-        mistake: *mut vmspace_mistake,
-    ) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_parse_core(
-        core: *const ::core::ffi::c_void,
-        size: usize,
-        areas: *mut *mut vmspace_area,
-        count: *mut usize,
-        page_size: *mut ::std::os::raw::c_ulong,
-        mistake: *mut vmspace_mistake,
-    ) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_parse_minidump(
-        dump: *const ::core::ffi::c_void,
-        size: usize,
-        areas: *mut *mut vmspace_area,
-        count: *mut usize,
-        mistake: *mut vmspace_mistake,
-    ) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_parse_mmap2(
-        record: *const ::core::ffi::c_void,
-        size: usize,
-        area: *mut vmspace_area,
-        pid: *mut ::std::os::raw::c_int,
-        mistake: *mut vmspace_mistake,
-    ) -> ::std::os::raw::c_int;
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct vmspace_memfd {
     _unused: [u8; 0],
 }
@@ -3212,6 +3065,153 @@ extern "C" {
         file: *const vma_backing,
         first: u64,
         pages: u64,
+    ) -> ::std::os::raw::c_int;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vmspace_history {
+    _unused: [u8; 0],
+}
+extern "C" {
+    pub fn vmspace_history_create(out: *mut *mut vmspace_history) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_history_destroy(history: *mut vmspace_history);
+}
+extern "C" {
+    pub fn vmspace_history_record(
+        history: *mut vmspace_history,
+        space: *const vmspace,
+        out: *const vmspace_outcome,
+        time: u64,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_history_count(history: *const vmspace_history) -> usize;
+}
+extern "C" {
+    pub fn vmspace_history_lookup(
+        history: *const vmspace_history,
+        time: u64,
+        addr: ::std::os::raw::c_ulong,
+        info: *mut vma_info,
+    ) -> bool;
+}
+extern "C" {
+    pub fn vmspace_history_next(
+        history: *const vmspace_history,
+        time: u64,
+        addr: ::std::os::raw::c_ulong,
+        info: *mut vma_info,
+    ) -> bool;
+}
+extern "C" {
+    pub fn vmspace_history_show(
+        history: *const vmspace_history,
+        time: u64,
+        emit: ::core::option::Option<
+            unsafe extern "C" fn(
+                ctx: *mut ::core::ffi::c_void,
+                line: *const ::std::os::raw::c_char,
+                length: usize,
+            ) -> ::std::os::raw::c_int,
+        >,
+        ctx: *mut ::core::ffi::c_void,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_history_show_area(
+        history: *const vmspace_history,
+        time: u64,
+        addr: ::std::os::raw::c_ulong,
+        emit: ::core::option::Option<
+            unsafe extern "C" fn(
+                ctx: *mut ::core::ffi::c_void,
+                line: *const ::std::os::raw::c_char,
+                length: usize,
+            ) -> ::std::os::raw::c_int,
+        >,
+        ctx: *mut ::core::ffi::c_void,
+    ) -> ::std::os::raw::c_int;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vmspace_mistake {
+    pub line: ::std::os::raw::c_ulong,
+    pub offset: usize,
+    pub text: [::std::os::raw::c_char; 160usize],
+}
+#[test]
+fn bindgen_test_layout_vmspace_mistake() {
+    const UNINIT: ::core::mem::MaybeUninit<vmspace_mistake> = ::core::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(::core::mem::size_of::<vmspace_mistake>(), 176usize, "Size of vmspace_mistake");
+    assert_eq!(::core::mem::align_of::<vmspace_mistake>(), 8usize, "Alignment of vmspace_mistake");
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).line) as usize - ptr as usize },
+        0usize,
+        "Offset of field: vmspace_mistake::line"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).offset) as usize - ptr as usize },
+        8usize,
+        "Offset of field: vmspace_mistake::offset"
+    );
+    assert_eq!(
+        unsafe { ::core::ptr::addr_of!((*ptr).text) as usize - ptr as usize },
+        16usize,
+        "Offset of field: vmspace_mistake::text"
+    );
+}
+extern "C" {
+    pub fn vmspace_load_text(
+        out: *mut *mut vmspace,
+        config: *const vmspace_config,
+        text: *const ::std::os::raw::c_char,
+        mistake: *mut vmspace_mistake,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_put_areas(
+        space: *mut vmspace,
+        areas: *const vmspace_area,
+        count: usize,
+        done: *mut usize,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_put_text(
+        space: *mut vmspace,
+        text: *const ::std::os::raw::c_char,
+        mistake: *mut vmspace_mistake,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_parse_core(
+        core: *const ::core::ffi::c_void,
+        size: usize,
+        areas: *mut *mut vmspace_area,
+        count: *mut usize,
+        page_size: *mut ::std::os::raw::c_ulong,
+        mistake: *mut vmspace_mistake,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_parse_minidump(
+        dump: *const ::core::ffi::c_void,
+        size: usize,
+        areas: *mut *mut vmspace_area,
+        count: *mut usize,
+        mistake: *mut vmspace_mistake,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_parse_mmap2(
+        record: *const ::core::ffi::c_void,
+        size: usize,
+        area: *mut vmspace_area,
+        pid: *mut ::std::os::raw::c_int,
+        mistake: *mut vmspace_mistake,
     ) -> ::std::os::raw::c_int;
 }
 pub type pid_t = __pid_t;
