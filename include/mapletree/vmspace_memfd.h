@@ -11,10 +11,11 @@
  * accessible one by one; without them each missing page between others costs two of the mappings
  * that vm.max_map_count limits, and a window that reaches the limit drops all translations.
  *
- * One struct vmspace_memfd holds the frames of a space and its relatives by fork (or of several
- * spaces that share memory); each space has one struct vmspace_window. The guest's pages are as large
- * as the host's, or smaller (vmspace_memfd_create_pages()). Guest code is mapped executable only in a view of its own, for programs that
- * ask for one (vmspace_window_create_code()): in the window, executing it means reading it. Several threads may call any function at once, except create and destroy.
+ * One struct vmspace_memfd holds the frames of a space and its relatives by fork (or of several spaces
+ * that share memory); each space has one struct vmspace_window. The guest's pages are as large as the
+ * host's, or smaller (vmspace_memfd_create_pages()). Guest code is mapped executable only in a view of its
+ * own, for programs that ask for one (vmspace_window_create_code()): in the window, executing it means
+ * reading it. Several threads may call any function at once, except create and destroy.
  */
 #ifndef MAPLETREE_VMSPACE_MEMFD_H
 #define MAPLETREE_VMSPACE_MEMFD_H
@@ -84,10 +85,11 @@ VMSPACE_PUBLIC int vmspace_memfd_create_pages(struct vmspace_memfd **out,
  * writing if a guest may map it shared and writable; this is duplicated, and may be closed at any
  * time. Or -1: pages of this file are made by read_page. `ctx` is that of the configuration.
  *
- * Pages beyond the end of the file fault with VMSPACE_FAULT_BUS, and a duplicate that cannot be had
- * makes it VMSPACE_FAULT_NOMEM. Where a file is cut while its pages are mapped, an access gets SIGBUS
- * from the host, which is the guest's own (BUS_ADRERR), as in Linux; but vmspace_touch() still finds
- * the page present, and unlike in Linux private pages that a guest has written stay. Writing what was changed to the disk (msync) is fsync() of the descriptor.
+ * Pages beyond the end of the file fault with VMSPACE_FAULT_BUS, and a duplicate that cannot be had makes
+ * it VMSPACE_FAULT_NOMEM. Where a file is cut while its pages are mapped, an access gets SIGBUS from the
+ * host, which is the guest's own (BUS_ADRERR), as in Linux; but vmspace_touch() still finds the page
+ * present, and unlike in Linux private pages that a guest has written stay. Writing what was changed to
+ * the disk (msync) is fsync() of the descriptor.
  */
 VMSPACE_PUBLIC void vmspace_memfd_use_files(
 	struct vmspace_memfd *memfd,
@@ -152,9 +154,9 @@ VMSPACE_PUBLIC void vmspace_memfd_after_fork_parent(struct vmspace_memfd *memfd)
 VMSPACE_PUBLIC int vmspace_memfd_after_fork_child(struct vmspace_memfd *memfd);
 
 /*
- * Reserve `size` bytes of the process's address space, for guest addresses [start, start + size);
- * all are multiples of the page size, the host's and the guest's. Guest pages elsewhere are not mapped: their faults succeed,
- * but nothing changes in the window. Returns 0 and *out, or -EINVAL, -ENOMEM.
+ * Reserve `size` bytes of the process's address space, for guest addresses [start, start + size); all are
+ * multiples of the page size, the host's and the guest's. Guest pages elsewhere are not mapped: their
+ * faults succeed, but nothing changes in the window. Returns 0 and *out, or -EINVAL, -ENOMEM.
  */
 VMSPACE_PUBLIC int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *memfd,
 					 unsigned long start, size_t size);
