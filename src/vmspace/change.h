@@ -29,8 +29,11 @@ struct vma *change_copy(struct vmspace *space, const struct vma *vma);
 static inline struct vma *change_begin(struct vmspace *space, struct vma *vma)
 {
 	sync_write_lock(space, vma);
-	if (__builtin_expect(past_is_private(space), 1) ||
-	    (!space->past && !is_inherited(space, vma)))
+	if (__builtin_expect(past_is_private(space), 1))
+		return vma;
+	/* In a space that one thread uses, an area that is younger than all snapshots is so, too. */
+	if (!space->sync && !is_inherited(space, vma) &&
+	    !(space->past && past_shows(space->past, vma)))
 		return vma;
 	return change_copy(space, vma);
 }

@@ -57,6 +57,7 @@ static struct vma *copy_area(struct copier *copier, const struct vma *old)
 	vma->birth = child->vmas.generation + 1u;
 	vma->asked = 0;
 	vma->anon_since = 0;
+	vma->born = child->vmas.snapshots;
 	if (copier->exact)
 		return vma;
 	fork_change(vma);

@@ -65,22 +65,20 @@ void past_release(struct past *past)
 /* ---- snapshots ------------------------------------------------------------------------------ */
 
 /*
- * Does the open snapshot show the area? It does if its tree holds it: where the area is, as it has
- * not changed since. (Another one at that place is another pointer: what is shown is not freed.)
+ * Does the open snapshot show the area? It was in the tree from its birth until now, or until it was
+ * kept for a newer one, without a break.
  */
-static bool shows(struct snapshot *snapshot, const struct vma *vma)
+static bool shows(const struct snapshot *snapshot, const struct vma *vma)
 {
-	return mtree_load(&snapshot->space.tree, vma->start) == vma;
+	return vma->born < snapshot->space.number;
 }
 
 static void set_newest(struct past *past, struct snapshot *snapshot)
 {
 	__atomic_store_n(&past->newest, snapshot, __ATOMIC_RELAXED);
-}
-
-static bool has_snapshots(const struct past *past)
-{
-	return __atomic_load_n(&past->newest, __ATOMIC_RELAXED);
+	/* Release: what was looked at in one that is closed may be changed. */
+	__atomic_store_n(&past->newest_number, snapshot ? snapshot->space.number : 0,
+			 __ATOMIC_RELEASE);
 }
 
 /*
@@ -91,7 +89,7 @@ static bool keep_for_snapshot(struct past *past, struct vma *vma)
 {
 	bool kept;
 
-	if (!has_snapshots(past))
+	if (!past_shows(past, vma))
 		return false;
 	pthread_mutex_lock(&past->lock);
 	kept = past->newest && shows(past->newest, vma);

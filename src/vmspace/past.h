@@ -45,6 +45,7 @@ struct past {
 	/* Under `lock`, which is taken under the space's lock, or by who closes a snapshot: */
 	pthread_mutex_t lock;
 	struct snapshot *newest;     /* of the open snapshots. Atomic, to ask whether there are any */
+	uint32_t newest_number;      /* its number, or 0. Atomic */
 	struct vma *closed;          /* areas of snapshots that were closed. Atomic, as above */
 	bool alone;                  /* the space has gone, or has others: `vmas` is set */
 	struct past *next;           /* the space's then: exec cannot fail. The space's lock */
@@ -63,6 +64,15 @@ int past_create(struct past **out);
 static inline bool past_is_private(const struct vmspace *space)
 {
 	return !space->past && !space->origin;
+}
+
+/*
+ * May a snapshot show the area, which is the space's own? If not, and if there are no readers without
+ * a lock either, it is still private. One that is being closed may or may not count.
+ */
+static inline bool past_shows(const struct past *past, const struct vma *vma)
+{
+	return vma->born < __atomic_load_n(&past->newest_number, __ATOMIC_ACQUIRE);
 }
 
 /* The area has left the tree: free it when nobody looks at it any more. */

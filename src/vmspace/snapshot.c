@@ -23,8 +23,10 @@ static int number_anew(struct vmspace *space)
 	if (space->past && __atomic_load_n(&space->past->newest, __ATOMIC_RELAXED))
 		return -EOVERFLOW;
 	mas_for_each(&mas, vma, ULONG_MAX)
-		if (!is_inherited(space, vma))
+		if (!is_inherited(space, vma)) {
 			__atomic_store_n(&vma->anon_since, 0, __ATOMIC_RELAXED);
+			vma->born = 0;
+		}
 	space->snapshots = space->last_child = 0;
 	return 0;
 }
@@ -95,7 +97,7 @@ static int take(struct vmspace *space, struct snapshot *snapshot)
 
 	if (err)
 		return err;
-	space->snapshots++;
+	space->vmas.snapshots = ++space->snapshots;
 	copy_space(&snapshot->space, space);
 	err = share_tree(space, &snapshot->space.tree);
 	if (err)

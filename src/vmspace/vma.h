@@ -77,6 +77,11 @@ struct vma {
 	 * shows the area as it was before, without. Atomic; also read by readers of snapshots.
 	 */
 	uint32_t anon_since;
+	/*
+	 * space->snapshots when the area was made: snapshots with a higher number show it, as it is
+	 * in the tree until it is no longer.
+	 */
+	uint32_t born;
 	uint64_t asked;              /* space->request_seq when the host was last asked; 0: never */
 	struct vma *list_next;       /* links areas being unmapped, spare ones, those of past.h */
 	unsigned long lock;          /* the area's lock, in a space with pages: see sync.h */

@@ -50,6 +50,7 @@ struct vma *vma_new(struct vma_store *store, const struct vma *like)
 		return NULL;
 	vma_fill(vma, like);
 	vma->birth = store->generation + 1u;
+	vma->born = store->snapshots;
 	backing_get(vma->backing);
 	anon_name_get(vma->name);
 	policy_get(vma->policy);

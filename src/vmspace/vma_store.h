@@ -23,6 +23,7 @@ struct vma_store {
 	unsigned long spares;        /* their number */
 	bool locks;                  /* areas have locks: what is free is detached */
 	uint8_t generation;          /* of the space: inherited.h */
+	uint32_t snapshots;          /* of the space, so far: vma->born */
 };
 
 /*
