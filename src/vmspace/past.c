@@ -203,6 +203,8 @@ static void poll_alone(struct vmspace *space)
 
 	free_all(&space->vmas, &past->dying);
 	past->count = 0;
+	if (__atomic_load_n(&past->newest_number, __ATOMIC_RELAXED))
+		return;
 	/* Acquire, by the lock: who closed the last one has given back what it showed. */
 	pthread_mutex_lock(&past->lock);
 	if (!past->newest && !past->closed)

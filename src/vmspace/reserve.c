@@ -52,6 +52,10 @@ int reserve_prepare(struct reserve *reserve, struct vma_store *vmas, unsigned lo
 	if (all <= reserve->node_stores && reserve->stores < reserve->valid_until &&
 	    areas <= vmas->spares)
 		return 0;
+	/* The nodes suffice, as they do for more areas: calls take a spare area each. */
+	if (reserve->shared && all <= reserve->node_stores && reserve->stores < reserve->valid_until &&
+	    vma_reserve(vmas, areas))
+		return 0;
 	mas_set(&reserve->nodes, 0);
 	/* A new area adds two ranges to the tree; a store without one adds none. */
 	if (mas_reserve(&reserve->nodes, all, 2 * (areas + SLACK_STORES + RESERVE_KEEP)) ||
