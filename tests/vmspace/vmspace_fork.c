@@ -666,6 +666,31 @@ static void hooks_are_told_of_inherited_areas(void **state)
 	vmspace_destroy(space);
 }
 
+/* What is corrected in the parent later, snapshots may show, and a child does not. */
+static void corrections_are_not_inherited(void **state)
+{
+	struct vmspace *space = create_parent(FILL_AREAS), *child;
+	const struct vmspace *view;
+	struct vma_info info;
+	const char *why = "";
+
+	(void)state;
+	assert_int_equal(vmspace_snapshot(&view, space), 0);
+	vmspace_part_anon(space, FILL + 60 * PAGE);
+	assert_true(vmspace_lookup(view, FILL + 60 * PAGE, &info) && info.anon_id);
+	if (!vmspace_check(view, &why))
+		fail_msg("%s", why);
+	vmspace_snapshot_close(view);
+	child = fork_of(space);
+	assert_true(shares(child));
+	vmspace_part_anon(space, FILL + 66 * PAGE);
+	assert_true(vmspace_lookup(space, FILL + 66 * PAGE, &info) && info.anon_id);
+	assert_true(vmspace_lookup(child, FILL + 66 * PAGE, &info) && !info.anon_id);
+	assert_true(vmspace_lookup(child, FILL + 60 * PAGE, &info) && info.anon_shared);
+	vmspace_destroy(child);
+	vmspace_destroy(space);
+}
+
 /* ---- threads -------------------------------------------------------------------------------- */
 
 /* What one thread does with its space: always the same. */
@@ -743,6 +768,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_fork_costs_what_differs),
 		cmocka_unit_test(generations_without_end),
 		cmocka_unit_test(hooks_are_told_of_inherited_areas),
+		cmocka_unit_test(corrections_are_not_inherited),
 		cmocka_unit_test(relatives_of_several_threads),
 	};
 	int option;
