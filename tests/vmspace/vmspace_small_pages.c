@@ -1,286 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vmspace_small_pages.c - windows of guests whose pages are smaller than the host's: what the host maps,
- * and what vmspace_access() serves; forks; and memory, or the host's calls, refused at each place.
+ * and what vmspace_access() serves.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 #include <cmocka.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <mapletree/maple_tree.h>
-#include <mapletree/vmspace_memfd.h>
 #include <mapletree/vmspace_rules.h>
 
 #include "memfd.h"
-#include "scarce.h"
-
-#define START 0x10000000UL
-#define UNITS 64UL
-#define RW (PROT_READ | PROT_WRITE)
-#define READ VMSPACE_ACCESS_READ
-#define WRITE VMSPACE_ACCESS_WRITE
-
-struct guest {
-	struct vmspace *space;
-	struct vmspace_window *window;
-};
-
-static struct vmspace_memfd *memfd;
-static struct guest parent, child;
-static size_t page, host_page;
-static unsigned long n; /* guest pages in one of the host */
-static int pipes[2];
-
-/* ---- the host's calls, refused at times ---- */
-
-static long countdown; /* calls until they fail; 0: they do not */
-static bool for_good;
-
-static bool refuse(void)
-{
-	if (!countdown || --countdown)
-		return false;
-	countdown = for_good ? 1 : 0;
-	errno = ENOMEM;
-	return true;
-}
-
-/* Only what has to be in place of something: the rest is memory for tables. */
-#define WRAP_MMAP(name)                                                                        \
-	void *__real_##name(void *, size_t, int, int, int, off_t);                             \
-	void *__wrap_##name(void *, size_t, int, int, int, off_t);                             \
-	void *__wrap_##name(void *at, size_t size, int prot, int flags, int fd, off_t offset)  \
-	{                                                                                      \
-		return refuse() ? MAP_FAILED : __real_##name(at, size, prot, flags, fd, offset); \
-	}
-
-WRAP_MMAP(mmap)
-WRAP_MMAP(mmap64)
-
-int __real_mprotect(void *at, size_t size, int prot);
-int __wrap_mprotect(void *at, size_t size, int prot);
-int __wrap_mprotect(void *at, size_t size, int prot)
-{
-	/* The last way of all has to succeed; it does where the host has no room for anything. */
-	return prot != PROT_NONE && refuse() ? -1 : __real_mprotect(at, size, prot);
-}
-
-#define WRAP_FALLOCATE(name)                                             \
-	int __real_##name(int, int, off_t, off_t);                       \
-	int __wrap_##name(int, int, off_t, off_t);                       \
-	int __wrap_##name(int fd, int mode, off_t from, off_t size)      \
-	{                                                                \
-		return refuse() ? -1 : __real_##name(fd, mode, from, size); \
-	}
-
-WRAP_FALLOCATE(fallocate)
-WRAP_FALLOCATE(fallocate64)
-
-/* ---- a guest ---- */
-
-static struct vmspace_window *new_window(void)
-{
-	struct vmspace_window *window;
-
-	assert_int_equal(vmspace_window_create(&window, memfd, START, UNITS * host_page), 0);
-	return window;
-}
-
-static void begin_space(void)
-{
-	struct vmspace_config config;
-
-	vmspace_config_init(&config);
-	assert_int_equal(vmspace_config_kernel(&config, "6.18"), 0);
-	config.page_size = page;
-	config.pmd_size = 0;
-	config.thp = VMSPACE_THP_NEVER;
-	config.memory = vmspace_window_memory(parent.window);
-	assert_null(vmspace_config_check(&config));
-	assert_int_equal(vmspace_create(&parent.space, &config), 0);
-	assert_int_equal(mt_set_allocator(&parent.space->tree, &scarce_nodes), 0);
-}
-
-/* Pages as small as there can be where the host's are really larger; else larger ones are pretended. */
-static void begin_pages(size_t guest, size_t host)
-{
-	struct vmspace_memfd_config memory = { .limit = (size_t)64 << 20 };
-
-	page = guest;
-	host_page = host ? host : (size_t)sysconf(_SC_PAGESIZE);
-	n = host_page / page;
-	assert_int_equal(vmspace_memfd_create_pages(&memfd, &memory, guest, host), 0);
-	parent.window = new_window();
-	begin_space();
-	child = (struct guest){ NULL, NULL };
-	assert_int_equal(pipe2(pipes, O_CLOEXEC | O_NONBLOCK), 0);
-}
-
-static int begin(void **state)
-{
-	(void)state;
-	begin_pages(1024, 0);
-	return 0;
-}
-
-static int begin_pretended(void **state)
-{
-	size_t system = (size_t)sysconf(_SC_PAGESIZE);
-
-	(void)state;
-	begin_pages(system, 4 * system);
-	return 0;
-}
-
-static void end_guest(struct guest *guest)
-{
-	const char *reason = "";
-
-	if (guest->space && !vmspace_check(guest->space, &reason))
-		fail_msg("%s", reason);
-	vmspace_destroy(guest->space);
-	vmspace_window_destroy(guest->window);
-}
-
-static int end(void **state)
-{
-	(void)state;
-	end_guest(&child);
-	end_guest(&parent);
-	vmspace_memfd_destroy(memfd);
-	close(pipes[0]);
-	close(pipes[1]);
-	return 0;
-}
-
-static unsigned long at(unsigned long number)
-{
-	return START + number * page;
-}
-
-static void map(unsigned long first, unsigned long pages, int prot, int flags)
-{
-	struct vmspace_request req = {
-		.op = VMSPACE_MMAP,
-		.mmap = { .addr = at(first), .length = pages * page, .prot = prot,
-			  .flags = flags | MAP_FIXED },
-	};
-
-	if (!(flags & MAP_ANONYMOUS))
-		req.mmap.backing = (struct vma_backing){ .kind = VMA_BACKING_FILE, .inode = 9 };
-	assert_int_equal(vmspace_call(parent.space, &req), at(first));
-}
-
-static void map_anon(unsigned long first, unsigned long pages, int prot)
-{
-	map(first, pages, prot, MAP_PRIVATE | MAP_ANONYMOUS);
-}
-
-static void unmap(unsigned long first, unsigned long pages)
-{
-	struct vmspace_request req = { .op = VMSPACE_MUNMAP,
-				       .munmap = { at(first), pages * page } };
-
-	assert_int_equal(vmspace_call(parent.space, &req), 0);
-}
-
-static void protect(unsigned long first, unsigned long pages, int prot)
-{
-	struct vmspace_request req = { .op = VMSPACE_MPROTECT,
-				       .mprotect = { at(first), pages * page, prot, -1 } };
-
-	assert_int_equal(vmspace_call(parent.space, &req), 0);
-}
-
-static enum vmspace_fault_result touch(struct guest *guest, unsigned long number, unsigned int access)
-{
-	return vmspace_touch(guest->space, at(number), access, NULL);
-}
-
-static void put(struct guest *guest, unsigned long number, unsigned int value)
-{
-	assert_int_equal(vmspace_copy_to(guest->space, at(number) + 8, &value, sizeof(value)),
-			 sizeof(value));
-}
-
-static unsigned int get(struct guest *guest, unsigned long number)
-{
-	unsigned int value = 0;
-
-	assert_int_equal(vmspace_copy_from(guest->space, &value, at(number) + 8, sizeof(value)),
-			 sizeof(value));
-	return value;
-}
-
-static unsigned int *host(struct guest *guest, unsigned long number)
-{
-	return (unsigned int *)((char *)vmspace_window_host(guest->window, at(number)) + 8);
-}
-
-/* Does the host reach the page, whatever the window says of it? */
-static bool reaches(struct guest *guest, unsigned long number)
-{
-	char byte;
-
-	if (write(pipes[1], host(guest, number), 1) != 1) {
-		assert_int_equal(errno, EFAULT);
-		return false;
-	}
-	assert_int_equal(read(pipes[0], &byte, 1), 1);
-	return true;
-}
-
-static bool writes(struct guest *guest, unsigned long number)
-{
-	unsigned int *to = host(guest, number);
-	char byte;
-
-	if (!reaches(guest, number))
-		return false;
-	byte = *(volatile char *)to;
-	assert_int_equal(write(pipes[1], &byte, 1), 1);
-	if (read(pipes[0], to, 1) == 1)
-		return true;
-	assert_int_equal(errno, EFAULT);
-	assert_int_equal(read(pipes[0], &byte, 1), 1);
-	return false;
-}
-
-enum direct { NOT, READABLE, WRITABLE };
-
-/* How the host's page `unit` is mapped, and that the window says so. */
-static void check_unit(struct guest *guest, unsigned long unit, enum direct direct)
-{
-	for (unsigned long i = unit * n; i < (unit + 1) * n; i++) {
-		assert_int_equal(vmspace_window_is_direct(guest->window, at(i), READ), direct != NOT);
-		assert_int_equal(vmspace_window_is_direct(guest->window, at(i), WRITE),
-				 direct == WRITABLE);
-		assert_int_equal(reaches(guest, i), direct != NOT);
-		assert_int_equal(writes(guest, i), direct == WRITABLE);
-	}
-}
-
-static void fork_guest(void)
-{
-	struct vmspace_request req = { .op = VMSPACE_FORK };
-
-	child.window = new_window();
-	req.fork.child_memory = vmspace_window_memory(child.window);
-	assert_int_equal(vmspace_call(parent.space, &req), 0);
-	child.space = req.fork.child;
-}
+#include "small_guest.h"
 
 /* ---- which sizes ---- */
 
@@ -644,130 +381,6 @@ static void no_write_is_lost_where_marks_were_cleared(void **state)
 			 n);
 }
 
-/* ---- forks ---- */
-
-static void a_fork_shares_until_written(void **state)
-{
-	(void)state;
-	map_anon(0, 3 * n, RW);
-	for (unsigned int i = 0; i < 3 * n; i++)
-		put(&parent, i, i + 1);
-	protect(2 * n + 1, 1, PROT_READ);
-	check_unit(&parent, 2, NOT);
-	fork_guest();
-	check_unit(&parent, 0, READABLE);
-	check_unit(&parent, 2, READABLE); /* as none of its pages is writable now */
-	assert_int_equal(get(&child, 0), 1);
-	check_unit(&child, 0, READABLE);
-	put(&child, 1, 50);
-	check_unit(&child, 0, WRITABLE);
-	assert_int_equal(*host(&parent, 1), 2);
-	put(&parent, 0, 60);
-	check_unit(&parent, 0, WRITABLE);
-	*host(&parent, 2) = 70;
-	assert_int_equal(get(&child, 0), 1);
-	assert_int_equal(get(&child, 1), 50);
-	assert_int_equal(get(&child, 2), 3);
-	put(&parent, 2 * n, 80);
-	check_unit(&parent, 2, NOT);
-	assert_int_equal(get(&child, 2 * n), 2 * n + 1);
-	assert_int_equal(get(&child, 2 * n + 1), 2 * n + 2);
-}
-
-/* ---- threads ---- */
-
-#define THREADS 4
-#define ROUNDS  2000
-
-static void count_up(void *ctx, const struct vmspace_page *found)
-{
-	unsigned int *counter = vmspace_memfd_frame(memfd, found->frame);
-
-	(void)ctx;
-	++*counter;
-}
-
-/* Its own pages, of units that it shares with the other threads. */
-static void *count_in_own_pages(void *ctx)
-{
-	unsigned long own = *(unsigned long *)ctx, wrong = 0;
-
-	for (unsigned long i = 0; i < ROUNDS; i++) {
-		unsigned long number = i % 8 * n + own;
-
-		wrong += vmspace_access(parent.space, at(number), WRITE, count_up, NULL) != 0;
-		(void)vmspace_window_is_direct(parent.window, at(number), WRITE);
-	}
-	return wrong ? ctx : NULL;
-}
-
-static void threads_share_the_hosts_pages(void **state)
-{
-	unsigned long own[THREADS];
-	pthread_t threads[THREADS];
-	void *wrong;
-
-	(void)state;
-	map_anon(0, 8 * n, RW);
-	for (unsigned long i = 0; i < THREADS; i++) {
-		own[i] = i;
-		assert_int_equal(pthread_create(&threads[i], NULL, count_in_own_pages, &own[i]), 0);
-	}
-	for (unsigned long i = 0; i < 30; i++) {
-		fork_guest();
-		get(&child, i % (8 * n));
-		put(&child, i % n, 1);
-		end_guest(&child);
-		child = (struct guest){ NULL, NULL };
-		map_anon(8 * n, 3 * n, RW);
-		put(&parent, 8 * n, 1);
-		unmap(8 * n + 1, 2 * n);
-	}
-	for (unsigned long i = 0; i < THREADS; i++) {
-		assert_int_equal(pthread_join(threads[i], &wrong), 0);
-		assert_null(wrong);
-	}
-	for (unsigned long i = 0; i < 8 * n; i++) {
-		unsigned int value = 0;
-
-		vmspace_copy_from(parent.space, &value, at(i), sizeof(value));
-		assert_int_equal(value, i % n < THREADS ? ROUNDS / 8 : 0);
-	}
-}
-
-/* What a child of fork() finds wrong first: its exit status. */
-#define CHECK(condition) do { if (!(condition)) _exit(__LINE__ % 250 + 1); } while (0)
-
-static void a_host_child_has_a_copy(void **state)
-{
-	int status;
-	pid_t pid;
-
-	(void)state;
-	map_anon(0, 2 * n, RW);
-	for (unsigned int i = 0; i < 2 * n; i++)
-		put(&parent, i, i + 1);
-	mt_before_fork();
-	assert_int_equal(vmspace_memfd_before_fork(memfd), 0);
-	pid = fork();
-	if (pid == 0) {
-		mt_after_fork_child();
-		CHECK(vmspace_memfd_after_fork_child(memfd) == 0);
-		CHECK(!vmspace_window_is_direct(parent.window, at(0), READ));
-		CHECK(!reaches(&parent, 0));
-		CHECK(get(&parent, 1) == 2);
-		put(&parent, 1, 9);
-		CHECK(vmspace_window_is_direct(parent.window, at(1), WRITE));
-		CHECK(*host(&parent, 1) == 9 && *host(&parent, 0) == 1);
-		_exit(0);
-	}
-	vmspace_memfd_after_fork_parent(memfd);
-	mt_after_fork_parent();
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	assert_int_equal(*host(&parent, 1), 2);
-}
-
 /* ---- code ---- */
 
 static void code_is_executable_where_all_of_it_is(void **state)
@@ -777,7 +390,7 @@ static void code_is_executable_where_all_of_it_is(void **state)
 	vmspace_memfd_destroy(memfd);
 	close(pipes[0]);
 	close(pipes[1]);
-	begin(NULL);
+	begin_small(NULL);
 	end_guest(&parent);
 	parent = (struct guest){ .window = new_window() };
 	if (vmspace_window_create_code(parent.window)) {
@@ -853,126 +466,8 @@ static void scattered_pages_stay_direct(void **state)
 		assert_int_equal(*host(&parent, unit * n), unit);
 }
 
-/* ---- memory, and the host's calls, refused ---- */
-
-/* Everything that changes what is mapped; what succeeds is right, in the end all of it. */
-static bool all_steps(void)
-{
-	struct vmspace_request fork = { .op = VMSPACE_FORK };
-	struct vmspace_request cut = { .op = VMSPACE_MUNMAP, .munmap = { at(n + 1), page } };
-	struct vmspace_request protect_one = { .op = VMSPACE_MPROTECT,
-					       .mprotect = { at(2), page, PROT_READ, -1 } };
-	struct vmspace_request map_all = {
-		.op = VMSPACE_MMAP,
-		.mmap = { .addr = at(0), .length = 3 * n * page, .prot = RW,
-			  .flags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS },
-	};
-	unsigned int value = 1, read_back = 0;
-	struct vmspace_window *window = NULL;
-	struct vmspace *other = NULL;
-	bool all = false;
-
-	if (vmspace_call(parent.space, &map_all) != (long)at(0))
-		return false;
-	for (unsigned long i = 0; i < 3 * n; i++, value++)
-		if (vmspace_copy_to(parent.space, at(i) + 8, &value, sizeof(value)) != sizeof(value))
-			return false;
-	if (vmspace_window_create(&window, memfd, START, UNITS * host_page))
-		return false;
-	fork.fork.child_memory = vmspace_window_memory(window);
-	if (vmspace_call(parent.space, &fork))
-		goto out;
-	other = fork.fork.child;
-	value = 77;
-	if (vmspace_copy_to(parent.space, at(1) + 8, &value, sizeof(value)) != sizeof(value) ||
-	    vmspace_copy_from(other, &read_back, at(1) + 8, sizeof(value)) != sizeof(value))
-		goto out;
-	assert_int_equal(read_back, 2);
-	all = !vmspace_call(parent.space, &protect_one) && !vmspace_call(parent.space, &cut);
-out:
-	vmspace_destroy(other);
-	vmspace_window_destroy(window);
-	return all;
-}
-
-/* After steps of which some were refused: the host reaches what the guest does, no more. */
-static void check_steps(void)
-{
-	for (unsigned long i = 0; i < 3 * n; i++) {
-		bool reads = touch(&parent, i, READ) == VMSPACE_FAULT_OK;
-		unsigned int value = 0;
-
-		assert_int_equal(vmspace_copy_from(parent.space, &value, at(i) + 8, sizeof(value)),
-				 reads ? sizeof(value) : 0);
-		assert_int_equal(reaches(&parent, i),
-				 vmspace_window_is_direct(parent.window, at(i), READ));
-		if (!reaches(&parent, i))
-			continue;
-		assert_true(reads);
-		assert_int_equal(*host(&parent, i), value);
-		if (writes(&parent, i))
-			assert_int_equal(touch(&parent, i, WRITE), VMSPACE_FAULT_OK);
-	}
-}
-
-static void every_allocation_is_refused(void **state)
-{
-	const char *reason = "";
-	long tried = 0;
-	bool all;
-
-	(void)state;
-	do {
-		struct vmspace_request none = { .op = VMSPACE_MUNMAP,
-						.munmap = { at(0), 3 * n * page } };
-
-		scarce.countdown = ++tried;
-		all = all_steps();
-		all = all && scarce.countdown;
-		scarce.countdown = 0;
-		assert_true(vmspace_check(parent.space, &reason));
-		check_steps();
-		assert_int_equal(vmspace_call(parent.space, &none), 0);
-	} while (!all);
-	assert_true(tried > 20);
-	print_message("# %ld allocations\n", tried - 1);
-}
-
-static void every_call_of_the_host_is_refused(bool also_all_behind)
-{
-	long tried = 0;
-	bool left;
-
-	do {
-		countdown = ++tried;
-		for_good = also_all_behind;
-		all_steps();
-		left = countdown && !(for_good && countdown == 1);
-		countdown = 0;
-		check_steps();
-		assert_true(all_steps());
-		check_steps();
-	} while (!left);
-	assert_true(tried > 20);
-	print_message("# %ld calls\n", tried - 1);
-}
-
-static void the_host_refuses_once(void **state)
-{
-	(void)state;
-	every_call_of_the_host_is_refused(false);
-}
-
-static void the_host_refuses_all(void **state)
-{
-	(void)state;
-	every_call_of_the_host_is_refused(true);
-}
-
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-#define BOTH(name) { #name, name, begin, end, NULL }, { #name "_pretended", name, begin_pretended, end, NULL }
 	const struct CMUnitTest tests[] = {
 		TEST(sizes_that_cannot_be_are_refused),
 		TEST(pages_of_the_hosts_size_need_no_other_call),
@@ -993,15 +488,9 @@ int main(void)
 		BOTH(shared_memory_is_direct_wherever_it_begins),
 		BOTH(a_page_is_watched_alone),
 		BOTH(no_write_is_lost_where_marks_were_cleared),
-		BOTH(a_fork_shares_until_written),
-		BOTH(threads_share_the_hosts_pages),
-		BOTH(a_host_child_has_a_copy),
 		TEST(code_is_executable_where_all_of_it_is),
 		BOTH(memory_is_given_back),
 		BOTH(scattered_pages_stay_direct),
-		BOTH(every_allocation_is_refused),
-		BOTH(the_host_refuses_once),
-		BOTH(the_host_refuses_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
