@@ -80,7 +80,8 @@ def all_suites(torture_seconds):
         Suite('corpus', 'plain', corpus, [ROOT / 'fuzz/corpus/tree']),
         Suite('corpus-small', 'small', corpus, [ROOT / 'fuzz/corpus/tree']),
         *(Suite(f'unit {n}', 'plain', [f'unit/test_{n}.c', 'unit/fixture.c']) for n in waiting),
-        *(Suite(f'unit {n}', n, ['unit/test_races.c']) for n in ['races', 'races-small']),
+        *(Suite(f'unit {n}', n, files('unit', 'test_races race race_readers'))
+          for n in ['races', 'races-small']),
         *(Suite(f'unit retries {n}', n, ['unit/test_retries.c'])
           for n in ['looks', 'looks-versions']),
         Suite('exhaustive family', 'watched', ['fault/heap.c', *files(
