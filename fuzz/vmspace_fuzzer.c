@@ -146,7 +146,6 @@ static void take_mapping(struct world *world, struct vmspace_request *req)
 	}
 }
 
-/* All other calls begin with an address and a length. */
 static void take_keys(struct input *in, struct vmspace_request *req)
 {
 	if (req->op == VMSPACE_PKEY_ALLOC)
@@ -156,6 +155,17 @@ static void take_keys(struct input *in, struct vmspace_request *req)
 		req->pkey_free.pkey = input_byte(in) % 20 - 1;
 }
 
+static void take_protection(struct input *in, struct vmspace_mprotect *protect)
+{
+	protect->prot = take_bits(in) & 0x1f;
+	protect->pkey = -1;
+	if (protect->prot & 16) {
+		protect->pkey = input_byte(in) % 20 - 1;
+		protect->prot = take_bits(in) << 12 | (protect->prot & 7);
+	}
+}
+
+/* All other calls begin with an address and a length. */
 static void take_arguments(struct world *world, struct vmspace_request *req)
 {
 	static const char *const names[4] = { NULL, "one", "two", "bad[name]" };
@@ -166,11 +176,8 @@ static void take_arguments(struct world *world, struct vmspace_request *req)
 	switch (req->op) {
 	case VMSPACE_MUNMAP: req->munmap = (struct vmspace_munmap){ addr, length }; break;
 	case VMSPACE_MPROTECT:
-		req->mprotect = (struct vmspace_mprotect){ addr, length, take_bits(in) & 0x1f, -1 };
-		if (req->mprotect.prot & 16) {
-			req->mprotect.pkey = input_byte(in) % 20 - 1;
-			req->mprotect.prot = take_bits(in) << 12 | (req->mprotect.prot & 7);
-		}
+		req->mprotect = (struct vmspace_mprotect){ .addr = addr, .length = length };
+		take_protection(in, &req->mprotect);
 		break;
 	case VMSPACE_MREMAP:
 		req->mremap = (struct vmspace_mremap){ addr, length, take_length(in),

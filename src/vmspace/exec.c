@@ -244,21 +244,12 @@ static void number_stack(struct vmspace *space)
 		vma->pgoff += moved;
 }
 
-int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t count,
-		 const struct vmspace_image *image)
+/* All of the new image's areas, in a space of their own. */
+static int build_image(struct vmspace *fresh, const struct vmspace_area *areas, size_t count,
+		       const struct vmspace_image *image)
 {
-	struct vmspace *fresh;
-	unsigned long peak;
-	const char *why;
-	int err;
+	int err = 0;
 
-	if (space_is_snapshot(space))
-		return -EROFS;
-	if (exec_first_bad(space, areas, count, &why) < count || (image->brk && image->brk < image->start_brk))
-		return -EINVAL;
-	err = vmspace_create(&fresh, &space->config);
-	if (err)
-		return err;
 	fresh->image = *image;
 	fresh->vmas.expected = count;
 	complete_image(&fresh->image, areas, count);
@@ -270,17 +261,21 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 			err = add_area(fresh, &areas[i]);
 		}
 	}
-	if (err) {
-		vmspace_destroy(fresh);
+	if (err)
 		return err;
-	}
 	if (image->mlock_future)
 		fresh->default_flags = VMA_LOCKED |
 				       (image->mlock_onfault ? VMA_LOCKONFAULT : 0);
 	number_stack(fresh);
 	guess_base(fresh);
-	/* Exchange the areas; the handle and its statistics stay. */
-	peak = space->areas_peak;
+	return 0;
+}
+
+/* Takes over what @fresh has, which is empty then; the handle and its statistics stay. */
+static void adopt_image(struct vmspace *space, struct vmspace *fresh)
+{
+	unsigned long peak = space->areas_peak;
+
 	create_clear(space);
 	past_leave(space);
 	sync_adopt(space, fresh);
@@ -315,8 +310,27 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	mt_init_flags(&fresh->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
 	fresh->vmas = (struct vma_store){ 0 };
 	fresh->past = NULL;
+}
+
+int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t count,
+		 const struct vmspace_image *image)
+{
+	struct vmspace *fresh;
+	const char *why;
+	int err;
+
+	if (space_is_snapshot(space))
+		return -EROFS;
+	if (exec_first_bad(space, areas, count, &why) < count || (image->brk && image->brk < image->start_brk))
+		return -EINVAL;
+	err = vmspace_create(&fresh, &space->config);
+	if (err)
+		return err;
+	err = build_image(fresh, areas, count, image);
+	if (!err)
+		adopt_image(space, fresh);
 	vmspace_destroy(fresh);
-	return 0;
+	return err;
 }
 
 /* What is at the area's place goes as by munmap, with all that this ends. */
