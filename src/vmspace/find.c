@@ -208,6 +208,7 @@ static long place_aligned(struct vmspace *space, unsigned long hint, unsigned lo
 	return at + (long)shift;
 }
 
+/* A hint within the first page is none. */
 static bool anon_aligned(const struct vmspace *space, const struct find_place *want)
 {
 	unsigned long huge = space->config.pmd_size;
@@ -217,7 +218,7 @@ static bool anon_aligned(const struct vmspace *space, const struct find_place *w
 	if (!rule_decides(space, RULE_ANON_ALIGNED))
 		return false;
 	return !rule_decides(space, RULE_ANON_ALIGNED_WHOLE) ||
-	       (!want->addr && want->length % huge == 0);
+	       (!space_floor(space, want->addr) && want->length % huge == 0);
 }
 
 static unsigned long wanted_alignment(const struct vmspace *space, const struct find_place *want)

@@ -106,6 +106,36 @@ static long map(struct vmspace *space, unsigned long addr, unsigned long length,
 	return vmspace_call(space, &req);
 }
 
+/* Is a mapping of a huge page aligned, with something right above that is not? */
+static bool huge_is_aligned(const struct vmspace_config *config, unsigned long hint, int flags)
+{
+	struct vmspace *space;
+	long at;
+
+	assert_int_equal(vmspace_create(&space, config), 0);
+	map(space, config->hint_min_addr, PAGE, MAP_FIXED);
+	map(space, config->mmap_base - PAGE, PAGE, MAP_FIXED);
+	at = map(space, hint, config->pmd_size, flags);
+	assert_true(at > 0);
+	vmspace_destroy(space);
+	return !((unsigned long)at % config->pmd_size);
+}
+
+/* Only without a hint are anonymous mappings aligned to huge pages. */
+static void a_hint_within_the_first_page_is_none(void **state)
+{
+	struct vmspace_config config;
+
+	(void)state;
+	assert_int_equal(vmspace_config_preset(&config, "x86_64", "6.18"), 0);
+	assert_true(huge_is_aligned(&config, 0, 0));
+	assert_true(huge_is_aligned(&config, 1, 0));
+	assert_true(huge_is_aligned(&config, PAGE - 1, MAP_STACK));
+	/* Raised to the lowest hint there is, where something is in the way. */
+	assert_false(huge_is_aligned(&config, PAGE, 0));
+	assert_false(huge_is_aligned(&config, PAGE + 1, MAP_STACK));
+}
+
 static void guests_have_nothing_of_the_host(void **state)
 {
 	static const struct {
@@ -185,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_refused_is_told),
 		cmocka_unit_test(a_window_has_pages_as_large_as_the_hosts),
+		cmocka_unit_test(a_hint_within_the_first_page_is_none),
 		cmocka_unit_test(guests_have_nothing_of_the_host),
 		cmocka_unit_test(guests_that_are_not_known_are_refused),
 		cmocka_unit_test(a_preset_is_what_the_host_has),
