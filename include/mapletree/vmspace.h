@@ -95,7 +95,8 @@ struct vmspace_host {
 
 /*
  * What an address space is created with. Fill it with vmspace_config_init() first (values of
- * the running kernel), then change what differs.
+ * the running kernel), then change what differs. Not in it: where the break begins, and [vdso]. These
+ * are the program's: image->start_brk of vmspace_exec(), and an area of VMA_BACKING_SPECIAL.
  */
 struct vmspace_config {
 	unsigned long page_size;       /* bytes, power of two */

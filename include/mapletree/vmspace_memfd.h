@@ -53,6 +53,24 @@ VMSPACE_PUBLIC int vmspace_memfd_create(struct vmspace_memfd **out,
 VMSPACE_PUBLIC void vmspace_memfd_destroy(struct vmspace_memfd *memfd);
 
 /*
+ * vmspace_memfd_descriptor - the number of the memfd's descriptor, for programs whose guests have
+ * descriptors of the same table. It is the library's: not to be closed, and what the file contains not to
+ * be changed by it. Any context, at any time.
+ *
+ * vmspace_memfd_move_descriptor - let it be number `to`, close-on-exec, as dup3() does: what is open
+ * there is closed; and close the old number, which is free when the call returns. Guests may run and
+ * touch pages meanwhile, in other threads; but no other thread may open descriptors that could get the
+ * number `to`. In a child of fork() it is moved for the child alone. Waits for a grace period, as
+ * mt_synchronize() in <mapletree/maple_tree_rcu.h>: hold no lock for which somebody may wait inside
+ * mt_read_lock(). Returns 0, also where it is there already; or, with nothing changed,
+ * -EBADF: `to` is negative, or not below the process's limit (RLIMIT_NOFILE); -EBUSY: the descriptor of
+ * another memfd is there, or that of a file of this one (vmspace_memfd_use_files()), or another thread is
+ * opening one; -EDEADLK: the caller is inside mt_read_lock(); -ENOMEM.
+ */
+VMSPACE_PUBLIC int vmspace_memfd_descriptor(const struct vmspace_memfd *memfd);
+VMSPACE_PUBLIC int vmspace_memfd_move_descriptor(struct vmspace_memfd *memfd, int to);
+
+/*
  * The same, for guests with pages of `page_size` bytes, which may be smaller than the host's: a power
  * of two, from 1024 to the host's page size, and vmspace_config.page_size of the spaces.
  * `host_page_size` is 0, or a multiple of the host's page size, a power of two and at most 64 guest pages,
@@ -139,7 +157,8 @@ VMSPACE_PUBLIC size_t vmspace_memfd_used(const struct vmspace_memfd *memfd);
  * reverse. Pages of files whose descriptors are used are not copied, but shared, as files are; shared
  * anonymous and System V memory is copied, too, and so no longer shared. The child's spaces and
  * windows are those of the parent, at the same addresses; their pages are translated anew when they
- * are touched. mt_before_fork() and its like are needed, too.
+ * are touched; the memfd's descriptor has the parent's number. mt_before_fork() and its like are needed,
+ * too.
  *
  * The areas are the parent's as well. What Linux's fork makes of them (MADV_DONTFORK, MADV_WIPEONFORK,
  * locks, which ones merge from then on) a VMSPACE_FORK request in the child does: with the memory of a

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <mapletree/maple_tree_rcu.h>
 
 #include "memfd_direct.h"
 
@@ -53,6 +54,24 @@ int memfd_open(void)
 		return fd;
 	close(fd);
 	return high;
+}
+
+void *memfd_map(struct vmspace_memfd *memfd, void *at, size_t size, int prot, int flags, uint64_t frame)
+{
+	off_t offset = memfd_offset(memfd, frame);
+	void *got;
+
+	if (memfd_is_direct(frame)) {
+		int fd = memfd_direct_place(memfd, frame, &offset);
+
+		return mmap(at, size, prot, MAP_SHARED | flags, fd, offset);
+	}
+	/* Who moves the descriptor closes the old number when we have left. */
+	mt_read_lock();
+	got = mmap(at, size, prot, MAP_SHARED | flags, __atomic_load_n(&memfd->fd, __ATOMIC_ACQUIRE),
+		   offset);
+	mt_read_unlock();
+	return got;
 }
 
 static bool power_of_two(size_t n)

@@ -53,6 +53,10 @@ struct vmspace_memfd {
 	size_t system_page;
 	size_t host_page;            /* what is mapped at once: page_size; or more, a unit of frames */
 	unsigned int unit_shift;     /* 1 << unit_shift frames are a unit; 0: there are none */
+	/*
+	 * Changes under the lock; who reads it without that is in a read-side section as long as it uses it.
+	 * See memfd_descriptor.c.
+	 */
 	int fd;
 	char *view;
 	struct memfd_slot *slots;    /* slots[frame - 1] */
@@ -95,6 +99,11 @@ void memfd_file_release(struct vmspace_memfd *memfd, uint64_t frame);
 /* A new memfd, or -errno. Its descriptor is a high one. */
 int memfd_open(void);
 /*
+ * mmap() of `size` bytes from the frame's first on, MAP_SHARED and `flags`. The frame is in use, or nothing
+ * may be accessed (`prot`). The lock is not held.
+ */
+void *memfd_map(struct vmspace_memfd *memfd, void *at, size_t size, int prot, int flags, uint64_t frame);
+/*
  * A duplicate of `fd` from MEMFD_LEAST_FD on, where that is below the process's limit, else the lowest:
  * low descriptors may have a meaning for the program, or its guest. -1: none is free.
  */
@@ -118,6 +127,10 @@ void memfd_forget_idle(struct vmspace_memfd *memfd);
  */
 int memfd_fork_enlist(struct vmspace_memfd *memfd);
 void memfd_fork_delist(struct vmspace_memfd *memfd);
+/* Has any memfd of the process this descriptor? None is being moved. */
+bool memfd_any_has(int fd);
+/* In a child of fork(), where no other thread moves a descriptor. */
+void memfd_descriptor_after_fork(void);
 
 /* A page of a file, that is no file's own, is to be written back. */
 void memfd_note_dirty(struct vmspace_memfd *memfd, uint64_t frame);

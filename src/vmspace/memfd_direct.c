@@ -198,6 +198,14 @@ void memfd_direct_destroy(struct vmspace_memfd *memfd)
 	free(memfd->direct);
 }
 
+bool memfd_direct_has(const struct vmspace_memfd *memfd, int fd)
+{
+	for (uint32_t i = 0; i < memfd->direct_count; i++)
+		if (memfd->direct[i] && memfd->direct[i]->fd == fd)
+			return true;
+	return false;
+}
+
 /* The descriptor stays open after the lock is dropped, as the frame is in use. */
 int memfd_direct_place(struct vmspace_memfd *memfd, uint64_t frame, off_t *offset)
 {

@@ -43,6 +43,8 @@ size_t memfd_direct_read(struct vmspace_memfd *memfd, uint64_t frame, size_t off
 			 size_t size);
 size_t memfd_direct_write(struct vmspace_memfd *memfd, uint64_t frame, size_t offset,
 			  const void *from, size_t size);
+/* Is this the descriptor of a file? The lock is held. */
+bool memfd_direct_has(const struct vmspace_memfd *memfd, int fd);
 /* See vmspace_memfd_frame(). */
 void *memfd_direct_view(struct vmspace_memfd *memfd, uint64_t frame);
 

@@ -54,6 +54,7 @@ static void after_in_child(void)
 		lose(memfd);
 	}
 	pthread_mutex_unlock(&all_lock);
+	memfd_descriptor_after_fork();
 }
 
 static int registered;
@@ -87,6 +88,18 @@ void memfd_fork_delist(struct vmspace_memfd *memfd)
 		at = &(*at)->next;
 	*at = memfd->next;
 	pthread_mutex_unlock(&all_lock);
+}
+
+bool memfd_any_has(int fd)
+{
+	const struct vmspace_memfd *memfd;
+
+	pthread_mutex_lock(&all_lock);
+	memfd = all;
+	while (memfd && memfd->fd != fd)
+		memfd = memfd->next;
+	pthread_mutex_unlock(&all_lock);
+	return memfd;
 }
 
 /* Copy [from, to) of the memfd. 0 or -errno. */
@@ -142,6 +155,16 @@ void vmspace_memfd_after_fork_parent(struct vmspace_memfd *memfd)
 	pthread_mutex_unlock(&memfd->lock);
 }
 
+static void take_over(struct vmspace_memfd *memfd, int copy)
+{
+	if (dup3(copy, memfd->fd, O_CLOEXEC) == memfd->fd) {
+		close(copy);
+		return;
+	}
+	close(memfd->fd);
+	memfd->fd = copy;
+}
+
 int vmspace_memfd_after_fork_child(struct vmspace_memfd *memfd)
 {
 	size_t size = (size_t)memfd->limit << memfd->page_shift;
@@ -153,8 +176,8 @@ int vmspace_memfd_after_fork_child(struct vmspace_memfd *memfd)
 		close(memfd->copy);
 		lose(memfd);
 	} else {
-		close(memfd->fd);
-		memfd->fd = memfd->copy;
+		/* Where the parent's was, as the program may have wanted it there. */
+		take_over(memfd, memfd->copy);
 		memfd_forget_idle(memfd);
 		close_windows(memfd);
 	}

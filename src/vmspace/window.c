@@ -18,6 +18,9 @@
 /* From so many pages on, a record is dropped as a whole instead of page by page. */
 #define MANY_PAGES 65536u
 
+/* What a mapping that nobody accesses may be of, whether or not the frame is in use. */
+#define FIRST_FRAME 1u
+
 static uint64_t window_alloc(void *ctx)
 {
 	return memfd_alloc(((struct vmspace_window *)ctx)->memfd);
@@ -66,9 +69,9 @@ static char *spare_at(const struct vmspace_window *window, unsigned int i)
 /* Map an inaccessible page after the window; `flags` says whether it may replace another. */
 static bool open_spare(const struct vmspace_window *window, unsigned int i, int flags)
 {
-	const struct vmspace_memfd *memfd = window->memfd;
+	struct vmspace_memfd *memfd = window->memfd;
 	char *at = spare_at(window, i);
-	char *got = mmap(at, memfd->system_page, PROT_NONE, MAP_SHARED | flags, memfd->fd, 0);
+	char *got = memfd_map(memfd, at, memfd->system_page, PROT_NONE, flags, FIRST_FRAME);
 
 	if (got != MAP_FAILED && got != at)
 		munmap(got, memfd->system_page);
@@ -139,11 +142,7 @@ static void flush(struct vmspace_window *window)
 bool window_open_frames(const struct vmspace_window *window, char *at, uint64_t frame, size_t size,
 			int prot)
 {
-	struct vmspace_memfd *memfd = window->memfd;
-	off_t offset = memfd_offset(memfd, frame);
-	int fd = memfd_is_direct(frame) ? memfd_direct_place(memfd, frame, &offset) : memfd->fd;
-
-	return mmap(at, size, prot, MAP_SHARED | MAP_FIXED, fd, offset) != MAP_FAILED;
+	return memfd_map(window->memfd, at, size, prot, MAP_FIXED, frame) != MAP_FAILED;
 }
 
 /* Map the page and record that. False: the system maps no more. */
@@ -540,7 +539,7 @@ no_base:
 
 int vmspace_window_create_code(struct vmspace_window *window)
 {
-	const struct vmspace_memfd *memfd = window->memfd;
+	struct vmspace_memfd *memfd = window->memfd;
 	struct vmspace_window *code;
 	char *page;
 	int err;
@@ -548,7 +547,7 @@ int vmspace_window_create_code(struct vmspace_window *window)
 	if (window->code || window->is_code)
 		return -EINVAL;
 	/* The system may not allow it at all; a fault could not tell why. */
-	page = mmap(NULL, memfd->system_page, PROT_READ | PROT_EXEC, MAP_SHARED, memfd->fd, 0);
+	page = memfd_map(memfd, NULL, memfd->system_page, PROT_READ | PROT_EXEC, 0, FIRST_FRAME);
 	if (page == MAP_FAILED)
 		return -errno;
 	munmap(page, memfd->system_page);

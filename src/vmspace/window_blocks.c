@@ -123,12 +123,9 @@ static bool open_block(const struct vmspace_window *window, const struct block *
 {
 	struct vmspace_memfd *memfd = window->memfd;
 	uint64_t frame = block->frame - (block->at - block->first);
-	off_t offset = memfd_offset(memfd, frame);
-	int fd = memfd_is_direct(frame) ? memfd_direct_place(memfd, frame, &offset) : memfd->fd;
 	size_t size = (block->end - block->first) << memfd->page_shift;
 	char *to = window->base + (block->first << memfd->page_shift);
-	char *at = mmap(NULL, size, PROT_READ | (block->writable ? PROT_WRITE : 0), MAP_SHARED, fd,
-			offset);
+	char *at = memfd_map(memfd, NULL, size, PROT_READ | (block->writable ? PROT_WRITE : 0), 0, frame);
 
 	if (at == MAP_FAILED)
 		return false;

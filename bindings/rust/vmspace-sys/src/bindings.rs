@@ -2912,6 +2912,15 @@ extern "C" {
     pub fn vmspace_memfd_destroy(memfd: *mut vmspace_memfd);
 }
 extern "C" {
+    pub fn vmspace_memfd_descriptor(memfd: *const vmspace_memfd) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_memfd_move_descriptor(
+        memfd: *mut vmspace_memfd,
+        to: ::std::os::raw::c_int,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
     pub fn vmspace_memfd_create_pages(
         out: *mut *mut vmspace_memfd,
         config: *const vmspace_memfd_config,
