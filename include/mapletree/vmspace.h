@@ -188,7 +188,7 @@ VMSPACE_PUBLIC void vmspace_config_init(struct vmspace_config *config);
 
 /*
  * What vmspace_create() refuses in `config`: a static sentence, or NULL. Among it: pages of another
- * size than the host's with a window (vmspace_window_memory()), which maps the host's pages.
+ * size than those of its window (vmspace_window_memory()): the host's, or as its memory was created.
  */
 VMSPACE_PUBLIC const char *vmspace_config_check(const struct vmspace_config *config);
 
