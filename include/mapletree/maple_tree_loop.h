@@ -14,9 +14,9 @@ extern "C" {
 
 /* @entry of the loops is a pointer to any type; in C++ no void * becomes one by itself. */
 #ifdef __cplusplus
-#define MT_LOOP_ENTRY_(entry, found) static_cast<__typeof__(entry)>(found)
+#define MT_FOR_EACH_ENTRY_(entry, found) static_cast<__typeof__(entry)>(found)
 #else
-#define MT_LOOP_ENTRY_(entry, found) (found)
+#define MT_FOR_EACH_ENTRY_(entry, found) (found)
 #endif
 
 /* ---- with a cursor ---------------------------------------------------------------------- */
@@ -125,8 +125,8 @@ static inline void *mas_batch_prev(unsigned long *batch, unsigned long step[2],
 #define MAS_FOR_EACH__(mas, entry, limit, next, number) \
 	for (unsigned long mas_batch_##number[MAS_BATCH_WORDS] __attribute__((aligned(64))), \
 	     mas_step_##number[2] = { mas_batch_begin(mas_batch_##number, mas), 0 }; \
-	     ((entry) = MT_LOOP_ENTRY_(entry, next(mas_batch_##number, mas_step_##number, (mas), \
-						   (limit)))) != NULL;)
+	     ((entry) = MT_FOR_EACH_ENTRY_(entry, next(mas_batch_##number, mas_step_##number, \
+						       (mas), (limit)))) != NULL;)
 
 /* ---- without ----------------------------------------------------------------------------- */
 
@@ -195,8 +195,9 @@ static inline void *mt_loop_next(unsigned long *batch, unsigned long step[2],
 #define MT_FOR_EACH__(mt, entry, index, max, number) \
 	for (unsigned long mt_batch_##number[MAS_BATCH_WORDS] __attribute__((aligned(64))), \
 	     mt_step_##number[2] = { mt_loop_begin(mt_batch_##number), 0 }; \
-	     ((entry) = MT_LOOP_ENTRY_(entry, mt_loop_next(mt_batch_##number, mt_step_##number, \
-							   (mt), &(index), (max)))) != NULL;)
+	     ((entry) = MT_FOR_EACH_ENTRY_(entry, mt_loop_next(mt_batch_##number, \
+							       mt_step_##number, (mt), &(index), \
+							       (max)))) != NULL;)
 
 #ifdef __cplusplus
 }

@@ -82,8 +82,7 @@ soname()
 
 # declared HEADER - writes into $work/declared the functions that the header, and those whose names begin
 # like its own, declare, and their macros that have a function behind them: all but loops, what these are
-# made of, and initialisers
-# of names, and what loops are made of.
+# made of, and initialisers of names.
 declared()
 {
 	for header in "$source/include/mapletree/${1%.h}"*.h; do
