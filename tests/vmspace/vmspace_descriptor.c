@@ -266,7 +266,7 @@ static void two_threads_move_it(void **state)
 	(void)state;
 	for (int i = 1; i < 4; i++)
 		numbers[i] = numbers[0] + i;
-	for (int i = 0; i < 2; i++)
+	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, move_about, &numbers[2 * i]), 0);
 	for (unsigned long i = 0; i < 200; i++)
 		assert_true(memory_works(i % PAGES));
