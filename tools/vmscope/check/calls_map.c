@@ -32,14 +32,25 @@ static int some_map_flags(struct generator *c)
 	return flags;
 }
 
+/* Some are within the first page, which is none, or about the lowest one that Linux follows. */
+static unsigned long some_hint(struct generator *c)
+{
+	unsigned long page;
+
+	if (chance(c, 8))
+		return below(c, PAGE);
+	page = chance(c, 16) ? below(c, 20) * PAGE
+			     : DRAW_ARENA + below(c, c->arena_pages) * PAGE;
+	return page + (chance(c, 6) ? below(c, PAGE) : 0);
+}
+
 static void some_place(struct generator *c, struct vmspace_mmap *m)
 {
 	switch (below(c, 5)) {
 	case 0:
 		break; /* no hint */
 	case 1:
-		m->addr = DRAW_ARENA + below(c, c->arena_pages) * PAGE +
-			  (chance(c, 6) ? below(c, PAGE) : 0);
+		m->addr = some_hint(c);
 		break;
 	default:
 		m->addr = chance(c, 100) ? 0 : DRAW_ARENA + below(c, c->arena_pages) * PAGE;
