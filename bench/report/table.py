@@ -33,7 +33,7 @@ def layout(rows, right=None):
 
 
 def unit_of(results, work):
-    units = {"ns": "ns", "per us": "per µs", "areas per us": "areas × forks per µs", "bytes": "bytes per range", "ratio": "ratio"}
+    units = {"us": "µs", "per us": "per µs", "areas per us": "areas × forks per µs", "bytes": "bytes per range"}
     unit = next(row["unit"] for row in results.rows if row["work"] == work)
     return units.get(unit, unit)
 
