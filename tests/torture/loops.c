@@ -27,7 +27,7 @@
 #define KEPT      2u /* indexes of a permanent entry */
 #define WRITERS   2u
 #define READERS   3u
-#define ALIVE     0x6d61706c65ul
+#define ALIVE     0x6d61706cul /* fits 32 bits */
 
 /* @removed: the time at which its removal was done, 0 before. */
 struct item {
