@@ -315,13 +315,13 @@ static unsigned long count_held(const struct vmspace *space, const struct vmspac
 	return count;
 }
 
-/* Each area of the source moves; those at the target go, if that is given. */
+/* Each area of the source moves, as reserve_moves() in remap.c has it. */
 static unsigned long count_mremap_stores(const struct vmspace *space,
 					 const struct vmspace_mremap *m)
 {
 	unsigned long end = m->addr + m->old_length, target = m->new_addr + m->new_length, stores;
 
-	stores = 3 * count_areas(space, m->addr, end < m->addr ? ULONG_MAX : end) + 8;
+	stores = 4 * count_areas(space, m->addr, end < m->addr ? ULONG_MAX : end) + 8;
 	if (m->flags & MREMAP_FIXED)
 		stores += count_areas(space, m->new_addr,
 				      target < m->new_addr ? ULONG_MAX : target) / 64;

@@ -127,9 +127,10 @@ static unsigned long count_areas(struct vmspace *space, unsigned long start, uns
 }
 
 /*
- * Reserve for moving `moves` areas: each move unmaps the target, inserts the copy and removes the
- * source; before the first, the excess of the source is unmapped. A target or source that is
- * unmapped by one store may consist of many areas.
+ * Reserve for moving `moves` areas: each move unmaps the target, with two stores and an area more
+ * where it is the middle of one, inserts the copy and removes the source; before the first, the
+ * excess of the source is unmapped. A target or source that is unmapped by one store may consist of
+ * many areas.
  */
 static long reserve_moves(struct vmspace *space, const struct vma *vma, const struct move *m,
 			  unsigned long moves)
@@ -141,7 +142,7 @@ static long reserve_moves(struct vmspace *space, const struct vma *vma, const st
 	if (m->flags & MREMAP_FIXED)
 		removed += count_areas(space, m->new_addr, m->new_addr + m->new_length);
 	/* With MREMAP_DONTUNMAP the source is not unmapped, but may be split in three. */
-	return store_reserve_call(space, 3 * moves + 5 + removed / 64, moves + 4);
+	return store_reserve_call(space, 4 * moves + 4 + removed / 64, 2 * moves + 3);
 }
 
 /* Lock the source and reserve page tables, so that moving its pages to `at` cannot fail. */
