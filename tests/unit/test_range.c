@@ -86,6 +86,8 @@ static void refused_stores_change_nothing(void **state)
 	mtree_lock(&mt);
 	assert_int_equal(mas_store_merge(&mas, E('a'), NULL, GFP_KERNEL), -EINVAL);
 	assert_true(mas_is_err(&mas));
+	mas_set_range(&mas, 0, 9);
+	assert_int_equal(mas_store_merge(&mas, reserved, NULL, GFP_KERNEL), -EINVAL);
 	mas_set_range(&mas, 8, 4);
 	assert_int_equal(mas_erase_range(&mas, NULL, NULL, GFP_KERNEL), -EINVAL);
 	assert_int_equal(mas_erase_range(&mas, never_erased, NULL, GFP_KERNEL), -EINVAL);
