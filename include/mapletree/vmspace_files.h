@@ -13,8 +13,9 @@
  *   vmspace_memfd_forget(), which drops what is left.
  * - read() and its like: write the range back first, if the bytes are taken from elsewhere.
  * - write() and its like: when the bytes are written, vmspace_memfd_written().
- * - ftruncate(), or others have written to the file: write back first (what a guest wrote and nobody wrote
- *   back stays, and later hides what others wrote there), then vmspace_memfd_invalidate().
+ * - ftruncate(), or others have written to the file: write back first, by vmspace_write_back() in each space
+ *   that maps it (what a guest wrote and nobody wrote back stays, and later hides what others wrote there;
+ *   so does a page that a guest may write unseen), then vmspace_memfd_invalidate().
  * Programs with several threads hold a lock of their own for the file over the write and
  * vmspace_memfd_written(), and take it in write_page, too: else an older page overwrites what was written.
  * What guests store in the midst of such a call comes before or after it, byte by byte.
@@ -38,9 +39,10 @@ typedef int vmspace_write_page(void *ctx, const struct vma_backing *file, uint64
 
 /*
  * Write the pages back that guests have written since that was last done, of those that [start, end) of
- * `space` maps shared: whoever wrote them, in whatever space, if they are mapped here, or are mapped no
- * more. Their marks VMSPACE_MARK_DIRTY are cleared as by vmspace_collect(): so who collects marks as well
- * has to take note of what is written here.
+ * `space` maps shared: whoever wrote them, through whatever mapping, space or pin. Their marks
+ * VMSPACE_MARK_DIRTY in this range are cleared as by vmspace_collect(): so who collects marks as well has to
+ * take note of what is written here. Marks elsewhere stay: a page that another mapping of it, or a pin, may
+ * write unseen is written each time, until that has its mark cleared, or ends.
  *
  * Returns 0; or the first error of `write`: that page is dirty still, all others have been tried; -EINVAL:
  * the range is not page aligned, or the memory is no window's; -ENOMEM: a part may have been written. Any
@@ -50,9 +52,8 @@ VMSPACE_PUBLIC int vmspace_write_back(struct vmspace *space, unsigned long start
 				      vmspace_write_page *write, void *ctx);
 
 /*
- * The same of pages [first, first + pages) of a file, of which no space is known: of pages that were
- * unmapped, or whose marks have been cleared. Pages that are mapped, written and not yet collected are
- * those of vmspace_write_back(). Takes no lock of a space.
+ * The same of pages [first, first + pages) of a file, of which no space is known. No marks are cleared: a
+ * page that is mapped, and whose mark is not cleared, is written each time. Takes no lock of a space.
  */
 VMSPACE_PUBLIC int vmspace_memfd_write_back(struct vmspace_memfd *memfd, const struct vma_backing *file,
 					    uint64_t first, uint64_t pages, vmspace_write_page *write,
@@ -67,7 +68,8 @@ VMSPACE_PUBLIC void vmspace_memfd_written(struct vmspace_memfd *memfd, const str
 
 /*
  * Read pages [first, first + pages) of the file again, as many as were ever made, by read_page; all who
- * map them see what that gives. Those that are to be written back stay as they are. Where read_page says
+ * map them see what that gives. Those that are to be written back, as vmspace_memfd_write_back() would, stay
+ * as they are: so also those that a mapping or a pin may write unseen. Where read_page says
  * that there is no such page any more, new faults get VMSPACE_FAULT_BUS; where it is mapped it stays
  * until that is unmapped or discarded (an MADV_DONTNEED request of the guest's areas does so), and nothing of
  * it is written back. Returns 0, or -ENOMEM: pages from some one on have not been read again.

@@ -34,14 +34,17 @@ struct vmspace_pinned;
  * - The parts can be accessed, without a signal, and are nobody else's memory. (Of a file whose descriptor
  *   is used, a page that is cut off meanwhile gives EFAULT in a system call, and SIGBUS else.)
  * - munmap, MADV_DONTNEED and their like take the page from the guest, and leave it to the pin: what is
- *   written goes nowhere then. mprotect does not end a right that was there when it was pinned.
+ *   written to a private page goes nowhere then. mprotect does not end a right that was there when it was
+ *   pinned.
  * - To write: while the guest has the page, it and the pin are the same memory, whatever is called, and in
  *   whatever order; at a fork the child gets a copy of it, as it is then. vmspace_collect() goes on to find
  *   it dirty. vmspace_watch_code() does not watch it.
  * - To read: the pin sees what the page holds. When a private page that cannot be written without a fault
  *   (it is shared since a fork, for instance) is written by the guest, that gets a copy, and the pin goes
  *   on to see what was there; unless the page is pinned to be written as well.
- * Shared memory and files are the same memory for all, also while they are pinned.
+ * Shared memory and files are the same memory for all, also while they are pinned, and whether or not the
+ * guest that they were pinned for still maps them: what is written shows to who maps them then, and is
+ * written back to the file (vmspace_files.h).
  *
  * Any thread, at any time, as vmspace_touch() for each page. It holds no lock when it returns, so nothing
  * waits for a pin. Returns -EFAULT: the first byte cannot be accessed; -ENOMEM; -EINVAL: `size` or `most` is

@@ -248,11 +248,22 @@ struct memfd_file *memfd_find_file(struct vmspace_memfd *memfd, const struct vma
 	return *find_file(memfd, is);
 }
 
-void memfd_note_dirty(struct vmspace_memfd *memfd, uint64_t frame)
+void memfd_add_writer(struct vmspace_memfd *memfd, uint64_t frame)
 {
 	if (memfd_is_direct(frame))
 		return;
 	pthread_mutex_lock(&memfd->lock);
+	memfd->slots[frame - 1].writers++;
+	pthread_mutex_unlock(&memfd->lock);
+}
+
+void memfd_end_writer(struct vmspace_memfd *memfd, uint64_t frame)
+{
+	if (memfd_is_direct(frame))
+		return;
+	pthread_mutex_lock(&memfd->lock);
+	assert(memfd->slots[frame - 1].writers);
+	memfd->slots[frame - 1].writers--;
 	memfd->slots[frame - 1].dirty = true;
 	pthread_mutex_unlock(&memfd->lock);
 }

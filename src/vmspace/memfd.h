@@ -27,7 +27,13 @@ struct memfd_file {
 
 struct memfd_slot {
 	uint32_t uses;               /* of a file's page: its mappings, others, and ORPHAN; or ZEROS */
-	bool dirty;                  /* of a file's page: to be written back */
+	uint32_t dirty : 1;          /* of a file's page: to be written back, as it was written */
+	/*
+	 * Of a file's page: page table entries with the mark that it was written, in all spaces, pins to
+	 * write, and calls that are writing it back. While there are any it may change unseen, and is to
+	 * be written back.
+	 */
+	uint32_t writers : 31;
 };
 
 #define CHUNK_FRAMES 64u
@@ -132,8 +138,12 @@ bool memfd_any_has(int fd);
 /* In a child of fork(), where no other thread moves a descriptor. */
 void memfd_descriptor_after_fork(void);
 
-/* A page of a file, that is no file's own, is to be written back. */
-void memfd_note_dirty(struct vmspace_memfd *memfd, uint64_t frame);
+/*
+ * A page of a file, that is no file's own, has another writer, which writes no earlier; or one less, which
+ * writes no more: it is to be written back.
+ */
+void memfd_add_writer(struct vmspace_memfd *memfd, uint64_t frame);
+void memfd_end_writer(struct vmspace_memfd *memfd, uint64_t frame);
 
 /* The file, or NULL: it is not known. The lock is held. */
 struct memfd_file *memfd_find_file(struct vmspace_memfd *memfd, const struct vma_backing *is);

@@ -15,12 +15,18 @@
 struct held {
 	unsigned long index;
 	uint32_t frame;
-	bool dirty;
 };
 
+/* Is the page to be written back? */
+static bool is_dirty(const struct memfd_slot *slot)
+{
+	return slot->dirty || slot->writers;
+}
+
 /*
- * The first page of the file in [*first, end) that there is, or that is dirty, with a use of ours; it is
- * not dirty any more if that was asked for. *first is behind it then. False: none. The lock is held.
+ * The first page of the file in [*first, end) that there is, or that is dirty, with a use of ours; if that
+ * was asked for, we are a writer instead of those that were. *first is behind it then. False: none. The
+ * lock is held.
  */
 static bool hold_next(struct vmspace_memfd *memfd, const struct vma_backing *is, uint64_t *first,
 		      uint64_t end, bool dirty, struct held *held)
@@ -35,14 +41,15 @@ static bool hold_next(struct vmspace_memfd *memfd, const struct vma_backing *is,
 	mas_for_each(&mas, entry, end > ULONG_MAX ? ULONG_MAX : (unsigned long)(end - 1)) {
 		struct memfd_slot *slot = &memfd->slots[xa_to_value(entry) - 1];
 
-		if (dirty && !slot->dirty)
+		if (dirty && !is_dirty(slot))
 			continue;
 		held->index = mas.index;
 		held->frame = (uint32_t)xa_to_value(entry);
-		held->dirty = slot->dirty;
 		slot->uses++;
-		if (dirty)
+		if (dirty) {
 			slot->dirty = false;
+			slot->writers++;
+		}
 		*first = (uint64_t)mas.index + 1;
 		return true;
 	}
@@ -52,6 +59,20 @@ static bool hold_next(struct vmspace_memfd *memfd, const struct vma_backing *is,
 static uint64_t end_of(uint64_t first, uint64_t pages)
 {
 	return first + pages < first ? UINT64_MAX : first + pages;
+}
+
+/* The page was written back, if `done`. What was read from the file meanwhile may be older. */
+static void end_write_back(struct vmspace_memfd *memfd, uint32_t frame, bool done)
+{
+	struct memfd_slot *slot = &memfd->slots[frame - 1];
+
+	pthread_mutex_lock(&memfd->lock);
+	slot->writers--;
+	if (!done)
+		slot->dirty = true;
+	memfd->changes++;
+	pthread_mutex_unlock(&memfd->lock);
+	memfd_file_release(memfd, frame);
 }
 
 int vmspace_memfd_write_back(struct vmspace_memfd *memfd, const struct vma_backing *file,
@@ -69,11 +90,8 @@ int vmspace_memfd_write_back(struct vmspace_memfd *memfd, const struct vma_backi
 		if (!found)
 			return first_err;
 		err = write(ctx, file, held.index, vmspace_memfd_frame(memfd, held.frame));
-		if (err) {
-			memfd_note_dirty(memfd, held.frame);
-			first_err = first_err ? first_err : err;
-		}
-		memfd_file_release(memfd, held.frame);
+		first_err = first_err ? first_err : err;
+		end_write_back(memfd, held.frame, !err);
 	}
 }
 
@@ -123,7 +141,7 @@ static int read_again(struct vmspace_memfd *memfd, const struct vma_backing *is,
 	file = memfd_find_file(memfd, is);
 	if (err && err != -ENOMEM && file)
 		memfd_cut_page(memfd, file, held->index, held->frame);
-	else if (!err && !held->dirty)
+	else if (!err && !is_dirty(&memfd->slots[held->frame - 1]))
 		memcpy(vmspace_memfd_frame(memfd, held->frame), buffer, memfd->page_size);
 	pthread_mutex_unlock(&memfd->lock);
 	return err == -ENOMEM ? err : 0;

@@ -289,11 +289,18 @@ static enum vmspace_fault_result allocate_page(struct fault *f)
 
 static void change_entry(const struct fault *f, uintptr_t from, uintptr_t to)
 {
+	/* As it was, with the same frame. */
+	bool marked = entry_frame(from) == entry_frame(to) && (from & to & ENTRY_DIRTY);
+
 	if (from == to)
 		return;
 	table_count_entry(f->pages, from, -1);
 	table_count_entry(f->pages, to, 1);
+	if (!marked)
+		table_mark_written(f->pages, to);
 	entry_replace(f->entry, to);
+	if (!marked)
+		table_unmark_written(f->pages, from);
 }
 
 /* For assertions: does f->next serve the access, and is a page that becomes writable not shared? */
@@ -603,21 +610,6 @@ void pages_peek(struct pages *pages, const struct vma *vma, unsigned long addr, 
 		describe(pages, vma, entry, page);
 	else if (!slot)
 		pages_release(pages, pages_lookup(pages, vma, addr, page));
-}
-
-struct frame *pages_pin(struct pages *pages, unsigned long addr, bool write)
-{
-	struct table *leaf = table_find(pages, addr, 0);
-	struct frame *frame;
-	uintptr_t entry;
-
-	pthread_mutex_lock(&leaf->lock);
-	entry = entry_load(table_entry(pages, leaf, addr, 0));
-	assert(entry_present(entry) && (!write || (entry & ENTRY_WRITABLE)));
-	frame = entry_is_zero(entry) ? (struct frame *)entry_load(&pages->zero) : entry_frame(entry);
-	frame_pin(frame, write);
-	pthread_mutex_unlock(&leaf->lock);
-	return frame;
 }
 
 bool pages_watch_code(struct pages *pages, const struct vma *vma, unsigned long addr,

@@ -93,10 +93,11 @@ void pages_peek(struct pages *pages, const struct vma *vma, unsigned long addr, 
 
 /*
  * Pin the page at addr, which a fault for such an access has just made present, the area being locked
- * since. Ended by frame_unpin() at any time, without locks. What a pin to write means for forks and
+ * since. Ended by pages_unpin() at any time, without locks. What a pin to write means for forks and
  * marks: see pages_copy() and pages_collect().
  */
 struct frame *pages_pin(struct pages *pages, unsigned long addr, bool write);
+void pages_unpin(const struct vmspace_memory *memory, struct frame *frame, bool write);
 
 /*
  * Watch the page at addr, which has been translated as code: until it is, or may be, written, loses

@@ -88,8 +88,8 @@ static void drop_entry(struct pages *pages, uintptr_t *entry)
 {
 	uintptr_t old = *entry;
 
-	table_keep_dirty(pages, old);
 	entry_store(entry, 0);
+	table_unmark_written(pages, old);
 	table_count_entry(pages, old, -1);
 	frame_put(pages->memory, entry_frame(old));
 }

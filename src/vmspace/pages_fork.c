@@ -36,6 +36,7 @@ static bool copy_entry(struct pages *child, struct pages *parent, uintptr_t *to,
 	if (entry_is_zero(entry) && !child->zero)
 		child->zero = (uintptr_t)frame_get((struct frame *)entry_load(&parent->zero));
 	assert(!*to);
+	table_mark_written(child, entry);
 	*to = entry;
 	table_count_entry(child, entry, 1);
 	return writable;

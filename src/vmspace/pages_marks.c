@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pages_marks.c - which pages are present, were accessed, were written: marks of their entries.
+ * pages_marks.c - which pages are present, were accessed, were written: marks of their entries; and pins,
+ * by which they may be written without one.
  *
  * There is no processor that sets bits when it accesses a page, so the marks are set by faults. What
  * is to be seen again must fault again: with ENTRY_DIRTY goes the right to write, and with
  * ENTRY_ACCESSED the translation.
  */
+#include <assert.h>
+
 #include "memfd.h"
 #include "pages.h"
 #include "table.h"
@@ -40,16 +43,46 @@ static uintptr_t without(uintptr_t entry, unsigned int marks)
 	return entry;
 }
 
-void table_keep_dirty(const struct pages *pages, uintptr_t entry)
+/* Where it is known who writes the frame, if it is a page of a file; NULL: nowhere. */
+static struct vmspace_memfd *memfd_of(const struct vmspace_memory *memory, const struct frame *frame)
 {
-	struct frame *frame = entry_frame(entry);
-	struct vmspace_memfd *memfd;
+	return frame && frame->kind == VMSPACE_PAGE_FILE ? window_memfd(memory) : NULL;
+}
 
-	if (!frame || !(entry & ENTRY_DIRTY) || frame->kind != VMSPACE_PAGE_FILE)
-		return;
-	memfd = window_memfd(pages->memory);
-	if (memfd)
-		memfd_note_dirty(memfd, frame->handle);
+void table_mark_written(const struct pages *pages, uintptr_t entry)
+{
+	if ((entry & ENTRY_DIRTY) && memfd_of(pages->memory, entry_frame(entry)))
+		memfd_add_writer(memfd_of(pages->memory, entry_frame(entry)), entry_frame(entry)->handle);
+}
+
+void table_unmark_written(const struct pages *pages, uintptr_t entry)
+{
+	if ((entry & ENTRY_DIRTY) && memfd_of(pages->memory, entry_frame(entry)))
+		memfd_end_writer(memfd_of(pages->memory, entry_frame(entry)), entry_frame(entry)->handle);
+}
+
+struct frame *pages_pin(struct pages *pages, unsigned long addr, bool write)
+{
+	struct table *leaf = table_find(pages, addr, 0);
+	struct frame *frame;
+	uintptr_t entry;
+
+	pthread_mutex_lock(&leaf->lock);
+	entry = entry_load(table_entry(pages, leaf, addr, 0));
+	assert(entry_present(entry) && (!write || (entry & ENTRY_WRITABLE)));
+	frame = entry_is_zero(entry) ? (struct frame *)entry_load(&pages->zero) : entry_frame(entry);
+	frame_pin(frame, write);
+	if (write && memfd_of(pages->memory, frame))
+		memfd_add_writer(memfd_of(pages->memory, frame), frame->handle);
+	pthread_mutex_unlock(&leaf->lock);
+	return frame;
+}
+
+void pages_unpin(const struct vmspace_memory *memory, struct frame *frame, bool write)
+{
+	if (write && memfd_of(memory, frame))
+		memfd_end_writer(memfd_of(memory, frame), frame->handle);
+	frame_unpin(memory, frame, write);
 }
 
 /* A few neighbouring pages. */
@@ -60,31 +93,49 @@ struct stretch {
 	unsigned int count;
 };
 
-/* Clear the marks of pages that have one of them. */
-static void clear_marks(const struct stretch *stretch, unsigned int which)
+/* The pages [*first, *end) of the stretch have all that have a mark of `which`. Returns which they have. */
+static unsigned int find_marks(const struct stretch *stretch, unsigned int which, unsigned int *first,
+			       unsigned int *end)
 {
-	unsigned int shift = stretch->pages->page_shift, first = stretch->count, end = 0;
-	unsigned int lost = 0;
+	unsigned int found = 0;
 
+	*first = *end = 0;
 	for (unsigned int i = 0; i < stretch->count; i++) {
 		unsigned int marks = marks_of(stretch->entry[i]) & which;
 
 		if (!marks)
 			continue;
-		if (marks & VMSPACE_MARK_DIRTY)
-			table_keep_dirty(stretch->pages, stretch->entry[i]);
-		entry_store(&stretch->entry[i], without(stretch->entry[i], marks));
-		lost |= marks;
-		if (first == stretch->count)
-			first = i;
-		end = i + 1;
+		if (!found)
+			*first = i;
+		found |= marks;
+		*end = i + 1;
 	}
+	return found;
+}
+
+/* Clear the marks of pages that have one of them. */
+static void clear_marks(const struct stretch *stretch, unsigned int which)
+{
+	unsigned int shift = stretch->pages->page_shift, first, end;
+	unsigned int lost = find_marks(stretch, which, &first, &end);
+
+	if (!lost)
+		return;
+	/* First, so that nobody writes what the memfd takes for written by then. */
 	if (lost & VMSPACE_MARK_ACCESSED)
 		pages_end_translations(stretch->pages, stretch->addr + ((unsigned long)first << shift),
 				       stretch->addr + ((unsigned long)end << shift));
-	else if (lost)
+	else
 		pages_write_protect(stretch->pages, stretch->addr + ((unsigned long)first << shift),
 				    stretch->addr + ((unsigned long)end << shift));
+	for (unsigned int i = first; i < end; i++) {
+		uintptr_t old = stretch->entry[i];
+		uintptr_t entry = without(old, marks_of(old) & which);
+
+		entry_store(&stretch->entry[i], entry);
+		if ((old & ~entry) & ENTRY_DIRTY)
+			table_unmark_written(stretch->pages, old);
+	}
 }
 
 static void collect(const struct stretch *stretch, unsigned int which, bool clear,

@@ -7,6 +7,7 @@
 
 #include "frame.h"
 #include "memfd.h"
+#include "pages.h"
 #include "touch.h"
 #include "window.h"
 
@@ -73,7 +74,7 @@ static int pin_page(struct vmspace *space, struct vmspace_pinned *pinned, unsign
 		pinned->frames[pinned->count++] = frame;
 		return 0;
 	}
-	frame_unpin(pinned->memory, frame, pinned->write);
+	pages_unpin(pinned->memory, frame, pinned->write);
 	return host ? 1 : -ENOMEM;
 }
 
@@ -126,12 +127,8 @@ void vmspace_unpin_pages(struct vmspace_pinned *pinned)
 {
 	if (!pinned)
 		return;
-	for (size_t i = 0; i < pinned->count; i++) {
-		/* It may be unmapped by now, and have been written since. */
-		if (pinned->write && pinned->frames[i]->kind == VMSPACE_PAGE_FILE)
-			memfd_note_dirty(window_memfd(pinned->memory), pinned->frames[i]->handle);
-		frame_unpin(pinned->memory, pinned->frames[i], pinned->write);
-	}
+	for (size_t i = 0; i < pinned->count; i++)
+		pages_unpin(pinned->memory, pinned->frames[i], pinned->write);
 	free(pinned->frames);
 	free(pinned);
 }

@@ -133,10 +133,12 @@ static inline void table_code_changed(struct pages *pages, unsigned long start, 
 }
 
 /*
- * The page's mark that it was written goes: if it is of a file whose bytes the user provides, who writes
- * these back will know of it all the same.
+ * An entry with the mark that the page was written, of a file whose bytes the user provides, appears or
+ * goes: who writes these back knows of both. To be called before a guest can write by the new entry; and
+ * when none can write by the old one any more.
  */
-void table_keep_dirty(const struct pages *pages, uintptr_t entry);
+void table_mark_written(const struct pages *pages, uintptr_t entry);
+void table_unmark_written(const struct pages *pages, uintptr_t entry);
 
 /* Bytes covered by an entry of `level`, less one: the mask of offsets within it. */
 static inline unsigned long table_mask(const struct pages *pages, unsigned int level)

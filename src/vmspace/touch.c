@@ -12,7 +12,6 @@
 #include "anon_vma.h"
 #include "fault.h"
 #include "find.h"
-#include "frame.h"
 #include "inherited.h"
 #include "outcome.h"
 #include "store.h"
@@ -291,7 +290,7 @@ enum vmspace_fault_result touch_pin(struct vmspace *space, unsigned long addr, u
 	result = touch(space, &t);
 	/* A stack could not grow to the page in the end. */
 	if (result && *pin)
-		frame_unpin(space->config.memory, *pin, access & VMSPACE_ACCESS_WRITE);
+		pages_unpin(space->config.memory, *pin, access & VMSPACE_ACCESS_WRITE);
 	return result;
 }
 

@@ -250,6 +250,84 @@ static void relatives_write_the_same_file(void **state)
 	assert_string_equal(sync_all(4), "ww..");
 }
 
+/* Which of the file's first pages are written back by the call of [first, end) of the space. */
+static const char *sync_range(unsigned long first, unsigned long end, unsigned long pages)
+{
+	memset(written, '.', PAGES);
+	assert_int_equal(vmspace_write_back(space, at(first), at(end), write_page, NULL), 0);
+	written[pages] = '\0';
+	return written;
+}
+
+static void put_in(struct vmspace *other, unsigned long n, char value)
+{
+	assert_int_equal(vmspace_copy_to(other, at(n), &value, 1), 1);
+}
+
+static void msync_writes_what_was_written_through_other_mappings(void **state)
+{
+	struct vmspace_request req = { .op = VMSPACE_FORK };
+	struct vmspace *parent = space, *child;
+	struct vmspace_window *other;
+
+	(void)state;
+	map(0, 4, 0, MAP_SHARED);
+	map(8, 4, 0, MAP_SHARED);
+	/* Not even present there. */
+	put(8, 'a');
+	assert_int_equal(get(1), 'B');
+	put(8 + 1, 'b');
+	assert_string_equal(sync_range(0, 4, 4), "ww..");
+	assert_int_equal(file[0], 'a');
+	assert_int_equal(file[page], 'b');
+	/* As long as that mapping may write unseen. */
+	put(8 + 1, 'c');
+	assert_string_equal(sync_range(1, 4, 4), ".w..");
+	assert_int_equal(file[page], 'c');
+	sync_all(4);
+	assert_string_equal(sync_range(0, 4, 4), "....");
+	/* Another space; both ways. */
+	assert_int_equal(vmspace_window_create(&other, memfd, START, PAGES * page), 0);
+	req.fork.child_memory = vmspace_window_memory(other);
+	assert_int_equal(vmspace_call(space, &req), 0);
+	child = req.fork.child;
+	put_in(child, 2, 'd');
+	assert_string_equal(sync_range(0, 4, 4), "..w.");
+	assert_int_equal(file[2 * page], 'd');
+	put(3, 'e');
+	space = child;
+	assert_string_equal(sync_range(0, 4, 4), "..ww");
+	assert_int_equal(file[3 * page], 'e');
+	/* What the child had written, and the parent never saw, is in the file when the child is gone. */
+	put(1, 'f');
+	vmspace_destroy(child);
+	vmspace_window_destroy(other);
+	space = parent;
+	assert_string_equal(sync_range(0, 2, 4), ".w..");
+	assert_int_equal(file[page], 'f');
+	sync_all(4);
+	assert_string_equal(sync_all(4), "....");
+}
+
+static void the_file_is_written_while_its_pages_are_mapped(void **state)
+{
+	(void)state;
+	map(0, 4, 0, MAP_SHARED);
+	put(1, 'a');
+	memset(written, '.', PAGES);
+	assert_int_equal(vmspace_memfd_write_back(memfd, &backing, 0, 4, write_page, NULL), 0);
+	assert_int_equal(file[page], 'a');
+	/* There is no fault for this one. */
+	put(1, 'b');
+	memset(written, '.', PAGES);
+	assert_int_equal(vmspace_memfd_write_back(memfd, &backing, 0, 4, write_page, NULL), 0);
+	written[4] = '\0';
+	assert_string_equal(written, ".w..");
+	assert_int_equal(file[page], 'b');
+	sync_all(4);
+	assert_string_equal(sync_all(4), "....");
+}
+
 static void a_page_that_cannot_be_written_stays_dirty(void **state)
 {
 	(void)state;
@@ -348,6 +426,66 @@ static void files_that_others_change_are_read_again(void **state)
 	assert_int_equal(get(7), 'H');
 }
 
+static void invalidate_all(char others)
+{
+	memset(file, others, PAGES * page);
+	assert_int_equal(vmspace_memfd_invalidate(memfd, &backing, 0, UINT64_MAX), 0);
+}
+
+static void what_guests_wrote_is_not_read_over(void **state)
+{
+	(void)state;
+	map(0, 4, 0, MAP_SHARED);
+	put(1, 'x');
+	assert_int_equal(get(2), 'C');
+	invalidate_all('o');
+	assert_int_equal(get(1), 'x');
+	assert_int_equal(get(2), 'o');
+	assert_int_equal(get(0), 'o');
+	/* It has been written, and is mapped so that it can be written unseen. */
+	assert_int_equal(vmspace_memfd_write_back(memfd, &backing, 0, 4, write_page, NULL), 0);
+	put(1, 'y');
+	invalidate_all('p');
+	assert_int_equal(get(1), 'y');
+	unmap(1, 1);
+	invalidate_all('q');
+	assert_string_equal(sync_all(4), ".w..");
+	assert_int_equal(file[page], 'y');
+	invalidate_all('r');
+	map(1, 1, 1, MAP_SHARED);
+	assert_int_equal(get(1), 'r');
+	assert_string_equal(sync_all(4), "....");
+}
+
+static void what_a_pin_of_an_unmapped_page_writes_is_the_files(void **state)
+{
+	struct vmspace_pinned *pinned;
+	struct iovec part;
+
+	(void)state;
+	map(0, 4, 0, MAP_SHARED);
+	map(8, 4, 0, MAP_SHARED);
+	assert_int_equal(vmspace_pin_pages(space, at(1), 1, VMSPACE_ACCESS_WRITE, &part, 1, &pinned), 1);
+	unmap(1, 1);
+	sync_all(4);
+	*(char *)part.iov_base = 'p';
+	assert_int_equal(get(8 + 1), 'p');
+	assert_string_equal(sync_range(8, 12, 4), ".w..");
+	assert_int_equal(file[page], 'p');
+	*(char *)part.iov_base = 'q';
+	assert_int_equal(vmspace_memfd_write_back(memfd, &backing, 0, 4, write_page, NULL), 0);
+	assert_int_equal(file[page], 'q');
+	*(char *)part.iov_base = 'r';
+	invalidate_all('o');
+	assert_int_equal(get(8 + 1), 'r');
+	vmspace_unpin_pages(pinned);
+	invalidate_all('o');
+	assert_int_equal(get(8 + 1), 'r');
+	assert_string_equal(sync_all(4), ".w..");
+	assert_int_equal(file[page], 'r');
+	assert_string_equal(sync_all(4), "....");
+}
+
 static void *write_in_the_midst(void *arg)
 {
 	pthread_barrier_wait(&reading);
@@ -444,7 +582,7 @@ static void *meddler(void *arg)
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		unsigned long n = (unsigned long)rand_r(&random) % PAGES;
 
-		switch (rand_r(&random) % 4) {
+		switch (rand_r(&random) % 5) {
 		case 0:
 			map(n, 1, n, MAP_SHARED);
 			break;
@@ -454,6 +592,11 @@ static void *meddler(void *arg)
 			break;
 		case 2:
 			if (vmspace_write_back(space, at(0), at(PAGES), write_page, NULL))
+				return arg;
+			break;
+		case 3:
+			/* The file's bytes are those of the pages that are not to be written back. */
+			if (vmspace_memfd_invalidate(memfd, &backing, n, PAGES - n))
 				return arg;
 			break;
 		default:
@@ -505,10 +648,14 @@ int main(int argc, char **argv)
 		TEST(what_private_mappings_write_is_no_files),
 		TEST(what_was_written_is_known_when_it_is_unmapped),
 		TEST(relatives_write_the_same_file),
+		TEST(msync_writes_what_was_written_through_other_mappings),
+		TEST(the_file_is_written_while_its_pages_are_mapped),
 		TEST(a_page_that_cannot_be_written_stays_dirty),
 		TEST(what_a_pin_writes_is_written_back),
 		TEST(what_is_written_shows_in_all_mappings),
 		TEST(files_that_others_change_are_read_again),
+		TEST(what_guests_wrote_is_not_read_over),
+		TEST(what_a_pin_of_an_unmapped_page_writes_is_the_files),
 		TEST(what_is_written_while_a_page_is_read_shows),
 		TEST(all_that_was_written_is_in_the_file),
 	};
