@@ -12,7 +12,7 @@
  *
  * It is about the guest's writes to its own addresses, by any thread, in system calls, too
  * (vmspace_copy_to()). Not seen is who writes the same shared memory or file through another area, another
- * space or another process, nor what mapped files themselves become; there a guest has to flush its
+ * space, another process, or a pin of the page before it was unmapped or discarded, nor what mapped files themselves become; there a guest has to flush its
  * instruction cache, if its architecture has one to flush, and an emulator translates without keeping.
  * A child of fork() begins with nothing watched.
  *
@@ -45,6 +45,12 @@ VMSPACE_PUBLIC int vmspace_set_code_hook(struct vmspace *space,
  * Make the page that contains `addr` present, as vmspace_touch() with VMSPACE_ACCESS_EXEC does, and watch
  * it. When this returns VMSPACE_FAULT_OK, code read there from then on is what the guest has there until
  * it is told otherwise; *page (may be NULL) describes it. To watch a page that is watched changes nothing.
+ *
+ * VMSPACE_FAULT_PINNED: the page can be executed, and *page describes it, but it is pinned to be written
+ * (vmspace_pins.h): it may change at any time, and nobody is told. What is translated from it must not be
+ * kept; ask again before the code is executed the next time. When no such pin is left it is watched. Who pins
+ * a watched page to write changes it: that is told of, as a write is.
+ *
  * Other results: as of vmspace_touch(); VMSPACE_FAULT_BUS also for a space without memory, or a snapshot.
  *
  * Any thread, as a call on the space, whose lock it takes. It waits for faults in progress in the area.

@@ -101,6 +101,7 @@ enum vmspace_fault_result {
 	VMSPACE_FAULT_ACCERR,        /* SIGSEGV, SEGV_ACCERR: the area forbids it */
 	VMSPACE_FAULT_BUS,           /* SIGBUS, BUS_ADRERR: beyond the end of what is mapped */
 	VMSPACE_FAULT_NOMEM,         /* out of memory: the user's, or for the page table */
+	VMSPACE_FAULT_PINNED,        /* of vmspace_watch_code() alone: no fault, but nothing is watched */
 };
 
 #ifdef __cplusplus

@@ -38,7 +38,7 @@ struct vmspace_pinned;
  *   pinned.
  * - To write: while the guest has the page, it and the pin are the same memory, whatever is called, and in
  *   whatever order; at a fork the child gets a copy of it, as it is then. vmspace_collect() goes on to find
- *   it dirty. vmspace_watch_code() does not watch it.
+ *   it dirty. vmspace_watch_code() does not watch it, and returns VMSPACE_FAULT_PINNED.
  * - To read: the pin sees what the page holds. When a private page that cannot be written without a fault
  *   (it is shared since a fork, for instance) is written by the guest, that gets a copy, and the pin goes
  *   on to see what was there; unless the page is pinned to be written as well.

@@ -20,21 +20,22 @@ int vmspace_set_code_hook(struct vmspace *space,
 	return 0;
 }
 
-/* False: the page has gone since it was made present. */
-static bool watch(struct vmspace *space, unsigned long addr, struct vmspace_page *page)
+/* As pages_watch_code(); VMSPACE_FAULT_MAPERR: the page has gone since it was made present. */
+static enum vmspace_fault_result watch(struct vmspace *space, unsigned long addr,
+				       struct vmspace_page *page)
 {
+	enum vmspace_fault_result result = VMSPACE_FAULT_MAPERR;
 	struct vma *vma;
-	bool done = false;
 
 	sync_enter(space);
 	vma = find_at(space, addr);
 	if (vma && fault_permitted(space, vma, VMSPACE_ACCESS_EXEC)) {
 		/* Nobody is writing to it then. */
 		sync_write_lock(space, vma);
-		done = pages_watch_code(space->pages, vma, addr, page);
+		result = pages_watch_code(space->pages, vma, addr, page);
 	}
 	sync_leave(space);
-	return done;
+	return result;
 }
 
 enum vmspace_fault_result vmspace_watch_code(struct vmspace *space, unsigned long addr,
@@ -45,9 +46,12 @@ enum vmspace_fault_result vmspace_watch_code(struct vmspace *space, unsigned lon
 
 	if (!space->pages)
 		return VMSPACE_FAULT_BUS;
-	do
+	do {
 		result = vmspace_touch(space, addr, VMSPACE_ACCESS_EXEC, out);
-	while (result == VMSPACE_FAULT_OK && !watch(space, addr, out));
+		if (result != VMSPACE_FAULT_OK)
+			return result;
+		result = watch(space, addr, out);
+	} while (result == VMSPACE_FAULT_MAPERR);
 	return result;
 }
 

@@ -612,8 +612,8 @@ void pages_peek(struct pages *pages, const struct vma *vma, unsigned long addr, 
 		pages_release(pages, pages_lookup(pages, vma, addr, page));
 }
 
-bool pages_watch_code(struct pages *pages, const struct vma *vma, unsigned long addr,
-		      struct vmspace_page *page)
+enum vmspace_fault_result pages_watch_code(struct pages *pages, const struct vma *vma,
+					   unsigned long addr, struct vmspace_page *page)
 {
 	unsigned long start = addr & ~table_mask(pages, 0);
 	struct table *leaf = table_find(pages, addr, 0);
@@ -621,20 +621,20 @@ bool pages_watch_code(struct pages *pages, const struct vma *vma, unsigned long 
 	uintptr_t entry = at ? *at : 0;
 
 	if (!entry_present(entry))
-		return false;
+		return VMSPACE_FAULT_MAPERR;
 	page->addr = start;
 	page->source = VMSPACE_PAGE_PRESENT;
 	if (entry_frame(entry) && frame_is_written(entry_frame(entry))) {
 		describe(pages, vma, entry, page);
 		page->access |= VMSPACE_ACCESS_WRITE;
-		return true;
+		return VMSPACE_FAULT_PINNED;
 	}
 	__atomic_store_n(&pages->code_watched, true, __ATOMIC_RELAXED);
 	entry_store(at, (entry & ~ENTRY_WRITABLE) | ENTRY_CODE);
 	if (entry & ENTRY_WRITABLE)
 		pages_write_protect(pages, start, start + table_mask(pages, 0) + 1);
 	describe(pages, vma, *at, page);
-	return true;
+	return VMSPACE_FAULT_OK;
 }
 
 void pages_set_code_hook(struct pages *pages,

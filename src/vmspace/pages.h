@@ -103,11 +103,11 @@ void pages_unpin(const struct vmspace_memory *memory, struct frame *frame, bool 
  * Watch the page at addr, which has been translated as code: until it is, or may be, written, loses
  * the right to be executed, moves or goes. Then pages_code_generation() is raised, and what
  * pages_set_code_hook() has set is called, before that can be seen; and it is watched no more. Those who
- * are told have the area's lock, or the space's too. False: the page is not present. A page that is
- * pinned to be written is not watched: page->access has VMSPACE_ACCESS_WRITE then, and else not.
+ * are told have the area's lock, or the space's too. VMSPACE_FAULT_OK; _MAPERR: the page is not present;
+ * _PINNED: it is pinned to be written, and not watched; page->access has VMSPACE_ACCESS_WRITE then alone.
  */
-bool pages_watch_code(struct pages *pages, const struct vma *vma, unsigned long addr,
-		      struct vmspace_page *page);
+enum vmspace_fault_result pages_watch_code(struct pages *pages, const struct vma *vma,
+					   unsigned long addr, struct vmspace_page *page);
 /* With all areas locked for writing. NULL: none. */
 void pages_set_code_hook(struct pages *pages,
 			 void (*changed)(void *ctx, unsigned long start, unsigned long end),

@@ -351,7 +351,7 @@ static void what_is_pinned_to_write_stays_dirty(void **state)
 	assert_int_equal(clear_dirty(0), 1);
 	assert_int_equal(clear_dirty(0), 1);
 	/* Nobody can tell when it is written, so it is not watched. */
-	assert_int_equal(vmspace_watch_code(space, at(0), &now), VMSPACE_FAULT_OK);
+	assert_int_equal(vmspace_watch_code(space, at(0), &now), VMSPACE_FAULT_PINNED);
 	assert_true(now.access & WRITE);
 	vmspace_unpin_pages(pinned);
 	assert_int_equal(clear_dirty(0), 1);
@@ -361,6 +361,53 @@ static void what_is_pinned_to_write_stays_dirty(void **state)
 	pin_one(0, READ, &pinned);
 	assert_int_equal(clear_dirty(0), 0);
 	vmspace_unpin_pages(pinned);
+}
+
+static void note_change(void *ctx, unsigned long start, unsigned long end)
+{
+	assert_int_equal(start, at(0));
+	assert_int_equal(end, at(1));
+	++*(int *)ctx;
+}
+
+/* Code is only said to be watched if whoever writes it, by a pin, too, is told of. */
+static void code_that_a_pin_may_write_is_not_said_to_be_watched(void **state)
+{
+	struct vmspace_pinned *pinned, *another, *reads;
+	unsigned long generation;
+	struct vmspace_page now;
+	int changes = 0;
+	char *host;
+
+	(void)state;
+	map(0, 1, RW | PROT_EXEC, PRIVATE);
+	assert_int_equal(vmspace_set_code_hook(space, note_change, &changes), 0);
+	generation = vmspace_code_generation(space);
+	assert_int_equal(vmspace_watch_code(space, at(0), NULL), VMSPACE_FAULT_OK);
+	/* To read changes nothing; to write is told of before it can be. */
+	pin_one(0, READ, &reads);
+	assert_int_equal(changes, 0);
+	host = pin_one(0, WRITE, &pinned);
+	assert_int_equal(changes, 1);
+	assert_int_equal(vmspace_code_generation(space), generation + 1);
+	pin_one(0, WRITE, &another);
+	assert_int_equal(vmspace_watch_code(space, at(0), NULL), VMSPACE_FAULT_PINNED);
+	vmspace_unpin_pages(pinned);
+	assert_int_equal(vmspace_watch_code(space, at(0), &now), VMSPACE_FAULT_PINNED);
+	assert_int_equal(now.addr, at(0));
+	assert_true(now.access & VMSPACE_ACCESS_EXEC);
+	*host = 'p';
+	assert_int_equal(get(0), 'p');
+	vmspace_unpin_pages(another);
+	assert_int_equal(changes, 1);
+	/* From now on it is. */
+	assert_int_equal(vmspace_watch_code(space, at(0), &now), VMSPACE_FAULT_OK);
+	assert_false(now.access & WRITE);
+	assert_int_equal(get(0), 'p');
+	put(0, 'q');
+	assert_int_equal(changes, 2);
+	vmspace_unpin_pages(reads);
+	assert_int_equal(vmspace_set_code_hook(space, NULL, NULL), 0);
 }
 
 static void shared_memory_is_the_same_for_all(void **state)
@@ -635,6 +682,7 @@ int main(int argc, char **argv)
 		TEST(a_pin_to_write_and_the_guest_have_the_same_memory),
 		TEST(a_page_that_is_shared_since_a_fork_is_copied_to_be_pinned),
 		TEST(what_is_pinned_to_write_stays_dirty),
+		TEST(code_that_a_pin_may_write_is_not_said_to_be_watched),
 		TEST(shared_memory_is_the_same_for_all),
 		TEST(an_allocation_that_fails_leaves_nothing_pinned),
 		TEST(a_fork_that_cannot_copy_a_pinned_page_changes_nothing),

@@ -406,6 +406,7 @@ pub const VMSPACE_FAULT_MAPERR: vmspace_fault_result = 1;
 pub const VMSPACE_FAULT_ACCERR: vmspace_fault_result = 2;
 pub const VMSPACE_FAULT_BUS: vmspace_fault_result = 3;
 pub const VMSPACE_FAULT_NOMEM: vmspace_fault_result = 4;
+pub const VMSPACE_FAULT_PINNED: vmspace_fault_result = 5;
 pub type vmspace_fault_result = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
