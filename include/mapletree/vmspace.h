@@ -188,13 +188,15 @@ VMSPACE_PUBLIC void vmspace_config_init(struct vmspace_config *config);
 
 /*
  * What vmspace_create() refuses in `config`: a static sentence, or NULL. Among it: pages of another
- * size than those of its window (vmspace_window_memory()): the host's, or as its memory was created.
+ * size than those of its window (vmspace_window_memory()): the host's, or as its memory was created;
+ * and a window that a space uses, also for the configuration of that space.
  */
 VMSPACE_PUBLIC const char *vmspace_config_check(const struct vmspace_config *config);
 
 /*
  * A new, empty address space; `config` is copied. Ended by vmspace_destroy().
- * Returns 0 or -EINVAL (vmspace_config_check() tells why), -ENOMEM.
+ * Returns 0 or -EINVAL (vmspace_config_check() tells why); -EBUSY: config->memory is a window that
+ * another space uses, and does until vmspace_destroy(); -ENOMEM.
  */
 VMSPACE_PUBLIC int vmspace_create(struct vmspace **out, const struct vmspace_config *config);
 
@@ -402,7 +404,8 @@ struct vmspace_fork {            /* fork, clone without CLONE_VM */
 	/*
 	 * The child's memory. NULL: the parent's, which must not have map() then (-EINVAL), as that
 	 * is about addresses of the parent. Parent and child share frames: either memory's free()
-	 * may be called for them.
+	 * may be called for them. A window has to be on the memfd of the parent's (-EINVAL, also
+	 * for pages of another size), and no space may use it, nor the parent (-EBUSY).
 	 */
 	const struct vmspace_memory *child_memory;
 	const struct vmspace_hooks *child_hooks; /* NULL: none */

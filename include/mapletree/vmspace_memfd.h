@@ -181,7 +181,10 @@ VMSPACE_PUBLIC int vmspace_window_create(struct vmspace_window **out, struct vms
 					 unsigned long start, size_t size);
 /* The space that uses it must have been destroyed. */
 VMSPACE_PUBLIC void vmspace_window_destroy(struct vmspace_window *window);
-/* For vmspace_config.memory or vmspace_fork.child_memory; valid as long as the window. */
+/*
+ * For vmspace_config.memory or vmspace_fork.child_memory; valid as long as the window. One space may use
+ * it, until vmspace_destroy(): others, and children on another memfd than the parent's, are refused.
+ */
 VMSPACE_PUBLIC const struct vmspace_memory *vmspace_window_memory(
 	const struct vmspace_window *window);
 

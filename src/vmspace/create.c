@@ -84,7 +84,8 @@ static const char *wrong_layout(const struct vmspace_config *c)
 	return NULL;
 }
 
-const char *vmspace_config_check(const struct vmspace_config *c)
+/* What is wrong with the values; NULL: nothing. */
+static const char *wrong_values(const struct vmspace_config *c)
 {
 	const char *wrong = wrong_layout(c);
 	size_t host = c->memory ? window_page_size(c->memory) : 0;
@@ -101,6 +102,15 @@ const char *vmspace_config_check(const struct vmspace_config *c)
 	if (c->overcommit < 0 || c->overcommit > 2)
 		return "overcommit is not 0, 1 or 2";
 	return rules_exist(c->rules) ? NULL : "rules has bits of rules that do not exist";
+}
+
+const char *vmspace_config_check(const struct vmspace_config *c)
+{
+	const char *wrong = wrong_values(c);
+
+	if (!wrong && c->memory && window_is_taken(c->memory))
+		wrong = "memory is a window that a space uses: create a window for each space";
+	return wrong;
 }
 
 /* Several threads may use the space. */
@@ -129,13 +139,13 @@ static int give_memory(struct vmspace *space)
 	return 0;
 }
 
-int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
+static int create(struct vmspace **out, const struct vmspace_config *config, bool beside)
 {
 	struct vmspace *space;
 	int err = 0;
 
 	*out = NULL;
-	if (vmspace_config_check(config))
+	if (wrong_values(config))
 		return -EINVAL;
 	space = calloc(1, sizeof(*space));
 	if (!space)
@@ -150,7 +160,9 @@ int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
 	space->next_anon_id = 1;
 	space->next_file_id = (uint64_t)1 << 63;
 	space->request_seq = 1;
-	if (config->memory || config->threads)
+	if (config->memory && !beside && !window_take(config->memory, space))
+		err = -EBUSY;
+	if (!err && (config->memory || config->threads))
 		err = make_shareable(space);
 	if (!err && config->memory)
 		err = give_memory(space);
@@ -160,6 +172,16 @@ int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
 	}
 	*out = space;
 	return 0;
+}
+
+int vmspace_create(struct vmspace **out, const struct vmspace_config *config)
+{
+	return create(out, config, false);
+}
+
+int create_beside(struct vmspace **out, const struct vmspace_config *config)
+{
+	return create(out, config, true);
 }
 
 void vmspace_destroy(struct vmspace *space)
@@ -174,6 +196,8 @@ void vmspace_destroy(struct vmspace *space)
 	if (space->sync)
 		mt_poll(); /* nobody may call for a long time */
 	pages_destroy(space->pages);
+	if (space->config.memory)
+		window_give_back(space->config.memory, space);
 	past_leave(space);
 	sync_destroy(space);
 	free(space->words);
@@ -191,7 +215,7 @@ int vmspace_configure(struct vmspace *space, const struct vmspace_config *config
 
 	if (space_is_snapshot(space))
 		return -EROFS;
-	if (vmspace_config_check(config) || config->page_size != space->config.page_size ||
+	if (wrong_values(config) || config->page_size != space->config.page_size ||
 	    config->task_size != space->config.task_size ||
 	    config->memory != space->config.memory || config->threads != space->config.threads)
 		return -EINVAL;

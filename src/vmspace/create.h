@@ -8,4 +8,10 @@
 /* Drop all areas, pages and page tables, and reset the counters. Nobody else uses the space. */
 void create_clear(struct vmspace *space);
 
+/*
+ * As vmspace_create(), for one that is never used with guests: a window that is its memory may be
+ * another space's.
+ */
+int create_beside(struct vmspace **out, const struct vmspace_config *config);
+
 #endif

@@ -323,7 +323,7 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 		return -EROFS;
 	if (exec_first_bad(space, areas, count, &why) < count || (image->brk && image->brk < image->start_brk))
 		return -EINVAL;
-	err = vmspace_create(&fresh, &space->config);
+	err = create_beside(&fresh, &space->config);
 	if (err)
 		return err;
 	err = build_image(fresh, areas, count, image);

@@ -8,6 +8,7 @@
 #include "ops.h"
 #include "outcome.h"
 #include "sync.h"
+#include "window.h"
 #include "words.h"
 
 static void inherit(struct vmspace *child, const struct vmspace *parent)
@@ -26,6 +27,34 @@ static long give_areas(struct vmspace *parent, struct vmspace *child)
 	long err = fork_may_share(parent, child) ? fork_share(parent, child) : -EOVERFLOW;
 
 	return err == -EOVERFLOW ? fork_copy(parent, child, false) : err;
+}
+
+/* Are the frames of the child's window others than those of the parent's? */
+static bool windows_differ(const struct vmspace_memory *child, const struct vmspace_memory *parent)
+{
+	const struct vmspace_memfd *childs = child ? window_memfd(child) : NULL;
+	const struct vmspace_memfd *parents = parent ? window_memfd(parent) : NULL;
+
+	return childs && parents && childs != parents;
+}
+
+static long create_child(struct vmspace *space, struct vmspace **child,
+			 const struct vmspace_config *config)
+{
+	int err;
+
+	if (windows_differ(config->memory, space->config.memory))
+		return outcome_fail(space, -EINVAL,
+				    "child_memory is a window on another memfd: create it on that "
+				    "of the parent's window");
+	err = vmspace_create(child, config);
+	if (err == -EBUSY)
+		return outcome_fail(space, err,
+				    "child_memory is a window that a space uses: create one for "
+				    "the child");
+	if (err == -EINVAL)
+		return outcome_fail(space, err, vmspace_config_check(config));
+	return err ? outcome_no_memory(space) : 0;
 }
 
 long fork_call(struct vmspace *space, struct vmspace_request *req)
@@ -47,8 +76,9 @@ long fork_call(struct vmspace *space, struct vmspace_request *req)
 	else if (config.memory && config.memory->map)
 		return outcome_fail(space, -EINVAL,
 				    "fork needs child_memory: the parent's has a map()");
-	if (vmspace_create(&child, &config))
-		return outcome_no_memory(space);
+	err = create_child(space, &child, &config);
+	if (err)
+		return err;
 	inherit(child, space);
 	if (words_inherit(child, space, false) || give_areas(space, child)) {
 		vmspace_destroy(child);

@@ -463,6 +463,32 @@ struct vmspace_memfd *window_memfd(const struct vmspace_memory *memory)
 	return window ? window->memfd : NULL;
 }
 
+bool window_take(const struct vmspace_memory *memory, const struct vmspace *space)
+{
+	struct vmspace_window *window = window_of(memory);
+	const struct vmspace *none = NULL;
+
+	return !window || __atomic_compare_exchange_n(&window->owner, &none, space, false,
+						      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void window_give_back(const struct vmspace_memory *memory, const struct vmspace *space)
+{
+	struct vmspace_window *window = window_of(memory);
+	const struct vmspace *owner = space;
+
+	if (window)
+		(void)__atomic_compare_exchange_n(&window->owner, &owner, NULL, false,
+						  __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+bool window_is_taken(const struct vmspace_memory *memory)
+{
+	const struct vmspace_window *window = window_of(memory);
+
+	return window && __atomic_load_n(&window->owner, __ATOMIC_ACQUIRE);
+}
+
 struct vmspace_window *window_next(const struct vmspace_window *window)
 {
 	return window->next;

@@ -46,6 +46,14 @@ bool window_shows(const struct vmspace_memory *memory, unsigned long addr, uint6
 bool window_write_protect(const struct vmspace_memory *memory, unsigned long start,
 			  unsigned long end);
 
+/*
+ * A window shows the pages of one space. Let that be `space`: false, it is another's. To be given back
+ * when all translations of the space have ended; nothing happens if it is not the space's.
+ */
+bool window_take(const struct vmspace_memory *memory, const struct vmspace *space);
+void window_give_back(const struct vmspace_memory *memory, const struct vmspace *space);
+bool window_is_taken(const struct vmspace_memory *memory);
+
 /* For tests: do with or without guards. False: the system has none. Nobody else uses the window. */
 bool window_set_guards(const struct vmspace_memory *memory, bool guards);
 

@@ -26,6 +26,7 @@ struct vmspace_window {
 	struct vmspace_memory memory;
 	struct vmspace_memfd *memfd;
 	struct vmspace_window *next; /* of the memfd's; under its lock */
+	const struct vmspace *owner; /* the space that uses it, or NULL; atomic */
 	char *base;
 	unsigned long start;
 	size_t size;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* vmspace_config.c - configurations that are refused, with the reason; and those of guests. */
+/*
+ * vmspace_config.c - configurations that are refused, with the reason, and memory of children that is;
+ * and configurations of guests.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,6 +98,161 @@ static void a_window_has_pages_as_large_as_the_hosts(void **state)
 	vmspace_destroy(space);
 	vmspace_window_destroy(window);
 	vmspace_memfd_destroy(memfd);
+}
+
+/* ---- windows and who uses them ---- */
+
+static struct vmspace_memfd *memory_file(size_t page_size)
+{
+	const struct vmspace_memfd_config config = { .limit = 1 << 20 };
+	struct vmspace_memfd *memfd;
+
+	assert_int_equal(vmspace_memfd_create_pages(&memfd, &config, page_size, 0), 0);
+	return memfd;
+}
+
+static struct vmspace_window *window_on(struct vmspace_memfd *memfd)
+{
+	struct vmspace_window *window;
+
+	assert_int_equal(vmspace_window_create(&window, memfd, 0x10000000, 1 << 24), 0);
+	return window;
+}
+
+static struct vmspace *space_on(const struct vmspace_memory *memory)
+{
+	struct vmspace_config config;
+	struct vmspace *space;
+
+	assert_int_equal(vmspace_config_preset(&config, "riscv64", "7.3"), 0);
+	config.page_size = (unsigned long)sysconf(_SC_PAGESIZE);
+	config.memory = memory;
+	assert_null(vmspace_config_check(&config));
+	assert_int_equal(vmspace_create(&space, &config), 0);
+	return space;
+}
+
+/* Two spaces would each map their pages over the other's. */
+static void regress_a_window_has_one_space(void **state)
+{
+	struct vmspace_memfd *memfd = memory_file((size_t)sysconf(_SC_PAGESIZE));
+	struct vmspace_window *window = window_on(memfd);
+	const struct vmspace_memory *memory = vmspace_window_memory(window);
+	const struct vmspace_image image = { 0 };
+	struct vmspace *space = space_on(memory), *other, *copy;
+	struct vmspace_config config = *vmspace_config(space);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		const char *wrong = vmspace_config_check(&config);
+
+		assert_non_null(wrong);
+		assert_non_null(strstr(wrong, "a space uses"));
+		assert_int_equal(vmspace_create(&other, &config), -EBUSY);
+		assert_null(other);
+		/* To itself, and to copies without memory, it is no obstacle; an exec does not end it. */
+		assert_int_equal(vmspace_configure(space, &config), 0);
+		assert_int_equal(vmspace_clone(&copy, space), 0);
+		vmspace_destroy(copy);
+		assert_int_equal(vmspace_exec(space, NULL, 0, &image), 0);
+		vmspace_exit(space);
+	}
+	vmspace_destroy(space);
+	/* Who is refused for another reason has not taken it. */
+	config.max_map_count = 0;
+	assert_int_equal(vmspace_create(&other, &config), -EINVAL);
+	vmspace_destroy(space_on(memory));
+	vmspace_window_destroy(window);
+	vmspace_memfd_destroy(memfd);
+}
+
+static uint64_t no_frame(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+static void no_free(void *ctx, uint64_t frame)
+{
+	(void)ctx;
+	(void)frame;
+}
+
+static void no_copy(void *ctx, uint64_t to, uint64_t from)
+{
+	(void)ctx;
+	(void)to;
+	(void)from;
+}
+
+static const struct vmspace_memory own_memory = {
+	.alloc = no_frame, .free = no_free, .copy = no_copy,
+};
+
+static void spaces_may_share_memory_of_the_users(void **state)
+{
+	struct vmspace *space = space_on(&own_memory), *other = space_on(&own_memory);
+	struct vmspace_request fork = { .op = VMSPACE_FORK };
+
+	(void)state;
+	assert_int_equal(vmspace_call(space, &fork), 0);
+	vmspace_destroy(fork.fork.child);
+	fork.fork.child_memory = &own_memory;
+	assert_int_equal(vmspace_call(space, &fork), 0);
+	vmspace_destroy(fork.fork.child);
+	vmspace_destroy(other);
+	vmspace_destroy(space);
+}
+
+static void expect_fork(struct vmspace *space, const struct vmspace_window *window, long result,
+			const char *why)
+{
+	struct vmspace_request req = { .op = VMSPACE_FORK };
+
+	req.fork.child_memory = vmspace_window_memory(window);
+	assert_int_equal(vmspace_call(space, &req), result);
+	assert_int_equal(!req.fork.child, result != 0);
+	assert_false(req.out.out_of_memory);
+	if (why && (!req.out.why || !strstr(req.out.why, why)))
+		fail_msg("%s, not: %s", req.out.why ? req.out.why : "no reason", why);
+	vmspace_destroy(req.fork.child);
+}
+
+/* They were taken, and then parent and child wrote into one window, or the child died of SIGBUS. */
+static void regress_a_child_has_a_window_of_its_own(void **state)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct vmspace_memfd *memfd = memory_file(page), *strange = memory_file(page);
+	struct vmspace_memfd *small = memory_file(1024);
+	struct vmspace_window *parents = window_on(memfd), *others = window_on(memfd);
+	struct vmspace_window *childs = window_on(memfd), *far = window_on(strange);
+	struct vmspace_window *with_small = window_on(small);
+	struct vmspace *space = space_on(vmspace_window_memory(parents));
+	struct vmspace *other = space_on(vmspace_window_memory(others)), *own = space_on(&own_memory);
+
+	(void)state;
+	expect_fork(space, parents, -EBUSY, "window that a space uses");
+	expect_fork(space, others, -EBUSY, "window that a space uses");
+	expect_fork(space, far, -EINVAL, "on another memfd");
+	expect_fork(space, with_small, -EINVAL, "on another memfd");
+	/* Of memory that is no window, only the sizes of pages are known. */
+	expect_fork(own, with_small, -EINVAL, "not of page_size");
+	expect_fork(own, others, -EBUSY, "window that a space uses");
+	/* A child that has ended leaves it. */
+	for (int i = 0; i < 3; i++)
+		expect_fork(space, childs, 0, NULL);
+	vmspace_destroy(other);
+	expect_fork(space, others, 0, NULL);
+	vmspace_destroy(own);
+	vmspace_destroy(space);
+	vmspace_window_destroy(parents);
+	vmspace_window_destroy(others);
+	vmspace_window_destroy(childs);
+	vmspace_window_destroy(far);
+	vmspace_window_destroy(with_small);
+	vmspace_memfd_destroy(memfd);
+	vmspace_memfd_destroy(strange);
+	vmspace_memfd_destroy(small);
 }
 
 static long map(struct vmspace *space, unsigned long addr, unsigned long length, int flags)
@@ -215,6 +373,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_refused_is_told),
 		cmocka_unit_test(a_window_has_pages_as_large_as_the_hosts),
+		cmocka_unit_test(regress_a_window_has_one_space),
+		cmocka_unit_test(spaces_may_share_memory_of_the_users),
+		cmocka_unit_test(regress_a_child_has_a_window_of_its_own),
 		cmocka_unit_test(a_hint_within_the_first_page_is_none),
 		cmocka_unit_test(guests_have_nothing_of_the_host),
 		cmocka_unit_test(guests_that_are_not_known_are_refused),
