@@ -76,15 +76,18 @@ VMSPACE_PUBLIC int vmspace_memfd_move_descriptor(struct vmspace_memfd *memfd, in
  * `host_page_size` is 0, or a multiple of the host's page size, a power of two and at most 64 guest pages,
  * that counts as the host's page size: so a program can be tried where pages are small.
  *
- * The host can map but whole pages of its own. It maps one while all guest pages in it are present and
- * may be accessed alike, and lie beside each other in the memfd, or file; the rest of the window is
- * inaccessible, though its pages are present. There vmspace_access(), and the calls that copy, serve: for
- * them each guest page has its own protection. So a handler of SIGSEGV does not return where
- * vmspace_touch() succeeds but vmspace_window_is_direct() says no; it makes the access itself.
+ * The host can map but whole pages of its own. It maps one while all guest pages in it are present, may be
+ * read, and lie beside each other in the memfd, or file; to be written while all of them may be. The rest
+ * of the window is inaccessible, though its pages are present. There vmspace_access(), and the calls that
+ * copy, serve: for them each guest page has its own protection. So a handler of SIGSEGV does not return
+ * where vmspace_touch() succeeds but vmspace_window_is_direct() says no; it makes the access itself.
  *
  * So that there is as little of that as possible, a fault makes all of the host's page present that is
  * of the same area and can be (unless a userfaultfd is registered there): memory is used as by a host's
- * program, and vmspace_hooks.fault hears of the page alone that was touched.
+ * program, and vmspace_hooks.fault hears of the page alone that was touched. So does each touch, and each
+ * call that copies, of a page that is present while the host's page is not mapped for such an access, as a
+ * neighbour was discarded, lost a mark or was protected for a while. Where that did not help it is done
+ * again after a guest page of the host's page has changed, or a call has changed an area of the space.
  *
  * Returns as vmspace_memfd_create(); -EINVAL also for sizes that are none of these.
  */

@@ -466,6 +466,17 @@ void pages_fault_around(struct pages *pages, const struct vma *vma, unsigned lon
 	}
 }
 
+void pages_open_around(struct pages *pages, const struct vma *vma, unsigned long addr,
+		       unsigned int access, unsigned long areas)
+{
+	uint64_t tried;
+
+	if (!window_may_open(pages->memory, addr, access, areas, &tried))
+		return;
+	pages_fault_around(pages, vma, addr, access);
+	window_tried_to_open(pages->memory, addr, access, areas, tried);
+}
+
 /*
  * The page of an entry that may be replaced while the area is read-locked: its frame is safe as
  * long as the slot says that it is looked at, if it was still there after the slot said so. False:

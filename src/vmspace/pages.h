@@ -9,6 +9,7 @@
  * Locking, where "the area" is the one that covers the addresses:
  *
  *	pages_fault, pages_fault_around,	the area's lock, for reading or writing
+ *	pages_open_around,
  *	pages_glance, pages_peek,
  *	pages_pin, pages_lookup,
  *	pages_release
@@ -67,6 +68,12 @@ enum vmspace_fault_result pages_fault(struct pages *pages, const struct vma *vma
  */
 void pages_fault_around(struct pages *pages, const struct vma *vma, unsigned long addr,
 			unsigned int access);
+/*
+ * After pages_glance() instead: the same where the window does not show the host's page for such an access,
+ * unless that was tried since something of it, or an area, changed. areas: as for window_may_open().
+ */
+void pages_open_around(struct pages *pages, const struct vma *vma, unsigned long addr,
+		       unsigned int access, unsigned long areas);
 /*
  * As pages_fault() if the page is present, serves the access, which the area permits, and needs no
  * translation: there is no memory->map, or the window shows the page. Then nothing is written but *page and `slot`, which the caller owns (or

@@ -91,6 +91,10 @@ static enum vmspace_fault_result resolve(struct vmspace *space, const struct vma
 		result = pages_fault(space->pages, vma, t->addr, t->access, t->page);
 		if (result == VMSPACE_FAULT_OK && may_fault_around(vma))
 			pages_fault_around(space->pages, vma, t->addr, t->access);
+	} else if (may_fault_around(vma)) {
+		/* Before a call that changes areas is over, what is found holds for its old number. */
+		pages_open_around(space->pages, vma, t->addr, t->access,
+				  __atomic_load_n(&space->sync->seq, __ATOMIC_ACQUIRE));
 	}
 	if (result == VMSPACE_FAULT_OK) {
 		outcome_fault_event(space, t->page);

@@ -109,7 +109,7 @@ static size_t record_size(const struct vmspace_window *window)
 	const struct vmspace_memfd *memfd = window->memfd;
 	size_t units = memfd->unit_shift ? window->size >> memfd->page_shift >> memfd->unit_shift : 0;
 
-	return ((window->size >> memfd->page_shift) + units) * sizeof(window->shown[0]);
+	return ((window->size >> memfd->page_shift) + 2 * units) * sizeof(window->shown[0]);
 }
 
 /*
@@ -343,6 +343,33 @@ bool window_shows(const struct vmspace_memory *memory, unsigned long addr, uint6
 		is_shown(window->code, addr, frame, false));
 }
 
+/* The window, or its view of code, through which such an access goes. */
+static struct vmspace_window *view_for(struct vmspace_window *window, unsigned int access)
+{
+	bool executes = (access & VMSPACE_ACCESS_EXEC) && !(access & VMSPACE_ACCESS_WRITE);
+
+	return executes && window->code ? window->code : window;
+}
+
+bool window_may_open(const struct vmspace_memory *memory, unsigned long addr, unsigned int access,
+		     unsigned long areas, uint64_t *tried)
+{
+	struct vmspace_window *window = window_of(memory);
+
+	return window && window->units && vmspace_window_host(window, addr) &&
+	       !vmspace_window_is_direct(window, addr, access) &&
+	       units_may_open(view_for(window, access), addr, access, areas, tried);
+}
+
+void window_tried_to_open(const struct vmspace_memory *memory, unsigned long addr, unsigned int access,
+			  unsigned long areas, uint64_t tried)
+{
+	struct vmspace_window *window = window_of(memory);
+
+	if (!vmspace_window_is_direct(window, addr, access))
+		units_stay_closed(view_for(window, access), addr, access, areas, tried);
+}
+
 uint64_t window_alloc_at(const struct vmspace_memory *memory, unsigned long addr, uint64_t after,
 		      bool zero)
 {
@@ -539,8 +566,10 @@ int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *mem
 		goto no_record;
 	if (pthread_mutex_init(&window->flush_lock, NULL))
 		goto no_lock;
-	if (memfd->unit_shift)
+	if (memfd->unit_shift) {
 		window->units = window->shown + (size >> memfd->page_shift);
+		window->tried = window->units + (size >> memfd->page_shift >> memfd->unit_shift);
+	}
 	window->guards = !window->units && guards_exist();
 	for (unsigned int i = 0; i < SPARES; i++) {
 		window->spare[i] = open_spare(window, i, MAP_FIXED);

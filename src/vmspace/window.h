@@ -40,6 +40,18 @@ bool window_shows(const struct vmspace_memory *memory, unsigned long addr, uint6
 		  unsigned int access);
 
 /*
+ * A page that the window shows in the sense of window_shows(): is the page of the host that it lies in, where
+ * that is larger, not mapped for such an access, though faults at the other pages in it may change that?
+ * Then, after these were made, window_tried_to_open() is called, with the same arguments and *tried; if
+ * they did not help the answer is no, for this access, until a page of these or an area changes.
+ * areas: a number that is another one after each change of areas. May be called by any thread at any time.
+ */
+bool window_may_open(const struct vmspace_memory *memory, unsigned long addr, unsigned int access,
+		     unsigned long areas, uint64_t *tried);
+void window_tried_to_open(const struct vmspace_memory *memory, unsigned long addr, unsigned int access,
+			  unsigned long areas, uint64_t tried);
+
+/*
  * Take the right to write from all translations of [start, end), and leave them otherwise. False:
  * unmap() has to be called. Called as unmap() is.
  */

@@ -42,6 +42,7 @@ struct vmspace_window {
 	 * written under flush_lock as well. Otherwise NULL.
 	 */
 	uint64_t *units;
+	uint64_t *tried;             /* by unit: what faults did not help, see window_units.c; or NULL */
 	unsigned long flushes;
 	pthread_mutex_t flush_lock;
 	bool spare[SPARES];          /* there are pages above the window that flush() may unmap */
@@ -108,6 +109,16 @@ void units_hide(struct vmspace_window *window, unsigned long start, size_t size)
 void units_write_protect(struct vmspace_window *window, unsigned long start, size_t size);
 /* Can the page be accessed through the window, to be written if `write`? Takes no lock. */
 bool units_reach(const struct vmspace_window *window, unsigned long addr, bool write);
+/*
+ * Of a page that is translated, and cannot be accessed so (VMSPACE_ACCESS_*) through the window: may faults
+ * about it change that? Not if they were found not to since a page of the unit or an area has changed;
+ * `areas` has another value after each change of areas. *tried: for units_stay_closed(). Takes no lock.
+ */
+bool units_may_open(const struct vmspace_window *window, unsigned long addr, unsigned int access,
+		    unsigned long areas, uint64_t *tried);
+/* They were made, and it is as before. */
+void units_stay_closed(struct vmspace_window *window, unsigned long addr, unsigned int access,
+		       unsigned long areas, uint64_t tried);
 /*
  * Which frame the page should have, so that its unit can be mapped; `after`: the frame of the page
  * below, if that is not mapped yet, or 0.

@@ -95,7 +95,7 @@ static void pages_that_differ_are_served_by_access(void **state)
 	map_anon(0, n, RW);
 	put(&parent, 0, 1);
 	protect(1, 1, PROT_READ);
-	check_unit(&parent, 0, NOT);
+	check_unit(&parent, 0, READABLE);
 	assert_int_equal(touch(&parent, 1, READ), VMSPACE_FAULT_OK);
 	assert_int_equal(touch(&parent, 1, WRITE), VMSPACE_FAULT_ACCERR);
 	put(&parent, 0, 2);
@@ -169,6 +169,158 @@ static void a_discarded_part_is_zeros(void **state)
 	check_unit(&parent, 0, NOT); /* it shows the page of zeros, which has another place */
 	put(&parent, 1, 9);
 	check_unit(&parent, 0, WRITABLE);
+}
+
+/* ---- when it is mapped again ---- */
+
+static void advise(unsigned long first, unsigned long pages, int advice)
+{
+	struct vmspace_request req = { .op = VMSPACE_MADVISE,
+				       .madvise = { at(first), pages * page, advice } };
+
+	assert_int_equal(vmspace_call(parent.space, &req), 0);
+}
+
+static void clear(unsigned long first, unsigned int marks)
+{
+	assert_int_equal(vmspace_collect(parent.space, at(first), at(first + 1), marks,
+					 VMSPACE_COLLECT_CLEAR, NULL, NULL),
+			 1);
+}
+
+/* The page that is accessed was never missing: only its neighbour has changed. */
+static void the_next_access_opens_what_a_neighbour_has_shut(void **state)
+{
+	struct vmspace_page found;
+
+	(void)state;
+	map_anon(0, n, RW);
+	put(&parent, 0, 1);
+	clear(1, VMSPACE_MARK_DIRTY);
+	check_unit(&parent, 0, READABLE);
+	get(&parent, 0);
+	check_unit(&parent, 0, READABLE);
+	assert_int_equal(touch(&parent, 0, WRITE), VMSPACE_FAULT_OK);
+	check_unit(&parent, 0, WRITABLE);
+	clear(1, VMSPACE_MARK_ACCESSED);
+	check_unit(&parent, 0, NOT);
+	assert_int_equal(touch(&parent, 0, READ), VMSPACE_FAULT_OK);
+	check_unit(&parent, 0, WRITABLE);
+	protect(1, 1, PROT_NONE);
+	protect(1, 1, RW);
+	check_unit(&parent, 0, NOT);
+	get(&parent, 0);
+	check_unit(&parent, 0, READABLE);
+	put(&parent, 0, 2);
+	check_unit(&parent, 0, WRITABLE);
+	advise(1, 1, MADV_DONTNEED);
+	check_unit(&parent, 0, NOT);
+	put(&parent, 0, 3);
+	check_unit(&parent, 0, WRITABLE);
+	assert_true(vmspace_peek(parent.space, at(1), &found));
+	assert_int_equal(found.kind, VMSPACE_PAGE_ANON);
+	assert_int_equal(*host(&parent, 1), 0);
+}
+
+/* Accesses that could not open it must not be the last word. */
+static void what_could_not_be_opened_is_tried_again_after_a_change(void **state)
+{
+	(void)state;
+	map_anon(0, n, RW);
+	put(&parent, 0, 1);
+	protect(1, 1, PROT_READ);
+	for (unsigned int i = 0; i < 4; i++)
+		put(&parent, 0, i);
+	check_unit(&parent, 0, READABLE);
+	protect(1, 1, RW);
+	put(&parent, 0, 5);
+	check_unit(&parent, 0, WRITABLE);
+	/* To be read, the page of zeros is enough for a neighbour; it is not that page's neighbour. */
+	advise(1, 1, MADV_DONTNEED);
+	for (unsigned int i = 0; i < 4; i++)
+		get(&parent, 0);
+	check_unit(&parent, 0, NOT);
+	put(&parent, 0, 6);
+	check_unit(&parent, 0, WRITABLE);
+	advise(1, 1, 102); /* MADV_GUARD_INSTALL */
+	for (unsigned int i = 0; i < 4; i++)
+		put(&parent, 0, i);
+	check_unit(&parent, 0, NOT);
+	advise(1, 1, 103); /* MADV_GUARD_REMOVE */
+	put(&parent, 0, 7);
+	check_unit(&parent, 0, WRITABLE);
+	unmap(1, 1);
+	for (unsigned int i = 0; i < 4; i++)
+		put(&parent, 0, i);
+	check_unit(&parent, 0, NOT);
+	map_anon(1, 1, RW);
+	put(&parent, 0, 8);
+	check_unit(&parent, 0, WRITABLE);
+}
+
+static unsigned long asked;
+static bool refused;
+
+/* Page 1 cannot be had at times. */
+static int read_page(void *ctx, const struct vma_backing *file, uint64_t index, void *to)
+{
+	(void)ctx;
+	(void)file;
+	(void)to;
+	asked += index == 1;
+	return index == 1 && refused ? -EIO : 0;
+}
+
+/* The file's first n pages are mapped, and page 0 is touched for each kind of access, while page 1 fails. */
+static void try_without_one(void)
+{
+	struct vmspace_memfd_config memory = { .limit = 64 * host_page, .read_page = read_page };
+
+	end_guest(&parent);
+	vmspace_memfd_destroy(memfd);
+	assert_int_equal(vmspace_memfd_create_pages(&memfd, &memory, page, host_page), 0);
+	parent = (struct guest){ .window = new_window() };
+	begin_space();
+	map(0, n, RW, MAP_SHARED);
+	advise(2, n - 2, MADV_SEQUENTIAL); /* another area */
+	asked = 0;
+	refused = true;
+	put(&parent, 0, 1);
+	put(&parent, 0, 2);
+	get(&parent, 0);
+	assert_int_equal(asked, 3); /* by the fault, and by each kind of access */
+}
+
+static void what_does_not_help_is_not_repeated(void **state)
+{
+	unsigned long before;
+
+	(void)state;
+	try_without_one();
+	before = asked;
+	for (unsigned int i = 0; i < 100; i++) {
+		put(&parent, 0, i);
+		assert_int_equal(get(&parent, 0), i);
+	}
+	assert_int_equal(asked, before);
+	map_anon(2 * n, 1, RW);
+	for (unsigned int i = 0; i < 100; i++)
+		put(&parent, 0, i);
+	assert_int_equal(asked, before + 1);
+}
+
+static void it_is_tried_again_when_a_page_of_it_changes(void **state)
+{
+	(void)state;
+	try_without_one();
+	refused = false;
+	put(&parent, 0, 3);
+	assert_int_equal(asked, 3);
+	put(&parent, 2, 4);
+	check_unit(&parent, 0, NOT);
+	put(&parent, 0, 5);
+	check_unit(&parent, 0, WRITABLE);
+	assert_int_equal(asked, 4);
 }
 
 static void guards_keep_the_hosts_page_shut(void **state)
@@ -347,7 +499,7 @@ static void a_page_is_watched_alone(void **state)
 	put(&parent, 0, 1);
 	check_unit(&parent, 0, WRITABLE);
 	assert_int_equal(vmspace_watch_code(parent.space, at(1), NULL), VMSPACE_FAULT_OK);
-	check_unit(&parent, 0, NOT);
+	check_unit(&parent, 0, READABLE);
 	before = vmspace_code_generation(parent.space);
 	put(&parent, 0, 2);
 	protect(2, 1, PROT_READ);
@@ -368,8 +520,8 @@ static void no_write_is_lost_where_marks_were_cleared(void **state)
 	assert_int_equal(vmspace_collect(parent.space, at(1), at(n + 1), VMSPACE_MARK_DIRTY,
 					 VMSPACE_COLLECT_CLEAR, NULL, NULL),
 			 n);
-	check_unit(&parent, 0, NOT);
-	check_unit(&parent, 1, NOT);
+	check_unit(&parent, 0, READABLE);
+	check_unit(&parent, 1, READABLE);
 	assert_int_equal(vmspace_collect(parent.space, at(1), at(n + 1), VMSPACE_MARK_DIRTY, 0, NULL,
 					 NULL),
 			 0);
@@ -410,6 +562,11 @@ static void code_is_executable_where_all_of_it_is(void **state)
 	assert_int_equal(touch(&parent, 1, READ), VMSPACE_FAULT_OK);
 	assert_false(vmspace_window_is_direct(parent.window, at(0), VMSPACE_ACCESS_EXEC));
 	assert_true(vmspace_window_is_direct(parent.window, at(0), READ));
+	/* Back again: it is enough that page 0, which can be executed as before, is. */
+	protect(1, 1, PROT_READ | PROT_EXEC);
+	assert_int_equal(touch(&parent, 0, VMSPACE_ACCESS_EXEC), VMSPACE_FAULT_OK);
+	for (unsigned long i = 0; i < n; i++)
+		assert_true(vmspace_window_is_direct(parent.window, at(i), VMSPACE_ACCESS_EXEC));
 }
 
 /* ---- frames ---- */
@@ -477,6 +634,10 @@ int main(void)
 		BOTH(a_part_is_unmapped),
 		BOTH(many_pages_are_unmapped),
 		BOTH(a_discarded_part_is_zeros),
+		BOTH(the_next_access_opens_what_a_neighbour_has_shut),
+		BOTH(what_could_not_be_opened_is_tried_again_after_a_change),
+		BOTH(what_does_not_help_is_not_repeated),
+		BOTH(it_is_tried_again_when_a_page_of_it_changes),
 		BOTH(guards_keep_the_hosts_page_shut),
 		BOTH(moved_by_a_page_and_back),
 		BOTH(neighbouring_areas_that_are_alike_are_mapped),

@@ -52,6 +52,7 @@ static unsigned char objects[OBJECTS][PAGES][MOST_PAGE];
 static size_t page, host_page;
 static int file_fd, pipes[2];
 static unsigned long direct, indirect; /* accesses */
+static unsigned long in_order;         /* units found that have to be direct */
 static uint64_t draws;
 
 static unsigned long draw(unsigned long below)
@@ -266,6 +267,32 @@ static bool unreadable_private(unsigned int object, unsigned int index)
 	return false;
 }
 
+/*
+ * After a touch that succeeded: if its unit is of one area, and all pages of it may be accessed so and lie in
+ * the order of a unit, then the host reaches it.
+ */
+static void check_open(struct guest *g, unsigned long number, unsigned int access)
+{
+	unsigned long n = host_page / page, first = number & ~(n - 1);
+	struct vmspace_page found, begins;
+	struct vma_info area;
+	uint64_t place;
+
+	if (!vmspace_lookup(g->space, at(number), &area) || area.start > at(first) ||
+	    area.end < at(first + n) || !vmspace_peek(g->space, at(first), &begins))
+		return;
+	/* Frames are counted from 1, pages of a file from 0. */
+	place = begins.kind == VMSPACE_PAGE_FILE && begins.frame >> 62 ? begins.frame : begins.frame - 1;
+	if (place & (n - 1))
+		return;
+	for (unsigned long i = 0; i < n; i++)
+		if (!vmspace_peek(g->space, at(first + i), &found) || !(found.access & access) ||
+		    found.frame != begins.frame + i)
+			return;
+	assert_true(vmspace_window_is_direct(g->window, at(number), access));
+	in_order++;
+}
+
 /* Write a part of a page, in one way or the other. */
 static void write_part(struct guest *g, unsigned long number)
 {
@@ -283,6 +310,8 @@ static void write_part(struct guest *g, unsigned long number)
 	assert_int_equal(result, may(e, WRITE) ? VMSPACE_FAULT_OK
 					       : e->kind == NOTHING ? VMSPACE_FAULT_MAPERR
 								    : VMSPACE_FAULT_ACCERR);
+	if (result == VMSPACE_FAULT_OK)
+		check_open(g, number, WRITE);
 	if (result == VMSPACE_FAULT_OK && vmspace_window_is_direct(g->window, at(number), WRITE)) {
 		memcpy((char *)vmspace_window_host(g->window, at(number)) + from, bytes, size);
 		direct++;
@@ -353,6 +382,8 @@ static void check_page(struct guest *g, unsigned long number)
 
 	check_host(g, number);
 	assert_int_equal(vmspace_copy_from(g->space, bytes, at(number), page), may(e, READ) ? page : 0);
+	if (may(e, READ))
+		check_open(g, number, READ);
 	if (may(e, READ))
 		assert_memory_equal(bytes, bytes_of(e), page);
 	check_host(g, number);
@@ -475,7 +506,7 @@ static void run(size_t guest, size_t host)
 	long steps = given ? atol(given) : 4000;
 
 	begin_run(guest, host);
-	direct = indirect = 0;
+	direct = indirect = in_order = 0;
 	for (long i = 0; i < steps; i++) {
 		a_step();
 		for (int j = 0; j < 4; j++)
@@ -488,7 +519,7 @@ static void run(size_t guest, size_t host)
 	}
 	print_message("# pages of %zu on %zu: %lu writes through the host, %lu by copies\n", guest,
 		      host, direct, indirect);
-	assert_true(direct > 0 && indirect > 0);
+	assert_true(direct > 0 && indirect > 0 && in_order > 0);
 	if (guests[1].space)
 		end_child();
 	check_direct(&guests[0]);
