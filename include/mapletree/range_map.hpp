@@ -133,6 +133,10 @@ public:
 	{
 	}
 
+	/*
+	 * Assignment ends the use of iterators of what this map had, as the destructor does; moving,
+	 * like swap(), lets those of @other go with the content.
+	 */
 	range_map &operator=(const range_map &other)
 	{
 		if (this != &other)
@@ -152,6 +156,7 @@ public:
 		free_home();
 	}
 
+	/* Resources are exchanged, too. Iterators go with the content. */
 	void swap(range_map &other) noexcept
 	{
 		std::swap(resource_, other.resource_);
@@ -475,10 +480,11 @@ public:
 			update(range.closed(), std::move(compute));
 	}
 
-	/* clear - nothing has a value. */
+	/* clear - nothing has a value. The tree stays where it is: iterators may be moved on. */
 	void clear() noexcept
 	{
-		free_home();
+		if (home_)
+			mtree_destroy(&home_->tree);
 	}
 
 	/*

@@ -37,9 +37,11 @@ template <class T> struct range_element {
 
 /*
  * class range_iterator - forwards and backwards over ranges that have a value. Like a cursor of the
- * tree it may be moved after any change of the map: it goes on from the range that it stood on.
- * What it refers to is there as long as that range. An end() of a map that was empty is not to be
- * moved once the map has got its first range.
+ * tree it may be moved after any change of the content, clear() included: it goes on from the range
+ * that it stood on. After a move or swap() it belongs to the map that has the content now. It is of
+ * no use, and must not be moved, once its content was replaced by assignment or its map destroyed.
+ * What it refers to is there as long as that range. An end() of a map that never held anything, or
+ * whose content was moved away, is not to be moved once the map has got its first range.
  */
 template <class T> class range_iterator {
 	using codec = detail::value_codec<T>;

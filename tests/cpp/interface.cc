@@ -224,6 +224,51 @@ static void iterators_go_on_after_changes()
 	CHECK(std::count_if(map.begin(), map.end(), [](auto e) { return e.value % 2 != 0; }) == 500);
 }
 
+/* Found from outside: clear() freed the tree under them. */
+static void iterators_may_be_moved_after_clear()
+{
+	for (unsigned long count : {1ul, 2ul, 1000ul}) {
+		names map;
+
+		for (unsigned long i = 0; i < count; i++)
+			map.assign({i * 10, i * 10 + 4}, "a");
+		auto first = map.begin(), last = std::prev(map.end()), end = map.end();
+		names copy = map;
+
+		map.clear();
+		CHECK(map.empty() && copy.count_ranges() == count);
+		CHECK(++first == map.end() && ++last == map.end());
+
+		auto again = copy.begin(), back = again;
+
+		copy.clear();
+		copy.assign({20, 29}, "b");
+		CHECK((++again)->range == interval(20, 29) && again->value == "b");
+		CHECK(++again == copy.end());
+		copy.clear();
+		copy.assign({5, 9}, "c");
+		CHECK((++back)->range == interval(5, 9));
+		map.assign({30, 39}, "d");
+		CHECK((--end)->range == interval(30, 39));
+	}
+}
+
+static void iterators_go_with_the_content()
+{
+	names a{{{1, 2}, "one"}, {{5, 6}, "two"}}, b{{{3, 4}, "three"}, {{7, 8}, "four"}};
+	auto of_a = a.begin(), of_b = b.begin();
+
+	swap(a, b);
+	CHECK((++of_a)->value == "two" && ++of_a == b.end());
+	CHECK((++of_b)->value == "four");
+	b = std::move(a);
+	CHECK(++of_b == b.end() && (--of_b)->value == "four");
+
+	names c = std::move(b);
+
+	CHECK((--of_b)->value == "three" && of_b == c.begin());
+}
+
 static void moves_take_the_content_and_copies_are_apart()
 {
 	names a{{{1, 2}, "one"}}, b;
@@ -373,6 +418,8 @@ int main()
 		TEST(values_that_can_only_move_are_cut_without_a_copy),
 		TEST(small_values_that_can_only_move_are_not_copied),
 		TEST(iterators_go_on_after_changes),
+		TEST(iterators_may_be_moved_after_clear),
+		TEST(iterators_go_with_the_content),
 		TEST(moves_take_the_content_and_copies_are_apart),
 		TEST(many_lookups_at_once_are_as_one_by_one),
 		TEST(threads_may_read_and_copy_one_map_and_change_their_copies),
