@@ -283,11 +283,19 @@ int mas_find_area(struct ma_state *mas, struct mt_area *area)
 
 int mas_alloc_area(struct ma_state *mas, struct mt_area *area, void *entry, gfp_t gfp)
 {
+	unsigned long index = mas->index, last = mas->last;
 	int error = -EINVAL;
 
 	if (!entry_reserved(entry) && !xa_is_zero(entry))
 		error = mas_find_area(mas, area);
-	return error ? error : mas_store_gfp(mas, entry, gfp);
+	if (error)
+		return error;
+	error = mas_store_gfp(mas, entry, gfp);
+	if (error) {
+		mas->index = index;
+		mas->last = last;
+	}
+	return error;
 }
 
 int mas_empty_area(struct ma_state *mas, unsigned long min, unsigned long max,

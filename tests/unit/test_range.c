@@ -308,6 +308,41 @@ static void an_area_is_found_and_stored_through_a_cursor(void **state)
 	end(&mt);
 }
 
+static void *no_block(void *ctx, size_t size, size_t align)
+{
+	(void)ctx;
+	(void)size;
+	(void)align;
+	return NULL;
+}
+
+static void no_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	(void)block;
+	(void)size;
+	fail_msg("nothing was allocated");
+}
+
+/* Found from outside: the cursor was left on the place found. */
+static void an_area_without_memory_leaves_the_range_of_the_cursor(void **state)
+{
+	static const struct mt_allocator none = { no_block, no_free, NULL };
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_ALLOC_RANGE);
+	struct mt_area area = { .min = 100, .max = 200, .size = 4 };
+	MA_STATE(mas, &mt, 3, 4);
+
+	(void)state;
+	mtree_lock(&mt);
+	assert_int_equal(mt_set_allocator(&mt, &none), 0);
+	assert_int_equal(mas_alloc_area(&mas, &area, E('a'), GFP_KERNEL), -ENOMEM);
+	mtree_unlock(&mt);
+	expect_place(&mas, 3, 4, ma_error);
+	assert_true(mas_is_err(&mas));
+	assert_int_equal(area.start, 100);
+	end(&mt);
+}
+
 static void a_lone_entry_at_0_is_a_range_too(void **state)
 {
 	struct told told = { "", { E('b'), E('c') }, 0 };
@@ -358,6 +393,7 @@ int main(void)
 		cmocka_unit_test(an_erasure_hands_out_what_was_there),
 		cmocka_unit_test(an_erasure_calls_without_the_lock),
 		cmocka_unit_test(an_area_is_found_and_stored_through_a_cursor),
+		cmocka_unit_test(an_area_without_memory_leaves_the_range_of_the_cursor),
 		cmocka_unit_test(a_lone_entry_at_0_is_a_range_too),
 		cmocka_unit_test(a_zero_entry_is_equal_to_no_other),
 	};
