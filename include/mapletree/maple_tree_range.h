@@ -48,8 +48,9 @@ typedef void *mt_update_fn(void *old, unsigned long first, unsigned long last, v
  * for each, in ascending order, before anything changes, with @ctx handed through. Pieces with
  * equal results become one range, with the entry that was returned first, and so do the ranges
  * directly outside. What remains as it is is not written. All pieces are changed, or none: it may
- * fail after the calls of @fn. If more than a leaf changes, memory is needed in proportion to the
- * pieces while it runs. Afterwards the cursor is at [@first, @last], as after mas_set_range().
+ * fail after the calls of @fn, or between two, above all with GFP_NOWAIT. If more than a leaf
+ * changes, memory is needed in proportion to the pieces while it runs. Afterwards the cursor is at
+ * [@first, @last], as after mas_set_range().
  */
 MT_PUBLIC int mtree_update_range(struct maple_tree *mt, unsigned long first, unsigned long last,
 				 mt_update_fn *fn, void *ctx, mt_same_fn *same, gfp_t gfp);

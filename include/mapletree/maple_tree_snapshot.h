@@ -66,9 +66,9 @@ struct mt_entry_ops {
  *
  * mtree_dup() and mtree_snapshot() want trees with the same @ops, which outlive both as the
  * allocator does. Stores then need memory where elsewhere they would not, as in a tree that has
- * been snapshotted. They take about twice as long, in RCU mode three to six times, since each
- * starts the grace period of what it drops. Lock held. Returns 0; -EBUSY: the tree is not empty;
- * -EINVAL: a function is missing.
+ * been snapshotted. They take up to about twice as long, in RCU mode, too, where what they drop
+ * waits for readers. Lock held. Returns 0; -EBUSY: the tree is not empty; -EINVAL: a function is
+ * missing.
  */
 MT_PUBLIC int mt_set_entry_ops(struct maple_tree *mt, const struct mt_entry_ops *ops);
 
