@@ -440,7 +440,8 @@ static void op_watch(struct space *s)
 		if (marks_of(expected(s, addr)) ? !below(4) : below(50) != 0)
 			continue;
 		assert_int_equal(pages_watch_code(s->guest.pages, vma, addr, &now),
-				 marks_of(expected(s, addr)) != 0);
+				 marks_of(expected(s, addr)) ? VMSPACE_FAULT_OK
+							     : VMSPACE_FAULT_MAPERR);
 		watches += marks_of(expected(s, addr)) != 0;
 		if (marks_of(expected(s, addr)))
 			s->untold[guest_page(addr)] = expected(s, addr)->watched = true;
