@@ -8,16 +8,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -27,6 +24,8 @@
 #include <unistd.h>
 
 #include <mapletree/vmspace.h>
+
+#include "options.h"
 
 #define PAGE 4096UL
 /* A part of the address space that nothing else uses, with tables of its own. */
@@ -512,28 +511,15 @@ static void a_move_into_the_tables_of_its_source(void **state)
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-	static const struct option options[] = {
-		{ "seed", required_argument, NULL, 's' },
-		{ "ops", required_argument, NULL, 'o' },
-		{ 0 },
-	};
 	const struct CMUnitTest tests[] = {
 		TEST(advice_gives_back_the_tables_that_the_kernel_gives_back),
 		TEST(populating_ends_at_a_guard),
 		TEST(a_move_into_the_tables_of_its_source),
 		TEST(random_calls_leave_the_kernels_pages),
 	};
-	int option;
 
-	seed = (unsigned long long)time(NULL);
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 's')
-			seed = strtoull(optarg, NULL, 0);
-		else if (option == 'o')
-			operations = strtoul(optarg, NULL, 0);
-		else
-			return 2;
-	}
+	if (!take_options(argc, argv, &seed, &operations))
+		return 2;
 	printf("# oracle_pages --seed %llu --ops %lu\n", seed, operations);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

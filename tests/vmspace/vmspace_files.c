@@ -6,7 +6,6 @@
  *	vmspace_files [--seed N]
  */
 #include <errno.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,13 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <mapletree/vmspace_files.h>
 #include <mapletree/vmspace_pins.h>
+
+#include "options.h"
 
 #define START 0x10000000UL
 #define PAGES 32UL
@@ -641,7 +641,6 @@ static void all_that_was_written_is_in_the_file(void **state)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { { "seed", required_argument, NULL, 's' }, { 0 } };
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(msync_writes_what_was_written_since),
@@ -659,13 +658,8 @@ int main(int argc, char **argv)
 		TEST(what_is_written_while_a_page_is_read_shows),
 		TEST(all_that_was_written_is_in_the_file),
 	};
-	int option;
 
-	seed = (unsigned long long)time(NULL);
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option != 's')
-			return 2;
-		seed = strtoull(optarg, NULL, 0);
-	}
+	if (!take_options(argc, argv, &seed, NULL))
+		return 2;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

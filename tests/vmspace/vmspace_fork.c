@@ -11,16 +11,13 @@
  *	vmspace_fork [--seed N] [--ops N]
  */
 #include <errno.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 #include <sys/mman.h>
 
@@ -28,6 +25,7 @@
 #include <mapletree/vmspace_words.h>
 
 #include "inherited.h"
+#include "options.h"
 #include "scarce.h"
 
 #define PAGE 4096UL
@@ -48,7 +46,8 @@ struct member {
 	const struct vmspace *view[FAMILIES]; /* snapshots of it, or NULL */
 };
 
-static uint64_t seed, random_state;
+static unsigned long long seed;
+static uint64_t random_state;
 static unsigned long ops = 4000;
 static struct member member[MEMBERS];
 static unsigned long shared_forks, refusals;
@@ -756,10 +755,6 @@ static void relatives_of_several_threads(void **state)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "seed", required_argument, NULL, 's' }, { "ops", required_argument, NULL, 'n' },
-		{ 0 },
-	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_family),
 		cmocka_unit_test(random_family_without_memory),
@@ -771,18 +766,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(corrections_are_not_inherited),
 		cmocka_unit_test(relatives_of_several_threads),
 	};
-	int option;
 
-	seed = (uint64_t)time(NULL);
-	while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
-		if (option == 's')
-			seed = strtoull(optarg, NULL, 0);
-		else if (option == 'n')
-			ops = strtoul(optarg, NULL, 0);
-		else
-			return 2;
-	}
-	print_message("seed %llu\n", (unsigned long long)seed);
+	if (!take_options(argc, argv, &seed, &ops))
+		return 2;
+	print_message("seed %llu\n", seed);
 	random_state = seed;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

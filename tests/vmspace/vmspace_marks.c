@@ -6,7 +6,6 @@
  *	vmspace_marks [--seed N] [--ops N]
  */
 #include <errno.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,13 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <mapletree/vmspace_memfd.h>
+
+#include "options.h"
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
@@ -621,11 +621,6 @@ static void no_write_is_lost_to_a_collector(void **state)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "seed", required_argument, NULL, 's' },
-		{ "ops", required_argument, NULL, 'o' },
-		{ 0 },
-	};
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(accesses_set_marks_until_they_are_cleared),
@@ -640,16 +635,8 @@ int main(int argc, char **argv)
 		TEST(a_collector_waits_for_who_uses_a_page),
 		TEST(no_write_is_lost_to_a_collector),
 	};
-	int option;
 
-	seed = (unsigned long long)time(NULL);
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 's')
-			seed = strtoull(optarg, NULL, 0);
-		else if (option == 'o')
-			operations = strtoul(optarg, NULL, 0);
-		else
-			return 2;
-	}
+	if (!take_options(argc, argv, &seed, &operations))
+		return 2;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

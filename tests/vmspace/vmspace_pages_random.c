@@ -6,12 +6,11 @@
  *
  *	vmspace_pages_random [--seed N] [--ops N]
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "options.h"
 #include "pages_world.h"
 
 #define SPACES 3
@@ -623,23 +622,10 @@ static void random_operations(void **state)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "seed", required_argument, NULL, 's' },
-		{ "ops", required_argument, NULL, 'o' },
-		{ 0 },
-	};
 	const struct CMUnitTest tests[] = { cmocka_unit_test(random_operations) };
-	int option;
 
-	seed = (unsigned long long)time(NULL);
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 's')
-			seed = strtoull(optarg, NULL, 0);
-		else if (option == 'o')
-			operations = strtoul(optarg, NULL, 0);
-		else
-			return 2;
-	}
+	if (!take_options(argc, argv, &seed, &operations))
+		return 2;
 	printf("# vmspace_pages_random --seed %llu --ops %lu\n", seed, operations);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

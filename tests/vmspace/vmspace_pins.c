@@ -6,7 +6,6 @@
  *	vmspace_pins [--seed N]
  */
 #include <errno.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -23,6 +21,8 @@
 #include <unistd.h>
 
 #include <mapletree/vmspace_pins.h>
+
+#include "options.h"
 
 #define START 0x10000000UL
 #define PAGES 64UL
@@ -672,7 +672,6 @@ static void pins_hold_against_other_threads(void **state)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { { "seed", required_argument, NULL, 's' }, { 0 } };
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(system_calls_read_and_write_what_is_pinned),
@@ -688,13 +687,8 @@ int main(int argc, char **argv)
 		TEST(a_fork_that_cannot_copy_a_pinned_page_changes_nothing),
 		TEST(pins_hold_against_other_threads),
 	};
-	int option;
 
-	seed = (unsigned long long)time(NULL);
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option != 's')
-			return 2;
-		seed = strtoull(optarg, NULL, 0);
-	}
+	if (!take_options(argc, argv, &seed, NULL))
+		return 2;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 #include <sqlite3.h>
 #include <sys/mman.h>
@@ -30,6 +28,8 @@
 #include <unistd.h>
 
 #include <mapletree/vmspace_files.h>
+
+#include "options.h"
 
 #define START 0x10000000UL
 #define MAPPED ((size_t)8 << 20)
@@ -567,18 +567,12 @@ static void both_see_what_both_write(void **state)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { { "seed", required_argument, NULL, 's' }, { 0 } };
 	static struct setting settings[16];
 	static const char *const modes[] = { "DELETE", "TRUNCATE", "PERSIST", "WAL" };
 	struct CMUnitTest tests[16];
-	int option;
 
-	seed = (unsigned long long)time(NULL);
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option != 's')
-			return 2;
-		seed = strtoull(optarg, NULL, 0);
-	}
+	if (!take_options(argc, argv, &seed, NULL))
+		return 2;
 	for (size_t i = 0; i < 16; i++) {
 		settings[i] = (struct setting){ i & 1, i & 2, modes[i / 4] };
 		tests[i] = (struct CMUnitTest)cmocka_unit_test_prestate(both_see_what_both_write,

@@ -6,7 +6,6 @@
  *	vmspace_translations [--seed N]
  */
 #include <errno.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,13 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <mapletree/vmspace_memfd.h>
+
+#include "options.h"
 
 #define START 0x10000000UL
 #define PAGES 32UL
@@ -497,7 +497,6 @@ static void a_translator_waits_for_who_is_writing(void **state)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { { "seed", required_argument, NULL, 's' }, { 0 } };
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(a_write_is_told_of_once),
@@ -508,13 +507,8 @@ int main(int argc, char **argv)
 		TEST(a_translator_waits_for_who_is_writing),
 		TEST(what_is_kept_is_what_the_guest_has),
 	};
-	int option;
 
-	seed = (unsigned long long)time(NULL);
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option != 's')
-			return 2;
-		seed = strtoull(optarg, NULL, 0);
-	}
+	if (!take_options(argc, argv, &seed, NULL))
+		return 2;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,17 +11,15 @@
  *	vmspace_words_random [--seed N] [--ops N]
  */
 #include <errno.h>
-#include <getopt.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 #include <cmocka.h>
 #include <mapletree/vmspace_words.h>
 
+#include "options.h"
 #include "scarce.h"
 #include "units.h"
 
@@ -454,27 +452,15 @@ static void everything_happened(void **state)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "seed", required_argument, NULL, 's' }, { "ops", required_argument, NULL, 'o' },
-		{ 0 },
-	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_alone),
 		cmocka_unit_test(with_hooks),
 		cmocka_unit_test(with_a_say),
 		cmocka_unit_test(everything_happened),
 	};
-	int option;
 
-	seed = (unsigned long long)time(NULL);
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 's')
-			seed = strtoull(optarg, NULL, 0);
-		else if (option == 'o')
-			ops = strtoul(optarg, NULL, 0);
-		else
-			return 2;
-	}
+	if (!take_options(argc, argv, &seed, &ops))
+		return 2;
 	printf("# vmspace_words_random --seed %llu --ops %lu\n", seed, ops);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
