@@ -46,13 +46,6 @@ unsigned int leaf_divide_blocks(const struct maple_tree *mt)
 	return mt_in_rcu(mt) ? 3 + retire_batches_needed(mt, root ? 1 : 2) : root ? 2 : 1;
 }
 
-/* Makes slot @end the last one of @leaf, of which those up to @old_end have been in use. */
-static inline void cut_off(struct mt_node *leaf, unsigned int end, unsigned int old_end)
-{
-	slots_pad(leaf, end, old_end);
-	node_set_end(leaf, KIND_LEAF, end);
-}
-
 /* Opens slot @at + 1 of @node, an inner one of @kind that no reader sees and that has room. */
 static inline void open_above(struct mt_node *node, enum node_kind kind, size_t at)
 {
@@ -108,10 +101,10 @@ static ALWAYS_INLINE void fill_halves(struct halves *h, const struct mt_leaf_pla
 	WORK(NODE_BUILT);
 	WORK(NODE_BUILT);
 	slots_copy(h->right, 0, old, from, p->end + 1 - from);
-	cut_off(h->right, p->end - from, WIDE_PIVOTS);
+	slots_cut_off(h->right, p->end - from, WIDE_PIVOTS);
 	if (h->left != old)
 		slots_copy(h->left, 0, old, 0, from);
-	cut_off(h->left, from - 1, WIDE_PIVOTS);
+	slots_cut_off(h->left, from - 1, WIDE_PIVOTS);
 	into.leaf = h->second ? h->right : h->left;
 	into.low -= h->second ? from : 0;
 	into.high -= h->second ? from : 0;
@@ -170,17 +163,6 @@ static ALWAYS_INLINE unsigned long tell_gaps(struct mt_node *parent, unsigned in
 	return first > second ? first : second;
 }
 
-/* Makes @enode the root above what was the root, a leaf; the finger leads there already. */
-static void publish_new_root(struct maple_tree *mt, struct maple_enode *enode)
-{
-	struct mt_finger *finger = &mt->ma_finger;
-
-	publish_root(mt, enode, 2);
-	finger->height = 2;
-	finger->min = 0;
-	finger->max = ULONG_MAX;
-}
-
 void leaf_divide(struct maple_tree *mt, const struct mt_leaf_plan *p, unsigned int cut,
 		 struct pool_list *reserve)
 {
@@ -213,7 +195,7 @@ void leaf_divide(struct maple_tree *mt, const struct mt_leaf_plan *p, unsigned i
 	if (rcu)
 		dead_mark(p->leaf);
 	if (root)
-		publish_new_root(mt, enode_make(parent, inner));
+		publish_new_height(mt, enode_make(parent, inner), 2);
 	else if (rcu)
 		publish_node(mt, finger, 1, enode_make(parent, inner));
 	if (second)

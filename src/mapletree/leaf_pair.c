@@ -32,6 +32,14 @@ static inline void join(struct mt_leaf_pair *g, const struct mt_finger *finger,
 	}
 }
 
+/* The wider one of the gaps that @parent records for the leaves at @at and behind it. */
+static inline unsigned long wider_gap(struct mt_node *parent, unsigned int at)
+{
+	unsigned long first = gap_load(parent, at), second = gap_load(parent, at + 1);
+
+	return first > second ? first : second;
+}
+
 /*
  * What is known of the widest gap of all leaves together from those recorded before, one of which
  * may be among the slots that are replaced.
@@ -41,10 +49,8 @@ static inline void foresee_gap(struct mt_leaf_pair *g, const struct mt_finger *f
 {
 	struct mt_node *parent = step_node(finger->step[1]);
 	struct gap_change m = measure_gaps(p);
-	unsigned long widest = gap_load(parent, g->at);
+	unsigned long widest = wider_gap(parent, g->at);
 
-	if (gap_load(parent, g->at + 1) > widest)
-		widest = gap_load(parent, g->at + 1);
 	g->gap_before = widest;
 	if (!p->entry && m.after >= widest)
 		g->gap_after = m.after;
@@ -199,9 +205,7 @@ static bool plan_two(struct mt_leaf_pair *g, struct maple_tree *mt, unsigned int
 	g->at = at;
 	if (!tree_tracks_gaps(mt))
 		return true;
-	g->gap_before = gap_load(parent, at);
-	if (gap_load(parent, at + 1) > g->gap_before)
-		g->gap_before = gap_load(parent, at + 1);
+	g->gap_before = wider_gap(parent, at);
 	g->gap_after = entry ? GAP_UNKNOWN : came > g->gap_before ? came : g->gap_before;
 	return true;
 }
@@ -342,13 +346,6 @@ static inline void splice_in(const struct mt_leaf_pair *g, struct mt_node *leaf,
 	assert(node_is_valid(leaf, KIND_LEAF));
 }
 
-/* Makes @end the last slot of @leaf. */
-static inline void cut_off(struct mt_node *leaf, unsigned int end, unsigned int old_end)
-{
-	slots_pad(leaf, end, old_end);
-	node_set_end(leaf, KIND_LEAF, end);
-}
-
 /* Two leaves: of all their slots the first keeps, or gets, @cut. */
 static inline void share(const struct mt_leaf_pair *g, struct outcome *out, unsigned int cut)
 {
@@ -365,7 +362,7 @@ static inline void share(const struct mt_leaf_pair *g, struct outcome *out, unsi
 		right->pivot[count - 1] = border;
 		node_set_end(right, KIND_LEAF, right_end + count);
 		out->last[0] = left->pivot[cut - 1];
-		cut_off(left, cut - 1, left_end);
+		slots_cut_off(left, cut - 1, left_end);
 	} else {
 		count = cut - left_end - 1;
 		left->pivot[left_end] = border;
@@ -373,7 +370,7 @@ static inline void share(const struct mt_leaf_pair *g, struct outcome *out, unsi
 		node_set_end(left, KIND_LEAF, left_end + count);
 		out->last[0] = right->pivot[count - 1];
 		slots_copy(right, 0, right, count, right_end + 1 - count);
-		cut_off(right, right_end - count, right_end);
+		slots_cut_off(right, right_end - count, right_end);
 	}
 }
 
@@ -475,9 +472,9 @@ static inline void extend_first(const struct mt_leaf_pair *g, struct outcome *ou
 		slots_copy(left, at, right, s->keep_right_from, more);
 		out->last[0] = right->pivot[from - 1];
 	}
-	cut_off(left, s->cut[0] - 1, left_end);
+	slots_cut_off(left, s->cut[0] - 1, left_end);
 	slots_copy(right, 0, right, from, right_end + 1 - from);
-	cut_off(right, right_end - from, right_end);
+	slots_cut_off(right, right_end - from, right_end);
 }
 
 /* The same where slots of the first, or some of what goes in, come to the second. */
@@ -500,10 +497,10 @@ static inline void extend_second(const struct mt_leaf_pair *g, struct outcome *o
 		right->pivot[moved - 1] = left->pivot[s->keep_left - 1];
 	}
 	put_items(right, KIND_LEAF, moved, &g->items.item[taken], s->inserted - taken, end);
-	cut_off(right, end, right_end);
+	slots_cut_off(right, end, right_end);
 	out->last[0] = taken ? g->items.item[taken - 1].last : left->pivot[cut - 1];
 	put_items(left, KIND_LEAF, kept, g->items.item, taken, cut - 1);
-	cut_off(left, cut - 1, left_end);
+	slots_cut_off(left, cut - 1, left_end);
 }
 
 static inline void move_border(const struct mt_leaf_pair *g, struct outcome *out)
@@ -609,17 +606,6 @@ static void retire_olds(const struct mt_leaf_pair *g, struct maple_tree *mt,
 		retire_node(mt, parent, reserve);
 }
 
-/* Makes @leaf, to which the finger's lowest step leads, the root. The caller retires the others. */
-static void publish_leaf(struct maple_tree *mt, struct mt_node *leaf)
-{
-	struct mt_finger *finger = &mt->ma_finger;
-
-	publish_root(mt, enode_make(leaf, KIND_LEAF), 1);
-	finger->height = 1;
-	finger->min = 0;
-	finger->max = ULONG_MAX;
-}
-
 void leaf_pair_write(const struct mt_leaf_pair *g, struct maple_tree *mt,
 		     struct pool_list *reserve)
 {
@@ -636,7 +622,7 @@ void leaf_pair_write(const struct mt_leaf_pair *g, struct maple_tree *mt,
 	for (i = 0; rcu && i < s->old_count; i++)
 		dead_mark(s->old[i]);
 	if (root) {
-		publish_leaf(mt, enode_node(item[0].slot));
+		publish_new_height(mt, item[0].slot, 1);
 		retire_olds(g, mt, old, reserve);
 		return;
 	}

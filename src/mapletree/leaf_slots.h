@@ -71,4 +71,11 @@ static ALWAYS_INLINE void slots_pad(struct mt_node *leaf, size_t end, size_t old
 	}
 }
 
+/* slots_cut_off - make slot @end the last one of @leaf, of which those up to @old_end were in use. */
+static inline void slots_cut_off(struct mt_node *leaf, unsigned int end, unsigned int old_end)
+{
+	slots_pad(leaf, end, old_end);
+	node_set_end(leaf, KIND_LEAF, end);
+}
+
 #endif

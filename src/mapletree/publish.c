@@ -16,6 +16,16 @@ void publish_root(struct maple_tree *mt, void *root, unsigned int height)
 	finger_forget(mt);
 }
 
+void publish_new_height(struct maple_tree *mt, struct maple_enode *enode, unsigned int height)
+{
+	struct mt_finger *finger = &mt->ma_finger;
+
+	publish_root(mt, enode, height);
+	finger->height = height;
+	finger->min = 0;
+	finger->max = ULONG_MAX;
+}
+
 void publish_node(struct maple_tree *mt, const struct mt_finger *way, unsigned int level,
 		  struct maple_enode *enode)
 {

@@ -17,6 +17,12 @@
 void publish_root(struct maple_tree *mt, void *root, unsigned int height);
 
 /*
+ * publish_new_height - publish_root() of @enode; the tree's finger leads through it at height @height
+ * already, and is kept. Lock held.
+ */
+void publish_new_height(struct maple_tree *mt, struct maple_enode *enode, unsigned int height);
+
+/*
  * publish_node - replace the node at @level of the path @way by @enode, which has the same bounds.
  * Changes neither the path nor the height. Lock held.
  */

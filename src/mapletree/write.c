@@ -300,7 +300,7 @@ static __attribute__((noinline)) int store_by_new_nodes(struct ma_state *mas, en
 							void *entry, unsigned long step,
 							bool may, const struct expected *expected)
 {
-	enum leaves_changed result = LEAVES_TOO_FEW;
+	enum leaves_changed result;
 	struct mt_leaf_pair pair;
 	struct pool_list reserve;
 	unsigned int blocks = 0;
