@@ -64,12 +64,10 @@ static long fork_guest(struct thread *thread, uint64_t stack, uint64_t parent_ti
 		       uint64_t flags, uint64_t tls)
 {
 	struct cpu *cpu = &thread->cpu;
-	sigset_t all;
 	int tid;
 	pid_t pid;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	signal_block_all();
 	world_stop(thread);
 	pid = memory_fork();
 	if (pid)
@@ -109,10 +107,7 @@ struct start {
 /* What came for a thread that has ended is for another one. */
 static void end_signals(struct thread *thread)
 {
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	signal_block_all();
 	self = NULL;
 	for (int signo = 1; signo <= GUEST_SIGNALS; signo++)
 		if (thread->pending >> (signo - 1) & 1)
@@ -123,7 +118,6 @@ static void *run_thread(void *start_of)
 {
 	struct start *start = start_of;
 	struct thread *thread = start->thread;
-
 	pid_t tid = (pid_t)syscall(SYS_gettid);
 
 	if (start->parent_tid)
@@ -172,14 +166,12 @@ static int start_host_thread(struct start *start)
 {
 	pthread_attr_t attributes;
 	pthread_t host;
-	sigset_t all;
 	int err;
 
-	sigfillset(&all);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, HOST_STACK);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, NULL); /* which the thread inherits */
+	signal_block_all(); /* which the thread inherits */
 	err = pthread_create(&host, &attributes, run_thread, start);
 	pthread_attr_destroy(&attributes);
 	return err;
@@ -187,11 +179,12 @@ static int start_host_thread(struct start *start)
 
 static long new_guest_thread(struct thread *parent, const uint64_t a[6], uint64_t flags)
 {
-	struct start start = { .thread = new_thread(parent, a, flags), .lock = PTHREAD_MUTEX_INITIALIZER,
-			       .answered = PTHREAD_COND_INITIALIZER };
-
-	start.parent_tid = flags & CLONE_PARENT_SETTID ? a[2] : 0;
-	start.child_tid = flags & CLONE_CHILD_SETTID ? a[4] : 0;
+	struct start start = {
+		.thread = new_thread(parent, a, flags),
+		.lock = PTHREAD_MUTEX_INITIALIZER, .answered = PTHREAD_COND_INITIALIZER,
+		.parent_tid = flags & CLONE_PARENT_SETTID ? a[2] : 0,
+		.child_tid = flags & CLONE_CHILD_SETTID ? a[4] : 0,
+	};
 
 	if (!start.thread)
 		return -ENOMEM;
@@ -248,7 +241,7 @@ static char *take_string(uint64_t from)
 	return string;
 }
 
-/* A vector of strings, as many free places before them as are asked for. NULL: EFAULT, or no memory. */
+/* A vector of strings; `at` may be 0: an empty one. NULL: EFAULT, or no memory. */
 static char **take_strings(uint64_t at)
 {
 	char **strings = calloc(STRINGS_MOST + 1, sizeof(char *));
@@ -267,15 +260,6 @@ static char **take_strings(uint64_t at)
 		return strings;
 	free_strings(strings);
 	return NULL;
-}
-
-static size_t count(char **strings)
-{
-	size_t number = 0;
-
-	while (strings[number])
-		number++;
-	return number;
 }
 
 /* The interpreter that a script names, and its argument, if it has one; false: it is no script. */
@@ -305,7 +289,7 @@ static bool script(const char *path, char line[256], char **interpreter, char **
 /* The emulator executes itself, for the program at `path`. Returns -errno, or not. */
 static long execute_self(const char *path, char **argv, char **envp)
 {
-	char **own = calloc(count(argv) + 10, sizeof(char *));
+	char **own = calloc(count_strings(argv) + 10, sizeof(char *));
 	size_t used = 0;
 
 	if (!own)
@@ -351,7 +335,7 @@ static long execute(const char *guest, char **argv, char **envp, int depth)
 	}
 	if (depth > 3)
 		return -ELOOP;
-	longer = calloc(count(argv) + 4, sizeof(char *));
+	longer = calloc(count_strings(argv) + 4, sizeof(char *));
 	if (!longer)
 		return -ENOMEM;
 	longer[used++] = interpreter;

@@ -10,7 +10,7 @@
 
 #include "process.h"
 
-/* A time that is read and, as it tells what is left, written; NULL if the guest gives none. */
+/* A time that is read and, as it tells what is left, written; and a mask. Where each is, or 0: none. */
 struct waiting {
 	uint64_t time_at, mask_at;
 	struct timespec time;

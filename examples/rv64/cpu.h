@@ -88,7 +88,7 @@ static inline uint64_t imm_s(uint32_t insn)
 static inline void *cpu_at(struct cpu *cpu, uint64_t addr, unsigned int size)
 {
 	if (addr > GUEST_TOP - size)
-		cpu_raise(cpu, GUEST_SIGSEGV, GUEST_SEGV_MAPERR, addr);
+		cpu_raise(cpu, SIGSEGV, SEGV_MAPERR, addr);
 	return cpu->base + addr;
 }
 

@@ -240,7 +240,7 @@ static void push_aux(struct stack *stack, const struct image *image, uint64_t ba
 	aux(stack, AT_NULL, 0);
 }
 
-static size_t count_strings(char **strings)
+size_t count_strings(char **strings)
 {
 	size_t count = 0;
 

@@ -197,7 +197,6 @@ long memory_mmap(unsigned long addr, unsigned long length, int prot, int flags, 
 	struct vmspace_request req = { .op = VMSPACE_MMAP };
 	char name[4096];
 	bool shared_anon = (flags & MAP_ANONYMOUS) && (flags & MAP_TYPE) != MAP_PRIVATE && length;
-	long result;
 	int err = 0;
 
 	req.mmap.addr = addr;
@@ -220,8 +219,7 @@ long memory_mmap(unsigned long addr, unsigned long length, int prot, int flags, 
 	req.mmap.bad_fd = err == -EBADF;
 	if (err && err != -EBADF)
 		return err;
-	result = memory_call(&req);
-	return result;
+	return memory_call(&req);
 }
 
 long memory_munmap(unsigned long addr, unsigned long length)

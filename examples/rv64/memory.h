@@ -14,10 +14,6 @@
 #define GUEST_TOP  (1ULL << 38) /* Sv39: user addresses are below */
 #define GUEST_PAGE 4096ULL
 
-/* The numbers of these are the same on all architectures that Linux calls generic. */
-#define GUEST_SIGSEGV     SIGSEGV
-#define GUEST_SEGV_MAPERR SEGV_MAPERR
-
 struct guest_memory {
 	struct vmspace_memfd *memfd;
 	struct vmspace_window *window;

@@ -60,6 +60,9 @@ struct process {
 extern struct process process;
 extern _Thread_local struct thread *self;
 
+/* How many there are before the NULL. */
+size_t count_strings(char **strings);
+
 /* Ends the emulator with a message. */
 _Noreturn void die(const char *what);
 
@@ -90,6 +93,8 @@ long signal_suspend(struct thread *thread, uint64_t mask, uint64_t size);
 long signal_stack(struct thread *thread, uint64_t new, uint64_t old);
 long signal_return(struct thread *thread);
 long signal_pending(struct thread *thread, uint64_t to);
+/* All of the host's signals are blocked for this thread, which handles none, until signal_host_mask(). */
+void signal_block_all(void);
 /* The host's mask follows the thread's. */
 void signal_host_mask(const struct thread *thread);
 /* What the host blocks for a mask of the guest's. */

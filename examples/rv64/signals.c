@@ -65,6 +65,14 @@ static void set_host_mask(uint64_t mask)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, SET_SIZE);
 }
 
+void signal_block_all(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL); /* but those of the C library */
+}
+
 void signal_host_mask(const struct thread *thread)
 {
 	set_host_mask(signal_to_host(thread->mask | thread->pending));
@@ -137,11 +145,9 @@ void signal_arrived(int signo, siginfo_t *info, void *context)
 /* The process ends by the signal, as the host's parent sees it. */
 _Noreturn static void end_by(int signo)
 {
-	uint64_t all = 0;
-
 	fflush(NULL);
 	signal(signo, SIG_DFL);
-	set_host_mask(all);
+	set_host_mask(0);
 	kill(getpid(), signo);
 	for (;;)
 		pause();
