@@ -229,8 +229,7 @@ static __always_inline void look_near(struct call *call, struct task_struct *tas
 		call->near_count = at + 1;
 }
 
-enum { NR_MMAP = 9, NR_MUNMAP = 11, NR_BRK = 12, NR_MREMAP = 25, NR_SHMAT = 30,
-       MAP_FIXED_BIT = 0x10, MAP_KIND = 0x2f, MAP_PRIVATE_ANON = 0x22 };
+enum { MAP_FIXED_BIT = 0x10, MAP_KIND = 0x2f, MAP_PRIVATE_ANON = 0x22 };
 
 /*
  * What the outcome of a call depends on, beside the areas: which of those around have an anon_vma.
@@ -241,8 +240,8 @@ static __always_inline void look_around(struct call *call, struct task_struct *t
 {
 	const __u64 at = call->args[0];
 
-	if (call->number == NR_MUNMAP || call->number == NR_BRK || call->number == NR_SHMAT || !at ||
-	    (call->number == NR_MMAP && !(call->args[3] & MAP_FIXED_BIT)))
+	if (call->number == __NR_munmap || call->number == __NR_brk || call->number == __NR_shmat || !at ||
+	    (call->number == __NR_mmap && !(call->args[3] & MAP_FIXED_BIT)))
 		return;
 	if (call->near_count < 1 || !call->near[0].end)
 		look_near(call, task, 0, at - 1);
@@ -544,9 +543,9 @@ static __noinline int call_returns(__u64 number, long result)
 		call = lockless_call(task, mm, space, result);
 	if (!call || call->number != number || call->space != mm)
 		return 0;
-	if (result > 0 && ((number == NR_MMAP && !(call->args[3] & MAP_FIXED_BIT)) ||
-			   number == NR_BRK)) {
-		__u64 end = number == NR_BRK ? result : result + ((call->args[1] + 4095) & -4096UL);
+	if (result > 0 && ((number == __NR_mmap && !(call->args[3] & MAP_FIXED_BIT)) ||
+			   number == __NR_brk)) {
+		__u64 end = number == __NR_brk ? result : result + ((call->args[1] + 4095) & -4096UL);
 
 		look_near(call, task, 0, result - 1);
 		look_near(call, task, 2, end);
@@ -554,8 +553,8 @@ static __noinline int call_returns(__u64 number, long result)
 		look_around(call, task);
 	}
 	/* What was mapped has to be told but for private anonymous memory. */
-	if (result > 0 && (number == NR_MREMAP || number == NR_SHMAT ||
-			   (number == NR_MMAP && (call->args[3] & MAP_KIND) != MAP_PRIVATE_ANON)))
+	if (result > 0 && (number == __NR_mremap || number == __NR_shmat ||
+			   (number == __NR_mmap && (call->args[3] & MAP_KIND) != MAP_PRIVATE_ANON)))
 		look_near(call, task, 3, result);
 	/* Most calls look at nothing: their events are short. */
 	if (call->near_count) {
