@@ -184,22 +184,6 @@ static void say_why(const struct question *q)
 	}
 }
 
-/*
- * What a snapshot, or a child, shows of the area: all that decides about merging. (Calls on the live space may
- * change the rest at this moment.)
- */
-static void fill_shown(struct vma *shown, const struct vmspace *space, const struct vma *vma)
-{
-	*shown = (struct vma){
-		.start = vma->start, .end = vma->end, .flags = vma->flags, .pgoff = vma->pgoff,
-		.anon_shift = vma->anon_shift, .backing = vma->backing, .name = vma->name,
-		.policy = vma->policy, .anon_id = shown_anon_id(space, vma),
-		.pkey = vma->pkey, .uffd = vma->uffd, .uffd_moves = vma->uffd_moves,
-		.uffd_forks = vma->uffd_forks, .anon_shared = shown_anon_shared(space, vma),
-		.word = vma->word,
-	};
-}
-
 static int explain(const struct vmspace *space, unsigned long a, unsigned long b,
 		   struct vma_explanation *out)
 {
@@ -228,8 +212,8 @@ static int explain(const struct vmspace *space, unsigned long a, unsigned long b
 		return 0;
 	}
 	if (space_is_snapshot(space) || space->origin) {
-		fill_shown(&low, space, q.low);
-		fill_shown(&high, space, q.high);
+		shown_look(space, &low, q.low);
+		shown_look(space, &high, q.high);
 		q.low = &low;
 		q.high = &high;
 	}

@@ -46,18 +46,12 @@ void fork_change(struct vma *vma)
 static struct vma *copy_area(struct copier *copier, const struct vma *old)
 {
 	struct vmspace *child = copier->child;
-	struct vma *vma = vma_alloc(&child->vmas);
+	struct vma room, *vma = vma_new(&child->vmas, shown_as(copier->parent, old, &room));
 
 	if (!vma)
 		return NULL;
-	shown_fill(copier->parent, vma, old);
-	backing_get(vma->backing);
-	anon_name_get(vma->name);
-	policy_get(vma->policy);
-	vma->birth = child->vmas.generation + 1u;
 	vma->asked = 0;
 	vma->anon_since = 0;
-	vma->born = child->vmas.snapshots;
 	if (copier->exact)
 		return vma;
 	fork_change(vma);

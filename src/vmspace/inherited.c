@@ -54,17 +54,15 @@ uint64_t inherited_anon_id(const struct vmspace *space, const struct vma *vma)
 	return origin->first_id + space_pages(space, vma->start);
 }
 
-/* What an ancestor's calls may change of it at this moment is not read, or as an atomic. */
-void shown_fill_inherited(const struct vmspace *space, struct vma *shown, const struct vma *vma)
+void shown_look(const struct vmspace *space, struct vma *shown, const struct vma *vma)
 {
-	uint64_t anon_id = inherited_anon_id(space, vma);
-
 	*shown = (struct vma){
 		.start = vma->start, .end = vma->end, .flags = vma->flags, .pgoff = vma->pgoff,
 		.anon_shift = vma->anon_shift, .backing = vma->backing, .name = vma->name,
-		.policy = vma->policy, .anon_id = anon_id, .word = vma->word, .pkey = vma->pkey,
-		.uffd = vma->uffd, .uffd_moves = vma->uffd_moves, .uffd_forks = vma->uffd_forks,
-		.anon_shared = anon_id != 0, .may_have_anon = vma->may_have_anon,
+		.policy = vma->policy, .anon_id = shown_anon_id(space, vma), .word = vma->word,
+		.pkey = vma->pkey, .uffd = vma->uffd, .uffd_moves = vma->uffd_moves,
+		.uffd_forks = vma->uffd_forks, .anon_shared = shown_anon_shared(space, vma),
+		.may_have_anon = vma->may_have_anon,
 		.dropped = vma->dropped,
 	};
 }

@@ -62,12 +62,16 @@ static inline bool shown_anon_shared(const struct vmspace *space, const struct v
 	return is_inherited(space, vma) ? inherited_anon_id(space, vma) != 0 : vma->anon_shared;
 }
 
+/*
+ * Fill *shown with the area as a child, or a snapshot, shows it; it is in no tree, and holds nothing.
+ * What calls on a live space may change of it at this moment is not read, or as an atomic.
+ */
+void shown_look(const struct vmspace *space, struct vma *shown, const struct vma *vma);
 /* Fill *shown with all but the lock, as the space shows it. It is in no tree, and holds nothing. */
-void shown_fill_inherited(const struct vmspace *space, struct vma *shown, const struct vma *vma);
 static inline void shown_fill(const struct vmspace *space, struct vma *shown, const struct vma *vma)
 {
 	if (is_inherited(space, vma))
-		shown_fill_inherited(space, shown, vma);
+		shown_look(space, shown, vma);
 	else
 		vma_fill(shown, vma);
 }
@@ -78,7 +82,7 @@ static inline const struct vma *shown_as(const struct vmspace *space, const stru
 {
 	if (!is_inherited(space, vma))
 		return vma;
-	shown_fill_inherited(space, room, vma);
+	shown_look(space, room, vma);
 	return room;
 }
 

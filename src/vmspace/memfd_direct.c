@@ -43,7 +43,7 @@ static struct memfd_direct *direct_of(const struct vmspace_memfd *memfd, uint64_
 
 static off_t offset_of(const struct vmspace_memfd *memfd, uint64_t frame)
 {
-	uint64_t index = frame & ((UINT64_C(1) << DIRECT_INDEX_BITS) - 1);
+	uint64_t index = memfd_index(frame);
 
 	return (off_t)(index << memfd->page_shift);
 }

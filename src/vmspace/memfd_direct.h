@@ -19,6 +19,12 @@ static inline bool memfd_is_direct(uint64_t frame)
 	return frame & DIRECT_BIT;
 }
 
+/* Which page of its file the frame is, or of the memfd. */
+static inline uint64_t memfd_index(uint64_t frame)
+{
+	return memfd_is_direct(frame) ? frame & ((UINT64_C(1) << DIRECT_INDEX_BITS) - 1) : frame - 1;
+}
+
 /*
  * As memfd_file_page(), of a file whose descriptor the user gives. 1: there is none. The lock is
  * held, and dropped while the user is asked.

@@ -290,6 +290,15 @@ static uint32_t find_unit(const struct vmspace_memfd *memfd, unsigned int place)
 	return 0;
 }
 
+/* The frame that is wished of a chunk of which nothing is used. */
+static uint32_t begin_chunk(struct vmspace_memfd *memfd, uint32_t chunk,
+			    const struct memfd_wish *wish)
+{
+	if (chunk == memfd->loose)
+		memfd->loose = 0;
+	return (chunk - 1) * CHUNK_FRAMES + wish->place + 1;
+}
+
 /* The same of frames that lie in units. */
 static uint32_t choose_in_unit(struct vmspace_memfd *memfd, const struct memfd_wish *wish)
 {
@@ -300,11 +309,8 @@ static uint32_t choose_in_unit(struct vmspace_memfd *memfd, const struct memfd_w
 			       unit_mask(memfd, (unsigned int)(wish->frame - 1) % CHUNK_FRAMES))))
 		return (uint32_t)wish->frame;
 	chunk = unused_chunk(memfd);
-	if (chunk) {
-		if (chunk == memfd->loose)
-			memfd->loose = 0;
-		return (chunk - 1) * CHUNK_FRAMES + wish->place + 1;
-	}
+	if (chunk)
+		return begin_chunk(memfd, chunk, wish);
 	frame = find_unit(memfd, wish->place);
 	return frame ? frame : choose_any(memfd);
 }
@@ -319,11 +325,7 @@ static uint32_t choose_near(struct vmspace_memfd *memfd, const struct memfd_wish
 		return (uint32_t)wish->frame;
 	/* If another is in between, no place helps. */
 	chunk = wish->frame && !wish->begins ? 0 : unused_chunk(memfd);
-	if (!chunk)
-		return choose_any(memfd);
-	if (chunk == memfd->loose)
-		memfd->loose = 0;
-	return (chunk - 1) * CHUNK_FRAMES + wish->place + 1;
+	return chunk ? begin_chunk(memfd, chunk, wish) : choose_any(memfd);
 }
 
 /* Of a frame without memory. How many have it then, from it on; 0: the system has none. */

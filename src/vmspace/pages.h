@@ -122,8 +122,8 @@ void pages_set_code_hook(struct pages *pages,
 unsigned long pages_code_generation(const struct pages *pages);
 
 /*
- * Call `found` for the pages of [start, end) in ascending order, as many as are looked at together,
- * with marks[i] for the page at addr + i * page size: VMSPACE_MARK_*, or 0 if it has none of `which`.
+ * Call `found` (NULL: nobody) for the pages of [start, end) in ascending order, as many as are looked
+ * at together, with marks[i] for the page at addr + i * page size: VMSPACE_MARK_*, or 0 if it has none of `which`.
  * clear: those in `which` are cleared first, so that the next access, or write, of a guest faults. Then
  * the areas are locked for writing, else for reading or by the space's lock.
  */

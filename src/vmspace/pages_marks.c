@@ -49,16 +49,32 @@ static struct vmspace_memfd *memfd_of(const struct vmspace_memory *memory, const
 	return frame && frame->kind == VMSPACE_PAGE_FILE ? window_memfd(memory) : NULL;
 }
 
+static void add_writer(const struct vmspace_memory *memory, const struct frame *frame)
+{
+	struct vmspace_memfd *memfd = memfd_of(memory, frame);
+
+	if (memfd)
+		memfd_add_writer(memfd, frame->handle);
+}
+
+static void end_writer(const struct vmspace_memory *memory, const struct frame *frame)
+{
+	struct vmspace_memfd *memfd = memfd_of(memory, frame);
+
+	if (memfd)
+		memfd_end_writer(memfd, frame->handle);
+}
+
 void table_mark_written(const struct pages *pages, uintptr_t entry)
 {
-	if ((entry & ENTRY_DIRTY) && memfd_of(pages->memory, entry_frame(entry)))
-		memfd_add_writer(memfd_of(pages->memory, entry_frame(entry)), entry_frame(entry)->handle);
+	if (entry & ENTRY_DIRTY)
+		add_writer(pages->memory, entry_frame(entry));
 }
 
 void table_unmark_written(const struct pages *pages, uintptr_t entry)
 {
-	if ((entry & ENTRY_DIRTY) && memfd_of(pages->memory, entry_frame(entry)))
-		memfd_end_writer(memfd_of(pages->memory, entry_frame(entry)), entry_frame(entry)->handle);
+	if (entry & ENTRY_DIRTY)
+		end_writer(pages->memory, entry_frame(entry));
 }
 
 struct frame *pages_pin(struct pages *pages, unsigned long addr, bool write)
@@ -72,16 +88,16 @@ struct frame *pages_pin(struct pages *pages, unsigned long addr, bool write)
 	assert(entry_present(entry) && (!write || (entry & ENTRY_WRITABLE)));
 	frame = entry_is_zero(entry) ? (struct frame *)entry_load(&pages->zero) : entry_frame(entry);
 	frame_pin(frame, write);
-	if (write && memfd_of(pages->memory, frame))
-		memfd_add_writer(memfd_of(pages->memory, frame), frame->handle);
+	if (write)
+		add_writer(pages->memory, frame);
 	pthread_mutex_unlock(&leaf->lock);
 	return frame;
 }
 
 void pages_unpin(const struct vmspace_memory *memory, struct frame *frame, bool write)
 {
-	if (write && memfd_of(memory, frame))
-		memfd_end_writer(memfd_of(memory, frame), frame->handle);
+	if (write)
+		end_writer(memory, frame);
 	frame_unpin(memory, frame, write);
 }
 
@@ -155,7 +171,8 @@ static void collect(const struct stretch *stretch, unsigned int which, bool clea
 	/* First, so that whoever looks at the pages when told of them misses no write. */
 	if (clear)
 		clear_marks(stretch, which & ~VMSPACE_MARK_PRESENT);
-	found(ctx, stretch->addr, marks, stretch->count);
+	if (found)
+		found(ctx, stretch->addr, marks, stretch->count);
 }
 
 void pages_collect(struct pages *pages, unsigned long start, unsigned long end, unsigned int which,

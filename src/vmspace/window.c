@@ -145,20 +145,28 @@ bool window_open_frames(const struct vmspace_window *window, char *at, uint64_t 
 	return memfd_map(window->memfd, at, size, prot, MAP_FIXED, frame) != MAP_FAILED;
 }
 
+/* The page is mapped so, if all of the window has not been closed since `flushes` was `before`. */
+static void record_shown(const struct vmspace_window *window, unsigned long addr, uint64_t frame,
+			 bool writable, unsigned long before)
+{
+	uint64_t *shown = window_shown_at(window, addr);
+
+	__atomic_store_n(shown, SHOWN(frame, writable), __ATOMIC_SEQ_CST);
+	if (before % 2 || __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST) != before)
+		__atomic_store_n(shown, SHOWN_UNKNOWN, __ATOMIC_RELAXED);
+}
+
 /* Map the page and record that. False: the system maps no more. */
 static bool show_page(struct vmspace_window *window, unsigned long addr, uint64_t frame,
 		      bool writable)
 {
 	unsigned long before = __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST);
 	int prot = PROT_READ | (window->is_code ? PROT_EXEC : writable ? PROT_WRITE : 0);
-	uint64_t *shown = window_shown_at(window, addr);
 
 	if (!window_open_frames(window, vmspace_window_host(window, addr), frame,
 				window->memfd->page_size, prot))
 		return false;
-	__atomic_store_n(shown, SHOWN(frame, writable), __ATOMIC_SEQ_CST);
-	if (before % 2 || __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST) != before)
-		__atomic_store_n(shown, SHOWN_UNKNOWN, __ATOMIC_RELAXED);
+	record_shown(window, addr, frame, writable, before);
 	return true;
 }
 
@@ -220,15 +228,13 @@ static bool show_guarded(const struct vmspace_window *window, unsigned long addr
 			 bool writable)
 {
 	unsigned long before = __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST);
-	uint64_t *shown = window_shown_at(window, addr);
+	uint64_t shown = __atomic_load_n(window_shown_at(window, addr), __ATOMIC_RELAXED);
 
-	if (__atomic_load_n(shown, __ATOMIC_RELAXED) != GUARDED(SHOWN(frame, writable)) ||
+	if (shown != GUARDED(SHOWN(frame, writable)) ||
 	    madvise(vmspace_window_host(window, addr), window->memfd->page_size,
 		    MADV_GUARD_REMOVE))
 		return false;
-	__atomic_store_n(shown, SHOWN(frame, writable), __ATOMIC_SEQ_CST);
-	if (before % 2 || __atomic_load_n(&window->flushes, __ATOMIC_SEQ_CST) != before)
-		__atomic_store_n(shown, SHOWN_UNKNOWN, __ATOMIC_RELAXED);
+	record_shown(window, addr, frame, writable, before);
 	return true;
 }
 

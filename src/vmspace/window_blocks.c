@@ -42,14 +42,11 @@ static bool joins(const struct vmspace_window *window, struct block *block, size
 static void frames_about(const struct vmspace_window *window, uint64_t frame, uint64_t *below,
 			 uint64_t *above)
 {
-	uint64_t index = frame - 1, last = window->memfd->limit - 1;
+	uint64_t last = memfd_is_direct(frame) ? (UINT64_C(1) << DIRECT_INDEX_BITS) - 1
+					       : window->memfd->limit - 1;
 
-	if (memfd_is_direct(frame)) {
-		last = (UINT64_C(1) << DIRECT_INDEX_BITS) - 1;
-		index = frame & last;
-	}
-	*below = index;
-	*above = last - index;
+	*below = memfd_index(frame);
+	*above = last - *below;
 }
 
 void window_block_bounds(const struct vmspace_window *window, size_t at, size_t *low, size_t *high)

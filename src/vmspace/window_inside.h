@@ -32,8 +32,8 @@ struct vmspace_window {
 	size_t size;
 	/*
 	 * What each page shows, so that mapping a page again as it is needs no system call. Written
-	 * under the lock of the page's area; and by window_flush(), which empties all of it while
-	 * `flushes` is odd.
+	 * under the lock of the page's area; and by window_flush_locked(), which empties all of it
+	 * while `flushes` is odd.
 	 */
 	uint64_t *shown;
 	/*

@@ -71,10 +71,7 @@ static char *host_of(const struct vmspace_window *window, size_t unit)
 /* Are the frames from this one on those of a unit? */
 static bool begins_unit(const struct vmspace_memfd *memfd, uint64_t frame)
 {
-	uint64_t index = memfd_is_direct(frame) ? frame & ((UINT64_C(1) << DIRECT_INDEX_BITS) - 1)
-						: frame - 1;
-
-	return !(index & (memfd_unit(memfd) - 1));
+	return !(memfd_index(frame) & (memfd_unit(memfd) - 1));
 }
 
 /* How the unit is to be mapped, from what its pages are translated to. */

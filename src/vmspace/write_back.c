@@ -16,14 +16,6 @@ struct mapped {
 	uint64_t first, pages;
 };
 
-static void ignore(void *ctx, unsigned long addr, const unsigned char *marks, unsigned int count)
-{
-	(void)ctx;
-	(void)addr;
-	(void)marks;
-	(void)count;
-}
-
 static bool maps_file(const struct vma *vma)
 {
 	return vma->backing && vma->backing->is.kind == VMA_BACKING_FILE &&
@@ -68,7 +60,7 @@ static int next_part(struct vmspace *space, unsigned long *start, unsigned long 
 		if (result)
 			break;
 		sync_write_lock(space, span.vma);
-		pages_collect(space->pages, span.from, span.to, VMSPACE_MARK_DIRTY, true, ignore, NULL);
+		pages_collect(space->pages, span.from, span.to, VMSPACE_MARK_DIRTY, true, NULL, NULL);
 		result = 1;
 	}
 	sync_leave(space);
