@@ -82,7 +82,7 @@ static __attribute__((noinline)) void *entry_beside(const struct maple_tree *mt,
 
 	if (up ? at < node_end(parent, inner) : at)
 		return end_entry(enode_node(slot_child(parent, inner, up ? at + 1 : at - 1)), !up);
-	finger_copy(&beside, &mt->ma_finger);
+	beside = mt->ma_finger; /* whole, since gcc's -O3 does not see which levels are in use */
 	if (up)
 		finger_move_up(&beside, inner);
 	else
