@@ -113,24 +113,12 @@ bool mt_poll(void)
 	return any;
 }
 
-int mt_barrier(void)
+void poll_barrier(void)
 {
-	int error = rcu_may_wait();
-	bool again = false;
-
-	if (error)
-		return error;
-	if (!rcu_memory_available()) /* without, liburcu would end the process */
-		return -ENOMEM;
-	/* Once more for what was gathered, which is deferred by a callback. */
-	do {
-		again = !again && __atomic_load_n(&rcu_gathering, __ATOMIC_SEQ_CST);
-		pthread_mutex_lock(&freeing);
-		free_all();
-		pthread_mutex_unlock(&freeing);
-		urcu_bp_barrier();
-	} while (again);
-	return 0;
+	pthread_mutex_lock(&freeing);
+	free_all();
+	pthread_mutex_unlock(&freeing);
+	urcu_bp_barrier();
 }
 
 int mt_synchronize(void)
@@ -181,19 +169,19 @@ int mt_retire(void *object, void (*free)(void *object))
 }
 
 /* Nobody is in the middle of freeing when the process forks: the child can go on with it. */
-void mt_before_fork(void)
+void poll_before_fork(void)
 {
 	pthread_mutex_lock(&freeing);
 	rcu_before_fork();
 }
 
-void mt_after_fork_parent(void)
+void poll_after_fork_parent(void)
 {
 	rcu_after_fork_parent();
 	pthread_mutex_unlock(&freeing);
 }
 
-void mt_after_fork_child(void)
+void poll_after_fork_child(void)
 {
 	rcu_after_fork_child();
 	pthread_mutex_unlock(&freeing);

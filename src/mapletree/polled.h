@@ -32,4 +32,12 @@ static inline bool poll_is_due(void)
  */
 bool poll_queue(void);
 
+/* poll_barrier - free what waits now, in the queue or with liburcu, and wait until it is freed. */
+void poll_barrier(void);
+
+/* poll_before_fork, poll_after_fork_parent, poll_after_fork_child - of the queue, and of rcu.c. */
+void poll_before_fork(void);
+void poll_after_fork_parent(void);
+void poll_after_fork_child(void);
+
 #endif

@@ -50,8 +50,6 @@ static _Thread_local bool registered __attribute__((tls_model("initial-exec")));
 /* If true, so is registered, and worker is WORKER_RUNS. */
 _Thread_local bool rcu_prepared __attribute__((tls_model("initial-exec")));
 
-bool rcu_gathering;
-
 /* Callbacks that could not be deferred, linked through next.next. */
 static struct rcu_head *waiting;
 
@@ -311,7 +309,6 @@ void rcu_after_fork_parent(void)
 void rcu_after_fork_child(void)
 {
 	urcu_bp_after_fork_child();
-	__atomic_store_n(&rcu_gathering, false, __ATOMIC_RELAXED);
 	if (worker == WORKER_NONE)
 		urcu_bp_call_rcu_after_fork_child(); /* the user's own callbacks, if any */
 	else

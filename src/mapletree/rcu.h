@@ -101,13 +101,6 @@ void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
  */
 void rcu_retire(struct rcu_head *head, void (*func)(struct rcu_head *head));
 
-/*
- * Whether a batch of retire.c waits whose callback is going to defer those that wait for it; if so,
- * rcu_barrier() alone does not wait for the latter. A child of fork() begins without: who set it
- * may be a thread that is not there. Atomic.
- */
-extern bool rcu_gathering __attribute__((visibility("hidden")));
-
 /* rcu_retry - defer what could not be deferred before. Returns false if something still waits. */
 bool rcu_retry(void);
 

@@ -4,6 +4,7 @@
  */
 #include "retire.h"
 
+#include <errno.h>
 #include <time.h>
 
 #include "polled.h"
@@ -150,12 +151,23 @@ static void free_batch(struct mt_retire_batch *batch)
  *
  * A tree that counts its entries hands over what it drops at each write, since an object must not
  * wait for the next one. One call_rcu() for each takes longer than the write. So while one batch
- * waits, and says so by rcu_gathering, others are only gathered in a list. When its grace period is
- * over it takes the list and hands that over as one: what the list held is freed after two grace
- * periods at most, with no further write, by one call_rcu() for each grace period.
+ * waits, others are only gathered in a list. When its grace period is over it takes the list and
+ * hands that over as one: what the list held is freed after two grace periods at most, with no
+ * further write, by one call_rcu() for each grace period.
  */
 
+/* Linked by rcu_next(). */
 static struct rcu_head *gathered;
+
+/* Whether a batch waits whose callback is going to look at the list. */
+static bool gathering;
+
+/*
+ * Set by the thread that moves what was gathered to liburcu, so that mt_barrier() and fork() know
+ * that nothing is on its way. A writer or a callback that finds it set leaves the list to that
+ * thread, which looks at it again after having cleared this.
+ */
+static bool handing;
 
 static struct mt_retire_batch *batch_of(struct rcu_head *head)
 {
@@ -176,25 +188,32 @@ static void link_to(struct mt_retire_batch *batch, struct mt_retire_batch *next)
 
 static void free_batches(struct rcu_head *head);
 
-/* Hands over what was gathered, as one; for the one that has set rcu_gathering. */
+/* Hands over what was gathered, if anything, as one. The caller has set `handing`, and clears it. */
+static void hand_over_gathered(void)
+{
+	struct rcu_head *head = __atomic_exchange_n(&gathered, NULL, __ATOMIC_SEQ_CST), *next;
+	struct mt_retire_batch *batch = NULL;
+
+	for (; head; head = next) {
+		next = rcu_next(head);
+		link_to(batch_of(head), batch);
+		batch = batch_of(head);
+	}
+	if (!batch)
+		return;
+	__atomic_store_n(&gathering, true, __ATOMIC_SEQ_CST);
+	rcu_defer(NULL, &batch->rcu, free_batches);
+}
+
+/* Hands over what was gathered where no callback is going to. Never waits. */
 static void defer_gathered(void)
 {
-	struct mt_retire_batch *batch = NULL;
-	struct rcu_head *head, *next;
-
-	do {
-		head = __atomic_exchange_n(&gathered, NULL, __ATOMIC_SEQ_CST);
-		for (; head; head = next) {
-			next = rcu_next(head);
-			link_to(batch_of(head), batch);
-			batch = batch_of(head);
-		}
-		__atomic_store_n(&rcu_gathering, batch != NULL, __ATOMIC_SEQ_CST);
-		/* Who came after the exchange may have relied on this call. */
-	} while (!batch && __atomic_load_n(&gathered, __ATOMIC_SEQ_CST) &&
-		 !__atomic_exchange_n(&rcu_gathering, true, __ATOMIC_SEQ_CST));
-	if (batch)
-		rcu_defer(NULL, &batch->rcu, free_batches);
+	while (__atomic_load_n(&gathered, __ATOMIC_SEQ_CST) &&
+	       !__atomic_load_n(&gathering, __ATOMIC_SEQ_CST) &&
+	       !__atomic_exchange_n(&handing, true, __ATOMIC_SEQ_CST)) {
+		hand_over_gathered();
+		__atomic_store_n(&handing, false, __ATOMIC_SEQ_CST);
+	}
 }
 
 /* The one callback of all batches. */
@@ -203,8 +222,10 @@ static void free_batches(struct rcu_head *head)
 	struct mt_retire_batch *batch = batch_of(head), *next;
 
 	rcu_in_callback = true;
-	if (batch->linked)
+	if (batch->linked) {
+		__atomic_store_n(&gathering, false, __ATOMIC_SEQ_CST);
 		defer_gathered();
+	}
 	for (; batch; batch = next) {
 		next = linked_to(batch);
 		free_batch(batch);
@@ -213,17 +234,35 @@ static void free_batches(struct rcu_head *head)
 
 static void gather(struct mt_retire_batch *batch)
 {
-	if (!__atomic_load_n(&rcu_gathering, __ATOMIC_RELAXED) &&
-	    !__atomic_exchange_n(&rcu_gathering, true, __ATOMIC_SEQ_CST)) {
-		link_to(batch, NULL);
-		rcu_defer(NULL, &batch->rcu, free_batches);
-		return;
-	}
-	rcu_retry(); /* the one that the others wait for may wait for a thread itself */
 	rcu_push(&gathered, &batch->rcu, free_batches);
-	if (!__atomic_load_n(&rcu_gathering, __ATOMIC_SEQ_CST) &&
-	    !__atomic_exchange_n(&rcu_gathering, true, __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&gathering, __ATOMIC_SEQ_CST))
+		rcu_retry(); /* the one that the others wait for may wait for a thread itself */
+	else
 		defer_gathered();
+}
+
+static void wait_a_moment(void)
+{
+	const struct timespec moment = { 0, 1000000 };
+
+	nanosleep(&moment, NULL);
+}
+
+/*
+ * Hands over all that gather() was given: liburcu's barrier waits for it then. No other thread hands
+ * anything over until release_gathered(). The mutexes of polled.c and rcu.c are not held.
+ */
+static void hold_gathered(void)
+{
+	while (__atomic_exchange_n(&handing, true, __ATOMIC_SEQ_CST))
+		wait_a_moment();
+	hand_over_gathered();
+}
+
+static void release_gathered(void)
+{
+	__atomic_store_n(&handing, false, __ATOMIC_SEQ_CST);
+	defer_gathered();
 }
 
 /* Takes the batch off the tree. Returns NULL if there is none. */
@@ -399,8 +438,6 @@ static bool above_limit(void)
  */
 void mt_wait_retired(struct maple_tree *mt)
 {
-	const struct timespec moment = { 0, 1000000 };
-
 	if (retire_polls(mt))
 		poll_queue();
 	while (above_limit()) {
@@ -412,6 +449,43 @@ void mt_wait_retired(struct maple_tree *mt)
 			return;
 		rcu_wait(mt->ma_rcu);
 		if (above_limit())
-			nanosleep(&moment, NULL);
+			wait_a_moment();
 	}
+}
+
+/* ---- all that was retired; forks ------------------------------------------------------------- */
+
+int mt_barrier(void)
+{
+	int error = rcu_may_wait();
+
+	if (error)
+		return error;
+	if (!rcu_memory_available()) /* without, liburcu would end the process */
+		return -ENOMEM;
+	hold_gathered();
+	release_gathered();
+	poll_barrier();
+	return 0;
+}
+
+/* Nobody is in the middle of handing over when the process forks. */
+void mt_before_fork(void)
+{
+	hold_gathered();
+	poll_before_fork();
+}
+
+void mt_after_fork_parent(void)
+{
+	poll_after_fork_parent();
+	release_gathered();
+}
+
+/* What waits in the child, waits for liburcu's thread there: the next batch need not rely on it. */
+void mt_after_fork_child(void)
+{
+	__atomic_store_n(&gathering, false, __ATOMIC_RELAXED);
+	__atomic_store_n(&handing, false, __ATOMIC_RELAXED);
+	poll_after_fork_child();
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <urcu-bp.h>
 
 /* Objects a .. z, as entries; how many references there are to each. */
@@ -60,12 +61,20 @@ static void store(struct maple_tree *mt, unsigned long first, unsigned long last
 /* How often the library hands something to liburcu; the name is found here before liburcu's. */
 static unsigned long deferred;
 
+/* How long a callback that does so takes, and how often one has begun to. */
+static unsigned int callback_delay_us, delayed;
+static pthread_t tester;
+
 void urcu_bp_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head))
 {
 	void (*real)(struct rcu_head *head, void (*func)(struct rcu_head *head));
 	void *address = dlsym(RTLD_NEXT, "urcu_bp_call_rcu");
 
 	__atomic_fetch_add(&deferred, 1, __ATOMIC_RELAXED);
+	if (callback_delay_us && !pthread_equal(pthread_self(), tester)) {
+		__atomic_fetch_add(&delayed, 1, __ATOMIC_RELEASE);
+		usleep(callback_delay_us);
+	}
 	memcpy(&real, &address, sizeof(real));
 	real(head, func);
 }
@@ -376,6 +385,36 @@ static void stores_of_several_threads_share_grace_periods(void **state)
 	nothing_is_referred_to();
 }
 
+/*
+ * What was given up while a callback is handing over what was before: mt_barrier() returned while it
+ * still waited for the next callback.
+ */
+static void regress_a_barrier_waits_for_all_that_is_gathered(void **state)
+{
+	struct maple_tree mt;
+
+	(void)state;
+	begin(&mt, MT_FLAGS_USE_RCU);
+	for (unsigned long i = 0; i < 20; i++)
+		store(&mt, 2 * i, 2 * i, 'a');
+	assert_int_equal(mt_barrier(), 0);
+	tester = pthread_self();
+	delayed = 0;
+	callback_delay_us = 50000;
+	urcu_bp_read_lock();
+	store(&mt, 0, 0, 'b'); /* its grace period cannot end yet */
+	store(&mt, 2, 2, 'b');
+	urcu_bp_read_unlock();
+	while (!__atomic_load_n(&delayed, __ATOMIC_ACQUIRE))
+		usleep(100);
+	store(&mt, 4, 4, 'b');
+	assert_int_equal(mt_barrier(), 0);
+	assert_int_equal(count('a'), 17);
+	callback_delay_us = 0;
+	mtree_destroy(&mt);
+	nothing_is_referred_to();
+}
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 static long allowed, asked;
@@ -577,6 +616,7 @@ int main(void)
 		cmocka_unit_test(readers_beside_writers_find_living_objects),
 		cmocka_unit_test(stores_share_grace_periods),
 		cmocka_unit_test(stores_of_several_threads_share_grace_periods),
+		cmocka_unit_test(regress_a_barrier_waits_for_all_that_is_gathered),
 		cmocka_unit_test(stores_without_memory_count_nothing),
 		cmocka_unit_test(stores_in_place_need_no_memory),
 		cmocka_unit_test(a_copy_without_memory_counts_nothing),
