@@ -17,7 +17,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <mapletree/vmspace_memfd.h>
+#include <mapletree/vmspace_reading.h>
+#include <mapletree/vmspace_window.h>
 
 #define GUEST_TOP  0x8000000UL /* the guest has addresses below it */
 #define TEXT       0x100000UL
@@ -257,38 +258,25 @@ static int read_page(void *ctx, const struct vma_backing *file, uint64_t index, 
 static void map(struct process *process, unsigned long addr, unsigned long length, int prot,
 		int flags)
 {
-	struct vmspace_request mmap = { .op = VMSPACE_MMAP };
+	static const struct vma_backing file = {
+		.kind = VMA_BACKING_FILE, .inode = 1, .name = "/guest/program",
+	};
 
-	mmap.mmap.addr = addr;
-	mmap.mmap.length = length;
-	mmap.mmap.prot = prot;
-	mmap.mmap.flags = flags | MAP_FIXED;
-	if (!(flags & MAP_ANONYMOUS)) {
-		mmap.mmap.backing.kind = VMA_BACKING_FILE;
-		mmap.mmap.backing.inode = 1;
-		mmap.mmap.backing.name = "/guest/program";
-	}
-	if (vmspace_call(process->space, &mmap) != (long)addr)
+	if (vmspace_mmap(process->space, addr, length, prot, flags | MAP_FIXED,
+			 flags & MAP_ANONYMOUS ? NULL : &file, 0) != (long)addr)
 		die("a mapping failed");
 }
 
-static void unmap(struct process *process, unsigned long addr, unsigned long length)
+/* Is the stack larger than it was mapped? */
+static bool stack_grew(struct process *process)
 {
-	struct vmspace_request munmap = { .op = VMSPACE_MUNMAP, .munmap = { addr, length } };
+	struct vma_info stack;
 
-	if (vmspace_call(process->space, &munmap))
-		die("an unmapping failed");
+	return vmspace_lookup(process->space, STACKS + STACK_GAP - 1, &stack) &&
+	       stack.end - stack.start > page_size;
 }
 
-/* Told by the library, under its lock, of every change of areas. */
-static void count_growth(void *ctx, const struct vmspace_event *event)
-{
-	if (event->kind == VMSPACE_EVENT_GROW)
-		++*(unsigned long *)ctx;
-}
-
-static void begin(struct process *process, struct vmspace_memfd *memfd,
-		  const struct vmspace_hooks *hooks)
+static void begin(struct process *process, struct vmspace_memfd *memfd)
 {
 	struct vmspace_config config;
 
@@ -302,7 +290,6 @@ static void begin(struct process *process, struct vmspace_memfd *memfd,
 	config.rlimit_as = config.rlimit_data = config.rlimit_stack = VMSPACE_NO_LIMIT;
 	config.stack_guard_gap = 1;
 	config.memory = vmspace_window_memory(process->window);
-	config.hooks = hooks;
 	if (vmspace_create(&process->space, &config))
 		die("no address space");
 }
@@ -351,7 +338,8 @@ static void compute(struct process *process, struct cpu cpus[THREADS])
 	for (int i = 0; i < 100; i++) {
 		map(process, SCRATCH, 16 * page_size, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS);
-		unmap(process, SCRATCH, 16 * page_size);
+		if (vmspace_munmap(process->space, SCRATCH, 16 * page_size))
+			die("an unmapping failed");
 	}
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_join(threads[i], &killed) || killed)
@@ -375,15 +363,12 @@ static uint64_t result_of(struct process *process, unsigned int i)
 static void fork_and_write(struct process *parent, struct vmspace_memfd *memfd)
 {
 	struct process child;
-	struct vmspace_request fork = { .op = VMSPACE_FORK };
 	struct cpu cpu;
 
 	if (vmspace_window_create(&child.window, memfd, 0, GUEST_TOP))
 		die("no room for the child's memory");
-	fork.fork.child_memory = vmspace_window_memory(child.window);
-	if (vmspace_call(parent->space, &fork))
+	if (vmspace_fork(parent->space, vmspace_window_memory(child.window), &child.space))
 		die("fork failed");
-	child.space = fork.fork.child;
 	cpu = thread_of(&child, INCREMENT, 0, RESULTS);
 	if (run(&cpu))
 		die("the child was killed");
@@ -416,8 +401,6 @@ int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_NODEFER };
 	struct vmspace_memfd_config config = { .limit = 64 << 20, .read_page = read_page };
-	unsigned long growths = 0;
-	struct vmspace_hooks hooks = { .ctx = &growths, .event = count_growth };
 	struct vmspace_memfd *memfd;
 	struct process process;
 	struct cpu cpus[THREADS];
@@ -428,14 +411,14 @@ int main(int argc, char **argv)
 	sigaction(SIGSEGV, &action, NULL);
 	if (vmspace_memfd_create_pages(&memfd, &config, page_size, size_of(argv, 2, argc)))
 		die("no memfd with pages of this size");
-	begin(&process, memfd, &hooks);
+	begin(&process, memfd);
 	map(&process, TEXT, page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE);
 	map(&process, DATA, 2 * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 	map(&process, RESULTS, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
 	compute(&process, cpus);
 	for (unsigned int i = 0; i < THREADS; i++)
 		printf("fib(%u) = %u\n", 12 + i, (unsigned int)result_of(&process, i));
-	printf("stacks %s\n", growths ? "grew" : "did not grow");
+	printf("stacks %s\n", stack_grew(&process) ? "grew" : "did not grow");
 	fork_and_write(&process, memfd);
 	misbehave(&process, 0, "a null pointer");
 	misbehave(&process, TEXT, "the program");

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <mapletree/vmspace_memfd.h>
+#include <mapletree/vmspace_window.h>
 
 #define GUEST 0x400000UL /* where the guest has its code */
 
@@ -53,22 +53,13 @@ static void end(void)
 /* The guest's mmap and mprotect. */
 static void guest_map(void)
 {
-	struct vmspace_request req = {
-		.op = VMSPACE_MMAP,
-		.mmap = { .addr = GUEST, .length = page, .prot = PROT_READ | PROT_WRITE,
-			  .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED },
-	};
-
-	must(vmspace_call(space, &req) == (long)GUEST, "mmap");
+	must(vmspace_mmap(space, GUEST, page, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, NULL, 0) == (long)GUEST, "mmap");
 }
 
 static void guest_protect(int prot)
 {
-	struct vmspace_request req = {
-		.op = VMSPACE_MPROTECT, .mprotect = { GUEST, page, prot, -1 },
-	};
-
-	must(vmspace_call(space, &req) == 0, "mprotect");
+	must(vmspace_mprotect(space, GUEST, page, prot) == 0, "mprotect");
 }
 
 /* Compile x + number, for a small number. Returns the size of the code. */

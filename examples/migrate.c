@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <mapletree/vmspace_memfd.h>
+#include <mapletree/vmspace_pages.h>
+#include <mapletree/vmspace_window.h>
 
 #define HEAP  0x100000UL
 #define PAGES 256UL
@@ -87,7 +88,6 @@ static int migrate(struct vmspace *space, struct target *target)
 int main(void)
 {
 	struct vmspace_memfd_config memory = { .limit = (size_t)16 << 20 };
-	struct vmspace_request map = { .op = VMSPACE_MMAP };
 	struct target target = { 0 };
 	struct vmspace_config config;
 	struct vmspace_memfd *memfd;
@@ -95,9 +95,6 @@ int main(void)
 	int failed;
 
 	page = (size_t)sysconf(_SC_PAGESIZE);
-	map.mmap = (struct vmspace_mmap){ .addr = HEAP, .length = PAGES * page,
-					  .prot = PROT_READ | PROT_WRITE,
-					  .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED };
 	target.heap = calloc(PAGES, page);
 	if (!target.heap || vmspace_memfd_create(&memfd, &memory) ||
 	    vmspace_window_create(&window, memfd, HEAP, PAGES * page))
@@ -105,7 +102,8 @@ int main(void)
 	vmspace_config_init(&config);
 	config.memory = vmspace_window_memory(window);
 	if (vmspace_create(&target.from, &config) ||
-	    vmspace_call(target.from, &map) != (long)HEAP)
+	    vmspace_mmap(target.from, HEAP, PAGES * page, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, NULL, 0) != (long)HEAP)
 		return 1;
 	failed = migrate(target.from, &target);
 	vmspace_destroy(target.from);

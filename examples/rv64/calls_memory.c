@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* calls_memory.c - system calls about memory: each is a request to the guest's space. */
+/* calls_memory.c - system calls about memory: each is one of the guest's space. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -8,10 +8,8 @@
 
 long call_brk(struct thread *thread, const uint64_t a[6])
 {
-	struct vmspace_request req = { .op = VMSPACE_BRK, .brk = { a[0] } };
-
 	(void)thread;
-	return memory_call(&req);
+	return memory_changed(vmspace_brk(memory.space, a[0]));
 }
 
 long call_mmap(struct thread *thread, const uint64_t a[6])
@@ -27,79 +25,62 @@ long call_mmap(struct thread *thread, const uint64_t a[6])
 long call_munmap(struct thread *thread, const uint64_t a[6])
 {
 	(void)thread;
-	return memory_munmap(a[0], a[1]);
+	return memory_changed(vmspace_munmap(memory.space, a[0], a[1]));
 }
 
 long call_mprotect(struct thread *thread, const uint64_t a[6])
 {
 	(void)thread;
-	return memory_mprotect(a[0], a[1], (int)a[2]);
+	return memory_changed(vmspace_mprotect(memory.space, a[0], a[1], (int)a[2]));
 }
 
 long call_mremap(struct thread *thread, const uint64_t a[6])
 {
-	struct vmspace_request req = {
-		.op = VMSPACE_MREMAP, .mremap = { a[0], a[1], a[2], (int)a[3], a[4] },
-	};
-
 	(void)thread;
-	return memory_call(&req);
+	return memory_changed(vmspace_mremap(memory.space, a[0], a[1], a[2], (int)a[3], a[4]));
 }
 
 long call_madvise(struct thread *thread, const uint64_t a[6])
 {
-	struct vmspace_request req = { .op = VMSPACE_MADVISE, .madvise = { a[0], a[1], (int)a[2] } };
-
 	(void)thread;
-	return memory_call(&req);
+	return memory_changed(vmspace_madvise(memory.space, a[0], a[1], (int)a[2]));
 }
 
 long call_mlock(struct thread *thread, const uint64_t a[6])
 {
-	struct vmspace_request req = { .op = VMSPACE_MLOCK, .mlock = { .addr = a[0], .length = a[1] } };
-
 	(void)thread;
-	return memory_call(&req);
+	return vmspace_mlock(memory.space, a[0], a[1]);
 }
 
 long call_munlock(struct thread *thread, const uint64_t a[6])
 {
-	struct vmspace_request req = { .op = VMSPACE_MUNLOCK, .mlock = { .addr = a[0], .length = a[1] } };
-
 	(void)thread;
-	return memory_call(&req);
+	return vmspace_munlock(memory.space, a[0], a[1]);
 }
 
 long call_mlockall(struct thread *thread, const uint64_t a[6])
 {
-	struct vmspace_request req = { .op = VMSPACE_MLOCKALL, .mlockall = { (int)a[0] } };
-
 	(void)thread;
-	return memory_call(&req);
+	return vmspace_mlockall(memory.space, (int)a[0]);
 }
 
 long call_munlockall(struct thread *thread, const uint64_t a[6])
 {
-	struct vmspace_request req = { .op = VMSPACE_MUNLOCKALL };
-
 	(void)thread;
 	(void)a;
-	return memory_call(&req);
+	return vmspace_munlockall(memory.space);
 }
 
 long call_mseal(struct thread *thread, const uint64_t a[6])
 {
-	struct vmspace_request req = { .op = VMSPACE_MSEAL, .mseal = { a[0], a[1], a[2] } };
-
 	(void)thread;
-	return memory_call(&req);
+	return vmspace_mseal(memory.space, a[0], a[1], a[2]);
 }
 
 /* What was written the files have already, as it is their pages that are mapped. */
 long call_msync(struct thread *thread, const uint64_t a[6])
 {
-	struct vmspace_request req = { .op = VMSPACE_MSYNC, .msync = { a[0], a[1], (int)a[2] } };
-	long result = memory_call(&req);
+	long result = vmspace_msync(memory.space, a[0], a[1], (int)a[2]);
 
 	(void)thread;
 	return !result && ((int)a[2] & MS_SYNC) ? memory_sync(a[0], a[0] + a[1]) : result;
@@ -107,16 +88,13 @@ long call_msync(struct thread *thread, const uint64_t a[6])
 
 long call_mincore(struct thread *thread, const uint64_t a[6])
 {
-	struct vmspace_request req = { .op = VMSPACE_MINCORE, .mincore = { .addr = a[0], .length = a[1] } };
 	uint64_t pages = (a[1] + GUEST_PAGE - 1) / GUEST_PAGE;
-	long result;
+	unsigned char *vec = pages <= GUEST_TOP / GUEST_PAGE ? calloc(pages + 1, 1) : NULL;
+	long result = vmspace_mincore(memory.space, a[0], a[1], vec);
 
 	(void)thread;
-	if (pages && pages <= GUEST_TOP / GUEST_PAGE)
-		req.mincore.vec = calloc(pages, 1);
-	result = memory_call(&req);
-	if (!result && req.mincore.vec && guest_write(a[2], req.mincore.vec, pages))
+	if (!result && guest_write(a[2], vec, pages))
 		result = -EFAULT;
-	free(req.mincore.vec);
+	free(vec);
 	return result;
 }

@@ -468,16 +468,12 @@ long call_prctl(struct thread *thread, const uint64_t a[6])
 		if (host_call(SYS_prctl, PR_GET_NAME, (long)name, 0, 0, 0, 0))
 			return -EINVAL;
 		return guest_write(a[1], name, 16);
-	case PR_SET_VMA: {
-		struct vmspace_request req = { .op = VMSPACE_SET_ANON_NAME };
-
+	case PR_SET_VMA:
 		if (a[1] != PR_SET_VMA_ANON_NAME)
 			return -EINVAL;
 		if (a[4] && guest_string(name, a[4], 80) < 0)
 			return -EINVAL;
-		req.set_anon_name = (struct vmspace_set_anon_name){ a[2], a[3], a[4] ? name : NULL };
-		return memory_call(&req);
-	}
+		return vmspace_set_anon_name(memory.space, a[2], a[3], a[4] ? name : NULL);
 	case PR_SET_PDEATHSIG:
 	case PR_SET_DUMPABLE:
 	case PR_GET_DUMPABLE:

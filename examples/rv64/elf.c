@@ -178,7 +178,7 @@ static int map_anywhere(struct image *image)
 	if (place < 0)
 		return (int)place;
 	image->bias = (uint64_t)place - image->low;
-	memory_munmap((unsigned long)place, image->high - image->low);
+	vmspace_munmap(memory.space, (unsigned long)place, image->high - image->low);
 	return map_parts(image);
 }
 

@@ -181,59 +181,31 @@ static int shared_file(unsigned long length)
 
 /* ---- calls ---- */
 
-long memory_call(struct vmspace_request *req)
-{
-	bool adds = (req->op == VMSPACE_MMAP && !(req->mmap.flags & MAP_FIXED)) || req->op == VMSPACE_MLOCK ||
-		    req->op == VMSPACE_MINCORE || req->op == VMSPACE_MSYNC;
-	long result = vmspace_call(memory.space, req);
-
-	if (!adds)
-		__atomic_add_fetch(&code_changes, 1, __ATOMIC_RELEASE);
-	return result;
-}
-
 long memory_mmap(unsigned long addr, unsigned long length, int prot, int flags, int fd, uint64_t offset)
 {
-	struct vmspace_request req = { .op = VMSPACE_MMAP };
-	char name[4096];
 	bool shared_anon = (flags & MAP_ANONYMOUS) && (flags & MAP_TYPE) != MAP_PRIVATE && length;
-	int err = 0;
+	struct vma_backing file;
+	char name[4096];
+	int err = -EBADF;
+	long result;
 
-	req.mmap.addr = addr;
-	req.mmap.length = length;
-	req.mmap.prot = prot;
-	req.mmap.flags = flags;
-	req.mmap.offset = offset;
-	if (shared_anon)
+	if (shared_anon) {
 		fd = shared_file((length + GUEST_PAGE - 1) / GUEST_PAGE * GUEST_PAGE);
-	if (shared_anon && fd < 0)
-		return fd;
-	if (shared_anon || !(flags & MAP_ANONYMOUS))
-		err = describe_file(&req.mmap.backing, fd, name, sizeof(name));
+		if (fd < 0)
+			return fd;
+		flags &= ~MAP_ANONYMOUS;
+		offset = 0;
+	}
+	if (!(flags & MAP_ANONYMOUS))
+		err = describe_file(&file, fd, name, sizeof(name));
 	if (shared_anon) {
 		close(fd);
-		req.mmap.backing.name = "/dev/zero (deleted)";
-		req.mmap.flags &= ~MAP_ANONYMOUS;
-		req.mmap.offset = 0;
+		file.name = "/dev/zero (deleted)";
 	}
-	req.mmap.bad_fd = err == -EBADF;
 	if (err && err != -EBADF)
 		return err;
-	return memory_call(&req);
-}
-
-long memory_munmap(unsigned long addr, unsigned long length)
-{
-	struct vmspace_request req = { .op = VMSPACE_MUNMAP, .munmap = { addr, length } };
-
-	return memory_call(&req);
-}
-
-long memory_mprotect(unsigned long addr, unsigned long length, int prot)
-{
-	struct vmspace_request req = { .op = VMSPACE_MPROTECT, .mprotect = { addr, length, prot, -1 } };
-
-	return memory_call(&req);
+	result = vmspace_mmap(memory.space, addr, length, prot, flags, err ? NULL : &file, offset);
+	return flags & MAP_FIXED ? memory_changed(result) : result;
 }
 
 int memory_sync(unsigned long start, unsigned long end)
@@ -267,13 +239,9 @@ static int read_page(void *ctx, const struct vma_backing *file, uint64_t index, 
 
 long memory_map_vdso(void)
 {
-	struct vmspace_request req = { .op = VMSPACE_MMAP };
+	const struct vma_backing vdso = { .kind = VMA_BACKING_SPECIAL, .name = VDSO_NAME };
 
-	req.mmap.length = GUEST_PAGE;
-	req.mmap.prot = PROT_READ | PROT_EXEC;
-	req.mmap.flags = MAP_PRIVATE;
-	req.mmap.backing = (struct vma_backing){ .kind = VMA_BACKING_SPECIAL, .name = VDSO_NAME };
-	return memory_call(&req);
+	return vmspace_mmap(memory.space, 0, GUEST_PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, &vdso, 0);
 }
 
 /* ---- access ---- */
@@ -374,21 +342,17 @@ void memory_create(bool as_kernel)
 
 /*
  * In the child: what Linux does to the areas of a child (MADV_DONTFORK, locks, which of them may merge)
- * is a request of its own. It makes another space, with the frames of this one, which ends.
+ * is a call of its own. It makes another space, with the frames of this one, which ends.
  */
 static int become_child(void)
 {
-	struct vmspace_request req = { .op = VMSPACE_FORK };
 	struct guest_memory child = memory;
 	int err = vmspace_window_create(&child.window, memory.memfd, 0, GUEST_TOP);
 
+	if (!err)
+		err = (int)vmspace_fork(memory.space, vmspace_window_memory(child.window), &child.space);
 	if (err)
 		return err;
-	req.fork.child_memory = vmspace_window_memory(child.window);
-	err = (int)vmspace_call(memory.space, &req);
-	if (err)
-		return err;
-	child.space = req.fork.child;
 	vmspace_destroy(memory.space);
 	vmspace_window_destroy(memory.window);
 	memory = child;

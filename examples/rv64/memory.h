@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <mapletree/vmspace_memfd.h>
+#include <mapletree/vmspace_reading.h>
+#include <mapletree/vmspace_window.h>
 
 #define GUEST_TOP  (1ULL << 38) /* Sv39: user addresses are below */
 #define GUEST_PAGE 4096ULL
@@ -35,12 +36,15 @@ static inline unsigned int code_generation(void)
 {
 	return __atomic_load_n(&code_changes, __ATOMIC_ACQUIRE);
 }
+/* A call of the guest's has changed memory: its result. */
+static inline long memory_changed(long result)
+{
+	__atomic_add_fetch(&code_changes, 1, __ATOMIC_RELEASE);
+	return result;
+}
 
-/* The calls of the guest: a value or -errno. A file is mapped by descriptor `fd` (-1: none). */
+/* The guest's mmap(), of a file by descriptor `fd` (-1: none). The address, or -errno. */
 long memory_mmap(unsigned long addr, unsigned long length, int prot, int flags, int fd, uint64_t offset);
-long memory_munmap(unsigned long addr, unsigned long length);
-long memory_mprotect(unsigned long addr, unsigned long length, int prot);
-long memory_call(struct vmspace_request *req);
 /* Files that are mapped shared in the range are written to their disks. 0 or -errno. */
 int memory_sync(unsigned long start, unsigned long end);
 /* The page that returns from signal handlers, as the kernel's [vdso] does: its address, or -errno. */

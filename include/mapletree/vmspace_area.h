@@ -2,7 +2,7 @@
 /*
  * vmspace_area.h - the attributes of areas: flags, and what they map.
  *
- * Part of vmspace.h, which includes it.
+ * Part of vmspace_guest.h and of vmspace.h, which include it.
  */
 #ifndef MAPLETREE_VMSPACE_AREA_H
 #define MAPLETREE_VMSPACE_AREA_H

@@ -16,12 +16,12 @@
  * instruction cache, if its architecture has one to flush, and an emulator translates without keeping.
  * A child of fork() begins with nothing watched.
  *
- * Part of vmspace.h, which includes it.
+ * Part of vmspace.h, which includes it; beside vmspace_guest.h by itself.
  */
 #ifndef MAPLETREE_VMSPACE_CODE_H
 #define MAPLETREE_VMSPACE_CODE_H
 
-#include <mapletree/vmspace.h>
+#include <mapletree/vmspace_create.h>
 
 #ifdef __cplusplus
 extern "C" {

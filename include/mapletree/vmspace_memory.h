@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_memory.h - memory that a user provides for a vmspace with pages; results of page faults.
+ * vmspace_memory.h - memory that a user provides for a vmspace with pages; page faults in it.
  *
- * Part of vmspace.h, which includes it.
+ * Part of vmspace_guest.h and of vmspace.h, which include it.
  */
 #ifndef MAPLETREE_VMSPACE_MEMORY_H
 #define MAPLETREE_VMSPACE_MEMORY_H
 
 #include <stdint.h>
 
+#include <mapletree/vmspace_area.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-struct vma_backing;
+struct vmspace;
 
 /*
  * The user's memory behind the areas, from which libvmspace builds a page table. A space without
@@ -103,6 +105,36 @@ enum vmspace_fault_result {
 	VMSPACE_FAULT_NOMEM,         /* out of memory: the user's, or for the page table */
 	VMSPACE_FAULT_PINNED,        /* of vmspace_watch_code() alone: no fault, but nothing is watched */
 };
+
+/*
+ * A thread accesses the page at `addr` (any byte of it): do what a page fault does. In a space with
+ * memory the page is made present as the area's protection allows, and *page (may be NULL)
+ * describes it; if the result is not VMSPACE_FAULT_OK, its contents are unspecified.
+ *
+ * In a space with memory any thread may call it at any time, concurrently with any other call but
+ * vmspace_exec(), vmspace_exit() and vmspace_destroy(). It takes the lock of the one area that
+ * contains addr. It takes the space's lock only if there is no area, a call is changing that very
+ * area, a stack has to grow, or it is the first anonymous page of the area; so it never waits for
+ * calls that change other areas (docs/concurrency.md). *page was true while the area's lock was
+ * held: another thread's call may have unmapped the page since.
+ * access: VMSPACE_ACCESS_*. VMSPACE_FAULT_NOMEM: out of memory; areas and the contents of memory
+ * have not changed (a page that was present may have lost its translation, if map() failed).
+ * In a space without memory: as a VMSPACE_FAULT request; page->kind is VMSPACE_PAGE_NONE.
+ */
+VMSPACE_PUBLIC enum vmspace_fault_result vmspace_touch(struct vmspace *space, unsigned long addr,
+						       unsigned int access,
+						       struct vmspace_page *page);
+
+/*
+ * The same, and use the page while it is certain to be the one at `addr`: if the result is
+ * VMSPACE_FAULT_OK, `use` was called once, in this thread, with the area's lock held, so that the
+ * page was not dropped, moved, protected or copied for a fork meanwhile. (Unless `access` includes
+ * writing, a write by another thread may replace the page by a copy, but the frame stays valid.)
+ * `use` must not call back into a vmspace; threads that want to change the area wait for it.
+ */
+VMSPACE_PUBLIC enum vmspace_fault_result
+vmspace_access(struct vmspace *space, unsigned long addr, unsigned int access,
+	       void (*use)(void *ctx, const struct vmspace_page *page), void *ctx);
 
 #ifdef __cplusplus
 }

@@ -3,14 +3,14 @@
  * vmspace_pages.h - what is known of the pages of a space with memory: which are present, which were
  * accessed and written, asked for without a fault. For garbage collectors, snapshots and migration.
  *
- * Part of vmspace.h, which includes it.
+ * Part of vmspace.h, which includes it; beside vmspace_guest.h by itself.
  *
  * A space without memory has no pages, nor has a snapshot: nothing is found there.
  */
 #ifndef MAPLETREE_VMSPACE_PAGES_H
 #define MAPLETREE_VMSPACE_PAGES_H
 
-#include <mapletree/vmspace.h>
+#include <mapletree/vmspace_create.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,12 +2,12 @@
 /*
  * vmspace_reading.h - what there is in a space: areas, pages, counters, texts, checks.
  *
- * Part of vmspace.h, which includes it.
+ * Part of vmspace.h, which includes it; beside vmspace_guest.h by itself.
  */
 #ifndef MAPLETREE_VMSPACE_READING_H
 #define MAPLETREE_VMSPACE_READING_H
 
-#include <mapletree/vmspace.h>
+#include <mapletree/vmspace_create.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -53,20 +53,6 @@ VMSPACE_PUBLIC int vmspace_config_set_rule(struct vmspace_config *config, unsign
  */
 VMSPACE_PUBLIC int vmspace_config_kernel(struct vmspace_config *config, const char *version);
 
-/*
- * Fill `config` for a guest, with nothing of the machine that the library runs on: the layout of an
- * architecture ("x86_64", "aarch64", "riscv64", as uname(2) names them), and the rules of a version
- * (NULL: VMSPACE_KERNEL_NEWEST). Pages of 4 KiB; 47, 48 and 38 (Sv39) bits of addresses; mmap_base
- * as without randomisation, 128 MiB below their end. Linux's default of the sysctls; no limits but a
- * stack of 8 MiB; no privileges; the size of memory is not known, so that nothing is refused for
- * want of it; no huge pages, nodes, and nothing that only some processors have (pkeys, key_0, bti,
- * mmap_apart). Set what your guest has otherwise. Asks the kernel nothing, and starts no process.
- * Returns 0; or -EINVAL, nothing changed: an architecture that is not known here, or does not fit
- * into an unsigned long; a version as vmspace_config_kernel() refuses it.
- */
-VMSPACE_PUBLIC int vmspace_config_preset(struct vmspace_config *config, const char *architecture,
-					 const char *version);
-
 /* What was found out about the running kernel. */
 struct vmspace_kernel {
 	char release[65];            /* as uname(2) gives it */

@@ -267,6 +267,11 @@ fn bindgen_test_layout_vma_info() {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct vmspace {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct vmspace_memory {
     pub ctx: *mut ::core::ffi::c_void,
     pub alloc: ::core::option::Option<unsafe extern "C" fn(ctx: *mut ::core::ffi::c_void) -> u64>,
@@ -408,20 +413,24 @@ pub const VMSPACE_FAULT_BUS: vmspace_fault_result = 3;
 pub const VMSPACE_FAULT_NOMEM: vmspace_fault_result = 4;
 pub const VMSPACE_FAULT_PINNED: vmspace_fault_result = 5;
 pub type vmspace_fault_result = ::std::os::raw::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct vmspace {
-    _unused: [u8; 0],
+extern "C" {
+    pub fn vmspace_touch(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        access: ::std::os::raw::c_uint,
+        page: *mut vmspace_page,
+    ) -> vmspace_fault_result;
 }
 extern "C" {
-    pub fn vmspace_snapshot(out: *mut *const vmspace, space: *mut vmspace)
-        -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_snapshot_close(snapshot: *const vmspace);
-}
-extern "C" {
-    pub fn vmspace_is_snapshot(space: *const vmspace) -> bool;
+    pub fn vmspace_access(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        access: ::std::os::raw::c_uint,
+        use_: ::core::option::Option<
+            unsafe extern "C" fn(ctx: *mut ::core::ffi::c_void, page: *const vmspace_page),
+        >,
+        ctx: *mut ::core::ffi::c_void,
+    ) -> vmspace_fault_result;
 }
 pub const VMSPACE_THP_NEVER: vmspace_thp = 0;
 pub const VMSPACE_THP_MADVISE: vmspace_thp = 1;
@@ -771,6 +780,13 @@ extern "C" {
     pub fn vmspace_config_init(config: *mut vmspace_config);
 }
 extern "C" {
+    pub fn vmspace_config_preset(
+        config: *mut vmspace_config,
+        architecture: *const ::std::os::raw::c_char,
+        version: *const ::std::os::raw::c_char,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
     pub fn vmspace_config_check(config: *const vmspace_config) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
@@ -778,9 +794,6 @@ extern "C" {
         out: *mut *mut vmspace,
         config: *const vmspace_config,
     ) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_clone(out: *mut *mut vmspace, space: *const vmspace) -> ::std::os::raw::c_int;
 }
 extern "C" {
     pub fn vmspace_destroy(space: *mut vmspace);
@@ -792,18 +805,6 @@ extern "C" {
     pub fn vmspace_configure(
         space: *mut vmspace,
         config: *const vmspace_config,
-    ) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_pin(
-        space: *mut vmspace,
-        pages: ::std::os::raw::c_ulong,
-    ) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_unpin(
-        space: *mut vmspace,
-        pages: ::std::os::raw::c_ulong,
     ) -> ::std::os::raw::c_int;
 }
 #[repr(C)]
@@ -994,6 +995,31 @@ pub const VMSPACE_PKEY_ALLOC: vmspace_op = 26;
 pub const VMSPACE_PKEY_FREE: vmspace_op = 27;
 pub const VMSPACE_OP_COUNT: vmspace_op = 28;
 pub type vmspace_op = ::std::os::raw::c_uint;
+extern "C" {
+    pub fn vmspace_snapshot(out: *mut *const vmspace, space: *mut vmspace)
+        -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_snapshot_close(snapshot: *const vmspace);
+}
+extern "C" {
+    pub fn vmspace_is_snapshot(space: *const vmspace) -> bool;
+}
+extern "C" {
+    pub fn vmspace_clone(out: *mut *mut vmspace, space: *const vmspace) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_pin(
+        space: *mut vmspace,
+        pages: ::std::os::raw::c_ulong,
+    ) -> ::std::os::raw::c_int;
+}
+extern "C" {
+    pub fn vmspace_unpin(
+        space: *mut vmspace,
+        pages: ::std::os::raw::c_ulong,
+    ) -> ::std::os::raw::c_int;
+}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct vmspace_mmap {
@@ -2321,25 +2347,6 @@ extern "C" {
     pub fn vmspace_place_anon(space: *mut vmspace, addr: ::std::os::raw::c_ulong, page_offset: u64);
 }
 extern "C" {
-    pub fn vmspace_touch(
-        space: *mut vmspace,
-        addr: ::std::os::raw::c_ulong,
-        access: ::std::os::raw::c_uint,
-        page: *mut vmspace_page,
-    ) -> vmspace_fault_result;
-}
-extern "C" {
-    pub fn vmspace_access(
-        space: *mut vmspace,
-        addr: ::std::os::raw::c_ulong,
-        access: ::std::os::raw::c_uint,
-        use_: ::core::option::Option<
-            unsafe extern "C" fn(ctx: *mut ::core::ffi::c_void, page: *const vmspace_page),
-        >,
-        ctx: *mut ::core::ffi::c_void,
-    ) -> vmspace_fault_result;
-}
-extern "C" {
     pub fn vmspace_lookup(
         space: *const vmspace,
         addr: ::std::os::raw::c_ulong,
@@ -2847,6 +2854,180 @@ extern "C" {
 }
 extern "C" {
     pub fn vmspace_cancel(space: *mut vmspace, ticket: *mut vmspace_ticket);
+}
+extern "C" {
+    pub fn vmspace_mmap(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+        prot: ::std::os::raw::c_int,
+        flags: ::std::os::raw::c_int,
+        file: *const vma_backing,
+        offset: u64,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_munmap(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_mprotect(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+        prot: ::std::os::raw::c_int,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_pkey_mprotect(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+        prot: ::std::os::raw::c_int,
+        pkey: ::std::os::raw::c_int,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_mremap(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        old_length: ::std::os::raw::c_ulong,
+        new_length: ::std::os::raw::c_ulong,
+        flags: ::std::os::raw::c_int,
+        new_addr: ::std::os::raw::c_ulong,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_brk(space: *mut vmspace, brk: ::std::os::raw::c_ulong)
+        -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_madvise(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+        advice: ::std::os::raw::c_int,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_mlock(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_mlock2(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+        flags: ::std::os::raw::c_int,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_munlock(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_mlockall(
+        space: *mut vmspace,
+        flags: ::std::os::raw::c_int,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_munlockall(space: *mut vmspace) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_msync(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+        flags: ::std::os::raw::c_int,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_mincore(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+        vec: *mut ::std::os::raw::c_uchar,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_mseal(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+        flags: ::std::os::raw::c_ulong,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_set_anon_name(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+        name: *const ::std::os::raw::c_char,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_shmat(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        flags: ::std::os::raw::c_int,
+        size: ::std::os::raw::c_ulong,
+        segment: *const vma_backing,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_shmdt(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_mbind(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+        mode: ::std::os::raw::c_int,
+        nodes: u64,
+        flags: ::std::os::raw::c_uint,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_set_mempolicy_home_node(
+        space: *mut vmspace,
+        addr: ::std::os::raw::c_ulong,
+        length: ::std::os::raw::c_ulong,
+        node: ::std::os::raw::c_ulong,
+        flags: ::std::os::raw::c_ulong,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_pkey_alloc(
+        space: *mut vmspace,
+        flags: ::std::os::raw::c_ulong,
+        rights: ::std::os::raw::c_ulong,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_pkey_free(
+        space: *mut vmspace,
+        pkey: ::std::os::raw::c_int,
+    ) -> ::std::os::raw::c_long;
+}
+extern "C" {
+    pub fn vmspace_fork(
+        space: *mut vmspace,
+        child_memory: *const vmspace_memory,
+        child: *mut *mut vmspace,
+    ) -> ::std::os::raw::c_long;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -3546,13 +3727,6 @@ extern "C" {
 extern "C" {
     pub fn vmspace_config_kernel(
         config: *mut vmspace_config,
-        version: *const ::std::os::raw::c_char,
-    ) -> ::std::os::raw::c_int;
-}
-extern "C" {
-    pub fn vmspace_config_preset(
-        config: *mut vmspace_config,
-        architecture: *const ::std::os::raw::c_char,
         version: *const ::std::os::raw::c_char,
     ) -> ::std::os::raw::c_int;
 }
