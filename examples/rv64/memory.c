@@ -340,25 +340,6 @@ void memory_create(bool as_kernel)
 	sigaction(SIGBUS, &action, NULL);
 }
 
-/*
- * In the child: what Linux does to the areas of a child (MADV_DONTFORK, locks, which of them may merge)
- * is a call of its own. It makes another space, with the frames of this one, which ends.
- */
-static int become_child(void)
-{
-	struct guest_memory child = memory;
-	int err = vmspace_window_create(&child.window, memory.memfd, 0, GUEST_TOP);
-
-	if (!err)
-		err = (int)vmspace_fork(memory.space, vmspace_window_memory(child.window), &child.space);
-	if (err)
-		return err;
-	vmspace_destroy(memory.space);
-	vmspace_window_destroy(memory.window);
-	memory = child;
-	return 0;
-}
-
 pid_t memory_fork(void)
 {
 	int err = vmspace_memfd_before_fork(memory.memfd);
@@ -375,7 +356,7 @@ pid_t memory_fork(void)
 		return pid < 0 ? err : pid;
 	}
 	mt_after_fork_child();
-	if (vmspace_memfd_after_fork_child(memory.memfd) || become_child())
+	if (vmspace_memfd_after_fork_child(memory.memfd) || vmspace_become_child(memory.space))
 		die("no memory for the guest's child");
 	return 0;
 }

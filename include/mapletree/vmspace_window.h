@@ -163,9 +163,7 @@ VMSPACE_PUBLIC size_t vmspace_memfd_used(const struct vmspace_memfd *memfd);
  * are touched; the memfd's descriptor has the parent's number. mt_before_fork() and its like are needed,
  * too.
  *
- * The areas are the parent's as well. What Linux's fork makes of them (MADV_DONTFORK, MADV_WIPEONFORK,
- * locks, which ones merge from then on) a VMSPACE_FORK request in the child does: with the memory of a
- * new window, after which the old space and its window are destroyed.
+ * The areas are the parent's as well, until vmspace_become_child() makes them those of a child.
  *
  * before: 0; or -ENOMEM, or what memfd_create() or write() refused with: nothing has changed, and
  * none of the others may be called. Time: that of copying vmspace_memfd_used() bytes.
@@ -174,6 +172,26 @@ VMSPACE_PUBLIC size_t vmspace_memfd_used(const struct vmspace_memfd *memfd);
 VMSPACE_PUBLIC int vmspace_memfd_before_fork(struct vmspace_memfd *memfd);
 VMSPACE_PUBLIC void vmspace_memfd_after_fork_parent(struct vmspace_memfd *memfd);
 VMSPACE_PUBLIC int vmspace_memfd_after_fork_child(struct vmspace_memfd *memfd);
+
+/*
+ * In a child of the host's fork(): let the child's copy of the parent's space be the space of the guest's
+ * child, as vmspace_fork() in the parent would make it, but with the same handle, window and
+ * addresses. What Linux's fork does is done: areas with MADV_DONTFORK, and pages of those with
+ * MADV_WIPEONFORK, go; locks, what mlockall() said of the future and pins of drivers are not inherited;
+ * nor registrations with a userfaultfd without its fork events; anon_vmas are the child's, which decides
+ * what merges from then on; of pages that faults can bring back (those of files and of shared memory)
+ * none is present. The counters follow. What was watched as code still is. Configuration, hooks and the
+ * library's statistics stay; hooks about words are told a DROP of areas that go, and of nothing else.
+ * config.commit_pool, which may lie in memory that parent and child share, is charged with what the child
+ * commits, and not relieved of what the parent does.
+ *
+ * For every space, not only those with a window: also for a program that mirrors itself. To be called
+ * after vmspace_memfd_after_fork_child(), and mt_after_fork_child(), by the one thread there is; it needs
+ * exclusive use of the space, as vmspace_exec(). O(areas, and their pages that go). Returns 0; or, with nothing
+ * changed, -EROFS: a snapshot; -ENOMEM: no memory, or fork is refused, as more would be committed than
+ * there may be (overcommit). The parent's space is not concerned in any case.
+ */
+VMSPACE_PUBLIC int vmspace_become_child(struct vmspace *space);
 
 /*
  * Reserve `size` bytes of the process's address space, for guest addresses [start, start + size); all are

@@ -28,12 +28,9 @@ static void bury_all(struct vmspace *space)
 			past_bury(space, vma);
 }
 
-void create_clear(struct vmspace *space)
+void create_clear_areas(struct vmspace *space)
 {
-	words_drop_all(space);
 	bury_all(space);
-	if (space->pages)
-		pages_clear(space->pages);
 	reserve_clear(&space->reserve);
 	__mt_destroy(&space->tree);
 	space->reserve.shared = false;
@@ -52,6 +49,52 @@ void create_clear(struct vmspace *space)
 	space->image = (struct vmspace_image){ 0 };
 	pkey_reset(&space->pkeys);
 	assert(account_valid(space) && !space->committed_vm);
+}
+
+void create_clear(struct vmspace *space)
+{
+	words_drop_all(space);
+	if (space->pages)
+		pages_clear(space->pages);
+	create_clear_areas(space);
+}
+
+void create_adopt(struct vmspace *space, struct vmspace *fresh)
+{
+	unsigned long peak = space->areas_peak;
+
+	past_leave(space);
+	sync_adopt(space, fresh);
+	space->tree = fresh->tree;
+	space->vmas = fresh->vmas;
+	space->past = fresh->past;
+	space->image = fresh->image;
+	space->pkeys = fresh->pkeys;
+	space->mmap_base = fresh->mmap_base;
+	space->base_guessed = fresh->base_guessed;
+	space->default_flags = fresh->default_flags;
+	space->areas = fresh->areas;
+	space->areas_peak = peak > fresh->areas_peak ? peak : fresh->areas_peak;
+	space->grow_areas = fresh->grow_areas;
+	space->fork_areas = fresh->fork_areas;
+	space->fork_from = fresh->fork_from;
+	space->fork_to = fresh->fork_to;
+	space->total_vm = fresh->total_vm;
+	space->locked_vm = fresh->locked_vm;
+	space->data_vm = fresh->data_vm;
+	space->stack_vm = fresh->stack_vm;
+	space->exec_vm = fresh->exec_vm;
+	/* The pool was already charged when the areas were added. */
+	space->committed_vm = fresh->committed_vm;
+	space->largest_area = fresh->largest_area;
+	space->changes += fresh->changes + 1;
+	fresh->committed_vm = 0;
+	assert(account_valid(space));
+	space->next_anon_id = fresh->next_anon_id;
+	space->next_file_id = fresh->next_file_id;
+	mt_init_flags(&fresh->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
+	fresh->vmas = (struct vma_store){ 0 };
+	fresh->past = NULL;
 }
 
 /* Only bits of rules that exist. */

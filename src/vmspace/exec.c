@@ -271,47 +271,6 @@ static int build_image(struct vmspace *fresh, const struct vmspace_area *areas, 
 	return 0;
 }
 
-/* Takes over what @fresh has, which is empty then; the handle and its statistics stay. */
-static void adopt_image(struct vmspace *space, struct vmspace *fresh)
-{
-	unsigned long peak = space->areas_peak;
-
-	create_clear(space);
-	past_leave(space);
-	sync_adopt(space, fresh);
-	space->tree = fresh->tree;
-	space->vmas = fresh->vmas;
-	space->past = fresh->past;
-	space->image = fresh->image;
-	space->pkeys = fresh->pkeys;
-	space->mmap_base = fresh->mmap_base;
-	space->base_guessed = fresh->base_guessed;
-	space->default_flags = fresh->default_flags;
-	space->related = false;
-	space->areas = fresh->areas;
-	space->areas_peak = peak > fresh->areas_peak ? peak : fresh->areas_peak;
-	space->grow_areas = fresh->grow_areas;
-	space->fork_areas = fresh->fork_areas;
-	space->fork_from = fresh->fork_from;
-	space->fork_to = fresh->fork_to;
-	space->total_vm = fresh->total_vm;
-	space->locked_vm = fresh->locked_vm;
-	space->data_vm = fresh->data_vm;
-	space->stack_vm = fresh->stack_vm;
-	space->exec_vm = fresh->exec_vm;
-	/* The pool was already charged when the areas were added. */
-	space->committed_vm = fresh->committed_vm;
-	space->largest_area = fresh->largest_area;
-	space->changes += fresh->changes + 1;
-	fresh->committed_vm = 0;
-	assert(account_valid(space));
-	space->next_anon_id = fresh->next_anon_id;
-	space->next_file_id = fresh->next_file_id;
-	mt_init_flags(&fresh->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
-	fresh->vmas = (struct vma_store){ 0 };
-	fresh->past = NULL;
-}
-
 int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t count,
 		 const struct vmspace_image *image)
 {
@@ -327,8 +286,11 @@ int vmspace_exec(struct vmspace *space, const struct vmspace_area *areas, size_t
 	if (err)
 		return err;
 	err = build_image(fresh, areas, count, image);
-	if (!err)
-		adopt_image(space, fresh);
+	if (!err) {
+		create_clear(space);
+		create_adopt(space, fresh);
+		space->related = false;
+	}
 	vmspace_destroy(fresh);
 	return err;
 }

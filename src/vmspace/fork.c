@@ -11,7 +11,7 @@
 #include "window.h"
 #include "words.h"
 
-static void inherit(struct vmspace *child, const struct vmspace *parent)
+void fork_inherit(struct vmspace *child, const struct vmspace *parent)
 {
 	child->image = parent->image;
 	child->pkeys = parent->pkeys;
@@ -79,7 +79,7 @@ long fork_call(struct vmspace *space, struct vmspace_request *req)
 	err = create_child(space, &child, &config);
 	if (err)
 		return err;
-	inherit(child, space);
+	fork_inherit(child, space);
 	if (words_inherit(child, space, false) || give_areas(space, child)) {
 		vmspace_destroy(child);
 		return outcome_no_memory(space);
@@ -106,7 +106,7 @@ static int make_clone(struct vmspace **out, const struct vmspace *space)
 	err = vmspace_create(&copy, &config);
 	if (err)
 		return err;
-	inherit(copy, space);
+	fork_inherit(copy, space);
 	err = words_inherit(copy, space, true);
 	/* It changes nothing of the space but its lock, and what says that it is not alone. */
 	if (!err)

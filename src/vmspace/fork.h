@@ -5,6 +5,9 @@
 
 #include "space.h"
 
+/* The child has of its parent what is neither areas nor configuration. */
+void fork_inherit(struct vmspace *child, const struct vmspace *parent);
+
 /*
  * Copy all areas of the parent to the child, which has none; with their pages, if both have some.
  * exact: a clone; else as fork does. 0 or -ENOMEM, with nothing copied.

@@ -66,14 +66,6 @@ static bool is_skipped(const struct copier *copier, const struct vma *vma)
 	return !copier->exact && vma->flags & VMA_DONTCOPY;
 }
 
-/* Copy the area's pages to the child. */
-static int copy_pages(struct copier *copier, const struct vma *old)
-{
-	if (old->flags & VMA_WIPEONFORK)
-		return 0;
-	return pages_copy(copier->child->pages, copier->pages, old);
-}
-
 /* Replace the parent's area by the child's, if it is inherited. */
 static int replace_area(struct copier *copier, struct ma_state *mas, const struct place *place)
 {
@@ -89,7 +81,7 @@ static int replace_area(struct copier *copier, struct ma_state *mas, const struc
 		return -ENOMEM;
 	sync_attach(child, vma);
 	mas_set_range(mas, place->first, place->last);
-	if ((copier->pages && copy_pages(copier, place->old)) ||
+	if ((copier->pages && pages_copy(child->pages, copier->pages, place->old)) ||
 	    mas_store_gfp(mas, vma, GFP_KERNEL)) {
 		vma_free(&child->vmas, vma);
 		return -ENOMEM;

@@ -197,11 +197,12 @@ void pages_move(struct pages *pages, unsigned long from, unsigned long to, unsig
 /*
  * fork: copy to the child what is mapped in `vma`, an area of the parent; private frames are shared
  * until written (copy on write). As in Linux, areas that the child can fill by faults are not
- * copied (those without anon_vma and guards). Not for areas that are not inherited, or wiped. 0; or
- * -ENOMEM: a part is copied, which pages_destroy() of the child undoes.
- * The parent's space lock is held and the area write-locked; nobody else uses the child.
+ * copied: pages_inherited(). 0; or -ENOMEM: a part is copied, which pages_destroy() of the child
+ * undoes. The parent's space lock is held and the area write-locked; nobody else uses the child.
  */
 int pages_copy(struct pages *child, struct pages *parent, const struct vma *vma);
+/* Are they? Not if the area is not inherited, or wiped; nor without an anon_vma and guards. */
+bool pages_inherited(const struct vma *vma);
 
 /* Pages by kind, and bytes of tables (VmPTE). Exact while nobody changes anything. */
 struct pages_count {

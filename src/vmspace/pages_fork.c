@@ -11,8 +11,10 @@
  * As in Linux, pages are copied only for areas with an anon_vma, or with what a fault cannot
  * restore: guard markers, and pages that a driver has mapped.
  */
-static bool needs_copy(const struct vma *vma)
+bool pages_inherited(const struct vma *vma)
 {
+	if (vma->flags & (VMA_DONTCOPY | VMA_WIPEONFORK))
+		return false;
 	return vma->anon_id ||
 	       (vma->flags & (VMA_MAYBE_GUARD | VMA_PFNMAP | VMA_MIXEDMAP));
 }
@@ -99,7 +101,7 @@ int pages_copy(struct pages *child, struct pages *parent, const struct vma *vma)
 
 	assert(child != parent && vma->start < vma->end);
 	assert(child->levels == parent->levels && child->page_shift == parent->page_shift);
-	if (!needs_copy(vma))
+	if (!pages_inherited(vma))
 		return 0;
 	while (!err && table_next_leaf(parent, &part, vma->end)) {
 		bool write_protected = false;

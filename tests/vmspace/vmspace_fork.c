@@ -21,6 +21,7 @@
 #include <cmocka.h>
 #include <sys/mman.h>
 
+#include <mapletree/vmspace_memfd.h>
 #include <mapletree/vmspace_rules.h>
 #include <mapletree/vmspace_words.h>
 
@@ -50,7 +51,7 @@ static unsigned long long seed;
 static uint64_t random_state;
 static unsigned long ops = 4000;
 static struct member member[MEMBERS];
-static unsigned long shared_forks, refusals;
+static unsigned long shared_forks, becomes, refusals;
 
 static unsigned long draw(unsigned long below)
 {
@@ -382,6 +383,31 @@ static void fork_both(const struct member *parent, struct member *child, bool sc
 	match(child->space[SHARES], child->space[COPIES], true);
 }
 
+/*
+ * One family's becomes the child of itself, the other's has a child and goes: there is no difference. Either
+ * family may be the one.
+ */
+static void become_both(struct member *of, bool scarcely)
+{
+	int one = scarcely ? SHARES : (int)draw(FAMILIES), other = FAMILIES - 1 - one;
+	struct vmspace *parent = of->space[other];
+	int err;
+
+	scarce.one_of = scarcely ? draw(2) ? 50 : 5000 : 0;
+	err = vmspace_become_child(of->space[one]);
+	scarce.one_of = 0;
+	becomes += !err;
+	if (err) {
+		assert_true(scarcely && err == -ENOMEM);
+		refusals++;
+		match(of->space[SHARES], of->space[COPIES], true);
+		return;
+	}
+	of->space[other] = fork_of(parent);
+	vmspace_destroy(parent);
+	match(of->space[SHARES], of->space[COPIES], true);
+}
+
 static void snapshot_both(struct member *of)
 {
 	close_views(of);
@@ -466,6 +492,9 @@ static void step(bool scarcely)
 	case 8:
 		explain_both(of);
 		return;
+	case 9:
+		become_both(of, scarcely);
+		return;
 	default:
 		draw_call(&wanted);
 		call_both(of, &wanted, scarcely);
@@ -482,7 +511,7 @@ static void family(bool scarcely)
 			assert_int_equal(mt_set_allocator(&member[0].space[i]->tree, &scarce_nodes), 0);
 		fill(member[0].space[i], FILL_AREAS);
 	}
-	shared_forks = 0;
+	shared_forks = becomes = 0;
 	for (unsigned long i = 0; i < ops; i++) {
 		step(scarcely);
 		if (i % 32 == 0)
@@ -490,8 +519,8 @@ static void family(bool scarcely)
 	}
 	for (int i = 0; i < MEMBERS; i++)
 		end_member(&member[i]);
-	print_message("%lu forks shared\n", shared_forks);
-	assert_true(shared_forks > ops / 100);
+	print_message("%lu forks shared, %lu in place\n", shared_forks, becomes);
+	assert_true(shared_forks > ops / 100 && becomes > ops / 200);
 	mt_barrier();
 }
 

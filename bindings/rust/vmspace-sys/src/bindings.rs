@@ -3141,6 +3141,9 @@ extern "C" {
     pub fn vmspace_memfd_after_fork_child(memfd: *mut vmspace_memfd) -> ::std::os::raw::c_int;
 }
 extern "C" {
+    pub fn vmspace_become_child(space: *mut vmspace) -> ::std::os::raw::c_int;
+}
+extern "C" {
     pub fn vmspace_window_create(
         out: *mut *mut vmspace_window,
         memfd: *mut vmspace_memfd,
