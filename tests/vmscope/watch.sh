@@ -108,6 +108,108 @@ got=$?
 [ $got = 21 ] || fail "its status is $got"
 target=
 
+# Where calls were made, without frame pointers; nothing of it without --stacks.
+what="stacks"
+cat >"$work/maps.c" <<'END'
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static __attribute__((noinline)) int maker_of_areas(void)
+{
+	return mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+}
+static __attribute__((noinline)) int user_of_areas(int count)
+{
+	int made = 0;
+
+	while (count-- > 0) {
+		made += maker_of_areas();
+		munmap(0, 4096);
+	}
+	return made;
+}
+/* Waits, and makes areas: as many as are asked for. */
+int main(int argc, char **argv)
+{
+	char byte;
+	int count = argc > 1 ? atoi(argv[1]) : 0;
+
+	return read(0, &byte, 1) != 1 || user_of_areas(count) != count || read(0, &byte, 1) < 0;
+}
+END
+made() { # FILTER: how many of the records that have it tell of maker_of_areas
+	grep '"call":"mmap"' "$work/log" | grep -c "$1"
+}
+if ! cc -O1 -fomit-frame-pointer -o "$work/maps" "$work/maps.c" 2>"$work/err"; then
+	echo "SKIP in part: no compiler here: $(head -1 "$work/err")"
+elif "$vmscope" watch --stacks -o "$work/log" -- true 2>"$work/err"; grep -q "without libdw" "$work/err"; then
+	echo "SKIP in part: $(cat "$work/err")"
+else
+	for option in --stacks --quiet; do
+		rm -f "$work/log" "$work/pipe"
+		mkfifo "$work/pipe"
+		"$work/maps" 3 <"$work/pipe" &
+		target=$!
+		exec 5>"$work/pipe"
+		"$vmscope" watch --json $option -o "$work/log" -p $target 2>"$work/err" &
+		watcher=$!
+		for i in $(seq 600); do grep -q '"type":"attach"' "$work/log" 2>/dev/null && break; sleep 0.05; done
+		echo go >&5
+		exec 5>&-
+		wait $target
+		got=$?
+		[ $got = 0 ] || fail "$what: the program's status is $got"
+		target=
+		wait $watcher
+		got=$?
+		[ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+		has differences 0
+		has stacks_lost 0
+		replays
+		if [ $option = --quiet ]; then
+			[ "$(made '"stack"')" = 0 ] || fail "stacks that were not asked for"
+			continue
+		fi
+		[ "$(made '"site":"maps(maker_of_areas+0x')" = 3 ] || fail "$what: sites: $(cat "$work/log")"
+		[ "$(made '"stack":"maps(_start+0x[^"]*;maps(main+0x[^"]*;maps(user_of_areas+0x[0-9a-f]*);maps(maker_of_areas+0x[0-9a-f]*);libc[^;"]*"')" = 3 ] ||
+			fail "$what: stacks: $(grep '"call":"mmap"' "$work/log")"
+		"$vmscope" explain "$work/log" | grep -q 'maps(maker_of_areas+0x.*mmap anonymous' ||
+			fail "$what: explain: $("$vmscope" explain "$work/log")"
+		"$vmscope" export -f folded --weight=calls "$work/log" >"$work/folded"
+		grep -qE '^maps \([0-9]+\);maps\(_start\);.*;maps\(main\);maps\(user_of_areas\);maps\(maker_of_areas\);libc[^;]*;mmap 3$' \
+			"$work/folded" || fail "$what: export: $(cat "$work/folded")"
+		"$vmscope" report -o "$work/report.html" "$work/log" && grep -q user_of_areas "$work/report.html" ||
+			fail "$what: report"
+	done
+	"$vmscope" watch --stacks -- true 2>"$work/err"
+	[ $? = 125 ] && grep -q "give -o" "$work/err" || fail "$what: without a log: $(cat "$work/err")"
+fi
+
+# Nobody listens for a while, and events are lost, the last one too: that is said, and it ends.
+what="lost events"
+if [ -x "$work/maps" ]; then
+	rm -f "$work/log" "$work/pipe"
+	mkfifo "$work/pipe"
+	"$work/maps" 100000 <"$work/pipe" &
+	target=$!
+	exec 5>"$work/pipe"
+	"$vmscope" watch --json -o "$work/log" -p $target 2>"$work/err" &
+	watcher=$!
+	for i in $(seq 600); do grep -q '"type":"attach"' "$work/log" 2>/dev/null && break; sleep 0.05; done
+	kill -STOP $watcher
+	echo go >&5
+	exec 5>&-
+	wait $target
+	target=
+	kill -CONT $watcher
+	wait $watcher
+	got=$?
+	[ $got = 1 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+	has events_lost '[1-9][0-9]*'
+	has unfollowed 1
+	grep -q "has ended unseen" "$work/err" || fail "$what: $(tail -5 "$work/err")"
+fi
+
 # Calls through the entry for 32-bit programs are none that are followed; nor are such programs.
 cat >"$work/foreign.c" <<'END'
 int main(void)

@@ -40,7 +40,7 @@ struct options {
 	const char *log_path;		/* NULL: none */
 	const char *maps_path;		/* NULL: none */
 	const char *summary_path;	/* NULL: standard error */
-	bool sites;			/* log the call site of each call */
+	bool sites;			/* log the call site of each call; watch: and its stack */
 	bool json;
 	bool quiet;
 	unsigned long max_differences;	/* per process, before it is no longer compared */

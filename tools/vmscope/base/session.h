@@ -48,6 +48,7 @@ struct totals {
 	unsigned long merges, splits, questions;
 	unsigned long rereads;			/* watch: areas read again, as not all was known */
 	unsigned long events_lost;		/* watch: for which there was no room */
+	unsigned long stacks_lost;		/* watch: calls whose stack is not known */
 };
 
 struct session {

@@ -9,16 +9,18 @@
 #include "cli/color_option.h"
 #include "cli/number.h"
 #include "log/log.h"
+#include "log/site.h"
 #include "mirror/inject.h"
 #include "trace/signals.h"
 #include "trace/summary.h"
 #include "watch/follow.h"
 
-enum { OPT_JSON = 256, OPT_INJECT };
+enum { OPT_JSON = 256, OPT_INJECT, OPT_STACKS };
 
 static const struct argp_option option_table[] = {
 	{ "pid", 'p', "PID", 0, "Watch a running process and its children; Ctrl-C ends it", 0 },
 	{ "output", 'o', "FILE", 0, "Write a log, one JSON object a line", 0 },
+	{ "stacks", OPT_STACKS, NULL, 0, "Log the stack of each call, and its call site", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Write the summary as a JSON object", 0 },
 	{ "quiet", 'q', NULL, 0, "Write differences and errors only", 0 },
 	{ "inject", OPT_INJECT, "drop:N", 0, "Testing aid: hide call N", 0 },
@@ -39,6 +41,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'q':
 		options->quiet = true;
 		return 0;
+	case OPT_STACKS:
+		if (!site_available())
+			argp_error(state, "--stacks: this vmscope was built without libdw");
+		options->sites = true;
+		return 0;
 	case OPT_JSON:
 		options->json = true;
 		return 0;
@@ -54,6 +61,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "give either a command or --pid, not both");
 		if (!options->command && !options->attach)
 			argp_error(state, "give a command to run, or --pid");
+		if (options->sites && !options->log_path)
+			argp_error(state, "--stacks is for a log: give -o FILE too");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -108,6 +108,14 @@ static void put_checked(struct session *session, struct json_object *object)
 		end_log(session, rc, ", and the run goes on without it");
 }
 
+void log_flush(struct session *session)
+{
+	int rc = session->log ? line_file_flush(session->log->file) : 0;
+
+	if (rc != 0)
+		end_log(session, rc, ", and the run goes on without it");
+}
+
 int log_open(struct log **out, const char *path, const struct options *options)
 {
 	struct log *log = calloc(1, sizeof(*log));
@@ -325,7 +333,7 @@ struct json_object *log_summary_object(const struct totals *t, int status)
 		{ "unfollowed", t->unfollowed }, { "areas", t->areas },
 		{ "areas_peak", t->areas_peak }, { "merges", t->merges }, { "splits", t->splits },
 		{ "questions", t->questions }, { "rereads", t->rereads },
-		{ "events_lost", t->events_lost },
+		{ "events_lost", t->events_lost }, { "stacks_lost", t->stacks_lost },
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

@@ -33,6 +33,9 @@ int log_open(struct log **log, const char *path, const struct options *options);
 /* What is logged from now on happened at @ns of CLOCK_MONOTONIC; 0: when it is logged. */
 void log_set_time(struct session *session, uint64_t ns);
 
+/* Writes what is in memory, for those who read it meanwhile. */
+void log_flush(struct session *session);
+
 /* Writes what is left of it, and closes it. */
 void log_close(struct session *session);
 

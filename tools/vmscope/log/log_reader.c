@@ -275,6 +275,7 @@ static bool read_call(struct log_reader *from, struct step *step)
 	step->kind = STEP_CALL;
 	step->call = get_text(from->record, "call");
 	step->site = get_text(from->record, "site");
+	step->stack = get_text(from->record, "stack");
 	step->falsified = get(from->record, "injected") != NULL;
 	if (!step->call)
 		return wrong_key(from, "call");

@@ -18,13 +18,31 @@ bool site_is_runtime(const char *file, size_t length)
 	return false;
 }
 
+char *site_stack_add(char room[STACK_MAX], char *stack, const char *frame)
+{
+	const bool first = *stack == '\0';
+	const size_t length = strlen(frame);
+
+	if (length + !first > (size_t)(stack - room))
+		return stack;
+	if (!first)
+		*--stack = ';';
+	stack -= length;
+	for (size_t i = 0; i < length; i++)
+		stack[i] = (char)(frame[i] == ';' ? ':' : frame[i]);
+	return stack;
+}
+
 #ifdef HAVE_LIBDW
 #include <elfutils/libdwfl.h>
 
-enum { FRAMES_MAX = 24 };	/* how deep to look for a caller outside libc */
+/* How deep to look for a caller outside libc; and how many frames a stack has. */
+enum { FRAMES_MAX = 24, STACK_FRAMES_MAX = 64 };
 
 struct site_finder {
 	Dwfl *dwfl;
+	pid_t pid;			/* whose copies are looked at */
+	const struct site_copy *copy;	/* being looked at; NULL: the thread itself is */
 };
 
 /*
@@ -75,12 +93,15 @@ void site_close(struct site_finder *finder)
 struct walk {
 	struct site_finder *finder;
 	char *site;
+	char *room, *stack;		/* NULL: the site is all that is wanted */
 	unsigned int frames;
+	bool outside;			/* a caller outside libc was found */
 };
 
 static int on_frame(Dwfl_Frame *frame, void *ctx)
 {
 	struct walk *walk = ctx;
+	char text[SITE_MAX];
 	const char *file, *slash, *symbol = NULL;
 	Dwfl_Module *module;
 	GElf_Off offset = 0;
@@ -99,11 +120,16 @@ static int on_frame(Dwfl_Frame *frame, void *ctx)
 	file = slash ? slash + 1 : file;
 	symbol = dwfl_module_addrinfo(module, activation ? pc : pc - 1, &offset, &sym, NULL, NULL,
 				      NULL);
-	snprintf(walk->site, SITE_MAX, "%.80s(%.80s+%#lx)", file, symbol ? symbol : "",
+	snprintf(text, sizeof(text), "%.80s(%.80s+%#lx)", file, symbol ? symbol : "",
 		 (unsigned long)(symbol ? offset : pc - start));
-	if (!site_is_runtime(file, strlen(file)) || ++walk->frames == FRAMES_MAX)
-		return DWARF_CB_ABORT;
-	return DWARF_CB_OK;
+	if (!walk->outside)
+		strcpy(walk->site, text);
+	walk->outside |= !site_is_runtime(file, strlen(file));
+	walk->frames++;
+	if (!walk->room)
+		return walk->outside || walk->frames == FRAMES_MAX ? DWARF_CB_ABORT : DWARF_CB_OK;
+	walk->stack = site_stack_add(walk->room, walk->stack, text);
+	return walk->frames == STACK_FRAMES_MAX ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
 bool site_find(struct site_finder *finder, pid_t tid, char site[SITE_MAX])
@@ -114,6 +140,89 @@ bool site_find(struct site_finder *finder, pid_t tid, char site[SITE_MAX])
 	if (!report(finder, dwfl_pid(finder->dwfl)))
 		return false;
 	dwfl_getthread_frames(finder->dwfl, tid, on_frame, &walk);
+	return site[0] != '\0';
+}
+
+/* ---- copies of stacks ----------------------------------------------------------------------- */
+
+static pid_t next_thread(Dwfl *dwfl, void *ctx, void **thread)
+{
+	const pid_t only = *thread ? 0 : dwfl_pid(dwfl);
+
+	*thread = ctx;
+	return only;
+}
+
+static bool read_copy(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *ctx)
+{
+	const struct site_copy *copy = ((struct site_finder *)ctx)->copy;
+
+	(void)dwfl;
+	if (addr < copy->sp || copy->size < sizeof(*word) ||
+	    addr - copy->sp > copy->size - sizeof(*word))
+		return false;
+	memcpy(word, copy->bytes + (addr - copy->sp), sizeof(*word));
+	return true;
+}
+
+/* By their numbers in DWARF: rbx is 3, rbp 6, rsp 7, r12 to r15 12 to 15, the return address 16. */
+static bool set_registers(Dwfl_Thread *thread, void *ctx)
+{
+	const struct site_copy *copy = ((struct site_finder *)ctx)->copy;
+	const Dwarf_Word bx = copy->bx, frame[] = { copy->bp, copy->sp };
+	const Dwarf_Word others[] = { copy->r12, copy->r13, copy->r14, copy->r15, copy->ip };
+
+	dwfl_thread_state_register_pc(thread, copy->ip);
+	return dwfl_thread_state_registers(thread, 3, 1, &bx) &&
+	       dwfl_thread_state_registers(thread, 6, 2, frame) &&
+	       dwfl_thread_state_registers(thread, 12, 5, others);
+}
+
+static const Dwfl_Thread_Callbacks of_copies = {
+	.next_thread = next_thread, .memory_read = read_copy, .set_initial_registers = set_registers,
+};
+
+struct site_finder *site_open_copies(pid_t pid)
+{
+	struct site_finder *finder = calloc(1, sizeof(*finder));
+
+	if (!finder)
+		return NULL;
+	finder->pid = pid;
+	finder->dwfl = dwfl_begin(&callbacks);
+	if (finder->dwfl)
+		return finder;
+	site_close(finder);
+	return NULL;
+}
+
+bool site_remap(struct site_finder *finder, char *maps)
+{
+	FILE *text = fmemopen(maps, strlen(maps), "r");
+	bool known;
+
+	if (!text)
+		return false;
+	dwfl_report_begin(finder->dwfl);
+	known = dwfl_linux_proc_maps_report(finder->dwfl, text) == 0;
+	known = dwfl_report_end(finder->dwfl, NULL, NULL) == 0 && known;
+	fclose(text);
+	/* What the machine is follows from the files: they have to be known first. */
+	return known && (dwfl_pid(finder->dwfl) > 0 ||
+			 dwfl_attach_state(finder->dwfl, NULL, finder->pid, &of_copies, finder));
+}
+
+bool site_find_copy(struct site_finder *finder, const struct site_copy *copy, char site[SITE_MAX],
+		    char room[STACK_MAX], char **stack)
+{
+	struct walk walk = { .finder = finder, .site = site, .room = room,
+			     .stack = room + STACK_MAX - 1 };
+
+	*walk.stack = site[0] = '\0';
+	finder->copy = copy;
+	if (dwfl_pid(finder->dwfl) > 0)
+		dwfl_getthread_frames(finder->dwfl, dwfl_pid(finder->dwfl), on_frame, &walk);
+	*stack = walk.stack;
 	return site[0] != '\0';
 }
 
@@ -140,6 +249,30 @@ bool site_find(struct site_finder *finder, pid_t tid, char site[SITE_MAX])
 	(void)finder;
 	(void)tid;
 	(void)site;
+	return false;
+}
+
+struct site_finder *site_open_copies(pid_t pid)
+{
+	(void)pid;
+	return NULL;
+}
+
+bool site_remap(struct site_finder *finder, char *maps)
+{
+	(void)finder;
+	(void)maps;
+	return false;
+}
+
+bool site_find_copy(struct site_finder *finder, const struct site_copy *copy, char site[SITE_MAX],
+		    char room[STACK_MAX], char **stack)
+{
+	(void)finder;
+	(void)copy;
+	(void)site;
+	(void)room;
+	(void)stack;
 	return false;
 }
 

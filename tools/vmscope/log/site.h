@@ -7,13 +7,19 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { SITE_MAX = 200 };	/* bytes, including the NUL */
+enum { SITE_MAX = 200, STACK_MAX = 4096 };	/* bytes of a site, of a stack, including the NUL */
 
 /*
  * Whether @file, a name without a directory, is libc or the dynamic loader. Then the site is in one
  * of the callers.
  */
 bool site_is_runtime(const char *file, size_t length);
+
+/*
+ * Puts @frame in front of @stack, "outermost;...;innermost", which grows from the end of @room, of
+ * STACK_MAX bytes, where "" has to be. Returns where it begins now; if there is no room, @stack.
+ */
+char *site_stack_add(char room[STACK_MAX], char *stack, const char *frame);
 
 struct site_finder;
 
@@ -30,5 +36,25 @@ void site_close(struct site_finder *finder);
  * millisecond.
  */
 bool site_find(struct site_finder *finder, pid_t tid, char site[SITE_MAX]);
+
+/* Where a thread was: registers of x86-64 that functions keep, and what was at sp and above. */
+struct site_copy {
+	unsigned long ip, sp, bp, bx, r12, r13, r14, r15;
+	const unsigned char *bytes;
+	size_t size;
+};
+
+/* For process @pid, which need not be there any more. NULL: out of memory. */
+struct site_finder *site_open_copies(pid_t pid);
+
+/* From now on files are mapped as in @maps, a text as in /proc/PID/maps. False: it makes no sense. */
+bool site_remap(struct site_finder *finder, char *maps);
+
+/*
+ * As site_find(), of a thread's @copy; and the whole stack, as far as the copy goes, as
+ * site_stack_add() has it: from *@stack, in @room. Takes about 0.2 ms once the files are known.
+ */
+bool site_find_copy(struct site_finder *finder, const struct site_copy *copy, char site[SITE_MAX],
+		    char room[STACK_MAX], char **stack);
 
 #endif

@@ -10,7 +10,6 @@
 #include "strace/strace_call.h"
 
 enum { STRACE_STEPS_MAX = 4 };	/* from one line */
-enum { STACK_MAX = 4096 };	/* of the frames of a call, as text */
 
 struct strace_reader {
 	struct lines *lines;		/* not read yet */

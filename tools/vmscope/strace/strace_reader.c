@@ -146,31 +146,13 @@ static void write_frame(struct strace_text frame, char *buf, size_t size)
 		snprintf(buf, size, "%.*s", (int)frame.length, frame.at);
 }
 
-/* Puts a frame before those of @stack that are in from->stack; as it is, if there is no room. */
-static char *prepend_frame(struct strace_reader *from, char *stack, struct strace_text frame)
-{
-	const size_t room = (size_t)(stack - from->stack);
-	const bool first = *stack == '\0';
-	char text[SITE_MAX];
-	size_t length;
-
-	write_frame(frame, text, sizeof(text));
-	length = strlen(text);
-	if (length + !first > room)
-		return stack;
-	for (size_t i = 0; i < length; i++)
-		text[i] = (char)(text[i] == ';' ? ':' : text[i]);
-	if (!first)
-		*--stack = ';';
-	return memcpy(stack - length, text, length);
-}
-
 /* Reads the stack frames that follow a call. Its site is the first one outside libc. */
 static void read_frames(struct strace_reader *from)
 {
 	bool wanted = from->queued > 0 && from->queue[from->queued - 1].kind == STEP_CALL;
 	char *stack = &from->stack[STACK_MAX - 1];
 	bool outside = false, any = false;
+	char frame[SITE_MAX];
 	struct strace_text text, name;
 	struct strace_line line;
 
@@ -181,8 +163,10 @@ static void read_frames(struct strace_reader *from)
 		if (line.kind != STRACE_FRAME)
 			continue;
 		name = frame_name(line.body);
-		if (from->stacks)
-			stack = prepend_frame(from, stack, name);
+		if (from->stacks) {
+			write_frame(name, frame, sizeof(frame));
+			stack = site_stack_add(from->stack, stack, frame);
+		}
 		if (outside)
 			continue;
 		outside = !site_is_runtime(name.at, name.length);

@@ -77,6 +77,9 @@ static void write_text(FILE *to, const struct totals *t)
 			"was known\n", t->rereads);
 	if (t->events_lost)
 		fprintf(to, "vmscope: %lu events were lost\n", t->events_lost);
+	if (t->stacks_lost)
+		fprintf(to, "vmscope: %lu calls have no stack: there was no room for it, or the process "
+			"had ended before its files were found\n", t->stacks_lost);
 	if (t->unfollowed)
 		fprintf(to, "vmscope: %lu processes could not be followed to their end\n",
 			t->unfollowed);

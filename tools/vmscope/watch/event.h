@@ -13,9 +13,11 @@ enum watch_kind {
 	WATCH_EXIT,	/* a thread has ended */
 	WATCH_LOOK,	/* the areas of a space, as asked for */
 	WATCH_TURN,	/* a turn (see below) that no call tells of */
+	WATCH_STACK,	/* in a ring of its own: where a thread was in the call at the same time */
 };
 
-enum { WATCH_CALLS = 512, WATCH_VALUES = 10, WATCH_NAME = 40, WATCH_NEAR = 4 };
+enum { WATCH_CALLS = 512, WATCH_VALUES = 10, WATCH_NAME = 40, WATCH_NEAR = 4,
+       WATCH_STACK_PIECE = 512, WATCH_STACK_BYTES = 16 * WATCH_STACK_PIECE };
 
 /*
  * The turn of an event: each time that the lock of an address space is taken for writing, its turns
@@ -58,6 +60,18 @@ struct watch_call_event {
 
 /* The size of the event of a call with a near_count of 0. */
 #define WATCH_CALL_SHORT __builtin_offsetof(struct watch_call_event, near)
+
+/*
+ * The registers that a function keeps for its caller, and the top of the stack, from sp up: with these
+ * the callers are found, as a debugger finds them, without frame pointers.
+ */
+struct watch_stack_event {
+	struct watch_head head;
+	__u64 ip, sp, bp, bx, r12, r13, r14, r15;
+	__u32 size;		/* how many bytes could be read */
+	__u32 unused;
+	__u8 bytes[WATCH_STACK_BYTES];
+};
 
 struct watch_space_event {
 	struct watch_head head;

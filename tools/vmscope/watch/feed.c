@@ -6,6 +6,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <mapletree/maple_tree.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +29,15 @@ struct feed {
 	struct ring_buffer *ring;
 	void (*heard)(void *ctx, const struct watch_head *event);
 	void *ctx;
+	bool stacks;
+	/* Stacks that were read from the ring before they were asked for, by their time. */
+	struct ring_buffer *stack_ring;
+	struct maple_tree stacks_read;
+	const struct watch_head *wanted;	/* the call whose stack is looked for */
+	struct watch_stack_event *found;
 };
 
-enum { PAUSE_MS = 5, CAP_SYS_ADMIN_BIT = 21, CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39 };
+enum { PAUSE_MS = 5, STACKS_RING = 128 << 20, STACKS_LATE_NS = 1000000000, CAP_SYS_ADMIN_BIT = 21, CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39 };
 
 /* libbpf's messages are for who has written the program; a reason follows from the error. */
 static int __attribute__((format(printf, 2, 0)))
@@ -111,6 +118,58 @@ static int on_event(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+/* ---- stacks --------------------------------------------------------------------------------- */
+
+/* Frees the stacks of calls up to @time. */
+static void forget_stacks(struct feed *feed, unsigned long time)
+{
+	struct watch_stack_event *stack;
+	unsigned long at = 0;
+
+	mt_for_each(&feed->stacks_read, stack, at, time)
+		free(mtree_erase(&feed->stacks_read, stack->head.time));
+}
+
+/* Ends the reading (by -1) with the stack that is wanted, or with one that is much later. */
+static int on_stack(void *ctx, void *data, size_t size)
+{
+	struct feed *feed = ctx;
+	const struct watch_stack_event *event = data;
+	struct watch_stack_event *copy;
+
+	size = offsetof(struct watch_stack_event, bytes) + event->size;
+	copy = malloc(size);
+	if (!copy)
+		return -1;
+	memcpy(copy, event, size);
+	if (event->head.time == feed->wanted->time && event->head.tid == feed->wanted->tid) {
+		feed->found = copy;
+		return -1;
+	}
+	/* Two at one time: the second counts as lost. */
+	if (mtree_insert(&feed->stacks_read, event->head.time, copy, GFP_KERNEL) != 0)
+		free(copy);
+	return event->head.time > feed->wanted->time + STACKS_LATE_NS ? -1 : 0;
+}
+
+struct watch_stack_event *feed_stack(struct feed *feed, const struct watch_head *call)
+{
+	struct watch_stack_event *stack = mtree_load(&feed->stacks_read, call->time);
+
+	if (!feed->stacks)
+		return NULL;
+	if (stack && stack->head.tid == call->tid)
+		return mtree_erase(&feed->stacks_read, call->time);
+	feed->wanted = call;
+	feed->found = NULL;
+	ring_buffer__consume(feed->stack_ring);
+	if (call->time > STACKS_LATE_NS)
+		forget_stacks(feed, call->time - STACKS_LATE_NS);
+	return feed->found;
+}
+
+/* ---- the program ---------------------------------------------------------------------------- */
+
 static void want_calls(struct watch_bpf *program)
 {
 	for (size_t i = 0; i < CALL_KINDS; i++) {
@@ -186,6 +245,9 @@ static int start(struct feed *feed, bool by_function)
 	if (!feed->program)
 		return -errno;
 	kernel = btf__load_vmlinux_btf();
+	feed->program->rodata->with_stacks = feed->stacks;
+	if (feed->stacks)
+		bpf_map__set_max_entries(feed->program->maps.stacks, STACKS_RING);
 	want_calls(feed->program);
 	adapt(feed->program, kernel);
 	choose_exits(feed->program, kernel, by_function);
@@ -195,7 +257,7 @@ static int start(struct feed *feed, bool by_function)
 }
 
 int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_head *event),
-	      void *ctx)
+	      void *ctx, bool stacks)
 {
 	struct feed *feed;
 	int rc;
@@ -210,13 +272,17 @@ int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_hea
 		return -ENOMEM;
 	feed->heard = heard;
 	feed->ctx = ctx;
+	feed->stacks = stacks;
+	mt_init(&feed->stacks_read);
 	rc = start(feed, true);
 	if (rc != 0)
 		rc = start(feed, false);
 	if (rc == 0) {
 		feed->ring = ring_buffer__new(bpf_map__fd(feed->program->maps.events), on_event,
 					      feed, NULL);
-		rc = feed->ring ? 0 : -errno;
+		feed->stack_ring = ring_buffer__new(bpf_map__fd(feed->program->maps.stacks),
+						    on_stack, feed, NULL);
+		rc = feed->ring && feed->stack_ring ? 0 : -errno;
 	}
 	if (rc != 0) {
 		feed_close(feed);
@@ -231,6 +297,8 @@ void feed_close(struct feed *feed)
 	if (!feed)
 		return;
 	ring_buffer__free(feed->ring);
+	ring_buffer__free(feed->stack_ring);
+	forget_stacks(feed, ULONG_MAX);
 	watch_bpf__destroy(feed->program);
 	free(feed);
 }

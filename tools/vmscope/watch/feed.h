@@ -12,15 +12,22 @@
 struct feed;
 
 /*
- * Loads the program and starts it; @heard is called for each event, from feed_poll(). Returns 0 or
+ * Loads the program and starts it; @heard is called for each event, from feed_poll(). With @stacks, feed_stack() tells where calls
+ * were made. Returns 0 or
  * -errno, after a message to the user if it is refused or the kernel lacks what it takes.
  */
 int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_head *event),
-	      void *ctx);
+	      void *ctx, bool stacks);
 void feed_close(struct feed *feed);
 
 /* Waits up to @milliseconds for events. Returns how many there were; or -errno. */
 int feed_poll(struct feed *feed, int milliseconds);
+
+/*
+ * Where the thread was in the call that @call tells of; the caller frees it. NULL: it was lost, or
+ * there is no memory for it.
+ */
+struct watch_stack_event *feed_stack(struct feed *feed, const struct watch_head *call);
 
 /*
  * Makes the kernel tell the areas of process @pid (WATCH_LOOK); with @add, it is followed from now

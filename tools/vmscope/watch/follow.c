@@ -21,6 +21,7 @@ enum { POLL_MS = 50, LOOK_MS = 5, LOOK_TRIES = 1000, LOOK_SECONDS = 1, PATIENCE_
 
 /* An address space by the kernel's name for it. */
 struct followed {
+	__u64 name;
 	struct watched *space;		/* NULL: it ended, or has not begun */
 	struct order order;
 	struct watch_area *areas;	/* that have arrived, for the event that follows them */
@@ -28,6 +29,7 @@ struct followed {
 	unsigned int users;		/* processes: several after vfork */
 	bool looking;			/* asked to be shown */
 	unsigned int tries;		/* in which its areas were being changed */
+	unsigned int gone;		/* looks at which there was no such process */
 };
 
 struct follow {
@@ -58,6 +60,7 @@ static struct followed *find(struct follow *follow, __u64 name, bool make)
 		out_of_memory(follow);
 		return NULL;
 	}
+	found->name = name;
 	order_init(&found->order);
 	return found;
 }
@@ -71,7 +74,7 @@ static void begin(struct follow *follow, struct followed *at, const struct watch
 		follow->live++;
 }
 
-static void drop(struct follow *follow, struct followed *at, __u64 name)
+static void drop(struct follow *follow, struct followed *at)
 {
 	if (at->space) {
 		watched_free(at->space);
@@ -79,7 +82,7 @@ static void drop(struct follow *follow, struct followed *at, __u64 name)
 	}
 	order_clear(&at->order);
 	free(at->areas);
-	mtree_erase(&follow->spaces, name);
+	mtree_erase(&follow->spaces, at->name);
 	free(at);
 }
 
@@ -171,7 +174,7 @@ static void executed(struct follow *follow, struct followed *at, const struct wa
 	} else {
 		if (at->space && at->space->vm)
 			watched_end(at->space, &who, "exec");
-		drop(follow, at, event->from);
+		drop(follow, at);
 	}
 	if (!new || new->space)
 		return;
@@ -207,7 +210,7 @@ static void ended(struct follow *follow, struct followed *at, const struct waiti
 				follow->session->totals.unfollowed++;
 			watched_end(at->space, &who, "exit");
 		}
-		drop(follow, at, event->head.space);
+		drop(follow, at);
 	}
 	if (event->last)
 		tell(follow, "exit", &event->head, id, "status", event->status);
@@ -253,7 +256,7 @@ static void apply(struct follow *follow, struct followed *at, const struct waiti
 	switch (head->kind) {
 	case WATCH_CALL:
 		if (at->space && at->space->vm)
-			watched_call(at->space, (const void *)head);
+			watched_call(at->space, (const void *)head, waiting->stack);
 		break;
 	case WATCH_TASK:
 		if (event->from != head->space) {
@@ -334,6 +337,8 @@ static void heard(void *ctx, const struct watch_head *head)
 		shown->areas = NULL;
 		shown->count = shown->capacity = 0;
 	}
+	if (head->kind == WATCH_CALL)
+		waiting->stack = feed_stack(follow->feed, head);
 	if (name != head->space) {
 		if (!shown->space) { /* the name may have been another's, which never began */
 			order_clear(&shown->order);
@@ -384,14 +389,32 @@ static void check_lost(struct follow *follow)
 	}
 }
 
+/* Its end was among the events that were lost. */
+static void end_unseen(struct follow *follow, struct followed *at)
+{
+	const struct log_who who = { at->space->pid, at->space->pid, at->space->id };
+
+	session_say("process %d has ended unseen", who.pid);
+	follow->session->totals.unfollowed++;
+	if (at->space->vm)
+		watched_end(at->space, &who, "detach");
+	drop(follow, at);
+}
+
 static void look_at_all(struct follow *follow)
 {
 	struct followed *at;
 	unsigned long name = 0;
 
-	mt_for_each(&follow->spaces, at, name, ULONG_MAX)
-		if (at->space && !at->looking)
-			at->looking = feed_look(follow->feed, at->space->pid, false) == 0;
+	mt_for_each(&follow->spaces, at, name, ULONG_MAX) {
+		int rc = at->space && !at->looking ? feed_look(follow->feed, at->space->pid, false) :
+						     0;
+
+		if (rc == -ESRCH && at->gone++ > 0 && follow->lost > 0)
+			end_unseen(follow, at);
+		else if (at->space && rc == 0)
+			at->looking = true;
+	}
 }
 
 static long now_ms(void)
@@ -437,7 +460,7 @@ static void finish(struct follow *follow)
 			}
 			watched_end(at->space, &who, "detach");
 		}
-		drop(follow, at, name);
+		drop(follow, at);
 	}
 }
 
@@ -457,6 +480,7 @@ static void watch(struct follow *follow, pid_t child)
 		}
 		if (now_ms() >= look) {
 			look_at_all(follow);
+			log_flush(follow->session);
 			look = now_ms() + LOOK_SECONDS * 1000;
 		}
 	}
@@ -555,7 +579,7 @@ static int run_attached(struct follow *follow)
 int follow_run(struct watch_run *run)
 {
 	struct follow follow = { .run = run, .session = run->session };
-	int rc = feed_open(&follow.feed, heard, &follow);
+	int rc = feed_open(&follow.feed, heard, &follow, run->session->options->sites);
 
 	if (rc != 0)
 		return rc;

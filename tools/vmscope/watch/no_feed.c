@@ -6,10 +6,11 @@
 #include "watch/feed.h"
 
 int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_head *event),
-	      void *ctx)
+	      void *ctx, bool stacks)
 {
 	(void)heard;
 	(void)ctx;
+	(void)stacks;
 	*out = NULL;
 	session_say("this vmscope was built without 'watch': " WATCH_MISSING);
 	return -ENOSYS;
@@ -39,6 +40,13 @@ unsigned long feed_lost(const struct feed *feed)
 {
 	(void)feed;
 	return 0;
+}
+
+struct watch_stack_event *feed_stack(struct feed *feed, const struct watch_head *call)
+{
+	(void)feed;
+	(void)call;
+	return NULL;
 }
 
 unsigned long feed_foreign(const struct feed *feed)

@@ -28,6 +28,7 @@ struct waiting *order_copy(const struct watch_head *event, size_t size, struct w
 void order_free(struct waiting *waiting)
 {
 	free(waiting->areas);
+	free(waiting->stack);
 	free(waiting);
 }
 

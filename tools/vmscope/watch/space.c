@@ -17,6 +17,7 @@
 #include "mirror/inject.h"
 #include "mirror/request.h"
 #include "watch/areas.h"
+#include "watch/stacks.h"
 
 enum { RESTART_FIRST = 512, RESTART_LAST = 516 };	/* results of calls that will be repeated */
 
@@ -115,6 +116,7 @@ void watched_free(struct watched *space)
 {
 	vmspace_destroy(space->vm);
 	answers_clear(&space->answers);
+	site_close(space->sites);
 	kernel_close(&space->view);
 	free(space);
 }
@@ -162,6 +164,7 @@ void watched_begin(struct watched *space, const struct watch_space_event *event,
 	snprintf(space->command, sizeof(space->command), "%s", event->command);
 	vmspace_destroy(space->vm);
 	space->vm = NULL;
+	space->files = FILES_UNKNOWN;
 	rc = list ? vmspace_create(&space->vm, &config) : -ENOMEM;
 	if (rc == 0)
 		rc = vmspace_exec(space->vm, list, count, &image);
@@ -299,6 +302,11 @@ static void perform(struct watched *space, const struct log_who *who, struct cal
 		     (model == REQUEST_MADE &&
 		      request_finish(request, model, who->tid, call, &space->view));
 
+	if (space->session->log) {
+		record.extra = json_object_new_object();
+		stacks_tell(space, who->pid, record.extra);
+	}
+	stacks_note(space, call);
 	if (known) {
 		vmspace_gather(space->vm, req);
 		vmspace_complete(space->vm, req);
@@ -306,10 +314,8 @@ static void perform(struct watched *space, const struct log_who *who, struct cal
 	} else {
 		space->unsure++;
 	}
-	if (space->session->log) {
-		record.extra = json_object_new_object();
+	if (record.extra)
 		answers_move_to(&space->answers, record.extra);
-	}
 	log_call(space->session, who, &record);
 	if (record.req && req->out.out_of_memory)
 		session_fail(space->session, "out of memory");
@@ -320,7 +326,8 @@ static void perform(struct watched *space, const struct log_who *who, struct cal
 	}
 }
 
-void watched_call(struct watched *space, const struct watch_call_event *event)
+void watched_call(struct watched *space, const struct watch_call_event *event,
+		  const struct watch_stack_event *stack)
 {
 	const struct log_who who = who_of(space, &event->head);
 	const struct call_kind *kind = call_find(event->number);
@@ -343,6 +350,7 @@ void watched_call(struct watched *space, const struct watch_call_event *event)
 		return;
 	}
 	space->call = event;
+	space->stack = stack;
 	space->view.text_current = false;
 	model = request_build(request, space->vm, who.tid, &call);
 	if (model == REQUEST_MADE && !identify(event, request))
@@ -354,6 +362,7 @@ void watched_call(struct watched *space, const struct watch_call_event *event)
 			perform(space, &who, &call, request, model);
 	}
 	space->call = NULL;
+	space->stack = NULL;
 	free(request);
 }
 

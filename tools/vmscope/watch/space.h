@@ -8,8 +8,12 @@
 #include <stddef.h>
 
 #include "log/log.h"
+#include "log/site.h"
 #include "mirror/kernel.h"
 #include "watch/event.h"
+
+/* Of a process that has ended before its files were looked at, the names are missing. */
+enum watched_files { FILES_UNKNOWN, FILES_KNOWN, FILES_MISSING };
 
 struct watched {
 	struct session *session;
@@ -21,6 +25,9 @@ struct watched {
 	const struct watch_call_event *call;	/* being applied, or NULL */
 	const struct watch_area *shown;	/* areas that the kernel showed, being compared; or NULL */
 	size_t shown_count;
+	const struct watch_stack_event *stack;	/* of the call being applied, or NULL */
+	struct site_finder *sites;	/* NULL until the first stack */
+	enum watched_files files;	/* that are mapped: whether @sites has them */
 	struct kernel_view view;	/* of its process; closed if that had ended */
 	struct answers answers;		/* for the log */
 	unsigned long unsure;		/* what was done to it that is not known for sure */
@@ -41,8 +48,9 @@ void watched_fork(struct watched *space, struct watched *child,
 		  const struct watch_space_event *event, const struct watch_area *areas,
 		  size_t count);
 
-/* Applies a call that was performed. */
-void watched_call(struct watched *space, const struct watch_call_event *event);
+/* Applies a call that was performed; @stack, if not NULL, is where its thread was. */
+void watched_call(struct watched *space, const struct watch_call_event *event,
+		  const struct watch_stack_event *stack);
 
 /*
  * Compares with @areas, which the kernel showed at this very point of the order of calls. If they

@@ -54,7 +54,9 @@ struct task_struct {
 	struct signal_struct *signal;
 	char comm[16];
 } KERNEL_TYPE;
-struct pt_regs { unsigned long di, si, dx, r10, r8, r9, orig_ax, cs; } KERNEL_TYPE;
+struct pt_regs {
+	unsigned long di, si, dx, r10, r8, r9, orig_ax, cs, ip, sp, bp, bx, r12, r13, r14, r15;
+} KERNEL_TYPE;
 struct linux_binprm;
 struct bpf_iter_task_vma { __u64 opaque[1]; } __attribute__((aligned(8)));
 
@@ -77,6 +79,8 @@ const volatile struct watch_wanted wanted[WATCH_CALLS];
 const volatile bool lock_has_path;
 /* sched_process_exit comes when a task has given up its space: until Linux 6.15. */
 const volatile bool exit_is_late;
+/* Stacks are told, too. */
+const volatile bool with_stacks;
 
 __u64 lost;	/* events for which there was no room */
 __u64 foreign;	/* calls through the 32-bit entry, whose numbers mean others */
@@ -97,6 +101,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 32 << 20);
 } events SEC(".maps");
+
+/* So that they take no room from events, whose loss is worse. As large as needed: feed.c says. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} stacks SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -524,6 +534,34 @@ static __always_inline struct call *lockless_call(struct task_struct *task, __u6
 	return call;
 }
 
+/* Tells where the caller of the call at @time was. Memory that is not there now is left out. */
+static __always_inline void tell_stack(struct task_struct *task, __u64 mm, __u64 time)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct watch_stack_event *event = bpf_ringbuf_reserve(&stacks, sizeof(*event), 0);
+
+	if (!event)
+		return;
+	set_head(&event->head, WATCH_STACK, task, mm);
+	event->head.time = time;
+	event->ip = regs->ip;
+	event->sp = regs->sp;
+	event->bp = regs->bp;
+	event->bx = regs->bx;
+	event->r12 = regs->r12;
+	event->r13 = regs->r13;
+	event->r14 = regs->r14;
+	event->r15 = regs->r15;
+	event->size = event->unused = 0;
+	for (int at = 0; at < WATCH_STACK_BYTES; at += WATCH_STACK_PIECE) {
+		if (bpf_probe_read_user(event->bytes + at, WATCH_STACK_PIECE,
+					(void *)(event->sp + at)) != 0)
+			break;
+		event->size = at + WATCH_STACK_PIECE;
+	}
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
 static __noinline int call_returns(__u64 number, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -532,6 +570,7 @@ static __noinline int call_returns(__u64 number, long result)
 	struct space *space;
 	struct call *call;
 	__u32 tid = task->pid;
+	__u64 time;
 
 	space = space_of(mm);
 	if (!space)
@@ -556,6 +595,9 @@ static __noinline int call_returns(__u64 number, long result)
 	if (result > 0 && (number == __NR_mremap || number == __NR_shmat ||
 			   (number == __NR_mmap && (call->args[3] & MAP_KIND) != MAP_PRIVATE_ANON)))
 		look_near(call, task, 3, result);
+	time = bpf_ktime_get_ns();
+	if (with_stacks)
+		tell_stack(task, mm, time);
 	/* Most calls look at nothing: their events are short. */
 	if (call->near_count) {
 		event = reserve(sizeof(*event));
@@ -566,6 +608,7 @@ static __noinline int call_returns(__u64 number, long result)
 	}
 	if (event) {
 		set_head(&event->head, WATCH_CALL, task, mm);
+		event->head.time = time;
 		event->head.turn = call->turn;
 		event->head.after = space->turns;
 		__builtin_memcpy(event->args, call->args, sizeof(event->args));
