@@ -35,7 +35,8 @@ struct vmspace;
  * Snapshots may be closed in any order, and outlive `space`: vmspace_destroy(), vmspace_exit() and
  * vmspace_exec() leave them as they are. (What the user gave the space must live as long as the
  * space: a snapshot does not use it.) A correction by vmspace_join_anon() or vmspace_part_anon()
- * holds for the past as well, so for snapshots.
+ * holds for the past as well, so for snapshots (not for areas that the space then still had from
+ * its parent: they stay as they were inherited).
  *
  * Calls on `space` take more memory and time while snapshots are open: what they replace is kept,
  * and the first change at a place copies the nodes above it. They still change nothing if memory
