@@ -35,7 +35,7 @@
 #   make mutate COUNT= SEED=  break the core, one thing at a time: do the suites notice?
 #   make check-cover OPS=      vmscope check reaches every call, errno, reason and verdict it should
 #   make check-arch ARCHS=    the suites on other architectures under qemu-user
-#   make rv64                 Debian's busybox, Lua, sqlite3, Python for riscv64 in examples/rv64, and qemu-user
+#   make rv64                 Debian's busybox, Lua, sqlite3, Python, gcc for riscv64 in examples/rv64, and qemu-user
 #   make kernels KERNELS="6.1 7.3" VARIANTS="root user" DURATION= OPS= SUITES= GUESTS=
 #                             the comparisons with the kernel under others, Debian's, in QEMU; which
 #                             variants there are: tests/kernels/kernels.py --help

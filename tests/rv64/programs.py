@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""examples/rv64 runs Debian's programs for riscv64: busybox (static), Lua, sqlite3, Python (dynamic).
+"""examples/rv64 runs Debian's programs for riscv64: busybox (static), Lua, sqlite3, Python (dynamic), and
+gcc, with which it makes static programs of Debian's Lua and SQLite, as libraries, that it runs as well.
 
 Usage: programs.py RV64 WORK_DIRECTORY
 
@@ -24,7 +25,8 @@ import debian
 import processes
 from assembler import DATA, Program, S0, ZERO, addi, b
 
-PACKAGES = ["busybox-static", "lua5.4", "sqlite3", "python3-minimal", "libc-bin"]
+PACKAGES = ["busybox-static", "lua5.4", "sqlite3", "python3-minimal", "libc-bin",
+            "gcc", "libc6-dev", "liblua5.4-dev", "libsqlite3-dev"]
 SUITES = ["trixie", "forky", "sid"]  # the first that can be had
 FORKS = 1000
 
@@ -90,14 +92,13 @@ class Machines:
         self.failed += not right
         print(f"{'ok' if right else 'FAILED'}: {name}", *(() if right else details), sep="\n  ", flush=True)
 
-    def compare(self, name, program, *arguments, native=True):
-        """The same output and status under the emulator, qemu and of this machine's own program."""
-        script = (HERE / arguments[-1]).read_bytes() if (HERE / arguments[-1]).is_file() else None
-        if script is not None:
-            arguments = (*arguments[:-1], str(HERE / arguments[-1]))
-        if program == "sqlite3":  # reads what it is to do
-            arguments = arguments[:-1]
-        path = f"{self.root}/usr/bin/{program}"
+    def compare(self, name, program, *arguments, native=True, script=None):
+        """
+        The same output and status under the emulator, qemu and of this machine's own program, which is
+        Debian's or a path. `script` is one of the files here: its standard input. Returns the output.
+        """
+        script = script and (HERE / script).read_bytes()
+        path = program if "/" in program else f"{self.root}/usr/bin/{program}"
         seen = self.run([*self.emulator, path, *arguments], script)
         others = {}
         if self.qemu:
@@ -114,37 +115,60 @@ class Machines:
         wrong = [f"{other}: {answer}" for other, answer in others.items() if answer != seen]
         self.says(f"{name} ({', '.join(['rv64', *others])})", not wrong and seen[1] == 0,
                   f"rv64: {seen}", *wrong)
+        return seen[0]
+
+
+def compile_static(machines, name, libraries):
+    """
+    Debian's compiler makes a static program of tests/rv64/NAME.c: its path. (Without relaxation, which
+    takes the linker minutes there.)
+    """
+    target = machines.work / name
+    target.unlink(missing_ok=True)
+    seen = machines.run([*machines.emulator, f"{machines.root}/usr/bin/gcc", "-O1", "-static", "-Wl,--no-relax",
+                         "-I/usr/include/lua5.4", "-o", str(target), str(HERE / f"{name}.c"), *libraries])
+    machines.says(f"gcc makes {name}, static (rv64)", seen[1] == 0 and target.exists(), seen)
+    return str(target)
+
+
+def compare_compiler(machines):
+    """The compiler itself; the driver starts it by execve(), which qemu makes of this machine."""
+    [compiler] = machines.root.glob("usr/libexec/gcc/riscv64-linux-gnu/*/cc1")
+    machines.compare("gcc: assembler text", str(compiler), "-quiet", "-O2", "-march=rv64gc",
+                     "-mabi=lp64d", "-imultiarch", "riscv64-linux-gnu", str(HERE / "sqlite_script.c"), "-o", "/dev/stdout", native=False)
 
 
 def areas(text):
-    """What there is in memory wherever it is: the files' areas; pages of the heap; other memory."""
-    files, anonymous = Counter(), 0
-    heap = None
+    """What there is in memory wherever it is: the files' areas; pages behind the program; other memory."""
+    files, heap, anonymous = Counter(), 0, 0
+    program = behind = None
     for line in text.splitlines():
         span, access, offset, _, inode, *name = line.split(None, 5)
         start, end = (int(part, 16) for part in span.split("-"))
         pages = (end - start) // 4096
         if inode != "0":
             files[pages, access, offset, name[0].strip()] += 1
-            after_program = end
+            program = program or name[0]
+            behind = end if name[0] == program else behind
         elif name and name[0].strip() in ("[stack]", "[vdso]"):
             continue
-        elif heap is None and start == after_program and pages > 100:
-            heap = pages
+        elif start == behind:  # what begins as zeros, and the heap
+            heap, behind = heap + pages, end
         elif access.startswith("rw"):
             anonymous += pages
     return files, heap, anonymous
 
 
-def compare_maps(machines):
-    command = [f"{machines.root}/usr/bin/lua5.4", str(HERE / "maps.lua")]
-    own, _ = machines.run([*machines.emulator, *command])
+def compare_maps(machines, name, *command, script=None):
+    """The areas of a program that prints its maps in the end."""
     if not machines.qemu:
         return
-    theirs, _ = machines.run([machines.qemu, "-L", str(machines.root), *command])
+    script = script and (HERE / script).read_bytes()
+    own, _ = machines.run([*machines.emulator, *command], script)
+    theirs, _ = machines.run([machines.qemu, "-L", str(machines.root), *command], script)
     mine, other = areas(own.decode()), areas(theirs.decode())
-    machines.says(f"Lua's areas in the end: {sum(mine[0].values())} of files, {mine[1]} pages of heap, "
-                  f"{mine[2]} others, as under qemu", mine == other and mine[1], mine, other)
+    machines.says(f"{name}'s areas in the end: {sum(mine[0].values())} of files, {mine[1]} pages of heap, "
+                  f"{mine[2]} others, as under qemu", mine == other and mine[0], mine, other)
 
 
 def forking_program(path):
@@ -190,15 +214,29 @@ def main():
         print(f"SKIP: {why}\n0 passed, 0 failed")
         return 1
     machines = Machines(emulator, root, work)
+    numbers, maps = str(HERE / "numbers.lua"), str(HERE / "maps.lua")
     machines.compare("busybox echo", "busybox", "echo", "hello", "world")
-    machines.compare("a script of the shell: pipes, jobs, signals, files", "busybox", "sh", "shell.sh")
-    machines.compare("Lua: numbers, strings, tables, coroutines", "lua5.4", "numbers.lua")
-    machines.compare("sqlite3: queries", "sqlite3", ":memory:", "queries.sql")
-    machines.compare("sqlite3: every journal mode, with and without mmap_size", "sqlite3",
-                     "journals.sql")
+    machines.compare("a script of the shell: pipes, jobs, signals, files", "busybox", "sh",
+                     str(HERE / "shell.sh"))
+    lua = machines.compare("Lua: numbers, strings, tables, coroutines", "lua5.4", numbers)
+    queries = machines.compare("sqlite3: queries", "sqlite3", script="queries.sql")
+    journals = machines.compare("sqlite3: every journal mode, with and without mmap_size", "sqlite3",
+                                script="journals.sql")
     machines.compare("Python: threads, forks beside them, futexes", "python3", "-S", "-W", "ignore",
-                     "threads.py")
-    compare_maps(machines)
+                     str(HERE / "threads.py"))
+    compare_maps(machines, "Lua", f"{root}/usr/bin/lua5.4", maps)
+    compare_maps(machines, "sqlite3", f"{root}/usr/bin/sqlite3", script="maps.sql")
+    compare_compiler(machines)
+    static = compile_static(machines, "lua_script", ["-llua5.4", "-lm"])
+    machines.says("... and prints what lua5.4 does", lua == machines.compare(
+        "Lua, static", static, numbers, native=False))
+    compare_maps(machines, "Lua, static", static, maps)
+    static = compile_static(machines, "sqlite_script", ["-lsqlite3", "-lm"])
+    machines.says("... and prints what sqlite3 does", queries == machines.compare(
+        "SQLite, static: queries", static, native=False, script="queries.sql") and
+        journals == machines.compare("SQLite, static: journal modes", static, native=False,
+                                     script="journals.sql"))
+    compare_maps(machines, "SQLite, static", static, "maps")
     count_forks(machines)
     for what in sorted(machines.absent):
         print(f"# not compared with: {what}, which is not here")
