@@ -318,7 +318,7 @@ static long advise_part(struct edit_span *span, void *arg)
 		return err;
 	if (advice == MADV_UNMERGEABLE && rule_decides(space, RULE_UNMERGEABLE_DROPS)) {
 		want.flags &= ~VMA_SEALED;
-		want.pkey = 0;
+		want.tags.pkey = 0;
 	}
 	err = edit_change(span, &want);
 	if (err != -ENOMEM || space->out->out_of_memory)

@@ -33,6 +33,7 @@ void create_clear_areas(struct vmspace *space)
 	bury_all(space);
 	reserve_clear(&space->reserve);
 	__mt_destroy(&space->tree);
+	space->recent = NULL;
 	space->reserve.shared = false;
 	past_end_areas(space);
 	/* Its tree shared nodes with the parent's until now. */
@@ -66,6 +67,7 @@ void create_adopt(struct vmspace *space, struct vmspace *fresh)
 	past_leave(space);
 	sync_adopt(space, fresh);
 	space->tree = fresh->tree;
+	space->recent = NULL;
 	space->vmas = fresh->vmas;
 	space->past = fresh->past;
 	space->image = fresh->image;
@@ -93,6 +95,7 @@ void create_adopt(struct vmspace *space, struct vmspace *fresh)
 	space->next_anon_id = fresh->next_anon_id;
 	space->next_file_id = fresh->next_file_id;
 	mt_init_flags(&fresh->tree, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN);
+	fresh->recent = NULL;
 	fresh->vmas = (struct vma_store){ 0 };
 	fresh->past = NULL;
 }

@@ -118,14 +118,35 @@ void edit_span_init(struct edit_span *span, struct vmspace *space, unsigned long
 	mas_init(&span->mas, &space->tree, start);
 }
 
+/*
+ * The first area of the span. Most spans have no other, so the cursor is not needed: if there is an
+ * area at the very beginning, it stays behind that, and walks if more is asked for.
+ */
+static struct vma *first_of(struct edit_span *span)
+{
+	struct vma *vma = find_held(span->space, span->to);
+
+	if (!vma)
+		return find_from(&span->mas, span->end - 1);
+	span->space->recent = vma;
+	if (vma->end < span->end)
+		mas_set(&span->mas, vma->end);
+	return vma;
+}
+
+static struct vma *next_of(struct edit_span *span)
+{
+	return span->mas.status == ma_start ? find_from(&span->mas, span->end - 1)
+					    : mas_find(&span->mas, span->end - 1);
+}
+
 bool edit_next(struct edit_span *span)
 {
 	unsigned long behind = span->to;
 	struct vma *vma = NULL;
 
 	if (span->to < span->end)
-		vma = span->mas.status == ma_start ? find_from(&span->mas, span->end - 1)
-						   : mas_find(&span->mas, span->end - 1);
+		vma = span->vma ? next_of(span) : first_of(span);
 	span->vma = vma;
 	if (!vma) {
 		span->hole = behind < span->end;
@@ -139,9 +160,8 @@ bool edit_next(struct edit_span *span)
 
 struct edit_attrs edit_attrs_of(const struct vma *vma)
 {
-	return (struct edit_attrs){ .flags = vma->flags, .name = vma->name, .pkey = vma->pkey,
-				   .policy = vma->policy, .word = vma->word,
-				   .uffd = { vma->uffd, vma->uffd_moves, vma->uffd_forks } };
+	return (struct edit_attrs){ .flags = vma->flags, .name = vma->name, .policy = vma->policy,
+				   .word = vma->word, .tags = vma->tags };
 }
 
 /* `keep` absorbs `gone`: take over its anon_vma and sticky flags. */
@@ -289,13 +309,6 @@ static int do_merge(struct vmspace *space, const struct merge *merge, const stru
 	return 0;
 }
 
-static void set_uffd(struct vma *vma, const struct vma_uffd *uffd)
-{
-	vma->uffd = uffd->context & VMSPACE_UFFD_CONTEXT_MAX;
-	vma->uffd_moves = uffd->moves;
-	vma->uffd_forks = uffd->forks;
-}
-
 /* `vma` becomes what `want` says; nobody else looks at it. */
 static void take_attrs(struct vma *vma, const struct edit_attrs *want)
 {
@@ -303,8 +316,7 @@ static void take_attrs(struct vma *vma, const struct edit_attrs *want)
 	struct policy *old_policy = vma->policy;
 
 	vma->flags = want->flags;
-	vma->pkey = want->pkey & VMA_PKEY_MAX;
-	set_uffd(vma, &want->uffd);
+	vma->tags = want->tags;
 	/* Rarely do these change, and with them counts of references. */
 	if (old != want->name) {
 		vma->name = anon_name_get(want->name);
@@ -335,19 +347,17 @@ static int set_attrs(struct vmspace *space, struct vma *vma, const struct edit_a
 	return 0;
 }
 
-/* The areas adjacent to the span's present one. */
+/* The areas adjacent to the span's present one, or NULL. */
 static struct vma *left_of(const struct edit_span *span)
 {
-	struct ma_state mas = span->mas;
+	unsigned long start = span->vma->start;
 
-	return mas_prev_range(&mas, 0);
+	return start ? find_held(span->space, start - 1) : NULL;
 }
 
 static struct vma *right_of(const struct edit_span *span)
 {
-	struct ma_state mas = span->mas;
-
-	return mas_next_range(&mas, ULONG_MAX);
+	return find_held(span->space, span->vma->end);
 }
 
 int edit_replace_middle(struct vmspace *space, struct vma *vma, unsigned long start,
@@ -492,6 +502,38 @@ static __attribute__((noinline)) int reserve_span(const struct edit_span *span)
 	return store_reserve_call(space, stores, areas);
 }
 
+/* The span's present part, as it is going to be: an area that is in no tree. */
+static void fill_changed(const struct edit_span *span, const struct edit_attrs *want,
+			 struct vma *changed)
+{
+	const struct vma *vma = span->vma;
+
+	shown_fill(span->space, changed, vma);
+	changed->start = span->from;
+	changed->end = span->to;
+	changed->pgoff += pages_between(span->space, vma->start, span->from);
+	changed->flags = want->flags;
+	changed->name = want->name;
+	changed->policy = want->policy;
+	changed->word = want->word;
+	changed->tags = want->tags;
+	if (vma_takes_anon(changed->flags))
+		changed->may_have_anon = true;
+}
+
+/* With which areas beside it the part is merged. *changed is filled if there are any at all. */
+static void decide_change(const struct edit_span *span, const struct edit_attrs *want,
+			  struct merge *merge, struct vma *changed)
+{
+	struct vma *left = span->from == span->vma->start ? left_of(span) : NULL;
+	struct vma *right = merge_right_of(span);
+
+	if (!left && !right)
+		return;
+	fill_changed(span, want, changed);
+	decide(span->space, merge, changed, left, right, NULL);
+}
+
 int edit_change(struct edit_span *span, const struct edit_attrs *want)
 {
 	struct vmspace *space = span->space;
@@ -507,23 +549,10 @@ int edit_change(struct edit_span *span, const struct edit_attrs *want)
 	decide_init(&merge);
 	if (span->to < span->end && !space->reserve.covers_call && reserve_span(span))
 		return -ENOMEM;
-	shown_fill(space, &middle, vma);
-	middle.start = span->from;
-	middle.end = span->to;
-	middle.pgoff += pages_between(space, vma->start, span->from);
-	if (vma->pkey != want->pkey)
+	if (vma->tags.pkey != want->tags.pkey)
 		kept &= ~VMA_ACCESS_FLAGS; /* the new key may deny all of it */
-	middle.flags = want->flags;
-	middle.name = want->name;
-	middle.pkey = want->pkey & VMA_PKEY_MAX;
-	set_uffd(&middle, &want->uffd);
-	middle.policy = want->policy;
-	middle.word = want->word;
-	if (vma_takes_anon(middle.flags))
-		middle.may_have_anon = true;
 	if (!span->alone && (!(first && last) || !backing_has_close(vma->backing)))
-		decide(space, &merge, &middle, first ? left_of(span) : NULL,
-		       merge_right_of(span), NULL);
+		decide_change(span, want, &merge, &middle);
 	if (merge.left || merge.right)
 		err = do_merge(space, &merge, &middle, vma, &vma);
 	else

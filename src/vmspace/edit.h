@@ -58,13 +58,9 @@ bool edit_next(struct edit_span *span);
 struct edit_attrs {
 	vma_flags_t flags;
 	struct anon_name *name;  /* borrowed */
-	unsigned int pkey;
 	struct policy *policy;   /* borrowed */
 	uint64_t word;           /* the user's */
-	struct vma_uffd {
-		unsigned int context;
-		bool moves, forks;
-	} uffd;
+	union vma_tags tags;
 };
 /* The present attributes of vma. */
 struct edit_attrs edit_attrs_of(const struct vma *vma);
@@ -92,8 +88,14 @@ int edit_insert(struct vmspace *space, const struct vma *proto, const struct hol
 		struct vma **out);
 
 /*
- * Unmap [start, end), splitting areas at the edges. *mas stands on `first`, the first area there. 0
- * or -ENOMEM. Checks no limit.
+ * Unmap `vma`, which is all that there is in [start, end), and no area of an ancestor. 0 or -ENOMEM.
+ */
+int edit_remove_whole(struct vmspace *space, struct vma *vma, unsigned long start,
+		      unsigned long end);
+
+/*
+ * Unmap [start, end), splitting areas at the edges. *mas stands on `first`, the first area there;
+ * NULL: it is the only one. 0 or -ENOMEM. Checks no limit.
  */
 int edit_remove(struct vmspace *space, struct ma_state *mas, struct vma *first,
 		unsigned long start, unsigned long end);

@@ -55,12 +55,21 @@ static struct vma *next(const struct removal *r, struct ma_state *mas)
 	return mas->index < to ? mas_find(mas, to - 1) : NULL;
 }
 
+/* The words of areas that go as a whole. */
+static void drop_whole_words(const struct removal *r)
+{
+	MA_STATE(mas, &r->space->tree, begin(r), begin(r));
+	const struct vma *vma;
+
+	while ((vma = next(r, &mas)))
+		words_drop(r->space, vma->start, vma->end, vma->word);
+}
+
 /* The words of what goes, and of what stays. */
 static void tell_words(struct removal *r)
 {
 	const struct vmspace *space = r->space;
-	const struct vma *low = r->low, *high = r->high, *vma;
-	MA_STATE(mas, &r->space->tree, begin(r), begin(r));
+	const struct vma *low = r->low, *high = r->high;
 	uint64_t word, above = 0;
 
 	if (low)
@@ -72,20 +81,19 @@ static void tell_words(struct removal *r)
 		return;
 	if (low)
 		words_drop(space, r->start, low->end, word);
-	while ((vma = next(r, &mas)))
-		words_drop(space, vma->start, vma->end, vma->word);
+	drop_whole_words(r);
 	if (high)
 		words_drop(space, high->start, r->end, above);
 }
 
-/* The areas that overlap the range, from *mas on, which stands on the first. */
+/* The areas that overlap the range, from *mas on, which stands on the first; NULL: only that one. */
 static void collect(struct removal *r, struct ma_state *mas, struct vma *first)
 {
 	struct vma **tail = &r->own, *vma = first;
 
 	if (r->low)
-		vma = mas_find(mas, r->end - 1);
-	for (; vma; vma = mas_find(mas, r->end - 1)) {
+		vma = mas ? mas_find(mas, r->end - 1) : NULL;
+	for (; vma; vma = mas ? mas_find(mas, r->end - 1) : NULL) {
 		sync_write_lock(r->space, vma);
 		r->count++;
 		if (vma->end > r->end) {
@@ -104,6 +112,19 @@ static void collect(struct removal *r, struct ma_state *mas, struct vma *first)
 	*tail = NULL;
 }
 
+/* Of areas that go as a whole. */
+static void report_inherited(const struct removal *r)
+{
+	MA_STATE(mas, &r->space->tree, begin(r), begin(r));
+	const struct vma *vma;
+
+	while ((vma = next(r, &mas))) {
+		unmapped(r->space, vma, vma->start, vma->end);
+		if (is_inherited(r->space, vma))
+			account_area(r->space, vma, -1);
+	}
+}
+
 /*
  * Events and counters, but for what goes of the upper end. Areas of an ancestor are out of reach
  * once they are out of the tree, and so are told of before; the store cannot fail then.
@@ -112,7 +133,6 @@ static void report(const struct removal *r)
 {
 	struct vmspace *space = r->space;
 	const struct vma *low = r->low, *high = r->high, *vma;
-	MA_STATE(mas, &space->tree, begin(r), begin(r));
 
 	if (low)
 		outcome_event(space, VMSPACE_EVENT_SPLIT, low->start, low->end, r->start);
@@ -125,11 +145,7 @@ static void report(const struct removal *r)
 			unmapped(space, vma, vma->start, vma->end);
 		return;
 	}
-	while ((vma = next(r, &mas))) {
-		unmapped(space, vma, vma->start, vma->end);
-		if (is_inherited(space, vma))
-			account_area(space, vma, -1);
-	}
+	report_inherited(r);
 }
 
 /* 0, or -ENOMEM: nothing has changed. */
@@ -187,6 +203,24 @@ static int remove_areas(struct removal *r)
 		r->above->word = r->word_above;
 		change_end(space, r->high, r->above);
 	}
+	return 0;
+}
+
+int edit_remove_whole(struct vmspace *space, struct vma *vma, unsigned long start,
+		      unsigned long end)
+{
+	assert(start <= vma->start && vma->end <= end && !is_inherited(space, vma));
+	if (words_secure(space, 1))
+		return -ENOMEM;
+	sync_write_lock(space, vma);
+	if (words_told(space))
+		words_drop(space, vma->start, vma->end, vma->word);
+	if (store_area(space, start, end, NULL))
+		return -ENOMEM;
+	unmapped(space, vma, vma->start, vma->end);
+	edit_free_area(space, vma);
+	drop_pages(space, start, end);
+	assert(!find_at(space, start) && !find_at(space, end - 1) && edit_valid(space, NULL));
 	return 0;
 }
 

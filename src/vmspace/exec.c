@@ -118,7 +118,7 @@ static int add_area(struct vmspace *space, const struct vmspace_area *area)
 	bool anon = area->backing.kind == VMA_BACKING_ANON || is_named(area, "[heap]") ||
 		    is_named(area, "[stack]");
 	struct vma proto = { .start = area->start, .end = area->end, .flags = area->flags,
-			     .pkey = area->pkey & VMA_PKEY_MAX, .may_have_anon = true };
+			     .tags.pkey = area->pkey & VMA_PKEY_MAX, .may_have_anon = true };
 	struct vma *vma;
 	int err = 0;
 

@@ -77,8 +77,8 @@ static void say_uffd(const struct question *q)
 		say_flags(q);
 	else
 		SAY(q, "%s: the lower is registered with userfaultfd %u, the upper with %u",
-		    vma_verdict_text(q->out->verdict), (unsigned int)q->low->uffd,
-		    (unsigned int)q->high->uffd);
+		    vma_verdict_text(q->out->verdict), (unsigned int)q->low->tags.uffd,
+		    (unsigned int)q->high->tags.uffd);
 }
 
 static unsigned long first_anon_page(const struct question *q, const struct vma *vma)
@@ -160,8 +160,8 @@ static void say_why(const struct question *q)
 		say_name(q);
 		break;
 	case VMA_DIFFERENT_PKEY:
-		SAY(q, "the lower has protection key %u, the upper %u", (unsigned int)q->low->pkey,
-		    (unsigned int)q->high->pkey);
+		SAY(q, "the lower has protection key %u, the upper %u", (unsigned int)q->low->tags.pkey,
+		    (unsigned int)q->high->tags.pkey);
 		break;
 	case VMA_DIFFERENT_POLICY:
 		SAY(q, "mbind() gave them different memory policies (modes %#x and %#x, nodes "

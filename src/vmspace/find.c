@@ -73,19 +73,30 @@ unsigned long find_guarded_start(const struct vmspace *space, const struct vma *
 bool find_hole(const struct vmspace *space, unsigned long start, unsigned long end,
 	       struct hole *hole)
 {
-	unsigned long at = start ? start - 1 : 0;
-	MA_STATE(mas, tree_of(space), at, at);
-	struct vma *left, *next;
+	unsigned long first, last;
 
 	assert(start < end);
-	/* What is below the hole, and the first area above that: the hole lies between them. */
-	left = mas_walk(&mas);
-	if (left && (mas.last >= start || !start))
+	if (!mtree_gap_around(tree_of(space), start, &first, &last) || last < end - 1)
 		return false;
-	next = mas_next(&mas, ULONG_MAX);
-	if (next && mas.index < end)
-		return false;
-	*hole = (struct hole){ .start = start, .end = end, .left = left, .next = next };
+	/* Only what the gap begins or ends at is looked up. */
+	*hole = (struct hole){
+		.start = start, .end = end,
+		.left = first == start && start ? find_held(space, start - 1) : NULL,
+		.next = last != ULONG_MAX ? find_held(space, last + 1) : NULL,
+	};
+	return true;
+}
+
+/* A place that was found free, which mostly ends where an area begins: then that is not asked again. */
+static bool found_hole(const struct vmspace *space, unsigned long start, unsigned long end,
+		       struct hole *hole)
+{
+	struct vma *next = find_held(space, end);
+
+	if (!next)
+		return find_hole(space, start, end, hole);
+	*hole = (struct hole){ .start = start, .end = end, .next = next,
+			       .left = start ? find_held(space, start - 1) : NULL };
 	return true;
 }
 
@@ -115,7 +126,7 @@ static long highest_gap(struct vmspace *space, unsigned long low, unsigned long 
 
 		if (high <= low || high - low < length ||
 		    mas_empty_area_rev(&mas, low, high - 1, length) ||
-		    !find_hole(space, mas.index, mas.last + 1, hole))
+		    !found_hole(space, mas.index, mas.last + 1, hole))
 			return -ENOMEM;
 		if (unguarded(space, hole))
 			return (long)hole->start;

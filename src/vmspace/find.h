@@ -10,6 +10,15 @@ struct vma *find_at(const struct vmspace *space, unsigned long addr);
 struct vma *find_first(const struct vmspace *space, unsigned long addr);
 struct vma *find_before(const struct vmspace *space, unsigned long addr);
 
+/* find_at() for who holds the space's lock: the area that was changed last needs no search. */
+static inline struct vma *find_held(const struct vmspace *space, unsigned long addr)
+{
+	struct vma *vma = space->recent;
+
+	assert(!vma || find_at(space, vma->start) == vma);
+	return vma && vma->start <= addr && addr < vma->end ? vma : find_at(space, addr);
+}
+
 /*
  * mas_find() with a cursor that was only set to an address. Where an area contains that, as mostly,
  * this takes two thirds of the instructions.
@@ -38,7 +47,9 @@ struct hole {
 	bool by_mmap;
 };
 
-/* Fill *hole for [start, end), start < end, in one descent. False: something is mapped there. */
+/*
+ * Fill *hole for [start, end), start < end. False: something is mapped there. Under the space's lock.
+ */
 bool find_hole(const struct vmspace *space, unsigned long start, unsigned long end,
 	       struct hole *hole);
 

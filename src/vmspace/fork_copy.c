@@ -31,10 +31,10 @@ struct place {
 void fork_change(struct vma *vma)
 {
 	vma->flags &= ~VMA_LOCK_FLAGS;
-	if (!vma->uffd_forks) {
+	if (!vma->tags.uffd_forks) {
 		vma->flags &= ~VMA_UFFD_FLAGS;
-		vma->uffd = 0;
-		vma->uffd_moves = false;
+		vma->tags.uffd = 0;
+		vma->tags.uffd_moves = false;
 	}
 	vma->anon_shared = vma->anon_id && !(vma->flags & VMA_WIPEONFORK);
 	if (!vma->anon_shared) {

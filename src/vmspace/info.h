@@ -19,11 +19,11 @@ static inline void info_fill(const struct vmspace *space, const struct vma *vma,
 	*info = (struct vma_info){
 		.start = vma->start, .end = vma->end, .flags = vma->flags,
 		.offset = info_offset(space, vma), .page_offset = vma->pgoff,
-		.anon_name = vma->name ? vma->name->text : NULL, .pkey = vma->pkey,
+		.anon_name = vma->name ? vma->name->text : NULL, .pkey = vma->tags.pkey,
 		.anon_id = shown_anon_id(space, vma),
 		.anon_shared = shown_anon_shared(space, vma),
 		.policy = vma->policy ? vma->policy->mode : 0,
-		.policy_nodes = vma->policy ? vma->policy->nodes : 0, .uffd = vma->uffd,
+		.policy_nodes = vma->policy ? vma->policy->nodes : 0, .uffd = vma->tags.uffd,
 		.word = vma->word,
 	};
 	if (vma->backing)

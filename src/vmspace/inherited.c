@@ -60,8 +60,7 @@ void shown_look(const struct vmspace *space, struct vma *shown, const struct vma
 		.start = vma->start, .end = vma->end, .flags = vma->flags, .pgoff = vma->pgoff,
 		.anon_shift = vma->anon_shift, .backing = vma->backing, .name = vma->name,
 		.policy = vma->policy, .anon_id = shown_anon_id(space, vma), .word = vma->word,
-		.pkey = vma->pkey, .uffd = vma->uffd, .uffd_moves = vma->uffd_moves,
-		.uffd_forks = vma->uffd_forks, .anon_shared = shown_anon_shared(space, vma),
+		.tags = vma->tags, .anon_shared = shown_anon_shared(space, vma),
 		.may_have_anon = vma->may_have_anon,
 		.dropped = vma->dropped,
 	};

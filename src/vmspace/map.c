@@ -487,7 +487,7 @@ long map_region(struct vmspace *space, struct map_plan *plan)
 {
 	unsigned long end = plan->at + plan->length;
 	struct vma proto = { .start = plan->at, .end = end, .pgoff = plan->pgoff,
-			     .backing = plan->backing, .pkey = plan->pkey & VMA_PKEY_MAX,
+			     .backing = plan->backing, .tags.pkey = plan->pkey & VMA_PKEY_MAX,
 			     .word = plan->word };
 	long err;
 

@@ -62,9 +62,9 @@ enum vma_verdict merge_verdict(const struct vma *left, const struct vma *right,
 		return VMA_DIFFERENT_UFFD;
 	if (flags)
 		return VMA_DIFFERENT_FLAGS;
-	if (left->uffd != right->uffd)
+	if (left->tags.uffd != right->tags.uffd)
 		return VMA_DIFFERENT_UFFD;
-	if (left->pkey != right->pkey)
+	if (left->tags.pkey != right->tags.pkey)
 		return VMA_DIFFERENT_PKEY;
 	if (!anon_name_same(left->name, right->name))
 		return VMA_DIFFERENT_NAME;
@@ -80,7 +80,7 @@ bool merge_anon_compatible(const struct vma *left, const struct vma *right,
 {
 	vma_flags_t flags = (left->flags ^ right->flags) & ~(VMA_STICKY_FLAGS | VMA_ACCESS_FLAGS);
 
-	return left->end == right->start && !flags && left->pkey == right->pkey &&
+	return left->end == right->start && !flags && left->tags.pkey == right->tags.pkey &&
 	       backing_same_file(left->backing, right->backing) &&
 	       policy_same(left->policy, right->policy) &&
 	       offset_continues(left, right, page_size);

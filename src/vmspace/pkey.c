@@ -37,11 +37,11 @@ static bool is_execute_only(const struct vma *vma)
 
 void pkey_take_over(struct vmspace *space, const struct vma *vma)
 {
-	if (!vma->pkey || !is_key(vma->pkey))
+	if (!vma->tags.pkey || !is_key(vma->tags.pkey))
 		return;
-	space->pkeys.allocated |= (uint16_t)(1u << vma->pkey);
+	space->pkeys.allocated |= (uint16_t)(1u << vma->tags.pkey);
 	if (is_execute_only(vma))
-		space->pkeys.execute_only = (uint8_t)vma->pkey;
+		space->pkeys.execute_only = (uint8_t)vma->tags.pkey;
 }
 
 /* The key that execute-only areas have, or will get; 0: none is free. */
@@ -71,9 +71,9 @@ unsigned int pkey_protected(const struct vmspace *space, const struct vma *vma, 
 	if (pkey)
 		return pkey;
 	/* An area leaves the execute-only ones; a key of the program's own stays. */
-	if (is_execute_only(vma) && vma->pkey == space->pkeys.execute_only)
+	if (is_execute_only(vma) && vma->tags.pkey == space->pkeys.execute_only)
 		return 0;
-	return vma->pkey;
+	return vma->tags.pkey;
 }
 
 /* In a process that was attached to, the host knows more about its keys. */

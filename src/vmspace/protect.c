@@ -67,7 +67,7 @@ static long new_flags(struct vmspace *space, const struct vma *vma, const struct
 	if ((prot & PROT_READ) && space->config.read_implies_exec && (vma->flags & VMA_MAYEXEC))
 		prot |= PROT_EXEC;
 	want->flags = (want->flags & ~(VMA_ACCESS_FLAGS | VMA_BTI)) | protect_flags(space, prot);
-	want->pkey = c->pkey >= 0 ? (unsigned int)c->pkey : pkey_protected(space, vma, c->prot);
+	want->tags.pkey = c->pkey >= 0 ? (unsigned int)c->pkey : pkey_protected(space, vma, c->prot);
 	if (!protect_allowed(want->flags))
 		return -EACCES;
 	if (vma->flags & VMA_SEALED)
@@ -108,7 +108,7 @@ static long protect_part(struct edit_span *span, const struct change *c)
 		pkey_execute_only(space);
 	err = new_flags(space, vma, c, &want);
 
-	if (err || (want.flags == vma->flags && want.pkey == vma->pkey))
+	if (err || (want.flags == vma->flags && want.tags.pkey == vma->tags.pkey))
 		return err;
 	if (exceeds_data(space, vma, want.flags, space_pages(space, span->to - span->from), 0))
 		err = outcome_limit(space, -ENOMEM, "RLIMIT_DATA reached");
@@ -144,7 +144,7 @@ static long foresee(struct vmspace *space, const struct change *c)
 			return err;
 		if (exceeds_data(space, span.vma, want.flags, pages, data))
 			return -ENOMEM;
-		if ((want.flags != span.vma->flags || want.pkey != span.vma->pkey) &&
+		if ((want.flags != span.vma->flags || want.tags.pkey != span.vma->tags.pkey) &&
 		    edit_check_cuts(space, span.vma, span.from, span.to))
 			return -EINVAL;
 		if ((with_account(space, span.vma, want.flags) & ~span.vma->flags & VMA_ACCOUNT) &&

@@ -188,7 +188,7 @@ static void renumber_moved(struct vmspace *space, struct vma *proto, const struc
 /* Does the area leave its userfaultfd behind, and does Linux then merge it with no other? */
 static bool moves_alone(struct vmspace *space, const struct vma *vma)
 {
-	return (vma->flags & VMA_UFFD_FLAGS) && !vma->uffd_moves &&
+	return (vma->flags & VMA_UFFD_FLAGS) && !vma->tags.uffd_moves &&
 	       rule_decides(space, RULE_UFFD_MOVES_ALONE);
 }
 

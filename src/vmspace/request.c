@@ -305,28 +305,42 @@ static void debug_check(const struct vmspace *space, const struct vmspace_reques
 }
 #endif
 
+/* What the host says of the request, while it is completed. */
+static void hear_host(struct vmspace *space, const struct vmspace_request *req)
+{
+	space->host_error = is_error(req->host.result) ? req->host.result : 0;
+	space->host_succeeded = !space->host_error;
+	space->host_unmapped = space->host_error && req->host.unmapped;
+}
+
+static void forget_host(struct vmspace *space, struct vmspace_request *req)
+{
+	if (req->out.result != req->host.result) {
+		req->out.differs = true;
+		if (!req->out.why)
+			req->out.why = "the host's result is not the predicted one";
+	}
+	space->host_succeeded = space->host_unmapped = false;
+	space->host_error = 0;
+}
+
 static void complete(struct vmspace *space, struct vmspace_request *req)
 {
 	struct vmspace_outcome *out = &req->out;
 
+	assert(!space->host_error && !space->host_succeeded && !space->host_unmapped);
 	space->out = out;
-	space->host_error = req->host.valid && is_error(req->host.result) ? req->host.result : 0;
-	space->host_succeeded = req->host.valid && !space->host_error;
-	space->host_unmapped = space->host_error && req->host.unmapped;
+	if (req->host.valid)
+		hear_host(space, req);
 	if (space->host_succeeded && !is_possible(space, req))
 		out->result = outcome_fail(space, -EINVAL, "no kernel places a mapping there");
 	else
 		out->result = ops[req->op].call(space, req);
-	if (req->host.valid && out->result != req->host.result) {
-		out->differs = true;
-		if (!out->why)
-			out->why = "the host's result is not the predicted one";
-	}
+	if (req->host.valid)
+		forget_host(space, req);
 	store_end_call(space);
 	past_poll(space);
 	space->out = NULL;
-	space->host_succeeded = space->host_unmapped = false;
-	space->host_error = 0;
 	space->request_seq++;
 	space->requests[req->op]++;
 	assert(!space->reserve.active && account_valid(space));

@@ -80,6 +80,14 @@ int reserve_store_again(struct reserve *reserve, unsigned long start, unsigned l
 	return -ENOMEM;
 }
 
+/* As many areas as the next call is going to reserve, so that calls do not allocate and free them. */
+static unsigned long spares_kept(const struct reserve *reserve, const struct vma_store *vmas)
+{
+	if (reserve->shared)
+		return RESERVE_KEEP_SHARED;
+	return vmas->locks ? RESERVE_KEEP_COPIED : RESERVE_KEEP;
+}
+
 void reserve_end_call(struct reserve *reserve, struct vma_store *vmas)
 {
 	reserve->active = false;
@@ -87,10 +95,8 @@ void reserve_end_call(struct reserve *reserve, struct vma_store *vmas)
 	reserve->guaranteed = 0;
 	reserve->owed = 0;
 	assert(!reserve->pages); /* store_end_call() has released them */
-	if (reserve->shared && reserve->node_stores <= RESERVE_KEEP_SHARED &&
-	    vmas->spares <= RESERVE_KEEP_SHARED)
-		return;
-	if (reserve->node_stores <= RESERVE_KEEP && vmas->spares <= RESERVE_KEEP)
+	if (reserve->node_stores <= (reserve->shared ? RESERVE_KEEP_SHARED : RESERVE_KEEP) &&
+	    vmas->spares <= spares_kept(reserve, vmas))
 		return;
 	reserve_clear(reserve);
 	vma_unreserve(vmas, RESERVE_KEEP);

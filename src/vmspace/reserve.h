@@ -21,7 +21,7 @@
  *   covers_call or pages  =>  active.
  *   shared  =>  `nodes` also holds enough for `owed` stores that replace one area by its copy.
  *   Between calls: !active, !guaranteed, !covers_call, !pages, and no more than RESERVE_KEEP areas
- *   (if shared: RESERVE_KEEP_SHARED) are spare.
+ *   (where they are copied RESERVE_KEEP_COPIED, if shared RESERVE_KEEP_SHARED) are spare.
  */
 struct reserve {
 	struct ma_state nodes;       /* a cursor of the tree that holds the reserved nodes */
@@ -40,8 +40,10 @@ struct reserve {
 #define RESERVE_KEEP VMA_SPARES_KEPT
 /* With each store go copies of up to two areas beside it that change, and with a call a few more. */
 #define RESERVE_COPIES(stores) (2 * (stores) + 4)
-/* So many are reserved at the beginning of each call, where areas are copied. */
-#define RESERVE_KEEP_SHARED (2 * RESERVE_KEEP + RESERVE_COPIES(RESERVE_KEEP))
+/* So many areas are reserved at the beginning of each call, where they are copied to be changed, */
+#define RESERVE_KEEP_COPIED (RESERVE_KEEP + RESERVE_COPIES(RESERVE_KEEP))
+/* ... and for so many stores, where nodes are shared as well. */
+#define RESERVE_KEEP_SHARED (RESERVE_KEEP + RESERVE_KEEP_COPIED)
 
 void reserve_init(struct reserve *reserve, struct maple_tree *tree);
 /* Free the reserved nodes. */
@@ -80,14 +82,13 @@ int reserve_store_again(struct reserve *reserve, unsigned long start, unsigned l
 static inline int reserve_store(struct reserve *reserve, struct maple_tree *tree,
 				unsigned long start, unsigned long end, struct vma *vma)
 {
-	MA_STATE(mas, tree, start, end - 1);
 	bool guaranteed = reserve->guaranteed;
 
 	assert(start < end);
 	assert(!guaranteed || reserve->active);
 	reserve->stores++;
 	reserve->guaranteed -= guaranteed;
-	if (__builtin_expect(!mas_store_gfp(&mas, vma, GFP_KERNEL), 1))
+	if (__builtin_expect(!mtree_store_range(tree, start, end - 1, vma, GFP_KERNEL), 1))
 		return 0;
 	return guaranteed ? reserve_store_again(reserve, start, end, vma) : -ENOMEM;
 }
@@ -98,8 +99,7 @@ static inline int reserve_store(struct reserve *reserve, struct maple_tree *tree
 static inline void reserve_store_same(struct reserve *reserve, struct maple_tree *tree,
 				      struct vma *vma)
 {
-	MA_STATE(mas, tree, vma->start, vma->end - 1);
-	int err = mas_store_gfp(&mas, vma, GFP_KERNEL);
+	int err = mtree_store_range(tree, vma->start, vma->end - 1, vma, GFP_KERNEL);
 
 	if (__builtin_expect(err && reserve->shared, 0))
 		err = reserve_store_again(reserve, vma->start, vma->end, vma);

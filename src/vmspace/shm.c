@@ -211,7 +211,7 @@ long remap_pages_call(struct vmspace *space, struct vmspace_request *req)
 	for (end = vma->end, next = vma; end < start + size; end = next->end) {
 		next = find_at(space, end);
 		if (!next || !backing_same_file(next->backing, vma->backing) ||
-		    next->flags != vma->flags || next->pkey != vma->pkey)
+		    next->flags != vma->flags || next->tags.pkey != vma->tags.pkey)
 			return -EINVAL;
 	}
 	forbidden = remapped_flags(space, r, vma, &plan.flags);

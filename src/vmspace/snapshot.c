@@ -87,6 +87,7 @@ static void copy_space(struct vmspace *view, const struct vmspace *space)
 	view->config.committed_elsewhere = commit_total(space) - space->committed_vm;
 	view->vmas = (struct vma_store){ .generation = space->vmas.generation };
 	view->out = NULL;
+	view->recent = NULL;
 	reserve_init(&view->reserve, &view->tree);
 }
 

@@ -34,6 +34,7 @@ struct pkeys {
  *   data_vm, stack_vm, exec_vm and committed_vm likewise, by kind (accounting.c).
  *   No area is larger than largest_area.   start_brk <= brk.
  *   sync  =>  past.   past and not sync  =>  snapshots of it are open, or were at its last call.
+ *   recent  =>  the tree holds it: every store into the tree sets it anew.
  *   The tree holds areas of an ancestor  =>  origin, and reserve.shared.   origin  =>  !sync.
  *   number  =>  nothing of it changes, and it has neither pages nor a reserve; sync and past are set
  *   so that what is done to it takes the same turns as in a space that several threads use.
@@ -54,6 +55,7 @@ struct vmspace {
 	struct vma_store vmas;        /* allocates the areas of the tree */
 	struct past *past;            /* areas that readers may still look at; NULL: no readers */
 	struct origin *origin;        /* what it has of its parent: inherited.h; NULL: nothing */
+	struct vma *recent;           /* an area that a call may want next, or NULL. The space's lock */
 	struct reserve reserve;       /* tree nodes and areas for the present call */
 	struct vmspace_word_hooks *words; /* the user's, about words of areas; NULL: none */
 	struct vmspace_image image;

@@ -43,9 +43,9 @@ static bool check_area(const struct vmspace *space, const struct vma *vma, const
 		return fail(reason, "an area that fork treats by its flags is not where they are");
 	if (vma->birth > space->vmas.generation + 1u)
 		return fail(reason, "an area of a descendant");
-	if (vma->uffd && !(vma->flags & VMA_UFFD_FLAGS))
+	if (vma->tags.uffd && !(vma->flags & VMA_UFFD_FLAGS))
 		return fail(reason, "an area of a userfaultfd has no mode");
-	if ((vma->uffd_moves || vma->uffd_forks) && !vma->uffd)
+	if ((vma->tags.uffd_moves || vma->tags.uffd_forks) && !vma->tags.uffd)
 		return fail(reason, "registered with no userfaultfd, but to be kept");
 	if ((vma->flags & VMA_LOCKONFAULT) && !(vma->flags & VMA_LOCKED))
 		return fail(reason, "locked on fault, but not locked");
@@ -72,6 +72,7 @@ static bool check_areas(const struct vmspace *space, const char **reason)
 {
 	struct maple_tree *tree = (struct maple_tree *)&space->tree;
 	MA_STATE(mas, tree, 0, 0);
+	bool recent = !space->recent;
 	struct sums sums = { 0 };
 	const struct vma *vma;
 	const char *why;
@@ -84,7 +85,10 @@ static bool check_areas(const struct vmspace *space, const char **reason)
 		if (!check_area(space, vma, reason))
 			return false;
 		add(&sums, space, vma);
+		recent |= vma == space->recent;
 	}
+	if (!recent)
+		return fail(reason, "the area that was changed last is not in the tree");
 	if (sums.areas != space->areas || sums.grow_areas != space->grow_areas ||
 	    sums.fork_areas != space->fork_areas)
 		return fail(reason, "the number of areas is wrong");

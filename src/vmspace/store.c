@@ -26,14 +26,17 @@ int store_area(struct vmspace *space, unsigned long start, unsigned long end, st
 		note_size(space, start, end, vma);
 	sync_attach(space, vma);
 	assert(!vma || sync_write_locked(space, vma));
-	return reserve_store(&space->reserve, &space->tree, start, end, vma)
-		       ? (int)outcome_no_memory(space) : 0;
+	if (__builtin_expect(reserve_store(&space->reserve, &space->tree, start, end, vma), 0))
+		return (int)outcome_no_memory(space);
+	space->recent = vma;
+	return 0;
 }
 
 void store_in_place(struct vmspace *space, struct vma *vma)
 {
 	sync_attach(space, vma);
 	reserve_store_same(&space->reserve, &space->tree, vma);
+	space->recent = vma;
 }
 
 int store_reserve(struct vmspace *space, unsigned long stores, unsigned long areas)

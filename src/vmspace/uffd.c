@@ -105,7 +105,7 @@ static bool cuts_huge_page(const struct vmspace *space, const struct vma *vma, u
 /* Is it registered with another userfaultfd? (Not known of an area that was taken over.) */
 static bool is_taken(const struct vma *vma, const struct vmspace_uffd *args)
 {
-	return vma->uffd && vma->uffd != args->context;
+	return vma->tags.uffd && vma->tags.uffd != args->context;
 }
 
 /* Would the area no longer be write protected by its userfaultfd? Some versions refuse that. */
@@ -169,14 +169,12 @@ static long register_part(struct edit_span *span, const struct vmspace_uffd *arg
 	struct edit_attrs want = edit_attrs_of(span->vma);
 	vma_flags_t modes = mode_flags(args->mode);
 
-	if (span->vma->uffd == args->context && (want.flags & modes) == modes)
+	if (span->vma->tags.uffd == args->context && (want.flags & modes) == modes)
 		return 0;
 	want.flags = (want.flags & ~VMA_UFFD_FLAGS) | modes;
-	want.uffd = (struct vma_uffd){
-		.context = args->context,
-		.moves = args->features & UFFD_FEATURE_EVENT_REMAP,
-		.forks = args->features & UFFD_FEATURE_EVENT_FORK,
-	};
+	want.tags.uffd = args->context & VMSPACE_UFFD_CONTEXT_MAX;
+	want.tags.uffd_moves = args->features & UFFD_FEATURE_EVENT_REMAP;
+	want.tags.uffd_forks = args->features & UFFD_FEATURE_EVENT_FORK;
 	return edit_change(span, &want);
 }
 
@@ -189,7 +187,7 @@ static long unregister_part(struct edit_span *span)
 	if (cuts_huge_page(span->space, span->vma, span->to))
 		return -EINVAL;
 	want.flags &= ~VMA_UFFD_FLAGS;
-	want.uffd = (struct vma_uffd){ 0 };
+	want.tags = (union vma_tags){ .pkey = want.tags.pkey };
 	return edit_change(span, &want);
 }
 
@@ -250,7 +248,7 @@ long uffd_release_call(struct vmspace *space, struct vmspace_request *req)
 	edit_span_init(&span, space, 0, space->config.task_size);
 	span.changes = VMA_UFFD_FLAGS;
 	while (!err && edit_next(&span))
-		if (span.vma->uffd == req->uffd.context)
+		if (span.vma->tags.uffd == req->uffd.context)
 			err = unregister_part(&span);
 	return err;
 }
@@ -260,14 +258,14 @@ long uffd_moved(struct vmspace *space, unsigned long at)
 	struct vma *vma = find_at(space, at), *changed;
 	vma_flags_t flags = vma->flags;
 
-	if (!(flags & VMA_UFFD_FLAGS) || vma->uffd_moves)
+	if (!(flags & VMA_UFFD_FLAGS) || vma->tags.uffd_moves)
 		return 0;
 	changed = change_begin(space, vma);
 	if (!changed)
 		return -ENOMEM;
 	changed->flags &= ~VMA_UFFD_FLAGS;
-	changed->uffd = 0;
-	changed->uffd_forks = false;
+	changed->tags.uffd = 0;
+	changed->tags.uffd_forks = false;
 	change_end(space, vma, changed);
 	account_area_flags(space, changed, flags);
 	outcome_event(space, VMSPACE_EVENT_CHANGE, changed->start, changed->end, 0);

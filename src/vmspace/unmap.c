@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "edit.h"
+#include "inherited.h"
 #include "ops.h"
 #include "outcome.h"
 
@@ -27,22 +28,30 @@ unsigned long unmap_count(const struct vmspace *space, unsigned long start, unsi
 	return pages;
 }
 
-/* May `first`, at *mas, and the areas above it be unmapped up to `end`? 0, -EPERM or -EINVAL. */
-static long check_up_to_end(struct vmspace *space, const struct vma *first, struct ma_state mas,
-			    unsigned long end)
+/* May the area be unmapped up to `end`? 0, -EPERM or -EINVAL. */
+static long check_area(struct vmspace *space, const struct vma *vma, unsigned long end)
 {
-	const struct vma *vma;
-
-	for (vma = first; vma; vma = mas_find(&mas, end - 1)) {
-		if (vma->flags & VMA_SEALED)
-			return outcome_fail(space, -EPERM, "an area is sealed");
-		if (vma->end > end)
-			return edit_check_split(space, vma, end);
-	}
-	return 0;
+	if (vma->flags & VMA_SEALED)
+		return outcome_fail(space, -EPERM, "an area is sealed");
+	return vma->end > end ? edit_check_split(space, vma, end) : 0;
 }
 
-/* May `first`, at *mas, be cut at `start`? */
+/* May `first` and the areas above it, up to `end`? */
+static long check_up_to_end(struct vmspace *space, const struct vma *first, unsigned long end)
+{
+	long err = check_area(space, first, end);
+
+	if (!err && first->end < end) {
+		MA_STATE(mas, &space->tree, first->end, first->end);
+		const struct vma *vma;
+
+		while (!err && (vma = mas_find(&mas, end - 1)))
+			err = check_area(space, vma, end);
+	}
+	return err;
+}
+
+/* May `first` be cut at `start`? */
 static long check_start(struct vmspace *space, const struct vma *first, unsigned long start,
 			unsigned long end)
 {
@@ -55,59 +64,81 @@ static long check_start(struct vmspace *space, const struct vma *first, unsigned
 	return edit_check_split(space, first, start);
 }
 
+/* The first area in [start, end), or NULL. */
+static struct vma *first_in(const struct vmspace *space, unsigned long start, unsigned long end)
+{
+	struct vma *vma = find_held(space, start);
+
+	if (!vma)
+		vma = find_first(space, start);
+	return vma && vma->start < end ? vma : NULL;
+}
+
 long unmap_check(struct vmspace *space, unsigned long start, unsigned long end)
 {
-	MA_STATE(mas, &space->tree, start, start);
-	struct vma *first = find_from(&mas, end - 1);
+	struct vma *first = first_in(space, start, end);
 	long err = first ? check_start(space, first, start, end) : 0;
 
-	return err || !first ? err : check_up_to_end(space, first, mas, end);
+	return err || !first ? err : check_up_to_end(space, first, end);
 }
 
 /*
  * Linux goes from area to area, and cuts first: if something further up is in the way, the call
  * fails, and the cut at `start` stays.
  */
-static long check_and_cut(struct vmspace *space, struct vma *first, struct ma_state mas,
-			  unsigned long start, unsigned long end)
+static long check_and_cut(struct vmspace *space, struct vma *first, unsigned long start,
+			  unsigned long end)
 {
 	long err = check_start(space, first, start, end);
 
 	if (err)
 		return err;
-	err = check_up_to_end(space, first, mas, end);
+	err = check_up_to_end(space, first, end);
 	if (err && first->start < start && edit_split_unchecked(space, first, start))
 		return -ENOMEM;
 	return err;
 }
 
-/* Most often that is one area as a whole: then there is nothing to look for, and no cut. */
-static bool is_whole(const struct vma *first, unsigned long start, unsigned long end)
+static long remove_several(struct vmspace *space, struct vma *first, unsigned long start,
+			   unsigned long end)
 {
-	return first->start >= start && first->end == end && !(first->flags & VMA_SEALED);
+	MA_STATE(mas, &space->tree, first->start, first->start);
+
+	mas_walk(&mas);
+	return edit_remove(space, &mas, first, start, end);
+}
+
+/* Most often that is one area as a whole: then there is nothing to look for, and no cut. */
+static bool is_whole(const struct vmspace *space, const struct vma *first, unsigned long start,
+		     unsigned long end)
+{
+	return first->start >= start && first->end == end && !(first->flags & VMA_SEALED) &&
+	       !is_inherited(space, first);
 }
 
 long unmap_areas(struct vmspace *space, unsigned long start, unsigned long end)
 {
-	MA_STATE(mas, &space->tree, start, start);
-	struct vma *first = find_from(&mas, end - 1);
+	struct vma *first = first_in(space, start, end);
 	long err;
 
 	if (!first)
 		return 0;
-	err = is_whole(first, start, end) ? 0 : check_and_cut(space, first, mas, start, end);
-	return err ? err : edit_remove(space, &mas, first, start, end);
+	if (is_whole(space, first, start, end))
+		return edit_remove_whole(space, first, start, end);
+	err = check_and_cut(space, first, start, end);
+	if (!err && first->end >= end)
+		return edit_remove(space, NULL, first, start, end);
+	return err ? err : remove_several(space, first, start, end);
 }
 
 long unmap_cut(struct vmspace *space, unsigned long start, unsigned long end)
 {
-	MA_STATE(mas, &space->tree, start, start);
-	struct vma *first = find_from(&mas, end - 1), *last;
+	struct vma *first = first_in(space, start, end), *last;
 	long err;
 
 	if (!first)
 		return 0;
-	err = check_and_cut(space, first, mas, start, end);
+	err = check_and_cut(space, first, start, end);
 	if (!err && first->start < start)
 		err = edit_split_unchecked(space, first, start);
 	last = find_at(space, end - 1);

@@ -70,14 +70,6 @@ bool backing_same_file(const struct backing *a, const struct backing *b)
 	       a->is.inode == b->is.inode && same_text(a->is.name, b->is.name);
 }
 
-bool backing_has_close(const struct backing *backing)
-{
-	if (!backing)
-		return false;
-	return backing->is.kind == VMA_BACKING_SYSV || backing->is.kind == VMA_BACKING_HUGETLB ||
-	       (backing->is.flags & VMA_BACKING_NO_MERGE);
-}
-
 struct anon_name *anon_name_new(const char *text)
 {
 	size_t size = strlen(text) + 1;
@@ -139,8 +131,8 @@ bool vma_is_valid(const struct vma *vma, unsigned long page_size)
 	       (!vma->dropped || (vma->flags & VMA_MIXEDMAP)) &&
 	       (!vma->anon_shared || vma->anon_id) &&
 	       (!vma->anon_shift || (vma->backing && vma->anon_id)) &&
-	       (!vma->uffd || (vma->flags & VMA_UFFD_FLAGS)) &&
-	       (!(vma->uffd_moves || vma->uffd_forks) || vma->uffd) &&
+	       (!vma->tags.uffd || (vma->flags & VMA_UFFD_FLAGS)) &&
+	       (!(vma->tags.uffd_moves || vma->tags.uffd_forks) || vma->tags.uffd) &&
 	       (!(vma->flags & VMA_LOCKONFAULT) || (vma->flags & VMA_LOCKED)) &&
 	       (!vma->backing || vma_refs(&vma->backing->refs)) &&
 	       (!vma->name || vma_refs(&vma->name->refs));

@@ -33,6 +33,17 @@ struct policy {
 	uint64_t asked;          /* as the caller gave them, where the mode's flags keep that */
 };
 
+/* What an area has beside its flags, and a change of its attributes sets: one word, copied as one. */
+union vma_tags {
+	struct {
+		uint32_t pkey : 5;
+		uint32_t uffd : 16;  /* context of its userfaultfd; 0: none, or not known */
+		bool uffd_moves : 1; /* mremap keeps the registration */
+		bool uffd_forks : 1; /* fork passes it on */
+	};
+	uint32_t all;
+};
+
 /*
  * An area. The tree holds it at [start, end - 1].
  *
@@ -61,14 +72,10 @@ struct vma {
 	struct policy *policy;       /* NULL: none of its own */
 	uint64_t anon_id;            /* 0: no anonymous page yet. Atomic: vma_set_anon_id() */
 	uint64_t word;               /* the user's: words.h */
-	uint32_t pkey : 5;
-	uint32_t uffd : 16;          /* context of its userfaultfd; 0: none, or not known */
-	bool uffd_moves : 1;         /* mremap keeps the registration */
-	bool uffd_forks : 1;         /* fork passes it on */
-	bool anon_shared : 1;        /* anon_vma inherited through fork */
-	uint32_t birth : 8;          /* in which generation: inherited.h; 0: in no tree yet */
+	union vma_tags tags;
+	bool anon_shared;            /* anon_vma inherited through fork */
+	uint8_t birth;               /* in which generation: inherited.h; 0: in no tree yet */
 	/* Looked at by calls alone, of the space and of its children: changed in copies, too. */
-	bool : 0;
 	bool may_have_anon : 1;      /* may have got anonymous pages since the host was asked */
 	bool dropped : 1;            /* some of a driver's pages (mm): io_uring gives no others */
 	/* From here on the space's calls alone look, and change it in place (and faults, at `lock`). */
@@ -115,7 +122,13 @@ void backing_put(struct backing *backing);
 void backing_rename(struct backing *backing, const struct vma_backing *is, char *name);
 bool backing_same_file(const struct backing *a, const struct backing *b);
 /* Does the driver have a close() hook? Linux does not merge such an area into another. */
-bool backing_has_close(const struct backing *backing);
+static inline bool backing_has_close(const struct backing *backing)
+{
+	if (!backing)
+		return false;
+	return backing->is.kind == VMA_BACKING_SYSV || backing->is.kind == VMA_BACKING_HUGETLB ||
+	       (backing->is.flags & VMA_BACKING_NO_MERGE);
+}
 
 struct anon_name *anon_name_new(const char *text);
 struct anon_name *anon_name_get(struct anon_name *name);
@@ -176,7 +189,7 @@ static inline bool vma_permits(const struct vma *vma, unsigned int access)
  */
 static inline bool vma_is_opaque(const struct vma *vma, const uint8_t *execute_only)
 {
-	return vma->pkey && vma->pkey == __atomic_load_n(execute_only, __ATOMIC_RELAXED);
+	return vma->tags.pkey && vma->tags.pkey == __atomic_load_n(execute_only, __ATOMIC_RELAXED);
 }
 bool vma_may_have_anon_vma(const struct vma *vma);
 /*

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.c - what callgrind counts of libvmspace: system calls on a space without pages, each cell
- * of a table a dump. As counts.c, whose rules it follows; the spaces are the benchmark's.
+ * calls.c - what callgrind counts of libvmspace: system calls on a space that one thread uses, and on
+ * one with a page table, which several may use; each cell of a table a dump. As counts.c, whose rules it
+ * follows; the spaces are the benchmark's.
  */
 #include <err.h>
 #include <stdio.h>
@@ -116,10 +117,18 @@ static const struct {
 	{ "mprotect of a page", mprotect_page },
 };
 
-static void count_cell(const char *name, round_fn *round, size_t n)
+static const struct {
+	const char *name;
+	const struct engine *engine;
+} modes[] = {
+	{ "plain", &engine_vmspace },
+	{ "with pages", &engine_vmspace_pages },
+};
+
+static void count_cell(const char *name, round_fn *round, size_t n, size_t mode)
 {
 	struct data *data = data_areas(n, 42);
-	struct vmspace *space = engine_vmspace.build(data->ranges, data->n);
+	struct vmspace *space = modes[mode].engine->build(data->ranges, data->n);
 	unsigned int calls = 0;
 	char label[100];
 
@@ -127,7 +136,7 @@ static void count_cell(const char *name, round_fn *round, size_t n)
 	CALLGRIND_ZERO_STATS;
 	for (size_t i = 0; i < ROUNDS; i++)
 		calls += round(space, data, i);
-	snprintf(label, sizeof(label), "%s/plain/%zu", name, n);
+	snprintf(label, sizeof(label), "%s/%s/%zu", name, modes[mode].name, n);
 	CALLGRIND_DUMP_STATS_AT(label);
 	printf("%s\t%u\n", label, calls);
 	vmspace_destroy(space);
@@ -137,8 +146,9 @@ static void count_cell(const char *name, round_fn *round, size_t n)
 int main(void)
 {
 	printf("# variant\tthe processor that runs them\n");
-	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
-		for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
-			count_cell(rows[r].name, rows[r].round, sizes[s]);
+	for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++)
+		for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
+			for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+				count_cell(rows[r].name, rows[r].round, sizes[s], m);
 	return 0;
 }

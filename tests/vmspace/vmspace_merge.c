@@ -110,9 +110,9 @@ static void offsets_that_do_not_continue_stay_two(void **state)
 static void different_keys_stay_two(void **state)
 {
 	(void)state;
-	two[0].pkey = 1;
+	two[0].tags.pkey = 1;
 	assert_int_equal(verdict(), VMA_DIFFERENT_PKEY);
-	two[1].pkey = 1;
+	two[1].tags.pkey = 1;
 	assert_int_equal(verdict(), VMA_MERGED);
 }
 

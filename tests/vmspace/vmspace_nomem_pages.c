@@ -400,6 +400,36 @@ static void ten_thousand(void **state)
 	assert_in_range(left < 0 ? -left : left, 0, 4);
 }
 
+/*
+ * What each call reserves beforehand, so that it cannot run out of memory half-way, stays from one to
+ * the next: it is not allocated and freed by each.
+ */
+static void regress_calls_allocate_only_what_they_use(void **state)
+{
+	(void)state;
+	scarce.countdown = 0;
+	assert_int_equal(create(), 0);
+	for (unsigned int i = 0; i < 40; i++) {
+		if (i == 20) {
+			scarce.asked = 0;
+			scarce.counting = true;
+		}
+		req = (struct vmspace_request){ .op = VMSPACE_MMAP };
+		req.mmap = (struct vmspace_mmap){ .addr = at(700), .length = 2 * PAGE,
+						  .prot = PROT_READ,
+						  .flags = MAP_PRIVATE | MAP_ANONYMOUS |
+							   MAP_FIXED };
+		assert_int_equal(vmspace_call(space, &req), (long)at(700));
+		req = (struct vmspace_request){ .op = VMSPACE_MUNMAP };
+		req.munmap = (struct vmspace_munmap){ at(700), 2 * PAGE };
+		assert_int_equal(vmspace_call(space, &req), 0);
+	}
+	scarce.counting = false;
+	/* An area each time, and nodes now and then. */
+	assert_in_range(scarce.asked, 20, 4 * 20);
+	destroy();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +439,7 @@ int main(void)
 		cmocka_unit_test(populating_ranges_that_overlap),
 		cmocka_unit_test(forking), cmocka_unit_test(faulting),
 		cmocka_unit_test(ten_thousand),
+		cmocka_unit_test(regress_calls_allocate_only_what_they_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
