@@ -5,6 +5,7 @@
 Usage: top.py VMSCOPE
 """
 import fcntl
+import json
 import os
 import pty
 import re
@@ -13,6 +14,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 
@@ -134,9 +136,75 @@ def check_kinds(vmscope, watched):
            kinds.get("/memfd:red?[31m (deleted)") == 1, text)
 
 
+class Log:
+    """A log as vmscope writes it, of the calls that the test says."""
+
+    def __init__(self, directory, pid):
+        self.path, self.pid = os.path.join(directory, "log"), pid
+        self.write({"type": "start", "log": "vmscope", "version": 1, "attach": pid})
+
+    def write(self, record, end="\n"):
+        with open(self.path, "a", encoding="utf-8") as log:
+            log.write(json.dumps(record) + end)
+
+    def call(self, name, args, result, site=None, pid=None, end="\n"):
+        record = {"type": "call", "pid": pid or self.pid, "tid": self.pid, "call": name,
+                  "args": [hex(a) for a in args], "result": result}
+        self.write(record | ({"site": site} if site else {}), end)
+
+
+def check_sites(vmscope, watched, directory):
+    """Each area is its last maker's, as far as a log tells that is still being written."""
+    def seen():
+        title, heads, rows = tables(run(vmscope, "-b", "-n", "1", "-l", log.path,
+                                        str(watched.pid)).stdout)[0]
+        wanted("the heads of call sites", heads == ["AREAS", "%", "+/S", "SIZE", "CALL", "SITE"], heads)
+        sites = {" ".join(row[4:]): int(row[0]) for row in rows}
+        wanted("all areas are somebody's", sum(sites.values()) == len(watched.maps()), title, sites)
+        return sites
+
+    log = Log(directory, watched.pid)
+    unknown = "(made before the log, or by no call that it tells of)"
+    wanted("no calls", seen() == {unknown: len(watched.maps())}, seen())
+    areas = [tuple(int(a, 16) for a in line.split()[0].split("-")) for line in watched.maps()
+             if len(line.split()) == 5][:20]
+    for start, end in areas:
+        log.call("mmap", [0, end - start - 1, 3, 0x22, 0xffffffff, 0], hex(start), "a(one+0x1)")
+    log.call("mmap", [0, 1 << 46], hex(1 << 12), "another(process+0x1)", pid=1)
+    log.call("mmap", [0, 1 << 46], "-ENOMEM", "it(failed+0x1)")
+    wanted("a call site", seen() == {unknown: len(watched.maps()) - 20, "a(one+0x1): mmap": 20}, seen())
+    # The last says no more; what lies behind it is the first's; an area that was moved is the mover's.
+    log.call("mprotect", [areas[0][0], areas[0][1] - areas[0][0], 1], "0", "b(two+0x2)")
+    log.call("munmap", [areas[1][0], 1], "0", "b(three+0x3)")
+    log.call("mremap", [areas[1][0], 4096, areas[2][1] - areas[2][0], 1], hex(areas[2][0]))
+    wanted("who was last", seen() == {unknown: len(watched.maps()) - 19, "a(one+0x1): mmap": 17,
+                                      "b(two+0x2): mprotect": 1,
+                                      "(its site is not known): mremap": 1}, seen())
+    start, end = areas[3]
+    tool = subprocess.Popen([vmscope, "top", "-b", "-d", "0.1", "-l", log.path, str(watched.pid)],
+                            stdout=subprocess.PIPE, text=True)
+    tool.stdout.readline()
+    log.call("mmap", [0, end - start], hex(start), "c(four+0x4)", end="")  # a line in two parts
+    with open(log.path, "a", encoding="utf-8") as text:
+        text.write("\n")
+    until = time.monotonic() + LIMIT
+    while not (line := tool.stdout.readline()).endswith("c(four+0x4): mmap\n"):
+        wanted("the log has grown", line and time.monotonic() < until, line)
+    wanted("what the log has gained", line.split()[0] == "1", line)
+    tool.kill()
+    tool.wait()
+    log.write({"type": "exec", "pid": watched.pid})
+    wanted("another program", seen() == {unknown: len(watched.maps())}, seen())
+    for path, said in ((os.path.join(directory, "none"), "No such file"),
+                       (__file__, "none that vmscope has written"), ("/dev/null", "none that vmscope")):
+        result = run(vmscope, "-b", "--log", path, str(watched.pid))
+        wanted(f"a log that is none: {path}", result.returncode == 125 and said in result.stderr, result)
+    return log
+
+
 def check_refusals(vmscope, watched):
     for arguments, said in ((["-d", "0"], "--delay"),
-                            (["-s", "speed"], "speed"), (["-n", "2"], "--batch"),
+                            (["-s", "speed"], "speed"), (["-l", "x"], "give its PID"), (["-n", "2"], "--batch"),
                             (["1", "2"], "one process too many"), (["x"], "PID"),
                             (["--batch", str(2 ** 22 + 1)], "no such process")):
         result = run(vmscope, *arguments)
@@ -243,12 +311,36 @@ def check_screen(vmscope):
     terminal.until("any other key: back")
     terminal.keys("x")
     terminal.until("sorted by areas")
+    terminal.keys("c")
+    terminal.until("shows call sites")
     watched.map(300)
     terminal.until("+")
     watched.end()
     terminal.until("it has ended")
     terminal.keys("q")
     wanted("q ends it after that", terminal.status() == 0)
+
+
+def has_screen(vmscope):
+    screen, terminal = pty.openpty()
+    without = subprocess.run([vmscope, "top", "999999999"], stdin=terminal, stdout=terminal,
+                             stderr=subprocess.PIPE, text=True, check=False, timeout=LIMIT).stderr
+    os.close(screen)
+    os.close(terminal)
+    return "without ncurses" not in without
+
+
+def check_site_keys(vmscope, watched, log):
+    log.call("mmap", [0, 1 << 47], hex(1 << 12), "a(one+0x1)")
+    terminal = Terminal(vmscope, "-d", "0.1", "--log", log.path, str(watched.pid))
+    terminal.until("CALL SITE")
+    terminal.until("a(one+0x1): mmap")
+    terminal.keys("c")
+    terminal.until("(anonymous, write)")
+    terminal.keys("c")
+    terminal.until("a(one+0x1): mmap")
+    terminal.keys("q")
+    wanted("q ends the view of call sites", terminal.status() == 0)
 
 
 def main():
@@ -260,17 +352,16 @@ def main():
     check_rates(vmscope, watched)
     check_kinds(vmscope, watched)
     check_refusals(vmscope, watched)
+    with tempfile.TemporaryDirectory() as directory:
+        log = check_sites(vmscope, watched, directory)
+        if has_screen(vmscope):
+            check_site_keys(vmscope, watched, log)
     watched.end()
     check_end(vmscope)
-    screen, terminal = pty.openpty()
-    without = subprocess.run([vmscope, "top", "999999999"], stdin=terminal, stdout=terminal,
-                             stderr=subprocess.PIPE, text=True, check=False, timeout=LIMIT).stderr
-    os.close(screen)
-    os.close(terminal)
-    if "without ncurses" in without:
-        print("top: the screen was not tried: vmscope was built without ncurses")
-    else:
+    if has_screen(vmscope):
         check_screen(vmscope)
+    else:
+        print("top: the screen was not tried: vmscope was built without ncurses")
 
 
 main()

@@ -154,7 +154,13 @@ else
 		"$vmscope" watch --json $option -o "$work/log" -p $target 2>"$work/err" &
 		watcher=$!
 		for i in $(seq 600); do grep -q '"type":"attach"' "$work/log" 2>/dev/null && break; sleep 0.05; done
-		echo go >&5
+		printf g >&5
+		if [ $option = --stacks ]; then # top shows what the log tells by now
+			for i in $(seq 600); do [ "$(made '"site":"maps(maker')" = 3 ] && break; sleep 0.05; done
+			"$vmscope" top -b -n 1 --log="$work/log" $target >"$work/top"
+			grep -qE '^ +[0-9]+ .*  maps\(maker_of_areas\+0x[0-9a-f]+\): mmap$' "$work/top" ||
+				fail "$what: top: $(cat "$work/top")"
+		fi
 		exec 5>&-
 		wait $target
 		got=$?

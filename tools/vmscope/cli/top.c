@@ -18,6 +18,8 @@
 
 struct top {
 	pid_t pid;		/* 0: all processes */
+	const char *log;	/* of its calls; NULL: none */
+	struct top_sites *sites;
 	double seconds;		/* between looks */
 	unsigned long looks;	/* in batch mode; 0: without end */
 	unsigned long rows;	/* in batch mode; 0: all */
@@ -31,6 +33,8 @@ static const struct argp_option option_table[] = {
 	{ "batch", 'b', NULL, 0, "Print tables to standard output, without a screen", 0 },
 	{ "delay", 'd', "SECONDS", 0, "Look every SECONDS, from 0.1 (default 1)", 0 },
 	{ "iterations", 'n', "N", 0, "With --batch: end after N tables", 0 },
+	{ "log", 'l', "LOG", 0, "With PID: show the call sites that made its areas, from LOG, of 'vmscope "
+	  "watch --stacks' or 'trace --sites', which may still be written", 0 },
 	{ "rows", OPT_ROWS, "N", 0, "With --batch: print at most N rows of a table", 0 },
 	{ "sort", 's', "BY", 0, "Sort by \"areas\" (the default), \"gained\", \"size\", \"pid\" or "
 	  "\"name\"", 0 },
@@ -64,6 +68,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_ROWS:
 		top->rows = number_option(state, "--rows", arg, 1, INT_MAX);
 		return 0;
+	case 'l':
+		top->log = arg;
+		return 0;
 	case 's':
 		top->order = top_order_find(arg);
 		if (top->order == TOP_ORDERS)
@@ -76,6 +83,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		top->pid = (pid_t)number_option(state, "PID", arg, 1, INT_MAX);
 		return 0;
 	case ARGP_KEY_END:
+		if (top->log && !top->pid)
+			argp_error(state, "--log is for one process: give its PID");
 		if (!top->batch && (top->looks || top->rows))
 			argp_error(state, "%s is for --batch",
 				   top->looks ? "--iterations" : "--rows");
@@ -92,8 +101,9 @@ static const struct argp parser = {
 	.doc = "Show how many areas processes have, of how many the kernel allows, how fast they "
 	       "gain more, and when they are full; or, of process PID, what its areas are.\v"
 	       "Keys: up, down, page up, page down, home and end choose a row; enter looks into a "
-	       "process, escape goes back; s sorts by the next column; space pauses; e explains a "
-	       "process, as 'vmscope explain PID'; Ctrl-L draws all anew; q quits.\n\n"
+	       "process, escape goes back; s sorts by the next column; c changes "
+	       "between kinds of memory and call sites; space pauses; e explains a process, as "
+	       "'vmscope explain PID'; Ctrl-L draws all anew; q quits.\n\n"
 	       "Nothing is stopped or traced: each look reads /proc/PID/maps. What has changed "
 	       "between two looks and back is not seen; 'vmscope trace' sees it.",
 };
@@ -139,7 +149,8 @@ static int print_tables(const struct top *top, bool *written)
 			wait_for(top->seconds);
 			putchar('\n');
 		}
-		rc = top->pid ? top_look_into(&table, top->pid) : top_look(&table);
+		rc = top->pid ? top_look_into(&table, top->pid, top->sites) :
+				top_look(&table);
 		if (rc == 0) {
 			if (i > 0)
 				top_compare(&table, &before);
@@ -178,7 +189,15 @@ int top_main(int argc, char **argv)
 
 	argp_err_exit_status = STATUS_FAILED;
 	argp_parse(&parser, argc, argv, 0, NULL, &top);
-	rc = top.batch ? print_tables(&top, &written) : top_screen(top.pid, top.seconds, top.order);
+	rc = top.log ? top_sites_open(&top.sites, top.log, top.pid) : 0;
+	if (rc != 0) {
+		session_say("cannot read the log %s: %s", top.log,
+			    rc == -EINVAL ? "it is none that vmscope has written" : strerror(-rc));
+		return STATUS_FAILED;
+	}
+	rc = top.batch ? print_tables(&top, &written) :
+			 top_screen(top.pid, top.sites, top.seconds, top.order);
+	top_sites_close(top.sites);
 	if (rc == 0)
 		return 0;
 	if (top.batch && !written)

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "log/names.h"
 #include "replay/replay_state.h"
-#include "report/names.h"
 
 /* The kind of memory that an area is; each has a colour. */
 enum area_kind {

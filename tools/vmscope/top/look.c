@@ -184,7 +184,17 @@ static int add_kinds(struct top_table *table, struct kind *kinds, size_t count)
 	return rc;
 }
 
-static int add_areas(struct top_table *table, const char *text)
+static struct kind maker_of(const struct vmspace_line *line, struct top_sites *sites)
+{
+	const char *site = top_sites_at(sites, line->start);
+	struct kind kind = { site ? site : "(made before the log, or by no call that it tells of)", 0,
+			     line->end - line->start };
+
+	kind.length = strlen(kind.name);
+	return kind;
+}
+
+static int add_areas(struct top_table *table, const char *text, struct top_sites *sites)
 {
 	struct kind *kinds = NULL;
 	struct vmspace_line line;
@@ -203,14 +213,14 @@ static int add_areas(struct top_table *table, const char *text)
 			kinds = larger;
 			capacity = wanted;
 		}
-		kinds[count++] = kind_of(&line);
+		kinds[count++] = sites ? maker_of(&line, sites) : kind_of(&line);
 	}
 	rc = add_kinds(table, kinds, count);
 	free(kinds);
 	return rc;
 }
 
-int top_look_into(struct top_table *table, pid_t pid)
+int top_look_into(struct top_table *table, pid_t pid, struct top_sites *sites)
 {
 	struct buffer maps = { NULL, 0 };
 	char command[64];
@@ -218,14 +228,17 @@ int top_look_into(struct top_table *table, pid_t pid)
 	int rc;
 
 	table->pid = pid;
+	table->by_site = sites;
 	table->limit = read_limit();
 	table->time = now();
 	length = read_proc(&maps, pid, "maps");
+	if (length > 0 && sites && (rc = top_sites_read(sites)) != 0)
+		length = rc;
 	rc = length > 0 ? 0 : length == 0 || kernel_is_gone((int)length) ? -ESRCH : (int)length;
 	if (rc == 0) {
 		kernel_read_command(pid, command, sizeof(command));
 		table->command = top_printable(command, strlen(command));
-		rc = table->command ? add_areas(table, maps.text) : -ENOMEM;
+		rc = table->command ? add_areas(table, maps.text, sites) : -ENOMEM;
 	}
 	free(maps.text);
 	return rc;

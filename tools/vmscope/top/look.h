@@ -3,6 +3,7 @@
 #ifndef VMSCOPE_TOP_LOOK_H
 #define VMSCOPE_TOP_LOOK_H
 
+#include "top/sites.h"
 #include "top/table.h"
 
 /*
@@ -15,9 +16,10 @@ int top_look(struct top_table *table);
 
 /*
  * A row for each kind of memory of process @pid: a file, a name that the kernel or the program has
- * given, anonymous memory by its permissions. Returns 0, -ESRCH (there is no such process, or it
+ * given, anonymous memory by its permissions; or, with @sites, for each call site that made areas,
+ * as far as its log tells by now. Returns 0, -ESRCH (there is no such process, or it
  * has no address space), or -EACCES, -ENOMEM ...
  */
-int top_look_into(struct top_table *table, pid_t pid);
+int top_look_into(struct top_table *table, pid_t pid, struct top_sites *sites);
 
 #endif

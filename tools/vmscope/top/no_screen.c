@@ -4,9 +4,10 @@
 
 #include <errno.h>
 
-int top_screen(pid_t pid, double seconds, enum top_order order)
+int top_screen(pid_t pid, struct top_sites *sites, double seconds, enum top_order order)
 {
 	(void)pid;
+	(void)sites;
 	(void)seconds;
 	(void)order;
 	return -ENOSYS;

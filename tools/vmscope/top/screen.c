@@ -21,6 +21,9 @@ struct view {
 	struct top_table table;		/* what is shown */
 	struct top_table processes;	/* as last seen; empty unless one is looked into */
 	pid_t pid;			/* looked into; 0: none */
+	struct top_sites *sites;	/* of the process that was asked for; NULL: no log */
+	pid_t sites_pid;
+	bool by_site;			/* for that process: sites are shown, not kinds */
 	enum top_order order;
 	double seconds;
 	bool paused, quit;
@@ -91,11 +94,17 @@ static void leave_process(struct view *view)
 	find_chosen(view);
 }
 
+static struct top_sites *sites_shown(const struct view *view)
+{
+	return view->by_site && view->pid == view->sites_pid ? view->sites : NULL;
+}
+
 /* Takes a look at what is shown. Returns 0 or -errno. */
 static int look(struct view *view)
 {
 	struct top_table table = TOP_TABLE_INIT;
-	int rc = view->pid ? top_look_into(&table, view->pid) : top_look(&table);
+	int rc = view->pid ? top_look_into(&table, view->pid, sites_shown(view)) :
+			     top_look(&table);
 
 	if (rc != 0) {
 		top_clear(&table);
@@ -114,6 +123,22 @@ static int look(struct view *view)
 	top_sort(&view->table, view->order);
 	find_chosen(view);
 	return 0;
+}
+
+/* From kinds of memory to call sites, and back. */
+static int switch_rows(struct view *view)
+{
+	if (!view->sites || view->pid != view->sites_pid) {
+		snprintf(view->message, sizeof(view->message),
+			 "'vmscope top --log=FILE PID' shows call sites, from a log that has them");
+		return 0;
+	}
+	view->by_site = !view->by_site;
+	top_clear(&view->table);
+	view->chosen_pid = 0;
+	view->chosen_name[0] = '\0';
+	view->chosen = view->first = 0;
+	return look(view);
 }
 
 static int enter_process(struct view *view, pid_t pid)
@@ -165,10 +190,12 @@ static void draw(struct view *view)
 	if (view->message[0])
 		snprintf(text, sizeof(text), "%s", view->message);
 	else
-		snprintf(text, sizeof(text), "%ssorted by %s | s sort  space %s  %s  e explain  "
+		snprintf(text, sizeof(text), "%ssorted by %s | s sort  space %s  %s  e explain%s  "
 			 "q quit", view->paused ? "PAUSED | " : "", top_order_name(view->order),
 			 view->paused ? "go on" : "pause",
-			 view->pid ? "esc back" : "enter look into");
+			 view->pid ? "esc back" : "enter look into",
+			 !view->sites || view->pid != view->sites_pid ? "" :
+			 view->by_site ? "  c kinds" : "  c call sites");
 	put_line(LINES - 1, text, view->message[0] ? A_BOLD : A_DIM);
 	refresh();
 }
@@ -268,6 +295,8 @@ static int obey(struct view *view, int key)
 			view->order++;
 		sort(view);
 		return 0;
+	case 'c':
+		return switch_rows(view);
 	case 'e':
 		explain(view);
 		return 0;
@@ -318,16 +347,17 @@ static int run(struct view *view)
 	return rc;
 }
 
-int top_screen(pid_t pid, double seconds, enum top_order order)
+int top_screen(pid_t pid, struct top_sites *sites, double seconds, enum top_order order)
 {
-	struct view view = { .pid = pid, .order = order, .seconds = seconds };
+	struct view view = { .pid = pid, .sites = sites, .sites_pid = pid, .by_site = sites,
+			     .order = order, .seconds = seconds };
 	SCREEN *terminal;
 	int rc;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return -ENOTTY;
 	/* Before the terminal is changed: what fails now is told as by any other command. */
-	rc = pid ? top_look_into(&view.table, pid) : top_look(&view.table);
+	rc = pid ? top_look_into(&view.table, pid, sites) : top_look(&view.table);
 	if (rc == 0) {
 		top_sort(&view.table, order);
 		setlocale(LC_CTYPE, "");

@@ -201,7 +201,8 @@ void top_title(const struct top_table *table, char *text, size_t size)
 void top_head(const struct top_table *table, char *text, size_t size)
 {
 	if (table->pid)
-		put(text, size, "%8s %6s %9s %9s  %s", "AREAS", "%", "+/S", "SIZE", "KIND");
+		put(text, size, "%8s %6s %9s %9s  %s", "AREAS", "%", "+/S", "SIZE",
+		    table->by_site ? "CALL SITE" : "KIND");
 	else
 		put(text, size, "%8s %8s %6s %9s %9s %9s  %s", "PID", "AREAS", "%LIMIT", "+/S",
 		    "FULL IN", "SIZE", "COMMAND");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One look of "vmscope top": a row for each process, or for each kind of memory of one process. */
+/* One look of "vmscope top": a row for each process, or for each kind of memory, or call site, of one. */
 #ifndef VMSCOPE_TOP_TABLE_H
 #define VMSCOPE_TOP_TABLE_H
 
@@ -25,6 +25,7 @@ struct top_table {
 	double time;			/* of the look, in seconds of CLOCK_MONOTONIC */
 	pid_t pid;			/* whose kinds these are; 0: rows are processes */
 	char *command;			/* of @pid */
+	bool by_site;			/* rows are the call sites that made its areas */
 	unsigned long areas;
 	unsigned long limit;		/* vm.max_map_count; 0: not known */
 	unsigned long hidden;		/* processes that we may not look at */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts that are kept once each, and freed when they are no longer used. */
-#ifndef VMSCOPE_REPORT_NAMES_H
-#define VMSCOPE_REPORT_NAMES_H
+#ifndef VMSCOPE_LOG_NAMES_H
+#define VMSCOPE_LOG_NAMES_H
 
 #include <mapletree/maple_tree.h>
 #include <stdbool.h>

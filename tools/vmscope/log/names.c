@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts that are kept once each, and freed when they are no longer used. */
-#include "report/names.h"
+#include "log/names.h"
 
 #include <limits.h>
 #include <stdlib.h>
