@@ -9,7 +9,8 @@
 #                             small nodes; torture-asan, torture-tsan: under a sanitizer
 #   make shrink-tsan          threads at work while their caches are emptied, under ThreadSanitizer
 #   make torture-space DURATION= SEED=  threads that fault beside threads that map, protect, move
-#                             and fork, in address spaces; torture-space-asan, torture-space-tsan
+#                             and fork, in address spaces; and in windows, beside forks of the host, a
+#                             process that writes their file, and pins; torture-space-asan, torture-space-tsan
 #   make torture-signals DURATION= SEED=  lookups in signal handlers that interrupt calls of the
 #                             same space; torture-signals-asan, torture-signals-tsan
 #   make self-mirror THREADS= DURATION= SEED=  a program that mirrors itself, beside /proc/self/maps
@@ -187,12 +188,15 @@ endef
 
 torture-space: $(DEBUG)/build.ninja
 	$(call run_torture_space,$(DEBUG),)
+	$(call run_torture_space,$(DEBUG),,torture-windows)
 
 torture-space-asan: $(ASAN)/build.ninja
 	$(call run_torture_space,$(ASAN),)
+	$(call run_torture_space,$(ASAN),,torture-windows)
 
 torture-space-tsan: $(TSAN)/build.ninja
 	$(call run_torture_space,$(TSAN),$(FIXED_PLACES))
+	$(call run_torture_space,$(TSAN),$(FIXED_PLACES),torture-windows)
 
 torture-signals: $(DEBUG)/build.ninja
 	$(call run_torture_space,$(DEBUG),,torture-signals)
