@@ -358,5 +358,6 @@ pid_t memory_fork(void)
 	mt_after_fork_child();
 	if (vmspace_memfd_after_fork_child(memory.memfd) || vmspace_become_child(memory.space))
 		die("no memory for the guest's child");
-	return 0;
+	/* No page of code is mapped now: to touch it before it is fetched is cheaper than a signal. */
+	return (pid_t)memory_changed(0);
 }
