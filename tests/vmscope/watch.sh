@@ -151,7 +151,7 @@ else
 		"$work/maps" 3 <"$work/pipe" &
 		target=$!
 		exec 5>"$work/pipe"
-		"$vmscope" watch --json $option -o "$work/log" -p $target 2>"$work/err" &
+		"$vmscope" watch --json $option -o "$work/log" -p $target 2>"$work/err" 5>&- &
 		watcher=$!
 		for i in $(seq 600); do grep -q '"type":"attach"' "$work/log" 2>/dev/null && break; sleep 0.05; done
 		printf g >&5
@@ -199,7 +199,7 @@ if [ -x "$work/maps" ]; then
 	"$work/maps" 100000 <"$work/pipe" &
 	target=$!
 	exec 5>"$work/pipe"
-	"$vmscope" watch --json -o "$work/log" -p $target 2>"$work/err" &
+	"$vmscope" watch --json -o "$work/log" -p $target 2>"$work/err" 5>&- &
 	watcher=$!
 	for i in $(seq 600); do grep -q '"type":"attach"' "$work/log" 2>/dev/null && break; sleep 0.05; done
 	kill -STOP $watcher
