@@ -33,13 +33,13 @@ static void unmapped(struct vmspace *space, const struct vma *vma, unsigned long
 /* Drop the pages of what was unmapped, and free the tables that no neighbour needs. */
 static void drop_pages(struct vmspace *space, unsigned long start, unsigned long end)
 {
-	const struct vma *below, *above;
+	unsigned long first = start, last = end - 1;
 
 	if (!space->pages)
 		return;
-	below = find_before(space, start);
-	above = find_first(space, end);
-	pages_unmap(space->pages, start, end, below ? below->end : 0, above ? above->start : 0);
+	/* Neighbours end and begin where the gap does that there is now. */
+	mtree_gap_around(&space->tree, start, &first, &last);
+	pages_unmap(space->pages, start, end, first, last + 1);
 }
 
 /* The next area that goes as a whole, after a cursor that was set to begin(). */

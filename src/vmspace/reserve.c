@@ -49,12 +49,10 @@ int reserve_prepare(struct reserve *reserve, struct vma_store *vmas, unsigned lo
 	reserve->active = true;
 	if (reserve->guaranteed < stores)
 		reserve->guaranteed = stores;
+	/* Mostly the nodes suffice, and only the areas that calls have taken since are missing. */
 	if (all <= reserve->node_stores && reserve->stores < reserve->valid_until &&
-	    areas <= vmas->spares)
-		return 0;
-	/* The nodes suffice, as they do for more areas: calls take a spare area each. */
-	if (reserve->shared && all <= reserve->node_stores && reserve->stores < reserve->valid_until &&
-	    vma_reserve(vmas, areas))
+	    (areas <= vmas->spares ||
+	     ((reserve->shared || areas <= reserve->node_areas) && vma_reserve(vmas, areas))))
 		return 0;
 	mas_set(&reserve->nodes, 0);
 	/* A new area adds two ranges to the tree; a store without one adds none. */
@@ -64,6 +62,7 @@ int reserve_prepare(struct reserve *reserve, struct vma_store *vmas, unsigned lo
 		return -ENOMEM;
 	}
 	reserve->node_stores = all;
+	reserve->node_areas = areas;
 	reserve->valid_until = reserve->stores + SLACK_STORES;
 	assert(vmas->spares >= areas && reserve->guaranteed >= stores);
 	return 0;

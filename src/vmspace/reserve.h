@@ -16,7 +16,8 @@
 
 /*
  * Invariants, where vmas is the store of the space's areas:
- *   While stores < valid_until, `nodes` holds enough nodes for the next node_stores stores.
+ *   While stores < valid_until, `nodes` holds enough nodes for the next node_stores stores, if these
+ *   make no more than node_areas areas.
  *   guaranteed > 0  =>  active, and none of the next `guaranteed` stores of this call fails.
  *   covers_call or pages  =>  active.
  *   shared  =>  `nodes` also holds enough for `owed` stores that replace one area by its copy.
@@ -27,6 +28,7 @@ struct reserve {
 	struct ma_state nodes;       /* a cursor of the tree that holds the reserved nodes */
 	unsigned long stores;        /* stores into the tree so far */
 	unsigned long node_stores;   /* stores that the nodes suffice for; 0: not known */
+	unsigned long node_areas;    /* ... with so many new areas */
 	unsigned long valid_until;   /* ... as long as `stores` is below this */
 	unsigned long guaranteed;    /* stores of the present call that must not fail any more */
 	unsigned long owed;          /* areas that are being changed in copies; see reserve_copies() */
