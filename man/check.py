@@ -84,6 +84,24 @@ def check_form(pages, page):
             yield f'describes {name}, which it does not name'
 
 
+def check_cost(page):
+    """Of each call of libvmspace: what it costs, what it waits for, and whether signal handlers may make it."""
+    cost = page.sections.get('COST AND BLOCKING', '')
+    if not page.file.startswith('v') or not page.file.endswith('.3'):
+        return
+    if not cost:
+        yield 'no section COST AND BLOCKING'
+    elif not re.search(r'\bsignal', cost):
+        yield 'COST AND BLOCKING does not tell of signal handlers'
+    elif not re.search(r'\bwait', cost):
+        yield 'COST AND BLOCKING does not tell what is waited for'
+    # A sentence about all that the others have in common names none of them.
+    if not re.search(r'^(All|Both|Neither|Each|The others|The rest|All others)\b', cost, flags=re.M):
+        for name in page.prototypes:
+            if not re.search(r'\b%s\b' % name, cost):
+                yield f'COST AND BLOCKING does not tell of {name}'
+
+
 def check_aliases(directory, page):
     section = page.file[-1]
     for name in page.names:
@@ -138,6 +156,7 @@ def main():
     for page in pages:
         results.append((f'{page.file}: prototypes', check_prototypes(header, page)))
         results.append((f'{page.file}: form', check_form(pages, page)))
+        results.append((f'{page.file}: cost', check_cost(page)))
         results.append((f'{page.file}: aliases', check_aliases(sys.argv[2], page)))
         results.append((f'{page.file}: examples compile', check_example(paths, page)))
         if shutil.which('mandoc'):
