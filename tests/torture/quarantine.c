@@ -3,26 +3,12 @@
  * quarantine.c - a node allocator that keeps freed nodes, poisoned, for as long as it can.
  */
 #include "quarantine.h"
+#include "../poison.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITH_ASAN
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define WITH_ASAN
-#endif
-#ifdef WITH_ASAN
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
-#define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
-#endif
 
 #define QUEUE 4096
 #define FREED 0x6b

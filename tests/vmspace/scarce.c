@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* scarce.c - see scarce.h; the program is linked with --wrap for what the libraries allocate by. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 
+#include "../poison.h"
 #include "scarce.h"
 
 struct scarce scarce = { .draws = 1 };
@@ -69,13 +71,18 @@ void *__wrap_aligned_alloc(size_t align, size_t size)
 	return fails() ? NULL : counted(__real_aligned_alloc(align, size));
 }
 
+static void *uncounted(void *block)
+{
+	if (block)
+		__atomic_fetch_sub(&scarce.blocks, 1, __ATOMIC_RELAXED);
+	return block;
+}
+
 void __real_free(void *block);
 void __wrap_free(void *block);
 void __wrap_free(void *block)
 {
-	if (block)
-		__atomic_fetch_sub(&scarce.blocks, 1, __ATOMIC_RELAXED);
-	__real_free(block);
+	__real_free(uncounted(block));
 }
 
 /* An area's memory: a block serves many, so the failure has to come before it. */
@@ -86,17 +93,52 @@ struct vma *__wrap_vma_alloc(struct vma_store *store)
 	return fails() ? NULL : __real_vma_alloc(store);
 }
 
+/*
+ * Each call reserves dozens of nodes and gives nearly all of them back. In a stock they wait, the
+ * oldest first, until QUARANTINE others have been given back.
+ */
+#define QUARANTINE 512
+#define STOCK 2048
+static struct {
+	bool wanted;
+	void *block[STOCK];
+	unsigned int first; /* block[(first + i) % STOCK] for i < count wait */
+	unsigned int count;
+} stock;
+
+void scarce_stock(bool wanted)
+{
+#ifdef SLAB_SANITIZED /* defined for valgrind, which is to know of each node whether it is free */
+	wanted = false;
+#endif
+	stock.wanted = wanted;
+	/* Or the C library gives memory back to the system after each call, to ask for it again. */
+	mallopt(M_TRIM_THRESHOLD, 1 << 28);
+}
+
 static void *node_alloc(void *ctx, size_t size, size_t align)
 {
+	void *block;
+
 	(void)ctx;
-	return __wrap_aligned_alloc(align, size);
+	if (!stock.wanted || stock.count <= QUARANTINE)
+		return __wrap_aligned_alloc(align, size);
+	block = stock.block[stock.first];
+	stock.first = (stock.first + 1) % STOCK;
+	stock.count--;
+	ASAN_UNPOISON_MEMORY_REGION(block, size);
+	return counted(block);
 }
 
 static void node_free(void *ctx, void *block, size_t size)
 {
 	(void)ctx;
-	(void)size;
-	__wrap_free(block);
+	if (!stock.wanted || stock.count == STOCK) {
+		__wrap_free(block);
+		return;
+	}
+	ASAN_POISON_MEMORY_REGION(block, size);
+	stock.block[(stock.first + stock.count++) % STOCK] = uncounted(block);
 }
 
 const struct mt_allocator scarce_nodes = { .alloc = node_alloc, .free = node_free };

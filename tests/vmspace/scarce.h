@@ -26,4 +26,10 @@ extern struct scarce {
 extern const struct mt_allocator scarce_nodes;
 extern const struct vmspace_memory scarce_memory;
 
+/*
+ * scarce_stock - whether the nodes that calls give back serve for later ones, which is quicker: for
+ * calls that a test makes in one thread before the one that it tries, and of which none fails.
+ */
+void scarce_stock(bool wanted);
+
 #endif

@@ -300,21 +300,40 @@ static void destroy(void)
 	assert_int_equal(scarce.file_uses, 0);
 }
 
-/* Whether the call met the failure of allocation n; failures that left all as it was: ++*whole. */
-static bool try_one(const char *what, enum kind kind, const struct vmspace_request *wanted, long n,
+/* A space that has refused calls and is as it was serves for the next call: so many of them. */
+#define REFUSALS 4
+static int refusals; /* of `space`, which is to be built if it is NULL */
+
+static void end_space(void)
+{
+	if (!space)
+		return;
+	if (with_snapshot) {
+		free(shown);
+		vmspace_snapshot_close(snapshot);
+	}
+	destroy();
+	space = NULL;
+}
+
+/* With a failure of allocation n; if that left all as it was: ++*whole. */
+static void try_one(const char *what, enum kind kind, const struct vmspace_request *wanted, long n,
 		    long *whole)
 {
 	struct vmspace_request r = *wanted;
 	const char *reason = "";
-	bool met;
 
-	build(kind);
+	if (!space) {
+		scarce_stock(true);
+		build(kind);
+		scarce_stock(false);
+		refusals = 0;
+	}
 	see(&before);
 	scarce.countdown = n;
 	scarce.counting = true;
 	vmspace_call(space, &r);
 	scarce.counting = false;
-	met = !scarce.countdown || (scarce.for_good && scarce.countdown == 1);
 	scarce.countdown = 0;
 	if (!vmspace_check(space, &reason))
 		fail_msg("%s, allocation %ld%s: %s", what, n, scarce.for_good ? " and on" : "",
@@ -327,13 +346,10 @@ static bool try_one(const char *what, enum kind kind, const struct vmspace_reque
 		same_sight(what, n);
 		++*whole;
 	}
-	if (with_snapshot) {
+	if (with_snapshot)
 		check_snapshot(what, n);
-		free(shown);
-		vmspace_snapshot_close(snapshot);
-	}
-	destroy();
-	return met;
+	if (!r.out.out_of_memory || ++refusals == REFUSALS)
+		end_space();
 }
 
 static uint64_t draw(void)
@@ -359,6 +375,7 @@ static void try_all(const char *what, enum kind kind, const struct vmspace_reque
 		}
 	}
 	scarce.for_good = false;
+	end_space();
 	print_message("%s%s: %ld allocations, %ld tries, %ld failed whole\n", what,
 		      with_snapshot ? ", beside a snapshot" : with_pages ? ", with pages" : "",
 		      most - 1, tried, whole);

@@ -159,7 +159,9 @@ static bool try_one(const char *what, const struct vmspace_request *wanted, long
 	const char *reason = "";
 	bool met, failed;
 
+	scarce_stock(true);
 	build();
+	scarce_stock(false);
 	see(&before);
 	req = *wanted;
 	scarce.refused = false;
