@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lua_script.c - runs the script that it is given, as the program lua does: Lua as a library, for a static program. */
+/* lua_script.c - runs a script, as the program lua does: Lua as a library, for a static program. */
 #include <stdio.h>
 
 #include <lauxlib.h>

@@ -135,7 +135,8 @@ def compare_compiler(machines):
     """The compiler itself; the driver starts it by execve(), which qemu makes of this machine."""
     [compiler] = machines.root.glob("usr/libexec/gcc/riscv64-linux-gnu/*/cc1")
     machines.compare("gcc: assembler text", str(compiler), "-quiet", "-O2", "-march=rv64gc",
-                     "-mabi=lp64d", "-imultiarch", "riscv64-linux-gnu", str(HERE / "sqlite_script.c"), "-o", "/dev/stdout", native=False)
+                     "-mabi=lp64d", "-imultiarch", "riscv64-linux-gnu", str(HERE / "sqlite_script.c"),
+                     "-o", "/dev/stdout", native=False)
 
 
 def areas(text):
