@@ -363,7 +363,9 @@ FORK_AND(fork_child_1, 1, true)
 FORK_AND(fork_child_100, 100, true)
 FORK_AND(fork_child_10000, 10000, true)
 FORK_AND(fork_child_all, ALL, true)
+FORK_AND(fork_parent_1, 1, false)
 FORK_AND(fork_parent_100, 100, false)
+FORK_AND(fork_parent_10000, 10000, false)
 FORK_AND(fork_parent_all, ALL, false)
 
 /* ---- snapshot ----------------------------------------------------------------------------- */
@@ -429,7 +431,9 @@ static const struct work works[] = {
 	FORK_TOUCHES("fork and 100 areas touched", fork_child_100),
 	FORK_TOUCHES("fork and 10000 areas touched", fork_child_10000),
 	FORK_TOUCHES("fork and all areas touched", fork_child_all),
+	FORK_TOUCHES("fork and 1 of the parent touched", fork_parent_1),
 	FORK_TOUCHES("fork and 100 of the parent touched", fork_parent_100),
+	FORK_TOUCHES("fork and 10000 of the parent touched", fork_parent_10000),
 	FORK_TOUCHES("fork and all of the parent touched", fork_parent_all),
 	FORK_TOUCHES("fork and 10 areas touched and exit", fork_and_destroy),
 	{ .name = "snapshot of a space", .unit = "ns", .shared_map = true, .make_data = data_areas,

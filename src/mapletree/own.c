@@ -29,6 +29,13 @@ static unsigned int foreign_nodes(const struct maple_tree *mt, const struct mt_f
 	return 0;
 }
 
+bool own_has_leaf(const struct maple_tree *mt)
+{
+	struct mt_node *leaf = step_node(mt->ma_finger.step[0]);
+
+	return !foreign_nodes(mt, &mt->ma_finger, 0) && !(leaf_version(leaf) & META_DEAD);
+}
+
 static void add_path(struct mt_own *own, unsigned long index, unsigned int level,
 		     unsigned int foreign)
 {

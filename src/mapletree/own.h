@@ -39,6 +39,12 @@ struct mt_own {
 };
 
 /*
+ * own_has_leaf - whether the finger's leaf and all nodes above it are the tree's own, and it needs no
+ * preparation: a write of that leaf alone may begin. Lock held.
+ */
+bool own_has_leaf(const struct maple_tree *mt);
+
+/*
  * own_plan - find out what a store of @entry over [@first, @last] in @mt changes. Moves the tree's
  * finger, but changes nothing else. own->blocks == 0: all of it is the tree's own. Lock held.
  */

@@ -397,44 +397,53 @@ static bool get_copy(struct ma_state *mas)
 }
 
 /*
- * Stores in a tree all of whose nodes that change are its own, without a short cut. If leaves, or
- * this one, must not be changed in place, but there is no memory for a copy, the leaf is changed in
- * place all the same: a store that needs no memory must not fail because readers are slow. But a
- * leaf whose versions are used up is always copied.
+ * Carries out @p, planned at @step, where all nodes that change are the tree's own, without a short
+ * cut. If leaves, or this one, must not be changed in place, but there is no memory for a copy, the
+ * leaf is changed in place all the same: a store that needs no memory must not fail because readers
+ * are slow. But a leaf whose versions are used up is always copied.
  */
+static int store_own_plan(struct ma_state *mas, struct mt_leaf_plan *p, enum write_kind kind,
+			  unsigned long step, void *entry, bool may)
+{
+	struct maple_tree *mt = mas->tree;
+	struct expected expected;
+	bool must, copies;
+	int error;
+
+	expect(&expected, mt, mas->index, mas->last, entry, step);
+	if (kind >= WRITE_COPY)
+		return store_by_new_nodes(mas, kind, p, entry, step, may, &expected);
+	must = mt_in_rcu(mt) && !leaf_version_lasts(p->leaf);
+	copies = must || readers_retry(mt);
+	if (copies && kind != WRITE_NOTHING && (!may || get_copy(mas) || must)) {
+		p->kind = WRITE_COPY;
+		error = store_by_copy(mas, p, false, &expected);
+		if (!error || must)
+			return error;
+		p->kind = kind;
+	}
+	if (kind != WRITE_NOTHING && !leaf_version_lasts(p->leaf))
+		leaf_begin_anew(p->leaf);
+	leaf_write(mt, p);
+	assert(is_met(&expected, mt));
+	mas->index = p->first;
+	mas->last = p->last;
+	stand_at(mas, mt, p->leaf, plan_at(p), p->new_end);
+	return 0;
+}
+
+/* The same from the beginning. */
 static int store_planned(struct ma_state *mas, void *entry, bool may)
 {
 	struct maple_tree *mt = mas->tree;
 	unsigned long step = finger_to(mt, mas->index);
-	struct expected expected;
-	struct mt_leaf_plan p;
 	enum write_kind kind;
-	bool must, copies;
-	int error;
+	struct mt_leaf_plan p;
 
 	if (!step)
 		return store_by_layout(mas, WRITE_SPAN, NULL, entry, step, may);
 	kind = leaf_plan(&p, mt, mas->index, mas->last, entry, step);
-	must = mt_in_rcu(mt) && !leaf_version_lasts(p.leaf);
-	copies = must || readers_retry(mt);
-	expect(&expected, mt, mas->index, mas->last, entry, step);
-	if (kind >= WRITE_COPY)
-		return store_by_new_nodes(mas, kind, &p, entry, step, may, &expected);
-	if (copies && kind != WRITE_NOTHING && (!may || get_copy(mas) || must)) {
-		p.kind = WRITE_COPY;
-		error = store_by_copy(mas, &p, false, &expected);
-		if (!error || must)
-			return error;
-		p.kind = kind;
-	}
-	if (kind != WRITE_NOTHING && !leaf_version_lasts(p.leaf))
-		leaf_begin_anew(p.leaf);
-	leaf_write(mt, &p);
-	assert(is_met(&expected, mt));
-	mas->index = p.first;
-	mas->last = p.last;
-	stand_at(mas, mt, p.leaf, plan_at(&p), p.new_end);
-	return 0;
+	return store_own_plan(mas, &p, kind, step, entry, may);
 }
 
 /*
@@ -462,13 +471,29 @@ static void end_own(struct ma_state *mas, const struct mt_own *own)
 	keep_reserve(mas, &reserve);
 }
 
+/*
+ * Whether the store, planned in *@p then, changes one leaf alone, which is the tree's own, as mostly
+ * after another store near by.
+ */
+static bool is_own_plan(struct maple_tree *mt, struct mt_leaf_plan *p, unsigned long first,
+			unsigned long last, void *entry, unsigned long step)
+{
+	return step && !tree_is_counted(mt) && own_has_leaf(mt) &&
+	       leaf_plan(p, mt, first, last, entry, step) < WRITE_LAYOUT;
+}
+
 /* A store in a tree with TREE_SHARED or TREE_COUNTED. */
 static int store_owned(struct ma_state *mas, void *entry, bool may)
 {
+	unsigned long step = finger_to(mas->tree, mas->index);
 	bool reserved = mas->reserve_count;
+	struct mt_leaf_plan p;
 	struct mt_own own;
-	int error = make_own(mas, &own, entry, may);
+	int error;
 
+	if (is_own_plan(mas->tree, &p, mas->index, mas->last, entry, step))
+		return store_own_plan(mas, &p, p.kind, step, entry, may);
+	error = make_own(mas, &own, entry, may);
 	if (!error) {
 		error = store_planned(mas, entry, may);
 		assert(!error);
