@@ -95,9 +95,10 @@ class Machines:
     def compare(self, name, program, *arguments, native=True, script=None):
         """
         The same output and status under the emulator, qemu and of this machine's own program, which is
-        Debian's or a path. `script` is one of the files here: its standard input. Returns the output.
+        Debian's or a path. `script`, its standard input, is text or the name of a file here. Returns the
+        output.
         """
-        script = script and (HERE / script).read_bytes()
+        script = script and (script.encode() if "\n" in script else (HERE / script).read_bytes())
         path = program if "/" in program else f"{self.root}/usr/bin/{program}"
         seen = self.run([*self.emulator, path, *arguments], script)
         others = {}
@@ -116,6 +117,13 @@ class Machines:
         self.says(f"{name} ({', '.join(['rv64', *others])})", not wrong and seen[1] == 0,
                   f"rv64: {seen}", *wrong)
         return seen[0]
+
+
+def journal_script():
+    """What journal.sql does with one database, with each journal mode, mapped and not."""
+    one = (HERE / "journal.sql").read_text()
+    return "".join(one.replace("@MODE@", mode).replace("@SIZE@", size) for size in ("0", "1048576")
+                   for mode in ("delete", "truncate", "persist", "wal"))
 
 
 def compile_static(machines, name, libraries):
@@ -222,7 +230,7 @@ def main():
     lua = machines.compare("Lua: numbers, strings, tables, coroutines", "lua5.4", numbers)
     queries = machines.compare("sqlite3: queries", "sqlite3", script="queries.sql")
     journals = machines.compare("sqlite3: every journal mode, with and without mmap_size", "sqlite3",
-                                script="journals.sql")
+                                script=journal_script())
     machines.compare("Python: threads, forks beside them, futexes", "python3", "-S", "-W", "ignore",
                      str(HERE / "threads.py"))
     compare_maps(machines, "Lua", f"{root}/usr/bin/lua5.4", maps)
@@ -236,7 +244,7 @@ def main():
     machines.says("... and prints what sqlite3 does", queries == machines.compare(
         "SQLite, static: queries", static, native=False, script="queries.sql") and
         journals == machines.compare("SQLite, static: journal modes", static, native=False,
-                                     script="journals.sql"))
+                                     script=journal_script()))
     compare_maps(machines, "SQLite, static", static, "maps")
     count_forks(machines)
     for what in sorted(machines.absent):
