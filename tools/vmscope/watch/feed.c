@@ -92,6 +92,23 @@ static bool in_other_namespace(void)
 	return true;
 }
 
+/* Says so where the kernel's programs cannot go through the areas of a process: before Linux 6.7. */
+static bool is_too_old(void)
+{
+	struct btf *kernel = btf__load_vmlinux_btf();
+	const bool old = kernel && btf__find_by_name_kind(kernel, "bpf_iter_task_vma_new",
+							  BTF_KIND_FUNC) < 0;
+	struct utsname name;
+
+	btf__free(kernel);
+	if (old && uname(&name) == 0)
+		session_say("cannot watch: this is Linux %s, and it takes 6.7 or later. 'vmscope trace "
+			    "-p PID' follows a process here, too, but stops it at each call; 'vmscope "
+			    "top' and 'vmscope explain PID --for=SECONDS' look without stopping it",
+			    name.release);
+	return old;
+}
+
 static int refuse(int error)
 {
 	if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
@@ -103,8 +120,8 @@ static int refuse(int error)
 	else if (error == -EAGAIN)
 		session_say("cannot watch: a signal came before the kernel had taken the program");
 	else
-		session_say("cannot watch: the kernel does not take the program: %s. It needs "
-			    "Linux 6.7 or later; VMSCOPE_DEBUG_BPF=1 shows why",
+		session_say("cannot watch: the kernel does not take the program: %s. "
+			    "VMSCOPE_DEBUG_BPF=1 shows why",
 			    strerror(-error));
 	return error;
 }
@@ -267,6 +284,8 @@ int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_hea
 	if (lacks_capability() || in_other_namespace())
 		return -EPERM;
 	libbpf_set_print(be_quiet);
+	if (is_too_old())
+		return -ENOSYS;
 	feed = calloc(1, sizeof(*feed));
 	if (!feed)
 		return -ENOMEM;
