@@ -156,8 +156,8 @@ static void free_batch(struct mt_retire_batch *batch)
  * further write, by one call_rcu() for each grace period.
  */
 
-/* Linked by rcu_next(). */
-static struct rcu_head *gathered;
+/* The last one first. */
+static struct mt_retire_batch *gathered;
 
 /* Whether a batch waits whose callback is going to look at the list. */
 static bool gathering;
@@ -191,14 +191,8 @@ static void free_batches(struct rcu_head *head);
 /* Hands over what was gathered, if anything, as one. The caller has set `handing`, and clears it. */
 static void hand_over_gathered(void)
 {
-	struct rcu_head *head = __atomic_exchange_n(&gathered, NULL, __ATOMIC_SEQ_CST), *next;
-	struct mt_retire_batch *batch = NULL;
+	struct mt_retire_batch *batch = __atomic_exchange_n(&gathered, NULL, __ATOMIC_SEQ_CST);
 
-	for (; head; head = next) {
-		next = rcu_next(head);
-		link_to(batch_of(head), batch);
-		batch = batch_of(head);
-	}
 	if (!batch)
 		return;
 	__atomic_store_n(&gathering, true, __ATOMIC_SEQ_CST);
@@ -234,7 +228,12 @@ static void free_batches(struct rcu_head *head)
 
 static void gather(struct mt_retire_batch *batch)
 {
-	rcu_push(&gathered, &batch->rcu, free_batches);
+	struct mt_retire_batch *next = __atomic_load_n(&gathered, __ATOMIC_RELAXED);
+
+	do
+		link_to(batch, next);
+	while (!__atomic_compare_exchange_n(&gathered, &next, batch, true, __ATOMIC_SEQ_CST,
+					    __ATOMIC_RELAXED));
 	if (__atomic_load_n(&gathering, __ATOMIC_SEQ_CST))
 		rcu_retry(); /* the one that the others wait for may wait for a thread itself */
 	else

@@ -191,7 +191,9 @@ int main(int argc, char **argv)
 	printf("# --seed=%llu --duration=%g\n", (unsigned long long)seed, duration);
 	fflush(stdout);
 	until = seconds() + duration;
-	for (unsigned long round = 0; (left = until - seconds()) > 0 || round < 2; round++) {
+	/* On a busy machine no thread may have got the time to fault in a short calm round. */
+	for (unsigned long round = 0;
+	     (left = until - seconds()) > 0 || round < 2 || !totals.calm_faults; round++) {
 		double length = duration / 4 < ROUND ? duration / 4 : ROUND;
 
 		/* Every second one, a calm one now and then. */
