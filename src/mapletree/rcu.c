@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "slab.h"
@@ -49,6 +50,17 @@ static _Thread_local bool registered __attribute__((tls_model("initial-exec")));
 
 /* If true, so is registered, and worker is WORKER_RUNS. */
 _Thread_local bool rcu_prepared __attribute__((tls_model("initial-exec")));
+
+/*
+ * liburcu's queue of callbacks is whole only while nobody is adding to it: a child of fork() would
+ * wait for ever for the rest of what another thread had begun. So threads that add are counted; a fork
+ * waits for them, and sends those that come while `forking` to wait for the mutex `starting`.
+ */
+static unsigned long adding;
+static bool forking;
+
+/* This thread is the one that forks; so it may add. */
+static _Thread_local bool is_forking __attribute__((tls_model("initial-exec")));
 
 /* Callbacks that could not be deferred, linked through next.next. */
 static struct rcu_head *waiting;
@@ -232,6 +244,20 @@ bool rcu_nothing_waits(void)
 	return !__atomic_load_n(&waiting, __ATOMIC_RELAXED);
 }
 
+/* urcu_bp_call_rcu(), but not while another thread forks. The mutex `starting` is not held. */
+static void add_callback(struct rcu_head *head, void (*func)(struct rcu_head *head))
+{
+	__atomic_fetch_add(&adding, 1, __ATOMIC_SEQ_CST);
+	while (UNLIKELY(__atomic_load_n(&forking, __ATOMIC_SEQ_CST)) && !is_forking) {
+		__atomic_fetch_sub(&adding, 1, __ATOMIC_RELEASE);
+		pthread_mutex_lock(&starting);
+		pthread_mutex_unlock(&starting);
+		__atomic_fetch_add(&adding, 1, __ATOMIC_SEQ_CST);
+	}
+	urcu_bp_call_rcu(head, func);
+	__atomic_fetch_sub(&adding, 1, __ATOMIC_RELEASE);
+}
+
 bool rcu_retry(void)
 {
 	struct rcu_head *head, *next;
@@ -243,7 +269,7 @@ bool rcu_retry(void)
 		return false;
 	for (head = rcu_take_waiting(); head; head = next) {
 		next = rcu_next(head);
-		urcu_bp_call_rcu(head, head->func);
+		add_callback(head, head->func);
 	}
 	return true;
 }
@@ -255,7 +281,7 @@ void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
 	if (flavour)
 		flavour->call(head, func);
 	else if (rcu_prepare(NULL) && rcu_retry())
-		urcu_bp_call_rcu(head, func);
+		add_callback(head, func);
 	else
 		rcu_push(&waiting, head, func);
 }
@@ -263,7 +289,7 @@ void rcu_defer(const struct mt_rcu *flavour, struct rcu_head *head,
 void rcu_retire(struct rcu_head *head, void (*func)(struct rcu_head *head))
 {
 	if (worker_runs() && rcu_prepare(NULL))
-		urcu_bp_call_rcu(head, func);
+		add_callback(head, func);
 	else
 		rcu_push(&waiting, head, func);
 }
@@ -290,19 +316,35 @@ void mt_thread_unregister(void)
 	slab_detach();
 }
 
-/* As liburcu requires, the thread that runs callbacks is stopped first and restarted last. */
+/*
+ * As liburcu requires, the thread that runs callbacks is stopped first and restarted last. It adds to
+ * the queue itself until then.
+ */
 void rcu_before_fork(void)
 {
+	const struct timespec moment = { 0, 100000 };
+
 	pthread_mutex_lock(&starting);
 	urcu_bp_call_rcu_before_fork();
+	__atomic_store_n(&forking, true, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&adding, __ATOMIC_SEQ_CST))
+		nanosleep(&moment, NULL);
+	is_forking = true;
 	urcu_bp_before_fork();
+}
+
+static void end_fork(void)
+{
+	is_forking = false;
+	__atomic_store_n(&forking, false, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(&starting);
 }
 
 void rcu_after_fork_parent(void)
 {
 	urcu_bp_after_fork_parent();
 	urcu_bp_call_rcu_after_fork_parent();
-	pthread_mutex_unlock(&starting);
+	end_fork();
 }
 
 /* If the thread cannot be started in the child now, the first store that needs it is refused. */
@@ -313,6 +355,7 @@ void rcu_after_fork_child(void)
 		urcu_bp_call_rcu_after_fork_child(); /* the user's own callbacks, if any */
 	else
 		worker = WORKER_LOST;
-	pthread_mutex_unlock(&starting);
+	__atomic_store_n(&adding, 0, __ATOMIC_RELAXED); /* who had just come is not here */
+	end_fork();
 	rcu_prepared = worker == WORKER_LOST && have_worker() && registered;
 }
