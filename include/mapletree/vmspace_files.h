@@ -11,6 +11,9 @@
  * - munmap, exit, exec, and whatever else takes pages from a guest, needs nothing at the time: that they were
  *   written is kept with the file, for vmspace_memfd_write_back(), at the latest before
  *   vmspace_memfd_forget(), which drops what is left.
+ * - MADV_REMOVE of a guest (vmspace_madvise()) needs nothing either: it writes zeros, as the guest could. All
+ *   pages of the range are in the memfd then, also those that nobody had touched: -ENOMEM, and nothing has
+ *   changed, if its limit does not reach.
  * - read() and its like: write the range back first, if the bytes are taken from elsewhere.
  * - write() and its like: when the bytes are written, vmspace_memfd_written().
  * - ftruncate(), or others have written to the file: write back first, by vmspace_write_back() in each space

@@ -46,6 +46,8 @@ struct vmspace_memory {
 	 * same page, as that is what makes memory shared (between spaces, too). `backing`, valid
 	 * during the call, tells what is mapped; shared anonymous memory has a file_id that is
 	 * unique among all spaces with pages. The frame stays the user's.
+	 * MADV_REMOVE drops pages from the space alone: that they are zeros is up to the user, when it
+	 * has succeeded.
 	 * Returns 0; -ENOMEM; any other negative errno: there is no such page (the file ends before
 	 * it, or cannot be read), SIGBUS. NULL: accesses to areas with a backing end in SIGBUS.
 	 */

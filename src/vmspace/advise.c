@@ -15,6 +15,7 @@
 #include "store.h"
 #include "sync.h"
 #include "touch.h"
+#include "window.h"
 
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24
@@ -138,6 +139,15 @@ static unsigned long huge_size(const struct edit_span *span)
 	return vma_huge_size(span->vma->backing, span->space->config.pmd_size);
 }
 
+/* Is MADV_REMOVE allowed here? 0 or -errno. */
+static long check_remove(const struct vma *vma)
+{
+	if ((vma->flags & VMA_LOCKED) || !has_file(vma))
+		return -EINVAL;
+	return (vma->flags & (VMA_SHARED | VMA_MAYWRITE)) == (VMA_SHARED | VMA_MAYWRITE) ? 0
+											  : -EACCES;
+}
+
 /* Is the advice allowed here? Some gives the area an anon_vma; no flags change. */
 static long check_pages(struct edit_span *span, int advice)
 {
@@ -156,12 +166,7 @@ static long check_pages(struct edit_span *span, int advice)
 		return vma->backing || (vma->flags & (VMA_LOCKED | VMA_PFNMAP | VMA_HUGETLB))
 			       ? -EINVAL : 0;
 	case MADV_REMOVE:
-		if (vma->flags & VMA_LOCKED)
-			return -EINVAL;
-		if (!has_file(vma))
-			return -EINVAL;
-		return (vma->flags & (VMA_SHARED | VMA_MAYWRITE)) == (VMA_SHARED | VMA_MAYWRITE)
-			       ? 0 : -EACCES;
+		return check_remove(vma);
 	case MADV_COLD:
 	case MADV_PAGEOUT:
 		return vma->flags & (VMA_LOCKED | VMA_PFNMAP | VMA_HUGETLB) ? -EINVAL : 0;
@@ -219,6 +224,42 @@ static long drop_pages(struct edit_span *span, bool reclaim)
 	return 0;
 }
 
+/* Of the file, or other object: the page that the present part begins with. */
+static uint64_t first_index(const struct edit_span *span)
+{
+	return span->vma->pgoff + space_pages(span->space, span->from - span->vma->start);
+}
+
+/* Pages go, of all that map them, and of the file. */
+static long remove_pages(struct edit_span *span)
+{
+	struct vmspace *space = span->space;
+	long err = drop_pages(span, false);
+
+	if (err || !space->pages)
+		return err;
+	err = window_make_hole(space->config.memory, &span->vma->backing->is, first_index(span),
+			       span->to - span->from);
+	return err ? outcome_fail(space, err, "refused by the file") : 0;
+}
+
+/* Make sure that memory suffices for remove_pages() of [start, end). 0 or -ENOMEM. */
+static long prepare_holes(struct vmspace *space, unsigned long start, unsigned long end)
+{
+	struct edit_span span;
+	int err = 0;
+
+	if (!space->pages || end <= start || !space_aligned(space, start))
+		return 0;
+	edit_span_init(&span, space, start, end);
+	while (!err && edit_next(&span) && !check_remove(span.vma)) {
+		sync_write_lock(space, span.vma);
+		err = window_prepare_hole(space->config.memory, &span.vma->backing->is,
+					  first_index(&span), span.from, span.to - span.from);
+	}
+	return err ? outcome_no_memory(space) : 0;
+}
+
 /* Guards are being installed somewhere in @vma. */
 static long flag_guards(struct vmspace *space, struct vma *vma)
 {
@@ -248,8 +289,9 @@ static long advise_pages(struct edit_span *span, int advice)
 	case MADV_DONTNEED_LOCKED:
 		return drop_pages(span, space->config.pt_reclaim);
 	case MADV_FREE:
-	case MADV_REMOVE:
 		return drop_pages(span, false);
+	case MADV_REMOVE:
+		return remove_pages(span);
 	case MADV_GUARD_INSTALL:
 		sync_write_lock(space, span->vma);
 		err = flag_guards(space, span->vma);
@@ -474,6 +516,8 @@ static long reserve_all(struct vmspace *space, const struct vmspace_process_madv
 			edit_count(space, start, end, ADVISED, &stores, &areas);
 		if (makes_tables(m->advice))
 			err = reserve_pages(space, start, end, m->advice);
+		else if (m->advice == MADV_REMOVE)
+			err = prepare_holes(space, start, end);
 	}
 	if (err || !stores)
 		return err;
@@ -516,6 +560,8 @@ long advise_call(struct vmspace *space, struct vmspace_request *req)
 
 	if (makes_tables(m->advice))
 		err = reserve_pages(space, m->addr, end, m->advice);
+	else if (m->advice == MADV_REMOVE)
+		err = prepare_holes(space, m->addr, end);
 	if (!err && copies_areas(space, m->advice) && end > m->addr) {
 		edit_count(space, m->addr, end, 0, &stores, &areas);
 		/* An inherited one, that snapshots show as well, is copied twice. */

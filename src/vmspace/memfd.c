@@ -343,11 +343,6 @@ static void wish_for(struct vmspace_memfd *memfd, const struct vma_backing *is, 
 	}
 }
 
-static bool has_content(const struct vma_backing *backing)
-{
-	return backing->kind != VMA_BACKING_SHMEM && backing->kind != VMA_BACKING_SYSV;
-}
-
 /* If another thread has added the page meanwhile, use that. */
 static int keep_page(struct vmspace_memfd *memfd, const struct vma_backing *backing,
 		     unsigned long index, uint32_t *frame)
@@ -408,7 +403,7 @@ int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backi
 		pthread_mutex_unlock(&memfd->lock);
 		return err;
 	}
-	err = has_content(backing) && !memfd->config.read_page ? -ENXIO : 0;
+	err = memfd_has_content(backing) && !memfd->config.read_page ? -ENXIO : 0;
 	frame = err ? 0 : use_page(memfd, backing, at);
 	if (err)
 		goto unlock;
@@ -421,7 +416,7 @@ int memfd_file_page(struct vmspace_memfd *memfd, const struct vma_backing *backi
 		err = -ENOMEM;
 		goto unlock;
 	}
-	if (has_content(backing))
+	if (memfd_has_content(backing))
 		err = read_content(memfd, backing, index, frame);
 	if (err)
 		memfd_give(memfd, frame);

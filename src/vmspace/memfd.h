@@ -153,6 +153,23 @@ void memfd_cut_page(struct vmspace_memfd *memfd, struct memfd_file *file, unsign
 /* The file, made if it is not known; NULL: no memory. The lock is held. */
 struct memfd_file *memfd_make_file(struct vmspace_memfd *memfd, const struct vma_backing *is);
 
+/*
+ * A hole of pages [first, first + pages) of what is mapped: zeros for all. `pages` is not 0, and what is
+ * mapped has so many. Prepared first, by nothing that can be seen: 0 or -ENOMEM. `place`: where the first
+ * of them is mapped, in pages.
+ */
+int memfd_prepare_hole(struct vmspace_memfd *memfd, const struct vma_backing *is, uint64_t first,
+		       uint64_t pages, unsigned long place);
+/* Then made: 0, or what the file's own fallocate() refused with. */
+int memfd_make_hole(struct vmspace_memfd *memfd, const struct vma_backing *is, uint64_t first,
+		    uint64_t pages);
+
+/* Does it begin with anything but zeros? */
+static inline bool memfd_has_content(const struct vma_backing *is)
+{
+	return is->kind != VMA_BACKING_SHMEM && is->kind != VMA_BACKING_SYSV;
+}
+
 /* The number of frames of a unit. */
 static inline unsigned int memfd_unit(const struct vmspace_memfd *memfd)
 {

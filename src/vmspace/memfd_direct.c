@@ -150,37 +150,70 @@ static struct memfd_file *ask(struct vmspace_memfd *memfd, const struct vma_back
 	return file;
 }
 
-int memfd_direct_page(struct vmspace_memfd *memfd, const struct vma_backing *backing,
-		      uint64_t index, uint64_t *frame)
+int memfd_direct_find(struct vmspace_memfd *memfd, const struct vma_backing *backing,
+		      struct memfd_direct **direct)
 {
 	struct memfd_file *file;
-	struct stat is;
 
 	if (!memfd->descriptor || backing->kind != VMA_BACKING_FILE)
 		return 1;
 	file = ask(memfd, backing);
 	if (!file)
 		return -ENOMEM;
-	if (!file->direct)
-		return 1;
+	*direct = file->direct;
+	return file->direct ? 0 : 1;
+}
+
+int memfd_direct_page(struct vmspace_memfd *memfd, const struct vma_backing *backing,
+		      uint64_t index, uint64_t *frame)
+{
+	struct memfd_direct *direct;
+	struct stat is;
+	int err = memfd_direct_find(memfd, backing, &direct);
+
+	if (err)
+		return err;
 	if (index >> DIRECT_INDEX_BITS)
 		return -EFBIG;
-	if (fstat(file->direct->fd, &is))
+	if (fstat(direct->fd, &is))
 		return -EIO;
 	if (is.st_size <= 0 || index > (uint64_t)(is.st_size - 1) >> memfd->page_shift)
 		return -ENXIO;
-	file->direct->uses++;
-	*frame = frame_of(file->direct, index);
+	direct->uses++;
+	*frame = frame_of(direct, index);
 	return 0;
+}
+
+static void end_use(struct vmspace_memfd *memfd, struct memfd_direct *direct)
+{
+	assert(direct->uses);
+	if (--direct->uses == 0 && direct->forgotten)
+		free_direct(memfd, direct);
 }
 
 void memfd_direct_release(struct vmspace_memfd *memfd, uint64_t frame)
 {
-	struct memfd_direct *direct = direct_of(memfd, frame);
+	end_use(memfd, direct_of(memfd, frame));
+}
 
-	assert(direct->uses);
-	if (--direct->uses == 0 && direct->forgotten)
-		free_direct(memfd, direct);
+int memfd_direct_punch(struct vmspace_memfd *memfd, struct memfd_direct *direct, uint64_t first,
+		       uint64_t pages)
+{
+	int err;
+
+	/* No file reaches so far. */
+	if (first + pages > (uint64_t)INT64_MAX >> memfd->page_shift)
+		return -EFBIG;
+	direct->uses++;
+	pthread_mutex_unlock(&memfd->lock);
+	do {
+		err = fallocate(direct->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				(off_t)(first << memfd->page_shift), (off_t)(pages << memfd->page_shift));
+		err = err ? -errno : 0;
+	} while (err == -EINTR);
+	pthread_mutex_lock(&memfd->lock);
+	end_use(memfd, direct);
+	return err;
 }
 
 void memfd_direct_forget(struct vmspace_memfd *memfd, struct memfd_direct *direct)

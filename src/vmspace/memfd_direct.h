@@ -26,6 +26,15 @@ static inline uint64_t memfd_index(uint64_t frame)
 }
 
 /*
+ * Set *direct to a file whose descriptor the user gives. 0; 1: there is none; or -ENOMEM. The lock is
+ * held, and dropped while the user is asked.
+ */
+int memfd_direct_find(struct vmspace_memfd *memfd, const struct vma_backing *backing,
+		      struct memfd_direct **direct);
+/* Make a hole in it. 0, or what was refused. The lock is held, and dropped meanwhile. */
+int memfd_direct_punch(struct vmspace_memfd *memfd, struct memfd_direct *direct, uint64_t first,
+		       uint64_t pages);
+/*
  * As memfd_file_page(), of a file whose descriptor the user gives. 1: there is none. The lock is
  * held, and dropped while the user is asked.
  */

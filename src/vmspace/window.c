@@ -412,6 +412,24 @@ int window_file_page_at(const struct vmspace_memory *memory, const struct vma_ba
 			       frame);
 }
 
+int window_prepare_hole(const struct vmspace_memory *memory, const struct vma_backing *backing,
+			uint64_t index, unsigned long addr, unsigned long size)
+{
+	struct vmspace_memfd *memfd = window_memfd(memory);
+
+	return memfd ? memfd_prepare_hole(memfd, backing, index, size >> memfd->page_shift,
+					  addr >> memfd->page_shift)
+		     : 0;
+}
+
+int window_make_hole(const struct vmspace_memory *memory, const struct vma_backing *backing,
+		     uint64_t index, unsigned long size)
+{
+	struct vmspace_memfd *memfd = window_memfd(memory);
+
+	return memfd ? memfd_make_hole(memfd, backing, index, size >> memfd->page_shift) : 0;
+}
+
 int window_map_in(const struct vmspace_memory *memory, unsigned long addr, uint64_t frame,
 		  unsigned int access, unsigned long start, unsigned long end)
 {

@@ -26,6 +26,14 @@ uint64_t window_alloc_zeros(const struct vmspace_memory *memory);
 int window_file_page_at(const struct vmspace_memory *memory, const struct vma_backing *backing,
 			uint64_t index, unsigned long addr, uint64_t *frame);
 /*
+ * MADV_REMOVE of [addr, addr + size), where pages from `index` on of what is mapped are: see memfd.h. Called
+ * as memory->file_page(), the second when nothing of that is translated any more.
+ */
+int window_prepare_hole(const struct vmspace_memory *memory, const struct vma_backing *backing,
+			uint64_t index, unsigned long addr, unsigned long size);
+int window_make_hole(const struct vmspace_memory *memory, const struct vma_backing *backing,
+		     uint64_t index, unsigned long size);
+/*
  * As memory->map(); a window may prepare the mappings of pages about it in [start, end) that have
  * none. The range is part of one area, whose lock is held, and so is that of the page's table.
  */
