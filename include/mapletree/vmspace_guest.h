@@ -84,7 +84,7 @@ VMSPACE_PUBLIC long vmspace_set_anon_name(struct vmspace *space, unsigned long a
 					  const char *name);
 /*
  * The address. flags: SHM_RDONLY, SHM_RND, SHM_REMAP, SHM_EXEC. `size`: the segment's bytes; `segment`: its
- * device, inode and name, as vmspace_call(3) tells.
+ * device, inode and name, as vmspace_call(3) tells; NULL: the guest's number is no segment's, EINVAL.
  */
 VMSPACE_PUBLIC long vmspace_shmat(struct vmspace *space, unsigned long addr, int flags, unsigned long size,
 				  const struct vma_backing *segment);

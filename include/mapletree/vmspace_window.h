@@ -30,7 +30,10 @@ struct vmspace_memfd;
 struct vmspace_window;
 
 struct vmspace_memfd_config {
-	/* The most bytes of frames. As much of the process's address space is reserved. */
+	/*
+	 * The most bytes of frames: at least one page, and fewer than 2^32 - 1. As much of the process's
+	 * address space is reserved.
+	 */
 	size_t limit;
 	void *ctx;
 	/*
@@ -45,7 +48,7 @@ struct vmspace_memfd_config {
 
 /*
  * Returns 0 and *out, ended by vmspace_memfd_destroy() after all its windows; or -EINVAL (limit is
- * less than a page), -ENOMEM, or what memfd_create() refused with. `config` is copied. All descriptors
+ * less than a page, or 2^32 - 1 pages or more: 16 TiB, with pages of 4 KiB), -ENOMEM, or what memfd_create() refused with. `config` is copied. All descriptors
  * that the library has are close-on-exec, and 512 or higher where the process's limit allows it.
  */
 VMSPACE_PUBLIC int vmspace_memfd_create(struct vmspace_memfd **out,
@@ -196,7 +199,9 @@ VMSPACE_PUBLIC int vmspace_become_child(struct vmspace *space);
 /*
  * Reserve `size` bytes of the process's address space, for guest addresses [start, start + size); all are
  * multiples of the page size, the host's and the guest's. Guest pages elsewhere are not mapped: their
- * faults succeed, but nothing changes in the window. Returns 0 and *out, or -EINVAL, -ENOMEM.
+ * faults succeed, but nothing changes in the window. Returns 0 and *out; -EINVAL: `size` is 0, they are no
+ * such multiples, or the range goes beyond the last address of a word (to end with that is not to wrap), or
+ * is all addresses but less than a page; or -ENOMEM.
  */
 VMSPACE_PUBLIC int vmspace_window_create(struct vmspace_window **out, struct vmspace_memfd *memfd,
 					 unsigned long start, size_t size);

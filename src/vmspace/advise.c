@@ -452,7 +452,8 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 		/*
 		 * It is not known at which page the host failed: it will be asked when it matters.
 		 */
-		if (write && !(space->config.host.has_anon && space->host_error))
+		if (write && !(space->config.host.has_anon && space->host_error) &&
+		    !touch_meets_guard(space, vma, start))
 			vma = anon_vma_prepare(space, vma);
 		if (!vma)
 			return -ENOMEM;

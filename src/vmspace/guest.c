@@ -161,7 +161,11 @@ long vmspace_shmat(struct vmspace *space, unsigned long addr, int flags, unsigne
 	struct vmspace_request req;
 
 	begin(&req, VMSPACE_SHMAT);
-	req.shmat = (struct vmspace_shmat){ addr, flags, size, *segment };
+	req.shmat = (struct vmspace_shmat){ .addr = addr, .flags = flags };
+	if (segment) {
+		req.shmat.size = size;
+		req.shmat.backing = *segment;
+	}
 	return vmspace_call(space, &req);
 }
 

@@ -20,14 +20,15 @@ static bool never_locked(const struct vma *vma)
 }
 
 /*
- * Does populating the area give it an anonymous page? A guard may be in the way, in this area or in
- * an earlier one, at which the call failed (`failed`). A mirror does not know where guards are;
- * then the host is asked when it matters.
+ * Does populating the area from `start` on give it an anonymous page? A guard may be in the way, in this
+ * area or in an earlier one, at which the call failed (`failed`). A mirror does not know where guards
+ * are; then the host is asked when it matters.
  */
-static bool populate_writes(const struct vmspace *space, const struct vma *vma, bool failed)
+static bool populate_writes(struct vmspace *space, const struct vma *vma, unsigned long start,
+			    bool failed)
 {
 	if ((vma->flags & (VMA_WRITE | VMA_SHARED)) != VMA_WRITE ||
-	    (vma->flags & VMA_SPECIAL_FLAGS))
+	    (vma->flags & VMA_SPECIAL_FLAGS) || touch_meets_guard(space, vma, start))
 		return false;
 	return !space->config.host.has_anon ||
 	       !((vma->flags & VMA_MAYBE_GUARD) || failed);
@@ -85,7 +86,7 @@ static long populate(struct vmspace *space, unsigned long start, unsigned long e
 		}
 		if (!is_readable(space, vma) || vma->dropped)
 			return -ENOMEM;
-		if (populate_writes(space, vma, failed))
+		if (populate_writes(space, vma, start, failed))
 			vma = anon_vma_prepare(space, vma);
 		if (!vma)
 			return -ENOMEM;

@@ -338,6 +338,15 @@ int touch_reserve(struct vmspace *space, struct vma *vma, vma_flags_t flags, uns
 	return err < 0 ? (int)outcome_no_memory(space) : err;
 }
 
+bool touch_meets_guard(struct vmspace *space, const struct vma *vma, unsigned long addr)
+{
+	struct vmspace_page page = { 0 };
+
+	if (space->pages)
+		pages_peek(space->pages, vma, addr, NULL, &page);
+	return page.kind == VMSPACE_PAGE_GUARD;
+}
+
 long touch_range(struct vmspace *space, const struct vma *vma, unsigned long start,
 		 unsigned long end, unsigned int access)
 {

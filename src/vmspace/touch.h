@@ -31,4 +31,10 @@ int touch_reserve(struct vmspace *space, struct vma *vma, vma_flags_t flags, uns
 long touch_range(struct vmspace *space, const struct vma *vma, unsigned long start,
 		 unsigned long end, unsigned int access);
 
+/*
+ * Is a guard at `addr` in vma? touch_range() from there on stops at once, and gives the area no anon_vma.
+ * The space's lock is held. In a space without pages it is not known: false.
+ */
+bool touch_meets_guard(struct vmspace *space, const struct vma *vma, unsigned long addr);
+
 #endif

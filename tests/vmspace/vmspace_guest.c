@@ -157,6 +157,15 @@ static void memory_is_locked(void **state)
 	same(vmspace_munlockall(space), VMSPACE_MUNLOCKALL, (struct vmspace_request){ 0 });
 }
 
+/* It was read through NULL. */
+static void regress_without_a_segment_there_is_nothing_to_attach(void **state)
+{
+	(void)state;
+	SAME(vmspace_shmat(space, 0, 0, PAGE, NULL), VMSPACE_SHMAT, shmat, 0, 0, 0, segment);
+	assert_int_equal(vmspace_shmat(space, AT(0), SHM_REMAP, PAGE, NULL), -EINVAL);
+	same(-EINVAL, VMSPACE_SHMAT, (struct vmspace_request){ .shmat = { .size = 0 } });
+}
+
 static void keys_and_policies_are_set(void **state)
 {
 	long key = vmspace_pkey_alloc(space, 0, 0);
@@ -235,6 +244,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_a_file_the_descriptor_is_not_open, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(memory_is_locked, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(regress_without_a_segment_there_is_nothing_to_attach,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(keys_and_policies_are_set, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(mincore_fills_the_vector_or_has_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_child_has_the_areas_of_its_parent, set_up, tear_down),
