@@ -192,8 +192,8 @@ struct mt_finger {
  * @ma_root:    NULL, a lone entry at index 0, or a tagged node; written under the lock with
  *              release, read with acquire.
  * @ma_flags:   MT_FLAGS_*, and a bit of the library's own in snapshots; written under the lock.
- * @ma_alloc:   the node allocator, NULL for the default; set while the tree is empty.
- * @ma_rcu:     the flavour of RCU, NULL for liburcu-bp; set while the tree is empty.
+ * @ma_alloc:   the node allocator, NULL for the default; set while the tree has no nodes.
+ * @ma_rcu:     the flavour of RCU, NULL for liburcu-bp; set while the tree has no nodes.
  * @ma_entry_ops: who counts references to entries, or NULL; set while the tree is empty.
  * @ma_apart:   padding: what readers read, above it, shares no cache line with what writers write,
  *              below.
@@ -244,14 +244,14 @@ static inline void mt_init(struct maple_tree *mt)
 /*
  * mt_set_allocator - take @mt's nodes from @alloc (NULL: the default) from now on. Nodes that the
  * tree has given up before still go to the previous allocator. Lock held. Returns 0, or -EBUSY if
- * the tree holds nodes.
+ * the tree has nodes: unless it is empty or has only an entry at 0, whose two low bits are not 10.
  */
 MT_PUBLIC int mt_set_allocator(struct maple_tree *mt, const struct mt_allocator *alloc);
 
 /*
  * mt_set_rcu_flavour - let @mt's readers use @flavour (NULL: liburcu-bp). Threads that read must
  * register with the flavour if it requires that; bp does not. Lock held. Returns 0, or -EBUSY if
- * the tree holds nodes already.
+ * the tree has nodes, as above.
  */
 MT_PUBLIC int mt_set_rcu_flavour(struct maple_tree *mt, const struct mt_rcu *flavour);
 
@@ -415,10 +415,10 @@ MT_PUBLIC int mtree_alloc_cyclic(struct maple_tree *mt, unsigned long *startp, v
 				 unsigned long *next, gfp_t gfp);
 
 /*
- * mtree_dup, __mt_dup - copy all of @mt into the empty tree @new_tree of the same flags, node
- * by node; entries are shared. The first takes both locks (source first), the second expects
- * both held. O(nodes). Return 0; -EINVAL: @new_tree not empty or of other flags; -ENOMEM:
- * @new_tree is left empty.
+ * mtree_dup, __mt_dup - copy all of @mt into the empty tree @new_tree of the same flags and entry
+ * operations, node by node; entries are shared. Allocator and flavour of RCU may be others. The
+ * first takes both locks (source first), the second expects both held. O(nodes). Return 0; -EINVAL:
+ * @new_tree not empty, @mt itself, or of other flags or operations; -ENOMEM: @new_tree is left empty.
  */
 MT_PUBLIC int mtree_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp);
 MT_PUBLIC int __mt_dup(struct maple_tree *mt, struct maple_tree *new_tree, gfp_t gfp);

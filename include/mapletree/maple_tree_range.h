@@ -46,11 +46,11 @@ typedef void *mt_update_fn(void *old, unsigned long first, unsigned long last, v
  * mtree_update_range, mas_update_range - let every piece of [@first, @last] have what @fn returns
  * for it. A piece is what one range, or gap, has in common with [@first, @last]. @fn is called once
  * for each, in ascending order, before anything changes, with @ctx handed through. Pieces with
- * equal results become one range, with the entry that was returned first, and so do the ranges
- * directly outside. What remains as it is is not written. All pieces are changed, or none: it may
- * fail after the calls of @fn, or between two, above all with GFP_NOWAIT. If more than a leaf
- * changes, memory is needed in proportion to the pieces while it runs. Afterwards the cursor is at
- * [@first, @last], as after mas_set_range().
+ * equal results become one range, with the entry that was returned first; ranges directly outside
+ * whose entries are equal to it become part of it, and lose their own. What remains as it is is not
+ * written. All pieces are changed, or none: it may fail after the calls of @fn, or between two,
+ * above all with GFP_NOWAIT. If more than a leaf changes, memory is needed in proportion to the
+ * pieces while it runs. Afterwards the cursor is at [@first, @last], as after mas_set_range().
  */
 MT_PUBLIC int mtree_update_range(struct maple_tree *mt, unsigned long first, unsigned long last,
 				 mt_update_fn *fn, void *ctx, mt_same_fn *same, gfp_t gfp);

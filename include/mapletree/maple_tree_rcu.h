@@ -105,9 +105,9 @@ MT_PUBLIC bool mt_poll(void);
  * mt_start_helper - start the thread that frees what is retired, with all signals blocked, if it
  * does not run yet, and let it do as MT_HELPER_* @flags say from now on. Without this call it
  * starts when a tree of the default flavour first needs it, also with all signals blocked, in
- * whatever thread that is. Not inside a read-side section, nor in a function that frees. Returns 0;
- * -ENOMEM: no memory, or no thread could be started; -EINVAL: unknown flags; -ENOSYS: the system
- * cannot do what the flags ask for (the helper runs without it).
+ * whatever thread that is. Returns 0; -EDEADLK, with nothing done: the caller is in a read-side
+ * section, or in a function that frees; -ENOMEM: no memory, or no thread could be started; -EINVAL:
+ * unknown flags; -ENOSYS: the system cannot do what the flags ask for (the helper runs without it).
  */
 MT_PUBLIC int mt_start_helper(unsigned int flags);
 
@@ -115,9 +115,13 @@ MT_PUBLIC int mt_start_helper(unsigned int flags);
  * mt_before_fork, mt_after_fork_parent, mt_after_fork_child - call them around a fork() of a
  * process with trees in RCU mode, so that retired nodes are freed in the child too. They serve
  * liburcu-bp; for another flavour call its own (urcu_memb_call_rcu_before_fork() and so on).
- * Hold mtree_lock() of every tree the child is going to change across the fork: a thread that
- * holds it elsewhere does not exist in the child. Not inside a read-side section, nor in a function
- * that frees. The child has a helper if the parent had.
+ * Hold mtree_lock() of every tree the child is going to change, or to destroy, across the fork: a
+ * thread that holds it elsewhere does not exist in the child. Not inside a read-side section, nor in
+ * a function that frees. mt_before_fork() waits until the helper is done with what it is freeing,
+ * and so for readers: nobody may wait inside a section for a lock that is held then. The child has a
+ * helper if the parent had, and inherits a copy of what waits to be freed in the parent: that helper,
+ * or mt_barrier(), frees it, as long as that takes. Where writers retire faster than readers and the
+ * helper let go, mt_set_retire_limit() keeps that short.
  */
 MT_PUBLIC void mt_before_fork(void);
 MT_PUBLIC void mt_after_fork_parent(void);

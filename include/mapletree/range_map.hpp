@@ -241,7 +241,7 @@ public:
 	/* lower_bound - the first range that ends at or behind @index, or end(). */
 	iterator lower_bound(unsigned long index) const noexcept
 	{
-		return iterator(detail::in_tree{tree()}, index);
+		return iterator(detail::in_tree{tree()}, interval::from(index));
 	}
 
 	/* overlaps - whether any index of @range has a value. */
@@ -257,14 +257,15 @@ public:
 		return !range.empty() && overlaps(range.closed());
 	}
 
-	/* overlapping - the ranges that have an index in @range, whole, for a loop. */
+	/*
+	 * overlapping - the ranges that have an index in @range, whole, for a loop. The loop may
+	 * change what it likes: it ends where @range does.
+	 */
 	iterator_range<iterator> overlapping(interval range) const noexcept
 	{
-		iterator behind = lower_bound(range.last());
+		detail::in_tree in = {tree()};
 
-		if (behind != end() && (*behind).range.contains(range.last()))
-			++behind;
-		return {lower_bound(range.first()), behind};
+		return {iterator(in, range), iterator(in, range.last())};
 	}
 
 	template <class H, detail::if_half_open<H> = 0>
@@ -276,7 +277,7 @@ public:
 
 	iterator begin() const noexcept
 	{
-		return iterator(detail::in_tree{tree()}, 0);
+		return iterator(detail::in_tree{tree()}, interval::all());
 	}
 
 	iterator end() const noexcept
@@ -304,7 +305,7 @@ public:
 		return reverse_iterator(begin());
 	}
 
-	/* Whether both have the same ranges with equal values. */
+	/* Whether both have the same ranges with equal values, by ==. */
 	friend bool operator==(const range_map &a, const range_map &b)
 	{
 		iterator i = a.begin(), j = b.begin();
@@ -378,7 +379,7 @@ public:
 
 	/*
 	 * assign_joined - the same, and if ranges directly beside it, or cut by it, have an equal
-	 * value, all become one range. Returns it.
+	 * value, by ==, all become one range. Returns it.
 	 */
 	interval assign_joined(interval range, T value)
 	{
@@ -441,7 +442,10 @@ public:
 		return range.empty() ? 0 : erase(range.closed());
 	}
 
-	/* erase - the whole range at @place goes, which is not end(). Returns the one behind it. */
+	/*
+	 * erase - the whole range at @place goes, which is not end(). Returns @place, moved to the next
+	 * one.
+	 */
 	iterator erase(iterator place)
 	{
 		erase((*place).range);
@@ -459,8 +463,8 @@ public:
 	/*
 	 * update - give each piece of @range, that is what one range or gap has in common with it,
 	 * the value that @compute(found, interval) returns, a std::optional<T>; nothing: none. All
-	 * pieces or, if something is thrown, none. Pieces with equal values become one range, and
-	 * so do the ranges directly beside @range. @compute must not change the map.
+	 * pieces or, if something is thrown, none. Pieces with values that are equal, by ==, become
+	 * one range, and so do the ranges directly beside @range. @compute must not change the map.
 	 */
 	template <class F> void update(interval range, F compute)
 	{

@@ -42,6 +42,11 @@ template <class T> struct range_element {
  * no use, and must not be moved, once its content was replaced by assignment or its map destroyed.
  * What it refers to is there as long as that range. An end() of a map that never held anything, or
  * whose content was moved away, is not to be moved once the map has got its first range.
+ *
+ * One of a part of a map (overlapping(), entries()) goes upwards no further than to the last range
+ * that begins in the part, whatever is behind that by then; from there it comes to the end. From the
+ * end it goes back to that range. All ends of a map are equal, those of its parts, too. A loop
+ * downwards ends at begin(), which is a range: if that may go in the loop, ask for begin() anew.
  */
 template <class T> class range_iterator {
 	using codec = detail::value_codec<T>;
@@ -73,17 +78,18 @@ public:
 	{
 	}
 
-	/* Past the last range of @in. Made by maps. */
-	explicit range_iterator(detail::in_tree in) noexcept
+	/* Past the last range of @in that begins at or before @last. Made by maps. */
+	explicit range_iterator(detail::in_tree in, unsigned long last = ULONG_MAX) noexcept
+		: last_(last)
 	{
 		mas_init(&mas_, in.tree, 0);
 	}
 
-	/* The first range of @in that ends at or behind @index. Made by maps. */
-	range_iterator(detail::in_tree in, unsigned long index) noexcept
+	/* The first range of @in that has an index in @within, and stays there. Made by maps. */
+	range_iterator(detail::in_tree in, interval within) noexcept : last_(within.last())
 	{
-		mas_init(&mas_, in.tree, index);
-		entry_ = in.tree ? mas_find(&mas_, ULONG_MAX) : nullptr;
+		mas_init(&mas_, in.tree, within.first());
+		entry_ = in.tree ? mas_find(&mas_, last_) : nullptr;
 	}
 
 	reference operator*() const
@@ -98,7 +104,7 @@ public:
 
 	range_iterator &operator++() noexcept
 	{
-		entry_ = mas_next(&mas_, ULONG_MAX);
+		entry_ = mas_next(&mas_, last_);
 		return *this;
 	}
 
@@ -115,7 +121,7 @@ public:
 		if (entry_) {
 			entry_ = mas_prev(&mas_, 0);
 		} else {
-			mas_set(&mas_, ULONG_MAX);
+			mas_set(&mas_, last_);
 			entry_ = mas_find_rev(&mas_, 0);
 		}
 		return *this;
@@ -143,6 +149,7 @@ public:
 private:
 	struct ma_state mas_;
 	void *entry_ = nullptr;
+	unsigned long last_; /* no further than to what begins here */
 };
 
 /*

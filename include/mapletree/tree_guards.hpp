@@ -83,7 +83,8 @@ public:
 /*
  * entries - the ranges of @tree that have an index in @within, whole, with their entries as
  * pointers to T: for (auto [range, thing] : entries<thing>(tree)). Zero entries are among them, as
- * with mas_find(). Lock or read side, as long as the iterators are used.
+ * with mas_find(). Lock or read side, as long as the iterators are used. A loop
+ * ends where @within does, whatever it, or a writer beside it, changes.
  */
 template <class T>
 iterator_range<range_iterator<T *>> entries(struct maple_tree &tree,
@@ -91,11 +92,8 @@ iterator_range<range_iterator<T *>> entries(struct maple_tree &tree,
 {
 	using iterator = range_iterator<T *>;
 	detail::in_tree in = {&tree};
-	iterator behind(in, within.last());
 
-	if (behind != iterator(in) && (*behind).range.contains(within.last()))
-		++behind;
-	return {iterator(in, within.first()), behind};
+	return {iterator(in, within), iterator(in, within.last())};
 }
 
 } // namespace mapletree

@@ -253,6 +253,94 @@ static void iterators_may_be_moved_after_clear()
 	}
 }
 
+/* Found from outside: the end was the range behind, and a loop went past it for ever. */
+static void a_loop_over_a_part_ends_with_it_whatever_becomes_of_what_is_behind()
+{
+	const names tens{{{0, 9}, "a"}, {{10, 19}, "b"}, {{20, 29}, "c"}, {{40, 49}, "d"}};
+	using change = void (*)(names &);
+	const struct {
+		change apply;
+		unsigned long steps;
+	} changes[] = {
+		{[](names &) {}, 2},
+		{[](names &map) { map.erase({20, 29}); }, 2},
+		{[](names &map) { map.erase({10, 29}); }, 1},
+		{[](names &map) { map.assign({20, 29}, "over"); }, 2},
+		{[](names &map) { map.assign({18, 60}, "over"); }, 2}, /* cuts [10, 19] */
+		{[](names &map) { map.assign({16, 60}, "over"); }, 2},
+		{[](names &map) { map.assign({12, 24}, "over"); }, 3}, /* cuts what is behind, too */
+		{[](names &map) { map.assign({22, 24}, "cut"); }, 2},
+		{[](names &map) { map.clear(); }, 1},
+	};
+
+	for (const auto &[apply, steps] : changes) {
+		names map = tens;
+		unsigned long count = 0;
+
+		for (auto element : map.overlapping({5, 15})) {
+			CHECK(element.range.first() <= 15 && element.range.last() >= 5);
+			CHECK(count < steps);
+			if (count++ == 0)
+				apply(map);
+		}
+		CHECK(count == steps);
+	}
+}
+
+static void the_end_of_a_part_is_an_end_like_any_other()
+{
+	names map{{{0, 9}, "a"}, {{10, 19}, "b"}, {{20, 29}, "c"}, {{ULONG_MAX - 9, ULONG_MAX}, "z"}};
+	auto part = map.overlapping({5, 15});
+	auto end = part.end();
+
+	CHECK(std::distance(part.begin(), end) == 2 && part.begin() == map.begin());
+	CHECK(std::next(part.begin(), 2) == map.end() && end == map.end());
+	CHECK((--end)->value == "b" && (--end)->value == "a" && end == part.begin());
+	map.erase({12, 29}); /* what the end stands at is looked for when it is moved */
+	end = part.end();
+	CHECK((--end)->range == interval(10, 11));
+	auto last = map.overlapping(interval::at(ULONG_MAX));
+
+	CHECK(std::next(last.begin()) == last.end() && last.begin()->value == "z");
+	CHECK(map.overlapping({12, 99}).empty() && names().overlapping({1, 2}).empty());
+	CHECK(map.erase(part.begin()) != map.end() && map.erase(map.begin())->value == "z");
+	map.assign({5, 9}, "a");
+	CHECK(map.erase(map.overlapping({5, 15}).begin()) == map.end() && !map.empty());
+}
+
+/* count_beside_a_store - steps of a loop over a part of a tree, whose first one stores, as a writer may. */
+static unsigned long count_beside_a_store(struct maple_tree &tree, interval range, int *entry)
+{
+	mapletree::read_section section;
+	unsigned long count = 0;
+
+	for (auto [found, number] : mapletree::entries<int>(tree, {5, 15})) {
+		CHECK(number && found.first() <= 15 && found.last() >= 5);
+		if (count++ == 0)
+			CHECK(!mtree_store_range(&tree, range.first(), range.last(), entry,
+						 GFP_KERNEL));
+	}
+	return count;
+}
+
+static void a_loop_over_a_part_of_a_tree_ends_with_it()
+{
+	static int number;
+
+	for (unsigned int flags : {0u, MT_FLAGS_USE_RCU})
+		for (unsigned long from : {22ul, 20ul, 18ul, 12ul})
+			for (int *entry : {static_cast<int *>(nullptr), &number}) {
+				struct maple_tree tree = MTREE_INIT(tree, flags);
+
+				for (unsigned long i = 0; i < 5; i++)
+					CHECK(!mtree_store_range(&tree, i * 10, i * 10 + 9, &number,
+								 GFP_KERNEL));
+				CHECK(count_beside_a_store(tree, {from, 29}, entry) ==
+				      (from == 12 && entry ? 3 : 2));
+				mtree_destroy(&tree);
+			}
+}
+
 static void iterators_go_with_the_content()
 {
 	names a{{{1, 2}, "one"}, {{5, 6}, "two"}}, b{{{3, 4}, "three"}, {{7, 8}, "four"}};
@@ -419,6 +507,9 @@ int main()
 		TEST(small_values_that_can_only_move_are_not_copied),
 		TEST(iterators_go_on_after_changes),
 		TEST(iterators_may_be_moved_after_clear),
+		TEST(a_loop_over_a_part_ends_with_it_whatever_becomes_of_what_is_behind),
+		TEST(the_end_of_a_part_is_an_end_like_any_other),
+		TEST(a_loop_over_a_part_of_a_tree_ends_with_it),
 		TEST(iterators_go_with_the_content),
 		TEST(moves_take_the_content_and_copies_are_apart),
 		TEST(many_lookups_at_once_are_as_one_by_one),
