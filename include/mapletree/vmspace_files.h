@@ -48,8 +48,8 @@ typedef int vmspace_write_page(void *ctx, const struct vma_backing *file, uint64
  * write unseen is written each time, until that has its mark cleared, or ends.
  *
  * Returns 0; or the first error of `write`: that page is dirty still, all others have been tried; -EINVAL:
- * the range is not page aligned, or the memory is no window's; -ENOMEM: a part may have been written. Any
- * thread; takes the space's lock for each area of the range.
+ * the range is not page aligned, the memory is no window's, or the space is a snapshot; -ENOMEM: a part may
+ * have been written. Any thread; takes the space's lock for each area of the range.
  */
 VMSPACE_PUBLIC int vmspace_write_back(struct vmspace *space, unsigned long start, unsigned long end,
 				      vmspace_write_page *write, void *ctx);

@@ -52,10 +52,11 @@ VMSPACE_PUBLIC long vmspace_mremap(struct vmspace *space, unsigned long addr, un
 /* The break afterwards, as the raw system call: the old one if `brk` was refused, or is 0. */
 VMSPACE_PUBLIC long vmspace_brk(struct vmspace *space, unsigned long brk);
 /*
- * 0. MADV_REMOVE makes zeros of the part of the file, or of the shared memory, that is mapped there, for all
- * who map it: in a window. A file whose descriptor is used gets the hole itself, and its errors are returned
- * (EOPNOTSUPP, EPERM ...); of one whose bytes the program provides see vmspace_files.h. With a memory that is
- * no window's the pages go from the space, and the rest is that memory's.
+ * 0. MADV_FREE discards at once, where Linux does so when memory is short. MADV_REMOVE makes zeros of the
+ * part of the file, or of the shared memory, that is mapped there, for all who map it: in a window. A file
+ * whose descriptor is used gets the hole itself, and its errors are returned (EOPNOTSUPP, EPERM ...); of one
+ * whose bytes the program provides see vmspace_files.h. With a memory that is no window's the pages go from
+ * the space, and the rest is that memory's.
  */
 VMSPACE_PUBLIC long vmspace_madvise(struct vmspace *space, unsigned long addr, unsigned long length,
 				    int advice);

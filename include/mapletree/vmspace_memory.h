@@ -119,9 +119,11 @@ enum vmspace_fault_result {
  * area, a stack has to grow, or it is the first anonymous page of the area; so it never waits for
  * calls that change other areas (docs/concurrency.md). *page was true while the area's lock was
  * held: another thread's call may have unmapped the page since.
- * access: VMSPACE_ACCESS_*. VMSPACE_FAULT_NOMEM: out of memory; areas and the contents of memory
+ * access: VMSPACE_ACCESS_*; 0: the area need only have some right, and it is as for a read.
+ * VMSPACE_FAULT_NOMEM: out of memory; areas and the contents of memory
  * have not changed (a page that was present may have lost its translation, if map() failed).
- * In a space without memory: as a VMSPACE_FAULT request; page->kind is VMSPACE_PAGE_NONE.
+ * In a space without memory: as a VMSPACE_FAULT request; page->kind is VMSPACE_PAGE_NONE. A snapshot has
+ * no pages: VMSPACE_FAULT_BUS.
  */
 VMSPACE_PUBLIC enum vmspace_fault_result vmspace_touch(struct vmspace *space, unsigned long addr,
 						       unsigned int access,

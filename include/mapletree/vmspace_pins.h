@@ -48,7 +48,7 @@ struct vmspace_pinned;
  *
  * Any thread, at any time, as vmspace_touch() for each page. It holds no lock when it returns, so nothing
  * waits for a pin. Returns -EFAULT: the first byte cannot be accessed; -ENOMEM; -EINVAL: `size` or `most` is
- * 0, `access` is something else, or the memory is no window's.
+ * 0, `access` is something else, the memory is no window's, or the space is a snapshot.
  */
 VMSPACE_PUBLIC int vmspace_pin_pages(struct vmspace *space, unsigned long addr, size_t size,
 				     unsigned int access, struct iovec *parts, unsigned int most,

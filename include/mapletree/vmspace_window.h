@@ -48,8 +48,9 @@ struct vmspace_memfd_config {
 
 /*
  * Returns 0 and *out, ended by vmspace_memfd_destroy() after all its windows; or -EINVAL (limit is
- * less than a page, or 2^32 - 1 pages or more: 16 TiB, with pages of 4 KiB), -ENOMEM, or what memfd_create() refused with. `config` is copied. All descriptors
- * that the library has are close-on-exec, and 512 or higher where the process's limit allows it.
+ * less than a page, or 2^32 - 1 pages or more: 16 TiB, with pages of 4 KiB), -ENOMEM, or what
+ * memfd_create() refused with. `config` is copied. All descriptors that the library has are close-on-exec,
+ * and 512 or higher where the process's limit allows it.
  */
 VMSPACE_PUBLIC int vmspace_memfd_create(struct vmspace_memfd **out,
 					const struct vmspace_memfd_config *config);
