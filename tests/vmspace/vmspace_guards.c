@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,15 @@
 #endif
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
+#endif
+
+/* A sanitizer's shadow is more than can be made present, by mlockall(). */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLAB_SANITIZED)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED
+#endif
 #endif
 
 #define AT    0x10000000000UL
@@ -74,9 +84,9 @@ static long call_kernel(const struct run *run, int fd)
 					       MADV_GUARD_INSTALL)))
 		return 1;
 	if (run->call == LOCK || run->call == PROTECT)
-		result = answer(mlock(at, half));
+		result = answer(syscall(SYS_mlock, at, half)); /* a sanitizer's mlock() does nothing */
 	else if (run->call == LOCK_ALL)
-		result = answer(mlockall(MCL_CURRENT));
+		result = answer(syscall(SYS_mlockall, MCL_CURRENT));
 	else
 		result = answer(madvise(at, half,
 					run->call == FILL ? MADV_POPULATE_WRITE : MADV_POPULATE_READ));
@@ -194,12 +204,9 @@ static void regress_populating_stops_at_a_guard_before_the_anon_vma(void **state
 {
 	static const struct run runs[] = {
 		{ "mlock, guards alone", LOCK, 0, 8 },
-		{ "mlockall, guards alone", LOCK_ALL, 0, 8 },
 		{ "MADV_POPULATE_WRITE, guards alone", FILL, 0, 8 },
 		{ "mprotect of locked guards", PROTECT, 0, 8 },
 		{ "mlock, a guard first", LOCK, 0, 1 },
-		{ "mlockall, a guard first", LOCK_ALL, 0, 1 },
-		{ "mlockall, a guard first in each", LOCK_ALL, 0, 5 },
 		{ "MADV_POPULATE_WRITE, a guard first", FILL, 0, 1 },
 		{ "mprotect, a guard first", PROTECT, 0, 1 },
 		{ "mlock, a guard behind", LOCK, 1, 2 },
@@ -208,6 +215,11 @@ static void regress_populating_stops_at_a_guard_before_the_anon_vma(void **state
 		{ "mlock, no guards", LOCK, 0, 0 },
 		{ "MADV_POPULATE_WRITE, no guards", FILL, 0, 0 },
 		{ "MADV_POPULATE_READ, no guards", READ, 0, 0 },
+#ifndef SANITIZED
+		{ "mlockall, guards alone", LOCK_ALL, 0, 8 },
+		{ "mlockall, a guard first", LOCK_ALL, 0, 1 },
+		{ "mlockall, a guard first in each", LOCK_ALL, 0, 5 },
+#endif
 	};
 	int fd = memfd_create("file", 0);
 
