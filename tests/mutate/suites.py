@@ -57,7 +57,7 @@ def all_suites(torture_seconds):
             'rcu', 'check', 'debug', 'fill', 'work', 'places']
     small = ['gap_search', 'lookup', 'for_each', 'snapshot', 'family', 'entries', 'range',
              'range_random']
-    waiting = ['lock', 'mutex', 'memory', 'scarce', 'retire', 'async', 'poll']
+    waiting = ['lock', 'mutex', 'memory', 'scarce', 'retire', 'async', 'poll', 'fork']
     files = lambda folder, names: [f'{folder}/{n}.c' for n in names.split()]
     fault = files('fault', 'main calls whole trees heap')
     model = files('model', 'main draw calls session compare oracle reading')
