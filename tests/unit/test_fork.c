@@ -19,6 +19,7 @@ static bool stop;
 
 /* How many threads are adding to liburcu's queue; the name is found here before liburcu's. */
 static int adding;
+static unsigned long added;
 static bool slowly;
 
 void urcu_bp_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head))
@@ -31,6 +32,7 @@ void urcu_bp_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head)
 	if (__atomic_load_n(&slowly, __ATOMIC_RELAXED))
 		usleep(300);
 	real(head, func);
+	__atomic_fetch_add(&added, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_sub(&adding, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -142,9 +144,11 @@ static void the_thread_that_forks_may_write(void **state)
 	(void)state;
 	mt_init_flags(&mt, MT_FLAGS_USE_RCU);
 	mt_before_fork();
+	added = 0;
 	for (unsigned long i = 0; i < 3000; i++)
-		assert_int_equal(mtree_store_range(&mt, i % 64 * 4, i % 64 * 4 + 3, xa_mk_value(i),
-						   GFP_KERNEL), 0);
+		assert_int_equal(mtree_store_range(&mt, i % 64 * 4, i % 64 * 4 + i % 9,
+						   xa_mk_value(i), GFP_KERNEL), 0);
+	assert_true(added);
 	mt_after_fork_parent();
 	mtree_destroy(&mt);
 	assert_int_equal(mt_barrier(), 0);
