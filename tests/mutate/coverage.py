@@ -96,7 +96,9 @@ def report(files):
 
 
 def main():
-    build = Path(sys.argv[1]).resolve()
+    if len(sys.argv) != 2 or sys.argv[1].startswith('-'):
+        sys.exit(__doc__)
+    build = Path(sys.argv[1]).resolve()  # is emptied
     shutil.rmtree(build, ignore_errors=True)
     allowed()  # stops at once if the list is out of date
     chosen = build_all(build)
