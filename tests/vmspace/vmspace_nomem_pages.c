@@ -20,6 +20,14 @@
 #include "pages.h"
 #include "scarce.h"
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
 #define PAGE 4096UL
 #define BASE 0x100000000UL
 #define PAGES 2048UL /* of two tables of the lowest level, and more */
@@ -139,7 +147,7 @@ static void build(void)
 	assert_true(map_at((BARE - BASE) / PAGE, 8, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS) > 0);
 	assert_true(map_at(STACK, 2, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN) > 0);
-	for (unsigned long n = 0; n < PAGES; n += 2)
+	for (unsigned long n = 0; n < FRESH; n += 2)
 		vmspace_touch(space, at(n), n % 8 || n > 960 ? VMSPACE_ACCESS_READ
 							     : VMSPACE_ACCESS_WRITE, NULL);
 }
@@ -153,9 +161,10 @@ static void destroy(void)
 	assert_int_equal(scarce.frames, 0);
 }
 
-/* The request, allocation n failing (and all behind it). Whether it met the failure. */
+/* The request, allocation n failing (and all behind it); 0: none. Whether it met the failure. */
 static bool try_one(const char *what, const struct vmspace_request *wanted, long n)
 {
+	static long result; /* where none fails */
 	const char *reason = "";
 	bool met, failed;
 
@@ -172,6 +181,10 @@ static bool try_one(const char *what, const struct vmspace_request *wanted, long
 	if (!vmspace_check(space, &reason))
 		fail_msg("%s, allocation %ld: %s", what, n, reason);
 	failed = req.out.out_of_memory;
+	if (!n)
+		result = req.out.result;
+	else if (!failed && !scarce.refused && req.out.result != result)
+		fail_msg("%s, allocation %ld: %ld, not %ld", what, n, req.out.result, result);
 	if (failed) {
 		see(&after);
 		same_sight(what, n);
@@ -196,6 +209,7 @@ static void try_all(const char *what, const struct vmspace_request *wanted)
 	long n;
 
 	scarce.for_good = false;
+	try_one(what, wanted, 0);
 	for (n = 1; try_one(what, wanted, n); n++)
 		;
 	scarce.for_good = true;
@@ -286,11 +300,21 @@ static void moving(void **state)
 
 static void advising(void **state)
 {
+	const struct vmspace_range ranges[] = { { at(0), 8 * PAGE }, { at(FRESH), PAGE },
+						{ BARE, 2 * PAGE } };
+
 	(void)state;
 	TRY(VMSPACE_MADVISE, madvise, at(2), 4 * PAGE, MADV_DONTFORK);
 	TRY(VMSPACE_MADVISE, madvise, at(0), 8 * PAGE, MADV_DONTNEED);
 	TRY(VMSPACE_MADVISE, madvise, at(2), 4 * PAGE, MADV_WIPEONFORK);
 	TRY(VMSPACE_MADVISE, madvise, at(2), 800 * PAGE, MADV_DONTFORK);
+	/* Page tables are missing, of one level and of three, behind areas that have them. */
+	TRY(VMSPACE_MADVISE, madvise, at(STACK), 200 * PAGE, MADV_GUARD_INSTALL);
+	TRY(VMSPACE_MADVISE, madvise, BARE, 8 * PAGE, MADV_GUARD_INSTALL);
+	TRY(VMSPACE_PROCESS_MADVISE, process_madvise, ranges, 3, MADV_GUARD_INSTALL, 0);
+	TRY(VMSPACE_MADVISE, madvise, at(FRESH), 8 * PAGE, MADV_POPULATE_WRITE);
+	TRY(VMSPACE_MADVISE, madvise, BARE, 8 * PAGE, MADV_POPULATE_READ);
+	TRY(VMSPACE_PROCESS_MADVISE, process_madvise, ranges, 2, MADV_POPULATE_WRITE, 0);
 	TRY(VMSPACE_MLOCKALL, mlockall, MCL_CURRENT | MCL_ONFAULT);
 }
 
