@@ -8,17 +8,16 @@
  * what it returns is no freed entry, and none whose removal was done before the step began; it lies
  * above what the step began from; and no permanent entry is passed over.
  */
-#include <getopt.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <urcu/urcu-bp.h>
 
 #include <mapletree/maple_tree.h>
 
+#include "options.h"
 #include "quarantine.h"
 #include "random.h"
 
@@ -432,35 +431,17 @@ static void run(unsigned int flags, double length)
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{ "duration", required_argument, NULL, 'd' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "tap", no_argument, NULL, 't' },
-		{ NULL, 0, NULL, 0 },
-	};
-	double duration = 10;
-	bool tap = false;
-	int c;
+	struct options options;
 
-	seed = (uint64_t)time(NULL) * 1000003;
-	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (c == 'd')
-			duration = strtod(optarg, NULL);
-		else if (c == 's')
-			seed = strtoull(optarg, NULL, 0);
-		else if (c == 't')
-			tap = true;
-		else
-			return 2;
-	}
-	printf("# torture-loops: %g seconds, seed %llu\n", duration, (unsigned long long)seed);
-	fflush(stdout);
-	alarm((unsigned int)(duration * 2 + 120));
-	run(MT_FLAGS_USE_RCU, duration / 2);
-	run(MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE, duration / 2);
-	printf("%s - loops: %lu steps, %lu bodies that disturbed\n", tap ? "ok 1" : "kind 1", steps,
+	if (!take_options(&options, argc, argv))
+		return 2;
+	seed = options.seed;
+	alarm((unsigned int)(options.duration * 2 + 120));
+	run(MT_FLAGS_USE_RCU, options.duration / 2);
+	run(MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE, options.duration / 2);
+	printf("%s - loops: %lu steps, %lu bodies that disturbed\n", options.tap ? "ok 1" : "kind 1", steps,
 	       disturbed);
-	if (tap)
+	if (options.tap)
 		printf("1..1\n");
 	return 0;
 }

@@ -5,15 +5,14 @@
  * The time is divided into rounds of a few seconds; each takes the next of the kinds of trees
  * and of crowds below, begins with a new tree and ends with a check of all of it.
  */
-#include <getopt.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <urcu/urcu-bp.h>
 
+#include "options.h"
 #include "quarantine.h"
 #include "world.h"
 
@@ -54,26 +53,12 @@ static const struct round {
 
 #define ROUNDS (sizeof(rounds) / sizeof(rounds[0]))
 
-struct options {
-	double duration;
-	uint64_t seed;
-	bool tap;
-};
-
 struct totals {
 	unsigned long long reads;
 	unsigned long long writes;
 	unsigned long long overlaps;
 	unsigned long long snapshots;
 };
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* Looks at the whole tree now and then, and forces grace periods to pass. */
 static void watch(struct world *w, double until)
@@ -133,33 +118,6 @@ static void run_round(const struct round *round, uint64_t seed, double length,
 	free(w);
 }
 
-static bool parse(struct options *options, int argc, char **argv)
-{
-	static const struct option names[] = {
-		{ "duration", required_argument, NULL, 'd' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "tap", no_argument, NULL, 't' },
-		{ NULL, 0, NULL, 0 },
-	};
-	char none = 0, *end = &none;
-	int c;
-
-	*options = (struct options){ .duration = 10, .seed = (uint64_t)time(NULL) * 1000003 };
-	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (c == 'd')
-			options->duration = strtod(optarg, &end);
-		else if (c == 's')
-			options->seed = strtoull(optarg, &end, 0);
-		else if (c == 't')
-			options->tap = true;
-		else
-			return false;
-		if (*end)
-			return false;
-	}
-	return optind == argc && options->duration > 0;
-}
-
 int main(int argc, char **argv)
 {
 	struct totals sum[ROUNDS] = { { 0, 0, 0, 0 } };
@@ -167,13 +125,8 @@ int main(int argc, char **argv)
 	double start = seconds(), length;
 	unsigned long i;
 
-	if (!parse(&options, argc, argv)) {
-		fprintf(stderr, "usage: torture [--duration=SECONDS] [--seed=N] [--tap]\n");
+	if (!take_options(&options, argc, argv))
 		return 2;
-	}
-	printf("# torture: %g seconds, seed %llu\n", options.duration,
-	       (unsigned long long)options.seed);
-	fflush(stdout);
 	alarm((unsigned int)(options.duration * 2 + 120)); /* a reader that waits forever */
 	length = options.duration / ROUNDS < 5 ? options.duration / ROUNDS : 5;
 	for (i = 0; i < ROUNDS || seconds() - start < options.duration; i++)

@@ -2,7 +2,6 @@
 /* guest.c - frames, translations, loads and stores. */
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,18 +24,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t free_frames[FRAMES];
 static unsigned long free_count, used_ever, in_use;
 static uint64_t draws = 1;
-
-void expect_failed(const char *file, int line, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fprintf(stderr, "%s:%d: ", file, line);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	abort();
-}
 
 unsigned long frames_in_use(void)
 {

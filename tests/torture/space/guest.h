@@ -11,6 +11,8 @@
 
 #include <mapletree/vmspace.h>
 
+#include "expect.h"
+
 #define PAGE 4096UL
 #define BASE 0x100000000UL /* crosses page tables of two levels on its way */
 #define GUEST_PAGES 8192UL
@@ -27,15 +29,6 @@ struct guest {
 	struct vmspace *space;
 	struct translation tlb[GUEST_PAGES];
 };
-
-/* expect - end the program with a message unless @what holds. */
-#define expect(what, ...) \
-	do { \
-		if (__builtin_expect(!(what), 0)) \
-			expect_failed(__FILE__, __LINE__, __VA_ARGS__); \
-	} while (0)
-__attribute__((format(printf, 3, 4), noreturn))
-void expect_failed(const char *file, int line, const char *format, ...);
 
 /* One frame of so many, drawn at random, cannot be had; 0: all can. Frames in use. */
 extern unsigned int frames_fail_one_of;

@@ -8,15 +8,14 @@
  * all do everything, and frames run out now and then. Half of the time nothing is translated, so that
  * each access is a fault, of a present page mostly.
  */
-#include <getopt.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 #include <mapletree/maple_tree.h>
 
+#include "../options.h"
 #include "actors.h"
 
 #define ROUND 2.0 /* seconds, at most */
@@ -65,14 +64,6 @@ long unmap_pages(struct guest *guest, unsigned long first, unsigned long count)
 
 	req.munmap = (struct vmspace_munmap){ BASE + first * PAGE, count * PAGE };
 	return make_call(guest, &req);
-}
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 /* The stable area has its anon_vma: the first store of all takes the space's lock. */
@@ -163,46 +154,24 @@ static void report(const struct totals *totals)
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{ "duration", required_argument, NULL, 'd' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "tap", no_argument, NULL, 't' },
-		{ 0 },
-	};
-	uint64_t seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
-	double duration = 10, until, left;
 	struct totals totals = { 0 };
-	bool tap = false;
-	int option;
+	struct options options;
+	double until, left, length;
 
-	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (option == 'd') {
-			duration = atof(optarg);
-		} else if (option == 's') {
-			seed = strtoull(optarg, NULL, 0);
-		} else if (option == 't') {
-			tap = true;
-		} else {
-			fprintf(stderr, "Usage: %s [--duration=SECONDS] [--seed=NUMBER] [--tap]\n",
-				argv[0]);
-			return 2;
-		}
-	}
-	printf("# --seed=%llu --duration=%g\n", (unsigned long long)seed, duration);
-	fflush(stdout);
-	until = seconds() + duration;
+	if (!take_options(&options, argc, argv))
+		return 2;
+	until = seconds() + options.duration;
+	length = options.duration / 4 < ROUND ? options.duration / 4 : ROUND;
 	/* On a busy machine no thread may have got the time to fault in a short calm round. */
 	for (unsigned long round = 0;
 	     (left = until - seconds()) > 0 || round < 2 || !totals.calm_faults; round++) {
-		double length = duration / 4 < ROUND ? duration / 4 : ROUND;
-
 		/* Every second one, a calm one now and then. */
 		guests_translate = !((round ^ round / 4) & 1);
-		run_round(seed + round * 100, length, round % 4 == 0, &totals);
+		run_round(options.seed + round * 100, length, round % 4 == 0, &totals);
 	}
 	mt_barrier();
 	report(&totals);
-	if (tap)
+	if (options.tap)
 		printf("1..1\nok 1 - every page as expected\n");
 	return 0;
 }

@@ -10,7 +10,6 @@
  * fires. Threads look on as well, and compare what is told of an area with itself.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -25,6 +24,7 @@
 
 #include <mapletree/vmspace.h>
 
+#include "../options.h"
 #include "random.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -443,14 +443,6 @@ static void end(void)
 	vmspace_destroy(world.twin);
 }
 
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* A signal for this thread, at some instruction of the next call. */
 static void time_next(timer_t timer)
 {
@@ -513,41 +505,19 @@ static void run(double duration, unsigned long long *calls)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "duration", required_argument, NULL, 'd' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "tap", no_argument, NULL, 't' },
-		{ 0 },
-	};
-	uint64_t seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
 	unsigned long long calls = 0;
-	double duration = 10;
-	bool tap = false;
-	int option;
+	struct options options;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 'd') {
-			duration = atof(optarg);
-		} else if (option == 's') {
-			seed = strtoull(optarg, NULL, 0);
-		} else if (option == 't') {
-			tap = true;
-		} else {
-			fprintf(stderr, "Usage: %s [--duration=SECONDS] [--seed=NUMBER] [--tap]\n",
-				argv[0]);
-			return 2;
-		}
-	}
-	printf("# --seed=%llu --duration=%g\n", (unsigned long long)seed, duration);
-	fflush(stdout);
-	random_seed(&rnd, seed);
-	run(duration, &calls);
+	if (!take_options(&options, argc, argv))
+		return 2;
+	random_seed(&rnd, options.seed);
+	run(options.duration, &calls);
 	if (HANDLERS && !world.inside)
 		wrong("no handler interrupted a call", PAGES);
 	printf("# %llu calls, %lu lookups in handlers inside them, %lu of them after single steps, "
 	       "%lu in threads beside them; signals blocked in %lu calls\n", calls, world.inside,
 	       world.stepped, thread_looks, world.masked);
-	if (tap)
+	if (options.tap)
 		printf("1..1\nok 1 - every lookup as before a call or as after it\n");
 	return 0;
 }

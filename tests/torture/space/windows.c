@@ -5,17 +5,15 @@
  *
  *	torture-windows [--duration=SECONDS] [--seed=NUMBER] [--tap]
  */
-#include <getopt.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <mapletree/maple_tree.h>
 
+#include "../options.h"
 #include "windows.h"
 
 #define ROUND 1.0 /* seconds, at most */
@@ -28,26 +26,6 @@ static const char *const count_names[COUNTS] = {
 static const unsigned int rounds[] = {
 	WITH_HOST_FORKS, WITH_FILES, WITH_PINS, WITH_HOST_FORKS | WITH_FILES | WITH_PINS,
 };
-
-void expect_failed(const char *at, int line, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fprintf(stderr, "%s:%d: ", at, line);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	abort();
-}
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static void create(struct crowd *crowd)
 {
@@ -142,48 +120,28 @@ static void run_round(uint64_t seed, double length, unsigned int with, unsigned 
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{ "duration", required_argument, NULL, 'd' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "tap", no_argument, NULL, 't' },
-		{ 0 },
-	};
-	uint64_t seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
 	unsigned long long count[COUNTS] = { 0 };
-	double duration = 10, until;
-	bool tap = false;
-	int option;
+	struct options options;
+	double until, length;
 
-	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (option == 'd') {
-			duration = atof(optarg);
-		} else if (option == 's') {
-			seed = strtoull(optarg, NULL, 0);
-		} else if (option == 't') {
-			tap = true;
-		} else {
-			fprintf(stderr, "Usage: %s [--duration=SECONDS] [--seed=NUMBER] [--tap]\n", argv[0]);
-			return 2;
-		}
-	}
+	if (!take_options(&options, argc, argv))
+		return 2;
 	if (sysconf(_SC_PAGESIZE) != PAGE) {
 		printf("1..0 # SKIP the host's pages are not of %lu bytes\n", PAGE);
 		return 0;
 	}
-	printf("# --seed=%llu --duration=%g\n", (unsigned long long)seed, duration);
-	fflush(stdout);
 	views_begin();
 	files_begin();
-	until = seconds() + duration;
+	until = seconds() + options.duration;
+	length = options.duration / 4 < ROUND ? options.duration / 4 : ROUND;
 	for (unsigned long round = 0; seconds() < until || round < 4; round++)
-		run_round(seed + round * 100, duration / 4 < ROUND ? duration / 4 : ROUND, rounds[round % 4],
-			  count);
+		run_round(options.seed + round * 100, length, rounds[round % 4], count);
 	files_end();
 	mt_barrier();
 	for (int k = 0; k < COUNTS; k++)
 		printf("%s%llu %s", k ? ", " : "# ", count[k], count_names[k]);
 	printf("\n");
-	if (tap)
+	if (options.tap)
 		printf("1..1\nok 1 - every page, file and pin as expected\n");
 	return 0;
 }

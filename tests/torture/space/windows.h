@@ -8,9 +8,10 @@
 
 #include <mapletree/vmspace_pins.h>
 
-#include "guest.h"
+#include "expect.h"
 #include "random.h"
 
+#define PAGE 4096UL
 /* Pages of a guest, by number, from WINDOW_START on. */
 #define WINDOW_START 0x40000000UL
 #define WINDOW_PAGES 1024UL
