@@ -33,8 +33,7 @@ void fork_change(struct vma *vma)
 	vma->flags &= ~VMA_LOCK_FLAGS;
 	if (!vma->tags.uffd_forks) {
 		vma->flags &= ~VMA_UFFD_FLAGS;
-		vma->tags.uffd = 0;
-		vma->tags.uffd_moves = false;
+		vma->tags = vma_tags_unregistered(vma->tags);
 	}
 	vma->anon_shared = vma->anon_id && !(vma->flags & VMA_WIPEONFORK);
 	if (!vma->anon_shared) {

@@ -187,7 +187,7 @@ static long unregister_part(struct edit_span *span)
 	if (cuts_huge_page(span->space, span->vma, span->to))
 		return -EINVAL;
 	want.flags &= ~VMA_UFFD_FLAGS;
-	want.tags = (union vma_tags){ .pkey = want.tags.pkey };
+	want.tags = vma_tags_unregistered(want.tags);
 	return edit_change(span, &want);
 }
 
@@ -264,8 +264,7 @@ long uffd_moved(struct vmspace *space, unsigned long at)
 	if (!changed)
 		return -ENOMEM;
 	changed->flags &= ~VMA_UFFD_FLAGS;
-	changed->tags.uffd = 0;
-	changed->tags.uffd_forks = false;
+	changed->tags = vma_tags_unregistered(changed->tags);
 	change_end(space, vma, changed);
 	account_area_flags(space, changed, flags);
 	outcome_event(space, VMSPACE_EVENT_CHANGE, changed->start, changed->end, 0);

@@ -44,6 +44,12 @@ union vma_tags {
 	uint32_t all;
 };
 
+/* As they are without the userfaultfd. */
+static inline union vma_tags vma_tags_unregistered(union vma_tags tags)
+{
+	return (union vma_tags){ .pkey = tags.pkey };
+}
+
 /*
  * An area. The tree holds it at [start, end - 1].
  *
