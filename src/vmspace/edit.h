@@ -60,7 +60,7 @@ struct edit_attrs {
 	struct anon_name *name;  /* borrowed */
 	struct policy *policy;   /* borrowed */
 	uint64_t word;           /* the user's */
-	union vma_tags tags;
+	struct vma_tags tags;
 };
 /* The present attributes of vma. */
 struct edit_attrs edit_attrs_of(const struct vma *vma);

@@ -34,20 +34,17 @@ struct policy {
 };
 
 /* What an area has beside its flags, and a change of its attributes sets: one word, copied as one. */
-union vma_tags {
-	struct {
-		uint32_t pkey : 5;
-		uint32_t uffd : 16;  /* context of its userfaultfd; 0: none, or not known */
-		bool uffd_moves : 1; /* mremap keeps the registration */
-		bool uffd_forks : 1; /* fork passes it on */
-	};
-	uint32_t all;
+struct vma_tags {
+	uint32_t pkey : 5;
+	uint32_t uffd : 16;  /* context of its userfaultfd; 0: none, or not known */
+	bool uffd_moves : 1; /* mremap keeps the registration */
+	bool uffd_forks : 1; /* fork passes it on */
 };
 
 /* As they are without the userfaultfd. */
-static inline union vma_tags vma_tags_unregistered(union vma_tags tags)
+static inline struct vma_tags vma_tags_unregistered(struct vma_tags tags)
 {
-	return (union vma_tags){ .pkey = tags.pkey };
+	return (struct vma_tags){ .pkey = tags.pkey };
 }
 
 /*
@@ -78,7 +75,7 @@ struct vma {
 	struct policy *policy;       /* NULL: none of its own */
 	uint64_t anon_id;            /* 0: no anonymous page yet. Atomic: vma_set_anon_id() */
 	uint64_t word;               /* the user's: words.h */
-	union vma_tags tags;
+	struct vma_tags tags;
 	bool anon_shared;            /* anon_vma inherited through fork */
 	uint8_t birth;               /* in which generation: inherited.h; 0: in no tree yet */
 	/* Looked at by calls alone, of the space and of its children: changed in copies, too. */
