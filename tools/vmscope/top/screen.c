@@ -94,17 +94,25 @@ static void leave_process(struct view *view)
 	find_chosen(view);
 }
 
-static struct top_sites *sites_shown(const struct view *view)
+/* The sites of what is shown; NULL: no log tells them. */
+static struct top_sites *sites_known(const struct view *view)
 {
-	return view->by_site && view->pid == view->sites_pid ? view->sites : NULL;
+	return view->pid == view->sites_pid ? view->sites : NULL;
+}
+
+/* Takes a look at the process that is looked into, or else at all. Returns 0 or -errno. */
+static int look_at(const struct view *view, struct top_table *table)
+{
+	if (!view->pid)
+		return top_look(table);
+	return top_look_into(table, view->pid, view->by_site ? sites_known(view) : NULL);
 }
 
 /* Takes a look at what is shown. Returns 0 or -errno. */
 static int look(struct view *view)
 {
 	struct top_table table = TOP_TABLE_INIT;
-	int rc = view->pid ? top_look_into(&table, view->pid, sites_shown(view)) :
-			     top_look(&table);
+	int rc = look_at(view, &table);
 
 	if (rc != 0) {
 		top_clear(&table);
@@ -128,7 +136,7 @@ static int look(struct view *view)
 /* From kinds of memory to call sites, and back. */
 static int switch_rows(struct view *view)
 {
-	if (!view->sites || view->pid != view->sites_pid) {
+	if (!sites_known(view)) {
 		snprintf(view->message, sizeof(view->message),
 			 "'vmscope top --log=FILE PID' shows call sites, from a log that has them");
 		return 0;
@@ -194,8 +202,7 @@ static void draw(struct view *view)
 			 "q quit", view->paused ? "PAUSED | " : "", top_order_name(view->order),
 			 view->paused ? "go on" : "pause",
 			 view->pid ? "esc back" : "enter look into",
-			 !view->sites || view->pid != view->sites_pid ? "" :
-			 view->by_site ? "  c kinds" : "  c call sites");
+			 !sites_known(view) ? "" : view->by_site ? "  c kinds" : "  c call sites");
 	put_line(LINES - 1, text, view->message[0] ? A_BOLD : A_DIM);
 	refresh();
 }
@@ -357,7 +364,7 @@ int top_screen(pid_t pid, struct top_sites *sites, double seconds, enum top_orde
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return -ENOTTY;
 	/* Before the terminal is changed: what fails now is told as by any other command. */
-	rc = pid ? top_look_into(&view.table, pid, sites) : top_look(&view.table);
+	rc = look_at(&view, &view.table);
 	if (rc == 0) {
 		top_sort(&view.table, order);
 		setlocale(LC_CTYPE, "");

@@ -37,7 +37,8 @@ struct feed {
 	struct watch_stack_event *found;
 };
 
-enum { PAUSE_MS = 5, STACKS_RING = 128 << 20, STACKS_LATE_NS = 1000000000, CAP_SYS_ADMIN_BIT = 21, CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39 };
+enum { PAUSE_MS = 5, STACKS_RING = 128 << 20, STACKS_LATE_NS = 1000000000 };
+enum { CAP_SYS_ADMIN_BIT = 21, CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39 };
 
 /* libbpf's messages are for who has written the program; a reason follows from the error. */
 static int __attribute__((format(printf, 2, 0)))
