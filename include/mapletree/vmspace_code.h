@@ -12,8 +12,9 @@
  *
  * It is about the guest's writes to its own addresses, by any thread, in system calls, too
  * (vmspace_copy_to()). Not seen is who writes the same shared memory or file through another area, another
- * space, another process, or a pin of the page before it was unmapped or discarded, nor what mapped files themselves become; there a guest has to flush its
- * instruction cache, if its architecture has one to flush, and an emulator translates without keeping.
+ * space, another process, or a pin of the page before it was unmapped or discarded, nor what mapped files
+ * themselves become; there a guest has to flush its instruction cache, if its architecture has one to
+ * flush, and an emulator translates without keeping.
  * A child that vmspace_fork() makes begins with nothing watched, and without the hook; a space that
  * vmspace_become_child() makes a child keeps both.
  *

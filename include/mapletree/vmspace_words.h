@@ -113,8 +113,8 @@ VMSPACE_PUBLIC int vmspace_set_word_hooks(struct vmspace *space,
  * reaches beyond is split. Areas whose word changes are merged with neighbours as in other calls that
  * change attributes. Locking: as vmspace_call(); not while a call that has begun (vmspace_begin()) is
  * under way, as its end has memory for the areas that were there.
- * Returns 0; -EROFS: a snapshot; -EINVAL: addr is not page aligned, the range wraps around, or an area cannot be cut there;
- * -ENOMEM: there is a hole in the range (the rest has been done); there would be more areas than
+ * Returns 0; -EROFS: a snapshot; -EINVAL: addr is not page aligned, the range wraps around, or an area
+ * cannot be cut there; -ENOMEM: there is a hole in the range (the rest has been done); there would be more areas than
  * max_map_count (what comes before that has been done, as with mprotect(2)); or no memory (nothing has
  * been done).
  */

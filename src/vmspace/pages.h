@@ -76,8 +76,9 @@ void pages_open_around(struct pages *pages, const struct vma *vma, unsigned long
 		       unsigned int access, unsigned long areas);
 /*
  * As pages_fault() if the page is present, serves the access, which the area permits, and needs no
- * translation: there is no memory->map, or the window shows the page. Then nothing is written but *page and `slot`, which the caller owns (or
- * NULL: it has none). False: pages_fault() has to be called.
+ * translation: there is no memory->map, or the window shows the page. Then nothing is written but
+ * *page and `slot`, which the caller owns (or NULL: it has none). False: pages_fault() has to be
+ * called.
  */
 bool pages_glance(struct pages *pages, const struct vma *vma, unsigned long addr,
 		  unsigned int access, struct slot *slot, struct vmspace_page *page);

@@ -462,13 +462,17 @@ static void walks_end_at_holes(void **state)
 	assert_int_equal(both(&pair), -EBUSY);
 	new_req(VMSPACE_MSYNC)->msync = (struct vmspace_msync){ AT(0), PAGE, MS_SYNC | MS_ASYNC };
 	assert_int_equal(both(&pair), -EINVAL);
-	new_req(VMSPACE_MINCORE)->mincore = (struct vmspace_mincore){ .addr = AT(0), .length = 6 * PAGE, .bad_vec = false };
+	new_req(VMSPACE_MINCORE)->mincore =
+		(struct vmspace_mincore){ .addr = AT(0), .length = 6 * PAGE, .bad_vec = false };
 	assert_int_equal(both(&pair), -ENOMEM);
-	new_req(VMSPACE_MINCORE)->mincore = (struct vmspace_mincore){ .addr = AT(0), .length = PAGE, .bad_vec = true };
+	new_req(VMSPACE_MINCORE)->mincore =
+		(struct vmspace_mincore){ .addr = AT(0), .length = PAGE, .bad_vec = true };
 	assert_int_equal(both(&pair), -EFAULT);
-	new_req(VMSPACE_MINCORE)->mincore = (struct vmspace_mincore){ .addr = AT(2), .length = PAGE, .bad_vec = true };
+	new_req(VMSPACE_MINCORE)->mincore =
+		(struct vmspace_mincore){ .addr = AT(2), .length = PAGE, .bad_vec = true };
 	assert_int_equal(both(&pair), -ENOMEM);
-	new_req(VMSPACE_MINCORE)->mincore = (struct vmspace_mincore){ .addr = AT(0), .length = 2 * PAGE, .bad_vec = false };
+	new_req(VMSPACE_MINCORE)->mincore =
+		(struct vmspace_mincore){ .addr = AT(0), .length = 2 * PAGE, .bad_vec = false };
 	assert_int_equal(both(&pair), 0);
 }
 

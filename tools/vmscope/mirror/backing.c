@@ -183,7 +183,8 @@ static void look_below(struct vma_backing *backing, const char *path)
 		close(fd);
 	if (at == MAP_FAILED)
 		return;
-	if (!kernel_open(&view, getpid()) && !kernel_read_maps(&view) && kernel_find_line(&view, (unsigned long)at, &line)) {
+	if (!kernel_open(&view, getpid()) && !kernel_read_maps(&view) &&
+	    kernel_find_line(&view, (unsigned long)at, &line)) {
 		backing->dev_major = line.dev_major;
 		backing->dev_minor = line.dev_minor;
 		backing->inode = line.inode;
