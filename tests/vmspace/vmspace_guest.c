@@ -79,7 +79,8 @@ static void map(unsigned long page, unsigned long pages, int prot)
 	long at = vmspace_mmap(space, AT(page), pages * PAGE, prot, ANON | MAP_FIXED, NULL, 0);
 
 	assert_int_equal(at, AT(page));
-	SAME(at, VMSPACE_MMAP, mmap, AT(page), pages * PAGE, prot, ANON | MAP_FIXED, 0);
+	SAME(at, VMSPACE_MMAP, mmap, .addr = AT(page), .length = pages * PAGE, .prot = prot,
+	     .flags = ANON | MAP_FIXED);
 }
 
 static void the_names_are_those_of_requests(void **state)
@@ -122,7 +123,8 @@ static void a_file_is_mapped_as_it_is_described(void **state)
 	assert_string_equal(info.backing.name, file.name);
 	assert_int_equal(info.offset, PAGE);
 	at = vmspace_mmap(space, 0, PAGE, RW, MAP_SHARED | MAP_ANONYMOUS, NULL, 0);
-	SAME(at, VMSPACE_MMAP, mmap, 0, PAGE, RW, MAP_SHARED | MAP_ANONYMOUS, 0);
+	SAME(at, VMSPACE_MMAP, mmap, .length = PAGE, .prot = RW,
+	     .flags = MAP_SHARED | MAP_ANONYMOUS);
 	at = vmspace_shmat(space, 0, SHM_RDONLY, 2 * PAGE, &segment);
 	SAME(at, VMSPACE_SHMAT, shmat, 0, SHM_RDONLY, 2 * PAGE, segment);
 	SAME(vmspace_shmdt(space, (unsigned long)at), VMSPACE_SHMDT, shmdt, (unsigned long)at);
