@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/shm.h>
 
+#include "advice.h"
 #include "cases.h"
 
 /* ---- merging ---- */
@@ -315,7 +316,7 @@ static void guards_in_files_give_no_anon_vma(void **state)
 	(void)state;
 	map_file(PUPPET_FILE_RW, AT(0), 4, RW, MAP_PRIVATE | MAP_FIXED, 0);
 	protect(AT(0), 2, PROT_READ);
-	advise(AT(0), 1, 102 /* MADV_GUARD_INSTALL */);
+	advise(AT(0), 1, MADV_GUARD_INSTALL);
 	assert_true(pair_fork(&pair, &child));
 	call_in(&child, AT(0), 2, RW, true);
 	pair_end(&child);

@@ -4,6 +4,7 @@
 
 #include <sys/resource.h>
 
+#include "advice.h"
 #include "cases.h"
 
 #define MREMAP_TO (MREMAP_MAYMOVE | MREMAP_FIXED)
@@ -66,7 +67,7 @@ static void a_guard_at_address_0(void **state)
 	if (!has_rule("guards"))
 		case_skip("no guards");
 	map(AT(0), 2, RW, FIXED);
-	if (advise(AT(0), 1, 102 /* MADV_GUARD_INSTALL */) || remap(AT(0), 1, 1, MREMAP_TO, 0))
+	if (advise(AT(0), 1, MADV_GUARD_INSTALL) || remap(AT(0), 1, 1, MREMAP_TO, 0))
 		case_skip("nothing may be mapped at address 0");
 	touch(0);
 }
@@ -80,9 +81,9 @@ static void process_madvise_meets_a_guard(void **state)
 	if (!has_rule("guards-in-files") || !has_rule("advise-self"))
 		case_skip("no guards in shared memory, or no such advice");
 	map(AT(0), 8, RW, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED);
-	assert_int_equal(advise(AT(6), 1, 102 /* MADV_GUARD_INSTALL */), 0);
+	assert_int_equal(advise(AT(6), 1, MADV_GUARD_INSTALL), 0);
 	new_req(VMSPACE_PROCESS_MADVISE)->process_madvise = (struct vmspace_process_madvise){
-		ranges + 1, 1, 23 /* MADV_POPULATE_WRITE */, 0 };
+		ranges + 1, 1, MADV_POPULATE_WRITE, 0 };
 	both(&pair);
 	/* The first of two was populated: its bytes are the answer. */
 	req.process_madvise.ranges = ranges;

@@ -25,6 +25,7 @@
 
 #include <mapletree/vmspace.h>
 
+#include "advice.h"
 #include "options.h"
 
 #define PAGE 4096UL
@@ -32,8 +33,6 @@
 #define BASE (1UL << 45)
 #define WINDOWS 3
 #define WINDOW_PAGES 1300UL
-#define GUARD_INSTALL 102
-#define GUARD_REMOVE 103
 #define TOUCH (-1L) /* instead of a call's number: a touch of args[0], a write if args[1] */
 
 static unsigned long window(unsigned long number)
@@ -251,8 +250,8 @@ static void do_mprotect(unsigned long addr, unsigned long length)
 
 static void do_madvise(unsigned long addr, unsigned long length)
 {
-	static const int advices[] = { MADV_DONTNEED, 24 /* MADV_DONTNEED_LOCKED */, GUARD_INSTALL,
-				       GUARD_REMOVE };
+	static const int advices[] = { MADV_DONTNEED, MADV_DONTNEED_LOCKED, MADV_GUARD_INSTALL,
+				       MADV_GUARD_REMOVE };
 	int advice = advices[below(4)];
 	struct vmspace_request req = { .op = VMSPACE_MADVISE, .madvise = { addr, length, advice } };
 
@@ -424,12 +423,12 @@ static void advice_gives_back_the_tables_that_the_kernel_gives_back(void **state
 		bool small_first;           /* the range is dropped in small parts before */
 	} cases[] = {
 		{ 0, 4 * TABLE, MADV_DONTNEED, 0, 0, false },
-		{ 0, 4 * TABLE, 24 /* MADV_DONTNEED_LOCKED */, 0, 0, false },
+		{ 0, 4 * TABLE, MADV_DONTNEED_LOCKED, 0, 0, false },
 		{ 0, 4 * TABLE, MADV_FREE, 0, 0, false },
 		{ 0, 4 * TABLE, MADV_COLD, 0, 0, false },
-		{ 0, 4 * TABLE, GUARD_INSTALL, 0, 0, false },
-		{ 0, 4 * TABLE, GUARD_REMOVE, 0, 0, true },
-		{ 0, 4 * TABLE, 22 /* MADV_POPULATE_READ */, 0, 0, true },
+		{ 0, 4 * TABLE, MADV_GUARD_INSTALL, 0, 0, false },
+		{ 0, 4 * TABLE, MADV_GUARD_REMOVE, 0, 0, true },
+		{ 0, 4 * TABLE, MADV_POPULATE_READ, 0, 0, true },
 		{ 0, TABLE, MADV_DONTNEED, 0, 0, false },
 		{ 0, TABLE - PAGE, MADV_DONTNEED, 0, 0, false },
 		{ PAGE, TABLE, MADV_DONTNEED, 0, 0, true },
@@ -451,7 +450,7 @@ static void advice_gives_back_the_tables_that_the_kernel_gives_back(void **state
 			       MAP_PRIVATE);
 		populate(0, 4 * TABLE);
 		if (cases[i].keeps)
-			advise(cases[i].keeps, PAGE, GUARD_INSTALL);
+			advise(cases[i].keeps, PAGE, MADV_GUARD_INSTALL);
 		for (unsigned long at = 0; cases[i].small_first && at < 4 * TABLE; at += TABLE / 4)
 			advise(at, TABLE / 4, MADV_DONTNEED);
 		assert_int_equal(same_tables("before case", i), 6 * PAGE);
@@ -478,8 +477,8 @@ static void populating_ends_at_a_guard(void **state)
 
 	(void)state;
 	map_at(0, 2 * TABLE, PROT_READ | PROT_WRITE, MAP_PRIVATE);
-	advise(TABLE / 2, PAGE, GUARD_INSTALL);
-	advise(0, 2 * TABLE, 23 /* MADV_POPULATE_WRITE */);
+	advise(TABLE / 2, PAGE, MADV_GUARD_INSTALL);
+	advise(0, 2 * TABLE, MADV_POPULATE_WRITE);
 	same_tables("populated up to a guard", 0);
 	both(&req, SYS_mlock, BASE, 2 * TABLE, 0, 0, 0);
 	same_tables("locked up to a guard", 0);

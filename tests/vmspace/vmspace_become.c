@@ -27,12 +27,9 @@
 #include <mapletree/vmspace_rules.h>
 #include <mapletree/vmspace_words.h>
 
+#include "advice.h"
 #include "options.h"
 #include "scarce.h"
-
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#endif
 
 #define PAGES 96UL
 #define PLACE 0x200000000000UL /* nothing is there, also under sanitizers */

@@ -22,6 +22,7 @@
 #include <mapletree/vmspace_window.h>
 #include <mapletree/vmspace_words.h>
 
+#include "advice.h"
 #include "families.h"
 #include "options.h"
 #include "scarce.h"
@@ -74,7 +75,7 @@ static int draw_advice(void)
 {
 	static const int advices[] = { MADV_DONTFORK, MADV_DOFORK, MADV_WIPEONFORK, MADV_KEEPONFORK,
 				       MADV_DONTDUMP, MADV_DODUMP, MADV_DONTNEED, MADV_RANDOM,
-				       23 /* MADV_POPULATE_WRITE */, 102 /* MADV_GUARD_INSTALL */ };
+				       MADV_POPULATE_WRITE, MADV_GUARD_INSTALL };
 
 	return advices[draw(10)];
 }

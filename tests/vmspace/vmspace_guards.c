@@ -19,15 +19,8 @@
 #include <mapletree/vmspace_guest.h>
 #include <mapletree/vmspace_reading.h>
 
+#include "advice.h"
 #include "numbered_frames.h"
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#endif
 
 /* A sanitizer's shadow is more than can be made present, by mlockall(). */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLAB_SANITIZED)

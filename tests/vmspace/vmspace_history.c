@@ -18,9 +18,7 @@
 #include <mapletree/vmspace_history.h>
 #include <mapletree/vmspace_rules.h>
 
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#endif
+#include "advice.h"
 
 #define PAGE 4096UL
 #define BASE 0x10000000UL

@@ -21,11 +21,8 @@
 
 #include <mapletree/vmspace_memfd.h>
 
+#include "advice.h"
 #include "options.h"
-
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#endif
 
 #define START 0x10000000UL
 #define PAGES 64UL

@@ -23,18 +23,10 @@
 #include <sys/shm.h>
 #include <urcu/urcu-bp.h>
 
+#include "advice.h"
 #include "pages.h"
 #include "past.h"
 #include "scarce.h"
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#define MADV_GUARD_REMOVE 103
-#endif
 
 #define PAGE 4096UL
 #define BASE 0x100000000UL

@@ -17,16 +17,9 @@
 
 #include <mapletree/vmspace_rules.h>
 
+#include "advice.h"
 #include "pages.h"
 #include "scarce.h"
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#endif
 
 #define PAGE 4096UL
 #define BASE 0x100000000UL

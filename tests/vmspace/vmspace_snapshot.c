@@ -19,13 +19,10 @@
 
 #include <mapletree/vmspace_rules.h>
 
+#include "advice.h"
 #include "numbered_frames.h"
 #include "past.h"
 #include "scarce.h"
-
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#endif
 
 #define PAGE 4096UL
 #define BASE 0x10000000UL

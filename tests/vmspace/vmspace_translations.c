@@ -21,6 +21,7 @@
 
 #include <mapletree/vmspace_memfd.h>
 
+#include "advice.h"
 #include "options.h"
 
 #define START 0x10000000UL
@@ -226,7 +227,7 @@ static void calls_that_take_code_away_are_told_of(void **state)
 	assert_string_equal(told_of(20), "....11..............");
 	write_at(16);
 	assert_string_equal(told_of(20), "....................");
-	advise(6, 1, 102 /* MADV_GUARD_INSTALL */);
+	advise(6, 1, MADV_GUARD_INSTALL);
 	assert_string_equal(told_of(8), "......1.");
 	vmspace_exit(space);
 	assert_string_equal(told_of(8), ".......1");
