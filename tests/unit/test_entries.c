@@ -332,6 +332,15 @@ static void readers_beside_writers_find_living_objects(void **state)
 	nothing_is_referred_to();
 }
 
+/* In RCU mode; nothing waits to be freed. */
+static void begin_of_twenty(struct maple_tree *mt)
+{
+	begin(mt, MT_FLAGS_USE_RCU);
+	for (unsigned long i = 0; i < 20; i++)
+		store(mt, 2 * i, 2 * i, 'a');
+	assert_int_equal(mt_barrier(), 0);
+}
+
 /*
  * Stores that replace one entry each while nobody's grace period can end: one call_rcu() for all,
  * and no further write is needed for what they replaced.
@@ -341,10 +350,7 @@ static void stores_share_grace_periods(void **state)
 	struct maple_tree mt;
 
 	(void)state;
-	begin(&mt, MT_FLAGS_USE_RCU);
-	for (unsigned long i = 0; i < 20; i++)
-		store(&mt, 2 * i, 2 * i, 'a');
-	assert_int_equal(mt_barrier(), 0);
+	begin_of_twenty(&mt);
 	puts_done = 0;
 	urcu_bp_read_lock();
 	__atomic_store_n(&deferred, 0, __ATOMIC_RELAXED);
@@ -394,10 +400,7 @@ static void regress_a_barrier_waits_for_all_that_is_gathered(void **state)
 	struct maple_tree mt;
 
 	(void)state;
-	begin(&mt, MT_FLAGS_USE_RCU);
-	for (unsigned long i = 0; i < 20; i++)
-		store(&mt, 2 * i, 2 * i, 'a');
-	assert_int_equal(mt_barrier(), 0);
+	begin_of_twenty(&mt);
 	tester = pthread_self();
 	delayed = 0;
 	callback_delay_us = 50000;
