@@ -88,7 +88,7 @@ proof fuzz-afl 'clang afl-clang-fast' 's/^ *executions: (.*)/\1 executions/p' \
 proof valgrind valgrind "$meson" $make valgrind SUITES='unit api regress conformance examples'
 proof report chromium 's/^all as.*/&/p' $make report-browser
 proof export-perfetto python3 's/^(PASS perfetto|SKIP in part): (.*)/\2/p' $make export-perfetto
-proof builds 'clang ld.lld llvm-ar' 's/^PASS //p' $make builds BUILDS='gcc-O0-scalar clang-O3-lto'
+proof builds 'clang ld.lld llvm-ar' 's/^PASS //p' $make builds BUILDS='gcc-O0-scalar clang-O3-thin'
 proof check-abi apt-get 's/^PASS (lib[^:]*).*/\1/p' $make check-abi
 if [ -e .git ]; then
 	# What is committed is what is tried, whatever else lies in this checkout.

@@ -3,8 +3,9 @@
 # Builds everything with gcc and clang, at -O0, -O2 and -O3, without and with link-time optimisation,
 # and for processors that have no vector instructions but SSE2, or AVX2 at most; and runs short suites
 # of each. A warning is an error, the linker's too.
-# Usage: check.sh [-b BUILD_DIRECTORY] [COMPILER-OPTIMISATION[-lto|-scalar|-avx2]...]
-#	default: all twelve without and with -lto, gcc-O2-scalar and gcc-O2-avx2
+# Usage: check.sh [-b BUILD_DIRECTORY] [COMPILER-OPTIMISATION[-lto|-thin|-scalar|-avx2]...]
+#	default: all twelve without and with -lto, clang-O3-thin (clang's LTO module by module, which
+#	keeps what it has made of the library for the next program), gcc-O2-scalar and gcc-O2-avx2
 #
 # Prints a line "PASS name" or "FAIL name" for each; the logs stay beside the build.
 set -eu
@@ -19,6 +20,7 @@ for compiler in gcc clang; do
 		all="$all $compiler-$level $compiler-$level-lto"
 	done
 done
+all="$all clang-O3-thin"
 [ "$(uname -m)" != x86_64 ] || all="$all gcc-O2-scalar gcc-O2-avx2"
 
 die()
@@ -53,8 +55,12 @@ describe()
 	case $how in
 	'') ;;
 	scalar | avx2) options+=(-Disa="$how") ;;
-	lto)
+	lto | thin)
 		options+=(-Db_lto=true)
+		if [ "$how" = thin ]; then
+			[ "$compiler" = clang ] || die "no build is called $1; known:$all"
+			options+=(-Db_lto_mode=thin -Db_thinlto_cache=true)
+		fi
 		if [ "$compiler" = clang ]; then
 			need ld.lld lld
 			need llvm-ar llvm
