@@ -4,19 +4,17 @@
 
 #include <errno.h>
 
+#include "change_leaves.h"
 #include "content.h"
 #include "cursor.h"
 #include "expected.h"
-#include "leaf_divide.h"
 #include "leaf_merge.h"
-#include "leaf_pair.h"
 #include "leaf_plan.h"
 #include "leaf_short.h"
 #include "leaf_write.h"
 #include "own.h"
 #include "retire.h"
 #include "retry.h"
-#include "shared_gap.h"
 #include "trace.h"
 #include "watch.h"
 
@@ -128,62 +126,7 @@ static bool reserve_for(struct ma_state *mas, struct pool_list *reserve, unsigne
 	return false;
 }
 
-/* Brings @reserve to @blocks, allocating if it @may. Returns whether it is enough. */
-static inline bool enough(const struct maple_tree *mt, struct pool_list *reserve,
-			  unsigned int blocks, bool may)
-{
-	return reserve->count >= blocks || (may && retire_reserve(mt, reserve, blocks));
-}
-
-/* What a write that changes leaves came to: done, not done for want of memory, or more changes. */
-enum leaves_changed { LEAVES_DONE, LEAVES_NO_MEMORY, LEAVES_TOO_FEW };
-
-/* A write after which two leaves share their slots in another way. */
-static enum leaves_changed change_pair(struct maple_tree *mt, const struct mt_leaf_pair *g,
-				       struct pool_list *reserve, bool may, unsigned int *blocks)
-{
-	*blocks = leaf_pair_blocks(g, mt);
-	if (!enough(mt, reserve, *blocks, may))
-		return LEAVES_NO_MEMORY;
-	TRACE_OP(mt, g->first, g->last, TRACE_PAIR);
-	leaf_pair_write(g, mt, reserve);
-	return LEAVES_DONE;
-}
-
-/*
- * Carries out @p, for which leaf_plan() returned WRITE_LAYOUT, if that changes one leaf or two and
- * the node above them, with blocks of @reserve; *@blocks is how many it takes.
- */
-static __attribute__((noinline)) enum leaves_changed
-change_leaves(struct maple_tree *mt, const struct mt_leaf_plan *p, struct pool_list *reserve,
-	      bool may, unsigned int *blocks)
-{
-	unsigned int cut = leaf_divides(mt, p) ? leaf_divide_plan(mt, p) : 0;
-	struct mt_shared_gap gap;
-	struct mt_leaf_pair pair;
-
-	if (cut) {
-		*blocks = leaf_divide_blocks(mt);
-		if (!enough(mt, reserve, *blocks, may))
-			return LEAVES_NO_MEMORY;
-		TRACE_OP(mt, p->first, p->last, TRACE_PAIR);
-		leaf_divide(mt, p, cut, reserve);
-		return LEAVES_DONE;
-	}
-	if (p->beside && shared_gap_plan(&gap, mt, p)) {
-		*blocks = shared_gap_blocks(mt);
-		if (!enough(mt, reserve, *blocks, may))
-			return LEAVES_NO_MEMORY;
-		TRACE_OP(mt, gap.first, gap.last, TRACE_BORDER);
-		shared_gap_write(&gap, mt, reserve);
-		return LEAVES_DONE;
-	}
-	if (p->beside ? leaf_pair_plan_border(&pair, mt, p) : leaf_pair_plan(&pair, mt, p))
-		return change_pair(mt, &pair, reserve, may, blocks);
-	return LEAVES_TOO_FEW;
-}
-
-/* The same two through a cursor. */
+/* Ends a store through a cursor that changed leaves (change_leaves.h). */
 static int leaves_changed(struct ma_state *mas, enum leaves_changed result,
 			  const struct pool_list *reserve, unsigned int blocks)
 {
@@ -193,6 +136,12 @@ static int leaves_changed(struct ma_state *mas, enum leaves_changed result,
 	if (result == LEAVES_NO_MEMORY) {
 		mas->reserve_wanted = blocks;
 		return fail(mas, -ENOMEM);
+	}
+	if (!mt_height(mas->tree)) {
+		mas->index = 0;
+		mas->last = ULONG_MAX;
+		stand_rootless(mas);
+		return 0;
 	}
 	stand_at_finger(mas);
 	mas->index = slot_first(step_node(step), step_offset(step), mas->min);
@@ -234,6 +183,19 @@ static int store_by_layout(struct ma_state *mas, enum write_kind kind, const str
 	}
 	stand_at_finger(mas);
 	return 0;
+}
+
+/* A store in a tree without nodes. */
+static int store_rootless(struct ma_state *mas, void *entry, bool may)
+{
+	struct pool_list reserve;
+	enum leaves_changed result;
+
+	if (!root_leaf_comes(mas->tree, mas->last, entry))
+		return store_by_layout(mas, WRITE_SPAN, NULL, entry, 0, may);
+	reserve = take_reserve(mas);
+	result = first_leaf(mas->tree, mas->index, mas->last, entry, &reserve, may);
+	return leaves_changed(mas, result, &reserve, 1);
 }
 
 /* A store that replaces the leaf by a changed copy. */
@@ -555,7 +517,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	if (old)
 		*old = entry_before(mt, step, first);
 	if (!step && !tree_is_counted(mt))
-		return store_by_layout(mas, WRITE_SPAN, NULL, entry, step, may);
+		return store_rootless(mas, entry, may);
 	if (retrying_or_shared(mt) || !leaf_version_lasts(step_node(step)))
 		return store_slowly(mas, entry, may);
 	expect(&expected, mt, first, last, entry, step);
@@ -683,9 +645,14 @@ static __attribute__((noinline)) int clear_in_leaves(struct maple_tree *mt, unsi
 static __attribute__((noinline)) int store_anywhere(struct maple_tree *mt, unsigned long first,
 						    unsigned long last, void *entry, bool may)
 {
+	struct pool_list reserve = { NULL, 0 };
 	MA_STATE(mas, mt, first, last);
 
 	TRACE_WRITE_RANGE(mt, first, last, entry);
+	if (root_leaf_comes(mt, last, entry)) {
+		tree_changes(mt);
+		return first_leaf(mt, first, last, entry, &reserve, may) == LEAVES_DONE ? 0 : -ENOMEM;
+	}
 	return write_store(&mas, entry, may, NULL);
 }
 
@@ -771,7 +738,10 @@ int write_insert(struct maple_tree *mt, unsigned long first, unsigned long last,
 	tree_changes(mt);
 	expect(&expected, mt, first, last, entry, step);
 	end = node_end(leaf, KIND_LEAF);
-	if (leaf_is_tiny(mt, leaf) || fill_gap(mt, leaf, at, first, last, entry, &end) < 0)
+	if (leaf_is_tiny(mt, leaf) ||
+	    (at == end && last < mt->ma_finger.max
+		     ? fill_tail(mt, leaf, first, last, entry, &end)
+		     : fill_gap(mt, leaf, at, first, last, entry, &end)) < 0)
 		return fill_in_leaves(mt, step, first, last, entry, may, &expected);
 	WORK(WRITE_SHORT);
 	assert(is_met(&expected, mt));

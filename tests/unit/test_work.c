@@ -102,7 +102,10 @@ static void appends_divide_full_leaves_only(void **state)
 		assert_in_range(work_done[WORK_WALK], 0, grown / 4);
 		assert_int_equal(work_done[WORK_WRITE_IN_PLACE], 1000 - grown);
 		assert_int_equal(work_done[WORK_NODE_COPIED], 0);
-		assert_in_range(work_done[WORK_LEAVES_LAID_OUT], 1, grown);
+		/* by levels only where the parent is full, too */
+		assert_in_range(work_done[WORK_LEAVES_LAID_OUT], 1, grown / 4);
+		assert_int_equal(work_done[WORK_LEAVES_PAIRED],
+				 grown - work_done[WORK_LEAVES_LAID_OUT]);
 		assert_in_range(work_done[WORK_NODE_BUILT], grown, 4 * grown);
 		/* Each node keeps its own. */
 		assert_int_equal(work_done[WORK_LEVEL_SPREAD], 0);
@@ -111,6 +114,46 @@ static void appends_divide_full_leaves_only(void **state)
 }
 
 /* The last area grows into the gap after it, and shrinks again. */
+/* The first entry of a tree, wherever it is, and the last one that goes are no layout. */
+static void the_first_entry_and_the_last_are_no_layout(void **state)
+{
+	static const unsigned long bounds[][2] = {
+		{ 0, 0 }, { 0, 9 }, { 5, 5 }, { 7, ULONG_MAX }, { 0, ULONG_MAX },
+		{ ULONG_MAX, ULONG_MAX },
+	};
+
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		for (size_t i = 0; i < LENGTH(bounds); i++) {
+			unsigned long first = bounds[i][0], last = bounds[i][1];
+			unsigned long nodes = last > 0;
+
+			mt_init_flags(&mt, modes[m]);
+			count_anew();
+			store(first, last, xa_mk_value(1));
+			assert_int_equal(mt_height(&mt), nodes);
+			assert_int_equal(work_done[WORK_NODE_BUILT], nodes);
+			mt_validate(&mt);
+			assert_ptr_equal(mtree_load(&mt, first), xa_mk_value(1));
+			assert_ptr_equal(mtree_load(&mt, last), xa_mk_value(1));
+			if (first)
+				assert_null(mtree_load(&mt, first - 1));
+			if (last != ULONG_MAX)
+				assert_null(mtree_load(&mt, last + 1));
+			assert_ptr_equal(mtree_erase(&mt, last), xa_mk_value(1));
+			assert_null(mt.ma_root);
+			assert_int_equal(mtree_insert_range(&mt, first, last, xa_mk_value(2),
+							    GFP_KERNEL),
+					 0);
+			store(first, last, NULL);
+			assert_int_equal(mt_height(&mt), 0);
+			assert_int_equal(work_done[WORK_NODE_BUILT], 2 * nodes);
+			assert_int_equal(work_done[WORK_LEAVES_LAID_OUT], 0);
+			end(&mt);
+		}
+	}
+}
+
 static void brk_changes_a_leaf_in_place(void **state)
 {
 	const unsigned long first = 8 * (AREAS - 1);
@@ -618,6 +661,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(appends_divide_full_leaves_only),
+		cmocka_unit_test(the_first_entry_and_the_last_are_no_layout),
 		cmocka_unit_test(brk_changes_a_leaf_in_place),
 		cmocka_unit_test(an_area_in_the_middle_grows_in_place),
 		cmocka_unit_test(a_gap_that_is_not_the_widest_is_not_measured),
