@@ -8,6 +8,7 @@
  *	MAPLE_READ_LOCK(), MAPLE_READ_UNLOCK() the read side for loops over a cursor
  *	MAPLE_NO_BULK                         if the interface has no mas_expected_entries()
  *	MAPLE_SNAPSHOTS                       if it has mtree_snapshot()
+ *	MAPLE_ONE_CALL                        if a write of one call is quicker without a cursor
  *	MAPLE_STORE_MERGE                     if it has mtree_store_merge() and mtree_load_range()
  * Every tree is one whose user brings the lock (MT_FLAGS_LOCK_EXTERN): works of one thread take
  * none, as no other engine does; works of several threads lock around every change.
@@ -28,31 +29,45 @@ static void *maple_load(void *map, unsigned long index)
 	return mtree_load((struct maple_tree *)map, index);
 }
 
+static inline bool maple_put(void *map, unsigned long first, unsigned long last, void *entry)
+{
+#ifdef MAPLE_ONE_CALL
+	return mtree_store_range((struct maple_tree *)map, first, last, entry, GFP_KERNEL) == 0;
+#else
+	MA_STATE(mas, (struct maple_tree *)map, first, last);
+
+	return mas_store_gfp(&mas, entry, GFP_KERNEL) == 0;
+#endif
+}
+
 static bool maple_store(void *map, const struct range *range)
 {
-	MA_STATE(mas, (struct maple_tree *)map, range->first, range->last);
+	return maple_put(map, range->first, range->last, range->entry);
+}
 
-	return mas_store_gfp(&mas, range->entry, GFP_KERNEL) == 0;
+static bool maple_insert(void *map, const struct range *range)
+{
+#ifdef MAPLE_ONE_CALL
+	return mtree_insert_range((struct maple_tree *)map, range->first, range->last, range->entry,
+				  GFP_KERNEL) == 0;
+#else
+	return maple_store(map, range);
+#endif
 }
 
 static bool maple_erase(void *map, const struct range *range)
 {
-	MA_STATE(mas, (struct maple_tree *)map, range->first, range->last);
-
-	return mas_store_gfp(&mas, NULL, GFP_KERNEL) == 0;
+#ifdef MAPLE_ONE_CALL
+	return mtree_erase((struct maple_tree *)map, range->first) != NULL;
+#else
+	return maple_put(map, range->first, range->last, NULL);
+#endif
 }
 
 static bool maple_resize(void *map, const struct range *range, unsigned long last)
 {
-	if (last > range->last) {
-		MA_STATE(mas, (struct maple_tree *)map, range->first, last);
-
-		return mas_store_gfp(&mas, range->entry, GFP_KERNEL) == 0;
-	} else {
-		MA_STATE(mas, (struct maple_tree *)map, last + 1, range->last);
-
-		return mas_store_gfp(&mas, NULL, GFP_KERNEL) == 0;
-	}
+	return last > range->last ? maple_put(map, range->first, last, range->entry) :
+				    maple_put(map, last + 1, range->last, NULL);
 }
 
 /* One walk where the interface has it. */
@@ -245,7 +260,7 @@ fail:
 #endif
 
 LOOPS_READ(maple_load)
-LOOPS_WRITE(maple_store, maple_erase, maple_resize)
+LOOPS_WRITE(maple_insert, maple_erase, maple_resize)
 LOOPS_GAP(maple_find_gap, maple_alloc, maple_erase)
 
 /* One mode; a further argument list sets what only one of the two trees has. */
@@ -262,7 +277,7 @@ LOOPS_GAP(maple_find_gap, maple_alloc, maple_erase)
 		.create = create_##symbol, \
 		.destroy = maple_destroy, \
 		.load = maple_load, \
-		.insert = maple_store, \
+		.insert = maple_insert, \
 		.store = maple_store, \
 		.erase = maple_erase, \
 		.resize = maple_resize, \

@@ -30,6 +30,7 @@ static struct maple_tree *tree_with_lock(unsigned int flags)
 #define MAPLE_READ_LOCK()    urcu_bp_read_lock()
 #define MAPLE_READ_UNLOCK()  urcu_bp_read_unlock()
 #define MAPLE_SNAPSHOTS
+#define MAPLE_ONE_CALL
 #define MAPLE_STORE_MERGE
 #include "maple.h"
 
@@ -56,21 +57,6 @@ static void load_many(void *map, const unsigned long *keys, void **entries, size
 
 /* ---- with the lock that is in the tree, by the calls that take it ------------------------------ */
 
-static bool own_insert(void *map, const struct range *range)
-{
-	return !mtree_insert_range(map, range->first, range->last, range->entry, GFP_KERNEL);
-}
-
-static bool own_store(void *map, const struct range *range)
-{
-	return !mtree_store_range(map, range->first, range->last, range->entry, GFP_KERNEL);
-}
-
-static bool own_erase(void *map, const struct range *range)
-{
-	return mtree_erase(map, range->first) != NULL;
-}
-
 #define OWN_LOCK_ENGINE(symbol, label, tree_flags) \
 	static void *create_##symbol(void) \
 	{ \
@@ -82,9 +68,9 @@ static bool own_erase(void *map, const struct range *range)
 		.create = create_##symbol, \
 		.destroy = maple_destroy, \
 		.load = maple_load, \
-		.insert = own_insert, \
-		.store = own_store, \
-		.erase = own_erase, \
+		.insert = maple_insert, \
+		.store = maple_store, \
+		.erase = maple_erase, \
 		.sum_each = maple_sum_each, \
 		.independent = loop_independent, \
 		.chained = loop_chained, \
