@@ -16,11 +16,13 @@
 #include <unistd.h>
 
 /*
- * How long to look before sleeping. The first look comes after SPIN_FIRST pauses of the processor,
- * each further one after twice as many, up to SPIN_LAST; there are SPIN_LOOKS of them. A lock that
- * is looked at rarely stays in its holder's cache, with all that it covers.
+ * How long to look before sleeping: SPIN_ALL pauses of the processor. A look comes after SPIN_FIRST
+ * of them at the earliest, each further one after twice as many, up to SPIN_LAST. A lock that is
+ * looked at rarely stays in its holder's cache, with all that it covers: what a hand-over costs is
+ * not the lock, but the lines of what was written under it. So where a thread's last look came
+ * late, its next first one does, too; and as soon as first looks succeed, they come earlier.
  */
-enum { SPIN_FIRST = 8, SPIN_LAST = 512, SPIN_LOOKS = 24 };
+enum { SPIN_FIRST = 8, SPIN_LAST = 2048, SPIN_ALL = 10000 };
 /* Who has slept so often without getting the lock gets it next. */
 enum { SLEEPS_MAX = 4 };
 /* Who is to get it next may have been left behind in the parent of a fork(): not for longer. */
@@ -44,8 +46,8 @@ static void pause_once(void)
 #endif
 }
 
-/* How often to look. On a single processor the holder cannot go on meanwhile: not at all. */
-static unsigned int looks_before_sleep(void)
+/* How long to look. On a single processor the holder cannot go on meanwhile: not at all. */
+static unsigned int pauses_before_sleep(void)
 {
 	static int processors;
 	int known = __atomic_load_n(&processors, __ATOMIC_RELAXED);
@@ -54,7 +56,7 @@ static unsigned int looks_before_sleep(void)
 		known = (int)sysconf(_SC_NPROCESSORS_ONLN);
 		__atomic_store_n(&processors, known, __ATOMIC_RELAXED);
 	}
-	return known == 1 ? 0 : SPIN_LOOKS;
+	return known == 1 ? 0 : SPIN_ALL;
 }
 
 /* Which sleepers: the one that gets the lock next can be woken alone. */
@@ -93,14 +95,18 @@ static bool slept_too_long(struct mt_mutex *mutex, unsigned int word, bool next)
  * struct waiter - a thread that waits.
  * @next:   it gets the lock next: MT_MUTEX_HANDOFF is for it.
  * @sleeps: how often it has slept.
- * @looks, @pauses: how often it still looks, and after how many pauses.
+ * @left:   for how many pauses it still looks.
+ * @pauses: after how many it looks next.
  */
 struct waiter {
 	bool next;
 	unsigned int sleeps;
-	unsigned int looks;
+	unsigned int left;
 	unsigned int pauses;
 };
+
+/* After how many pauses this thread looks first. */
+static _Thread_local unsigned int first_look = SPIN_FIRST;
 
 /* Takes the lock if @word, which it was, allows that. Others may sleep if this thread has. */
 static bool takes(struct mt_mutex *mutex, const struct waiter *self, unsigned int *word)
@@ -130,29 +136,32 @@ static void sleep_once(struct mt_mutex *mutex, struct waiter *self, unsigned int
 	if (slept_too_long(mutex, then, self->next) && !(then & MT_MUTEX_LOCKED))
 		self->next = true;
 	self->sleeps++;
-	self->looks = looks_before_sleep();
+	self->left = pauses_before_sleep();
 	self->pauses = SPIN_FIRST;
 }
 
 void mt_mutex_wait(struct mt_mutex *mutex)
 {
-	struct waiter self = { .looks = looks_before_sleep(), .pauses = SPIN_FIRST };
+	struct waiter self = { .left = pauses_before_sleep(), .pauses = first_look };
 	unsigned int word;
 
 	for (;;) {
 		word = __atomic_load_n(&mutex->word, __ATOMIC_RELAXED);
 		if (takes(mutex, &self, &word))
-			return;
-		if (!self.looks) {
+			break;
+		if (self.left < self.pauses) {
 			sleep_once(mutex, &self, word);
 			continue;
 		}
-		self.looks--;
+		self.left -= self.pauses;
 		for (unsigned int i = 0; i < self.pauses; i++)
 			pause_once();
 		if (self.pauses < SPIN_LAST)
 			self.pauses *= 2;
 	}
+	/* the next look would have been after twice as many: if it was the first one, half as many */
+	if (self.pauses != first_look && !self.sleeps)
+		first_look = self.pauses > 4 * SPIN_FIRST ? self.pauses / 4 : SPIN_FIRST;
 }
 
 /*
