@@ -199,6 +199,31 @@ else
 	[ $? = 125 ] && grep -q "give -o" "$work/err" || fail "$what: without a log: $(cat "$work/err")"
 fi
 
+# A program that makes calls faster than stacks are told: it ends when it is to, and says what is missing.
+what="behind with stacks"
+if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/dev/null; then
+	rm -f "$work/log" "$work/pipe"
+	mkfifo "$work/pipe"
+	"$work/maps" 2000000000 <"$work/pipe" &
+	target=$!
+	exec 5>"$work/pipe"
+	"$vmscope" watch --json --stacks -o "$work/log" -p $target 2>"$work/err" 5>&- &
+	watcher=$!
+	for i in $(seq 600); do grep -q '"type":"attach"' "$work/log" 2>/dev/null && break; sleep 0.05; done
+	echo go >&5
+	for i in $(seq 600); do grep -q '"type":"call"' "$work/log" && break; sleep 0.05; done
+	sleep 1
+	kill -TERM $watcher
+	for i in $(seq 600); do kill -0 $watcher 2>/dev/null || break; sleep 0.05; done
+	kill -KILL $watcher 2>/dev/null && fail "$what: it does not end"
+	wait $watcher
+	has stacks_lost '[1-9][0-9]*'
+	exec 5>&-
+	kill -KILL $target
+	wait $target 2>/dev/null
+	target=
+fi
+
 # Nobody listens for a while, and events are lost, the last one too: that is said, and it ends.
 what="lost events"
 if [ -x "$work/maps" ]; then

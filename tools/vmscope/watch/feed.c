@@ -29,6 +29,7 @@ struct feed {
 	struct ring_buffer *ring;
 	void (*heard)(void *ctx, const struct watch_head *event);
 	void *ctx;
+	long until_ms;				/* events are read up to then, also if there are more */
 	bool stacks;
 	/* Stacks that were read from the ring before they were asked for, by their time. */
 	struct ring_buffer *stack_ring;
@@ -37,7 +38,7 @@ struct feed {
 	struct watch_stack_event *found;
 };
 
-enum { PAUSE_MS = 5, STACKS_RING = 128 << 20, STACKS_LATE_NS = 1000000000 };
+enum { PAUSE_MS = 5, READ_MS = 50, STACKS_RING = 128 << 20, STACKS_LATE_NS = 1000000000 };
 enum { CAP_SYS_ADMIN_BIT = 21, CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39 };
 
 /* libbpf's messages are for who has written the program; a reason follows from the error. */
@@ -127,13 +128,22 @@ static int refuse(int error)
 	return error;
 }
 
+static long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000L + now.tv_nsec / 1000000;
+}
+
+/* Ends the reading (by -1) when its time is up: a program may make calls faster than they are followed. */
 static int on_event(void *ctx, void *data, size_t size)
 {
 	struct feed *feed = ctx;
 
 	(void)size;
 	feed->heard(feed->ctx, data);
-	return 0;
+	return now_ms() < feed->until_ms ? 0 : -1;
 }
 
 /* ---- stacks --------------------------------------------------------------------------------- */
@@ -168,6 +178,11 @@ static int on_stack(void *ctx, void *data, size_t size)
 	if (mtree_insert(&feed->stacks_read, event->head.time, copy, GFP_KERNEL) != 0)
 		free(copy);
 	return event->head.time > feed->wanted->time + STACKS_LATE_NS ? -1 : 0;
+}
+
+void feed_forgo_stacks(struct feed *feed)
+{
+	feed->stacks = false;
 }
 
 struct watch_stack_event *feed_stack(struct feed *feed, const struct watch_head *call)
@@ -323,17 +338,18 @@ void feed_close(struct feed *feed)
 	free(feed);
 }
 
-int feed_poll(struct feed *feed, int milliseconds)
+void feed_poll(struct feed *feed, int milliseconds)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
-	int count = ring_buffer__consume(feed->ring);
+	int count;
 
+	feed->until_ms = now_ms() + READ_MS + milliseconds;
+	count = ring_buffer__consume(feed->ring);
 	/* Nobody is woken for an event: that would cost the program watched more than all else. */
 	for (int waited = 0; count == 0 && waited < milliseconds; waited += PAUSE_MS) {
 		nanosleep(&pause, NULL);
 		count = ring_buffer__consume(feed->ring);
 	}
-	return count;
 }
 
 int feed_look(struct feed *feed, pid_t pid, bool add)

@@ -20,14 +20,20 @@ int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_hea
 	      void *ctx, bool stacks);
 void feed_close(struct feed *feed);
 
-/* Waits up to @milliseconds for events. Returns how many there were; or -errno. */
-int feed_poll(struct feed *feed, int milliseconds);
+/*
+ * Waits up to @milliseconds for events, and hears them; returns after some more milliseconds also if
+ * they come faster than they are heard.
+ */
+void feed_poll(struct feed *feed, int milliseconds);
 
 /*
  * Where the thread was in the call that @call tells of; the caller frees it. NULL: it was lost, or
  * there is no memory for it.
  */
 struct watch_stack_event *feed_stack(struct feed *feed, const struct watch_head *call);
+
+/* From now on all stacks count as lost: what is left of the events is heard without them. */
+void feed_forgo_stacks(struct feed *feed);
 
 /*
  * Makes the kernel tell the areas of process @pid (WATCH_LOOK); with @add, it is followed from now

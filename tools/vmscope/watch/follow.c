@@ -17,7 +17,7 @@
 #include "watch/order.h"
 #include "watch/space.h"
 
-enum { POLL_MS = 50, LOOK_MS = 5, LOOK_TRIES = 1000, LOOK_SECONDS = 1, PATIENCE_MS = 2000 };
+enum { POLL_MS = 50, LOOK_MS = 5, LOOK_TRIES = 1000, LOOK_SECONDS = 1, PATIENCE_MS = 2000, STACKS_MS = 1000 };
 
 /* An address space by the kernel's name for it. */
 struct followed {
@@ -428,13 +428,16 @@ static long now_ms(void)
 /* The last comparison of what still runs. */
 static void finish(struct follow *follow)
 {
-	long until = now_ms() + PATIENCE_MS;
+	const long began = now_ms();
 	struct followed *at;
 	unsigned long name = 0;
 	bool waits = true;
 
 	look_at_all(follow);
-	while (waits && now_ms() < until && !follow->session->failed) {
+	while (waits && now_ms() < began + STACKS_MS + PATIENCE_MS && !follow->session->failed) {
+		/* Behind, as stacks take longer than the program between two calls. */
+		if (now_ms() >= began + STACKS_MS)
+			feed_forgo_stacks(follow->feed);
 		feed_poll(follow->feed, POLL_MS);
 		check_lost(follow);
 		waits = false;

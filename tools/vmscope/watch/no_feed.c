@@ -21,11 +21,10 @@ void feed_close(struct feed *feed)
 	(void)feed;
 }
 
-int feed_poll(struct feed *feed, int milliseconds)
+void feed_poll(struct feed *feed, int milliseconds)
 {
 	(void)feed;
 	(void)milliseconds;
-	return -ENOSYS;
 }
 
 int feed_look(struct feed *feed, pid_t pid, bool add)
@@ -47,6 +46,11 @@ struct watch_stack_event *feed_stack(struct feed *feed, const struct watch_head 
 	(void)feed;
 	(void)call;
 	return NULL;
+}
+
+void feed_forgo_stacks(struct feed *feed)
+{
+	(void)feed;
 }
 
 unsigned long feed_foreign(const struct feed *feed)
