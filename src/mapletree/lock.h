@@ -24,10 +24,11 @@ static inline void tree_unlock(struct maple_tree *mt)
  */
 static inline void tree_lock_to_write(struct maple_tree *mt, gfp_t gfp)
 {
-	if ((UNLIKELY(retire_limited()) || retire_polls(mt)) && gfp & __GFP_DIRECT_RECLAIM &&
-	    !mt_external_lock(mt))
+	if (mt_external_lock(mt))
+		return;
+	if ((UNLIKELY(retire_limited()) || retire_polls(mt)) && gfp & __GFP_DIRECT_RECLAIM)
 		mt_wait_retired(mt);
-	tree_lock(mt);
+	mtree_lock(mt);
 }
 
 #endif
