@@ -114,6 +114,10 @@ SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 # The suites' limits of time only end what hangs: a busy machine must not reach them.
 TEST     := $(MESON) test --no-rebuild --print-errorlogs --timeout-multiplier 20
 
+# One test more at a time than there are processors: those that wait for grace periods, for children or for a
+# while need none.
+export MESON_TESTTHREADS := $(or $(MESON_TESTTHREADS),$(shell expr $$(nproc) + 1))
+
 # ThreadSanitizer of clang 14 does not know the places of kernels that randomise more than 28 bits.
 FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
