@@ -46,5 +46,8 @@ int main(void)
 	sbrk(-PAGE);
 	mlockall(MCL_CURRENT);
 	munlockall();
+	/* The kernel makes files for these, and rounds up; reserved they would need huge pages. */
+	mmap(NULL, (1 << 22) + PAGE, RW, ANON | MAP_HUGETLB | MAP_NORESERVE, -1, 0);
+	mmap(NULL, (1 << 22) + PAGE, RW, MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB | MAP_NORESERVE, -1, 0);
 	return 0;
 }

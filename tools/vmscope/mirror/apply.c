@@ -2,7 +2,9 @@
 /* Applying a system call to an address space, including what only the kernel can decide. */
 #include "mirror/apply.h"
 
-#include "mirror/backing.h"
+#include <string.h>
+
+#include "mirror/request.h"
 
 static void learn_identity(struct vmspace *space, struct kernel_view *view,
 			   const struct vmspace_request *req)
@@ -10,14 +12,17 @@ static void learn_identity(struct vmspace *space, struct kernel_view *view,
 	/* If the thread was killed inside the call, the kernel's result is unknown. */
 	long at = req->host.valid ? req->host.result : req->out.result;
 	struct vmspace_line line;
-	struct backing_file file;
+	struct vma_info info;
 
-	if (req->op != VMSPACE_MMAP || req->mmap.backing.kind != VMA_BACKING_SHMEM || at < 0 ||
-	    !kernel_line_at(view, (unsigned long)at, &line))
+	if (!request_makes_file(req) || at < 0 || !kernel_line_at(view, (unsigned long)at, &line) ||
+	    !vmspace_lookup(space, line.start, &info) || !info.backing.name ||
+	    strlen(info.backing.name) != line.name_length ||
+	    memcmp(info.backing.name, line.name, line.name_length) != 0)
 		return;
-	backing_of_line(&file, &line);
-	if (file.backing.kind == VMA_BACKING_SHMEM)
-		vmspace_identify(space, line.start, &file.backing);
+	info.backing.dev_major = line.dev_major;
+	info.backing.dev_minor = line.dev_minor;
+	info.backing.inode = line.inode;
+	vmspace_identify(space, line.start, &info.backing);
 }
 
 void apply_request(struct session *session, struct vmspace *space, struct kernel_view *view,

@@ -9,8 +9,8 @@
 #include "mirror/kernel.h"
 
 /*
- * Completes @req on @space. Reads the device and inode of new shared memory, which the kernel
- * chooses, from @view. Fails the session if memory runs out.
+ * Completes @req on @space. Reads the device and inode of new shared memory or huge pages, which
+ * the kernel chooses, from @view. Fails the session if memory runs out.
  */
 void apply_request(struct session *session, struct vmspace *space, struct kernel_view *view,
 		   struct vmspace_request *req);

@@ -238,13 +238,12 @@ static void drop_answers(struct mirror *mirror, struct pending_call *pending)
 
 /* ---- at the exit ---------------------------------------------------------------------------- */
 
-/* The kernel chose the identity of new shared memory: puts it into the request, for the log. */
+/* The kernel chose the identity of new memory: puts it into the request, for the log. */
 static void complete_identity(const struct mirror *mirror, struct vmspace_request *req)
 {
 	struct vma_info info;
 
-	if (req->op != VMSPACE_MMAP || req->mmap.backing.kind != VMA_BACKING_SHMEM ||
-	    req->host.result < 0 ||
+	if (!request_makes_file(req) || req->host.result < 0 ||
 	    !vmspace_lookup(mirror->vm, (unsigned long)req->host.result, &info))
 		return;
 	req->mmap.backing.dev_major = info.backing.dev_major;

@@ -39,6 +39,13 @@ static void set_shared_memory(struct vma_backing *backing)
 	*backing = (struct vma_backing){ .kind = VMA_BACKING_SHMEM, .name = "/dev/zero (deleted)" };
 }
 
+bool request_makes_file(const struct vmspace_request *req)
+{
+	return req->op == VMSPACE_MMAP &&
+	       (req->mmap.backing.kind == VMA_BACKING_SHMEM ||
+		((req->mmap.flags & MAP_ANONYMOUS) && (req->mmap.flags & MAP_HUGETLB)));
+}
+
 static enum request_model build_mmap(struct request *req, pid_t tid, const uint64_t *args)
 {
 	struct vmspace_mmap *mmap = &req->vm.mmap;

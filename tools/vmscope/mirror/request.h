@@ -38,4 +38,10 @@ enum request_model request_build(struct request *req, const struct vmspace *spac
 bool request_finish(struct request *req, enum request_model model, pid_t tid,
 		    const struct call *call, struct kernel_view *maps);
 
+/*
+ * Whether the kernel makes a file for what is mapped, whose device and inode only the result shows: for
+ * shared anonymous memory, and for anonymous huge pages.
+ */
+bool request_makes_file(const struct vmspace_request *req);
+
 #endif

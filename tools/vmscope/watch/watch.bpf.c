@@ -239,7 +239,7 @@ static __always_inline void look_near(struct call *call, struct task_struct *tas
 		call->near_count = at + 1;
 }
 
-enum { MAP_FIXED_BIT = 0x10, MAP_KIND = 0x2f, MAP_PRIVATE_ANON = 0x22 };
+enum { MAP_FIXED_BIT = 0x10, MAP_KIND = 0x4002f, MAP_PRIVATE_ANON = 0x22 };
 
 /*
  * What the outcome of a call depends on, beside the areas: which of those around have an anon_vma.
