@@ -285,13 +285,14 @@ static void *walk_rootless(struct ma_state *mas, void *entry, unsigned long inde
 
 void *VARIANT(walk_to)(struct ma_state *mas, unsigned long index)
 {
+	const struct maple_tree *mt = mas->tree;
 	unsigned long stamp;
 	struct leaf_path path;
 	void *root;
 
-	TRACE_READ(mas->tree, mas->min, mas->max, index);
-	root = root_load(mas->tree);
-	stamp = watch_begin(mas->tree, &root);
+	TRACE_READ(mt, mas->min, mas->max, index);
+	root = root_load(mt);
+	stamp = watch_begin(mt, &root);
 	if (!root_is_node(root))
 		return walk_rootless(mas, root, index);
 	WORK(WALK);

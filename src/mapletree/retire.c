@@ -342,34 +342,32 @@ static void add_word(struct maple_tree *mt, struct mt_retire_batch *batch, uintp
 		retire_hand_over(mt);
 }
 
-static void retire_word(struct maple_tree *mt, uintptr_t word, struct pool_list *reserve)
+void retire_node(struct maple_tree *mt, struct mt_node *node, struct pool_list *reserve)
+{
+	assert(node);
+	if (mt_in_rcu(mt))
+		add_word(mt, open_batch(mt, reserve), (uintptr_t)node, 1);
+	else
+		pool_free(mt->ma_alloc, node);
+}
+
+void retire_subtree(struct maple_tree *mt, struct maple_enode *enode, struct pool_list *reserve)
 {
 	struct mt_retire_batch *batch;
 	unsigned int nodes = 1;
 
-	assert(word);
 	if (!mt_in_rcu(mt)) {
 		struct origin origin = origin_of(mt);
 
-		free_word(&origin, word);
+		free_subtree(&origin, enode);
 		return;
 	}
 	batch = open_batch(mt, reserve);
 	if (tree_is_shared(mt))
 		batch->origin.shared = true;
-	else if (root_is_node((void *)word))
-		nodes = count_subtree((struct maple_enode *)word);
-	add_word(mt, batch, word, nodes);
-}
-
-void retire_node(struct maple_tree *mt, struct mt_node *node, struct pool_list *reserve)
-{
-	retire_word(mt, (uintptr_t)node, reserve);
-}
-
-void retire_subtree(struct maple_tree *mt, struct maple_enode *enode, struct pool_list *reserve)
-{
-	retire_word(mt, (uintptr_t)enode, reserve);
+	else
+		nodes = count_subtree(enode);
+	add_word(mt, batch, (uintptr_t)enode, nodes);
 }
 
 void retire_entry(struct maple_tree *mt, void *entry, struct pool_list *reserve)
@@ -402,7 +400,7 @@ void retire_whole(struct maple_tree *mt, void *root)
 		else
 			refs_put(mt->ma_entry_ops, root);
 	} else if (node) {
-		retire_word(mt, (uintptr_t)root, &one);
+		retire_subtree(mt, root, &one);
 	} else if (entry) {
 		retire_entry(mt, root, &one);
 	}

@@ -61,12 +61,13 @@ static inline void retry_end(struct maple_tree *mt, unsigned int failed)
  * leaf_version_lasts - whether another change in place can give the leaf a version that it has
  * never had. If a version were used twice, a reader would take two states of the leaf for one, and
  * a writer uses all of them up within a second. Without readers they may begin anew:
- * leaf_begin_anew().
+ * leaf_begin_anew(). The leaf is the tree's own. Every short store asks, so the lower half of the
+ * meta word is compared as it is.
  */
 static inline bool leaf_version_lasts(const struct mt_node *leaf)
 {
-	return __atomic_load_n(&leaf->wide.meta, __ATOMIC_RELAXED) >> META_VERSION_SHIFT <=
-	       META_VERSION_MAX - IN_PLACE_WORDS_MAX - 1;
+	return (uint32_t)__atomic_load_n(&leaf->wide.meta, __ATOMIC_RELAXED) <
+	       (META_VERSION_MAX - IN_PLACE_WORDS_MAX) << META_VERSION_SHIFT;
 }
 
 /*

@@ -185,7 +185,7 @@ static int store_by_layout(struct ma_state *mas, enum write_kind kind, const str
 	return 0;
 }
 
-/* A store in a tree without nodes. */
+/* A store in a tree without nodes, which counts no references or has taken them. */
 static int store_rootless(struct ma_state *mas, void *entry, bool may)
 {
 	struct pool_list reserve;
@@ -490,6 +490,15 @@ static __attribute__((noinline, cold)) int store_slowly(struct ma_state *mas, vo
 	return error;
 }
 
+/* A store in a tree without nodes, which may count references. */
+static __attribute__((noinline)) int store_without_nodes(struct ma_state *mas, void *entry,
+							 bool may)
+{
+	if (tree_is_counted(mas->tree))
+		return store_slowly(mas, entry, may);
+	return store_rootless(mas, entry, may);
+}
+
 /* The entry at @index, to which @step leads. */
 static inline void *entry_before(const struct maple_tree *mt, unsigned long step,
 				 unsigned long index)
@@ -516,8 +525,8 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	step = finger_to(mt, first);
 	if (old)
 		*old = entry_before(mt, step, first);
-	if (!step && !tree_is_counted(mt))
-		return store_rootless(mas, entry, may);
+	if (!step)
+		return store_without_nodes(mas, entry, may);
 	if (retrying_or_shared(mt) || !leaf_version_lasts(step_node(step)))
 		return store_slowly(mas, entry, may);
 	expect(&expected, mt, first, last, entry, step);
