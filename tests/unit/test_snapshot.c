@@ -378,6 +378,48 @@ static void a_store_takes_no_more_than_it_may_need(void **state)
 	}
 }
 
+/*
+ * Once all nodes are the tree's own, a store that changes many of them has at hand what it has in a
+ * tree that shares none: nothing for nodes that others keep.
+ */
+static void a_store_among_own_nodes_takes_what_it_takes_alone(void **state)
+{
+	(void)state;
+	for (unsigned int flags = 0; flags < 4; flags++) {
+		struct maple_tree old, snap, alone, *trees[] = { &snap, &alone };
+		long takes[LENGTH(trees)];
+
+		allowed = LONG_MAX;
+		begin_counted(&old, flags);
+		begin_counted(&snap, flags);
+		begin_counted(&alone, flags);
+		fill(&old, 0, 2, 3, 300);
+		fill(&alone, 0, 2, 3, 300);
+		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+		for (size_t i = 0; i < LENGTH(trees); i++) {
+			for (unsigned long at = 0; at < 900; at += 3)
+				assert_int_equal(mtree_store_range(trees[i], at, at + 1, E('x'),
+								   GFP_KERNEL),
+						 0);
+			if (mt_in_rcu(trees[i])) { /* what was retired goes, so that both have none */
+				mt_clear_in_rcu(trees[i]);
+				mt_set_in_rcu(trees[i]);
+			}
+			asked = 0;
+			assert_int_equal(mtree_store_range(trees[i], 300, 600, E('y'), GFP_KERNEL),
+					 0);
+			takes[i] = asked;
+		}
+		assert_true(takes[0] > 0 || !mt_in_rcu(&snap));
+		assert_int_equal(takes[0], takes[1]);
+		end(&snap);
+		end(&old);
+		end(&alone);
+		rcu_barrier();
+		assert_int_equal(blocks, 0);
+	}
+}
+
 /* Each snapshot of the one before, which is destroyed later or at once. */
 static void a_long_chain(void **state)
 {
@@ -556,6 +598,7 @@ int main(void)
 		cmocka_unit_test(stores_without_memory_change_nothing),
 		cmocka_unit_test(reserves_cover_the_copies),
 		cmocka_unit_test(a_store_takes_no_more_than_it_may_need),
+		cmocka_unit_test(a_store_among_own_nodes_takes_what_it_takes_alone),
 		cmocka_unit_test(a_long_chain),
 		cmocka_unit_test(cursors_notice_writes_to_their_tree),
 		cmocka_unit_test(a_lost_leaf_stays_marked_while_there_are_readers),
