@@ -360,6 +360,8 @@ def main():
     parser.add_argument("--only", default="", help="followers by name, beside bare: watch,strace")
     parser.add_argument("work", nargs="*", metavar="WORK")
     options = parser.parse_intermixed_args()
+    # Started in the background of a shell, programs would ignore what ends the followers.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     works = options.work or list(WORKS)
     for work in works:
         if work not in WORKS:

@@ -313,6 +313,27 @@ def check_errors(vmscope, work):
     wanted("csv: an odd name", [r["event"] for r in rows] == ["begin", "call", "end"], rows)
 
 
+def check_again(vmscope, work):
+    """Areas that are read again in between are neither another address space nor another name."""
+    path = os.path.join(work, "again.log")
+    with open(log("forks.log")) as file, open(path, "w") as again:
+        for line in file:
+            again.write(line)
+            record = json.loads(line)
+            if record["type"] == "space":
+                record.pop("command", None)
+                again.write(json.dumps(record) + "\n")
+
+    def rows(name):
+        return [{**row, "line": ""} for row in rows_of(vmscope, name)]
+
+    def told(name):  # but for the course over time, which has one point more
+        return [line for line in run(vmscope, "explain", log(name))[1].decode().splitlines()
+                if "█" not in line]
+    wanted("csv: areas read again", rows(path) == rows("forks.log"), rows(path)[:9])
+    wanted("explain: areas read again", told(path) == told("forks.log"), told(path))
+
+
 def main():
     vmscope, path = sys.argv[1:]
     with open(path) as file:
@@ -328,6 +349,7 @@ def main():
     check_stacks(vmscope)
     with tempfile.TemporaryDirectory() as work:
         check_errors(vmscope, work)
+        check_again(vmscope, work)
     sys.exit(1 if failures else 0)
 
 

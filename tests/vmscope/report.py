@@ -493,6 +493,15 @@ def check_page(vmscope, work, log, draw, *options):
            found["rows"][0] == len(report.data["calls"]) + 1 and not found["hidden"], found)
 
 
+def areas_again(path):
+    """As vmscope watch writes it: areas that are read again, and a number that is used twice."""
+    with open(os.path.join(LOGS, "forks.log")) as file, open(path, "w") as again:
+        lines = file.readlines()
+        for line in lines:
+            again.write(line * (2 if json.loads(line)["type"] == "space" else 1))
+        again.writelines(line for line in lines if json.loads(line)["type"] == "space")
+
+
 def browser(vmscope, draw):
     if not chromium():
         print("SKIP: there is no chromium here (./run proofs installs it)")
@@ -500,6 +509,9 @@ def browser(vmscope, draw):
     with tempfile.TemporaryDirectory() as work:
         for name in "forks.log", "frames.strace":
             check_page(vmscope, work, os.path.join(LOGS, name), draw)
+        log = os.path.join(work, "again.log")
+        areas_again(log)
+        check_page(vmscope, work, log, draw)
         log = os.path.join(work, "large.strace")
         large.large_log(log, 9)
         check_page(vmscope, work, log, draw, "--size=2")

@@ -159,31 +159,63 @@ static bool is_sane(const struct vmspace_config *config)
 	       config->pmd_size <= 1UL << 40;
 }
 
+/* The areas that @step tells, in *@vm. Returns as replay_state_apply() does. */
+static int make_areas(struct vmspace **vm, struct replay_space *space, const struct step *step,
+		      const char **why)
+{
+	struct vmspace_config config = step->config;
+	int rc;
+
+	config.host = host_of(space);
+	*why = "the configuration makes no sense";
+	rc = is_sane(&config) ? vmspace_create(vm, &config) : -EINVAL;
+	if (rc != 0)
+		return rc == -EINVAL ? -EBADMSG : rc;
+	rc = vmspace_exec(*vm, step->areas, step->area_count, &step->image);
+	*why = "the areas overlap, or are not in order";
+	/* A log may contain anything, for instance a break below the start of the heap. */
+	if (rc == 0 && !vmspace_check(*vm, why))
+		rc = -EINVAL;
+	if (rc != 0)
+		vmspace_destroy(*vm);
+	return rc == -EINVAL ? -EBADMSG : rc;
+}
+
 static int begin(struct replay_state *state, const struct step *step, const char **why)
 {
 	struct replay_space *space = calloc(1, sizeof(*space));
-	struct vmspace_config config = step->config;
 	int rc = -ENOMEM;
 
 	if (!space)
 		return rc;
-	config.host = host_of(space);
-	*why = "the configuration makes no sense";
-	rc = is_sane(&config) ? vmspace_create(&space->vm, &config) : -EINVAL;
-	if (rc == 0) {
-		rc = vmspace_exec(space->vm, step->areas, step->area_count, &step->image);
-		*why = "the areas overlap, or are not in order";
-	}
-	/* A log may contain anything, for instance a break below the start of the heap. */
-	if (rc == 0 && !vmspace_check(space->vm, why))
-		rc = -EINVAL;
+	rc = make_areas(&space->vm, space, step, why);
 	if (rc != 0) {
-		free_space(space);
-		return rc == -EINVAL ? -EBADMSG : rc;
+		free(space);
+		return rc;
 	}
 	space->incomplete = step->incomplete;
 	set_command(space, step->command);
 	return add_space(state, space, step);
+}
+
+/* Its areas were read anew, as not all that led to them was known: it goes on with these. */
+static int begin_again(struct replay_state *state, struct replay_space *space,
+		       const struct step *step, const char **why)
+{
+	struct vmspace *vm = NULL;
+	int rc = make_areas(&vm, space, step, why);
+
+	if (rc != 0)
+		return rc;
+	vmspace_destroy(space->vm);
+	space->vm = vm;
+	space->incomplete = step->incomplete;
+	space->differs = false;
+	set_command(space, step->command);
+	space->step = step;
+	notify(state, REPLAY_AREAS_OBSERVED, space, NULL, NULL);
+	space->step = NULL;
+	return 0;
 }
 
 static int copy(struct replay_state *state, struct replay_space *from, const struct step *step)
@@ -382,8 +414,11 @@ int replay_state_apply(struct replay_state *state, const struct step *step, cons
 	*why = "";
 	if (step->kind == STEP_OTHER)
 		return 0;
-	if (step->kind == STEP_SPACE)
-		return begin(state, step, why);
+	if (step->kind == STEP_SPACE) {
+		space = mtree_load(&state->spaces, step->space);
+		return space && space->pid == step->pid ? begin_again(state, space, step, why)
+							: begin(state, step, why);
+	}
 	space = mtree_load(&state->spaces, step->kind == STEP_COPY ? step->from : step->space);
 	if (!space) {
 		state->totals.orphan_steps++;

@@ -210,9 +210,12 @@ static void close_changed(struct history *history, struct history_space *space,
 	}
 }
 
-/* What a call asked for, and where in the program it was made. */
+/*
+ * What a call asked for, and where in the program it was made. With @again the space had begun before
+ * @step.
+ */
 static const struct name *cause_of(struct history *history, const struct step *step,
-				   const struct vmspace_request *req)
+				   const struct vmspace_request *req, bool again)
 {
 	const char *site = step->stack ? step->stack : step->site;
 	char call[100] = "", text[4352], *end;
@@ -221,7 +224,8 @@ static const struct name *cause_of(struct history *history, const struct step *s
 	if (req)
 		blame_describe(step, req, call, sizeof(call));
 	else if (step->kind == STEP_SPACE)
-		strcpy(call, "was there when the log, or the program, began");
+		strcpy(call, again ? "was there when the areas were read again"
+				   : "was there when the log, or the program, began");
 	else if (step->kind == STEP_COPY)
 		strcpy(call, "fork");
 	else
@@ -266,7 +270,7 @@ static void open_new(struct history *history, struct history_space *space,
 
 		if (mtree_load(&space->live, info.start))
 			continue;
-		cause = cause ? cause : cause_of(history, step, req);
+		cause = cause ? cause : cause_of(history, step, req, space->begin != moment);
 		area.cause = cause;
 		if (!cause || !describe(history, vm, &info, &area) ||
 		    !grow(history, &space->areas, space->area_count, &space->area_capacity,

@@ -346,16 +346,16 @@ function makeTable(table, rows, what) {
 // Forks, and what executed another program under what it was before.
 function makeTree() {
   const children = new Map();
-  const last = new Map();
+  const last = new Map(), seen = new Map(); // by process, by number: of those before, so there is no circle
   for (const space of data.spaces) {
-    const before = space.from || (last.has(space.pid) ? last.get(space.pid).id : 0);
-    const parent = spaceById.has(before) ? before : 0;
+    const parent = (space.from ? seen.get(space.from) : last.get(space.pid)) || null;
     children.set(parent, [...(children.get(parent) || []), space]);
     last.set(space.pid, space);
+    seen.set(space.id, space);
   }
   const list = $("tree");
-  const add = (id, depth) => {
-    for (const space of children.get(id) || []) {
+  const add = (parent, depth) => {
+    for (const space of children.get(parent) || []) {
       const item = document.createElement("li"), button = document.createElement("button");
       button.style.paddingLeft = `${4 + Math.min(depth, 20) * 10}px`;
       button.textContent = `${space.from ? "└" : depth ? "→" : "•"} ${space.pid} ${space.command || "?"} (${space.peak})`;
@@ -366,10 +366,10 @@ function makeTree() {
       space.button = button;
       item.append(button);
       list.append(item);
-      add(space.id, depth + 1);
+      add(space, depth + 1);
     }
   };
-  add(0, 0);
+  add(null, 0);
 }
 
 function makeLegend() {
