@@ -378,12 +378,16 @@ void test_shared(void)
 	close(memfd);
 }
 
-/* A write beyond the end of a file leaves no page, but an anon_vma, which keeps areas apart. */
-static void write_past_end(int fd, int zero)
+/*
+ * A write beyond the end of a file leaves no page, but an anon_vma, which keeps areas apart. @prot:
+ * of the mapping at first.
+ */
+static void write_past_end(int fd, int zero, int prot)
 {
 	char *a = island(8, PROT_NONE), *b;
 
-	MUST(mmap(a, 4 * PAGE, RW, MAP_PRIVATE | MAP_FIXED, fd, 20 * PAGE) == a);
+	MUST(mmap(a, 4 * PAGE, prot, MAP_PRIVATE | MAP_FIXED, fd, 20 * PAGE) == a);
+	MUST(prot == RW || mprotect(a, 4 * PAGE, RW) == 0);
 	MUST(read(zero, a + PAGE, 1) == -1 && errno == EFAULT);
 	MUST(ftruncate(fd, 40 * PAGE) == 0);
 	b = mmap(NULL, 4 * PAGE, RW, MAP_PRIVATE, fd, 24 * PAGE);
@@ -418,7 +422,8 @@ void test_files(void)
 	MUST(mmap(a + 7 * PAGE, PAGE, RW, MAP_PRIVATE | MAP_FIXED, again, 7 * PAGE) == a + 7 * PAGE);
 	MUST(mremap(a, 2 * PAGE, 4 * PAGE, MREMAP_MAYMOVE) != MAP_FAILED);
 	MUST(mmap(NULL, 4 * PAGE, PROT_READ, MAP_SHARED, fd, 4 * PAGE) != MAP_FAILED);
-	write_past_end(fd, zero);
+	write_past_end(fd, zero, RW);
+	write_past_end(fd, zero, PROT_READ);
 	/* The path of a mapped file changes. */
 	snprintf(moved, sizeof(moved), "%s moved", path);
 	MUST(rename(path, moved) == 0);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many COUNT [rename FILE | vdso | fill] - maps COUNT areas of a page that cannot be merged. After
+ * many COUNT [rename FILE | vdso | fill | split] - maps COUNT areas of a page that cannot be merged. After
  * half of them something happens that no call on the address space shows: FILE, which is mapped, is
  * renamed to FILE.new; or the kernel maps [vdso] again, by a call that vmscope does not stop at
  * (exits with 77 if it cannot be had). fill: writes a line, waits for one, maps until the kernel
- * refuses, writes how many, and waits for another line.
+ * refuses, writes how many, and waits for another line. split: makes as many by mprotect() instead,
+ * in the middle of one; if there is an input, it waits for a line of it before.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -99,12 +100,29 @@ static bool fill(void)
 	return write(STDOUT_FILENO, text, strlen(text)) > 0 && wait_for_line();
 }
 
+/* Every other page of an area. */
+static bool split_some(long count)
+{
+	char *pages = mmap(NULL, (count + 1) * PAGE, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (pages == MAP_FAILED)
+		return false;
+	wait_for_line();
+	for (long i = 1; i < count; i += 2)
+		if (mprotect(pages + i * PAGE, PAGE, PROT_READ) != 0)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	long count = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
 	const char *what = argc > 2 ? argv[2] : "";
 	bool renames = argc > 3 && strcmp(what, "rename") == 0, vdso = strcmp(what, "vdso") == 0;
 
+	if (strcmp(what, "split") == 0)
+		return split_some(count) ? 0 : 1;
 	if (renames && !map_file(argv[3]))
 		return 1;
 	if (vdso && !unmap_vdso())

@@ -25,7 +25,7 @@ def trace(vmscope, options, program):
     """The run, its summary and its log."""
     with tempfile.NamedTemporaryFile("r") as log:
         run = subprocess.run([vmscope, "trace", "-q", "-o", log.name, *options, "--", *program],
-                             text=True, capture_output=True, timeout=2 * inject.LIMIT)
+                             stdin=subprocess.DEVNULL, text=True, capture_output=True, timeout=2 * inject.LIMIT)
         records = [json.loads(line) for line in log]
     return run, records[-1], records
 
@@ -75,6 +75,13 @@ def check_unseen(vmscope, many):
            found[0]["n"], last)
 
 
+def check_copies(vmscope, many):
+    """Nothing is unknown in a program with one thread: its space is never copied."""
+    run, total, _ = trace(vmscope, [], [many, str(AREAS), "split"])
+    wanted("no copies in a started program", run.returncode == 0 and
+           total["splits"] > AREAS // 2 and total["copies"] == 0, run, total)
+
+
 def main():
     vmscope, many = sys.argv[1:]
     inject.skip_if_refused(vmscope)
@@ -97,6 +104,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         check_rename(vmscope, many, work)
     check_unseen(vmscope, many)
+    check_copies(vmscope, many)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ struct totals {
 	unsigned long stack_growths;		/* stack areas that page faults have extended */
 	unsigned long renames;			/* mapped files that were renamed or removed */
 	unsigned long guesses[GUESS_KINDS];	/* calls explained by a guess */
+	unsigned long copies;			/* of address spaces, made to try guesses */
 	unsigned long overlaps;			/* calls that ran in parallel with a blocked one */
 	unsigned long lost;			/* calls whose thread was killed inside */
 	unsigned long unfollowed;		/* processes not mirrored to their end */

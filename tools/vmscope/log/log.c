@@ -329,7 +329,7 @@ struct json_object *log_summary_object(const struct totals *t, int status)
 		{ "whole_checks", t->whole_checks }, { "flag_checks", t->flag_checks },
 		{ "differences", t->differences },
 		{ "stack_growths", t->stack_growths }, { "renames", t->renames },
-		{ "overlaps", t->overlaps }, { "lost", t->lost },
+		{ "copies", t->copies }, { "overlaps", t->overlaps }, { "lost", t->lost },
 		{ "unfollowed", t->unfollowed }, { "areas", t->areas },
 		{ "areas_peak", t->areas_peak }, { "merges", t->merges }, { "splits", t->splits },
 		{ "questions", t->questions }, { "rereads", t->rereads },

@@ -88,6 +88,7 @@ static struct vmspace *copy_of(struct guess *guess, const struct vmspace *space)
 		session_fail(guess->session, "out of memory");
 		return NULL;
 	}
+	guess->session->totals.copies++;
 	config = *vmspace_config(copy);
 	config.hooks = &guess->hooks; /* a clone has none */
 	vmspace_configure(copy, &config);
@@ -295,9 +296,10 @@ unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vms
 	return kept;
 }
 
-void guess_past_end(struct guess *guess, unsigned long start, unsigned long end)
+void guess_past_end(struct guess *guess, const struct vmspace *space, unsigned long start,
+		    unsigned long end)
 {
-	if (marks_past_end(&guess->marks, start, end) != 0)
+	if (marks_past_end(&guess->marks, space, start, end) != 0)
 		session_fail(guess->session, "out of memory");
 }
 

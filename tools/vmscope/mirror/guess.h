@@ -18,7 +18,8 @@
  *                   have different ones.
  *   anon_emptied    An area had no anonymous page when we attached: it has never had one, or its
  *                   pages were freed and its anon_vma is still there. Or it was mapped beyond the
- *                   end of its file: nobody has written there, or somebody has, for a SIGBUS.
+ *                   end of its file, and can or could be written: nobody has written there, or
+ *                   somebody has, for a SIGBUS.
  *   anon_inherited  An area has an anon_vma that existed when we attached, or its parent's area
  *                   existed then and had no pages: the anon_vma is the process's own, or was
  *                   inherited by fork, so that the area cannot be merged with one that has none.
@@ -29,8 +30,8 @@
  * A guess is tried only if all of the following hold:
  *   - Up to this call the mirror was equal to the kernel: no difference has been reported.
  *   - One of the cases above applies. None ever does in a program that vmscope has started, in
- *     which no calls of two threads have overlapped, and that maps no file beyond its end
- *     (asserted).
+ *     which no calls of two threads have overlapped, and that has nothing writable beyond the
+ *     end of its file (asserted).
  *   - libvmspace's own outcome has the kernel's result, but not the kernel's areas.
  *
  * Then the call is performed again on a copy of the address space from before the call, with the
@@ -47,7 +48,7 @@
  * Every guess that is kept is counted in the summary and named in the log.
  *
  * The cost is one copy of the address space for each call that may have several outcomes: in a
- * started program with a single thread, one near an area beyond the end of its file; and up
+ * started program with a single thread, one near a writable area beyond the end of its file; and up
  * to GUESS_ROUNDS more if its outcome is not the expected one; as many for each of GUESS_DRAWS
  * attempts where areas may have been moved and nothing else explains the call.
  */
@@ -128,10 +129,11 @@ unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vms
 			 bool touched, const struct nearby *where);
 
 /*
- * [@start, @end) was just mapped and lies beyond the end of its file: a write there gives the area
- * an anon_vma, but no page.
+ * [@start, @end) was just mapped in @space and lies beyond the end of its file: a write there gives
+ * the area an anon_vma, but no page.
  */
-void guess_past_end(struct guess *guess, unsigned long start, unsigned long end);
+void guess_past_end(struct guess *guess, const struct vmspace *space, unsigned long start,
+		    unsigned long end);
 
 /*
  * The thread that entered @req, which has been gathered, was killed; it is unknown whether the call

@@ -13,6 +13,7 @@ static struct maple_tree *tree_of(const struct maple_tree *tree)
 void marks_init(struct marks *marks)
 {
 	mt_init(&marks->emptied);
+	mt_init(&marks->past_end);
 	mt_init(&marks->moved);
 	marks->origins = 0;
 }
@@ -20,6 +21,7 @@ void marks_init(struct marks *marks)
 void marks_end(struct marks *marks)
 {
 	mtree_destroy(&marks->emptied);
+	mtree_destroy(&marks->past_end);
 	mtree_destroy(&marks->moved);
 }
 
@@ -59,9 +61,14 @@ int marks_attached(struct marks *marks, const struct vmspace *space)
 	return rc;
 }
 
-int marks_past_end(struct marks *marks, unsigned long start, unsigned long end)
+int marks_past_end(struct marks *marks, const struct vmspace *space, unsigned long start,
+		   unsigned long end)
 {
-	return mark_emptied(marks, start, end);
+	struct vma_info info;
+
+	if (vmspace_lookup(space, start, &info) && info.flags & VMA_WRITE)
+		return mark_emptied(marks, start, end);
+	return set_range(&marks->past_end, start, end, xa_mk_value(1));
 }
 
 bool marks_emptied(const struct marks *marks, unsigned long start, unsigned long end)
@@ -146,6 +153,9 @@ int marks_fork(struct marks *marks, const struct marks *parent, const struct vms
 			rc = copy_range(&parent->emptied, info.start, length, &marks->emptied,
 					info.start);
 		if (rc == 0)
+			rc = copy_range(&parent->past_end, info.start, length, &marks->past_end,
+					info.start);
+		if (rc == 0)
 			rc = copy_range(&parent->moved, info.start, length, &marks->moved,
 					info.start);
 	}
@@ -171,6 +181,8 @@ static int follow_move(struct marks *marks, const struct vmspace *space,
 	if (asked < length)
 		length = asked;
 	rc = copy_range(&marks->emptied, event->at, length, &marks->emptied, event->start);
+	if (rc == 0)
+		rc = copy_range(&marks->past_end, event->at, length, &marks->past_end, event->start);
 	if (rc == 0)
 		rc = copy_range(&marks->moved, event->at, length, &marks->moved, event->start);
 	if (rc == 0 && vmspace_lookup(space, event->start, &info) &&
@@ -219,6 +231,23 @@ static int follow_extension(struct marks *marks, const struct vmspace *space,
 	return mark_moved(marks, old_end, end, origin);
 }
 
+/* From now on somebody may write where that was not possible before. */
+static int follow_change(struct marks *marks, const struct vmspace *space,
+			 const struct vmspace_event *event)
+{
+	unsigned long at = event->start;
+	struct vma_info info;
+	int rc = 0;
+
+	if (mtree_empty(&marks->past_end))
+		return 0;
+	for (; rc == 0 && at < event->end && vmspace_next(space, at, &info); at = info.end)
+		if (info.flags & VMA_WRITE)
+			rc = copy_range(&marks->past_end, info.start, info.end - info.start,
+					&marks->emptied, info.start);
+	return rc;
+}
+
 /* What was merged has one anon_vma, if it has any. */
 static int spread_emptied(struct marks *marks, const struct vmspace *space,
 			  const struct vmspace_event *events, size_t count)
@@ -240,7 +269,7 @@ int marks_follow(struct marks *marks, const struct vmspace *space,
 {
 	int rc = 0;
 
-	if (marks_none(marks))
+	if (marks_none(marks) && mtree_empty(&marks->past_end))
 		return 0;
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		const struct vmspace_event *event = &events[i];
@@ -250,6 +279,8 @@ int marks_follow(struct marks *marks, const struct vmspace *space,
 		case VMSPACE_EVENT_UNMAP:
 			rc = set_range(&marks->emptied, event->start, event->end, NULL);
 			if (rc == 0)
+				rc = set_range(&marks->past_end, event->start, event->end, NULL);
+			if (rc == 0)
 				rc = mark_moved(marks, event->start, event->end, 0);
 			break;
 		case VMSPACE_EVENT_SPLIT:
@@ -257,6 +288,10 @@ int marks_follow(struct marks *marks, const struct vmspace *space,
 			break;
 		case VMSPACE_EVENT_MOVE:
 			rc = follow_move(marks, space, req, event);
+			break;
+		case VMSPACE_EVENT_CHANGE:
+		case VMSPACE_EVENT_MERGE:
+			rc = follow_change(marks, space, event);
 			break;
 		case VMSPACE_EVENT_GROW:
 			rc = follow_growth(marks, event);

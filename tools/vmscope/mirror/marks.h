@@ -3,7 +3,10 @@
  * Marks: which areas may have what nothing shows, mostly since they were there at an attach.
  *
  *   emptied   The area has no anonymous pages, but may have an anon_vma: its pages were freed. Also
- *             where it reaches beyond the end of its file, whenever that was mapped.
+ *             where it reaches beyond the end of its file, whenever that was mapped, once it can
+ *             be written.
+ *   past_end    It reaches beyond the end of its file, and could not be written so far: so nobody
+ *             has. Loaders map libraries so, as a whole, before they map the segments.
  *   moved     The page offsets of its anonymous pages are those of another address, from which
  *             mremap() may have moved it. All parts of one area have been moved equally far: they
  *             have the same *origin*, a number > 0.
@@ -21,6 +24,7 @@
 
 struct marks {
 	struct maple_tree emptied;	/* ranges of addresses */
+	struct maple_tree past_end;	/* ranges of addresses */
 	struct maple_tree moved;	/* ranges of addresses -> their origin */
 	unsigned long origins;		/* given out so far */
 };
@@ -34,10 +38,15 @@ int marks_attached(struct marks *marks, const struct vmspace *space);
 /* @marks are of the child of a fork, @space; @parent has its parent's. Returns 0 or -ENOMEM. */
 int marks_fork(struct marks *marks, const struct marks *parent, const struct vmspace *space);
 
+/* There are no areas that may have been emptied, nor moved ones. */
 bool marks_none(const struct marks *marks);
 
-/* Pages of [@start, @end) lie beyond the end of a file: a write to them leaves none. */
-int marks_past_end(struct marks *marks, unsigned long start, unsigned long end);
+/*
+ * Pages of [@start, @end), an area of @space, lie beyond the end of a file: a write to them leaves
+ * none. Returns 0 or -ENOMEM.
+ */
+int marks_past_end(struct marks *marks, const struct vmspace *space, unsigned long start,
+		   unsigned long end);
 
 /* May an area of [@start, @end) have been emptied? */
 bool marks_emptied(const struct marks *marks, unsigned long start, unsigned long end);

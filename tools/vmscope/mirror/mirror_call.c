@@ -270,7 +270,7 @@ static void note_past_end(struct mirror *mirror, const struct request *request)
 		start += (file_pages - mmap->offset / page < pages ?
 			  file_pages - mmap->offset / page : pages) * page;
 	if (start < end)
-		guess_past_end(&mirror->guess, start, end);
+		guess_past_end(&mirror->guess, mirror->vm, start, end);
 }
 
 /*
