@@ -7,18 +7,21 @@ programs=$2
 target=
 trap '[ -z "$target" ] || kill -KILL $target 2>/dev/null; rm -rf "$work"' EXIT
 
-# Where nobody may, that is said in words, and it is not a failure of anything else. Linux before 6.7 is
+# Where nobody may, that is said in words, and it is not a failure of anything else. Linux before 6.1 is
 # named, and what can be used there.
 "$vmscope" watch -q -- true 2>"$work/err"
 got=$?
 if [ $got = 125 ] && grep -qE "cannot watch: (it takes|this kernel has no|this is Linux|the kernel)|was built without" \
 	"$work/err"; then
-	if [ "$(printf '%s\n' 6.7 "$(uname -r)" | sort -V | head -1)" != 6.7 ] && [ "$(id -u)" = 0 ] &&
-		[ -r /sys/kernel/btf/vmlinux ] && ! grep -q "was built without" "$work/err"; then
-		grep -q "this is Linux $(uname -r), and it takes 6.7 or later. 'vmscope trace -p PID'" \
-			"$work/err" || fail "an old kernel: $(cat "$work/err")"
-		"$vmscope" watch -- echo it has run >"$work/out" 2>&1
-		grep -q "it has run" "$work/out" && fail "an old kernel: the command was run"
+	if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ] && ! grep -q "was built without" "$work/err"; then
+		if [ "$(printf '%s\n' 6.1 "$(uname -r)" | sort -V | head -1)" != 6.1 ]; then
+			grep -q "this is Linux $(uname -r), and it takes 6.1 or later. 'vmscope trace -p PID'" \
+				"$work/err" || fail "an old kernel: $(cat "$work/err")"
+			"$vmscope" watch -- echo it has run >"$work/out" 2>&1
+			grep -q "it has run" "$work/out" && fail "an old kernel: the command was run"
+		elif grep -q "this is Linux" "$work/err"; then
+			fail "a kernel that has all it takes: $(cat "$work/err")"
+		fi
 		[ "$failures" = 0 ] || finish
 	fi
 	skip "$(cat "$work/err")"

@@ -114,7 +114,13 @@ static void what_was_lost_is_not_waited_for(void **state)
 	last = 3;
 	assert_int_equal(leave(&order, &last), 2);
 	assert_int_equal(last, 5);
+	/* Nor were those before it that have not arrived yet; until all is known again. */
 	arrive(&order, 9, 0);
+	last = 8;
+	assert_int_equal(leave(&order, &last), 1);
+	order_whole(&order);
+	arrive(&order, 11, 0);
+	assert_int_equal(leave(&order, &last), 0);
 	order_clear(&order);
 	assert_null(order.first);
 }

@@ -11,6 +11,7 @@ enum watch_kind {
 	WATCH_TASK,	/* a thread or process was made */
 	WATCH_EXEC,	/* a program was executed */
 	WATCH_EXIT,	/* a thread has ended */
+	WATCH_GONE,	/* a space has ended, with the areas that it had; only where no EXIT shows them */
 	WATCH_LOOK,	/* the areas of a space, as asked for */
 	WATCH_TURN,	/* a turn (see below) that no call tells of */
 	WATCH_STACK,	/* in a ring of its own: where a thread was in the call at the same time */
@@ -18,6 +19,9 @@ enum watch_kind {
 
 enum { WATCH_CALLS = 512, WATCH_VALUES = 10, WATCH_NAME = 40, WATCH_NEAR = 4,
        WATCH_STACK_PIECE = 512, WATCH_STACK_BYTES = 16 * WATCH_STACK_PIECE };
+
+/* Of WATCH_EXIT: whether it was the last thread, and where areas are shown only by WATCH_GONE, that. */
+enum watch_last { WATCH_LAST_NOT, WATCH_LAST, WATCH_LAST_SHOWN_LATER };
 
 /*
  * The turn of an event: each time that the lock of an address space is taken for writing, its turns
@@ -27,7 +31,7 @@ enum { WATCH_CALLS = 512, WATCH_VALUES = 10, WATCH_NAME = 40, WATCH_NEAR = 4,
 struct watch_head {
 	__u32 kind;
 	__u32 pid, tid;
-	__u32 areas;		/* how many WATCH_AREA came before; if `shown` */
+	__u32 areas;		/* how many WATCH_AREA came before it, or more than that */
 	__u64 space;		/* names the address space until it ends */
 	__u64 turn, after;
 	__u64 time;		/* CLOCK_MONOTONIC, ns */
@@ -78,11 +82,11 @@ struct watch_space_event {
 	__u64 from;		/* TASK: the parent's space; EXEC: the former one */
 	__u64 from_turn;	/* the turn of the fork or exec in it; 0: none */
 	__u32 parent;		/* TASK: thread that made it; EXEC: former tid */
-	__s32 shown;		/* whether the areas could be looked at */
+	__s32 shown;		/* whether the areas were looked at, all in one turn: `after` */
 	__s32 status;		/* EXIT: exit code, as waitpid() has it */
-	__u32 last;		/* EXIT: the last thread of its process */
+	__u32 last;		/* EXIT: the last thread of its process, an enum watch_last */
 	__u32 is_32;		/* it is a program of 32 bits */
-	__u32 unused;
+	__u32 count;		/* how many areas the kernel counts: if `shown` */
 	__u64 mmap_base, start_code, end_code, start_data, end_data, start_brk, brk, start_stack;
 	char command[16];
 };

@@ -94,17 +94,25 @@ static bool in_other_namespace(void)
 	return true;
 }
 
-/* Says so where the kernel's programs cannot go through the areas of a process: before Linux 6.7. */
+static bool has(const struct btf *kernel, const char *name, unsigned int kind)
+{
+	return kernel && btf__find_by_name_kind(kernel, name, kind) > 0;
+}
+
+/*
+ * Says so where neither the kernel's programs can go through the areas of a process (since Linux 6.7),
+ * nor an iterator is had for those of one process (since 6.1).
+ */
 static bool is_too_old(void)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
-	const bool old = kernel && btf__find_by_name_kind(kernel, "bpf_iter_task_vma_new",
-							  BTF_KIND_FUNC) < 0;
+	const bool old = kernel && !has(kernel, "bpf_iter_task_vma_new", BTF_KIND_FUNC) &&
+			 !has(kernel, "bpf_iter_task_type", BTF_KIND_ENUM);
 	struct utsname name;
 
 	btf__free(kernel);
 	if (old && uname(&name) == 0)
-		session_say("cannot watch: this is Linux %s, and it takes 6.7 or later. 'vmscope trace "
+		session_say("cannot watch: this is Linux %s, and it takes 6.1 or later. 'vmscope trace "
 			    "-p PID' follows a process here, too, but stops it at each call; 'vmscope "
 			    "top' and 'vmscope explain PID --for=SECONDS' look without stopping it",
 			    name.release);
@@ -260,11 +268,28 @@ static void choose_exits(struct watch_bpf *program, const struct btf *kernel, bo
 		const char *section = bpf_program__section_name(one);
 
 		if (strncmp(section, "fexit/", 6) == 0)
-			bpf_program__set_autoload(one, by_function && kernel &&
-						  btf__find_by_name_kind(kernel, section + 6,
-									 BTF_KIND_FUNC) > 0);
+			bpf_program__set_autoload(one, by_function &&
+						  has(kernel, section + 6, BTF_KIND_FUNC));
 	}
 	bpf_program__set_autoload(program->progs.call_exit, !by_function);
+}
+
+/*
+ * How areas are shown: by programs that go through them, or one by one by the kernel. (Those of an end
+ * only if functions can be listened to.)
+ */
+static void choose_looks(struct watch_bpf *program, const struct btf *kernel, bool by_function)
+{
+	const bool goes_through = has(kernel, "bpf_iter_task_vma_new", BTF_KIND_FUNC);
+
+	program->rodata->goes_through = goes_through;
+	bpf_program__set_autoload(program->progs.look, goes_through);
+	bpf_program__set_autoload(program->progs.look_on, !goes_through);
+	bpf_program__set_autoattach(program->progs.look_on, false); /* feed_look() does */
+	bpf_program__set_autoload(program->progs.area_copied, by_function && !goes_through &&
+				  has(kernel, "anon_vma_fork", BTF_KIND_FUNC));
+	bpf_program__set_autoload(program->progs.area_gone, by_function && !goes_through &&
+				  has(kernel, "unlink_anon_vmas", BTF_KIND_FUNC));
 }
 
 /* 0 or -errno. */
@@ -284,6 +309,7 @@ static int start(struct feed *feed, bool by_function)
 	want_calls(feed->program);
 	adapt(feed->program, kernel);
 	choose_exits(feed->program, kernel, by_function);
+	choose_looks(feed->program, kernel, by_function);
 	btf__free(kernel);
 	rc = watch_bpf__load(feed->program);
 	return rc != 0 ? rc : watch_bpf__attach(feed->program);
@@ -352,19 +378,67 @@ void feed_poll(struct feed *feed, int milliseconds)
 	}
 }
 
+/* Reads the iterator to its end, by which look_on() is run for each area of process @pid. */
+static int look_on(struct feed *feed, pid_t pid, bool add)
+{
+	union bpf_iter_link_info one = { .task.tid = (__u32)pid };
+	struct bpf_iter_attach_opts options = { .sz = sizeof(options), .link_info = &one,
+						.link_info_len = sizeof(one) };
+	struct bpf_link *link = bpf_program__attach_iter(feed->program->progs.look_on, &options);
+	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1, rc = fd < 0 ? -errno : 0;
+	char nothing[8];
+	ssize_t got;
+
+	memset(&feed->program->bss->looked_at, 0, sizeof(feed->program->bss->looked_at));
+	feed->program->bss->look_adds = add;
+	if (fd >= 0) {
+		while ((got = read(fd, nothing, sizeof(nothing))) > 0 || (got < 0 && errno == EINTR))
+			;
+		rc = got < 0 ? -errno : 0;
+		close(fd);
+	}
+	bpf_link__destroy(link);
+	return rc == 0 && !feed->program->bss->looked_at.head.space ? -ESRCH : rc;
+}
+
 int feed_look(struct feed *feed, pid_t pid, bool add)
 {
 	struct { __u32 pid, add; } request = { (__u32)pid, add };
 	struct bpf_test_run_opts options = { .sz = sizeof(options), .ctx_in = &request,
 					     .ctx_size_in = sizeof(request) };
-	int rc = bpf_prog_test_run_opts(bpf_program__fd(feed->program->progs.look), &options);
+	int rc;
 
+	if (!feed->program->rodata->goes_through)
+		return look_on(feed, pid, add);
+	rc = bpf_prog_test_run_opts(bpf_program__fd(feed->program->progs.look), &options);
 	return rc != 0 ? rc : -(int)options.retval;
+}
+
+/*
+ * A program at the end of a function is left out where the same one was interrupted on that processor,
+ * as may happen where the kernel is preemptible: another thread's call has not been told of then. (Nor has
+ * an area that area_gone() missed; but that their count tells.)
+ */
+static unsigned long missed(const struct feed *feed)
+{
+	struct bpf_program *one;
+	unsigned long count = 0;
+
+	bpf_object__for_each_program(one, feed->program->obj) {
+		struct bpf_prog_info info = { .type = 0 };
+		__u32 size = sizeof(info);
+
+		if (bpf_program__fd(one) >= 0 &&
+		    bpf_program__expected_attach_type(one) == BPF_TRACE_FEXIT &&
+		    bpf_obj_get_info_by_fd(bpf_program__fd(one), &info, &size) == 0)
+			count += info.recursion_misses;
+	}
+	return count;
 }
 
 unsigned long feed_lost(const struct feed *feed)
 {
-	return (unsigned long)*(volatile __u64 *)&feed->program->bss->lost;
+	return (unsigned long)*(volatile __u64 *)&feed->program->bss->lost + missed(feed);
 }
 
 unsigned long feed_foreign(const struct feed *feed)

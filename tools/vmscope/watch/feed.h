@@ -44,7 +44,7 @@ int feed_look(struct feed *feed, pid_t pid, bool add);
 /* How many calls came through the 32-bit entry; they are not told of. */
 unsigned long feed_foreign(const struct feed *feed);
 
-/* How many events were lost so far, as there was no room for them. */
+/* How many events were lost so far: there was no room for them, or the kernel did not run a program. */
 unsigned long feed_lost(const struct feed *feed);
 
 #endif

@@ -30,6 +30,9 @@ struct followed {
 	bool looking;			/* asked to be shown */
 	unsigned int tries;		/* in which its areas were being changed */
 	unsigned int gone;		/* looks at which there was no such process */
+	__u64 lost_at;			/* when events were found to be lost */
+	bool ended;			/* by `end`; its areas will be shown when they are taken down */
+	struct watch_space_event end;
 };
 
 struct follow {
@@ -86,8 +89,15 @@ static void drop(struct follow *follow, struct followed *at)
 	free(at);
 }
 
+/* Mostly they arrive in order; after an exec some kernels have them shown by parts, and some twice. */
 static void add_area(struct follow *follow, struct followed *at, const struct watch_area *area)
 {
+	size_t place = at->count;
+
+	while (place > 0 && at->areas[place - 1].start > area->start)
+		place--;
+	if (place > 0 && at->areas[place - 1].start == area->start)
+		return;
 	if (at->count == at->capacity) {
 		size_t capacity = at->capacity ? at->capacity * 2 : 64;
 		struct watch_area *larger = realloc(at->areas, capacity * sizeof(*larger));
@@ -99,7 +109,8 @@ static void add_area(struct follow *follow, struct followed *at, const struct wa
 		at->areas = larger;
 		at->capacity = capacity;
 	}
-	at->areas[at->count++] = *area;
+	memmove(&at->areas[place + 1], &at->areas[place], (at->count++ - place) * sizeof(*area));
+	at->areas[place] = *area;
 }
 
 /* ---- events, when it is their turn ---------------------------------------------------------- */
@@ -134,10 +145,12 @@ static void made_process(struct follow *follow, struct followed *at, const struc
 	if (!child->space)
 		return;
 	child->users = 1;
-	if (waiting->turn && waiting->after)
-		watched_begin(child->space, event, waiting->areas, waiting->count, true);
-	else
+	if (!(waiting->turn && waiting->after))
 		watched_fork(at->space, child->space, event, waiting->areas, waiting->count);
+	else if (event->shown)
+		watched_begin(child->space, event, waiting->areas, waiting->count, true);
+	if (!event->shown)
+		feed_look(follow->feed, child->space->pid, false);
 	if (follow->session->totals.rereads != rereads) /* the parent is to be read again, too */
 		feed_look(follow->feed, at->space->pid, false);
 	tell(follow, "fork", &event->head, child->space->id, "parent", (int)event->parent);
@@ -190,30 +203,58 @@ static void executed(struct follow *follow, struct followed *at, const struct wa
 	new->users = 1;
 	if (event->shown)
 		watched_begin(new->space, event, waiting->areas, waiting->count, false);
+	else
+		feed_look(follow->feed, new->space->pid, false);
 	tell(follow, "exec", &event->head, new->space->id, NULL, 0);
 	drain(follow, new, event->head.space);
+}
+
+/* The last thread of @at has ended, by @end; its space, whose areas @last shows, ends with it. */
+static void end_space(struct follow *follow, struct followed *at, const struct waiting *waiting,
+		      const struct watch_space_event *end, const struct watch_space_event *last)
+{
+	const struct log_who who = { (pid_t)end->head.pid, (pid_t)end->head.tid,
+				     at->space ? at->space->id : 0 };
+	const struct watch_head head = end->head;
+	const int status = end->status;
+
+	if (at->space && at->space->vm) {
+		watched_compare(at->space, last, waiting->areas, waiting->count);
+		if (!last->shown)
+			follow->session->totals.unfollowed++;
+		watched_end(at->space, &who, "exit");
+	}
+	drop(follow, at);
+	tell(follow, "exit", &head, who.space, "status", status);
 }
 
 static void ended(struct follow *follow, struct followed *at, const struct waiting *waiting,
 		  const struct watch_space_event *event)
 {
-	const struct log_who who = { (pid_t)event->head.pid, (pid_t)event->head.tid,
-				     at->space ? at->space->id : 0 };
-	unsigned int id = who.space;
-
-	if (event->last && at->users > 1) {
+	if (!event->last)
+		return;
+	if (at->users > 1) {
 		at->users--;
-	} else if (event->last) {
-		if (at->space && at->space->vm) {
-			watched_compare(at->space, event, waiting->areas, waiting->count);
-			if (!event->shown)
-				follow->session->totals.unfollowed++;
-			watched_end(at->space, &who, "exit");
-		}
-		drop(follow, at);
+		tell(follow, "exit", &event->head, at->space ? at->space->id : 0, "status",
+		     event->status);
+	} else if (event->last == WATCH_LAST_SHOWN_LATER && at->space) {
+		at->ended = true;
+		at->end = *event;
+	} else {
+		end_space(follow, at, waiting, event, event);
 	}
-	if (event->last)
-		tell(follow, "exit", &event->head, id, "status", event->status);
+}
+
+/* A space is no more: its process has ended, or executes another program. */
+static void gone(struct follow *follow, struct followed *at, const struct waiting *waiting,
+		 const struct watch_space_event *event)
+{
+	if (at->ended)
+		end_space(follow, at, waiting, &at->end, event);
+	else if (at->space && at->space->vm)
+		watched_compare(at->space, event, waiting->areas, waiting->count);
+	else if (!at->space)
+		drop(follow, at);
 }
 
 /* The space of a process that ran before: begins with what is shown now. */
@@ -227,6 +268,10 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 	at->tries = 0;
 	if (at->space && at->space->vm) {
 		watched_compare(at->space, event, waiting->areas, waiting->count);
+		if (event->head.time < at->lost_at) /* what was lost may be later */
+			at->space->unsure++;
+		else if (event->shown)
+			order_whole(&at->order);
 		return;
 	}
 	if (event->is_32) {
@@ -271,6 +316,9 @@ static void apply(struct follow *follow, struct followed *at, const struct waiti
 	case WATCH_EXIT:
 		ended(follow, at, waiting, event);
 		break;
+	case WATCH_GONE:
+		gone(follow, at, waiting, event);
+		break;
 	case WATCH_LOOK:
 		looked(follow, at, waiting, event);
 		break;
@@ -313,6 +361,15 @@ static __u64 ordered_in(const struct watch_head *head)
 	return head->kind == WATCH_TASK || head->kind == WATCH_EXEC ? event->from : head->space;
 }
 
+/* Only if there are as many areas as the kernel counts are these all. */
+static void check_shown(struct waiting *waiting)
+{
+	struct watch_space_event *event = (void *)waiting->event;
+
+	if (waiting->count == 0 || waiting->count != event->count)
+		event->shown = 0;
+}
+
 static void heard(void *ctx, const struct watch_head *head)
 {
 	struct follow *follow = ctx;
@@ -333,6 +390,8 @@ static void heard(void *ctx, const struct watch_head *head)
 		out_of_memory(follow);
 		return;
 	}
+	if (head->kind != WATCH_CALL && head->kind != WATCH_TURN)
+		check_shown(waiting);
 	if (head->areas) {
 		shown->areas = NULL;
 		shown->count = shown->capacity = 0;
@@ -369,6 +428,19 @@ static void heard(void *ctx, const struct watch_head *head)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
+static __u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec;
+}
+
+static long now_ms(void)
+{
+	return (long)(now_ns() / 1000000);
+}
+
 /* Events were lost: what they would have told is not known; the areas will be read again. */
 static void check_lost(struct follow *follow)
 {
@@ -378,13 +450,14 @@ static void check_lost(struct follow *follow)
 
 	if (lost == follow->lost)
 		return;
-	session_say("%lu events were lost, as there was no room for them: areas are read again",
-		    lost - follow->lost);
+	session_say("%lu events were lost, as there was no room for them or the kernel left them out: "
+		    "areas are read again", lost - follow->lost);
 	follow->session->totals.events_lost += lost - follow->lost;
 	follow->lost = lost;
 	mt_for_each(&follow->spaces, at, name, ULONG_MAX) {
 		if (at->space)
 			at->space->unsure++;
+		at->lost_at = now_ns();
 		order_skip(&at->order);
 	}
 }
@@ -417,14 +490,6 @@ static void look_at_all(struct follow *follow)
 	}
 }
 
-static long now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000L + now.tv_nsec / 1000000;
-}
-
 /* The last comparison of what still runs. */
 static void finish(struct follow *follow)
 {
@@ -443,7 +508,7 @@ static void finish(struct follow *follow)
 		waits = false;
 		name = 0;
 		mt_for_each(&follow->spaces, at, name, ULONG_MAX)
-			waits |= at->space && at->looking;
+			waits |= at->space && (at->looking || at->ended);
 	}
 	if (feed_foreign(follow->feed) > 0) {
 		session_say("%lu calls came through the entry for 32-bit programs: they are not known",
@@ -457,7 +522,7 @@ static void finish(struct follow *follow)
 			const struct log_who who = { at->space->pid, at->space->pid,
 						     at->space->id };
 
-			if (at->looking) {
+			if (at->looking || at->ended) {
 				session_say("process %d was not compared at the end", who.pid);
 				follow->session->totals.unfollowed++;
 			}

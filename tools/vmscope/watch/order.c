@@ -2,12 +2,14 @@
 /* The order of events of a space: they arrive as threads return, and leave by their turn. */
 #include "watch/order.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 void order_init(struct order *order)
 {
 	order->over = 0;
+	order->holes = false;
 	order->first = NULL;
 	order->end = &order->first;
 }
@@ -50,7 +52,8 @@ void order_add(struct order *order, struct waiting *waiting)
 	order->end = &waiting->next;
 }
 
-struct waiting *order_next(struct order *order)
+/* The first whose turn it is. */
+static struct waiting *take(struct order *order)
 {
 	for (struct waiting **link = &order->first; *link; link = &(*link)->next) {
 		struct waiting *waiting = *link;
@@ -68,16 +71,38 @@ struct waiting *order_next(struct order *order)
 	return NULL;
 }
 
-void order_skip(struct order *order)
+/* Goes on to the first turn that has arrived, or is waited for. */
+static void skip(struct order *order)
 {
-	__u64 least = 0;
+	__u64 least = ULLONG_MAX;
 
 	for (const struct waiting *w = order->first; w; w = w->next) {
 		__u64 at = w->turn ? w->turn - 1 : w->after;
 
-		if (least == 0 || at < least)
+		if (at < least)
 			least = at;
 	}
-	if (least > order->over)
+	if (order->first && least > order->over)
 		order->over = least;
+}
+
+struct waiting *order_next(struct order *order)
+{
+	struct waiting *waiting = take(order);
+
+	if (!waiting && order->first && order->holes) {
+		skip(order);
+		waiting = take(order);
+	}
+	return waiting;
+}
+
+void order_skip(struct order *order)
+{
+	order->holes = true;
+}
+
+void order_whole(struct order *order)
+{
+	order->holes = false;
 }

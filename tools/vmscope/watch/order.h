@@ -20,6 +20,7 @@ struct waiting {
 
 struct order {
 	__u64 over;			/* all turns up to this one are over */
+	bool holes;			/* turns may be missing for good: none is waited for */
 	struct waiting *first, **end;	/* in order of arrival */
 };
 
@@ -37,7 +38,13 @@ void order_add(struct order *order, struct waiting *waiting);
 /* Takes out the next event whose turn it is; the caller owns it. NULL: it has not arrived yet. */
 struct waiting *order_next(struct order *order);
 
-/* Events were lost: no turn is waited for any more that comes before one that has arrived. */
+/*
+ * Events were lost, or will be known to have been: from now on no turn is waited for that comes before
+ * one that has arrived, until order_whole().
+ */
 void order_skip(struct order *order);
+
+/* What is there now is known again: turns are waited for. */
+void order_whole(struct order *order);
 
 #endif

@@ -189,7 +189,7 @@ void watched_fork(struct watched *space, struct watched *child,
 
 	req.fork.child_host = &host;
 	req.host = (struct vmspace_host_result){ .valid = true, .result = who.pid };
-	if (event->shown) {
+	if (count > 0) { /* if they are not shown to be all, they are known one by one */
 		space->shown = child->shown = areas;
 		space->shown_count = child->shown_count = count;
 	}

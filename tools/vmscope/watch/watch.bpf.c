@@ -9,218 +9,14 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "watch/event.h"
+#include "watch/show.bpf.h"
 
 /* Newer than the headers of Debian 12. */
 #ifndef __NR_mseal
 #define __NR_mseal 462
 #endif
 
-/* What is needed of the kernel's types; their layout is found when the program is loaded. */
-#define KERNEL_TYPE __attribute__((preserve_access_index))
-
-struct super_block { __u32 s_dev; } KERNEL_TYPE;
-struct inode {
-	__u16 i_mode;
-	unsigned long i_ino;
-	long long i_size;
-	struct super_block *i_sb;
-} KERNEL_TYPE;
-struct qstr { const unsigned char *name; } KERNEL_TYPE;
-struct dentry { struct qstr d_name; } KERNEL_TYPE;
-struct path { struct dentry *dentry; } KERNEL_TYPE;
-struct file {
-	unsigned int f_mode;
-	struct inode *f_inode;
-	struct path f_path;
-} KERNEL_TYPE;
-struct mm_struct {
-	unsigned long mmap_base, task_size, start_code, end_code, start_data, end_data, start_brk, brk,
-		      start_stack;
-} KERNEL_TYPE;
-struct vm_area_struct {
-	unsigned long vm_start, vm_end, vm_flags, vm_pgoff;
-	void *anon_vma;
-	struct file *vm_file;
-} KERNEL_TYPE;
-typedef struct { int counter; } atomic_t;
-struct signal_struct { atomic_t live; } KERNEL_TYPE;
-struct thread_info { __u32 status; } KERNEL_TYPE;
-struct task_struct {
-	struct thread_info thread_info;
-	int pid, tgid, exit_code;
-	unsigned int flags;
-	struct mm_struct *mm;
-	struct signal_struct *signal;
-	char comm[16];
-} KERNEL_TYPE;
-struct pt_regs {
-	unsigned long di, si, dx, r10, r8, r9, orig_ax, cs, ip, sp, bp, bx, r12, r13, r14, r15;
-} KERNEL_TYPE;
-struct linux_binprm;
-struct bpf_iter_task_vma { __u64 opaque[1]; } __attribute__((aligned(8)));
-
-extern int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struct *task,
-				 __u64 addr) __ksym;
-extern struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it) __ksym;
-extern void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it) __ksym;
-extern struct task_struct *bpf_task_from_pid(int pid) __ksym;
-extern void bpf_task_release(struct task_struct *task) __ksym;
-
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-enum { FOLLOWED = 4096, CALLS = 16384,
-       STATUS_32 = 0x2 /* TS_COMPAT */, EXITING = 0x4 /* PF_EXITING */ };
-#define LATE_NS 30000000000ULL	/* who attaches may find a call that waits that long */
-
-const volatile struct watch_wanted wanted[WATCH_CALLS];
-
-/* The lock's events have the path of a control group before what they tell: until Linux 6.13. */
-const volatile bool lock_has_path;
-/* sched_process_exit comes when a task has given up its space: until Linux 6.15. */
-const volatile bool exit_is_late;
-/* Stacks are told, too. */
-const volatile bool with_stacks;
-
-__u64 lost;	/* events for which there was no room */
-__u64 foreign;	/* calls through the 32-bit entry, whose numbers mean others */
-
-/*
- * @since: when it was attached to; 0: it was watched from its beginning. Threads may be in calls then
- * whose entry was not seen.
- * @writer: the thread that has its lock for writing; 0: none.
- */
-struct space { __u64 turns, since, writer; };
-struct call {
-	__u64 args[6], space, turn;
-	__u32 number, near_count;
-	struct watch_area near[WATCH_NEAR];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 32 << 20);
-} events SEC(".maps");
-
-/* So that they take no room from events, whose loss is worse. As large as needed: feed.c says. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} stacks SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, FOLLOWED);
-	__type(key, __u64);
-	__type(value, struct space);
-} spaces SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, CALLS);
-	__type(key, __u32);
-	__type(value, struct call);
-} calls SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct call);
-} fresh SEC(".maps");
-
-/* The space of each process, as after an exec the one that it had is not to be seen any more. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, FOLLOWED);
-	__type(key, __u32);
-	__type(value, __u64);
-} homes SEC(".maps");
-
-struct request { __u32 pid, add; };
-
-static __always_inline struct space *space_of(__u64 mm)
-{
-	return mm ? bpf_map_lookup_elem(&spaces, &mm) : NULL;
-}
-
-static __always_inline void keep_home(struct task_struct *task, __u64 mm)
-{
-	__u32 pid = task->tgid;
-
-	if (bpf_map_update_elem(&homes, &pid, &mm, BPF_ANY) != 0)
-		__sync_fetch_and_add(&lost, 1);
-}
-
-static __always_inline void follow(struct task_struct *task, __u64 mm, const struct space *space,
-				   __u64 flags)
-{
-	if (bpf_map_update_elem(&spaces, &mm, space, flags) != 0 && flags != BPF_NOEXIST)
-		__sync_fetch_and_add(&lost, 1);
-	keep_home(task, mm);
-}
-
-static __always_inline void set_head(struct watch_head *head, __u32 kind, struct task_struct *task,
-				     __u64 mm)
-{
-	head->kind = kind;
-	head->pid = task->tgid;
-	head->tid = task->pid;
-	head->areas = 0;
-	head->space = mm;
-	head->turn = head->after = 0;
-	head->time = bpf_ktime_get_ns();
-}
-
-static __always_inline void *reserve(__u64 size)
-{
-	void *event = bpf_ringbuf_reserve(&events, size, 0);
-
-	if (!event)
-		__sync_fetch_and_add(&lost, 1);
-	return event;
-}
-
-static __always_inline void tell(struct watch_space_event *event)
-{
-	if (bpf_ringbuf_output(&events, event, sizeof(*event), BPF_RB_NO_WAKEUP) != 0)
-		__sync_fetch_and_add(&lost, 1);
-}
-
-static __always_inline void tell_turn(struct task_struct *task, __u64 mm, __u64 turn)
-{
-	struct watch_head *head = reserve(sizeof(*head));
-
-	if (!head)
-		return;
-	set_head(head, WATCH_TURN, task, mm);
-	head->turn = turn;
-	bpf_ringbuf_submit(head, BPF_RB_NO_WAKEUP);
-}
-
-static __always_inline void describe(struct watch_area *area, struct vm_area_struct *vma)
-{
-	struct file *file = vma->vm_file;
-
-	area->start = vma->vm_start;
-	area->end = vma->vm_end;
-	area->flags = vma->vm_flags;
-	area->page_offset = vma->vm_pgoff;
-	area->anon = vma->anon_vma != NULL;
-	area->file = (__u64)file;
-	area->inode = area->size = 0;
-	area->dev = area->mode = area->open_mode = 0;
-	area->name[0] = 0;
-	if (!file)
-		return;
-	area->inode = BPF_CORE_READ(file, f_inode, i_ino);
-	area->size = BPF_CORE_READ(file, f_inode, i_size);
-	area->mode = BPF_CORE_READ(file, f_inode, i_mode);
-	area->dev = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
-	area->open_mode = BPF_CORE_READ(file, f_mode);
-	bpf_probe_read_kernel_str(area->name, sizeof(area->name),
-				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
-}
 
 static long near_found(struct task_struct *task, struct vm_area_struct *vma, void *ctx)
 {
@@ -259,60 +55,6 @@ static __always_inline void look_around(struct call *call, struct task_struct *t
 		look_near(call, task, 1, at);
 	if (call->near_count < 3 || !call->near[2].end)
 		look_near(call, task, 2, at + call->args[1]);
-}
-
-/*
- * Tells of all areas of @task, and then of @event. Kernels differ in whether the areas can be changed
- * meanwhile: if they may have been, they count as not shown.
- */
-static __always_inline void tell_areas(struct task_struct *task, struct watch_space_event *event,
-				       __u64 mm)
-{
-	struct bpf_iter_task_vma it;
-	struct vm_area_struct *vma;
-	struct watch_area_event *area;
-	struct space *space = space_of(mm);
-	__u64 turns = space ? space->turns : 0;
-	bool busy = space && space->writer;
-	__u32 count = 0;
-
-	event->shown = bpf_iter_task_vma_new(&it, task, 0) == 0;
-	while ((vma = bpf_iter_task_vma_next(&it))) {
-		area = reserve(sizeof(*area));
-		if (area) {
-			set_head(&area->head, WATCH_AREA, task, mm);
-			describe(&area->area, vma);
-			bpf_ringbuf_submit(area, BPF_RB_NO_WAKEUP);
-		}
-		count++;
-	}
-	space = space_of(mm);
-	if (space) {
-		event->head.after = space->turns;
-		if (busy || space->writer || space->turns != turns)
-			event->shown = 0;
-	}
-	event->head.areas = count;
-	tell(event);
-	bpf_iter_task_vma_destroy(&it);
-}
-
-static __always_inline void set_space(struct watch_space_event *event, struct task_struct *task)
-{
-	struct mm_struct *mm = task->mm;
-
-	if (mm) {
-		event->mmap_base = mm->mmap_base;
-		event->start_code = mm->start_code;
-		event->end_code = mm->end_code;
-		event->start_data = mm->start_data;
-		event->end_data = mm->end_data;
-		event->start_brk = mm->start_brk;
-		event->brk = mm->brk;
-		event->start_stack = mm->start_stack;
-		event->is_32 = mm->task_size <= 1ULL << 32;
-	}
-	bpf_probe_read_kernel_str(event->command, sizeof(event->command), task->comm);
 }
 
 /* Whether a call of this number is told of: call_passes() of base/call.c. */
@@ -374,6 +116,15 @@ static __always_inline struct call *find_call(struct task_struct *task, __u64 mm
 	return call;
 }
 
+/* Whether @call is the one that @task is in, as far as its registers say. */
+static __always_inline bool is_in(struct task_struct *task, const struct call *call)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return regs->orig_ax == call->number && regs->di == call->args[0] &&
+	       regs->si == call->args[1] && regs->dx == call->args[2] && regs->r10 == call->args[3];
+}
+
 static __noinline int end(struct task_struct *task)
 {
 	__u64 mm = (__u64)task->mm;
@@ -393,7 +144,9 @@ static __noinline int end(struct task_struct *task)
 	set_head(&event.head, WATCH_EXIT, task, mm);
 	event.status = task->exit_code;
 	set_space(&event, task);
-	if (event.last)
+	if (event.last && !goes_through)
+		event.last = WATCH_LAST_SHOWN_LATER;
+	if (event.last == WATCH_LAST)
 		tell_areas(task, &event, mm);
 	else
 		tell(&event);
@@ -433,7 +186,7 @@ int lock_wanted(unsigned long long *ctx)
 	struct mm_struct *mm = (void *)ctx[0];
 	const bool write = first_of_lock(ctx);
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct call *call;
+	struct call *call, *former;
 	__u32 tid;
 
 	if (!write && !exit_is_late)
@@ -450,8 +203,14 @@ int lock_wanted(unsigned long long *ctx)
 		return 0;
 	}
 	tid = task->pid;
-	if (bpf_map_lookup_elem(&calls, &tid)) /* it has had the lock before */
+	former = bpf_map_lookup_elem(&calls, &tid);
+	if (former && is_in(task, former)) /* it has had the lock before */
 		return 0;
+	if (former) { /* nobody has seen it return: call_returns() was missed */
+		if (former->turn)
+			tell_turn(task, former->space, former->turn);
+		bpf_map_delete_elem(&calls, &tid);
+	}
 	call = find_call(task, (__u64)mm);
 	if (!call)
 		return 0;
@@ -727,7 +486,12 @@ int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm
 	event.parent = former;
 	set_space(&event, task);
 	follow(task, mm, &none, BPF_ANY);
-	tell_areas(task, &event, mm);
+	if (goes_through) {
+		tell_areas(task, &event, mm);
+	} else {
+		tell_first_areas(task, &event);
+		tell_shown(&event, mm, false, 0);
+	}
 	return 0;
 }
 
@@ -737,38 +501,4 @@ int BPF_PROG(ended, struct task_struct *task)
 	if (!exit_is_late)
 		end(task);
 	return 0;
-}
-
-/* The address space is gone: its name may be given to another. */
-SEC("tp_btf/exit_mmap")
-int BPF_PROG(space_gone, struct mm_struct *mm)
-{
-	__u64 name = (__u64)mm;
-
-	if (bpf_map_lookup_elem(&spaces, &name))
-		bpf_map_delete_elem(&spaces, &name);
-	return 0;
-}
-
-/* Run by vmscope: tells of all areas of a process, and with `add` of all its calls from now on. */
-SEC("syscall")
-int look(struct request *request)
-{
-	struct watch_space_event event = { .shown = 0 };
-	struct space attached = { .since = bpf_ktime_get_ns() };
-	struct task_struct *task = bpf_task_from_pid(request->pid);
-	__u64 mm;
-
-	if (!task)
-		return 3; /* ESRCH */
-	mm = (__u64)task->mm;
-	if (mm && request->add)
-		follow(task, mm, &attached, BPF_NOEXIST);
-	if (space_of(mm)) {
-		set_head(&event.head, WATCH_LOOK, task, mm);
-		set_space(&event, task);
-		tell_areas(task, &event, mm);
-	}
-	bpf_task_release(task);
-	return mm ? 0 : 3;
 }

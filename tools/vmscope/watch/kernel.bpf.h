@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel's types and functions, as far as the program in the kernel uses them. */
+#ifndef VMSCOPE_WATCH_KERNEL_BPF_H
+#define VMSCOPE_WATCH_KERNEL_BPF_H
+
+#include <linux/types.h>
+
+/* What is needed of the kernel's types; their layout is found when the program is loaded. */
+#define KERNEL_TYPE __attribute__((preserve_access_index))
+
+struct super_block { __u32 s_dev; } KERNEL_TYPE;
+struct inode {
+	__u16 i_mode;
+	unsigned long i_ino;
+	long long i_size;
+	struct super_block *i_sb;
+} KERNEL_TYPE;
+struct qstr { const unsigned char *name; } KERNEL_TYPE;
+struct dentry { struct qstr d_name; } KERNEL_TYPE;
+struct path { struct dentry *dentry; } KERNEL_TYPE;
+struct file {
+	unsigned int f_mode;
+	struct inode *f_inode;
+	struct path f_path;
+} KERNEL_TYPE;
+typedef struct { int counter; } atomic_t;
+struct mm_context { void *vdso; } KERNEL_TYPE;
+struct mm_struct {
+	unsigned long mmap_base, task_size, start_code, end_code, start_data, end_data, start_brk, brk,
+		      start_stack;
+	int map_count;
+	atomic_t mm_users;
+	struct mm_context context;
+} KERNEL_TYPE;
+struct vm_area_struct {
+	unsigned long vm_start, vm_end, vm_flags, vm_pgoff;
+	void *anon_vma;
+	struct file *vm_file;
+	struct mm_struct *vm_mm;
+} KERNEL_TYPE;
+struct signal_struct { atomic_t live; } KERNEL_TYPE;
+struct thread_info { __u32 status; } KERNEL_TYPE;
+struct task_struct {
+	struct thread_info thread_info;
+	int pid, tgid, exit_code;
+	unsigned int flags;
+	struct mm_struct *mm;
+	struct signal_struct *signal;
+	char comm[16];
+} KERNEL_TYPE;
+struct pt_regs {
+	unsigned long di, si, dx, r10, r8, r9, orig_ax, cs, ip, sp, bp, bx, r12, r13, r14, r15;
+} KERNEL_TYPE;
+struct linux_binprm;
+struct bpf_iter_task_vma { __u64 opaque[1]; } __attribute__((aligned(8)));
+struct bpf_iter_meta { __u64 seq, session_id, seq_num; };
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
+};
+
+/* Since Linux 6.7; the last two since 6.2. */
+extern int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struct *task,
+				 __u64 addr) __ksym __weak;
+extern struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it) __ksym __weak;
+extern void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it) __ksym __weak;
+extern struct task_struct *bpf_task_from_pid(int pid) __ksym __weak;
+extern void bpf_task_release(struct task_struct *task) __ksym __weak;
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* What the program in the kernel knows of the spaces watched, and how it tells of events. */
+#ifndef VMSCOPE_WATCH_TELL_BPF_H
+#define VMSCOPE_WATCH_TELL_BPF_H
+
+#include <stdbool.h>
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "watch/event.h"
+#include "watch/kernel.bpf.h"
+
+enum { FOLLOWED = 4096, CALLS = 16384,
+       STATUS_32 = 0x2 /* TS_COMPAT */, EXITING = 0x4 /* PF_EXITING */ };
+#define LATE_NS 30000000000ULL	/* who attaches may find a call that waits that long */
+
+const volatile struct watch_wanted wanted[WATCH_CALLS];
+
+/* The lock's events have the path of a control group before what they tell: until Linux 6.13. */
+const volatile bool lock_has_path;
+/* sched_process_exit comes when a task has given up its space: until Linux 6.15. */
+const volatile bool exit_is_late;
+/* Programs can go through the areas of a process: since Linux 6.7. */
+const volatile bool goes_through;
+/* Stacks are told, too. */
+const volatile bool with_stacks;
+
+__u64 lost;	/* events for which there was no room */
+__u64 foreign;	/* calls through the 32-bit entry, whose numbers mean others */
+
+/*
+ * @since: when it was attached to; 0: it was watched from its beginning. Threads may be in calls then
+ * whose entry was not seen.
+ * @writer: the thread that has its lock for writing; 0: none.
+ * @count: how many areas it had when it ended, of which @told have been told.
+ */
+struct space {
+	__u64 turns, since, writer;
+	__u32 count, told;
+};
+struct call {
+	__u64 args[6], space, turn;
+	__u32 number, near_count;
+	struct watch_area near[WATCH_NEAR];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 32 << 20);
+} events SEC(".maps");
+
+/* So that they take no room from events, whose loss is worse. As large as needed: feed.c says. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FOLLOWED);
+	__type(key, __u64);
+	__type(value, struct space);
+} spaces SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CALLS);
+	__type(key, __u32);
+	__type(value, struct call);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct call);
+} fresh SEC(".maps");
+
+/* The space of each process, as after an exec the one that it had is not to be seen any more. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FOLLOWED);
+	__type(key, __u32);
+	__type(value, __u64);
+} homes SEC(".maps");
+
+static __always_inline struct space *space_of(__u64 mm)
+{
+	return mm ? bpf_map_lookup_elem(&spaces, &mm) : NULL;
+}
+
+static __always_inline void keep_home(struct task_struct *task, __u64 mm)
+{
+	__u32 pid = task->tgid;
+
+	if (bpf_map_update_elem(&homes, &pid, &mm, BPF_ANY) != 0)
+		__sync_fetch_and_add(&lost, 1);
+}
+
+static __always_inline void follow(struct task_struct *task, __u64 mm, const struct space *space,
+				   __u64 flags)
+{
+	if (bpf_map_update_elem(&spaces, &mm, space, flags) != 0 && flags != BPF_NOEXIST)
+		__sync_fetch_and_add(&lost, 1);
+	keep_home(task, mm);
+}
+
+static __always_inline void set_head(struct watch_head *head, __u32 kind, struct task_struct *task,
+				     __u64 mm)
+{
+	head->kind = kind;
+	head->pid = task->tgid;
+	head->tid = task->pid;
+	head->areas = 0;
+	head->space = mm;
+	head->turn = head->after = 0;
+	head->time = bpf_ktime_get_ns();
+}
+
+static __always_inline void *reserve(__u64 size)
+{
+	void *event = bpf_ringbuf_reserve(&events, size, 0);
+
+	if (!event)
+		__sync_fetch_and_add(&lost, 1);
+	return event;
+}
+
+static __always_inline void tell(struct watch_space_event *event)
+{
+	if (bpf_ringbuf_output(&events, event, sizeof(*event), BPF_RB_NO_WAKEUP) != 0)
+		__sync_fetch_and_add(&lost, 1);
+}
+
+static __always_inline void tell_turn(struct task_struct *task, __u64 mm, __u64 turn)
+{
+	struct watch_head *head = reserve(sizeof(*head));
+
+	if (!head)
+		return;
+	set_head(head, WATCH_TURN, task, mm);
+	head->turn = turn;
+	bpf_ringbuf_submit(head, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void describe(struct watch_area *area, struct vm_area_struct *vma)
+{
+	struct file *file = vma->vm_file;
+
+	area->start = vma->vm_start;
+	area->end = vma->vm_end;
+	area->flags = vma->vm_flags;
+	area->page_offset = vma->vm_pgoff;
+	area->anon = vma->anon_vma != NULL;
+	area->file = (__u64)file;
+	area->inode = area->size = 0;
+	area->dev = area->mode = area->open_mode = 0;
+	area->name[0] = 0;
+	if (!file)
+		return;
+	area->inode = BPF_CORE_READ(file, f_inode, i_ino);
+	area->size = BPF_CORE_READ(file, f_inode, i_size);
+	area->mode = BPF_CORE_READ(file, f_inode, i_mode);
+	area->dev = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	area->open_mode = BPF_CORE_READ(file, f_mode);
+	bpf_probe_read_kernel_str(area->name, sizeof(area->name),
+				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
+}
+
+static __always_inline void tell_area(struct task_struct *task, __u64 mm, struct vm_area_struct *vma)
+{
+	struct watch_area_event *area = reserve(sizeof(*area));
+
+	if (!area)
+		return;
+	set_head(&area->head, WATCH_AREA, task, mm);
+	describe(&area->area, vma);
+	bpf_ringbuf_submit(area, BPF_RB_NO_WAKEUP);
+}
+
+#endif
