@@ -252,6 +252,66 @@ if [ -x "$work/maps" ]; then
 	grep -q "has ended unseen" "$work/err" || fail "$what: $(tail -5 "$work/err")"
 fi
 
+# What arguments point to is known as it was at the call, of a program that ends at once, and of one that
+# has written something else there since.
+what="memory of arguments"
+cat >"$work/memory.c" <<'END'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#define PR_SET_VMA_ANON_NAME 0
+#endif
+int main(int argc, char **argv)
+{
+	char *memory = mmap(0, 300 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec range = { memory + 250 * 4096, 4096 };
+	unsigned long nodes = 1;
+	int self = syscall(SYS_pidfd_open, getpid(), 0);
+	char name[20];
+
+	for (int i = 0; i < 100; i++) {
+		sprintf(name, "n%d", i);
+		prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, memory + 2 * i * 4096, 4096, name);
+	}
+	if (syscall(SYS_process_madvise, self, &range, 1, MADV_DONTDUMP, 0) == 4096)
+		write(1, "process_madvise\n", 16);
+	if (syscall(SYS_mbind, memory + 270 * 4096, 4096, 2, &nodes, 64, 0) == 0)
+		write(1, "mbind\n", 6);
+	nodes = range.iov_len = 0;
+	close(self);
+	prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, memory, 4096, 1);
+	if (argc > 1)
+		usleep(atoi(argv[1]));
+	return 0;
+}
+END
+if cc -w -o "$work/memory" "$work/memory.c" 2>"$work/err"; then
+	for time in "" 300000; do
+		"$vmscope" watch --json -o "$work/log" -- "$work/memory" $time >"$work/out" 2>"$work/err" ||
+			fail "$what: status $?: $(tail -5 "$work/err")"
+		has differences 0
+		has rereads 0
+		grep -q "could not be read" "$work/err" && fail "$what: $(cat "$work/err")"
+		named=$(grep -o '"name":"n[0-9]*"' "$work/log" | sort -u | wc -l)
+		[ "$named" = 100 ] || fail "$what: $named names of 100"
+		! grep -q process_madvise "$work/out" ||
+			grep '"call":"process_madvise"' "$work/log" | grep -q '"length":"0x1000","advice"' ||
+			fail "$what: $(grep process_madvise "$work/log")"
+		! grep -q mbind "$work/out" || grep '"call":"mbind"' "$work/log" | grep -q '"nodes":"0x1"' ||
+			fail "$what: $(grep mbind "$work/log")"
+		replays
+	done
+else
+	echo "SKIP in part: no compiler here: $(head -1 "$work/err")"
+fi
+
 # Calls through the entry for 32-bit programs are none that are followed; nor are such programs.
 cat >"$work/foreign.c" <<'END'
 int main(void)

@@ -66,12 +66,21 @@ struct call_kind {
 	uint32_t values[CALL_VALUES];
 };
 
+/* What was copied of the caller's memory at a call. */
+struct call_memory {
+	uint64_t addr;
+	size_t size;		/* 0: nothing, or it could not be read */
+	const unsigned char *bytes;
+	bool own;		/* the call has had the lock of its own process's areas */
+};
+
 /* One system call by one thread. */
 struct call {
 	const struct call_kind *kind;
 	uint64_t args[6];
 	int64_t result;		/* -errno on failure; valid after the exit only */
 	uint64_t number;	/* counts mirrored calls from 1; 0: not mirrored */
+	const struct call_memory *memory;	/* NULL: its thread is stopped in it, and shows its memory */
 };
 
 /* All kinds, call_kinds[id].id == id. */

@@ -34,6 +34,28 @@ static bool is_shared(int flags)
 	return (flags & MAP_TYPE) == MAP_SHARED || (flags & MAP_TYPE) == MAP_SHARED_VALIDATE;
 }
 
+/* What an argument points to: returns how much of it could be read. */
+static size_t read_argument(pid_t tid, const struct call *call, uint64_t addr, void *buf, size_t size)
+{
+	const struct call_memory *copy = call->memory;
+
+	if (!copy)
+		return kernel_read_memory(tid, addr, buf, size);
+	if (addr < copy->addr || addr - copy->addr >= copy->size)
+		return 0;
+	if (size > copy->size - (addr - copy->addr))
+		size = copy->size - (addr - copy->addr);
+	memcpy(buf, copy->bytes + (addr - copy->addr), size);
+	return size;
+}
+
+/* An argument could not be read: by the kernel neither (EFAULT), or only by us. */
+static enum request_model unread(const struct call *call)
+{
+	return call->memory && (call->memory->own || call->result >= 0) ? REQUEST_UNKNOWN :
+									  REQUEST_NONE;
+}
+
 static void set_shared_memory(struct vma_backing *backing)
 {
 	*backing = (struct vma_backing){ .kind = VMA_BACKING_SHMEM, .name = "/dev/zero (deleted)" };
@@ -101,8 +123,9 @@ static enum request_model build_range(struct request *req, enum vmspace_op op, c
 }
 
 /* libvmspace models the first 64 nodes; a call that names others is not modelled. */
-static enum request_model build_mbind(struct request *req, pid_t tid, const uint64_t *args)
+static enum request_model build_mbind(struct request *req, pid_t tid, const struct call *call)
 {
+	const uint64_t *args = call->args;
 	/* The kernel uses one bit less than maxnode. */
 	uint64_t bits = args[4] ? args[4] - 1 : 0, word = 0;
 
@@ -114,8 +137,8 @@ static enum request_model build_mbind(struct request *req, pid_t tid, const uint
 	if (!args[3])
 		return REQUEST_MADE;
 	for (uint64_t at = 0; at < bits; at += 64) {
-		if (kernel_read_memory(tid, args[3] + at / 8, &word, sizeof(word)) != sizeof(word))
-			return REQUEST_NONE; /* EFAULT */
+		if (read_argument(tid, call, args[3] + at / 8, &word, sizeof(word)) != sizeof(word))
+			return unread(call);
 		if (bits - at < 64)
 			word &= (UINT64_C(1) << (bits - at)) - 1;
 		if (at == 0)
@@ -126,8 +149,9 @@ static enum request_model build_mbind(struct request *req, pid_t tid, const uint
 	return REQUEST_MADE;
 }
 
-static enum request_model build_prctl(struct request *req, pid_t tid, const uint64_t *args)
+static enum request_model build_prctl(struct request *req, pid_t tid, const struct call *call)
 {
+	const uint64_t *args = call->args;
 	struct vmspace_set_anon_name *set = &req->vm.set_anon_name;
 
 	if ((int)args[0] != PR_SET_VMA)
@@ -141,8 +165,8 @@ static enum request_model build_prctl(struct request *req, pid_t tid, const uint
 		return REQUEST_MADE;
 	/* Byte by byte: the string may end right before an unmapped page. */
 	for (size_t i = 0; i < REQUEST_NAME_MAX; i++) {
-		if (!kernel_read_memory(tid, args[4] + i, &req->name[i], 1))
-			return REQUEST_NONE; /* EFAULT */
+		if (!read_argument(tid, call, args[4] + i, &req->name[i], 1))
+			return unread(call);
 		if (!req->name[i])
 			break;
 	}
@@ -169,24 +193,32 @@ static enum request_model build_shmat(struct request *req, const uint64_t *args)
 	return REQUEST_MADE;
 }
 
-/* With a single range of the caller's own memory, this is the same as madvise(). */
-static enum request_model build_process_madvise(struct request *req, pid_t tid,
-						const uint64_t *args)
+/* Whether @pidfd of thread @tid stands for its own process. */
+static bool is_own(pid_t tid, int pidfd)
 {
-	struct iovec range;
-	char name[32];
-	char *text, *status;
 	unsigned long target, self;
+	char *text, *status;
+	char name[32];
 
-	snprintf(name, sizeof(name), "fdinfo/%d", (int)args[0]);
+	snprintf(name, sizeof(name), "fdinfo/%d", pidfd);
 	text = kernel_read_file(tid, name);
 	status = kernel_read_file(tid, "status");
 	target = text ? kernel_status_number(text, "Pid:", 10, 0) : 0;
 	self = status ? kernel_status_number(status, "Tgid:", 10, 0) : 0;
 	free(text);
 	free(status);
-	if (target != self || args[2] != 1 ||
-	    kernel_read_memory(tid, args[1], &range, sizeof(range)) != sizeof(range))
+	return target && target == self;
+}
+
+/* With a single range of the caller's own memory, this is the same as madvise(). */
+static enum request_model build_process_madvise(struct request *req, pid_t tid,
+						const struct call *call)
+{
+	const uint64_t *args = call->args;
+	struct iovec range;
+
+	if (args[2] != 1 || !((call->memory && call->memory->own) || is_own(tid, (int)args[0])) ||
+	    read_argument(tid, call, args[1], &range, sizeof(range)) != sizeof(range))
 		return REQUEST_UNKNOWN;
 	return build_range(req, VMSPACE_MADVISE,
 			   (uint64_t[]){ (uintptr_t)range.iov_base, range.iov_len, args[3] });
@@ -203,15 +235,17 @@ static enum request_model build_io_destroy(struct request *req, const struct vms
 }
 
 /* Ioctls of other files that happen to have the same number are recognised by the descriptor. */
-static enum request_model build_uffd(struct request *req, pid_t tid, const uint64_t *args)
+static enum request_model build_uffd(struct request *req, pid_t tid, const struct call *call)
 {
+	const uint64_t *args = call->args;
 	struct uffdio_register asked = { .mode = 0 };
 	bool add = (uint32_t)args[1] == (uint32_t)UFFDIO_REGISTER;
 	size_t size = add ? offsetof(struct uffdio_register, ioctls) : sizeof(asked.range);
 
-	if (!uffd_look(tid, (int)args[0], &req->uffd_inode, &req->vm.uffd.features) ||
-	    kernel_read_memory(tid, args[2], &asked, size) != size)
-		return REQUEST_NONE; /* or EFAULT */
+	if (!uffd_look(tid, (int)args[0], &req->uffd_inode, &req->vm.uffd.features))
+		return REQUEST_NONE;
+	if (read_argument(tid, call, args[2], &asked, size) != size)
+		return unread(call);
 	req->vm.op = add ? VMSPACE_UFFD_REGISTER : VMSPACE_UFFD_UNREGISTER;
 	req->vm.uffd.addr = asked.range.start;
 	req->vm.uffd.length = asked.range.len;
@@ -310,15 +344,15 @@ enum request_model request_build(struct request *req, const struct vmspace *spac
 	case CALL_MSEAL:
 		return build_range(req, VMSPACE_MSEAL, call->args);
 	case CALL_MBIND:
-		return build_mbind(req, tid, call->args);
+		return build_mbind(req, tid, call);
 	case CALL_PRCTL:
-		return build_prctl(req, tid, call->args);
+		return build_prctl(req, tid, call);
 	case CALL_SHMAT:
 		return build_shmat(req, call->args);
 	case CALL_IOCTL:
-		return build_uffd(req, tid, call->args);
+		return build_uffd(req, tid, call);
 	case CALL_PROCESS_MADVISE:
-		return build_process_madvise(req, tid, call->args);
+		return build_process_madvise(req, tid, call);
 	case CALL_REMAP_FILE_PAGES:
 		return build_remap_file_pages(req, space, tid, call->args);
 	case CALL_IO_DESTROY:

@@ -18,7 +18,7 @@ enum watch_kind {
 };
 
 enum { WATCH_CALLS = 512, WATCH_VALUES = 10, WATCH_NAME = 40, WATCH_NEAR = 4,
-       WATCH_STACK_PIECE = 512, WATCH_STACK_BYTES = 16 * WATCH_STACK_PIECE };
+       WATCH_MEMORY = 128, WATCH_STACK_PIECE = 512, WATCH_STACK_BYTES = 16 * WATCH_STACK_PIECE };
 
 /* Of WATCH_EXIT: whether it was the last thread, and where areas are shown only by WATCH_GONE, that. */
 enum watch_last { WATCH_LAST_NOT, WATCH_LAST, WATCH_LAST_SHOWN_LATER };
@@ -53,16 +53,26 @@ struct watch_area_event {
 	struct watch_area area;
 };
 
+/* What an argument of a call points to, as it was when the kernel had just read it. */
+struct watch_memory {
+	__u64 addr;
+	__u32 size;		/* 0: it could not be read */
+	__u32 unused;
+	__u8 bytes[WATCH_MEMORY];
+};
+
 struct watch_call_event {
 	struct watch_head head;
 	__u64 args[6];
 	__s64 result;
 	__u32 number;
-	__u32 near_count;
+	__u16 near_count, has_memory;
 	struct watch_area near[WATCH_NEAR];	/* around the addresses of the call */
+	struct watch_memory memory;		/* of those calls that take it: `has_memory` */
 };
 
-/* The size of the event of a call with a near_count of 0. */
+/* The sizes of the event of a call without memory; and with a near_count of 0, too. */
+#define WATCH_CALL_NEAR __builtin_offsetof(struct watch_call_event, memory)
 #define WATCH_CALL_SHORT __builtin_offsetof(struct watch_call_event, near)
 
 /*

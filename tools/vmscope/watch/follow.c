@@ -342,10 +342,12 @@ static void drain(struct follow *follow, struct followed *at, __u64 name)
 
 static size_t size_of(const struct watch_head *head)
 {
+	const struct watch_call_event *call = (const void *)head;
+
 	switch (head->kind) {
 	case WATCH_CALL:
-		return ((const struct watch_call_event *)head)->near_count
-			       ? sizeof(struct watch_call_event) : WATCH_CALL_SHORT;
+		return call->has_memory ? sizeof(*call) :
+		       call->near_count ? WATCH_CALL_NEAR : WATCH_CALL_SHORT;
 	case WATCH_TURN:
 		return sizeof(*head);
 	default:

@@ -326,13 +326,36 @@ static void perform(struct watched *space, const struct log_who *who, struct cal
 	}
 }
 
+/* What the kernel has told of the memory that @event's arguments point to. */
+static struct call_memory memory_of(const struct watch_call_event *event)
+{
+	const struct watch_memory *memory = &event->memory;
+
+	if (!event->has_memory)
+		return (struct call_memory){ .own = event->head.turn != 0 };
+	return (struct call_memory){ .addr = memory->addr, .size = memory->size,
+				     .bytes = memory->bytes, .own = event->head.turn != 0 };
+}
+
+/* Says so where a call is not known, as what its arguments point to could not be read. */
+static void say_unread(struct watched *space, const struct log_who *who, const struct call *call)
+{
+	if (!call->memory->addr || call->memory->size || space->said_unread)
+		return;
+	space->said_unread = true;
+	session_say("process %d (%s): what an argument of %s points to could not be read: such calls are "
+		    "not followed, and areas that differ for it are read again", who->pid, space->command,
+		    call->kind->name);
+}
+
 void watched_call(struct watched *space, const struct watch_call_event *event,
 		  const struct watch_stack_event *stack)
 {
 	const struct log_who who = who_of(space, &event->head);
 	const struct call_kind *kind = call_find(event->number);
 	struct totals *totals = &space->session->totals;
-	struct call call = { .kind = kind, .result = event->result };
+	const struct call_memory memory = memory_of(event);
+	struct call call = { .kind = kind, .result = event->result, .memory = &memory };
 	struct request *request;
 	enum request_model model;
 
@@ -355,6 +378,8 @@ void watched_call(struct watched *space, const struct watch_call_event *event,
 	model = request_build(request, space->vm, who.tid, &call);
 	if (model == REQUEST_MADE && !identify(event, request))
 		model = REQUEST_UNKNOWN;
+	if (model == REQUEST_UNKNOWN)
+		say_unread(space, &who, &call);
 	if (model != REQUEST_NONE) {
 		call.number = ++totals->calls;
 		totals->by_kind[kind->id]++;

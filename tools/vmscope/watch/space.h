@@ -33,6 +33,7 @@ struct watched {
 	unsigned long unsure;		/* what was done to it that is not known for sure */
 	unsigned long unsure_merges;	/* what decides only whether neighbours are one area */
 	bool differs;			/* reported: no more comparisons */
+	bool said_unread;		/* the user was told that arguments could not be read */
 };
 
 /* NULL: out of memory. */

@@ -43,8 +43,10 @@ struct space {
 };
 struct call {
 	__u64 args[6], space, turn;
-	__u32 number, near_count;
+	__u32 number;
+	__u16 near_count, has_memory;
 	struct watch_area near[WATCH_NEAR];
+	struct watch_memory memory;
 };
 
 struct {

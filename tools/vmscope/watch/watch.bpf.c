@@ -4,6 +4,8 @@
 
 #include <asm/unistd_64.h>
 #include <linux/bpf.h>
+#include <linux/ioctl.h>
+#include <linux/userfaultfd.h>
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -37,6 +39,82 @@ static __always_inline void look_near(struct call *call, struct task_struct *tas
 
 enum { MAP_FIXED_BIT = 0x10, MAP_KIND = 0x4002f, MAP_PRIVATE_ANON = 0x22 };
 
+enum { SET_VMA = 0x53564d41 /* PR_SET_VMA */, NAME_BYTES = 81 /* one more than a name may have */ };
+
+/*
+ * Copies what an argument points to, of those calls of which request_build() of mirror/request.c reads
+ * it: the thread goes on as soon as the call has returned. The kernel reads it before it takes the lock,
+ * so at the lock it is there.
+ */
+static __noinline int copy_memory(struct call *call)
+{
+	struct watch_memory *memory = &call->memory;
+	__u64 bits = call->args[4] ? call->args[4] - 1 : 0;
+	__u32 size = 0;
+	long got;
+
+	call->has_memory = 1;
+	memory->addr = call->args[1];
+	memory->size = 0;
+	switch (call->number) {
+	case __NR_prctl:
+		if ((__u32)call->args[0] != SET_VMA)
+			break;
+		memory->addr = call->args[4];
+		got = bpf_probe_read_user_str(memory->bytes, NAME_BYTES, (void *)memory->addr);
+		if (got > 0)
+			memory->size = got;
+		return 0;
+	case __NR_ioctl: /* struct uffdio_range, or the first half of uffdio_register */
+		memory->addr = call->args[2];
+		size = (__u32)call->args[1] == (__u32)UFFDIO_UNREGISTER ? 16 : 24;
+		break;
+	case __NR_process_madvise: /* struct iovec */
+		size = 16;
+		break;
+	case __NR_mbind:
+		memory->addr = call->args[3];
+		size = bits < 8 * WATCH_MEMORY ? (bits + 63) / 64 * 8 : WATCH_MEMORY;
+		break;
+	default:
+		call->has_memory = 0;
+	}
+	asm volatile("" : "+r"(size)); /* the kernel wants to see the limit checked, and it is here */
+	if (size > WATCH_MEMORY)
+		return 0;
+	if (size && bpf_probe_read_user(memory->bytes, size, (void *)memory->addr) == 0)
+		memory->size = size;
+	return 0;
+}
+
+/* The addresses that @call is about, if it tells any. */
+static __always_inline bool is_about(const struct call *call, __u64 *at, __u64 *length)
+{
+	const __u64 *told = (const __u64 *)call->memory.bytes;
+
+	*at = call->args[0];
+	*length = call->args[1];
+	switch (call->number) {
+	case __NR_munmap:
+	case __NR_brk:
+	case __NR_shmat:
+		return false;
+	case __NR_mmap:
+		return *at && call->args[3] & MAP_FIXED_BIT;
+	case __NR_prctl:
+		*at = call->args[2];
+		*length = call->args[3];
+		return *at && (__u32)call->args[0] == SET_VMA;
+	case __NR_ioctl:
+	case __NR_process_madvise:
+		*at = told[0];
+		*length = told[1];
+		return *at && call->memory.size;
+	default:
+		return *at;
+	}
+}
+
 /*
  * What the outcome of a call depends on, beside the areas: which of those around have an anon_vma.
  * Before it takes the lock; and at its exit where the areas were being changed then, so that nobody
@@ -44,17 +122,16 @@ enum { MAP_FIXED_BIT = 0x10, MAP_KIND = 0x4002f, MAP_PRIVATE_ANON = 0x22 };
  */
 static __always_inline void look_around(struct call *call, struct task_struct *task)
 {
-	const __u64 at = call->args[0];
+	__u64 at, length;
 
-	if (call->number == __NR_munmap || call->number == __NR_brk || call->number == __NR_shmat || !at ||
-	    (call->number == __NR_mmap && !(call->args[3] & MAP_FIXED_BIT)))
+	if (!is_about(call, &at, &length))
 		return;
 	if (call->near_count < 1 || !call->near[0].end)
 		look_near(call, task, 0, at - 1);
 	if (call->near_count < 2 || !call->near[1].end)
 		look_near(call, task, 1, at);
 	if (call->near_count < 3 || !call->near[2].end)
-		look_near(call, task, 2, at + call->args[1]);
+		look_near(call, task, 2, at + ((length + 4095) & -4096UL));
 }
 
 /* Whether a call of this number is told of: call_passes() of base/call.c. */
@@ -113,6 +190,7 @@ static __always_inline struct call *find_call(struct task_struct *task, __u64 mm
 	call->space = mm;
 	call->turn = 0;
 	call->near_count = 0;
+	copy_memory(call);
 	return call;
 }
 
@@ -341,6 +419,8 @@ static __noinline int call_returns(__u64 number, long result)
 		call = lockless_call(task, mm, space, result);
 	if (!call || call->number != number || call->space != mm)
 		return 0;
+	if (call->has_memory && !call->memory.size)
+		copy_memory(call);
 	if (result > 0 && ((number == __NR_mmap && !(call->args[3] & MAP_FIXED_BIT)) ||
 			   number == __NR_brk)) {
 		__u64 end = number == __NR_brk ? result : result + ((call->args[1] + 4095) & -4096UL);
@@ -358,8 +438,14 @@ static __noinline int call_returns(__u64 number, long result)
 	if (with_stacks)
 		tell_stack(task, mm, time);
 	/* Most calls look at nothing: their events are short. */
-	if (call->near_count) {
+	if (call->has_memory) {
 		event = reserve(sizeof(*event));
+		if (event) {
+			__builtin_memcpy(event->near, call->near, sizeof(event->near));
+			__builtin_memcpy(&event->memory, &call->memory, sizeof(event->memory));
+		}
+	} else if (call->near_count) {
+		event = reserve(WATCH_CALL_NEAR);
 		if (event)
 			__builtin_memcpy(event->near, call->near, sizeof(event->near));
 	} else {
@@ -374,6 +460,7 @@ static __noinline int call_returns(__u64 number, long result)
 		event->result = result;
 		event->number = number;
 		event->near_count = call->near_count;
+		event->has_memory = call->has_memory;
 		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 	}
 	bpf_map_delete_elem(&calls, &tid);
