@@ -312,6 +312,58 @@ else
 	echo "SKIP in part: no compiler here: $(head -1 "$work/err")"
 fi
 
+# A userfaultfd is known by its inode, although its descriptor is closed; that it was is not told, and its areas
+# are read again where they are one then.
+what="userfaultfd"
+cat >"$work/uffd.c" <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+int main(int argc, char **argv)
+{
+	int fds[2] = { syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY),
+		       syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY) };
+	char *memory = mmap(0, 8 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (int i = 0; i < 2; i++) {
+		struct uffdio_api api = { .api = UFFD_API };
+		struct uffdio_register asked = { .range = { (unsigned long)memory + (1 + 3 * i) * 4096, 8192 },
+						 .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+		if (fds[i] < 0 || ioctl(fds[i], UFFDIO_API, &api) || ioctl(fds[i], UFFDIO_REGISTER, &asked))
+			return 77;
+	}
+	munmap(memory + 7 * 4096, 4096);
+	if (argc > 2)
+		close(fds[0]);
+	if (argc > 1)
+		usleep(atoi(argv[1]));
+	return 0;
+}
+END
+cc -o "$work/uffd" "$work/uffd.c" 2>"$work/err" && "$work/uffd" 2>>"$work/err"
+if [ $? = 0 ]; then
+	for how in "" 300000 "0 close"; do
+		"$vmscope" watch --json -o "$work/log" -- "$work/uffd" $how 2>"$work/err" ||
+			fail "$what: status $?: $(tail -5 "$work/err")"
+		has differences 0
+		has rereads $([ "$how" = "0 close" ] && echo 1 || echo 0)
+		[ "$(grep -c '"context":[1-9].*"op":"ioctl(UFFDIO_REGISTER)"' "$work/log")" = 2 ] ||
+			fail "$what: $(grep ioctl "$work/log")"
+		replays
+	done
+else
+	echo "SKIP in part: no userfaultfd here: $(head -1 "$work/err")"
+fi
+
 # Calls through the entry for 32-bit programs are none that are followed; nor are such programs.
 cat >"$work/foreign.c" <<'END'
 int main(void)

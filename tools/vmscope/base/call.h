@@ -71,6 +71,7 @@ struct call_memory {
 	uint64_t addr;
 	size_t size;		/* 0: nothing, or it could not be read */
 	const unsigned char *bytes;
+	uint64_t uffd_inode, uffd_features;	/* of the userfaultfd of an ioctl; 0: none, or not known */
 	bool own;		/* the call has had the lock of its own process's areas */
 };
 

@@ -242,8 +242,14 @@ static enum request_model build_uffd(struct request *req, pid_t tid, const struc
 	bool add = (uint32_t)args[1] == (uint32_t)UFFDIO_REGISTER;
 	size_t size = add ? offsetof(struct uffdio_register, ioctls) : sizeof(asked.range);
 
-	if (!uffd_look(tid, (int)args[0], &req->uffd_inode, &req->vm.uffd.features))
+	if (call->memory) {
+		req->uffd_inode = call->memory->uffd_inode;
+		req->vm.uffd.features = call->memory->uffd_features & ~UFFD_FEATURES_SET;
+		if (!req->uffd_inode)
+			return unread(call);
+	} else if (!uffd_look(tid, (int)args[0], &req->uffd_inode, &req->vm.uffd.features)) {
 		return REQUEST_NONE;
+	}
 	if (read_argument(tid, call, args[2], &asked, size) != size)
 		return unread(call);
 	req->vm.op = add ? VMSPACE_UFFD_REGISTER : VMSPACE_UFFD_UNREGISTER;

@@ -15,7 +15,6 @@
 
 #define LINK_TEXT "anon_inode:[userfaultfd]"
 #define KCMP_FILE 0	/* of <linux/kcmp.h>: are two descriptors of one open file? */
-#define FEATURES_SET (1UL << 31) /* set internally by the kernel: UFFDIO_API was called */
 #define UFFD_FLAGS (VMA_UFFD_MISSING | VMA_UFFD_WP | VMA_UFFD_MINOR)
 
 struct uffd {
@@ -80,7 +79,7 @@ bool uffd_look(pid_t tid, int fd, uint64_t *inode, uint64_t *features)
 	at = text ? strstr(text, "API:") : NULL;
 	at = at ? strchr(at + strlen("API:"), ':') : NULL;
 	if (at)
-		*features = strtoull(at + 1, NULL, 16) & ~FEATURES_SET;
+		*features = strtoull(at + 1, NULL, 16) & ~UFFD_FEATURES_SET;
 	free(text);
 	return true;
 }

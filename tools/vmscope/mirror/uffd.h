@@ -21,6 +21,8 @@
 
 struct uffd;
 
+#define UFFD_FEATURES_SET (1UL << 31)	/* set internally by the kernel: UFFDIO_API was called */
+
 struct uffds {
 	struct uffd *first;
 };

@@ -57,7 +57,8 @@ struct watch_area_event {
 struct watch_memory {
 	__u64 addr;
 	__u32 size;		/* 0: it could not be read */
-	__u32 unused;
+	__u32 features;		/* of the userfaultfd that the call is made on */
+	__u64 inode;		/* of that; 0: it is another kind of file, or not known */
 	__u8 bytes[WATCH_MEMORY];
 };
 

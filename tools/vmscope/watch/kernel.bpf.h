@@ -22,7 +22,10 @@ struct file {
 	unsigned int f_mode;
 	struct inode *f_inode;
 	struct path f_path;
+	void *private_data;
 } KERNEL_TYPE;
+struct fdtable { unsigned int max_fds; struct file **fd; } KERNEL_TYPE;
+struct files_struct { struct fdtable *fdt; } KERNEL_TYPE;
 typedef struct { int counter; } atomic_t;
 struct mm_context { void *vdso; } KERNEL_TYPE;
 struct mm_struct {
@@ -38,6 +41,7 @@ struct vm_area_struct {
 	struct file *vm_file;
 	struct mm_struct *vm_mm;
 } KERNEL_TYPE;
+struct userfaultfd_ctx { unsigned int features; } KERNEL_TYPE;
 struct signal_struct { atomic_t live; } KERNEL_TYPE;
 struct thread_info { __u32 status; } KERNEL_TYPE;
 struct task_struct {
@@ -46,6 +50,7 @@ struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
+	struct files_struct *files;
 	char comm[16];
 } KERNEL_TYPE;
 struct pt_regs {

@@ -116,6 +116,7 @@ void watched_free(struct watched *space)
 {
 	vmspace_destroy(space->vm);
 	answers_clear(&space->answers);
+	uffd_clear(&space->uffds);
 	site_close(space->sites);
 	kernel_close(&space->view);
 	free(space);
@@ -204,6 +205,7 @@ void watched_fork(struct watched *space, struct watched *child,
 	child->unsure += space->unsure;
 	child->unsure_merges += space->unsure_merges;
 	child->differs = space->differs;
+	uffd_copy(&child->uffds, &space->uffds);
 	log_space_forked(space->session, &who, space->id, &space->answers);
 	answers_clear(&space->answers);
 	watched_compare(child, event, areas, count);
@@ -241,6 +243,16 @@ static bool identify(const struct watch_call_event *event, struct request *reque
 	mmap->bad_fd = false;
 	mmap->backing = backing;
 	return true;
+}
+
+static void identify_uffd(struct watched *space, const struct watch_call_event *event,
+			  struct request *request)
+{
+	if (request->vm.op != VMSPACE_UFFD_REGISTER && request->vm.op != VMSPACE_UFFD_UNREGISTER)
+		return;
+	request->vm.uffd.context = uffd_context(&space->uffds, (pid_t)event->head.tid,
+						request->uffd_inode, (int)event->args[0]);
+	space->unsure_merges++; /* when it is closed, which is not told, areas that it kept apart are one */
 }
 
 /* What a segment is, and how large, the area tells that it was attached as. */
@@ -334,7 +346,9 @@ static struct call_memory memory_of(const struct watch_call_event *event)
 	if (!event->has_memory)
 		return (struct call_memory){ .own = event->head.turn != 0 };
 	return (struct call_memory){ .addr = memory->addr, .size = memory->size,
-				     .bytes = memory->bytes, .own = event->head.turn != 0 };
+				     .bytes = memory->bytes, .uffd_inode = memory->inode,
+				     .uffd_features = memory->features,
+				     .own = event->head.turn != 0 };
 }
 
 /* Says so where a call is not known, as what its arguments point to could not be read. */
@@ -378,6 +392,7 @@ void watched_call(struct watched *space, const struct watch_call_event *event,
 	model = request_build(request, space->vm, who.tid, &call);
 	if (model == REQUEST_MADE && !identify(event, request))
 		model = REQUEST_UNKNOWN;
+	identify_uffd(space, event, request);
 	if (model == REQUEST_UNKNOWN)
 		say_unread(space, &who, &call);
 	if (model != REQUEST_NONE) {

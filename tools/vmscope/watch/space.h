@@ -10,6 +10,7 @@
 #include "log/log.h"
 #include "log/site.h"
 #include "mirror/kernel.h"
+#include "mirror/uffd.h"
 #include "watch/event.h"
 
 /* Of a process that has ended before its files were looked at, the names are missing. */
@@ -30,6 +31,7 @@ struct watched {
 	enum watched_files files;	/* that are mapped: whether @sites has them */
 	struct kernel_view view;	/* of its process; closed if that had ended */
 	struct answers answers;		/* for the log */
+	struct uffds uffds;
 	unsigned long unsure;		/* what was done to it that is not known for sure */
 	unsigned long unsure_merges;	/* what decides only whether neighbours are one area */
 	bool differs;			/* reported: no more comparisons */

@@ -41,6 +41,40 @@ enum { MAP_FIXED_BIT = 0x10, MAP_KIND = 0x4002f, MAP_PRIVATE_ANON = 0x22 };
 
 enum { SET_VMA = 0x53564d41 /* PR_SET_VMA */, NAME_BYTES = 81 /* one more than a name may have */ };
 
+/* Whether @file is a userfaultfd. */
+static __always_inline bool is_userfaultfd(struct file *file)
+{
+	static const char wanted_name[] = "[userfaultfd]";
+	char name[sizeof(wanted_name) + 1] = "";
+	bool is = true;
+
+	bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	for (unsigned int i = 0; i < sizeof(wanted_name); i++)
+		is &= name[i] == wanted_name[i];
+	return is;
+}
+
+/* Which userfaultfd an ioctl is made on: its descriptor may be closed soon. */
+static __noinline int look_at_userfaultfd(struct call *call)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct watch_memory *memory = &call->memory;
+	struct file **open = BPF_CORE_READ(table, fd), *file = NULL;
+	struct userfaultfd_ctx *context;
+	__u32 fd = call->args[0];
+
+	memory->inode = memory->features = 0;
+	if (fd >= BPF_CORE_READ(table, max_fds) ||
+	    bpf_probe_read_kernel(&file, sizeof(file), open + fd) != 0 || !file ||
+	    !is_userfaultfd(file))
+		return 0;
+	context = BPF_CORE_READ(file, private_data);
+	memory->features = BPF_CORE_READ(context, features);
+	memory->inode = BPF_CORE_READ(file, f_inode, i_ino);
+	return 0;
+}
+
 /*
  * Copies what an argument points to, of those calls of which request_build() of mirror/request.c reads
  * it: the thread goes on as soon as the call has returned. The kernel reads it before it takes the lock,
@@ -66,6 +100,7 @@ static __noinline int copy_memory(struct call *call)
 			memory->size = got;
 		return 0;
 	case __NR_ioctl: /* struct uffdio_range, or the first half of uffdio_register */
+		look_at_userfaultfd(call);
 		memory->addr = call->args[2];
 		size = (__u32)call->args[1] == (__u32)UFFDIO_UNREGISTER ? 16 : 24;
 		break;
