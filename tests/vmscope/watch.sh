@@ -364,6 +364,34 @@ else
 	echo "SKIP in part: no userfaultfd here: $(head -1 "$work/err")"
 fi
 
+# What a file system makes of mappings is known of a file that cannot be looked at any more, too: some
+# place large ones at huge pages, where huge pages are used at all.
+what="a file that is gone"
+cat >"$work/large.c" <<'END'
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
+
+	unlink(argv[1]);
+	return ftruncate(fd, 5 << 20) || mmap(0, 3 << 20, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
+	       mmap(0, 5 << 20, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED;
+}
+END
+if cc -o "$work/large" "$work/large.c" 2>"$work/err"; then
+	for place in "$work" /dev/shm .; do
+		[ -w $place ] || continue
+		"$vmscope" watch --json -o "$work/log" -- "$work/large" $place/vmscope-large.$$ 2>"$work/err" ||
+			fail "$what: status $?: $(tail -5 "$work/err")"
+		has differences 0
+		replays
+	done
+else
+	echo "SKIP in part: no compiler here: $(head -1 "$work/err")"
+fi
+
 # Calls through the entry for 32-bit programs are none that are followed; nor are such programs.
 cat >"$work/foreign.c" <<'END'
 int main(void)

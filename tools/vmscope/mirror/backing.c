@@ -193,6 +193,22 @@ static void look_below(struct vma_backing *backing, const char *path)
 	munmap(at, page);
 }
 
+unsigned int backing_system_flags(unsigned long magic, const struct vma_backing *backing)
+{
+	switch (magic) {
+	case OVERLAYFS_SUPER_MAGIC:
+		return VMA_BACKING_MAP_ALONE | flags_below(backing);
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+		/* Nothing there is executable, however it is mounted. */
+		return VMA_BACKING_NO_EXEC;
+	case TMPFS_MAGIC:
+		return VMA_BACKING_TMPFS;
+	default:
+		return system_flags(magic);
+	}
+}
+
 static void describe_system(struct backing_file *file, const char *path)
 {
 	struct vma_backing *backing = &file->backing;
@@ -204,28 +220,16 @@ static void describe_system(struct backing_file *file, const char *path)
 		backing->flags |= VMA_BACKING_NO_EXEC;
 	if (statfs(path, &fs) != 0)
 		return;
-	if (file->is_regular)
-		backing->flags |= system_flags((unsigned long)fs.f_type);
 	if (statx(AT_FDCWD, path, 0, 0, &x) == 0 && x.stx_attributes & STATX_ATTR_DAX)
 		backing->flags |= VMA_BACKING_DAX;
-	switch ((unsigned long)fs.f_type) {
-	case OVERLAYFS_SUPER_MAGIC:
-		backing->flags |= VMA_BACKING_MAP_ALONE | flags_below(backing);
-		if (file->is_regular)
-			look_below(backing, path);
-		break;
-	case PROC_SUPER_MAGIC:
-	case SYSFS_MAGIC:
-		/* Nothing there is executable, however it is mounted. */
-		backing->flags |= VMA_BACKING_NO_EXEC;
-		break;
-	case TMPFS_MAGIC:
-		backing->flags |= VMA_BACKING_TMPFS;
-		break;
-	case HUGETLBFS_MAGIC:
+	/* A device in it is mapped by its driver. */
+	if (file->is_regular || !system_flags((unsigned long)fs.f_type))
+		backing->flags |= backing_system_flags((unsigned long)fs.f_type, backing);
+	if (fs.f_type == OVERLAYFS_SUPER_MAGIC && file->is_regular)
+		look_below(backing, path);
+	if (fs.f_type == HUGETLBFS_MAGIC) {
 		backing->kind = VMA_BACKING_HUGETLB;
 		backing->huge_size = (unsigned long)fs.f_bsize;
-		break;
 	}
 }
 

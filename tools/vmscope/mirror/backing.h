@@ -31,6 +31,12 @@ bool backing_of_fd(struct backing_file *file, pid_t tid, int fd);
  */
 unsigned int backing_denials(pid_t tid, unsigned long start, unsigned long end);
 
+/*
+ * What a file system makes of mappings of its regular files, by its magic number as statfs(2) has it: the
+ * VMA_BACKING_* of such a file. Of @backing only the device is read.
+ */
+unsigned int backing_system_flags(unsigned long magic, const struct vma_backing *backing);
+
 /* Whether @path currently resolves to the file with that device and inode. */
 bool backing_path_is(const char *path, unsigned int dev_major, unsigned int dev_minor,
 		     uint64_t inode);

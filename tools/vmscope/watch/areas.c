@@ -74,23 +74,28 @@ static void look_at_file(struct known_file *file)
 	free(seen);
 }
 
-static struct known_file *learn(__u32 dev, __u64 inode, const char *name)
+static struct known_file *learn(const struct watch_area *area, const char *name)
 {
+	const struct vma_backing on = { .dev_major = area->dev >> DEV_SHIFT,
+					.dev_minor = area->dev & ((1u << DEV_SHIFT) - 1) };
 	struct known_file *file = calloc(1, sizeof(*file));
 
 	if (!file)
 		return NULL;
-	file->dev = dev;
-	file->inode = inode;
+	file->dev = area->dev;
+	file->inode = area->inode;
 	file->kind = VMA_BACKING_FILE;
 	file->name = strdup(name);
 	if (!file->name) {
 		free(file);
 		return NULL;
 	}
+	/* Of a process that has ended, paths are not known, and its files cannot be looked at. */
+	if ((area->mode & FILE_TYPE) == REGULAR)
+		file->flags = backing_system_flags(area->system, &on);
 	look_at_file(file);
-	file->next = known[inode % 256];
-	known[inode % 256] = file;
+	file->next = known[area->inode % 256];
+	known[area->inode % 256] = file;
 	return file;
 }
 
@@ -127,9 +132,9 @@ static struct known_file *file_of(const struct watch_area *area, const char *tex
 	seen = malloc(sizeof(*seen));
 	if (seen && find_line(text, area, &line) && line.inode == area->inode) {
 		backing_of_line(seen, &line);
-		file = learn(area->dev, area->inode, seen->name);
+		file = learn(area, seen->name);
 	} else {
-		file = learn(area->dev, area->inode, area->name);
+		file = learn(area, area->name);
 	}
 	free(seen);
 	return file;

@@ -43,6 +43,7 @@ struct watch_area {
 	__u64 flags;		/* vm_flags */
 	__u64 page_offset;
 	__u64 file, inode, size;/* which open file, 0: none; its inode; its bytes */
+	__u64 system;		/* the magic number of its file system, as statfs(2) has it */
 	__u32 dev, mode, open_mode;
 	__u32 anon;		/* whether it has an anon_vma */
 	char name[WATCH_NAME];	/* the last part of the file's path */

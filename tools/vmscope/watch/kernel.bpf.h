@@ -8,7 +8,7 @@
 /* What is needed of the kernel's types; their layout is found when the program is loaded. */
 #define KERNEL_TYPE __attribute__((preserve_access_index))
 
-struct super_block { __u32 s_dev; } KERNEL_TYPE;
+struct super_block { __u32 s_dev; unsigned long s_magic; } KERNEL_TYPE;
 struct inode {
 	__u16 i_mode;
 	unsigned long i_ino;

@@ -158,7 +158,7 @@ static __always_inline void describe(struct watch_area *area, struct vm_area_str
 	area->page_offset = vma->vm_pgoff;
 	area->anon = vma->anon_vma != NULL;
 	area->file = (__u64)file;
-	area->inode = area->size = 0;
+	area->inode = area->size = area->system = 0;
 	area->dev = area->mode = area->open_mode = 0;
 	area->name[0] = 0;
 	if (!file)
@@ -167,6 +167,7 @@ static __always_inline void describe(struct watch_area *area, struct vm_area_str
 	area->size = BPF_CORE_READ(file, f_inode, i_size);
 	area->mode = BPF_CORE_READ(file, f_inode, i_mode);
 	area->dev = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	area->system = BPF_CORE_READ(file, f_inode, i_sb, s_magic);
 	area->open_mode = BPF_CORE_READ(file, f_mode);
 	bpf_probe_read_kernel_str(area->name, sizeof(area->name),
 				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
