@@ -446,6 +446,28 @@ else
 	echo "SKIP in part: no program of 32 bits here: $(head -1 "$work/err")"
 fi
 
+# A signal while the kernel takes the program, which takes a while, ends it as any later one does.
+what="a signal at the beginning"
+sleep 100 &
+target=$!
+for pause in 0 0.03 0.1 0.2 0.3 0.5; do
+	"$vmscope" watch -q -p $target 2>"$work/err" &
+	watcher=$!
+	for i in $(seq 600); do # until it catches SIGTERM
+		caught=$(sed -n 's/^SigCgt:	*//p' /proc/$watcher/status 2>/dev/null)
+		[ -n "$caught" ] && [ $((0x$caught & 0x4000)) != 0 ] && break
+		sleep 0.01
+	done
+	sleep $pause
+	kill -TERM $watcher
+	wait $watcher
+	got=$?
+	[ $got = 0 ] || fail "$what: after $pause s: status $got: $(cat "$work/err")"
+done
+kill -KILL $target
+wait $target 2>/dev/null
+target=
+
 # In another PID namespace numbers mean other processes: nothing is watched there.
 if [ "$(id -u)" = 0 ] && unshare --fork --pid --mount-proc true 2>/dev/null; then
 	unshare --fork --pid --mount-proc "$vmscope" watch -- echo it has run >"$work/out" 2>"$work/err"

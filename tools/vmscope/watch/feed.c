@@ -128,7 +128,7 @@ static int refuse(int error)
 		session_say("cannot watch: the kernel refuses programs for bpf(2) here: %s. A "
 			    "container or kernel.lockdown may forbid them", strerror(-error));
 	else if (error == -EAGAIN)
-		session_say("cannot watch: a signal came before the kernel had taken the program");
+		session_say("nothing was watched: a signal came before the kernel had taken the program");
 	else
 		session_say("cannot watch: the kernel does not take the program: %s. "
 			    "VMSCOPE_DEBUG_BPF=1 shows why",
@@ -336,7 +336,7 @@ int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_hea
 	feed->stacks = stacks;
 	mt_init(&feed->stacks_read);
 	rc = start(feed, true);
-	if (rc != 0)
+	if (rc != 0 && rc != -EAGAIN)
 		rc = start(feed, false);
 	if (rc == 0) {
 		feed->ring = ring_buffer__new(bpf_map__fd(feed->program->maps.events), on_event,

@@ -12,7 +12,7 @@
 struct feed;
 
 /*
- * Loads the program and starts it; @heard is called for each event, from feed_poll(). With
+ * Loads the program and starts it, which a signal ends (-EAGAIN); @heard is called for each event, from feed_poll(). With
  * @stacks, feed_stack() tells where calls were made. Returns 0 or -errno, after a message to the
  * user if it is refused or the kernel lacks what it takes.
  */

@@ -651,6 +651,8 @@ int follow_run(struct watch_run *run)
 	struct follow follow = { .run = run, .session = run->session };
 	int rc = feed_open(&follow.feed, heard, &follow, run->session->options->sites);
 
+	if (rc == -EAGAIN && run->session->options->attach && run->stop())
+		return 0; /* the process was let go of before it was attached to */
 	if (rc != 0)
 		return rc;
 	mt_init(&follow.spaces);
