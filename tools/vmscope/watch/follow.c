@@ -41,7 +41,7 @@ struct follow {
 	struct feed *feed;
 	struct maple_tree spaces;	/* kernel's name -> struct followed */
 	unsigned int last_id, live;
-	unsigned long lost;		/* events, when we last looked */
+	unsigned long lost, said;	/* events: when we last looked; that the user knows of */
 };
 
 static void out_of_memory(struct follow *follow)
@@ -452,8 +452,6 @@ static void check_lost(struct follow *follow)
 
 	if (lost == follow->lost)
 		return;
-	session_say("%lu events were lost, as there was no room for them or the kernel left them out: "
-		    "areas are read again", lost - follow->lost);
 	follow->session->totals.events_lost += lost - follow->lost;
 	follow->lost = lost;
 	mt_for_each(&follow->spaces, at, name, ULONG_MAX) {
@@ -462,6 +460,15 @@ static void check_lost(struct follow *follow)
 		at->lost_at = now_ns();
 		order_skip(&at->order);
 	}
+}
+
+/* Not each time: a program that makes calls faster than they are followed loses some all the time. */
+static void say_lost(struct follow *follow)
+{
+	if (follow->lost > follow->said)
+		session_say("%lu events were lost, as there was no room for them or the kernel left them "
+			    "out: areas are read again", follow->lost - follow->said);
+	follow->said = follow->lost;
 }
 
 /* Its end was among the events that were lost. */
@@ -512,6 +519,7 @@ static void finish(struct follow *follow)
 		mt_for_each(&follow->spaces, at, name, ULONG_MAX)
 			waits |= at->space && (at->looking || at->ended);
 	}
+	say_lost(follow);
 	if (feed_foreign(follow->feed) > 0) {
 		session_say("%lu calls came through the entry for 32-bit programs: they are not known",
 			    feed_foreign(follow->feed));
@@ -550,6 +558,7 @@ static void watch(struct follow *follow, pid_t child)
 		}
 		if (now_ms() >= look) {
 			look_at_all(follow);
+			say_lost(follow);
 			log_flush(follow->session);
 			look = now_ms() + LOOK_SECONDS * 1000;
 		}
