@@ -85,11 +85,13 @@ static inline unsigned int root_leaf_blocks(const struct maple_tree *mt)
 static inline void root_leaf_drop(struct maple_tree *mt, const struct mt_leaf_plan *p,
 				  struct pool_list *reserve)
 {
+	struct maple_enode *leaf = enode_make(p->leaf, KIND_LEAF);
+
 	assert(no_leaf_agrees(mt, p, root_leaf_blocks(mt)));
 	if (mt_in_rcu(mt))
-		dead_mark(p->leaf);
+		dead_mark_below(mt, leaf); /* unless it stays in another tree */
 	publish_root(mt, NULL, 0);
-	retire_subtree(mt, enode_make(p->leaf, KIND_LEAF), reserve); /* and what it counts */
+	retire_subtree(mt, leaf, reserve); /* and what it counts */
 	retire_hand_over(mt); /* an empty tree keeps no batch */
 }
 
