@@ -72,6 +72,26 @@ static void snapshots_of_every_size_are_equal_and_independent(void **state)
 	}
 }
 
+/* Its leaf was marked as one that has left the tree, which it had not: the other tree had it. */
+static void regress_the_last_entry_of_a_snapshot_goes(void **state)
+{
+	struct maple_tree old, snap;
+
+	(void)state;
+	for (unsigned int flags = 0; flags < 4; flags++) {
+		mt_init_flags(&old, flags);
+		mt_init_flags(&snap, flags);
+		assert_int_equal(mtree_store_range(&old, 5, 6, E('a'), GFP_KERNEL), 0);
+		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+		assert_ptr_equal(mtree_erase(&snap, 5), E('a'));
+		assert_true(mt_check(&old, NULL));
+		assert_true(mtree_empty(&snap));
+		assert_ptr_equal(mtree_load(&old, 6), E('a'));
+		end(&snap);
+		end(&old);
+	}
+}
+
 static void trees_that_cannot_share_are_refused(void **state)
 {
 	static const struct mt_rcu other = MT_RCU_FLAVOUR(bp);
@@ -589,6 +609,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(snapshots_of_every_size_are_equal_and_independent),
+		cmocka_unit_test(regress_the_last_entry_of_a_snapshot_goes),
 		cmocka_unit_test(trees_that_cannot_share_are_refused),
 		cmocka_unit_test(versions_do_not_run_into_the_count_of_references),
 		cmocka_unit_test(an_emptied_tree_begins_anew),
