@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* churn THREADS - threads that map and unmap until SIGUSR1; then exits with status 21. */
+/*
+ * churn THREADS [ROUNDS] - threads that map and unmap until SIGUSR1, or each so many times; then exits with
+ * status 21.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +14,10 @@
 
 #define RW (PROT_READ | PROT_WRITE)
 
+enum { THREADS_MOST = 64 };
+
+static int rounds;	/* 0: without end */
+
 static void end(int signal)
 {
 	(void)signal;
@@ -21,7 +28,7 @@ static void *churn(void *arg)
 {
 	unsigned int seed = (unsigned int)(size_t)arg;
 
-	for (;;) {
+	for (int round = 0; rounds == 0 || round < rounds; round++) {
 		size_t length = 4096 * (1 + (size_t)(rand_r(&seed) % 30));
 		char *area = mmap(NULL, length, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -30,7 +37,7 @@ static void *churn(void *arg)
 		usleep(1000);
 		munmap(area, length);
 		free(malloc(300000));
-		if (rand_r(&seed) % 100 == 0) {
+		if (rand_r(&seed) % 100 == 0 || round + 1 == rounds) {
 			pid_t pid = fork();
 
 			if (pid == 0)
@@ -45,14 +52,16 @@ static void *churn(void *arg)
 int main(int argc, char **argv)
 {
 	int count = argc > 1 ? atoi(argv[1]) : 1;
-	pthread_t thread;
+	pthread_t threads[THREADS_MOST];
 
+	rounds = argc > 2 ? atoi(argv[2]) : 0;
 	signal(SIGUSR1, end);
-	for (int i = 0; i < count; i++)
-		if (pthread_create(&thread, NULL, churn, (void *)(size_t)(i + 1)) != 0)
+	for (int i = 0; i < count && i < THREADS_MOST; i++)
+		if (pthread_create(&threads[i], NULL, churn, (void *)(size_t)(i + 1)) != 0)
 			return 1;
 	puts("ready");
 	fflush(stdout);
-	for (;;)
-		pause();
+	for (int i = 0; i < count && i < THREADS_MOST; i++)
+		pthread_join(threads[i], NULL);
+	return 21;
 }

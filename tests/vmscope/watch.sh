@@ -61,6 +61,36 @@ has rereads 0
 has processes 4
 has execs 3
 replays
+# 3 << 8, as waitpid() has it, of the shell and of its child.
+[ "$(grep '"type":"exit"' "$work/log" | grep -c '"status":768}')" = 2 ] ||
+	fail "$what: $(grep '"type":"exit"' "$work/log")"
+# Without exit_group.
+what="a thread that ends"
+"$vmscope" watch --json -o "$work/log" -- python3 -c 'import ctypes; ctypes.CDLL(None).syscall(60, 5)' \
+	2>"$work/err"
+got=$?
+[ $got = 5 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+has differences 0
+grep '"type":"exit"' "$work/log" | grep -q '"status":1280}' || fail "$what: $(grep '"type":"exit"' "$work/log")"
+# Spaces whose places in the kernel's memory others get, before all that they did has been told.
+what="many children"
+"$vmscope" watch --json -- bash -c 'for i in 1 2 3 4 5 6; do /bin/true & /bin/true & /bin/true & wait; done' \
+	2>"$work/err" || fail "$what: status $?: $(tail -5 "$work/err")"
+has differences 0
+has unfollowed 0
+has processes 19
+has execs 19
+# Four threads that change areas all the time, from their start to their end.
+what="busy threads"
+"$vmscope" watch --json -o "$work/log" -- "$programs/churn" 4 20 >"$work/out" 2>"$work/err"
+got=$?
+[ $got = 21 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+has differences 0
+has rereads 0
+has events_lost 0
+has unfollowed 0
+has checks '[1-9][0-9]*'
+replays
 what="vfork"
 cat >"$work/spawn.c" <<'END'
 #include <spawn.h>
@@ -93,31 +123,49 @@ got=$?
 [ $got = 1 ] || fail "a call was hidden: status $got: $(tail -5 "$work/err")"
 grep -q "difference 1:" "$work/err" || fail "a call was hidden: $(tail -5 "$work/err")"
 
-# Attached to threads that map, unmap and fork, and let go: it runs on as before, never stopped.
-what="churn"
-rm -f "$work/log"
-"$programs/churn" 4 >"$work/churn" &
-target=$!
-for i in $(seq 600); do grep -q ready "$work/churn" && break; sleep 0.05; done
-"$vmscope" watch --json -o "$work/log" -p $target 2>"$work/err" &
-watcher=$!
-# Forks are compared; there is one in a hundred rounds of a thread.
-for i in $(seq 600); do grep -q '"copy"' "$work/log" 2>/dev/null && break; sleep 0.05; done
-grep -q 'TracerPid:	0' /proc/$target/status || fail "the process is traced"
-kill -TERM $watcher
-wait $watcher
-got=$?
-[ $got = 0 ] || fail "attached: status $got: $(tail -5 "$work/err")"
-has differences 0
-has calls '[1-9][0-9]*'
-has checks '[1-9][0-9]*'
-replays
-kill -0 $target || fail "the process did not survive"
-kill -USR1 $target
-wait $target
-got=$?
-[ $got = 21 ] || fail "its status is $got"
-target=
+# Attached to threads that map, unmap and fork, and let go: it runs on as before, never stopped. Before
+# Linux 6.7, areas that four threads change all the time may not be shown, which is said; one thread's are.
+one_by_one=
+[ "$(printf '%s\n' 6.7 "$(uname -r)" | sort -V | head -1)" = 6.7 ] || one_by_one=1
+for threads in 4 ${one_by_one:+1}; do
+	what="churn $threads"
+	rm -f "$work/log"
+	"$programs/churn" $threads >"$work/churn" &
+	target=$!
+	for i in $(seq 600); do grep -q ready "$work/churn" && break; sleep 0.05; done
+	"$vmscope" watch --json -o "$work/log" -p $target 2>"$work/err" &
+	watcher=$!
+	# Forks are compared; there is one in a hundred rounds of a thread.
+	for i in $(seq 600); do
+		grep -q '"copy"' "$work/log" 2>/dev/null || ! kill -0 $watcher 2>/dev/null && break
+		sleep 0.05
+	done
+	grep -q 'TracerPid:	0' /proc/$target/status || fail "the process is traced"
+	kill -TERM $watcher 2>/dev/null
+	wait $watcher
+	got=$?
+	if [ -n "$one_by_one" ] && [ $threads = 4 ] && [ $got = 125 ]; then
+		grep -q "process $target: it changes its areas all the time" "$work/err" ||
+			fail "$what: status $got: $(tail -5 "$work/err")"
+	else
+		if [ -n "$one_by_one" ] && [ $threads = 4 ] && [ $got = 1 ]; then
+			grep -q "process $target was not compared at the end" "$work/err" ||
+				fail "$what: status $got: $(tail -5 "$work/err")"
+		else
+			[ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+			has checks '[1-9][0-9]*'
+		fi
+		has differences 0
+		has calls '[1-9][0-9]*'
+		replays
+	fi
+	kill -0 $target || fail "the process did not survive"
+	kill -USR1 $target
+	wait $target
+	got=$?
+	[ $got = 21 ] || fail "its status is $got"
+	target=
+done
 
 # Where calls were made, without frame pointers; nothing of it without --stacks.
 what="stacks"

@@ -11,7 +11,7 @@ enum watch_kind {
 	WATCH_TASK,	/* a thread or process was made */
 	WATCH_EXEC,	/* a program was executed */
 	WATCH_EXIT,	/* a thread has ended */
-	WATCH_GONE,	/* a space has ended, with the areas that it had; only where no EXIT shows them */
+	WATCH_GONE,	/* a space is no more: the last event of it; where no EXIT shows its areas, with them */
 	WATCH_LOOK,	/* the areas of a space, as asked for */
 	WATCH_TURN,	/* a turn (see below) that no call tells of */
 	WATCH_STACK,	/* in a ring of its own: where a thread was in the call at the same time */
@@ -32,7 +32,7 @@ struct watch_head {
 	__u32 kind;
 	__u32 pid, tid;
 	__u32 areas;		/* how many WATCH_AREA came before it, or more than that */
-	__u64 space;		/* names the address space until it ends */
+	__u64 space;		/* names the address space; no other has the same name */
 	__u64 turn, after;
 	__u64 time;		/* CLOCK_MONOTONIC, ns */
 };

@@ -391,14 +391,15 @@ static int look_on(struct feed *feed, pid_t pid, bool add)
 
 	memset(&feed->program->bss->looked_at, 0, sizeof(feed->program->bss->looked_at));
 	feed->program->bss->look_adds = add;
+	feed->program->bss->look_over = false;
 	if (fd >= 0) {
 		while ((got = read(fd, nothing, sizeof(nothing))) > 0 || (got < 0 && errno == EINTR))
 			;
-		rc = got < 0 ? -errno : 0;
+		rc = got < 0 && !feed->program->bss->look_over ? -errno : 0;
 		close(fd);
 	}
 	bpf_link__destroy(link);
-	return rc == 0 && !feed->program->bss->looked_at.head.space ? -ESRCH : rc;
+	return rc == 0 && !feed->program->bss->looked_at.head.kind ? -ESRCH : rc;
 }
 
 int feed_look(struct feed *feed, pid_t pid, bool add)

@@ -17,7 +17,7 @@
 #include "watch/order.h"
 #include "watch/space.h"
 
-enum { POLL_MS = 50, LOOK_MS = 5, LOOK_TRIES = 1000, LOOK_SECONDS = 1, PATIENCE_MS = 2000, STACKS_MS = 1000 };
+enum { POLL_MS = 50, LOOK_MS = 5, LOOK_TRIES = 100, LOOK_SECONDS = 1, PATIENCE_MS = 2000, STACKS_MS = 1000 };
 
 /* An address space by the kernel's name for it. */
 struct followed {
@@ -29,8 +29,10 @@ struct followed {
 	unsigned int users;		/* processes: several after vfork */
 	bool looking;			/* asked to be shown */
 	unsigned int tries;		/* in which its areas were being changed */
-	unsigned int gone;		/* looks at which there was no such process */
+	unsigned int missing;		/* looks at which there was no such process */
 	__u64 lost_at;			/* when events were found to be lost */
+	bool gone;			/* no event of it will come */
+	bool left;			/* nobody uses it any more; it is kept until it is gone */
 	bool ended;			/* by `end`; its areas will be shown when they are taken down */
 	struct watch_space_event end;
 };
@@ -42,6 +44,9 @@ struct follow {
 	struct maple_tree spaces;	/* kernel's name -> struct followed */
 	unsigned int last_id, live;
 	unsigned long lost, said;	/* events: when we last looked; that the user knows of */
+	__u64 first;			/* the space that was asked for */
+	bool attached;			/* it has been shown */
+	bool finishes;
 };
 
 static void out_of_memory(struct follow *follow)
@@ -77,16 +82,41 @@ static void begin(struct follow *follow, struct followed *at, const struct watch
 		follow->live++;
 }
 
-static void drop(struct follow *follow, struct followed *at)
+/* Frees all but the name, by which events that may still come are known to be of no use. */
+static void leave(struct follow *follow, struct followed *at)
 {
 	if (at->space) {
 		watched_free(at->space);
 		follow->live--;
 	}
+	at->space = NULL;
 	order_clear(&at->order);
 	free(at->areas);
+	at->areas = NULL;
+	at->count = at->capacity = 0;
+	at->left = true;
+}
+
+static void drop(struct follow *follow, struct followed *at)
+{
+	leave(follow, at);
 	mtree_erase(&follow->spaces, at->name);
 	free(at);
+}
+
+static void end_of(struct follow *follow, struct followed *at)
+{
+	if (at->gone)
+		drop(follow, at);
+	else
+		leave(follow, at);
+}
+
+/* Has its areas shown. */
+static void ask(struct follow *follow, struct followed *at)
+{
+	if (!at->looking)
+		at->looking = feed_look(follow->feed, at->space->pid, false) == 0;
 }
 
 /* Mostly they arrive in order; after an exec some kernels have them shown by parts, and some twice. */
@@ -139,20 +169,20 @@ static void made_process(struct follow *follow, struct followed *at, const struc
 	follow->session->totals.processes++;
 	follow->session->totals.threads++;
 	follow->session->totals.forks++;
-	if (!child || child->space || !at->space || !at->space->vm)
+	if (!child || child->space || !at->space)
 		return;
 	begin(follow, child, &event->head);
 	if (!child->space)
 		return;
 	child->users = 1;
-	if (!(waiting->turn && waiting->after))
+	if (at->space->vm && !(waiting->turn && waiting->after))
 		watched_fork(at->space, child->space, event, waiting->areas, waiting->count);
 	else if (event->shown)
 		watched_begin(child->space, event, waiting->areas, waiting->count, true);
 	if (!event->shown)
-		feed_look(follow->feed, child->space->pid, false);
+		ask(follow, child);
 	if (follow->session->totals.rereads != rereads) /* the parent is to be read again, too */
-		feed_look(follow->feed, at->space->pid, false);
+		ask(follow, at);
 	tell(follow, "fork", &event->head, child->space->id, "parent", (int)event->parent);
 	drain(follow, child, event->head.space);
 }
@@ -187,7 +217,7 @@ static void executed(struct follow *follow, struct followed *at, const struct wa
 	} else {
 		if (at->space && at->space->vm)
 			watched_end(at->space, &who, "exec");
-		drop(follow, at);
+		end_of(follow, at);
 	}
 	if (!new || new->space)
 		return;
@@ -204,7 +234,7 @@ static void executed(struct follow *follow, struct followed *at, const struct wa
 	if (event->shown)
 		watched_begin(new->space, event, waiting->areas, waiting->count, false);
 	else
-		feed_look(follow->feed, new->space->pid, false);
+		ask(follow, new);
 	tell(follow, "exec", &event->head, new->space->id, NULL, 0);
 	drain(follow, new, event->head.space);
 }
@@ -224,7 +254,7 @@ static void end_space(struct follow *follow, struct followed *at, const struct w
 			follow->session->totals.unfollowed++;
 		watched_end(at->space, &who, "exit");
 	}
-	drop(follow, at);
+	end_of(follow, at);
 	tell(follow, "exit", &head, who.space, "status", status);
 }
 
@@ -249,23 +279,27 @@ static void ended(struct follow *follow, struct followed *at, const struct waiti
 static void gone(struct follow *follow, struct followed *at, const struct waiting *waiting,
 		 const struct watch_space_event *event)
 {
+	at->gone = true;
 	if (at->ended)
 		end_space(follow, at, waiting, &at->end, event);
 	else if (at->space && at->space->vm)
 		watched_compare(at->space, event, waiting->areas, waiting->count);
-	else if (!at->space)
-		drop(follow, at);
 }
 
 /* The space of a process that ran before: begins with what is shown now. */
 static void looked(struct follow *follow, struct followed *at, const struct waiting *waiting,
-		   const struct watch_space_event *event)
+		   struct watch_space_event *event)
 {
-	if (!event->shown && at->looking && at->tries++ < LOOK_TRIES &&
+	/* Where they are shown one by one, the next turn may have been told of before that they are all. */
+	if (event->head.after != at->order.over)
+		event->shown = 0;
+	if (!event->shown && at->looking && (at->tries++ < LOOK_TRIES || follow->finishes) &&
 	    feed_look(follow->feed, at->space->pid, false) == 0)
 		return;
 	at->looking = false;
 	at->tries = 0;
+	if (follow->first == 0)
+		follow->first = at->name;
 	if (at->space && at->space->vm) {
 		watched_compare(at->space, event, waiting->areas, waiting->count);
 		if (event->head.time < at->lost_at) /* what was lost may be later */
@@ -280,7 +314,8 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 		return;
 	}
 	/* A command is followed from its exec on, not from vmscope's fork. */
-	at->users = 1;
+	if (at->users == 0)
+		at->users = 1;
 	if (!event->shown || (follow->session->options->command && follow->last_id == 0))
 		return;
 	if (!at->space)
@@ -288,11 +323,12 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 	if (!at->space)
 		return;
 	watched_begin(at->space, event, waiting->areas, waiting->count, true);
+	follow->attached |= at->name == follow->first;
 	at->space->unsure = 1; /* threads may be in calls that they had entered before */
 	tell(follow, "attach", &event->head, at->space->id, NULL, 0);
 }
 
-static void apply(struct follow *follow, struct followed *at, const struct waiting *waiting)
+static void apply(struct follow *follow, struct followed *at, struct waiting *waiting)
 {
 	const struct watch_head *head = waiting->event;
 	const struct watch_space_event *event = (const void *)head;
@@ -320,7 +356,7 @@ static void apply(struct follow *follow, struct followed *at, const struct waiti
 		gone(follow, at, waiting, event);
 		break;
 	case WATCH_LOOK:
-		looked(follow, at, waiting, event);
+		looked(follow, at, waiting, (void *)waiting->event);
 		break;
 	default:
 		break;
@@ -331,7 +367,7 @@ static void drain(struct follow *follow, struct followed *at, __u64 name)
 {
 	struct waiting *waiting;
 
-	while (mtree_load(&follow->spaces, name) == at && !follow->session->failed &&
+	while (mtree_load(&follow->spaces, name) == at && !at->left && !follow->session->failed &&
 	       (waiting = order_next(&at->order))) {
 		apply(follow, at, waiting);
 		order_free(waiting);
@@ -381,6 +417,11 @@ static void heard(void *ctx, const struct watch_head *head)
 
 	if (!shown || follow->session->failed)
 		return;
+	if (shown->left) { /* taken down when it has ended already: somebody looked at it */
+		if (head->kind == WATCH_GONE)
+			drop(follow, shown);
+		return;
+	}
 	if (head->kind == WATCH_AREA) {
 		add_area(follow, shown, &((const struct watch_area_event *)head)->area);
 		return;
@@ -401,17 +442,13 @@ static void heard(void *ctx, const struct watch_head *head)
 	if (head->kind == WATCH_CALL)
 		waiting->stack = feed_stack(follow->feed, head);
 	if (name != head->space) {
-		if (!shown->space) { /* the name may have been another's, which never began */
-			order_clear(&shown->order);
-			shown->order.over = 0;
-		}
 		waiting->turn = ((const struct watch_space_event *)head)->from_turn;
 		/* Of a fork that was under way when the space was shown, only the child is known. */
 		waiting->after = waiting->turn && waiting->turn <= at->order.over;
-	} else if (head->kind == WATCH_LOOK && (!at->space || !at->space->vm)) {
-		/* What came before is in what is shown. */
-		order_clear(&at->order);
-		at->order.over = head->after;
+	} else if (head->kind == WATCH_GONE && !at->space && !at->order.first) {
+		order_free(waiting); /* it has not begun: the fork has failed */
+		drop(follow, at);
+		return;
 	}
 	/* A child that was made before its parent was begun with: it begins as its parent does. */
 	if (head->kind == WATCH_TASK && name != head->space && !at->space && at->users > 0 &&
@@ -422,7 +459,12 @@ static void heard(void *ctx, const struct watch_head *head)
 		order_free(waiting);
 		return;
 	}
-	order_add(&at->order, waiting);
+	if (head->kind == WATCH_LOOK && !((struct watch_space_event *)waiting->event)->shown)
+		waiting->after = 0; /* nothing has to come before it */
+	if (head->kind == WATCH_LOOK && waiting->after >= at->order.over && (!at->space || !at->space->vm))
+		order_begin(&at->order, waiting, waiting->after);
+	else
+		order_add(&at->order, waiting);
 	/* A child's events wait until its parent has come as far as the fork. */
 	if (at->space || head->kind == WATCH_LOOK || follow->last_id == 0)
 		drain(follow, at, name);
@@ -458,6 +500,7 @@ static void check_lost(struct follow *follow)
 		if (at->space)
 			at->space->unsure++;
 		at->lost_at = now_ns();
+		at->looking &= follow->finishes; /* what it shows may have been lost */
 		order_skip(&at->order);
 	}
 }
@@ -480,7 +523,7 @@ static void end_unseen(struct follow *follow, struct followed *at)
 	follow->session->totals.unfollowed++;
 	if (at->space->vm)
 		watched_end(at->space, &who, "detach");
-	drop(follow, at);
+	end_of(follow, at);
 }
 
 static void look_at_all(struct follow *follow)
@@ -489,13 +532,14 @@ static void look_at_all(struct follow *follow)
 	unsigned long name = 0;
 
 	mt_for_each(&follow->spaces, at, name, ULONG_MAX) {
-		int rc = at->space && !at->looking ? feed_look(follow->feed, at->space->pid, false) :
-						     0;
+		int rc = !at->space || at->looking ? 0 : feed_look(follow->feed, at->space->pid, false);
 
-		if (rc == -ESRCH && at->gone++ > 0 && follow->lost > 0)
+		if (at->space && at->gone)
+			rc = -ESRCH;
+		if (rc == -ESRCH && at->missing++ > 0 && follow->lost > 0)
 			end_unseen(follow, at);
-		else if (at->space && rc == 0)
-			at->looking = true;
+		else if (at->space)
+			at->looking = rc == 0;
 	}
 }
 
@@ -507,6 +551,7 @@ static void finish(struct follow *follow)
 	unsigned long name = 0;
 	bool waits = true;
 
+	follow->finishes = true;
 	look_at_all(follow);
 	while (waits && now_ms() < began + STACKS_MS + PATIENCE_MS && !follow->session->failed) {
 		/* Behind, as stacks take longer than the program between two calls. */
@@ -642,15 +687,18 @@ static int run_attached(struct follow *follow)
 	follow->session->totals.processes = follow->session->totals.threads = 1;
 	feed_poll(follow->feed, 0);
 	/* While its areas are being changed they cannot be shown. */
-	for (until = now_ms() + PATIENCE_MS; follow->live == 0 && rc == 0 && now_ms() < until &&
+	for (until = now_ms() + PATIENCE_MS; !follow->attached && rc == 0 && now_ms() < until &&
 	     !follow->session->failed;) {
 		rc = feed_look(follow->feed, pid, false);
 		feed_poll(follow->feed, LOOK_MS);
 	}
 	if (follow->session->failed)
 		return -ENOEXEC;
-	if (follow->live == 0 && rc == 0)
-		session_say("process %d changes its areas all the time: they cannot be shown", pid);
+	if (!follow->attached && rc == 0) {
+		session_say("cannot watch process %d: it changes its areas all the time, and this kernel cannot "
+			    "show them meanwhile", pid);
+		return -EBUSY;
+	}
 	watch(follow, 0);
 	return 0;
 }

@@ -42,7 +42,11 @@ struct vm_area_struct {
 	struct mm_struct *vm_mm;
 } KERNEL_TYPE;
 struct userfaultfd_ctx { unsigned int features; } KERNEL_TYPE;
-struct signal_struct { atomic_t live; } KERNEL_TYPE;
+struct signal_struct {
+	atomic_t live;
+	unsigned int flags;
+	int group_exit_code;
+} KERNEL_TYPE;
 struct thread_info { __u32 status; } KERNEL_TYPE;
 struct task_struct {
 	struct thread_info thread_info;

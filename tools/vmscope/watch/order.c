@@ -52,6 +52,32 @@ void order_add(struct order *order, struct waiting *waiting)
 	order->end = &waiting->next;
 }
 
+void order_begin(struct order *order, struct waiting *shows, __u64 turn)
+{
+	struct waiting **link = &order->first;
+
+	while (*link) {
+		struct waiting *waiting = *link;
+		const bool call = waiting->event->kind == WATCH_CALL || waiting->event->kind == WATCH_TURN;
+
+		if ((waiting->turn ? waiting->turn : waiting->after) > turn) {
+			link = &waiting->next;
+		} else if (call) {
+			*link = waiting->next;
+			order_free(waiting);
+		} else {
+			waiting->after = waiting->turn != 0;
+			link = &waiting->next;
+		}
+	}
+	order->end = link;
+	order->over = turn;
+	shows->next = order->first;
+	order->first = shows;
+	if (!shows->next)
+		order->end = &shows->next;
+}
+
 /* The first whose turn it is. */
 static struct waiting *take(struct order *order)
 {

@@ -35,6 +35,12 @@ void order_free(struct waiting *waiting);
 /* Adds it; the order owns it then. */
 void order_add(struct order *order, struct waiting *waiting);
 
+/*
+ * The same with @shows, which shows what there was after turn @turn: it is next. Calls up to that turn are
+ * forgotten, for it shows what they did; of what else waits, it is known that it was under way then.
+ */
+void order_begin(struct order *order, struct waiting *shows, __u64 turn);
+
 /* Takes out the next event whose turn it is; the caller owns it. NULL: it has not arrived yet. */
 struct waiting *order_next(struct order *order);
 

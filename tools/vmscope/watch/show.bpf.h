@@ -16,6 +16,7 @@
 /* The look under way where a program cannot go through the areas: vmscope has one at a time. */
 struct watch_space_event looked_at;
 bool look_adds;		/* who is looked at is followed from now on */
+bool look_over;		/* it has been told of */
 
 struct request { __u32 pid, add; };
 
@@ -29,13 +30,13 @@ static __always_inline __u32 map_count(struct task_struct *task)
 enum { RUN = 64 };	/* areas without a hole between them: of a program that begins they are fewer */
 
 struct look_for {
-	__u64 mm, start, end;	/* the area that was told last */
+	__u64 name, start, end;	/* the area that was told last */
 	__u32 upwards, count;
 };
 
 static long found(struct task_struct *task, struct vm_area_struct *vma, struct look_for *look)
 {
-	tell_area(task, look->mm, vma);
+	tell_area(task, look->name, vma);
 	look->start = vma->vm_start;
 	look->end = vma->vm_end;
 	look->count++;
@@ -54,10 +55,10 @@ static long look_beside(__u32 unused, struct look_for *look)
  * Tells of the area of this task at @at, of those that follow it without a hole, and of those before it.
  * (Not static: it is checked once, not for each of its calls.)
  */
-__noinline __u32 tell_run(__u64 at)
+__noinline __u32 tell_run(__u64 at, __u64 name)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct look_for look = { .mm = (__u64)task->mm, .upwards = 1 };
+	struct look_for look = { .name = name, .upwards = 1 };
 	__u64 first;
 
 	if (bpf_find_vma(task, at, found, &look, 0) != 0)
@@ -78,12 +79,13 @@ __noinline __u32 tell_run(__u64 at)
 static __always_inline void tell_first_areas(struct task_struct *task, struct watch_space_event *event)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u32 count = tell_run(event->start_code);
+	const __u64 name = event->head.space;
+	__u32 count = tell_run(event->start_code, name);
 
-	count += tell_run(event->start_brk);
-	count += tell_run(event->start_stack);
-	count += tell_run(regs->ip);
-	count += tell_run((__u64)BPF_CORE_READ(task, mm, context.vdso));
+	count += tell_run(event->start_brk, name);
+	count += tell_run(event->start_stack, name);
+	count += tell_run(regs->ip, name);
+	count += tell_run((__u64)BPF_CORE_READ(task, mm, context.vdso), name);
 	event->count = map_count(task);
 	event->head.areas = count;
 	event->shown = 1;
@@ -94,11 +96,10 @@ static __always_inline void tell_shown(struct watch_space_event *event, __u64 mm
 {
 	struct space *space = space_of(mm);
 
-	if (space) {
+	if (space)
 		event->head.after = space->turns;
-		if (busy || space->writer || space->turns != turns)
-			event->shown = 0;
-	}
+	if (busy || !space || space->writer || space->turns != turns)
+		event->shown = 0;
 	tell(event);
 }
 
@@ -124,9 +125,11 @@ static __always_inline void tell_areas(struct task_struct *task, struct watch_sp
 	event->shown = bpf_iter_task_vma_new(&it, task, 0) == 0;
 	event->count = map_count(task);
 	while ((vma = bpf_iter_task_vma_next(&it))) {
-		tell_area(task, mm, vma);
+		tell_area(task, event->head.space, vma);
 		count++;
 	}
+	if ((__u64)task->mm != mm) /* it has executed another program meanwhile */
+		event->shown = 0;
 	event->head.areas = count;
 	tell_shown(event, mm, busy, turns);
 	bpf_iter_task_vma_destroy(&it);
@@ -157,8 +160,16 @@ static __always_inline void set_space(struct watch_space_event *event, struct ta
 SEC("fentry/anon_vma_fork")
 int BPF_PROG(area_copied, struct vm_area_struct *copy, struct vm_area_struct *area)
 {
-	if (space_of((__u64)area->vm_mm))
-		tell_area(bpf_get_current_task_btf(), (__u64)copy->vm_mm, area);
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 tid = task->pid;
+	struct call *call;
+
+	call = space_of((__u64)area->vm_mm) ? bpf_map_lookup_elem(&calls, &tid) : NULL;
+	if (!call)
+		return 0;
+	if (!call->child)
+		call->child = new_name();
+	tell_area(task, call->child, area);
 	return 0;
 }
 
@@ -179,29 +190,38 @@ int BPF_PROG(area_gone, struct vm_area_struct *vma)
 		return 0;
 	if (space->told++ == 0)
 		space->count = mm->map_count;
-	tell_area(bpf_get_current_task_btf(), (__u64)mm, vma);
+	tell_area(bpf_get_current_task_btf(), space->name, vma);
 	return 0;
 }
 
-/* The address space is gone: its name may be given to another. */
+/* The address space is gone: its `mm` may be given to another. */
 SEC("tp_btf/exit_mmap")
 int BPF_PROG(space_gone, struct mm_struct *mm)
 {
-	struct watch_space_event event = { .shown = 1 };
-	__u64 name = (__u64)mm;
-	struct space *space = space_of(name);
+	struct watch_space_event event = { .shown = !goes_through };
+	__u64 key = (__u64)mm;
+	struct space *space = space_of(key);
 
 	if (!space)
 		return 0;
-	if (!goes_through) {
-		set_head(&event.head, WATCH_GONE, bpf_get_current_task_btf(), name);
-		event.head.areas = space->told;
-		event.head.after = space->turns;
-		event.count = space->count;
-		tell(&event);
-	}
-	bpf_map_delete_elem(&spaces, &name);
+	set_head(&event.head, WATCH_GONE, bpf_get_current_task_btf(), space->name);
+	event.head.areas = space->told;
+	event.head.after = space->turns;
+	event.count = space->count;
+	tell(&event);
+	bpf_map_delete_elem(&spaces, &key);
 	return 0;
+}
+
+/* A process that runs already is followed from now on. */
+static __always_inline void attach(struct task_struct *task, __u64 mm)
+{
+	struct space attached = { .since = bpf_ktime_get_ns() };
+
+	if (space_of(mm))
+		return;
+	attached.name = new_name();
+	follow(task, mm, &attached);
 }
 
 /* Run by vmscope: tells of all areas of a process, and with `add` of all its calls from now on. */
@@ -209,17 +229,18 @@ SEC("syscall")
 int look(struct request *request)
 {
 	struct watch_space_event event = { .shown = 0 };
-	struct space attached = { .since = bpf_ktime_get_ns() };
 	struct task_struct *task = bpf_task_from_pid(request->pid);
+	struct space *space;
 	__u64 mm;
 
 	if (!task)
 		return 3; /* ESRCH */
 	mm = (__u64)task->mm;
 	if (mm && request->add)
-		follow(task, mm, &attached, BPF_NOEXIST);
-	if (space_of(mm)) {
-		set_head(&event.head, WATCH_LOOK, task, mm);
+		attach(task, mm);
+	space = space_of(mm);
+	if (space) {
+		set_head(&event.head, WATCH_LOOK, task, space->name);
 		set_space(&event, task);
 		tell_areas(task, &event, mm);
 	}
@@ -230,13 +251,12 @@ int look(struct request *request)
 /* The first area of a look that look_on() goes on with; vmscope has emptied looked_at before. */
 static __always_inline void begin_look(struct task_struct *task, __u64 mm)
 {
-	struct space attached = { .since = bpf_ktime_get_ns() };
 	struct space *space;
 
 	if (look_adds)
-		follow(task, mm, &attached, BPF_NOEXIST);
-	set_head(&looked_at.head, WATCH_LOOK, task, mm);
+		attach(task, mm);
 	space = space_of(mm);
+	set_head(&looked_at.head, WATCH_LOOK, task, space ? space->name : 0);
 	if (!space)
 		return;
 	set_space(&looked_at, task);
@@ -245,10 +265,18 @@ static __always_inline void begin_look(struct task_struct *task, __u64 mm)
 	looked_at.shown = 1;
 }
 
+static __always_inline void end_look(void)
+{
+	if (looked_at.head.space && !look_over)
+		tell(&looked_at);
+	look_over = true;
+}
+
 /*
  * The same where no program can go through the areas: run for each of them while vmscope reads the
  * iterator. That holds the lock for reading at each area, but may let others have it in between: what it
- * has shown is whole if all of it was seen in the same turn, and as many as there were.
+ * has shown is whole if all of it was seen in the same turn, and as many as there were. If they change,
+ * the reading ends (by 1).
  */
 SEC("iter/task_vma")
 int look_on(struct bpf_iter__task_vma *ctx)
@@ -259,19 +287,21 @@ int look_on(struct bpf_iter__task_vma *ctx)
 	__u64 mm;
 
 	if (!task || !vma) { /* that was the last */
-		if (looked_at.head.areas)
-			tell(&looked_at);
+		end_look();
 		return 0;
 	}
 	mm = (__u64)vma->vm_mm;
-	if (!looked_at.head.space && (__u64)task->mm == mm)
+	if (!looked_at.head.kind && (__u64)task->mm == mm)
 		begin_look(task, mm);
 	space = space_of(mm);
-	if (!space || mm != looked_at.head.space)
+	if (!space || space->name != looked_at.head.space)
 		return 0;
-	if (space->writer || space->turns != looked_at.head.after)
+	if (space->writer || space->turns != looked_at.head.after) {
 		looked_at.shown = 0;
-	tell_area(task, mm, vma);
+		end_look();
+		return 1;
+	}
+	tell_area(task, space->name, vma);
 	looked_at.head.areas++;
 	return 0;
 }

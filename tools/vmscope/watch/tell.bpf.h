@@ -14,7 +14,8 @@
 #include "watch/kernel.bpf.h"
 
 enum { FOLLOWED = 4096, CALLS = 16384,
-       STATUS_32 = 0x2 /* TS_COMPAT */, EXITING = 0x4 /* PF_EXITING */ };
+       STATUS_32 = 0x2 /* TS_COMPAT */, EXITING = 0x4 /* PF_EXITING */,
+       GROUP_EXIT = 0x4 /* SIGNAL_GROUP_EXIT */ };
 #define LATE_NS 30000000000ULL	/* who attaches may find a call that waits that long */
 
 const volatile struct watch_wanted wanted[WATCH_CALLS];
@@ -30,19 +31,23 @@ const volatile bool with_stacks;
 
 __u64 lost;	/* events for which there was no room */
 __u64 foreign;	/* calls through the 32-bit entry, whose numbers mean others */
+__u64 names;	/* that were given to spaces */
 
 /*
+ * @name: as events have it. The kernel's `mm` is another space's as soon as it is free, when events of this
+ * one may still have to come: after an exec it is given up long before that is told.
  * @since: when it was attached to; 0: it was watched from its beginning. Threads may be in calls then
  * whose entry was not seen.
  * @writer: the thread that has its lock for writing; 0: none.
  * @count: how many areas it had when it ended, of which @told have been told.
  */
 struct space {
-	__u64 turns, since, writer;
+	__u64 name, turns, since, writer;
 	__u32 count, told;
 };
+/* @child: the name of the space that a fork has begun to copy; 0: none. */
 struct call {
-	__u64 args[6], space, turn;
+	__u64 args[6], space, turn, child;
 	__u32 number;
 	__u16 near_count, has_memory;
 	struct watch_area near[WATCH_NEAR];
@@ -81,7 +86,7 @@ struct {
 	__type(value, struct call);
 } fresh SEC(".maps");
 
-/* The space of each process, as after an exec the one that it had is not to be seen any more. */
+/* The name of each process's space, as after an exec the one that it had is not to be seen any more. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, FOLLOWED);
@@ -94,30 +99,34 @@ static __always_inline struct space *space_of(__u64 mm)
 	return mm ? bpf_map_lookup_elem(&spaces, &mm) : NULL;
 }
 
-static __always_inline void keep_home(struct task_struct *task, __u64 mm)
+static __always_inline __u64 new_name(void)
+{
+	return __sync_fetch_and_add(&names, 1) + 1;
+}
+
+static __always_inline void keep_home(struct task_struct *task, __u64 name)
 {
 	__u32 pid = task->tgid;
 
-	if (bpf_map_update_elem(&homes, &pid, &mm, BPF_ANY) != 0)
+	if (bpf_map_update_elem(&homes, &pid, &name, BPF_ANY) != 0)
 		__sync_fetch_and_add(&lost, 1);
 }
 
-static __always_inline void follow(struct task_struct *task, __u64 mm, const struct space *space,
-				   __u64 flags)
+static __always_inline void follow(struct task_struct *task, __u64 mm, const struct space *space)
 {
-	if (bpf_map_update_elem(&spaces, &mm, space, flags) != 0 && flags != BPF_NOEXIST)
+	if (bpf_map_update_elem(&spaces, &mm, space, BPF_ANY) != 0)
 		__sync_fetch_and_add(&lost, 1);
-	keep_home(task, mm);
+	keep_home(task, space->name);
 }
 
 static __always_inline void set_head(struct watch_head *head, __u32 kind, struct task_struct *task,
-				     __u64 mm)
+				     __u64 name)
 {
 	head->kind = kind;
 	head->pid = task->tgid;
 	head->tid = task->pid;
 	head->areas = 0;
-	head->space = mm;
+	head->space = name;
 	head->turn = head->after = 0;
 	head->time = bpf_ktime_get_ns();
 }
@@ -137,13 +146,13 @@ static __always_inline void tell(struct watch_space_event *event)
 		__sync_fetch_and_add(&lost, 1);
 }
 
-static __always_inline void tell_turn(struct task_struct *task, __u64 mm, __u64 turn)
+static __always_inline void tell_turn(struct task_struct *task, __u64 name, __u64 turn)
 {
 	struct watch_head *head = reserve(sizeof(*head));
 
 	if (!head)
 		return;
-	set_head(head, WATCH_TURN, task, mm);
+	set_head(head, WATCH_TURN, task, name);
 	head->turn = turn;
 	bpf_ringbuf_submit(head, BPF_RB_NO_WAKEUP);
 }
@@ -173,13 +182,13 @@ static __always_inline void describe(struct watch_area *area, struct vm_area_str
 				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
 }
 
-static __always_inline void tell_area(struct task_struct *task, __u64 mm, struct vm_area_struct *vma)
+static __always_inline void tell_area(struct task_struct *task, __u64 name, struct vm_area_struct *vma)
 {
 	struct watch_area_event *area = reserve(sizeof(*area));
 
 	if (!area)
 		return;
-	set_head(&area->head, WATCH_AREA, task, mm);
+	set_head(&area->head, WATCH_AREA, task, name);
 	describe(&area->area, vma);
 	bpf_ringbuf_submit(area, BPF_RB_NO_WAKEUP);
 }

@@ -84,7 +84,7 @@ static __noinline int copy_memory(struct call *call)
 {
 	struct watch_memory *memory = &call->memory;
 	__u64 bits = call->args[4] ? call->args[4] - 1 : 0;
-	__u32 size = 0;
+	__u64 size = 0; /* of 64 bits: the limits of narrower values Linux 6.1 does not keep */
 	long got;
 
 	call->has_memory = 1;
@@ -117,7 +117,7 @@ static __noinline int copy_memory(struct call *call)
 	asm volatile("" : "+r"(size)); /* the kernel wants to see the limit checked, and it is here */
 	if (size > WATCH_MEMORY)
 		return 0;
-	if (size && bpf_probe_read_user(memory->bytes, size, (void *)memory->addr) == 0)
+	if (bpf_probe_read_user(memory->bytes, size, (void *)memory->addr) == 0)
 		memory->size = size;
 	return 0;
 }
@@ -202,7 +202,7 @@ static __always_inline bool passes(__u32 number, __u32 arg0, __u32 arg1, __u32 a
  * an interrupt came in, they have an error or a vector in the place of a call's number, none of which
  * is that of a call that is told of). NULL: none that is told of.
  */
-static __always_inline struct call *find_call(struct task_struct *task, __u64 mm)
+static __always_inline struct call *find_call(struct task_struct *task, const struct space *space)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	long number = regs->orig_ax;
@@ -222,8 +222,8 @@ static __always_inline struct call *find_call(struct task_struct *task, __u64 mm
 	call->args[4] = regs->r8;
 	call->args[5] = regs->r9;
 	call->number = number;
-	call->space = mm;
-	call->turn = 0;
+	call->space = space->name;
+	call->turn = call->child = 0;
 	call->near_count = 0;
 	copy_memory(call);
 	return call;
@@ -238,24 +238,36 @@ static __always_inline bool is_in(struct task_struct *task, const struct call *c
 	       regs->si == call->args[1] && regs->dx == call->args[2] && regs->r10 == call->args[3];
 }
 
+/*
+ * As waitpid() will have it. The task's own code may not be there yet; that of all threads is from the
+ * moment when the first of them ends all, or the last ends.
+ */
+static __always_inline int status_of(struct task_struct *task)
+{
+	if (BPF_CORE_READ(task, signal, flags) & GROUP_EXIT)
+		return BPF_CORE_READ(task, signal, group_exit_code);
+	return task->exit_code;
+}
+
 static __noinline int end(struct task_struct *task)
 {
 	__u64 mm = (__u64)task->mm;
+	struct space *space = space_of(mm);
 	struct watch_space_event event = { .shown = 0 };
 	__u32 tid = task->pid, pid = task->tgid;
 	struct call *call;
 
 	event.last = BPF_CORE_READ(task, signal, live.counter) == 0;
-	if (!space_of(mm) || (event.last && bpf_map_delete_elem(&homes, &pid) != 0))
+	if (!space || (event.last && bpf_map_delete_elem(&homes, &pid) != 0))
 		return 0;
 	call = bpf_map_lookup_elem(&calls, &tid);
 	if (call) {
 		if (call->turn)
-			tell_turn(task, mm, call->turn);
+			tell_turn(task, space->name, call->turn);
 		bpf_map_delete_elem(&calls, &tid);
 	}
-	set_head(&event.head, WATCH_EXIT, task, mm);
-	event.status = task->exit_code;
+	set_head(&event.head, WATCH_EXIT, task, space->name);
+	event.status = status_of(task);
 	set_space(&event, task);
 	if (event.last && !goes_through)
 		event.last = WATCH_LAST_SHOWN_LATER;
@@ -300,11 +312,13 @@ int lock_wanted(unsigned long long *ctx)
 	const bool write = first_of_lock(ctx);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call *call, *former;
+	struct space *space;
 	__u32 tid;
 
 	if (!write && !exit_is_late)
 		return 0;
-	if (task->mm != mm || !space_of((__u64)mm))
+	space = task->mm == mm ? space_of((__u64)mm) : NULL;
+	if (!space)
 		return 0;
 	if (!write) {
 		if (task->flags & EXITING)
@@ -324,7 +338,7 @@ int lock_wanted(unsigned long long *ctx)
 			tell_turn(task, former->space, former->turn);
 		bpf_map_delete_elem(&calls, &tid);
 	}
-	call = find_call(task, (__u64)mm);
+	call = find_call(task, space);
 	if (!call)
 		return 0;
 	look_around(call, task);
@@ -338,7 +352,6 @@ int lock_taken(unsigned long long *ctx)
 {
 	struct mm_struct *mm = (void *)ctx[0];
 	const bool write = first_of_lock(ctx), success = second_of_lock(ctx);
-	__u64 name = (__u64)mm;
 	struct task_struct *task;
 	struct space *space;
 	struct call *call;
@@ -349,7 +362,7 @@ int lock_taken(unsigned long long *ctx)
 	task = bpf_get_current_task_btf();
 	if (task->mm != mm)
 		return 0;
-	space = space_of(name);
+	space = space_of((__u64)mm);
 	if (!space)
 		return 0;
 	tid = task->pid;
@@ -362,17 +375,17 @@ int lock_taken(unsigned long long *ctx)
 	space->turns++;	/* nobody else holds the lock */
 	call = bpf_map_lookup_elem(&calls, &tid);
 	if (!call) { /* it wanted the lock before its space was attached to */
-		call = find_call(task, name);
+		call = find_call(task, space);
 		if (call && bpf_map_update_elem(&calls, &tid, call, BPF_ANY) != 0)
 			__sync_fetch_and_add(&lost, 1);
 		call = bpf_map_lookup_elem(&calls, &tid);
 	}
-	if (!call || call->space != name) {
-		tell_turn(task, name, space->turns);
+	if (!call || call->space != space->name) {
+		tell_turn(task, space->name, space->turns);
 		return 0;
 	}
 	if (call->turn)
-		tell_turn(task, name, call->turn);
+		tell_turn(task, space->name, call->turn);
 	call->turn = space->turns;
 	return 0;
 }
@@ -394,10 +407,10 @@ int lock_dropped(unsigned long long *ctx)
 }
 
 /* The call of @task that has not taken the lock; NULL: it may have, before its space was attached to. */
-static __always_inline struct call *lockless_call(struct task_struct *task, __u64 mm,
-						  const struct space *space, long result)
+static __always_inline struct call *lockless_call(struct task_struct *task, const struct space *space,
+						  long result)
 {
-	struct call *call = find_call(task, mm);
+	struct call *call = find_call(task, space);
 	const __u32 number = call ? call->number : 0;
 
 	if (result >= 0 && space->since && bpf_ktime_get_ns() - space->since < LATE_NS &&
@@ -407,14 +420,14 @@ static __always_inline struct call *lockless_call(struct task_struct *task, __u6
 }
 
 /* Tells where the caller of the call at @time was. Memory that is not there now is left out. */
-static __always_inline void tell_stack(struct task_struct *task, __u64 mm, __u64 time)
+static __always_inline void tell_stack(struct task_struct *task, __u64 name, __u64 time)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct watch_stack_event *event = bpf_ringbuf_reserve(&stacks, sizeof(*event), 0);
 
 	if (!event)
 		return;
-	set_head(&event->head, WATCH_STACK, task, mm);
+	set_head(&event->head, WATCH_STACK, task, name);
 	event->head.time = time;
 	event->ip = regs->ip;
 	event->sp = regs->sp;
@@ -434,6 +447,15 @@ static __always_inline void tell_stack(struct task_struct *task, __u64 mm, __u64
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
+/* The fork has failed for whose child areas were told. */
+static __always_inline void tell_unborn(struct task_struct *task, __u64 name)
+{
+	struct watch_space_event event = { .shown = 0 };
+
+	set_head(&event.head, WATCH_GONE, task, name);
+	tell(&event);
+}
+
 static __noinline int call_returns(__u64 number, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -451,8 +473,8 @@ static __noinline int call_returns(__u64 number, long result)
 		return 0;
 	call = bpf_map_lookup_elem(&calls, &tid);
 	if (!call)
-		call = lockless_call(task, mm, space, result);
-	if (!call || call->number != number || call->space != mm)
+		call = lockless_call(task, space, result);
+	if (!call || call->number != number || call->space != space->name)
 		return 0;
 	if (call->has_memory && !call->memory.size)
 		copy_memory(call);
@@ -471,7 +493,7 @@ static __noinline int call_returns(__u64 number, long result)
 		look_near(call, task, 3, result);
 	time = bpf_ktime_get_ns();
 	if (with_stacks)
-		tell_stack(task, mm, time);
+		tell_stack(task, space->name, time);
 	/* Most calls look at nothing: their events are short. */
 	if (call->has_memory) {
 		event = reserve(sizeof(*event));
@@ -487,7 +509,7 @@ static __noinline int call_returns(__u64 number, long result)
 		event = reserve(WATCH_CALL_SHORT);
 	}
 	if (event) {
-		set_head(&event->head, WATCH_CALL, task, mm);
+		set_head(&event->head, WATCH_CALL, task, space->name);
 		event->head.time = time;
 		event->head.turn = call->turn;
 		event->head.after = space->turns;
@@ -498,6 +520,8 @@ static __noinline int call_returns(__u64 number, long result)
 		event->has_memory = call->has_memory;
 		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 	}
+	if (call->child)
+		tell_unborn(task, call->child);
 	bpf_map_delete_elem(&calls, &tid);
 	return 0;
 }
@@ -562,27 +586,29 @@ int BPF_PROG(task_made, struct task_struct *child, unsigned long flags)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 mm = (__u64)task->mm, made = (__u64)child->mm;
 	struct watch_space_event event = { .shown = 0 };
-	struct space none = { .turns = 0 };
+	struct space copy = { .turns = 0 }, *space = space_of(mm);
 	__u32 tid = task->pid;
 	struct call *call;
 
-	if (!space_of(mm))
+	if (!space)
 		return 0;
 	call = bpf_map_lookup_elem(&calls, &tid);
-	set_head(&event.head, WATCH_TASK, child, made);
-	event.from = mm;
+	set_head(&event.head, WATCH_TASK, child, space->name);
+	event.from = space->name;
 	event.parent = task->pid;
 	set_space(&event, child);
 	if (made == mm) {
 		if (child->pid == child->tgid) /* by vfork */
-			keep_home(child, made);
+			keep_home(child, space->name);
 		tell(&event);
 		return 0;
 	}
-	follow(child, made, &none, BPF_ANY);
+	copy.name = call && call->child ? call->child : new_name();
+	event.head.space = copy.name;
+	follow(child, made, &copy);
 	if (call) {
 		event.from_turn = call->turn;
-		call->turn = 0;
+		call->turn = call->child = 0;
 	}
 	tell_areas(child, &event, made);
 	return 0;
@@ -593,7 +619,7 @@ int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm
 {
 	__u64 mm = (__u64)task->mm;
 	struct watch_space_event event = { .shown = 0 };
-	struct space none = { .turns = 0 };
+	struct space begun = { .turns = 0 };
 	__u32 tid = former, pid = task->tgid;
 	__u64 *home = bpf_map_lookup_elem(&homes, &pid);
 	struct call *call = bpf_map_lookup_elem(&calls, &tid);
@@ -604,10 +630,11 @@ int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm
 	if (call)
 		event.from_turn = call->turn;
 	bpf_map_delete_elem(&calls, &tid);
-	set_head(&event.head, WATCH_EXEC, task, mm);
+	begun.name = new_name();
+	set_head(&event.head, WATCH_EXEC, task, begun.name);
 	event.parent = former;
 	set_space(&event, task);
-	follow(task, mm, &none, BPF_ANY);
+	follow(task, mm, &begun);
 	if (goes_through) {
 		tell_areas(task, &event, mm);
 	} else {

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch_follow.c - vmscope watch hears events of the kernel in orders that are rare, from a feed of the
+ * test's own: nothing is waited for in vain, and nothing is left out.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "watch/feed.h"
+#include "watch/follow.h"
+
+enum { POLLS_MOST = 200, STATUS = 768 };
+enum { FIRST = 1, CHILD, PROGRAM, CHILD_PROGRAM };	/* names of spaces */
+#define AREA 0x100000UL
+#define BASE 0x10000000UL
+#define READ_PRIVATE 0x71 /* vm_flags of a private area that may be read */
+
+static void (*heard_by)(void *ctx, const struct watch_head *event);
+static void *heard_ctx;
+static unsigned int looks, polls;
+static void (*on_look)(unsigned int look), (*on_poll)(unsigned int poll);
+
+/* ---- the feed --------------------------------------------------------------------------------- */
+
+int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_head *event),
+	      void *ctx, bool stacks)
+{
+	(void)stacks;
+	*out = NULL;
+	heard_by = heard;
+	heard_ctx = ctx;
+	return 0;
+}
+
+void feed_close(struct feed *feed)
+{
+	(void)feed;
+}
+
+void feed_poll(struct feed *feed, int milliseconds)
+{
+	(void)feed;
+	(void)milliseconds;
+	on_poll(polls++);
+}
+
+int feed_look(struct feed *feed, pid_t pid, bool add)
+{
+	(void)feed;
+	(void)pid;
+	(void)add;
+	on_look(looks++);
+	return 0;
+}
+
+unsigned long feed_lost(const struct feed *feed)
+{
+	(void)feed;
+	return 0;
+}
+
+struct watch_stack_event *feed_stack(struct feed *feed, const struct watch_head *call)
+{
+	(void)feed;
+	(void)call;
+	return NULL;
+}
+
+void feed_forgo_stacks(struct feed *feed)
+{
+	(void)feed;
+}
+
+unsigned long feed_foreign(const struct feed *feed)
+{
+	(void)feed;
+	return 0;
+}
+
+/* ---- events ----------------------------------------------------------------------------------- */
+
+static struct watch_head head_of(enum watch_kind kind, __u64 space)
+{
+	const __u32 pid = (__u32)getpid();
+
+	return (struct watch_head){ .kind = kind, .pid = pid, .tid = pid, .space = space };
+}
+
+static void area(__u64 space, unsigned int number)
+{
+	const struct watch_area_event event = {
+		.head = head_of(WATCH_AREA, space),
+		.area = { .start = BASE + number * AREA, .end = BASE + number * AREA + 4096,
+			  .flags = READ_PRIVATE },
+	};
+
+	heard_by(heard_ctx, &event.head);
+}
+
+/* The call that makes area @number. */
+static void call(__u64 space, __u64 turn, unsigned int number)
+{
+	struct watch_call_event event = {
+		.head = head_of(WATCH_CALL, space),
+		.args = { BASE + number * AREA, 4096, PROT_READ,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, (__u64)-1, 0 },
+		.result = (__s64)(BASE + number * AREA), .number = SYS_mmap,
+	};
+
+	event.head.turn = turn;
+	heard_by(heard_ctx, &event.head);
+}
+
+/* An event that shows areas 0 to @count - 1; 0: it shows none. */
+static struct watch_space_event space_event(enum watch_kind kind, __u64 space, unsigned int count)
+{
+	struct watch_space_event event = {
+		.head = head_of(kind, space), .shown = count > 0, .count = count,
+		.mmap_base = 0x7ffff0000000, .command = "test",
+	};
+
+	event.head.areas = count;
+	for (unsigned int i = 0; i < count; i++)
+		area(space, i);
+	return event;
+}
+
+static void look(__u64 space, __u64 after, unsigned int count)
+{
+	struct watch_space_event event = space_event(WATCH_LOOK, space, count);
+
+	event.head.after = after;
+	heard_by(heard_ctx, &event.head);
+}
+
+static void made(enum watch_kind kind, __u64 space, __u64 from, __u64 turn, unsigned int count)
+{
+	struct watch_space_event event = space_event(kind, space, count);
+
+	event.from = from;
+	event.from_turn = turn;
+	heard_by(heard_ctx, &event.head);
+}
+
+static void ends(__u64 space, __u64 after, unsigned int count)
+{
+	struct watch_space_event event = space_event(WATCH_EXIT, space, count);
+
+	event.head.after = after;
+	event.last = count > 0 ? WATCH_LAST : WATCH_LAST_SHOWN_LATER;
+	event.status = STATUS;
+	heard_by(heard_ctx, &event.head);
+}
+
+static void gone(__u64 space, __u64 after, unsigned int count)
+{
+	struct watch_space_event event = space_event(WATCH_GONE, space, count);
+
+	event.head.after = after;
+	heard_by(heard_ctx, &event.head);
+}
+
+/* ---- the tests -------------------------------------------------------------------------------- */
+
+static bool long_enough(void)
+{
+	return polls >= POLLS_MOST;
+}
+
+static void started(pid_t pid)
+{
+	(void)pid;
+}
+
+static void in_child(void)
+{
+}
+
+/* Runs it to its end, which has to come before anybody has to stop it. */
+static struct totals follow(void (*look_does)(unsigned int look), void (*poll_does)(unsigned int poll))
+{
+	const struct options options = { .attach = getpid(), .quiet = true };
+	struct session session = { .options = &options };
+	struct watch_run run = { .session = &session, .stop = long_enough, .started = started,
+				 .in_child = in_child };
+
+	looks = polls = 0;
+	on_look = look_does;
+	on_poll = poll_does;
+	assert_int_equal(follow_run(&run), 0);
+	assert_false(session.failed);
+	assert_true(polls < POLLS_MOST);
+	assert_int_equal(session.totals.differences, 0);
+	return session.totals;
+}
+
+/* Shown after turn 1, when the call of turn 2 has been told of already, and that of turn 1 has not. */
+static void shows_late(unsigned int number)
+{
+	if (number == 0) {
+		look(FIRST, 0, 0); /* its areas were being changed */
+	} else if (number == 1) {
+		call(FIRST, 2, 2);
+		look(FIRST, 1, 2);
+	}
+}
+
+static void goes_on(unsigned int number)
+{
+	if (number != 1)
+		return;
+	call(FIRST, 1, 1);
+	call(FIRST, 3, 3);
+	ends(FIRST, 3, 4);
+	gone(FIRST, 3, 0);
+}
+
+static void a_turn_before_the_areas_were_shown(void **state)
+{
+	const struct totals totals = follow(shows_late, goes_on);
+
+	(void)state;
+	assert_int_equal(totals.calls, 2);
+	assert_int_equal(totals.whole_checks, 1);
+	assert_int_equal(totals.unfollowed, 0);
+}
+
+static void shows_first(unsigned int number)
+{
+	if (number == 0)
+		look(FIRST, 0, 1);
+}
+
+/*
+ * An exec whose areas are not shown, a fork before they are; and the space that was left is told to be
+ * gone before the exec, or long after it.
+ */
+static void executes(unsigned int number)
+{
+	if (number != 1)
+		return;
+	gone(FIRST, 0, 1);
+	made(WATCH_EXEC, PROGRAM, FIRST, 0, 0);
+	made(WATCH_TASK, CHILD, PROGRAM, 1, 0);
+	made(WATCH_EXEC, CHILD_PROGRAM, CHILD, 0, 2);
+	area(CHILD, 0);
+	gone(CHILD, 0, 1);
+	call(CHILD_PROGRAM, 1, 2);
+	ends(CHILD_PROGRAM, 1, 0);
+	gone(CHILD_PROGRAM, 1, 3);
+	look(PROGRAM, 1, 1);
+	call(PROGRAM, 2, 1);
+	ends(PROGRAM, 2, 2);
+	gone(PROGRAM, 2, 0);
+}
+
+static void a_fork_before_the_areas_are_shown(void **state)
+{
+	const struct totals totals = follow(shows_first, executes);
+
+	(void)state;
+	assert_int_equal(totals.execs, 2);
+	assert_int_equal(totals.processes, 2);
+	assert_int_equal(totals.calls, 2);
+	assert_int_equal(totals.whole_checks, 3);
+	assert_int_equal(totals.unfollowed, 0);
+}
+
+/* Its areas are shown when they are taken down, which may be told last; a fork that failed was told of, too. */
+static void is_taken_down(unsigned int number)
+{
+	if (number == 1) {
+		area(CHILD, 0);
+		gone(CHILD, 0, 0);
+		ends(FIRST, 0, 0);
+		call(FIRST, 1, 1);
+	} else if (number == 2) {
+		gone(FIRST, 1, 2);
+	}
+}
+
+static void areas_that_are_shown_at_the_end(void **state)
+{
+	const struct totals totals = follow(shows_first, is_taken_down);
+
+	(void)state;
+	assert_int_equal(totals.calls, 1);
+	assert_int_equal(totals.whole_checks, 1);
+	assert_int_equal(totals.unfollowed, 0);
+}
+
+/* A process whose areas are never shown is not waited for. */
+static void is_never_shown(unsigned int number)
+{
+	(void)number;
+	look(FIRST, 0, 0);
+}
+
+static void rests(unsigned int number)
+{
+	(void)number;
+	usleep(1000);
+}
+
+static void areas_that_are_never_shown(void **state)
+{
+	const struct options options = { .attach = getpid(), .quiet = true };
+	struct session session = { .options = &options };
+	struct watch_run run = { .session = &session, .stop = long_enough, .started = started,
+				 .in_child = in_child };
+
+	(void)state;
+	on_look = is_never_shown;
+	on_poll = rests;
+	assert_true(follow_run(&run) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_turn_before_the_areas_were_shown),
+		cmocka_unit_test(a_fork_before_the_areas_are_shown),
+		cmocka_unit_test(areas_that_are_shown_at_the_end),
+		cmocka_unit_test(areas_that_are_never_shown),
+	};
+
+	return cmocka_run_group_tests_name("follow", tests, NULL, NULL);
+}
