@@ -21,8 +21,11 @@ wait_until_traced() {
 }
 
 # The shell starts background processes with SIGINT ignored, so use SIGTERM.
-for when in each end 10; do
-	"$vmscope" trace --verify=$when --json --summary="$work/sum" -p $target 2>"$work/err" &
+# The last time by the number of one of its threads, which means the process.
+for when in each end 10 7; do
+	number=$target
+	[ $when = 7 ] && number=$(ls /proc/$target/task | tail -1)
+	"$vmscope" trace --verify=$when --json --summary="$work/sum" -p $number 2>"$work/err" &
 	tracer=$!
 	wait_until_traced
 	sleep 0.6

@@ -21,6 +21,7 @@
 #include "log/maps_file.h"
 #include "log/site.h"
 #include "mirror/inject.h"
+#include "mirror/kernel.h"
 #include "mirror/open_file.h"
 #include "trace/event_loop.h"
 #include "trace/signals.h"
@@ -65,13 +66,23 @@ static void parse_verify(struct argp_state *state, struct options *options, cons
 		options->verify_every = number_option(state, "--verify", text, 1, INT_MAX);
 }
 
+/* The process of a thread: its number is what top(1) and others may show. Else @tid itself. */
+static pid_t process_of(pid_t tid)
+{
+	char *status = kernel_read_file(tid, "status");
+	pid_t pid = status ? (pid_t)kernel_status_number(status, "Tgid:", 10, (unsigned long)tid) : tid;
+
+	free(status);
+	return pid;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
 
 	switch (key) {
 	case 'p':
-		options->attach = (pid_t)number_option(state, "--pid", arg, 1, INT_MAX);
+		options->attach = process_of((pid_t)number_option(state, "--pid", arg, 1, INT_MAX));
 		return 0;
 	case 'o':
 		options->log_path = arg;
