@@ -257,7 +257,7 @@ def map_when_traced(child):
 
 def check_stopped(vmscope, pid, page):
     """A signal ends the time early: the answer is about what was seen, and nobody goes on tracing."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
         os.unlink(page)
         with subprocess.Popen([vmscope, "report", "--for=60", str(pid), "-o", page]) as follower:
             wait_until_traced(pid)
@@ -267,6 +267,17 @@ def check_stopped(vmscope, pid, page):
             traced = "TracerPid:\t0\n" not in file.read()
         wanted("stopped early", status == 130 and not traced and os.path.getsize(page) > 1000,
                number, status, traced)
+
+
+def check_killed(vmscope, child, page):
+    """The process is killed meanwhile: what it had done by then is told."""
+    os.unlink(page)
+    with subprocess.Popen([vmscope, "report", "--for=60", str(child.pid), "-o", page]) as follower:
+        map_when_traced(child)
+        child.stdout.readline()
+        child.kill()
+        status = follower.wait(90)
+    wanted("killed meanwhile", status == 0 and os.path.getsize(page) > 1000, status)
 
 
 def check_process(vmscope, work):
@@ -292,7 +303,9 @@ def check_process(vmscope, work):
             wanted("what a process did", any(re.match("mmap anonymous, 5 MiB", area["cause"])
                                              for area in report.spaces[0]["list"]),
                    [area["cause"] for area in report.spaces[0]["list"]])
+            child.stdout.readline()
             check_stopped(vmscope, child.pid, page)
+            check_killed(vmscope, child, page)
         else:
             print(f"SKIP in part: processes cannot be followed here: {why}")
         child.stdin.close()

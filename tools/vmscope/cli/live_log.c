@@ -24,6 +24,8 @@ bool live_log_is_pid(const char *text)
 	return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) < 10;
 }
 
+enum { TICKS = 20 };	/* a second: how often is looked whether the process has ended */
+
 static volatile sig_atomic_t asked_to_stop;
 
 static void stop(int signal)
@@ -43,15 +45,16 @@ static void trace(const char *pid, const char *log)
 }
 
 /*
- * Runs "vmscope trace -p PID -o @log" for a while, or until SIGINT, SIGTERM or SIGHUP. Returns 0, or -1
- * after printing a message.
+ * Runs "vmscope trace -p PID -o @log" for a while, or until a signal that would end this program, whose
+ * log is removed later. Returns 0, or -1 after printing a message.
  */
 static int follow(const char *pid, unsigned long seconds, const char *log)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction stops = { .sa_handler = stop }, before[3];
-	struct timespec left = { .tv_sec = (time_t)seconds };
-	pid_t child = fork();
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	enum { SIGNALS = sizeof(signals) / sizeof(signals[0]) };
+	struct sigaction stops = { .sa_handler = stop }, before[SIGNALS];
+	const struct timespec tick = { .tv_nsec = 1000000000 / TICKS };
+	pid_t child = fork(), ended = 0;
 	int status;
 
 	if (child == 0)
@@ -60,16 +63,23 @@ static int follow(const char *pid, unsigned long seconds, const char *log)
 		session_say("cannot start a tracer: %s", strerror(errno));
 		return -1;
 	}
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < SIGNALS; i++)
 		sigaction(signals[i], &stops, &before[i]);
-	while (!asked_to_stop && nanosleep(&left, &left) != 0 && errno == EINTR)
-		;
-	kill(child, SIGTERM);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	for (int i = 0; i < 3; i++)
+	/* The tracer ends by itself when the process does. */
+	for (unsigned long i = 0; i < seconds * TICKS && !asked_to_stop && ended != child; i++) {
+		nanosleep(&tick, NULL);
+		ended = waitpid(child, &status, WNOHANG);
+	}
+	if (ended != child) {
+		kill(child, SIGTERM);
+		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	for (int i = 0; i < SIGNALS; i++)
 		sigaction(signals[i], &before[i], NULL);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) >= STATUS_FAILED) {
+	/* Its status is that of a process that was killed meanwhile; what that did before is in the log. */
+	if (WIFEXITED(status) && WEXITSTATUS(status) >= STATUS_FAILED &&
+	    WEXITSTATUS(status) <= STATUS_NOT_FOUND) {
 		session_say("process %s could not be followed", pid);
 		return -1;
 	}
