@@ -382,8 +382,8 @@ void feed_poll(struct feed *feed, int milliseconds)
 static int look_on(struct feed *feed, pid_t pid, bool add)
 {
 	union bpf_iter_link_info one = { .task.tid = (__u32)pid };
-	struct bpf_iter_attach_opts options = { .sz = sizeof(options), .link_info = &one,
-						.link_info_len = sizeof(one) };
+	/* (It clears the bytes between members, too; libbpf refuses others.) */
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &one, .link_info_len = sizeof(one));
 	struct bpf_link *link = bpf_program__attach_iter(feed->program->progs.look_on, &options);
 	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1, rc = fd < 0 ? -errno : 0;
 	char nothing[8];
@@ -405,8 +405,7 @@ static int look_on(struct feed *feed, pid_t pid, bool add)
 int feed_look(struct feed *feed, pid_t pid, bool add)
 {
 	struct { __u32 pid, add; } request = { (__u32)pid, add };
-	struct bpf_test_run_opts options = { .sz = sizeof(options), .ctx_in = &request,
-					     .ctx_size_in = sizeof(request) };
+	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &request, .ctx_size_in = sizeof(request));
 	int rc;
 
 	if (!feed->program->rodata->goes_through)

@@ -678,12 +678,6 @@ static int run_attached(struct follow *follow)
 	int rc = feed_look(follow->feed, pid, true);
 	long until;
 
-	if (rc != 0) {
-		session_say("cannot watch process %d: %s", pid,
-			    rc != -ESRCH ? strerror(-rc) : kill(pid, 0) != 0 && errno == ESRCH ?
-			    "there is no such process" : "it has no address space, or is not to be looked at");
-		return rc;
-	}
 	follow->session->totals.processes = follow->session->totals.threads = 1;
 	feed_poll(follow->feed, 0);
 	/* While its areas are being changed they cannot be shown. */
@@ -694,10 +688,12 @@ static int run_attached(struct follow *follow)
 	}
 	if (follow->session->failed)
 		return -ENOEXEC;
-	if (!follow->attached && rc == 0) {
-		session_say("cannot watch process %d: it changes its areas all the time, and this kernel cannot "
-			    "show them meanwhile", pid);
-		return -EBUSY;
+	if (!follow->attached) {
+		session_say("cannot watch process %d: %s", pid, rc == 0 ? "it changes its areas all the time, and "
+			    "this kernel cannot show them meanwhile" : rc != -ESRCH ? strerror(-rc) :
+			    kill(pid, 0) != 0 && errno == ESRCH ? "there is no such process" :
+			    "it has no address space, or is not to be looked at");
+		return rc == 0 ? -EBUSY : rc;
 	}
 	watch(follow, 0);
 	return 0;
