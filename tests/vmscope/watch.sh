@@ -501,10 +501,11 @@ target=$!
 for pause in 0 0.03 0.1 0.2 0.3 0.5; do
 	"$vmscope" watch -q -p $target 2>"$work/err" &
 	watcher=$!
-	for i in $(seq 600); do # until it catches SIGTERM
+	for i in $(seq 600); do # until it catches SIGTERM, and is no shell any more, which does, too
+		sleep 0.01
+		grep -q vmscope /proc/$watcher/comm 2>/dev/null || continue
 		caught=$(sed -n 's/^SigCgt:	*//p' /proc/$watcher/status 2>/dev/null)
 		[ -n "$caught" ] && [ $((0x$caught & 0x4000)) != 0 ] && break
-		sleep 0.01
 	done
 	sleep $pause
 	kill -TERM $watcher
