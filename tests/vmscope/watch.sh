@@ -196,6 +196,16 @@ int main(int argc, char **argv)
 	return read(0, &byte, 1) != 1 || user_of_areas(count) != count || read(0, &byte, 1) < 0;
 }
 END
+watch_maps() { # COUNT OPTION...: attaches to it; it begins with a byte from descriptor 5
+	rm -f "$work/log" "$work/pipe"
+	mkfifo "$work/pipe"
+	"$work/maps" $1 <"$work/pipe" &
+	target=$!
+	exec 5>"$work/pipe"
+	"$vmscope" watch --json "${@:2}" -o "$work/log" -p $target 2>"$work/err" 5>&- &
+	watcher=$!
+	for i in $(seq 600); do grep -q '"type":"attach"' "$work/log" 2>/dev/null && break; sleep 0.05; done
+}
 made() { # FILTER: how many of the records that have it tell of maker_of_areas
 	grep '"call":"mmap"' "$work/log" | grep -c "$1"
 }
@@ -205,14 +215,7 @@ elif "$vmscope" watch --stacks -o "$work/log" -- true 2>"$work/err"; grep -q "wi
 	echo "SKIP in part: $(cat "$work/err")"
 else
 	for option in --stacks --quiet; do
-		rm -f "$work/log" "$work/pipe"
-		mkfifo "$work/pipe"
-		"$work/maps" 3 <"$work/pipe" &
-		target=$!
-		exec 5>"$work/pipe"
-		"$vmscope" watch --json $option -o "$work/log" -p $target 2>"$work/err" 5>&- &
-		watcher=$!
-		for i in $(seq 600); do grep -q '"type":"attach"' "$work/log" 2>/dev/null && break; sleep 0.05; done
+		watch_maps 3 $option
 		printf g >&5
 		if [ $option = --stacks ]; then # top shows what the log tells by now
 			for i in $(seq 600); do [ "$(made '"site":"maps(maker')" = 3 ] && break; sleep 0.05; done
@@ -253,14 +256,7 @@ fi
 # A program that makes calls faster than stacks are told: it ends when it is to, and says what is missing.
 what="behind with stacks"
 if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/dev/null; then
-	rm -f "$work/log" "$work/pipe"
-	mkfifo "$work/pipe"
-	"$work/maps" 2000000000 <"$work/pipe" &
-	target=$!
-	exec 5>"$work/pipe"
-	"$vmscope" watch --json --stacks -o "$work/log" -p $target 2>"$work/err" 5>&- &
-	watcher=$!
-	for i in $(seq 600); do grep -q '"type":"attach"' "$work/log" 2>/dev/null && break; sleep 0.05; done
+	watch_maps 2000000000 --stacks
 	echo go >&5
 	for i in $(seq 600); do grep -q '"type":"call"' "$work/log" && break; sleep 0.05; done
 	sleep 1
@@ -278,14 +274,7 @@ fi
 # Nobody listens for a while, and events are lost, the last one too: that is said, and it ends.
 what="lost events"
 if [ -x "$work/maps" ]; then
-	rm -f "$work/log" "$work/pipe"
-	mkfifo "$work/pipe"
-	"$work/maps" 100000 <"$work/pipe" &
-	target=$!
-	exec 5>"$work/pipe"
-	"$vmscope" watch --json -o "$work/log" -p $target 2>"$work/err" 5>&- &
-	watcher=$!
-	for i in $(seq 600); do grep -q '"type":"attach"' "$work/log" 2>/dev/null && break; sleep 0.05; done
+	watch_maps 100000
 	kill -STOP $watcher
 	echo go >&5
 	exec 5>&-

@@ -184,18 +184,29 @@ static void in_child(void)
 {
 }
 
-/* Runs it to its end, which has to come before anybody has to stop it. */
-static struct totals follow(void (*look_does)(unsigned int look), void (*poll_does)(unsigned int poll))
+static int run(struct session *session, void (*look_does)(unsigned int look),
+	       void (*poll_does)(unsigned int poll))
 {
 	const struct options options = { .attach = getpid(), .quiet = true };
-	struct session session = { .options = &options };
-	struct watch_run run = { .session = &session, .stop = long_enough, .started = started,
+	struct watch_run run = { .session = session, .stop = long_enough, .started = started,
 				 .in_child = in_child };
+	int rc;
 
+	*session = (struct session){ .options = &options };
 	looks = polls = 0;
 	on_look = look_does;
 	on_poll = poll_does;
-	assert_int_equal(follow_run(&run), 0);
+	rc = follow_run(&run);
+	session->options = NULL;
+	return rc;
+}
+
+/* Runs it to its end, which has to come before anybody has to stop it. */
+static struct totals follow(void (*look_does)(unsigned int look), void (*poll_does)(unsigned int poll))
+{
+	struct session session;
+
+	assert_int_equal(run(&session, look_does, poll_does), 0);
 	assert_false(session.failed);
 	assert_true(polls < POLLS_MOST);
 	assert_int_equal(session.totals.differences, 0);
@@ -312,15 +323,10 @@ static void rests(unsigned int number)
 
 static void areas_that_are_never_shown(void **state)
 {
-	const struct options options = { .attach = getpid(), .quiet = true };
-	struct session session = { .options = &options };
-	struct watch_run run = { .session = &session, .stop = long_enough, .started = started,
-				 .in_child = in_child };
+	struct session session;
 
 	(void)state;
-	on_look = is_never_shown;
-	on_poll = rests;
-	assert_true(follow_run(&run) < 0);
+	assert_true(run(&session, is_never_shown, rests) < 0);
 }
 
 int main(void)
