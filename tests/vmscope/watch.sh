@@ -21,6 +21,13 @@ if [ $got = 125 ] && grep -qE "cannot watch: (it takes|this kernel has no|this i
 			grep -q "it has run" "$work/out" && fail "an old kernel: the command was run"
 		elif grep -q "this is Linux" "$work/err"; then
 			fail "a kernel that has all it takes: $(cat "$work/err")"
+		else
+			# A container refuses any program (EPERM, or EACCES). Other errors, and whatever the
+			# verifier has a word about, are about this program.
+			VMSCOPE_DEBUG_BPF=1 "$vmscope" watch -q -- true 2>"$work/debug"
+			grep -q "the kernel does not take the program" "$work/err" ||
+				grep -q "BEGIN PROG LOAD LOG" "$work/debug" &&
+				fail "a kernel that has all it takes: $(cat "$work/err"): $(tail -20 "$work/debug")"
 		fi
 		[ "$failures" = 0 ] || finish
 	fi
