@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -69,11 +68,7 @@ static void parse_verify(struct argp_state *state, struct options *options, cons
 /* The process of a thread: its number is what top(1) and others may show. Else @tid itself. */
 static pid_t process_of(pid_t tid)
 {
-	char *status = kernel_read_file(tid, "status");
-	pid_t pid = status ? (pid_t)kernel_status_number(status, "Tgid:", 10, (unsigned long)tid) : tid;
-
-	free(status);
-	return pid;
+	return (pid_t)kernel_file_number(tid, "status", "Tgid:", 10, (unsigned long)tid);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -30,15 +29,9 @@
 static int open_mode(pid_t tid, int fd)
 {
 	char name[32];
-	char *text;
-	int flags = O_RDWR;
 
 	snprintf(name, sizeof(name), "fdinfo/%d", fd);
-	text = kernel_read_file(tid, name);
-	if (text)
-		flags = (int)kernel_status_number(text, "flags:", 8, O_RDWR);
-	free(text);
-	return flags & (O_ACCMODE | O_PATH);
+	return (int)kernel_file_number(tid, name, "flags:", 8, O_RDWR) & (O_ACCMODE | O_PATH);
 }
 
 static unsigned int mode_flags(int mode)

@@ -56,11 +56,7 @@ void guess_end(struct guess *guess)
 /* Is it certain that the process was not forked since its exec? Orphans hide their parents. */
 static bool has_own_exec(pid_t pid)
 {
-	char *status = kernel_read_file(pid, "status");
-	bool own = status && kernel_status_number(status, "PPid:", 10, 0) > 1;
-
-	free(status);
-	return own;
+	return kernel_file_number(pid, "status", "PPid:", 10, 0) > 1;
 }
 
 int guess_attached(struct guess *guess, pid_t pid, const struct vmspace *space)

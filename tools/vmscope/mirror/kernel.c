@@ -256,6 +256,16 @@ unsigned long kernel_status_number(const char *status, const char *key, int base
 	return otherwise;
 }
 
+unsigned long kernel_file_number(pid_t tid, const char *name, const char *key, int base,
+				 unsigned long otherwise)
+{
+	char *text = kernel_read_file(tid, name);
+	unsigned long number = text ? kernel_status_number(text, key, base, otherwise) : otherwise;
+
+	free(text);
+	return number;
+}
+
 const char *kernel_reason(int error)
 {
 	return error == EMFILE ? "Too many open files (ulimit -Hn allows vmscope no more)" :

@@ -95,6 +95,10 @@ void kernel_read_command(pid_t pid, char *buf, size_t size);
 unsigned long kernel_status_number(const char *status, const char *key, int base,
 				   unsigned long otherwise);
 
+/* The same of file @name of /proc/@tid; @otherwise also if it cannot be read. */
+unsigned long kernel_file_number(pid_t tid, const char *name, const char *key, int base,
+				 unsigned long otherwise);
+
 /* A message for @error, the positive errno of a failed open(), and what helps against it. */
 const char *kernel_reason(int error);
 

@@ -7,7 +7,6 @@
 #include <linux/userfaultfd.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -196,18 +195,12 @@ static enum request_model build_shmat(struct request *req, const uint64_t *args)
 /* Whether @pidfd of thread @tid stands for its own process. */
 static bool is_own(pid_t tid, int pidfd)
 {
-	unsigned long target, self;
-	char *text, *status;
+	unsigned long target;
 	char name[32];
 
 	snprintf(name, sizeof(name), "fdinfo/%d", pidfd);
-	text = kernel_read_file(tid, name);
-	status = kernel_read_file(tid, "status");
-	target = text ? kernel_status_number(text, "Pid:", 10, 0) : 0;
-	self = status ? kernel_status_number(status, "Tgid:", 10, 0) : 0;
-	free(text);
-	free(status);
-	return target && target == self;
+	target = kernel_file_number(tid, name, "Pid:", 10, 0);
+	return target && target == kernel_file_number(tid, "status", "Tgid:", 10, 0);
 }
 
 /* With a single range of the caller's own memory, this is the same as madvise(). */
