@@ -245,7 +245,7 @@ static void end_space(struct follow *follow, struct followed *at, const struct w
 {
 	const struct log_who who = { (pid_t)end->head.pid, (pid_t)end->head.tid,
 				     at->space ? at->space->id : 0 };
-	const struct watch_head head = end->head;
+	const struct watch_head head = end->head; /* @end may be a part of @at, which is freed */
 	const int status = end->status;
 
 	if (at->space && at->space->vm) {

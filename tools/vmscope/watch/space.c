@@ -342,13 +342,16 @@ static void perform(struct watched *space, const struct log_who *who, struct cal
 static struct call_memory memory_of(const struct watch_call_event *event)
 {
 	const struct watch_memory *memory = &event->memory;
+	struct call_memory told = { .own = event->head.turn != 0 };
 
-	if (!event->has_memory)
-		return (struct call_memory){ .own = event->head.turn != 0 };
-	return (struct call_memory){ .addr = memory->addr, .size = memory->size,
-				     .bytes = memory->bytes, .uffd_inode = memory->inode,
-				     .uffd_features = memory->features,
-				     .own = event->head.turn != 0 };
+	if (event->has_memory) { /* else the event ends before it */
+		told.addr = memory->addr;
+		told.size = memory->size;
+		told.bytes = memory->bytes;
+		told.uffd_inode = memory->inode;
+		told.uffd_features = memory->features;
+	}
+	return told;
 }
 
 /* Says so where a call is not known, as what its arguments point to could not be read. */

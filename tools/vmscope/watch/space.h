@@ -19,7 +19,6 @@ enum watched_files { FILES_UNKNOWN, FILES_KNOWN, FILES_MISSING };
 struct watched {
 	struct session *session;
 	unsigned int id;		/* from 1, in order of appearance */
-	unsigned int tasks;		/* threads that use it */
 	pid_t pid;
 	char command[16];
 	struct vmspace *vm;		/* NULL: it has not begun */
