@@ -270,9 +270,9 @@ def check_stopped(vmscope, pid, page):
 
 
 def check_killed(vmscope, child, page):
-    """The process is killed meanwhile: what it had done by then is told."""
+    """The process is killed meanwhile: what it had done by then is told, at once."""
     os.unlink(page)
-    with subprocess.Popen([vmscope, "report", "--for=60", str(child.pid), "-o", page]) as follower:
+    with subprocess.Popen([vmscope, "report", "--for=600", str(child.pid), "-o", page]) as follower:
         map_when_traced(child)
         child.stdout.readline()
         child.kill()
