@@ -308,6 +308,49 @@ static void areas_that_are_shown_at_the_end(void **state)
 	assert_int_equal(totals.unfollowed, 0);
 }
 
+/* Some of the areas are told, and the kernel counts more: these are not compared. */
+static void is_shown_in_part(unsigned int number)
+{
+	struct watch_space_event event;
+
+	if (number != 1)
+		return;
+	ends(FIRST, 0, 0);
+	event = space_event(WATCH_GONE, FIRST, 1);
+	event.count = 2;
+	heard_by(heard_ctx, &event.head);
+}
+
+static void areas_of_which_some_are_shown(void **state)
+{
+	const struct totals totals = follow(shows_first, is_shown_in_part);
+
+	(void)state;
+	assert_int_equal(totals.whole_checks, 0);
+	assert_int_equal(totals.unfollowed, 1);
+}
+
+/* A look tells of its end only after the next call has been told of. */
+static void looks_too_slowly(unsigned int number)
+{
+	if (number != 1)
+		return;
+	call(FIRST, 1, 1);
+	look(FIRST, 0, 1);
+	ends(FIRST, 1, 2);
+	gone(FIRST, 1, 0);
+}
+
+static void areas_of_an_earlier_turn(void **state)
+{
+	const struct totals totals = follow(shows_first, looks_too_slowly);
+
+	(void)state;
+	assert_int_equal(totals.calls, 1);
+	assert_int_equal(totals.whole_checks, 1);
+	assert_int_equal(totals.rereads, 0);
+}
+
 /* A process whose areas are never shown is not waited for. */
 static void is_never_shown(unsigned int number)
 {
@@ -335,6 +378,8 @@ int main(void)
 		cmocka_unit_test(a_turn_before_the_areas_were_shown),
 		cmocka_unit_test(a_fork_before_the_areas_are_shown),
 		cmocka_unit_test(areas_that_are_shown_at_the_end),
+		cmocka_unit_test(areas_of_which_some_are_shown),
+		cmocka_unit_test(areas_of_an_earlier_turn),
 		cmocka_unit_test(areas_that_are_never_shown),
 	};
 
