@@ -113,7 +113,6 @@ static void appends_divide_full_leaves_only(void **state)
 	}
 }
 
-/* The last area grows into the gap after it, and shrinks again. */
 /* The first entry of a tree, wherever it is, and the last one that goes are no layout. */
 static void the_first_entry_and_the_last_are_no_layout(void **state)
 {
@@ -154,6 +153,7 @@ static void the_first_entry_and_the_last_are_no_layout(void **state)
 	}
 }
 
+/* The last area grows into the gap after it, and shrinks again. */
 static void brk_changes_a_leaf_in_place(void **state)
 {
 	const unsigned long first = 8 * (AREAS - 1);
