@@ -185,19 +185,6 @@ static int store_by_layout(struct ma_state *mas, enum write_kind kind, const str
 	return 0;
 }
 
-/* A store in a tree without nodes, which counts no references or has taken them. */
-static int store_rootless(struct ma_state *mas, void *entry, bool may)
-{
-	struct pool_list reserve;
-	enum leaves_changed result;
-
-	if (!root_leaf_comes(mas->tree, mas->last, entry))
-		return store_by_layout(mas, WRITE_SPAN, NULL, entry, 0, may);
-	reserve = take_reserve(mas);
-	result = first_leaf(mas->tree, mas->index, mas->last, entry, &reserve, may);
-	return leaves_changed(mas, result, &reserve, 1);
-}
-
 /* A store that replaces the leaf by a changed copy. */
 static int store_by_copy(struct ma_state *mas, const struct mt_leaf_plan *p, bool may,
 			 const struct expected *expected)
@@ -490,13 +477,19 @@ static __attribute__((noinline, cold)) int store_slowly(struct ma_state *mas, vo
 	return error;
 }
 
-/* A store in a tree without nodes, which may count references. */
-static __attribute__((noinline)) int store_without_nodes(struct ma_state *mas, void *entry,
-							 bool may)
+/* A store in a tree without nodes. */
+static __attribute__((noinline)) int store_rootless(struct ma_state *mas, void *entry, bool may)
 {
+	struct pool_list reserve;
+	enum leaves_changed result;
+
 	if (tree_is_counted(mas->tree))
 		return store_slowly(mas, entry, may);
-	return store_rootless(mas, entry, may);
+	if (!root_leaf_comes(mas->tree, mas->last, entry))
+		return store_by_layout(mas, WRITE_SPAN, NULL, entry, 0, may);
+	reserve = take_reserve(mas);
+	result = first_leaf(mas->tree, mas->index, mas->last, entry, &reserve, may);
+	return leaves_changed(mas, result, &reserve, 1);
 }
 
 /* The entry at @index, to which @step leads. */
@@ -526,7 +519,7 @@ int write_store(struct ma_state *mas, void *entry, bool may, void **old)
 	if (old)
 		*old = entry_before(mt, step, first);
 	if (!step)
-		return store_without_nodes(mas, entry, may);
+		return store_rootless(mas, entry, may);
 	if (retrying_or_shared(mt) || !leaf_version_lasts(step_node(step)))
 		return store_slowly(mas, entry, may);
 	expect(&expected, mt, first, last, entry, step);
