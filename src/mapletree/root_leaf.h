@@ -57,7 +57,7 @@ static inline void root_leaf_make(struct maple_tree *mt, unsigned long first, un
 	WORK(NODE_BUILT);
 	assert(root_leaf_agrees(mt, first, last, entry, end + 1));
 	leaf->wide.slot[0] = NULL;
-	slots_cut_off(leaf, 0, WIDE_PIVOTS);
+	slots_pad(leaf, 0, WIDE_PIVOTS);
 	if (at)
 		leaf->pivot[0] = first - 1;
 	if (end > at)
