@@ -351,6 +351,40 @@ static void a_step_from_a_leaf_that_other_calls_have_dropped(void **state)
 	}
 }
 
+/* The tree's only leaf goes with the last entry, and another one comes. */
+static void a_step_from_a_last_entry_that_other_calls_have_erased(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++) {
+		for (int way = 0; way < 4; way++) {
+			MA_STATE(mas, &mt, 50, 50);
+
+			mt_init_flags(&mt, kinds[k]);
+			assert_int_equal(mtree_store(&mt, 50, E('a'), GFP_KERNEL), 0);
+			enter();
+			assert_ptr_equal(mas_walk(&mas), E('a'));
+			if (!mt_in_rcu(&mt))
+				mtree_unlock(&mt);
+			if (way & 1)
+				assert_ptr_equal(mtree_erase(&mt, 50), E('a'));
+			else
+				assert_int_equal(mtree_store_range(&mt, 0, ULONG_MAX, NULL, GFP_KERNEL),
+						 0);
+			assert_int_equal(mtree_store(&mt, 40, E('b'), GFP_KERNEL), 0);
+			assert_int_equal(mtree_store(&mt, 60, E('c'), GFP_KERNEL), 0);
+			if (!mt_in_rcu(&mt))
+				mtree_lock(&mt);
+			if (way & 2)
+				assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('c'));
+			else
+				assert_ptr_equal(mas_prev(&mas, 0), E('b'));
+			assert_int_equal(mas.index, way & 2 ? 60 : 40);
+			leave();
+			end(&mt);
+		}
+	}
+}
+
 static void a_step_in_a_tree_that_was_destroyed_finds_nothing(void **state)
 {
 	(void)state;
@@ -506,6 +540,7 @@ int main(void)
 		cmocka_unit_test(a_step_back_from_an_overflow_after_a_walk_in_a_loop),
 		cmocka_unit_test(a_body_that_changes_what_comes_next_never_gets_the_old_entry),
 		cmocka_unit_test(a_step_from_a_leaf_that_other_calls_have_dropped),
+		cmocka_unit_test(a_step_from_a_last_entry_that_other_calls_have_erased),
 		cmocka_unit_test(a_step_in_a_tree_that_was_destroyed_finds_nothing),
 		cmocka_unit_test(a_store_through_a_cursor_whose_leaf_was_replaced_is_not_lost),
 		cmocka_unit_test(a_store_through_a_cursor_after_another_ones_is_not_lost),
