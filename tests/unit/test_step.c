@@ -385,6 +385,42 @@ static void a_step_from_a_last_entry_that_other_calls_have_erased(void **state)
 	}
 }
 
+/*
+ * A leaf is full, and divided: by an entry in the middle, or by one behind all others. For which
+ * number of entries that is does not matter: all are tried.
+ */
+static void a_step_from_a_leaf_that_another_call_has_divided(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++) {
+		for (unsigned long n = 3; n < 2 * 40; n++) {
+			unsigned long entries = n / 2 + 2, at = entries / 2, last = entries - 1;
+			unsigned long other = n % 2 ? 10 * last + 15 : 10 * last - 15;
+			MA_STATE(mas, &mt, 10 * at, 10 * at);
+
+			mt_init_flags(&mt, kinds[k]);
+			for (unsigned long i = 0; i < entries; i++)
+				assert_int_equal(mtree_store_range(&mt, 10 * i, 10 * i + 3, E('a'), GFP_KERNEL),
+						 0);
+			enter();
+			assert_ptr_equal(mas_walk(&mas), E('a'));
+			if (!mt_in_rcu(&mt))
+				mtree_unlock(&mt);
+			assert_int_equal(mtree_insert(&mt, other, E('b'), GFP_KERNEL), 0);
+			for (unsigned long i = 0; i < entries; i++)
+				if (i != at)
+					assert_ptr_equal(mtree_erase(&mt, 10 * i), E('a'));
+			if (!mt_in_rcu(&mt))
+				mtree_lock(&mt);
+			assert_ptr_equal(other > 10 * at ? mas_next(&mas, ULONG_MAX) : mas_prev(&mas, 0),
+					 E('b'));
+			assert_int_equal(mas.index, other);
+			leave();
+			end(&mt);
+		}
+	}
+}
+
 static void a_step_in_a_tree_that_was_destroyed_finds_nothing(void **state)
 {
 	(void)state;
@@ -541,6 +577,7 @@ int main(void)
 		cmocka_unit_test(a_body_that_changes_what_comes_next_never_gets_the_old_entry),
 		cmocka_unit_test(a_step_from_a_leaf_that_other_calls_have_dropped),
 		cmocka_unit_test(a_step_from_a_last_entry_that_other_calls_have_erased),
+		cmocka_unit_test(a_step_from_a_leaf_that_another_call_has_divided),
 		cmocka_unit_test(a_step_in_a_tree_that_was_destroyed_finds_nothing),
 		cmocka_unit_test(a_store_through_a_cursor_whose_leaf_was_replaced_is_not_lost),
 		cmocka_unit_test(a_store_through_a_cursor_after_another_ones_is_not_lost),
