@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # vmscope watch: programs that are never stopped, their areas compared at forks and at their ends.
-# Usage: watch.sh VMSCOPE DIRECTORY     where steps, meet, heirs and churn are
+# Usage: watch.sh VMSCOPE DIRECTORY     where steps, meet, heirs, churn and uffd are
 . "$(dirname "$0")/common.sh"
 programs=$2
 target=
@@ -356,56 +356,25 @@ else
 	echo "SKIP in part: no compiler here: $(head -1 "$work/err")"
 fi
 
-# A userfaultfd is known by its inode, although its descriptor is closed; that it was is not told, and its areas
-# are read again where they are one then.
+# A userfaultfd is known by its inode, although its descriptor is closed; with its last one, whoever has that,
+# its areas lose their registrations, and become one with those beside them.
 what="userfaultfd"
-cat >"$work/uffd.c" <<'END'
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <linux/userfaultfd.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#ifndef UFFD_USER_MODE_ONLY
-#define UFFD_USER_MODE_ONLY 1
-#endif
-int main(int argc, char **argv)
-{
-	int fds[2] = { syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY),
-		       syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY) };
-	char *memory = mmap(0, 8 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	for (int i = 0; i < 2; i++) {
-		struct uffdio_api api = { .api = UFFD_API };
-		struct uffdio_register asked = { .range = { (unsigned long)memory + (1 + 3 * i) * 4096, 8192 },
-						 .mode = UFFDIO_REGISTER_MODE_MISSING };
-
-		if (fds[i] < 0 || ioctl(fds[i], UFFDIO_API, &api) || ioctl(fds[i], UFFDIO_REGISTER, &asked))
-			return 77;
-	}
-	munmap(memory + 7 * 4096, 4096);
-	if (argc > 2)
-		close(fds[0]);
-	if (argc > 1)
-		usleep(atoi(argv[1]));
-	return 0;
-}
-END
-cc -o "$work/uffd" "$work/uffd.c" 2>"$work/err" && "$work/uffd" 2>>"$work/err"
+"$programs/uffd" keep
 if [ $? = 0 ]; then
-	for how in "" 300000 "0 close"; do
-		"$vmscope" watch --json -o "$work/log" -- "$work/uffd" $how 2>"$work/err" ||
+	for how in keep "keep 300000" close "close 300000" "child 300000" touched "touched 1500000"; do
+		what="userfaultfd, $how"
+		"$vmscope" watch --json -o "$work/log" -- "$programs/uffd" $how 2>"$work/err" ||
 			fail "$what: status $?: $(tail -5 "$work/err")"
 		has differences 0
-		has rereads $([ "$how" = "0 close" ] && echo 1 || echo 0)
+		has rereads 0
 		[ "$(grep -c '"context":[1-9].*"op":"ioctl(UFFDIO_REGISTER)"' "$work/log")" = 2 ] ||
 			fail "$what: $(grep ioctl "$work/log")"
+		[ "$(grep -c '"uffd_ends":\[[1-9]' "$work/log")" = $([ "${how%% *}" = keep ] && echo 0 || echo 1) ] ||
+			fail "$what: ends: $(grep uffd_ends "$work/log")"
 		replays
 	done
 else
-	echo "SKIP in part: no userfaultfd here: $(head -1 "$work/err")"
+	echo "SKIP in part: no userfaultfd here"
 fi
 
 # What a file system makes of mappings is known of a file that cannot be looked at any more, too: some

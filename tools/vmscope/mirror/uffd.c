@@ -208,6 +208,21 @@ unsigned int uffd_apply_ends(struct uffds *uffds, struct vmspace *vm, pid_t tid,
 	return ends;
 }
 
+unsigned int uffd_forget(struct uffds *uffds, uint64_t inode)
+{
+	for (struct uffd **link = &uffds->first; *link; link = &(*link)->next) {
+		struct uffd *uffd = *link;
+		const unsigned int context = uffd->context;
+
+		if (uffd->inode != inode)
+			continue;
+		*link = uffd->next;
+		free(uffd);
+		return context;
+	}
+	return 0;
+}
+
 void uffd_copy(struct uffds *child, const struct uffds *parent)
 {
 	for (const struct uffd *from = parent->first; from; from = from->next)

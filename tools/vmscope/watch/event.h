@@ -14,6 +14,7 @@ enum watch_kind {
 	WATCH_GONE,	/* a space is no more: the last event of it; where no EXIT shows its areas, with them */
 	WATCH_LOOK,	/* the areas of a space, as asked for */
 	WATCH_TURN,	/* a turn (see below) that no call tells of */
+	WATCH_UFFD_END,	/* the same, in which areas lose their registrations with a userfaultfd */
 	WATCH_STACK,	/* in a ring of its own: where a thread was in the call at the same time */
 };
 
@@ -68,7 +69,9 @@ struct watch_call_event {
 	__u64 args[6];
 	__s64 result;
 	__u32 number;
-	__u16 near_count, has_memory;
+	__u16 near_count;
+	__u8 has_memory;
+	__u8 ends_told;		/* a WATCH_UFFD_END tells of the end of that in `memory` */
 	struct watch_area near[WATCH_NEAR];	/* around the addresses of the call */
 	struct watch_memory memory;		/* of those calls that take it: `has_memory` */
 };
@@ -87,6 +90,11 @@ struct watch_stack_event {
 	__u32 size;		/* how many bytes could be read */
 	__u32 unused;
 	__u8 bytes[WATCH_STACK_BYTES];
+};
+
+struct watch_uffd_event {
+	struct watch_head head;
+	__u64 inode;
 };
 
 struct watch_space_event {

@@ -355,6 +355,10 @@ static void apply(struct follow *follow, struct followed *at, struct waiting *wa
 	case WATCH_GONE:
 		gone(follow, at, waiting, event);
 		break;
+	case WATCH_UFFD_END:
+		if (at->space && at->space->vm)
+			watched_uffd_end(at->space, (const void *)head);
+		break;
 	case WATCH_LOOK:
 		looked(follow, at, waiting, (void *)waiting->event);
 		break;
@@ -386,6 +390,8 @@ static size_t size_of(const struct watch_head *head)
 		       call->near_count ? WATCH_CALL_NEAR : WATCH_CALL_SHORT;
 	case WATCH_TURN:
 		return sizeof(*head);
+	case WATCH_UFFD_END:
+		return sizeof(struct watch_uffd_event);
 	default:
 		return sizeof(struct watch_space_event);
 	}
@@ -433,7 +439,7 @@ static void heard(void *ctx, const struct watch_head *head)
 		out_of_memory(follow);
 		return;
 	}
-	if (head->kind != WATCH_CALL && head->kind != WATCH_TURN)
+	if (head->kind != WATCH_CALL && head->kind != WATCH_TURN && head->kind != WATCH_UFFD_END)
 		check_shown(waiting);
 	if (head->areas) {
 		shown->areas = NULL;

@@ -41,7 +41,7 @@ struct vm_area_struct {
 	struct file *vm_file;
 	struct mm_struct *vm_mm;
 } KERNEL_TYPE;
-struct userfaultfd_ctx { unsigned int features; } KERNEL_TYPE;
+struct userfaultfd_ctx { unsigned int features; _Bool released; } KERNEL_TYPE;
 struct signal_struct {
 	atomic_t live;
 	unsigned int flags;

@@ -58,7 +58,8 @@ void order_begin(struct order *order, struct waiting *shows, __u64 turn)
 
 	while (*link) {
 		struct waiting *waiting = *link;
-		const bool call = waiting->event->kind == WATCH_CALL || waiting->event->kind == WATCH_TURN;
+		const __u32 kind = waiting->event->kind;
+		const bool call = kind == WATCH_CALL || kind == WATCH_TURN || kind == WATCH_UFFD_END;
 
 		if ((waiting->turn ? waiting->turn : waiting->after) > turn) {
 			link = &waiting->next;

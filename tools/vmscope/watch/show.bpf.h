@@ -12,6 +12,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "watch/tell.bpf.h"
+#include "watch/uffd.bpf.h"
 
 /* The look under way where a program cannot go through the areas: vmscope has one at a time. */
 struct watch_space_event looked_at;
@@ -209,6 +210,7 @@ int BPF_PROG(space_gone, struct mm_struct *mm)
 	event.head.after = space->turns;
 	event.count = space->count;
 	tell(&event);
+	forget_uffds(space);
 	bpf_map_delete_elem(&spaces, &key);
 	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,8 @@ void watched_fork(struct watched *space, struct watched *child,
 	child->unsure_merges += space->unsure_merges;
 	child->differs = space->differs;
 	uffd_copy(&child->uffds, &space->uffds);
+	child->unsure_merges += space->uffds_fork;
+	child->uffds_fork = space->uffds_fork;
 	log_space_forked(space->session, &who, space->id, &space->answers);
 	answers_clear(&space->answers);
 	watched_compare(child, event, areas, count);
@@ -252,7 +255,22 @@ static void identify_uffd(struct watched *space, const struct watch_call_event *
 		return;
 	request->vm.uffd.context = uffd_context(&space->uffds, (pid_t)event->head.tid,
 						request->uffd_inode, (int)event->args[0]);
-	space->unsure_merges++; /* when it is closed, which is not told, areas that it kept apart are one */
+	if (!event->ends_told && event->result == 0) /* then areas that it kept apart will be one */
+		space->unsure_merges++;
+	space->uffds_fork |= (event->memory.features & UFFD_FEATURE_EVENT_FORK) != 0;
+}
+
+void watched_uffd_end(struct watched *space, const struct watch_uffd_event *event)
+{
+	const struct log_who who = { space->pid, space->pid, space->id }; /* whoever has closed it */
+	struct vmspace_request req = { .op = VMSPACE_UFFD_RELEASE };
+
+	req.uffd.context = uffd_forget(&space->uffds, event->inode);
+	if (!req.uffd.context)
+		return;
+	answers_add_uffd_end(record_in(space), req.uffd.context);
+	vmspace_call(space->vm, &req);
+	log_space_observed(space->session, &who, &space->answers);
 }
 
 /* What a segment is, and how large, the area tells that it was attached as. */

@@ -31,6 +31,7 @@ struct watched {
 	struct kernel_view view;	/* of its process; closed if that had ended */
 	struct answers answers;		/* for the log */
 	struct uffds uffds;
+	bool uffds_fork;		/* its children have some, too, of whose ends nothing is told */
 	unsigned long unsure;		/* what was done to it that is not known for sure */
 	unsigned long unsure_merges;	/* what decides only whether neighbours are one area */
 	bool differs;			/* reported: no more comparisons */
@@ -53,6 +54,9 @@ void watched_fork(struct watched *space, struct watched *child,
 /* Applies a call that was performed; @stack, if not NULL, is where its thread was. */
 void watched_call(struct watched *space, const struct watch_call_event *event,
 		  const struct watch_stack_event *stack);
+
+/* The last descriptor of a userfaultfd was closed. */
+void watched_uffd_end(struct watched *space, const struct watch_uffd_event *event);
 
 /*
  * Compares with @areas, which the kernel showed at this very point of the order of calls. If they

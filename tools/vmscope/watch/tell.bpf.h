@@ -13,7 +13,7 @@
 #include "watch/event.h"
 #include "watch/kernel.bpf.h"
 
-enum { FOLLOWED = 4096, CALLS = 16384,
+enum { FOLLOWED = 4096, CALLS = 16384, UFFDS = 4096,
        STATUS_32 = 0x2 /* TS_COMPAT */, EXITING = 0x4 /* PF_EXITING */,
        GROUP_EXIT = 0x4 /* SIGNAL_GROUP_EXIT */ };
 #define LATE_NS 30000000000ULL	/* who attaches may find a call that waits that long */
@@ -40,14 +40,18 @@ __u64 names;	/* that were given to spaces */
  * whose entry was not seen.
  * @writer: the thread that has its lock for writing; 0: none.
  * @count: how many areas it had when it ended, of which @told have been told.
+ * @uffds: how many have areas of it registered.
  */
 struct space {
 	__u64 name, turns, since, writer;
-	__u32 count, told;
+	__u32 count, told, uffds, unused;
 };
-/* @child: the name of the space that a fork has begun to copy; 0: none. */
+/*
+ * @child: the name of the space that a fork has begun to copy; 0: none. @context: the userfaultfd that an ioctl
+ * is made on.
+ */
 struct call {
-	__u64 args[6], space, turn, child;
+	__u64 args[6], space, turn, child, context;
 	__u32 number;
 	__u16 near_count, has_memory;
 	struct watch_area near[WATCH_NEAR];
@@ -93,6 +97,15 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } homes SEC(".maps");
+
+/* The userfaultfds that have areas of a space registered, by the kernel's context. */
+struct uffd { __u64 space, inode; };
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, UFFDS);
+	__type(key, __u64);
+	__type(value, struct uffd);
+} uffds SEC(".maps");
 
 static __always_inline struct space *space_of(__u64 mm)
 {

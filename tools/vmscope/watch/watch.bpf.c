@@ -12,6 +12,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "watch/show.bpf.h"
+#include "watch/uffd.bpf.h"
 
 /* Newer than the headers of Debian 12. */
 #ifndef __NR_mseal
@@ -41,40 +42,6 @@ enum { MAP_FIXED_BIT = 0x10, MAP_KIND = 0x4002f, MAP_PRIVATE_ANON = 0x22 };
 
 enum { SET_VMA = 0x53564d41 /* PR_SET_VMA */, NAME_BYTES = 81 /* one more than a name may have */ };
 
-/* Whether @file is a userfaultfd. */
-static __always_inline bool is_userfaultfd(struct file *file)
-{
-	static const char wanted_name[] = "[userfaultfd]";
-	char name[sizeof(wanted_name) + 1] = "";
-	bool is = true;
-
-	bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
-	for (unsigned int i = 0; i < sizeof(wanted_name); i++)
-		is &= name[i] == wanted_name[i];
-	return is;
-}
-
-/* Which userfaultfd an ioctl is made on: its descriptor may be closed soon. */
-static __noinline int look_at_userfaultfd(struct call *call)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct watch_memory *memory = &call->memory;
-	struct file **open = BPF_CORE_READ(table, fd), *file = NULL;
-	struct userfaultfd_ctx *context;
-	__u32 fd = call->args[0];
-
-	memory->inode = memory->features = 0;
-	if (fd >= BPF_CORE_READ(table, max_fds) ||
-	    bpf_probe_read_kernel(&file, sizeof(file), open + fd) != 0 || !file ||
-	    !is_userfaultfd(file))
-		return 0;
-	context = BPF_CORE_READ(file, private_data);
-	memory->features = BPF_CORE_READ(context, features);
-	memory->inode = BPF_CORE_READ(file, f_inode, i_ino);
-	return 0;
-}
-
 /*
  * Copies what an argument points to, of those calls of which request_build() of mirror/request.c reads
  * it: the thread goes on as soon as the call has returned. The kernel reads it before it takes the lock,
@@ -100,7 +67,7 @@ static __noinline int copy_memory(struct call *call)
 			memory->size = got;
 		return 0;
 	case __NR_ioctl: /* struct uffdio_range, or the first half of uffdio_register */
-		look_at_userfaultfd(call);
+		look_at_uffd(call);
 		memory->addr = call->args[2];
 		size = (__u32)call->args[1] == (__u32)UFFDIO_UNREGISTER ? 16 : 24;
 		break;
@@ -360,19 +327,21 @@ int lock_taken(unsigned long long *ctx)
 	if (!success)
 		return 0;
 	task = bpf_get_current_task_btf();
-	if (task->mm != mm)
-		return 0;
 	space = space_of((__u64)mm);
 	if (!space)
 		return 0;
 	tid = task->pid;
+	if (task->mm != mm) { /* another process's: it may have closed a userfaultfd */
+		if (write && tell_uffd_end(task, space))
+			space->writer = tid;
+		return 0;
+	}
 	if (!write) {
 		if (space->writer == tid) /* it goes on as a reader: munmap does */
 			space->writer = 0;
 		return 0;
 	}
 	space->writer = tid;
-	space->turns++;	/* nobody else holds the lock */
 	call = bpf_map_lookup_elem(&calls, &tid);
 	if (!call) { /* it wanted the lock before its space was attached to */
 		call = find_call(task, space);
@@ -381,9 +350,11 @@ int lock_taken(unsigned long long *ctx)
 		call = bpf_map_lookup_elem(&calls, &tid);
 	}
 	if (!call || call->space != space->name) {
-		tell_turn(task, space->name, space->turns);
+		if (!tell_uffd_end(task, space))
+			tell_turn(task, space->name, ++space->turns);
 		return 0;
 	}
+	space->turns++; /* nobody else holds the lock */
 	if (call->turn)
 		tell_turn(task, space->name, call->turn);
 	call->turn = space->turns;
@@ -398,10 +369,10 @@ int lock_dropped(unsigned long long *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct space *space;
 
-	if (!write || task->mm != mm)
+	if (!write)
 		return 0;
 	space = space_of((__u64)mm);
-	if (space)
+	if (space && space->writer == (__u32)task->pid)
 		space->writer = 0;
 	return 0;
 }
@@ -464,6 +435,7 @@ static __noinline int call_returns(__u64 number, long result)
 	struct space *space;
 	struct call *call;
 	__u32 tid = task->pid;
+	__u8 ends_told = 0;
 	__u64 time;
 
 	space = space_of(mm);
@@ -491,6 +463,8 @@ static __noinline int call_returns(__u64 number, long result)
 	if (result > 0 && (number == __NR_mremap || number == __NR_shmat ||
 			   (number == __NR_mmap && (call->args[3] & MAP_KIND) != MAP_PRIVATE_ANON)))
 		look_near(call, task, 3, result);
+	if (number == __NR_ioctl && result == 0)
+		ends_told = keep_uffd(space, call->context, call->memory.inode);
 	time = bpf_ktime_get_ns();
 	if (with_stacks)
 		tell_stack(task, space->name, time);
@@ -518,6 +492,7 @@ static __noinline int call_returns(__u64 number, long result)
 		event->number = number;
 		event->near_count = call->near_count;
 		event->has_memory = call->has_memory;
+		event->ends_told = ends_told;
 		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 	}
 	if (call->child)
