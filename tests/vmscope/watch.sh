@@ -260,9 +260,38 @@ else
 	[ $? = 125 ] && grep -q "give -o" "$work/err" || fail "$what: without a log: $(cat "$work/err")"
 fi
 
-# A program that makes calls faster than stacks are told: it ends when it is to, and says what is missing.
+# Programs that have ended before their files could be looked at: these are found all the same.
+what="stacks of short programs"
+if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/dev/null; then
+	mkdir -p "$work/elsewhere"
+	cp "$(type -P true)" "$work/elsewhere/brief"
+	"$vmscope" watch --stacks --json -o "$work/log" -- bash -c \
+		'"$1"; "$1"; ls /; date; "$1"' bash "$work/elsewhere/brief" >"$work/out" 2>"$work/err" ||
+		fail "$what: status $?: $(tail -5 "$work/err")"
+	has differences 0
+	has stacks_lost 0
+	[ "$(grep '"call":"mmap"' "$work/log" | grep -c 'name":"brief"')" = 0 ] ||
+		fail "$what: names: $(grep '"name":"brief"' "$work/log" | head -1)"
+fi
+
+# Nobody listens for a while: stacks are lost first, and nothing else is. And a program that makes calls all the
+# time: it ends when it is to.
 what="behind with stacks"
 if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/dev/null; then
+	watch_maps 10000 --stacks
+	kill -STOP $watcher
+	echo go >&5
+	exec 5>&-
+	wait $target
+	target=
+	kill -CONT $watcher
+	wait $watcher
+	got=$?
+	[ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+	has stacks_lost '[1-9][0-9]*'
+	has events_lost 0
+	has rereads 0
+	has differences 0
 	watch_maps 2000000000 --stacks
 	echo go >&5
 	for i in $(seq 600); do grep -q '"type":"call"' "$work/log" && break; sleep 0.05; done
@@ -271,7 +300,6 @@ if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/de
 	for i in $(seq 600); do kill -0 $watcher 2>/dev/null || break; sleep 0.05; done
 	kill -KILL $watcher 2>/dev/null && fail "$what: it does not end"
 	wait $watcher
-	has stacks_lost '[1-9][0-9]*'
 	exec 5>&-
 	kill -KILL $target
 	wait $target 2>/dev/null

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log/site_names.h"
+
 bool site_is_runtime(const char *file, size_t length)
 {
 	static const char *const runtime[] = { "libc.so", "libc-", "ld-linux", "libpthread",
@@ -98,15 +100,40 @@ struct walk {
 	bool outside;			/* a caller outside libc was found */
 };
 
+/*
+ * Finds the function that @address, of @module, is in, as "file(function+0x10)". @pc: the address behind the
+ * call, or @address, if it is not a caller's.
+ */
+static void name(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr pc, char text[SITE_MAX])
+{
+	void **kept;	/* the names of its file, if it is one */
+	Dwarf_Addr start = 0;
+	const char *path = dwfl_module_info(module, &kept, &start, NULL, NULL, NULL, NULL, NULL);
+	const char *slash = strrchr(path, '/'), *known, *symbol;
+	const unsigned long place = (address - start) << 1 | (address == pc);
+	GElf_Off offset = 0;
+	GElf_Sym sym;
+
+	if (!*kept && *path == '/')
+		*kept = site_names_of(path);
+	known = *kept ? site_names_find(*kept, place) : NULL;
+	if (known) {
+		strcpy(text, known);
+		return;
+	}
+	symbol = dwfl_module_addrinfo(module, address, &offset, &sym, NULL, NULL, NULL);
+	snprintf(text, SITE_MAX, "%.80s(%.80s+%#lx)", slash ? slash + 1 : path, symbol ? symbol : "",
+		 (unsigned long)(symbol ? offset : pc - start));
+	if (*kept)
+		site_names_keep(*kept, place, text);
+}
+
 static int on_frame(Dwfl_Frame *frame, void *ctx)
 {
 	struct walk *walk = ctx;
 	char text[SITE_MAX];
-	const char *file, *slash, *symbol = NULL;
 	Dwfl_Module *module;
-	GElf_Off offset = 0;
-	GElf_Sym sym;
-	Dwarf_Addr pc, start = 0;
+	Dwarf_Addr pc;
 	bool activation;
 
 	if (!dwfl_frame_pc(frame, &pc, &activation))
@@ -115,16 +142,10 @@ static int on_frame(Dwfl_Frame *frame, void *ctx)
 	module = dwfl_addrmodule(walk->finder->dwfl, activation ? pc : pc - 1);
 	if (!module)
 		return DWARF_CB_ABORT;
-	file = dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL);
-	slash = strrchr(file, '/');
-	file = slash ? slash + 1 : file;
-	symbol = dwfl_module_addrinfo(module, activation ? pc : pc - 1, &offset, &sym, NULL, NULL,
-				      NULL);
-	snprintf(text, sizeof(text), "%.80s(%.80s+%#lx)", file, symbol ? symbol : "",
-		 (unsigned long)(symbol ? offset : pc - start));
+	name(module, activation ? pc : pc - 1, pc, text);
 	if (!walk->outside)
 		strcpy(walk->site, text);
-	walk->outside |= !site_is_runtime(file, strlen(file));
+	walk->outside |= !site_is_runtime(text, strlen(text));
 	walk->frames++;
 	if (!walk->room)
 		return walk->outside || walk->frames == FRAMES_MAX ? DWARF_CB_ABORT : DWARF_CB_OK;

@@ -32,8 +32,8 @@ void site_close(struct site_finder *finder);
 
 /*
  * Finds the innermost function outside libc on the stack of stopped thread @tid, or the outermost
- * one that can be unwound, as "file(function+0x10)". False: the stack cannot be read. Takes about a
- * millisecond.
+ * one that can be unwound, as "file(function+0x10)". False: the stack cannot be read. What it finds out of
+ * files is kept until site_names_forget().
  */
 bool site_find(struct site_finder *finder, pid_t tid, char site[SITE_MAX]);
 
@@ -52,7 +52,7 @@ bool site_remap(struct site_finder *finder, char *maps);
 
 /*
  * As site_find(), of a thread's @copy; and the whole stack, as far as the copy goes, as
- * site_stack_add() has it: from *@stack, in @room. Takes about 0.2 ms once the files are known.
+ * site_stack_add() has it: from *@stack, in @room. Takes about 10 us once the functions are known.
  */
 bool site_find_copy(struct site_finder *finder, const struct site_copy *copy, char site[SITE_MAX],
 		    char room[STACK_MAX], char **stack);

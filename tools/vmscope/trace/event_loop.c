@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "log/site_names.h"
 #include "mirror/mirror.h"
 #include "trace/call_gate.h"
 #include "trace/lifecycle.h"
@@ -383,5 +384,6 @@ int event_loop_run(struct session *session, struct trace_result *result)
 		kill_all(&tracer);
 	task_each(&tracer.tasks, free_mirror, NULL);
 	task_table_clear(&tracer.tasks);
+	site_names_forget();
 	return rc;
 }

@@ -22,9 +22,17 @@ struct known_file {
 	enum vma_backing_kind kind;
 	unsigned long huge_size;
 	char *name;
+	bool unseen;			/* it is the last part of the path alone */
+};
+
+/* Where files were seen. */
+struct directory {
+	struct directory *next;
+	char path[];
 };
 
 static struct known_file *known[256];
+static struct directory *directories;
 static struct maple_tree open_files = MTREE_INIT(open_files, 0);	/* the kernel's -> our number */
 static unsigned long last_open_file;
 
@@ -74,25 +82,90 @@ static void look_at_file(struct known_file *file)
 	free(seen);
 }
 
+/*
+ * Looks for the area's file, of which only the last part of the path is known, where programs are and where
+ * files were seen: the inode tells whether it is the one. NULL: it is elsewhere. Freed by the caller.
+ */
+static char *find_path(const struct watch_area *area)
+{
+	const unsigned int major = area->dev >> DEV_SHIFT, minor = area->dev & ((1u << DEV_SHIFT) - 1);
+	const struct directory *directory = directories;
+	char *path = NULL;
+
+	for (; directory; directory = directory->next) {
+		if (asprintf(&path, "%s/%s", directory->path, area->name) < 0)
+			return NULL;
+		if (backing_path_is(path, major, minor, area->inode))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+static void add_directory(const char *path, size_t length)
+{
+	struct directory *directory = directories;
+
+	while (directory && (strncmp(directory->path, path, length) != 0 || directory->path[length]))
+		directory = directory->next;
+	if (directory || length == 0 || path[0] != '/')
+		return;
+	directory = calloc(1, sizeof(*directory) + length + 1);
+	if (!directory)
+		return;
+	memcpy(directory->path, path, length);
+	directory->next = directories;
+	directories = directory;
+}
+
+/* Where programs are looked for. */
+static void add_path_directories(void)
+{
+	const char *path = getenv("PATH"), *end;
+
+	for (; path && *path; path = *end ? end + 1 : end) {
+		end = strchrnul(path, ':');
+		add_directory(path, (size_t)(end - path));
+	}
+}
+
+void areas_note_program(const char *path)
+{
+	char *real = realpath(path, NULL), *slash = real ? strrchr(real, '/') : NULL;
+
+	if (slash)
+		add_directory(real, (size_t)(slash - real));
+	free(real);
+}
+
 static struct known_file *learn(const struct watch_area *area, const char *name)
 {
 	const struct vma_backing on = { .dev_major = area->dev >> DEV_SHIFT,
 					.dev_minor = area->dev & ((1u << DEV_SHIFT) - 1) };
+	const bool is_regular = (area->mode & FILE_TYPE) == REGULAR;
 	struct known_file *file = calloc(1, sizeof(*file));
+	const char *slash;
 
 	if (!file)
 		return NULL;
 	file->dev = area->dev;
 	file->inode = area->inode;
 	file->kind = VMA_BACKING_FILE;
-	file->name = strdup(name);
+	if (!directories)
+		add_path_directories();
+	/* Of a process that has ended, paths are not known. */
+	file->name = name[0] != '/' && is_regular ? find_path(area) : NULL;
+	if (!file->name)
+		file->name = strdup(name);
 	if (!file->name) {
 		free(file);
 		return NULL;
 	}
-	/* Of a process that has ended, paths are not known, and its files cannot be looked at. */
-	if ((area->mode & FILE_TYPE) == REGULAR)
+	if (is_regular) {
 		file->flags = backing_system_flags(area->system, &on);
+		slash = strrchr(file->name, '/');
+		add_directory(file->name, slash ? (size_t)(slash - file->name) : 0);
+	}
 	look_at_file(file);
 	file->next = known[area->inode % 256];
 	known[area->inode % 256] = file;
@@ -110,31 +183,39 @@ static const char *special_name(const struct vmspace_line *line)
 	return NULL;
 }
 
-/* The line of the area in @text, a copy of maps that may be later. */
-static bool find_line(const char *text, const struct watch_area *area, struct vmspace_line *line)
-{
-	const char *at = text;
+/* The lines of a copy of maps, which is later than the areas, if there is one. */
+struct lines {
+	const char *next;
+	struct vmspace_line line;	/* where we are */
+};
 
-	while (at && (at = vmspace_parse_line(at, line)))
-		if (line->start <= area->start && area->start < line->end)
-			return true;
-	return false;
+/* The line of the area, which is not before the one that was asked for last. */
+static bool find_line(struct lines *lines, const struct watch_area *area)
+{
+	while (lines->line.end <= area->start) {
+		if (lines->next)
+			lines->next = vmspace_parse_line(lines->next, &lines->line);
+		if (!lines->next)
+			return false;
+	}
+	return lines->line.start <= area->start;
 }
 
-static struct known_file *file_of(const struct watch_area *area, const char *text)
+static struct known_file *file_of(const struct watch_area *area, struct lines *lines)
 {
 	struct known_file *file = find_known(area->dev, area->inode);
-	struct vmspace_line line;
 	struct backing_file *seen;
 
-	if (file)
+	if (file && !file->unseen)
 		return file;
 	seen = malloc(sizeof(*seen));
-	if (seen && find_line(text, area, &line) && line.inode == area->inode) {
-		backing_of_line(seen, &line);
+	if (seen && find_line(lines, area) && lines->line.inode == area->inode) {
+		backing_of_line(seen, &lines->line);
 		file = learn(area, seen->name);
-	} else {
+	} else if (!file) {
 		file = learn(area, area->name);
+		if (file)
+			file->unseen = file->name[0] != '/';
 	}
 	free(seen);
 	return file;
@@ -151,10 +232,10 @@ static uint64_t number_of(const struct watch_area *area)
 	return xa_to_value(number);
 }
 
-static void describe_file(const struct watch_area *area, const char *text,
+static void describe_file(const struct watch_area *area, struct lines *lines,
 			  struct vma_backing *backing)
 {
-	const struct known_file *file = file_of(area, text);
+	const struct known_file *file = file_of(area, lines);
 
 	backing->kind = VMA_BACKING_FILE;
 	backing->dev_major = area->dev >> DEV_SHIFT;
@@ -184,18 +265,17 @@ static void describe_file(const struct watch_area *area, const char *text,
 		backing->file_id = number_of(area);
 }
 
-static void describe(const struct watch_area *area, const char *text, struct vma_backing *backing)
+static void describe(const struct watch_area *area, struct lines *lines, struct vma_backing *backing)
 {
-	struct vmspace_line line;
 	const char *name = NULL;
 
 	memset(backing, 0, sizeof(*backing));
 	if (area->file) {
-		describe_file(area, text, backing);
+		describe_file(area, lines, backing);
 		return;
 	}
-	if (find_line(text, area, &line))
-		name = special_name(&line);
+	if (find_line(lines, area))
+		name = special_name(&lines->line);
 	else if (!(area->flags & VMA_MAYWRITE) || areas_flags(area->flags) & VMA_PFNMAP)
 		name = area->flags & VMA_EXEC ? "[vdso]" : "[vvar]";
 	if (name) {
@@ -206,11 +286,11 @@ static void describe(const struct watch_area *area, const char *text, struct vma
 
 void areas_backing(const struct watch_area *area, pid_t tid, struct vma_backing *backing)
 {
-	char *text = NULL;
+	const struct known_file *file = area->file ? find_known(area->dev, area->inode) : NULL;
+	char *text = file && !file->unseen ? NULL : kernel_read_file(tid, "maps");
+	struct lines lines = { .next = text };
 
-	if (!area->file || !find_known(area->dev, area->inode))
-		text = kernel_read_file(tid, "maps");
-	describe(area, text, backing);
+	describe(area, &lines, backing);
 	free(text);
 }
 
@@ -218,13 +298,14 @@ struct vmspace_area *areas_convert(const struct watch_area *areas, size_t count,
 {
 	struct vmspace_area *out = calloc(count + 1, sizeof(*out));
 	char *text = kernel_read_file(tid, "maps");
+	struct lines lines = { .next = text };
 
 	for (size_t i = 0; out && i < count; i++) {
 		out[i].start = areas[i].start;
 		out[i].end = areas[i].end;
 		out[i].flags = areas_flags(areas[i].flags);
 		out[i].has_anon = areas[i].anon && !(out[i].flags & VMA_MAYSHARE);
-		describe(&areas[i], text, &out[i].backing);
+		describe(&areas[i], &lines, &out[i].backing);
 		if (areas[i].file)
 			out[i].offset = areas[i].page_offset * (uint64_t)sysconf(_SC_PAGESIZE);
 	}
@@ -242,5 +323,11 @@ void areas_forget(void)
 			free(file->name);
 			free(file);
 		}
+	while (directories) {
+		struct directory *directory = directories;
+
+		directories = directory->next;
+		free(directory);
+	}
 	mtree_destroy(&open_files);
 }

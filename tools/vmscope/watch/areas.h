@@ -30,4 +30,7 @@ struct vmspace_area *areas_convert(const struct watch_area *areas, size_t count,
 /* Frees what was remembered of files. */
 void areas_forget(void);
 
+/* A program at @path is executed: files are looked for there, too, where nothing else tells where they are. */
+void areas_note_program(const char *path);
+
 #endif

@@ -15,10 +15,11 @@ enum watch_kind {
 	WATCH_LOOK,	/* the areas of a space, as asked for */
 	WATCH_TURN,	/* a turn (see below) that no call tells of */
 	WATCH_UFFD_END,	/* the same, in which areas lose their registrations with a userfaultfd */
+	WATCH_PROGRAM,	/* which program is executed: comes before its EXEC */
 	WATCH_STACK,	/* in a ring of its own: where a thread was in the call at the same time */
 };
 
-enum { WATCH_CALLS = 512, WATCH_VALUES = 10, WATCH_NAME = 40, WATCH_NEAR = 4,
+enum { WATCH_CALLS = 512, WATCH_VALUES = 10, WATCH_NAME = 40, WATCH_NEAR = 4, WATCH_PATH = 256,
        WATCH_MEMORY = 128, WATCH_STACK_PIECE = 512, WATCH_STACK_BYTES = 16 * WATCH_STACK_PIECE };
 
 /* Of WATCH_EXIT: whether it was the last thread, and where areas are shown only by WATCH_GONE, that. */
@@ -95,6 +96,12 @@ struct watch_stack_event {
 struct watch_uffd_event {
 	struct watch_head head;
 	__u64 inode;
+};
+
+/* By the path that exec was given, which may be a relative one. */
+struct watch_program_event {
+	struct watch_head head;
+	char path[WATCH_PATH];
 };
 
 struct watch_space_event {

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "log/site_names.h"
 #include "watch/areas.h"
 #include "watch/feed.h"
 #include "watch/order.h"
@@ -428,6 +429,10 @@ static void heard(void *ctx, const struct watch_head *head)
 			drop(follow, shown);
 		return;
 	}
+	if (head->kind == WATCH_PROGRAM) {
+		areas_note_program(((const struct watch_program_event *)head)->path);
+		return;
+	}
 	if (head->kind == WATCH_AREA) {
 		add_area(follow, shown, &((const struct watch_area_event *)head)->area);
 		return;
@@ -719,6 +724,7 @@ int follow_run(struct watch_run *run)
 	finish(&follow);
 	mtree_destroy(&follow.spaces);
 	areas_forget();
+	site_names_forget();
 	feed_close(follow.feed);
 	return rc;
 }

@@ -60,7 +60,7 @@ struct task_struct {
 struct pt_regs {
 	unsigned long di, si, dx, r10, r8, r9, orig_ax, cs, ip, sp, bp, bx, r12, r13, r14, r15;
 } KERNEL_TYPE;
-struct linux_binprm;
+struct linux_binprm { const char *filename; } KERNEL_TYPE;
 struct bpf_iter_task_vma { __u64 opaque[1]; } __attribute__((aligned(8)));
 struct bpf_iter_meta { __u64 seq, session_id, seq_num; };
 struct bpf_iter__task_vma {

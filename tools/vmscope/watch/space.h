@@ -13,7 +13,7 @@
 #include "mirror/uffd.h"
 #include "watch/event.h"
 
-/* Of a process that has ended before its files were looked at, the names are missing. */
+/* Of a process that had ended before its files were looked at, names may be missing. */
 enum watched_files { FILES_UNKNOWN, FILES_KNOWN, FILES_MISSING };
 
 struct watched {

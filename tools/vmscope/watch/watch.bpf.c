@@ -589,6 +589,19 @@ int BPF_PROG(task_made, struct task_struct *child, unsigned long flags)
 	return 0;
 }
 
+/* Its path: the process may end before it can be looked at. */
+static __always_inline void tell_program(struct task_struct *task, struct linux_binprm *program, __u64 name)
+{
+	struct watch_program_event *event = reserve(sizeof(*event));
+
+	if (!event)
+		return;
+	set_head(&event->head, WATCH_PROGRAM, task, name);
+	if (bpf_probe_read_kernel_str(event->path, sizeof(event->path), program->filename) < 0)
+		event->path[0] = 0;
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm *program)
 {
@@ -610,6 +623,7 @@ int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm
 	event.parent = former;
 	set_space(&event, task);
 	follow(task, mm, &begun);
+	tell_program(task, program, begun.name);
 	if (goes_through) {
 		tell_areas(task, &event, mm);
 	} else {
