@@ -72,7 +72,13 @@ extern "C" {
  * callbacks and their ctx are the same; the copy has no pages and no hooks. A request gathered on
  * `space` may be completed on either, or on both (each with its own copy of the request); gathered
  * again on the copy, it asks the host again. No other thread may use `space` meanwhile, as it is
- * temporarily modified. Returns 0, or -ENOMEM (*out is NULL; `space` is unchanged). O(areas).
+ * temporarily modified.
+ *
+ * Of a snapshot it makes the space as it was then, which can be changed; without a host until
+ * vmspace_configure() gives it one, and without hooks for words. Any number of threads may do so at
+ * once, beside whatever happens to the space that the snapshot was taken of, whose lock is not taken.
+ *
+ * Returns 0, or -ENOMEM (*out is NULL; `space` is unchanged). O(areas).
  */
 VMSPACE_PUBLIC int vmspace_clone(struct vmspace **out, const struct vmspace *space);
 

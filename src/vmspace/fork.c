@@ -136,8 +136,8 @@ int vmspace_clone(struct vmspace **out, const struct vmspace *space)
 	int err;
 
 	*out = NULL;
-	if (space_is_snapshot(space))
-		return -EROFS;
+	if (space_is_snapshot(space)) /* nothing changes it */
+		return make_clone(out, space);
 	sync_enter(space);
 	err = make_clone(out, space);
 	sync_leave(space);

@@ -9,6 +9,7 @@
 #include "accounting.h"
 #include "fork.h"
 #include "inherited.h"
+#include "past.h"
 #include "sync.h"
 
 /* How many areas are prefetched ahead of the copying. */
@@ -45,8 +46,16 @@ void fork_change(struct vma *vma)
 static struct vma *copy_area(struct copier *copier, const struct vma *old)
 {
 	struct vmspace *child = copier->child;
-	struct vma room, *vma = vma_new(&child->vmas, shown_as(copier->parent, old, &room));
+	const struct vma *like;
+	struct vma room, *vma;
 
+	if (space_is_snapshot(copier->parent)) { /* beside its space */
+		shown_look(copier->parent, &room, old);
+		like = &room;
+	} else {
+		like = shown_as(copier->parent, old, &room);
+	}
+	vma = vma_new(&child->vmas, like);
 	if (!vma)
 		return NULL;
 	vma->asked = 0;
@@ -173,6 +182,16 @@ static void set_rcu(struct maple_tree *tree, bool rcu)
 	(void)err;
 }
 
+/* Backings and names are those of both from now on: see vmspace_identify(). */
+static void relate(struct vmspace *parent, struct vmspace *child)
+{
+	child->related = true;
+	if (space_is_snapshot(parent))
+		past_relate(parent->past);
+	else
+		parent->related = true;
+}
+
 long fork_copy(struct vmspace *parent, struct vmspace *child, bool exact)
 {
 	struct copier copier = { .parent = parent, .child = child, .exact = exact };
@@ -181,10 +200,11 @@ long fork_copy(struct vmspace *parent, struct vmspace *child, bool exact)
 
 	if (child->pages)
 		copier.pages = parent->pages;
-	sync_write_lock_all(parent);
+	assert(exact || !space_is_snapshot(parent));
+	if (!space_is_snapshot(parent))
+		sync_write_lock_all(parent);
 	child->vmas.expected = parent->areas;
-	/* Backings and names are those of both from now on: see vmspace_identify(). */
-	parent->related = child->related = true;
+	relate(parent, child);
 	set_rcu(&child->tree, mt_in_rcu(&parent->tree));
 	err = __mt_dup(&parent->tree, &child->tree, GFP_KERNEL);
 	/* No thread reads the child's tree yet. */

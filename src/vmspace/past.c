@@ -112,6 +112,13 @@ void past_open(struct past *past, struct snapshot *snapshot)
 	pthread_mutex_unlock(&past->lock);
 }
 
+void past_relate(struct past *past)
+{
+	pthread_mutex_lock(&past->lock);
+	past->related = true;
+	pthread_mutex_unlock(&past->lock);
+}
+
 /* Give an area back that no snapshot shows any more. `lock` is held. */
 static void give_back(struct past *past, struct vma *vma)
 {
@@ -207,8 +214,10 @@ static void poll_alone(struct vmspace *space)
 		return;
 	/* Acquire, by the lock: who closed the last one has given back what it showed. */
 	pthread_mutex_lock(&past->lock);
-	if (!past->newest && !past->closed)
+	if (!past->newest && !past->closed) {
 		space->past = NULL;
+		space->related |= past->related;
+	}
 	pthread_mutex_unlock(&past->lock);
 	if (space->past)
 		return;

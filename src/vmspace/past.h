@@ -48,6 +48,7 @@ struct past {
 	uint32_t newest_number;      /* its number, or 0. Atomic */
 	struct vma *closed;          /* areas of snapshots that were closed. Atomic, as above */
 	bool alone;                  /* the space has gone, or has others: `vmas` is set */
+	bool related;                /* a snapshot was cloned: other spaces have its backings */
 	struct past *next;           /* the space's then: exec cannot fail. The space's lock */
 };
 
@@ -115,6 +116,8 @@ void past_leave(struct vmspace *space);
 void past_open(struct past *past, struct snapshot *snapshot);
 /* True: its space has gone, or has got others. */
 bool past_close(struct past *past, struct snapshot *snapshot);
+/* Another space gets backings and names of a snapshot. */
+void past_relate(struct past *past);
 /* Who was counted as a user needs it no longer. */
 void past_release(struct past *past);
 

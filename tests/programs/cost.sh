@@ -3,7 +3,9 @@
 # The cost of tracing a call: 10,000 pairs of mmap and munmap untraced, under vmscope and under
 # strace. Runs alternate, all pinned to one CPU (otherwise the scheduler's placement of tracer and
 # program is what is measured). Prints the median of RUNS (default 7) runs of each. Then what the
-# comparisons after each call cost where there are many areas: 15,000, 30,000 and 60,000 mmaps.
+# comparisons after each call cost where there are many areas: 15,000, 30,000 and 60,000 mmaps; and the
+# same in programs that are attached to, of one thread and of two, where much is unknown: the tracer's
+# processor time there.
 #
 #   cost.sh VMSCOPE PAIRS MANY [RUNS]     PAIRS, MANY are tests/vmscope's programs of these names
 set -eu
@@ -33,6 +35,31 @@ def measure(contestants):
     return seconds
 
 
+def wait_until(what):
+    while not what():
+        time.sleep(0.01)
+
+
+def status(pid, name):
+    with open(f"/proc/{pid}/status") as file:
+        return next(line.split()[1] for line in file if line.startswith(name))
+
+
+def attached(when, count, how):
+    """Processor time of the tracer of a program that waits for a line before it maps."""
+    with subprocess.Popen([many, str(count), how], stdin=subprocess.PIPE) as program:
+        wait_until(lambda: status(program.pid, "State:") == "S")
+        tracer = subprocess.Popen([vmscope, "trace", "-q", f"--verify={when}", "-p",
+                                   str(program.pid)])
+        wait_until(lambda: status(program.pid, "TracerPid:") != "0")
+        program.stdin.write(b"\n")
+        program.stdin.close()
+        _, tracer.returncode, used = os.wait4(tracer.pid, 0)
+    if tracer.returncode != 0:
+        sys.exit(f"cost.sh: the tracer of {how} failed")
+    return used.ru_utime + used.ru_stime
+
+
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 program = [pairs, "10000"]
 seconds = measure({
@@ -54,4 +81,14 @@ for count in 15000, 30000, 60000:
     end, each = (statistics.median(seconds[when]) for when in ("end", "each"))
     print(f"{count} mmaps: --verify=end {end * 1e6 / count:.1f} us a call, --verify=each "
           f"{each * 1e6 / count:.1f} us: {each / end:.2f} of it")
+for how in "wait", "threads":
+    for count in 15000, 30000, 60000:
+        seconds = {"end": [], "each": []}
+        for _ in range(runs):
+            for when in seconds:
+                seconds[when].append(attached(when, count, how))
+        end, each = (statistics.median(seconds[when]) for when in ("end", "each"))
+        print(f"{count} mmaps, attached, {'one thread' if how == 'wait' else 'two threads'}: "
+              f"--verify=end {end * 1e6 / count:.1f} us a call, --verify=each "
+              f"{each * 1e6 / count:.1f} us: {each / end:.2f} of it")
 END

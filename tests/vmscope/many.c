@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many COUNT [rename FILE | vdso | fill | split] - maps COUNT areas of a page that cannot be merged. After
+ * many COUNT [rename FILE | vdso | fill | split | wait | threads] - maps COUNT areas of a page that
+ * cannot be merged. After
  * half of them something happens that no call on the address space shows: FILE, which is mapped, is
  * renamed to FILE.new; or the kernel maps [vdso] again, by a call that vmscope does not stop at
  * (exits with 77 if it cannot be had). fill: writes a line, waits for one, maps until the kernel
  * refuses, writes how many, and waits for another line. split: makes as many by mprotect() instead,
- * in the middle of one; if there is an input, it waits for a line of it before.
+ * in the middle of one; if there is an input, it waits for a line of it before. wait: waits for a line
+ * of input before it maps. threads: so, and maps half of them in another thread, beside this one.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +118,36 @@ static bool split_some(long count)
 	return true;
 }
 
+/* In a place of its own, so that the threads' areas do not touch. */
+static void *map_apart(void *count)
+{
+	const long pages = *(const long *)count;
+	char *at = mmap(NULL, (pages + 1) * PAGE, PROT_NONE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	for (long i = 0; i < pages; i++)
+		if (mmap(at + i * PAGE, PAGE, i % 2 ? PROT_READ : PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			return NULL;
+	return at;
+}
+
+static bool map_in_two_threads(long count)
+{
+	long half = count / 2;
+	pthread_t thread;
+	void *theirs;
+	bool ours;
+
+	wait_for_line();
+	if (pthread_create(&thread, NULL, map_apart, &half) != 0)
+		return false;
+	ours = map_apart(&half) != NULL;
+	return pthread_join(thread, &theirs) == 0 && ours && theirs;
+}
+
 int main(int argc, char **argv)
 {
 	long count = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
@@ -123,6 +156,10 @@ int main(int argc, char **argv)
 
 	if (strcmp(what, "split") == 0)
 		return split_some(count) ? 0 : 1;
+	if (strcmp(what, "threads") == 0)
+		return map_in_two_threads(count) ? 0 : 1;
+	if (strcmp(what, "wait") == 0)
+		wait_for_line();
 	if (renames && !map_file(argv[3]))
 		return 1;
 	if (vdso && !unmap_vdso())

@@ -3,6 +3,7 @@
 #include "mirror/guess.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "mirror/apply.h"
@@ -50,6 +51,7 @@ void guess_init(struct guess *guess, struct session *session, struct host *host,
 void guess_end(struct guess *guess)
 {
 	marks_end(&guess->marks);
+	vmspace_snapshot_close(guess->before);
 	free(guess->events);
 }
 
@@ -74,6 +76,22 @@ int guess_fork(struct guess *guess, const struct guess *parent, const struct vms
 	return marks_fork(&guess->marks, &parent->marks, space);
 }
 
+/*
+ * Looks at @space as it is before a call. Only then the last look ends: as long as there is any, a
+ * space keeps what it has reserved for copies of what calls change.
+ */
+static void look_before(struct guess *guess, struct vmspace *space)
+{
+	const struct vmspace *last = guess->before;
+	int err = vmspace_snapshot(&guess->before, space);
+
+	vmspace_snapshot_close(last);
+	if (err == -EOVERFLOW) /* none is open any more */
+		err = vmspace_snapshot(&guess->before, space);
+	if (err != 0)
+		session_fail(guess->session, "out of memory");
+}
+
 /* A copy, which the caller owns. NULL: the session has failed. */
 static struct vmspace *copy_of(struct guess *guess, const struct vmspace *space)
 {
@@ -86,7 +104,8 @@ static struct vmspace *copy_of(struct guess *guess, const struct vmspace *space)
 	}
 	guess->session->totals.copies++;
 	config = *vmspace_config(copy);
-	config.hooks = &guess->hooks; /* a clone has none */
+	config.hooks = &guess->hooks; /* a clone has none, nor has that of a snapshot a host */
+	config.host = host_callbacks(guess->host);
 	vmspace_configure(copy, &config);
 	return copy;
 }
@@ -195,17 +214,17 @@ static unsigned int accept(struct guess *guess, const struct vmspace *space, uns
 	return kept;
 }
 
-/* The call did not lead from @before to the kernel's areas: tries the other outcomes. */
-static unsigned int try_other_outcomes(struct guess *guess, const struct vmspace *before,
-				       const struct vmspace_request *asked, struct vmspace **space,
-				       struct vmspace_request *req, bool touched)
+/* The call did not lead from guess->before to the kernel's areas: tries the other outcomes. */
+static unsigned int try_other_outcomes(struct guess *guess, const struct vmspace_request *asked,
+				       struct vmspace **space, struct vmspace_request *req,
+				       bool touched)
 {
 	unsigned int kept = 0;
 
 	assert(guess->attached || guess->shared || !mtree_empty(&guess->marks.emptied));
 	assert(!touched || guess->shared);
 	for (int first = touched ? 1 : 0; first >= 0 && !guess->session->failed; first--) {
-		struct vmspace *copy = copy_of(guess, before);
+		struct vmspace *copy = copy_of(guess, guess->before);
 		struct vmspace_request again = *asked;
 		bool reached;
 
@@ -262,33 +281,32 @@ unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vms
 			 bool touched, const struct nearby *where)
 {
 	const struct vmspace_request asked = *req;
-	struct vmspace *before = NULL;
 	unsigned int kept = 0;
+	/* The outcome of munmap() never depends on an anon_vma. */
+	bool several = !guess->closed && (touched || (req->op != VMSPACE_MUNMAP &&
+						      anything_unknown(guess, *space, where)));
 	bool equal = false;
 
 	guess->choice_count = 0;
-	/* The outcome of munmap() never depends on an anon_vma. */
-	if (!guess->closed && (touched || (req->op != VMSPACE_MUNMAP &&
-					   anything_unknown(guess, *space, where))))
-		before = copy_of(guess, *space);
+	if (several)
+		look_before(guess, *space);
 	if (guess->session->failed)
 		return 0;
 	apply(guess, *space, req);
 	/* Even if both outcomes look the same now, the area's anon_vma may matter later. */
-	if (before && touched)
+	if (several && touched)
 		guess->unknown_sharing = last_anon(*space) + 1;
-	if (before && !guess->session->failed && !req->out.differs &&
+	if (several && !guess->session->failed && !req->out.differs &&
 	    (touched || depends_on_anon(guess))) {
 		equal = !differs_from_kernel(guess, *space);
 		if (!equal) {
-			kept = try_other_outcomes(guess, before, &asked, space, req, touched);
+			kept = try_other_outcomes(guess, &asked, space, req, touched);
 			equal = kept != 0;
 		}
 	}
 	if (marks_follow(&guess->marks, *space, req, guess->events, guess->event_count) != 0 ||
 	    (equal && choices_learn(guess, *space) != 0))
 		session_fail(guess->session, "out of memory");
-	vmspace_destroy(before);
 	return kept;
 }
 

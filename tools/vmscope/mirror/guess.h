@@ -47,10 +47,10 @@
  * behind a guess; but started programs with a single thread test these rules without any guess.
  * Every guess that is kept is counted in the summary and named in the log.
  *
- * The cost is one copy of the address space for each call that may have several outcomes: in a
- * started program with a single thread, one near a writable area beyond the end of its file; and up
- * to GUESS_ROUNDS more if its outcome is not the expected one; as many for each of GUESS_DRAWS
- * attempts where areas may have been moved and nothing else explains the call.
+ * Each call that may have several outcomes (in a started program with a single thread, one near a
+ * writable area beyond the end of its file) costs a snapshot, in constant time. Only if its outcome
+ * is not the expected one are there copies of the address space: up to GUESS_ROUNDS and one; as many
+ * for each of GUESS_DRAWS attempts where areas may have been moved and nothing else explains it.
  */
 #ifndef VMSCOPE_MIRROR_GUESS_H
 #define VMSCOPE_MIRROR_GUESS_H
@@ -83,6 +83,7 @@ struct guess {
 	uint64_t unknown_origin;	/* up to this anon_id, they existed when we attached */
 	struct marks marks;		/* areas that were there when we attached */
 	bool may_be_copy;		/* its parent is not known, and may have forked it */
+	const struct vmspace *before;	/* a snapshot: before the last call with several outcomes */
 	struct vmspace_hooks hooks;	/* of every space: they collect */
 	struct vmspace_event *events;	/* all of the request applied last */
 	size_t event_count, event_capacity;
