@@ -363,7 +363,7 @@ struct vmspace_request {
 	};
 	struct vmspace_host_result host;     /* to be set before complete */
 	struct vmspace_outcome out;          /* set by complete */
-	bool gathered;                       /* private */
+	bool gathered;                       /* not used */
 	uint64_t word;                       /* of the new area, if the space uses words */
 };
 

@@ -545,7 +545,6 @@ int vmspace_begin(struct vmspace *space, struct vmspace_request *req, struct vms
 	sync_leave(space);
 	request_tag(space, req, given);
 	if (err) {
-		req->gathered = false;
 		free(begun);
 		return err;
 	}
@@ -570,7 +569,6 @@ static void finish(struct vmspace *space, struct vmspace_ticket *ticket, bool ma
 	dequeue(space->sync, begun);
 	sync_leave(space);
 	request_tag(space, begun->req, given);
-	begun->req->gathered = false;
 	free(begun);
 	ticket->begun = NULL;
 }

@@ -8,7 +8,6 @@ static void begin(struct vmspace_request *req, enum vmspace_op op)
 {
 	req->op = op;
 	req->host = (struct vmspace_host_result){ 0 };
-	req->gathered = false;
 	req->word = 0;
 }
 
@@ -88,7 +87,7 @@ static long lock(struct vmspace *space, enum vmspace_op op, const struct vmspace
 
 long vmspace_mlock(struct vmspace *space, unsigned long addr, unsigned long length)
 {
-	return lock(space, VMSPACE_MLOCK, &(struct vmspace_mlock){ addr, length, 0, false });
+	return lock(space, VMSPACE_MLOCK, &(struct vmspace_mlock){ .addr = addr, .length = length });
 }
 
 long vmspace_mlock2(struct vmspace *space, unsigned long addr, unsigned long length, int flags)
@@ -98,7 +97,7 @@ long vmspace_mlock2(struct vmspace *space, unsigned long addr, unsigned long len
 
 long vmspace_munlock(struct vmspace *space, unsigned long addr, unsigned long length)
 {
-	return lock(space, VMSPACE_MUNLOCK, &(struct vmspace_mlock){ addr, length, 0, false });
+	return lock(space, VMSPACE_MUNLOCK, &(struct vmspace_mlock){ .addr = addr, .length = length });
 }
 
 long vmspace_mlockall(struct vmspace *space, int flags)

@@ -168,13 +168,12 @@ static __attribute__((noinline)) void gather_locked(struct vmspace *space,
 	sync_leave(space);
 }
 
-void request_gather(struct vmspace *space, struct vmspace_request *req)
+void request_gather(struct vmspace *space, const struct vmspace_request *req)
 {
 	if (space->config.host.has_anon || space->config.host.stack_start) {
 		gather(space, req);
 		store_end_call(space);
 	}
-	req->gathered = true;
 }
 
 /* The address whose tag does not count (config.address_tags); NULL: it has none. */
@@ -232,7 +231,6 @@ static inline void gather_known(struct vmspace *space, struct vmspace_request *r
 		gather_locked(space, req);
 		tag_again(space, req, given);
 	}
-	req->gathered = true;
 }
 
 int vmspace_gather(struct vmspace *space, struct vmspace_request *req)
@@ -248,7 +246,7 @@ int vmspace_gather(struct vmspace *space, struct vmspace_request *req)
 void vmspace_abort(struct vmspace *space, struct vmspace_request *req)
 {
 	(void)space;
-	req->gathered = false;
+	(void)req;
 }
 
 static bool is_error(long result)
@@ -393,7 +391,6 @@ static inline long complete_known(struct vmspace *space, struct vmspace_request 
 	else
 		complete(space, req);
 	tag_again(space, req, given);
-	req->gathered = false;
 	return out->result;
 }
 
@@ -401,7 +398,6 @@ void request_complete(struct vmspace *space, struct vmspace_request *req)
 {
 	memset(&req->out, 0, offsetof(struct vmspace_outcome, events));
 	complete_locked(space, req);
-	req->gathered = false;
 }
 
 long vmspace_complete(struct vmspace *space, struct vmspace_request *req)

@@ -14,7 +14,7 @@ bool request_known(enum vmspace_op op);
 unsigned long request_untag(const struct vmspace *space, struct vmspace_request *req);
 void request_tag(const struct vmspace *space, struct vmspace_request *req, unsigned long given);
 /* Gather, with the space's lock held. */
-void request_gather(struct vmspace *space, struct vmspace_request *req);
+void request_gather(struct vmspace *space, const struct vmspace_request *req);
 /* Complete, with the space's lock held, in a space that several threads use. */
 void request_complete(struct vmspace *space, struct vmspace_request *req);
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <linux/mempolicy.h>
+#include <mapletree/vmspace_words.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -190,6 +191,35 @@ static void keys_and_policies_are_set(void **state)
 	     VMSPACE_SET_HOME_NODE, home_node, AT(2), PAGE, 0, 1);
 }
 
+static void mprotect_leaves_the_key_as_it_is(void **state)
+{
+	struct vma_info info;
+
+	(void)state;
+	map(0, 1, RW);
+	assert_int_equal(vmspace_pkey_alloc(space, 0, 0), 1);
+	SAME(1, VMSPACE_PKEY_ALLOC, pkey_alloc, 0, 0);
+	SAME(vmspace_pkey_mprotect(space, AT(0), PAGE, RW, 1),
+	     VMSPACE_MPROTECT, mprotect, AT(0), PAGE, RW, 1);
+	SAME(vmspace_mprotect(space, AT(0), PAGE, PROT_READ),
+	     VMSPACE_MPROTECT, mprotect, AT(0), PAGE, PROT_READ, -1);
+	assert_true(vmspace_lookup(space, AT(0), &info));
+	assert_int_equal(info.pkey, 1);
+}
+
+static void areas_are_made_without_a_word(void **state)
+{
+	const struct vmspace_word_hooks hooks = { .size = sizeof(hooks) };
+	struct vma_info info;
+
+	(void)state;
+	assert_int_equal(vmspace_set_word_hooks(space, &hooks), 0);
+	assert_int_equal(vmspace_set_word_hooks(other, &hooks), 0);
+	map(0, 1, RW);
+	assert_true(vmspace_lookup(space, AT(0), &info));
+	assert_int_equal(info.word, 0);
+}
+
 static void mincore_fills_the_vector_or_has_none(void **state)
 {
 	unsigned char vec[4] = { 9, 9, 9, 9 };
@@ -249,6 +279,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(regress_without_a_segment_there_is_nothing_to_attach,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(keys_and_policies_are_set, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(mprotect_leaves_the_key_as_it_is, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(areas_are_made_without_a_word, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(mincore_fills_the_vector_or_has_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_child_has_the_areas_of_its_parent, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_fork_that_fails_has_no_child, set_up, tear_down),
