@@ -37,6 +37,12 @@ static ALWAYS_INLINE int short_done(struct maple_tree *mt, struct mt_node *leaf,
 	return (int)at;
 }
 
+/* Whether the tree may need no node after a store in its leaf, whose last slot is @end. */
+static inline bool leaf_is_tiny(const struct maple_tree *mt, unsigned int end)
+{
+	return mt->ma_finger.height == 1 && end < 2;
+}
+
 /* The stores of fill_gap() beside readers. @way: 1 if some of the gap is left before, 2 behind. */
 static __attribute__((noinline)) void fill_beside_readers(struct mt_node *leaf, unsigned int at,
 							  unsigned int way, unsigned long first,
@@ -55,6 +61,16 @@ static __attribute__((noinline)) void fill_beside_readers(struct mt_node *leaf, 
 	};
 
 	fill(&p);
+}
+
+/*
+ * Whether a store up to @last in the gap that is slot @at, of a leaf whose last slot is @end, is one
+ * for fill_tail(); else it is one for fill_gap().
+ */
+static inline bool fills_tail(const struct maple_tree *mt, unsigned int at, unsigned int end,
+			      unsigned long last)
+{
+	return at == end && last < mt->ma_finger.max;
 }
 
 /*
@@ -208,12 +224,12 @@ static ALWAYS_INLINE int leaf_short(struct maple_tree *mt, unsigned long step,
 	int at_new;
 
 	*end = node_end(leaf, KIND_LEAF);
-	if (finger->height == 1 && *end < 2) /* the tree may need no node after the store */
+	if (leaf_is_tiny(mt, *end))
 		return -1;
 	if (!held) {
 		if (!entry)
 			return -1;
-		if (at == *end && *last < finger->max)
+		if (fills_tail(mt, at, *end, *last))
 			return fill_tail(mt, leaf, *first, *last, entry, end);
 		at_new = fill_gap_apart(mt, step, *first, *last, entry);
 		*end = node_end(leaf, KIND_LEAF);

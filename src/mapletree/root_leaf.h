@@ -60,8 +60,7 @@ static inline void root_leaf_make(struct maple_tree *mt, unsigned long first, un
 	slots_pad(leaf, 0, WIDE_PIVOTS);
 	if (at)
 		leaf->pivot[0] = first - 1;
-	if (end > at)
-		leaf->pivot[at] = last;
+	leaf->pivot[at] = last; /* as padded, where it is the end of all */
 	leaf->wide.slot[at] = entry;
 	node_set_end(leaf, KIND_LEAF, end);
 	assert(node_is_valid(leaf, KIND_LEAF));

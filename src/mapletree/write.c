@@ -658,12 +658,6 @@ static __attribute__((noinline)) int store_anywhere(struct maple_tree *mt, unsig
 	return write_store(&mas, entry, may, NULL);
 }
 
-/* Whether the leaf of the tree's finger is short of slots for what concerns it alone. */
-static inline bool leaf_is_tiny(const struct maple_tree *mt, const struct mt_node *leaf)
-{
-	return mt->ma_finger.height == 1 && node_end(leaf, KIND_LEAF) < 2;
-}
-
 int write_range(struct maple_tree *mt, unsigned long first, unsigned long last, void *entry,
 		bool may)
 {
@@ -740,8 +734,8 @@ int write_insert(struct maple_tree *mt, unsigned long first, unsigned long last,
 	tree_changes(mt);
 	expect(&expected, mt, first, last, entry, step);
 	end = node_end(leaf, KIND_LEAF);
-	if (leaf_is_tiny(mt, leaf) ||
-	    (at == end && last < mt->ma_finger.max
+	if (leaf_is_tiny(mt, end) ||
+	    (fills_tail(mt, at, end, last)
 		     ? fill_tail(mt, leaf, first, last, entry, &end)
 		     : fill_gap(mt, leaf, at, first, last, entry, &end)) < 0)
 		return fill_in_leaves(mt, step, first, last, entry, may, &expected);
@@ -771,7 +765,7 @@ int write_erase(struct maple_tree *mt, unsigned long index, void **old)
 	tree_changes(mt);
 	expect(&expected, mt, first, last, NULL, step);
 	end = node_end(leaf, KIND_LEAF);
-	if (leaf_is_tiny(mt, leaf) || clear_slot(mt, leaf, at, &from, &to, &end) < 0)
+	if (leaf_is_tiny(mt, end) || clear_slot(mt, leaf, at, &from, &to, &end) < 0)
 		return clear_in_leaves(mt, step, first, last, &expected);
 	WORK(WRITE_SHORT);
 	assert(is_met(&expected, mt));

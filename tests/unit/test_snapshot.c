@@ -398,6 +398,60 @@ static void a_store_takes_no_more_than_it_may_need(void **state)
 	}
 }
 
+/* What @mt has at hand for the store of half an entry in a full leaf, beside a leaf that has room. */
+static long blocks_beside_a_leaf_with_room(struct maple_tree *mt)
+{
+	MA_STATE(mas, mt, 450, 450);
+
+	mtree_lock(mt);
+	assert_non_null(mas_walk(&mas));
+	for (unsigned long at = mas.min - 6; at < mas.min; at++) {
+		MA_STATE(beside, mt, at, at);
+
+		mas_erase(&beside);
+	}
+	mtree_unlock(mt);
+	if (mt_in_rcu(mt)) { /* what was retired goes, so that all trees have none */
+		mt_clear_in_rcu(mt);
+		mt_set_in_rcu(mt);
+	}
+	asked = 0;
+	mas_set(&mas, 450);
+	mtree_lock(mt);
+	assert_int_equal(mas_preallocate(&mas, E('x'), GFP_KERNEL), 0);
+	mas_store_prealloc(&mas, E('x'));
+	mtree_unlock(mt);
+	assert_true(mt_check(mt, NULL));
+	return asked;
+}
+
+/* A leaf that takes over slots of a shared one, and is the tree's own already, is not copied. */
+static void a_leaf_beside_that_is_its_own_is_not_copied(void **state)
+{
+	(void)state;
+	for (unsigned int flags = 0; flags < 4; flags++) {
+		struct maple_tree old, snap, alone;
+		long takes;
+
+		allowed = LONG_MAX;
+		begin_counted(&old, flags);
+		begin_counted(&snap, flags);
+		begin_counted(&alone, flags);
+		fill(&old, 0, 2, 3, 300);
+		fill(&alone, 0, 2, 3, 300);
+		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+		takes = blocks_beside_a_leaf_with_room(&alone);
+		/* the copy of the full leaf; and batches for that one, before and after the store */
+		assert_int_equal(blocks_beside_a_leaf_with_room(&snap),
+				 takes + 1 + (mt_in_rcu(&snap) ? 2 : 0));
+		end(&snap);
+		end(&old);
+		end(&alone);
+		rcu_barrier();
+		assert_int_equal(blocks, 0);
+	}
+}
+
 /*
  * Once all nodes are the tree's own, a store that changes many of them has at hand what it has in a
  * tree that shares none: nothing for nodes that others keep.
@@ -619,6 +673,7 @@ int main(void)
 		cmocka_unit_test(stores_without_memory_change_nothing),
 		cmocka_unit_test(reserves_cover_the_copies),
 		cmocka_unit_test(a_store_takes_no_more_than_it_may_need),
+		cmocka_unit_test(a_leaf_beside_that_is_its_own_is_not_copied),
 		cmocka_unit_test(a_store_among_own_nodes_takes_what_it_takes_alone),
 		cmocka_unit_test(a_long_chain),
 		cmocka_unit_test(cursors_notice_writes_to_their_tree),
