@@ -86,7 +86,6 @@ static void copy_space(struct vmspace *view, const struct vmspace *space)
 	view->config.commit_pool = NULL;
 	view->config.committed_elsewhere = commit_total(space) - space->committed_vm;
 	view->vmas = (struct vma_store){ .generation = space->vmas.generation };
-	view->out = NULL;
 	view->recent = NULL;
 	reserve_init(&view->reserve, &view->tree);
 }

@@ -121,12 +121,13 @@ static char *text_of(const struct vmspace *of)
 					 (unsigned int)info.pkey, (unsigned int)info.uffd,
 					 (unsigned long long)info.backing.inode);
 	snprintf(text + more, room - more,
-		 "%lu %lu %lu %lu %lu %lu %lu %lu %lu brk %lx %lx base %lx %lu %lu pages %lu %lu "
-		 "faults %lu calls %lu %lu\n", stats.areas, stats.areas_peak, stats.total_vm,
+		 "%lu %lu %lu %lu %lu %lu %lu %lu %lu of %lu %lu brk %lx %lx base %lx %lu %lu "
+		 "pages %lu %lu faults %lu calls %lu %lu\n", stats.areas, stats.areas_peak, stats.total_vm,
 		 stats.locked_vm, stats.data_vm, stats.stack_vm, stats.exec_vm, stats.pinned_vm,
-		 stats.committed_vm, stats.brk, stats.start_brk, stats.mmap_base, stats.merges,
-		 stats.splits, stats.anon_pages, stats.table_bytes, stats.faults,
-		 stats.requests[VMSPACE_MMAP], stats.requests[VMSPACE_FAULT]);
+		 stats.committed_vm, stats.commit_total, stats.commit_limit, stats.brk,
+		 stats.start_brk, stats.mmap_base, stats.merges, stats.splits, stats.anon_pages,
+		 stats.table_bytes, stats.faults, stats.requests[VMSPACE_MMAP],
+		 stats.requests[VMSPACE_FAULT]);
 	return text;
 }
 
@@ -377,7 +378,7 @@ static void a_snapshot_cannot_be_changed(void **state)
 {
 	(void)state;
 	for (enum kind kind = 0; kind < KINDS; kind++) {
-		const struct vmspace *view, *again = NULL;
+		const struct vmspace *view, *again;
 		struct vmspace *cast;
 		struct vmspace_image image = { 0 };
 		char *text;
@@ -396,6 +397,7 @@ static void a_snapshot_cannot_be_changed(void **state)
 			assert_non_null(strstr(r.out.why, "snapshot"));
 			assert_int_equal(vmspace_complete(cast, &r), -EROFS);
 		}
+		again = view;
 		assert_int_equal(vmspace_snapshot(&again, cast), -EROFS);
 		assert_null(again);
 		assert_int_equal(vmspace_exec(cast, NULL, 0, &image), -EROFS);
@@ -554,7 +556,7 @@ static void no_memory_for_a_snapshot(void **state)
 {
 	(void)state;
 	for (enum kind kind = 0; kind < KINDS; kind++) {
-		const struct vmspace *view = NULL;
+		const struct vmspace *view;
 		char *text;
 		long n;
 
@@ -563,6 +565,7 @@ static void no_memory_for_a_snapshot(void **state)
 		for (n = 1;; n++) {
 			int err;
 
+			view = space;
 			scarce.countdown = n;
 			err = vmspace_snapshot(&view, space);
 			if (!err)
@@ -637,6 +640,32 @@ static void it_is_private_again(void **state)
 	vmspace_snapshot_close(view[1]);
 	map(4, 1, PROT_WRITE);
 	assert_null(space->past);
+	end();
+}
+
+/* What a reader in a section of its own has found stays, in a space whose areas a snapshot keeps, too. */
+static void readers_of_an_emptied_space_keep_what_they_found(void **state)
+{
+	const struct vmspace *view;
+	struct vma_info info;
+
+	(void)state;
+	build(OF_SEVERAL);
+	assert_int_equal(vmspace_snapshot(&view, space), 0);
+	vmspace_exit(space);
+	map(4, 1, PROT_READ);
+	assert_int_equal(call(REQUEST(VMSPACE_SET_ANON_NAME, set_anon_name, at(4), PAGE, "found")), 0);
+	mt_read_lock();
+	assert_true(vmspace_lookup(space, at(4), &info));
+	assert_int_equal(call(REQUEST(VMSPACE_MUNMAP, munmap, at(4), PAGE)), 0);
+	for (unsigned long page = 8; page < 16; page += 2) {
+		map(page, 1, PROT_READ);
+		assert_int_equal(call(REQUEST(VMSPACE_SET_ANON_NAME, set_anon_name, at(page), PAGE,
+					      "other")), 0);
+	}
+	assert_string_equal(info.anon_name, "found");
+	mt_read_unlock();
+	vmspace_snapshot_close(view);
 	end();
 }
 
@@ -774,6 +803,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_memory_for_a_snapshot),
 		cmocka_unit_test(no_memory_for_a_clone),
 		cmocka_unit_test(it_is_private_again),
+		cmocka_unit_test(readers_of_an_emptied_space_keep_what_they_found),
 		cmocka_unit_test(numbers_begin_anew),
 		cmocka_unit_test(others_look_meanwhile),
 		cmocka_unit_test(others_clone_meanwhile),
