@@ -19,6 +19,9 @@ static const struct {
 } calls[] = {
 	{ "kcmp", SYS_kcmp },
 	{ "pidfd_getfd", SYS_pidfd_getfd },
+	{ "process_vm_readv", SYS_process_vm_readv },
+	{ "ptrace", SYS_ptrace },
+	{ "seccomp", SYS_seccomp },
 	{ "userfaultfd", SYS_userfaultfd },
 };
 
@@ -46,7 +49,7 @@ int main(int argc, char **argv)
 	while (argc > 2 && call < CALLS && strcmp(argv[1], calls[call].name) != 0)
 		call++;
 	if (argc < 3 || call == CALLS) {
-		fprintf(stderr, "usage: refuse kcmp|pidfd_getfd|userfaultfd COMMAND [ARG...]\n");
+		fprintf(stderr, "usage: refuse CALL COMMAND [ARG...]\n");
 		return 2;
 	}
 	if (refuse(calls[call].number) != 0) {

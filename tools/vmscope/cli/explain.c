@@ -17,6 +17,7 @@
 #include "cli/log_options.h"
 #include "cli/number.h"
 #include "mirror/kernel.h"
+#include "mirror/reason.h"
 #include "mirror/snapshot.h"
 #include "replay/player.h"
 #include "report/explain.h"
@@ -171,6 +172,7 @@ static int look(const struct explain *explain, pid_t pid)
 	struct blame_space found = { .areas = 0 };
 	struct vmspace_config config;
 	struct vmspace *vm = NULL;
+	char why[REASON_SIZE];
 	int rc;
 
 	vmspace_config_init(&config);
@@ -184,7 +186,7 @@ static int look(const struct explain *explain, pid_t pid)
 		rc = print_process(explain, pid, config.max_map_count, &found);
 	else
 		session_say("cannot look at process %d: %s", (int)pid,
-			    kernel_is_gone(rc) ? "there is no such process" : strerror(-rc));
+			    reason_of(pid, rc, why));
 	blame_space_clear(&found);
 	vmspace_destroy(vm);
 	return rc;
@@ -192,14 +194,14 @@ static int look(const struct explain *explain, pid_t pid)
 
 static int explain_followed(struct explain *explain)
 {
-	char log[PATH_MAX];
-	int rc = live_log_make(explain->player.path, explain->seconds, log, sizeof(log));
+	char log[LIVE_LOG_PATH];
+	int fd = live_log_make(explain->player.path, explain->seconds, log), rc;
 
-	if (rc != 0)
-		return rc;
+	if (fd < 0)
+		return fd;
 	explain->player.path = log;
 	rc = explain_log(explain);
-	unlink(log);
+	close(fd);
 	return rc;
 }
 

@@ -3,6 +3,7 @@
 #include "cli/live_log.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "log/log.h"
 #include "log/log_space.h"
 #include "mirror/kernel.h"
+#include "mirror/reason.h"
 #include "mirror/snapshot.h"
 
 bool live_log_is_pid(const char *text)
@@ -45,8 +47,8 @@ static void trace(const char *pid, const char *log)
 }
 
 /*
- * Runs "vmscope trace -p PID -o @log" for a while, or until a signal that would end this program, whose
- * log is removed later. Returns 0, or -1 after printing a message.
+ * Runs "vmscope trace -p PID -o @log" for a while, or until a signal that would end this program, which
+ * then reads the log. Returns 0, or -1 after printing a message.
  */
 static int follow(const char *pid, unsigned long seconds, const char *log)
 {
@@ -122,6 +124,7 @@ static int look(const char *pid, const char *log)
 	const struct options options = { .attach = (pid_t)atoi(pid) };
 	struct session session = { .options = &options };
 	int rc = log_open(&session.log, log, &options);
+	char why[REASON_SIZE];
 
 	if (rc != 0) {
 		session_say("cannot write %s: %s", log, strerror(-rc));
@@ -130,25 +133,36 @@ static int look(const char *pid, const char *log)
 	rc = write_areas(&session, options.attach);
 	if (rc != 0)
 		session_say("cannot look at process %s: %s", pid,
-			    kernel_is_gone(rc) ? "there is no such process" : strerror(-rc));
+			    reason_of(options.attach, rc, why));
 	log_close(&session);
 	return rc != 0 || session.log_lost || session.failed ? -1 : 0;
 }
 
-int live_log_make(const char *pid, unsigned long seconds, char *path, size_t size)
+/* Nothing is left of it, however this program ends. The tracer that it starts has the descriptor, too. */
+static int open_without_name(void)
 {
 	const char *folder = getenv("TMPDIR");
-	int fd, rc;
+	char path[PATH_MAX];
+	int fd;
 
-	snprintf(path, size, "%s/vmscope-log-XXXXXX", folder && *folder ? folder : "/tmp");
+	snprintf(path, sizeof(path), "%s/vmscope-log-XXXXXX", folder && *folder ? folder : "/tmp");
 	fd = mkstemp(path);
-	if (fd < 0) {
+	if (fd < 0)
 		session_say("cannot make a file for the log, %s: %s", path, strerror(errno));
-		return -1;
-	}
-	close(fd);
-	rc = seconds ? follow(pid, seconds, path) : look(pid, path);
-	if (rc != 0)
+	else
 		unlink(path);
-	return rc;
+	return fd;
+}
+
+int live_log_make(const char *pid, unsigned long seconds, char path[LIVE_LOG_PATH])
+{
+	int fd = open_without_name();
+
+	if (fd < 0)
+		return fd;
+	snprintf(path, LIVE_LOG_PATH, "/proc/self/fd/%d", fd);
+	if ((seconds ? follow(pid, seconds, path) : look(pid, path)) == 0)
+		return fd;
+	close(fd);
+	return -1;
 }

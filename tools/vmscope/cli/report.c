@@ -135,15 +135,15 @@ static int report_log(struct report *report)
 
 static int report_process(struct report *report)
 {
-	char log[PATH_MAX];
-	int rc = live_log_make(report->player.path, report->seconds, log, sizeof(log));
+	char log[LIVE_LOG_PATH];
+	int fd = live_log_make(report->player.path, report->seconds, log), rc;
 
-	if (rc != 0)
-		return rc;
+	if (fd < 0)
+		return fd;
 	snprintf(report->title, sizeof(report->title), "process %s", report->player.path);
 	report->player.path = log;
 	rc = report_log(report);
-	unlink(log);
+	close(fd);
 	return rc;
 }
 

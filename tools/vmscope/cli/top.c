@@ -13,6 +13,7 @@
 #include "base/output.h"
 #include "base/session.h"
 #include "cli/number.h"
+#include "mirror/reason.h"
 #include "top/look.h"
 #include "top/screen.h"
 
@@ -164,14 +165,10 @@ static int print_tables(const struct top *top, bool *written)
 	return rc;
 }
 
+/* Why there is no screen or table. */
 static const char *reason(int rc)
 {
 	switch (rc) {
-	case -ESRCH:
-		return "there is no such process, or it has no address space";
-	case -EACCES:
-	case -EPERM:
-		return "it is another user's: look as that user or as root";
 	case -ENOTTY:
 		return "this is no terminal that can be drawn on: --batch prints tables";
 	case -ENOSYS:
@@ -184,6 +181,7 @@ static const char *reason(int rc)
 int top_main(int argc, char **argv)
 {
 	struct top top = { .seconds = 1, .order = TOP_BY_AREAS };
+	char why[REASON_SIZE];
 	bool written = true;
 	int rc;
 
@@ -203,7 +201,8 @@ int top_main(int argc, char **argv)
 	if (top.batch && !written)
 		session_say("cannot write the table: %s", strerror(-rc));
 	else if (top.pid && rc != -ENOTTY && rc != -ENOSYS)
-		session_say("cannot look at process %d: %s", (int)top.pid, reason(rc));
+		session_say("cannot look at process %d: %s", (int)top.pid,
+			    reason_of(top.pid, rc, why));
 	else
 		session_say("top: %s", reason(rc));
 	return STATUS_FAILED;

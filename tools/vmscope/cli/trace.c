@@ -22,6 +22,7 @@
 #include "mirror/inject.h"
 #include "mirror/kernel.h"
 #include "mirror/open_file.h"
+#include "mirror/reason.h"
 #include "trace/event_loop.h"
 #include "trace/signals.h"
 #include "trace/summary.h"
@@ -203,19 +204,29 @@ static void die_by(int signal_number)
 	raise(signal_number);
 }
 
+/* The command could not be executed: see struct trace_result. Returns the exit status. */
+static int not_run(struct session *session, int error)
+{
+	if (error < 0)
+		session_fail(session, "the filter that stops a program at its calls is refused here: "
+			     "seccomp(2): %s. In a container, give a seccomp profile that allows it; "
+			     "or start the program and attach to it: -p takes no filter",
+			     strerror(-error));
+	else
+		session_fail(session, "cannot run '%s': %s", session->options->command[0],
+			     strerror(error));
+	log_close(session);
+	maps_file_close(session->maps_file);
+	return error < 0 ? STATUS_FAILED : status_of_exec(error);
+}
+
 static int finish(struct session *session, const struct trace_result *result)
 {
 	const struct totals *totals = &session->totals;
 	int status = result->ended ? status_of_program(result->wait_status) : 0;
 
-	if (result->exec_error) {
-		session_fail(session, "cannot run '%s': %s", session->options->command[0],
-			     strerror(result->exec_error));
-		status = status_of_exec(result->exec_error);
-		log_close(session);
-		maps_file_close(session->maps_file);
-		return status;
-	}
+	if (result->exec_error)
+		return not_run(session, result->exec_error);
 	if (totals->differences > 0 || totals->unfollowed > 0)
 		status = STATUS_DIFFERENT;
 	if (session->failed || session->log_lost)
@@ -233,29 +244,53 @@ static int finish(struct session *session, const struct trace_result *result)
 	return status;
 }
 
+/* A call that it takes to follow a program and that is refused here, with *@error; or NULL. */
+static const char *refused_call(int *error)
+{
+	const char *refused = open_file_refused(error);
+	const char byte = 1;
+	char copy;
+
+	if (refused || kernel_read_memory(getpid(), (unsigned long)&byte, &copy, 1) == 1)
+		return refused;
+	*error = errno;
+	return "process_vm_readv(2)";
+}
+
 /*
- * Open files can be told apart only by system calls that may be forbidden here. Without them,
- * comparisons would report differences that do not exist. Returns whether tracing may begin.
+ * Open files can be told apart, and arguments in memory be read, only by system calls that may be
+ * forbidden here. Without them, comparisons would report differences that do not exist. Returns
+ * whether tracing may begin.
  */
-static bool can_identify_files(struct session *session)
+static bool can_compare(struct session *session)
 {
 	const struct options *options = session->options;
 	int error;
-	const char *refused = open_file_refused(&error);
+	const char *refused = refused_call(&error);
 
 	if (!refused)
 		return true;
 	if (!options->verify_every && !options->verify_end) {
 		if (!options->quiet)
-			session_say("%s is refused here: %s; areas of one file may seem joined "
-				    "that are not", refused, strerror(error));
+			session_say("%s is refused here: %s; the log may tell of areas that there "
+				    "are not so", refused, strerror(error));
 		return true;
 	}
-	session_fail(session, "%s is refused here: %s; areas of a file that was opened twice would "
-		     "seem to differ. In a container, add the capability CAP_SYS_PTRACE "
-		     "(--cap-add=SYS_PTRACE) or a seccomp profile that allows kcmp, pidfd_open "
-		     "and pidfd_getfd; or give --verify=none", refused, strerror(error));
+	session_fail(session, "%s is refused here: %s; areas would seem to differ that do not. In a "
+		     "container, add the capability CAP_SYS_PTRACE (--cap-add=SYS_PTRACE) or a "
+		     "seccomp profile that allows kcmp, pidfd_open, pidfd_getfd and "
+		     "process_vm_readv; or give --verify=none", refused, strerror(error));
 	return false;
+}
+
+/* Without /proc a program would run, and nothing be compared. */
+static bool can_read_proc(struct session *session)
+{
+	const char *why = reason_proc();
+
+	if (why)
+		session_fail(session, "cannot trace: %s", why);
+	return !why;
 }
 
 /* Says what kernel this is if it is not one that libvmspace has been compared with. */
@@ -296,7 +331,7 @@ int trace_main(int argc, char **argv)
 	signals_setup(options.command == NULL);
 	if (!options.quiet)
 		tell_of_kernel();
-	if (!can_identify_files(&session))
+	if (!can_read_proc(&session) || !can_compare(&session))
 		return STATUS_FAILED;
 	if (open_outputs(&session) != 0) {
 		log_close(&session);

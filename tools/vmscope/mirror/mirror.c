@@ -239,12 +239,12 @@ void mirror_refresh_limits(struct mirror *mirror, pid_t pid, pid_t tid)
 		log_space_limits(mirror->session, &who, mirror->vm);
 }
 
-void mirror_give_up(struct mirror *mirror, const char *why)
+void mirror_give_up(struct mirror *mirror, pid_t pid, const char *why)
 {
 	if (mirror->verify_off)
 		return;
 	mirror->verify_off = true;
 	mirror->guess.closed = true;
 	mirror->session->totals.unfollowed++;
-	session_say("process (%s) is no longer compared: %s", mirror->command, why);
+	session_say("process %d (%s) is no longer compared: %s", (int)pid, mirror->command, why);
 }

@@ -92,7 +92,10 @@ void mirror_gone(struct mirror *mirror, const struct log_who *who, const char *o
 /* The limits of process @pid or the privileges of its thread @tid may have changed: reads them. */
 void mirror_refresh_limits(struct mirror *mirror, pid_t pid, pid_t tid);
 
-/* The address space was changed in a way that cannot be followed: says so, stops comparing. */
-void mirror_give_up(struct mirror *mirror, const char *why);
+/*
+ * The address space of process @pid was changed in a way that cannot be followed: says so, and stops
+ * comparing.
+ */
+void mirror_give_up(struct mirror *mirror, pid_t pid, const char *why);
 
 #endif

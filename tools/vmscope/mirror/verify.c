@@ -139,7 +139,7 @@ static enum compare_result compare_all(struct mirror *mirror, const struct log_w
 	return result;
 }
 
-static void comparison_failed(struct mirror *mirror)
+static void comparison_failed(struct mirror *mirror, pid_t pid)
 {
 	const int error = mirror->comparison.error;
 
@@ -148,7 +148,7 @@ static void comparison_failed(struct mirror *mirror)
 	else if (kernel_is_gone(error))
 		mirror->verify_off = true; /* killed meanwhile: no areas are left to compare with */
 	else
-		mirror_give_up(mirror, kernel_reason(-error));
+		mirror_give_up(mirror, pid, kernel_reason(-error));
 }
 
 /* Remembers @difference; false if it is the one that was reported last, which is still there. */
@@ -175,7 +175,7 @@ void verify(struct mirror *mirror, const struct log_who *who, const struct call 
 	case COMPARE_EQUAL:
 		return;
 	case COMPARE_FAILED:
-		comparison_failed(mirror);
+		comparison_failed(mirror, who->pid);
 		return;
 	case COMPARE_BROKEN:
 	case COMPARE_FLAGS:

@@ -170,7 +170,7 @@ void call_gate_break_stalls(struct tracer *tracer)
 static void foreign_call(struct task *task)
 {
 	if (tracer_follows(task))
-		mirror_give_up(task->space->mirror,
+		mirror_give_up(task->space->mirror, task->tgid,
 			       "it makes memory calls through the 32-bit entry");
 }
 

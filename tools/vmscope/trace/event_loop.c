@@ -14,6 +14,7 @@
 
 #include "log/site_names.h"
 #include "mirror/mirror.h"
+#include "mirror/reason.h"
 #include "trace/call_gate.h"
 #include "trace/lifecycle.h"
 #include "trace/signals.h"
@@ -252,7 +253,8 @@ static int start(struct tracer *tracer)
 	struct task *task;
 
 	if (pid < 0) {
-		session_fail(tracer->session, "cannot start a traced program: %s", strerror(-pid));
+		session_fail(tracer->session, "cannot start a traced program: %s%s%s", strerror(-pid),
+			     pid == -EPERM ? ": " : "", pid == -EPERM ? REASON_PTRACE : "");
 		return pid;
 	}
 	task = task_add(&tracer->tasks, pid, pid);
@@ -331,16 +333,15 @@ static void handle_first_stops(struct tracer *tracer)
 static int attach(struct tracer *tracer)
 {
 	pid_t pid = tracer->session->options->attach;
+	char why[REASON_SIZE];
 	struct task *first;
 	int rc;
 
 	tracer->root = pid;
 	rc = tracee_attach(pid, first_stop, tracer);
 	if (rc < 0) {
-		session_fail(tracer->session, "cannot attach to process %d: %s%s", (int)pid,
-			     rc == -ESRCH ? "there is no such process" : strerror(-rc),
-			     rc == -EPERM ? " (is it another user's, traced already, or does "
-					    "/proc/sys/kernel/yama/ptrace_scope forbid it?)" : "");
+		session_fail(tracer->session, "cannot attach to process %d: %s", (int)pid,
+			     reason_of(pid, rc, why));
 		return rc;
 	}
 	first = task_in_group(&tracer->tasks, pid, NULL);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "mirror/mirror.h"
+#include "mirror/reason.h"
 #include "trace/call_gate.h"
 #include "trace/filter.h"
 #include "trace/signals.h"
@@ -125,6 +126,7 @@ void lifecycle_start_mirror(struct tracer *tracer, struct task *task, bool attac
 {
 	struct session *session = tracer->session;
 	struct space *space = space_add(&tracer->tasks);
+	char why[REASON_SIZE];
 	struct log_who who;
 	int rc;
 
@@ -139,11 +141,11 @@ void lifecycle_start_mirror(struct tracer *tracer, struct task *task, bool attac
 		session_fail(session, "out of memory");
 	} else if (rc != 0 && attach && task->tgid == tracer->root) {
 		session_fail(session, "cannot follow process %d: its maps cannot be read: %s",
-			     (int)task->tgid, kernel_reason(-rc));
+			     (int)task->tgid, reason_of(task->tgid, rc, why));
 	} else if (rc != 0 && !kernel_is_gone(rc)) {
 		session->totals.unfollowed++;
 		session_say("process %d runs, but is not followed: its maps cannot be read: %s",
-			    (int)task->tgid, kernel_reason(-rc));
+			    (int)task->tgid, reason_of(task->tgid, rc, why));
 	}
 }
 
@@ -155,7 +157,7 @@ void lifecycle_require_native(struct task *task)
 		return;
 	if (info.arch == filter_native_arch())
 		return;
-	mirror_give_up(task->space->mirror, "it is a 32-bit program");
+	mirror_give_up(task->space->mirror, task->tgid, "it is a 32-bit program");
 	mirror_free(task->space->mirror);
 	task->space->mirror = NULL;
 }

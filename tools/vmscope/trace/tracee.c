@@ -30,7 +30,7 @@ _Noreturn static void run_child(char **command, int go_fd, int status_fd)
 	if (read(go_fd, &go, 1) != 1)
 		_exit(125);
 	signals_restore();
-	error = -filter_install();
+	error = filter_install();
 	if (!error) {
 		execvp(command[0], command);
 		error = errno;

@@ -9,12 +9,12 @@
 
 /*
  * Starts @command under the seccomp filter; execvp() finds it. Returns its pid, or -errno.
- * *@status_fd becomes the read end of a pipe: an int arrives there, the errno, if the exec fails,
- * and end of file if it succeeds.
+ * *@status_fd becomes the read end of a pipe: an int arrives there, the errno, if the exec fails, or
+ * the negative errno if the filter could not be set; and end of file if the exec succeeds.
  */
 pid_t tracee_start(char **command, int *status_fd);
 
-/* The errno of the exec, 0 if it has succeeded. Closes @status_fd. */
+/* What arrives at @status_fd; 0 if the exec has succeeded. Closes it. */
 int tracee_exec_error(int status_fd);
 
 /*
