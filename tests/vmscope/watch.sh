@@ -510,6 +510,28 @@ kill -KILL $target
 wait $target 2>/dev/null
 target=
 
+# What the verifier refuses, it says why; where only functions cannot be listened to, all calls are.
+what="refused programs"
+refused="env LD_PRELOAD=$programs/libbpf_refused.so"
+if $refused true 2>"$work/err" && [ ! -s "$work/err" ]; then
+	BPF_REFUSED=all $refused "$vmscope" watch -- echo it has run >"$work/out" 2>"$work/err"
+	got=$?
+	[ $got = 125 ] || fail "$what: status $got: $(cat "$work/err")"
+	grep -q "the kernel does not take the program: invalid func unknown#999 (Permission denied)$" "$work/err" ||
+		fail "$what: $(cat "$work/err")"
+	[ -s "$work/out" ] && fail "$what: the command was run"
+	BPF_REFUSED=fexit $refused "$vmscope" watch --json -- "$programs/steps" >"$work/out" 2>"$work/err" ||
+		fail "$what: status $?: $(cat "$work/err")"
+	grep -q "no functions to be listened to (invalid func unknown#999): the exits of all calls are" "$work/err" ||
+		fail "$what: $(cat "$work/err")"
+	has differences 0
+	has calls '[1-9][0-9]*'
+	BPF_REFUSED=fexit $refused "$vmscope" watch -q -- "$programs/steps" >"$work/out" 2>"$work/err"
+	[ -s "$work/err" ] && fail "$what: quiet: $(cat "$work/err")"
+else
+	echo "SKIP in part: nothing can be preloaded here"
+fi
+
 # In another PID namespace numbers mean other processes: nothing is watched there.
 if [ "$(id -u)" = 0 ] && unshare --fork --pid --mount-proc true 2>/dev/null; then
 	unshare --fork --pid --mount-proc "$vmscope" watch -- echo it has run >"$work/out" 2>"$work/err"

@@ -79,6 +79,12 @@ void feed_forgo_stacks(struct feed *feed)
 	(void)feed;
 }
 
+const char *feed_why_all(const struct feed *feed)
+{
+	(void)feed;
+	return NULL;
+}
+
 unsigned long feed_foreign(const struct feed *feed)
 {
 	(void)feed;

@@ -24,6 +24,9 @@
 #include <watch.skel.h> /* made by bpftool */
 #pragma GCC diagnostic pop
 
+/* Why the kernel refused a program, in its verifier's words; or "". (libbpf hands its listener no context.) */
+static char cause[160];
+
 struct feed {
 	struct watch_bpf *program;
 	struct ring_buffer *ring;
@@ -31,6 +34,7 @@ struct feed {
 	void *ctx;
 	long until_ms;				/* events are read up to then, also if there are more */
 	bool stacks;
+	char why_all[sizeof(cause)];		/* why the exits of all calls are listened to; or "" */
 	/* Stacks that were read from the ring before they were asked for, by their time. */
 	struct ring_buffer *stack_ring;
 	struct maple_tree stacks_read;
@@ -41,14 +45,34 @@ struct feed {
 enum { PAUSE_MS = 5, READ_MS = 50, STACKS_RING = 128 << 20, STACKS_LATE_NS = 1000000000 };
 enum { CAP_SYS_ADMIN_BIT = 21, CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39 };
 
+/* Of the verifier's log in @text, the last line that is no statistics. */
+static void keep_cause(const char *text)
+{
+	const char *at = strstr(text, "BEGIN PROG LOAD LOG"), *end;
+
+	for (at = at ? strchr(at, '\n') : NULL; at && at[1]; at = end) {
+		end = strchrnul(++at, '\n');
+		if (end > at && strncmp(at, "-- END", 6) != 0 && strncmp(at, "processed ", 10) != 0)
+			snprintf(cause, sizeof(cause), "%.*s", (int)(end - at), at);
+		if (!*end)
+			break;
+	}
+}
+
 /* libbpf's messages are for who has written the program; a reason follows from the error. */
 static int __attribute__((format(printf, 2, 0)))
-be_quiet(enum libbpf_print_level level, const char *format, va_list list)
+on_message(enum libbpf_print_level level, const char *format, va_list list)
 {
-	if (!getenv("VMSCOPE_DEBUG_BPF"))
-		return 0;
+	char *text;
+
 	(void)level;
-	return vfprintf(stderr, format, list);
+	if (vasprintf(&text, format, list) < 0)
+		return 0;
+	keep_cause(text);
+	if (getenv("VMSCOPE_DEBUG_BPF"))
+		fputs(text, stderr);
+	free(text);
+	return 0;
 }
 
 static unsigned long long capabilities(void)
@@ -124,6 +148,9 @@ static int refuse(int error)
 	if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
 		session_say("cannot watch: this kernel has no /sys/kernel/btf/vmlinux "
 			    "(CONFIG_DEBUG_INFO_BTF)");
+	else if (cause[0])
+		session_say("cannot watch: the kernel does not take the program: %s (%s)", cause,
+			    strerror(-error));
 	else if (error == -EPERM || error == -EACCES)
 		session_say("cannot watch: the kernel refuses programs for bpf(2) here: %s. A "
 			    "container or kernel.lockdown may forbid them", strerror(-error));
@@ -325,7 +352,7 @@ int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_hea
 	*out = NULL;
 	if (lacks_capability() || in_other_namespace())
 		return -EPERM;
-	libbpf_set_print(be_quiet);
+	libbpf_set_print(on_message);
 	if (is_too_old())
 		return -ENOSYS;
 	feed = calloc(1, sizeof(*feed));
@@ -336,8 +363,11 @@ int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_hea
 	feed->stacks = stacks;
 	mt_init(&feed->stacks_read);
 	rc = start(feed, true);
-	if (rc != 0 && rc != -EAGAIN)
+	if (rc != 0 && rc != -EAGAIN) {
+		snprintf(feed->why_all, sizeof(feed->why_all), "%s", cause[0] ? cause : strerror(-rc));
+		cause[0] = '\0';
 		rc = start(feed, false);
+	}
 	if (rc == 0) {
 		feed->ring = ring_buffer__new(bpf_map__fd(feed->program->maps.events), on_event,
 					      feed, NULL);
@@ -439,6 +469,11 @@ static unsigned long missed(const struct feed *feed)
 unsigned long feed_lost(const struct feed *feed)
 {
 	return (unsigned long)*(volatile __u64 *)&feed->program->bss->lost + missed(feed);
+}
+
+const char *feed_why_all(const struct feed *feed)
+{
+	return feed->why_all[0] ? feed->why_all : NULL;
 }
 
 unsigned long feed_foreign(const struct feed *feed)

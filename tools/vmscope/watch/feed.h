@@ -41,6 +41,12 @@ void feed_forgo_stacks(struct feed *feed);
  */
 int feed_look(struct feed *feed, pid_t pid, bool add);
 
+/*
+ * Why the exits of all calls are listened to, and not the functions of those that are told of: a few words.
+ * NULL: they are not.
+ */
+const char *feed_why_all(const struct feed *feed);
+
 /* How many calls came through the 32-bit entry; they are not told of. */
 unsigned long feed_foreign(const struct feed *feed);
 
