@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # vmscope watch: programs that are never stopped, their areas compared at forks and at their ends.
-# Usage: watch.sh VMSCOPE DIRECTORY     where steps, meet, heirs, churn and uffd are
+# Usage: watch.sh VMSCOPE DIRECTORY     where steps, meet, heirs, churn, uffd and limits are
 . "$(dirname "$0")/common.sh"
 programs=$2
 target=
@@ -404,6 +404,17 @@ if [ $? = 0 ]; then
 else
 	echo "SKIP in part: no userfaultfd here"
 fi
+
+# Limits and the personality hold from the call that sets them to the next one.
+what="limits"
+"$vmscope" watch --json -o "$work/log" -- "$programs/limits" 2>"$work/err" ||
+	fail "$what: status $?: $(tail -5 "$work/err")"
+has differences 0
+has rereads 0
+replays
+[ "$(grep -c '"type":"limits"' "$work/log")" = 4 ] || fail "$what: $(grep '"type":"limits"' "$work/log")"
+[ "$(grep -c '"type":"limits".*"rlimit_as":"0x10000"' "$work/log")" = 1 ] ||
+	fail "$what: $(grep '"type":"limits"' "$work/log")"
 
 # What a file system makes of mappings is known of a file that cannot be looked at any more, too: some
 # place large ones at huge pages, where huge pages are used at all.

@@ -56,7 +56,10 @@ struct watch_area_event {
 	struct watch_area area;
 };
 
-/* What an argument of a call points to, as it was when the kernel had just read it. */
+/*
+ * What an argument of a call points to, as it was when the kernel had just read it. Of setrlimit(), prlimit64() and
+ * personality() what the process has now: a struct rlimit, 64 bits.
+ */
 struct watch_memory {
 	__u64 addr;
 	__u32 size;		/* 0: it could not be read */

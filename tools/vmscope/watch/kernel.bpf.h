@@ -42,7 +42,9 @@ struct vm_area_struct {
 	struct mm_struct *vm_mm;
 } KERNEL_TYPE;
 struct userfaultfd_ctx { unsigned int features; _Bool released; } KERNEL_TYPE;
+struct rlimit { unsigned long rlim_cur, rlim_max; } KERNEL_TYPE;
 struct signal_struct {
+	struct rlimit rlim[16];
 	atomic_t live;
 	unsigned int flags;
 	int group_exit_code;
@@ -51,7 +53,7 @@ struct thread_info { __u32 status; } KERNEL_TYPE;
 struct task_struct {
 	struct thread_info thread_info;
 	int pid, tgid, exit_code;
-	unsigned int flags;
+	unsigned int flags, personality;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	struct files_struct *files;

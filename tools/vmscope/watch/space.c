@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "log/answers.h"
@@ -294,17 +296,56 @@ static bool build_shmat(const struct watch_call_event *event, struct request *re
 	return true;
 }
 
-static void limits_changed(struct watched *space, const struct log_who *who)
+static unsigned long limit_of(rlim_t limit)
+{
+	return limit == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit;
+}
+
+/* By the limit that the process has after the call; False: it is another process's. */
+static bool set_limit(struct vmspace_config *config, const struct watch_call_event *event, __u64 which)
+{
+	struct rlimit limit;
+
+	if (!event->has_memory || event->memory.size != sizeof(limit))
+		return false;
+	memcpy(&limit, event->memory.bytes, sizeof(limit));
+	switch (which) {
+	case RLIMIT_AS:
+		config->rlimit_as = limit_of(limit.rlim_cur);
+		return true;
+	case RLIMIT_DATA:
+		config->rlimit_data = limit_of(limit.rlim_cur);
+		config->rlimit_data_max = limit_of(limit.rlim_max);
+		return true;
+	case RLIMIT_STACK:
+		config->rlimit_stack = limit_of(limit.rlim_cur);
+		return true;
+	case RLIMIT_MEMLOCK:
+		config->rlimit_memlock = limit_of(limit.rlim_cur);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* By what the kernel has told: the process goes on, or has ended, before /proc could be read. */
+static void limits_changed(struct watched *space, const struct log_who *who,
+			   const struct watch_call_event *event, enum call_id id)
 {
 	struct vmspace_config config = *vmspace_config(space->vm);
 	const struct vmspace_config before = config;
+	uint64_t personality = 0;
 
-	vmspace_config_read(&config, who->pid);
-	config.mmap_base = before.mmap_base;
-	config.mmap_bottom_up = before.mmap_bottom_up;
+	if (id == CALL_PERSONALITY && event->has_memory) {
+		memcpy(&personality, event->memory.bytes, sizeof(personality));
+		config.read_implies_exec = personality & READ_IMPLIES_EXEC;
+	} else if (!set_limit(&config, event, event->args[id == CALL_PRLIMIT])) {
+		return;
+	}
+	if (memcmp(&before, &config, sizeof(config)) == 0)
+		return;
 	vmspace_configure(space->vm, &config);
-	if (memcmp(&before, &config, sizeof(config)) != 0)
-		log_space_limits(space->session, who, space->vm);
+	log_space_limits(space->session, who, space->vm);
 }
 
 static void report(struct watched *space, const struct log_who *who, const struct call *call,
@@ -399,7 +440,7 @@ void watched_call(struct watched *space, const struct watch_call_event *event,
 		return;
 	memcpy(call.args, event->args, sizeof(call.args));
 	if (kind->id == CALL_SETRLIMIT || kind->id == CALL_PRLIMIT || kind->id == CALL_PERSONALITY) {
-		limits_changed(space, &who);
+		limits_changed(space, &who, event, kind->id);
 		return;
 	}
 	request = calloc(1, sizeof(*request));
