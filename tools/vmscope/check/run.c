@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/options.h"
 #include "base/output.h"
 #include "base/session.h"
@@ -22,14 +23,6 @@
 
 enum { ROUND_OPS_LEAST = 200, ROUND_OPS_SPREAD = 1000, FLAGS_EVERY = 16, PROGRESS_SECONDS = 10,
        FAILURES_MAX = 20 };
-
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 static unsigned long ops_done(const struct check_run *run)
 {
@@ -227,7 +220,7 @@ static void summarize(const struct check_run *run, double seconds)
 static int watch(struct check_run *run, const sigset_t *signals)
 {
 	const struct timespec second = { .tv_sec = 1 };
-	double begun = now(), told = begun, seconds;
+	double begun = now_seconds(), told = begun, seconds;
 	unsigned long running = run->jobs;
 	int status, caught = 0;
 
@@ -246,14 +239,14 @@ static int watch(struct check_run *run, const sigset_t *signals)
 				stop(run);
 			}
 		}
-		if (run->seconds && now() - begun >= (double)run->seconds)
+		if (run->seconds && now_seconds() - begun >= (double)run->seconds)
 			stop(run);
-		if (now() - told >= PROGRESS_SECONDS) {
-			told = now();
+		if (now_seconds() - told >= PROGRESS_SECONDS) {
+			told = now_seconds();
 			progress(run, told - begun);
 		}
 	}
-	seconds = now() - begun;
+	seconds = now_seconds() - begun;
 	if (!run->quiet)
 		summarize(run, seconds > 0 ? seconds : 1e-9);
 	return caught;

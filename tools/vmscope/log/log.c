@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/now.h"
 #include "log/codec.h"
 #include "log/line_file.h"
 
 struct log {
 	struct line_file *file;
-	struct timespec begun;
+	uint64_t begun;			/* CLOCK_MONOTONIC, ns */
 	uint64_t at;		/* see log_set_time(); 0: now */
 };
 
@@ -31,13 +31,7 @@ static void add(struct json_object *object, const char *key, struct json_object 
 
 static double seconds_of(const struct log *log)
 {
-	const struct timespec *begun = &log->begun;
-	struct timespec now = { .tv_sec = (time_t)(log->at / 1000000000),
-				.tv_nsec = (long)(log->at % 1000000000) };
-
-	if (!log->at)
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - begun->tv_sec) + (double)(now.tv_nsec - begun->tv_nsec) / 1e9;
+	return (double)(int64_t)((log->at ? log->at : now_ns()) - log->begun) * 1e-9;
 }
 
 static struct json_object *record(const struct log *log, const char *type,
@@ -128,7 +122,7 @@ int log_open(struct log **out, const char *path, const struct options *options)
 		free(log);
 		return rc;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &log->begun);
+	log->begun = now_ns();
 	first = record(log, "start", NULL);
 	add(first, "log", json_object_new_string("vmscope"));
 	add(first, "version", json_object_new_int(LOG_VERSION));

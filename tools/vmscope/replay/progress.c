@@ -4,25 +4,21 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/now.h"
 
 enum { MB = 1000000, PAUSE_MS = 500 };
 
 static volatile sig_atomic_t interrupted;
 static struct sigaction saved;
 static bool shows, catches, on_screen;
-static struct timespec begun, told;	/* when progress_begin() was, and the last line */
+static long begun, told;	/* when progress_begin() was, and the last line */
 
 static void note(int signal)
 {
 	(void)signal;
 	interrupted = 1;
-}
-
-static long since_ms(const struct timespec *then, const struct timespec *now)
-{
-	return (now->tv_sec - then->tv_sec) * 1000 + (now->tv_nsec - then->tv_nsec) / 1000000;
 }
 
 void progress_begin(bool shown, bool interruptible)
@@ -37,24 +33,23 @@ void progress_begin(bool shown, bool interruptible)
 	sigemptyset(&action.sa_mask);
 	if (catches)
 		sigaction(SIGINT, &action, NULL);
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &begun);
-	told = begun;
+	told = begun = now_ms();
 }
 
 void progress_step(const char *path, const struct lines *lines)
 {
 	const double read = (double)lines_position(lines) / MB;
 	const double size = (double)lines_size(lines) / MB;
-	struct timespec now;
 	double seconds;
+	long now;
 
 	if (!shows)
 		return;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if (since_ms(&told, &now) < PAUSE_MS)
+	now = now_ms();
+	if (now - told < PAUSE_MS)
 		return;
 	told = now;
-	seconds = (double)since_ms(&begun, &now) / 1000;
+	seconds = (double)(now - begun) / 1000;
 	fprintf(stderr, "\r\033[Kvmscope: %s: ", path);
 	if (size > 0)
 		fprintf(stderr, "%.0f%% of %.0f MB", 100 * (read < size ? read / size : 1), size);

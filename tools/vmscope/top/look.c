@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "mirror/kernel.h"
 
 /* Of the flags in /proc/PID/stat: a thread of the kernel's own, which has no areas. */
@@ -22,14 +22,6 @@ struct buffer {
 	char *text;
 	size_t capacity;
 };
-
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static unsigned long read_limit(void)
 {
@@ -84,6 +76,21 @@ static int read_stat(struct buffer *buffer, pid_t pid, struct top_row *row, cons
 	return 0;
 }
 
+/*
+ * The next area of @text, as in vmspace_parse_line(). [vsyscall] is in maps, but is no area: the kernel does not count
+ * it against vm.max_map_count.
+ */
+static const char *next_area(const char *text, struct vmspace_line *line)
+{
+	static const char other[] = "[vsyscall]";
+
+	do
+		text = vmspace_parse_line(text, line);
+	while (text && line->name_length == strlen(other) &&
+	       memcmp(line->name, other, strlen(other)) == 0);
+	return text;
+}
+
 static int add_process(struct top_table *table, struct buffer *stat, struct buffer *maps, pid_t pid)
 {
 	struct vmspace_line line;
@@ -99,7 +106,7 @@ static int add_process(struct top_table *table, struct buffer *stat, struct buff
 		return rc;
 	if (length == 0)
 		return -ESRCH; /* it is just ending */
-	for (const char *at = maps->text; (at = vmspace_parse_line(at, &line)) != NULL;) {
+	for (const char *at = maps->text; (at = next_area(at, &line)) != NULL;) {
 		row.areas++;
 		row.bytes += line.end - line.start;
 	}
@@ -116,7 +123,7 @@ int top_look(struct top_table *table)
 	if (!proc)
 		return -errno;
 	table->limit = read_limit();
-	table->time = now();
+	table->time = now_seconds();
 	while (rc == 0 && (entry = readdir(proc))) {
 		if (entry->d_name[strspn(entry->d_name, "0123456789")] != '\0')
 			continue;
@@ -201,7 +208,7 @@ static int add_areas(struct top_table *table, const char *text, struct top_sites
 	size_t count = 0, capacity = 0;
 	int rc;
 
-	while ((text = vmspace_parse_line(text, &line)) != NULL) {
+	while ((text = next_area(text, &line)) != NULL) {
 		if (count == capacity) {
 			size_t wanted = capacity ? capacity * 2 : 256;
 			struct kind *larger = realloc(kinds, wanted * sizeof(*kinds));
@@ -230,7 +237,7 @@ int top_look_into(struct top_table *table, pid_t pid, struct top_sites *sites)
 	table->pid = pid;
 	table->by_site = sites;
 	table->limit = read_limit();
-	table->time = now();
+	table->time = now_seconds();
 	length = read_proc(&maps, pid, "maps");
 	if (length > 0 && sites && (rc = top_sites_read(sites)) != 0)
 		length = rc;

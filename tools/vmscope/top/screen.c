@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "top/explained.h"
 #include "top/look.h"
 
@@ -33,14 +33,6 @@ struct view {
 	size_t chosen, first;		/* where it is; first <= chosen: the first row on the screen */
 	char message[160];		/* until the next key; "": the keys are told */
 };
-
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 /* ---- looking -------------------------------------------------------------------------------- */
 
@@ -332,12 +324,12 @@ static int obey(struct view *view, int key)
 
 static int run(struct view *view)
 {
-	double next = now() + view->seconds;
+	double next = now_seconds() + view->seconds;
 	int rc = 0;
 
 	remember_chosen(view);
 	while (rc == 0 && !view->quit) {
-		double left = next - now();
+		double left = next - now_seconds();
 		int key;
 
 		draw(view);
@@ -345,10 +337,10 @@ static int run(struct view *view)
 		key = getch();
 		if (key != ERR)
 			rc = obey(view, key);
-		if (rc == 0 && !view->paused && !view->quit && now() >= next) {
+		if (rc == 0 && !view->paused && !view->quit && now_seconds() >= next) {
 			rc = look(view);
 			/* After a look that took long, the processes get their turn. */
-			next = now() + view->seconds;
+			next = now_seconds() + view->seconds;
 		}
 	}
 	return rc;

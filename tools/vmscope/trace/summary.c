@@ -6,9 +6,9 @@
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/output.h"
 #include "log/log.h"
 
@@ -103,11 +103,10 @@ static bool progress_shown;
 
 void summary_progress(const struct session *session)
 {
-	static time_t last;
-	struct timespec now;
+	static long last;
+	const long now = now_ms() / 1000;
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if (now.tv_sec == last)
+	if (now == last)
 		return;
 	/* Print nothing in the first second. */
 	if (last != 0) {
@@ -116,7 +115,7 @@ void summary_progress(const struct session *session)
 		fflush(stderr);
 		progress_shown = true;
 	}
-	last = now.tv_sec;
+	last = now;
 }
 
 void summary_progress_end(void)

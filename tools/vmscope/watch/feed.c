@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/call.h"
+#include "base/now.h"
 #include "base/session.h"
 
 /* The program is a string in it. */
@@ -161,14 +162,6 @@ static int refuse(int error)
 			    "VMSCOPE_DEBUG_BPF=1 shows why",
 			    strerror(-error));
 	return error;
-}
-
-static long now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000L + now.tv_nsec / 1000000;
 }
 
 /* Ends the reading (by -1) when its time is up: a program may make calls faster than they are followed. */

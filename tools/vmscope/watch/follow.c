@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "log/site_names.h"
 #include "watch/areas.h"
 #include "watch/feed.h"
@@ -482,19 +482,6 @@ static void heard(void *ctx, const struct watch_head *head)
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
-
-static __u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec;
-}
-
-static long now_ms(void)
-{
-	return (long)(now_ns() / 1000000);
-}
 
 /* Events were lost: what they would have told is not known; the areas will be read again. */
 static void check_lost(struct follow *follow)
