@@ -37,10 +37,10 @@ static ALWAYS_INLINE int short_done(struct maple_tree *mt, struct mt_node *leaf,
 	return (int)at;
 }
 
-/* Whether the tree may need no node after a store in its leaf, whose last slot is @end. */
-static inline bool leaf_is_tiny(const struct maple_tree *mt, unsigned int end)
+/* Whether the tree may need no node after a store in @leaf, the finger's. */
+static inline bool leaf_is_tiny(const struct maple_tree *mt, const struct mt_node *leaf)
 {
-	return mt->ma_finger.height == 1 && end < 2;
+	return mt->ma_finger.height == 1 && node_end(leaf, KIND_LEAF) < 2;
 }
 
 /* The stores of fill_gap() beside readers. @way: 1 if some of the gap is left before, 2 behind. */
@@ -224,7 +224,7 @@ static ALWAYS_INLINE int leaf_short(struct maple_tree *mt, unsigned long step,
 	int at_new;
 
 	*end = node_end(leaf, KIND_LEAF);
-	if (leaf_is_tiny(mt, *end))
+	if (leaf_is_tiny(mt, leaf))
 		return -1;
 	if (!held) {
 		if (!entry)

@@ -734,7 +734,7 @@ int write_insert(struct maple_tree *mt, unsigned long first, unsigned long last,
 	tree_changes(mt);
 	expect(&expected, mt, first, last, entry, step);
 	end = node_end(leaf, KIND_LEAF);
-	if (leaf_is_tiny(mt, end) ||
+	if (leaf_is_tiny(mt, leaf) ||
 	    (fills_tail(mt, at, end, last)
 		     ? fill_tail(mt, leaf, first, last, entry, &end)
 		     : fill_gap(mt, leaf, at, first, last, entry, &end)) < 0)
@@ -765,7 +765,7 @@ int write_erase(struct maple_tree *mt, unsigned long index, void **old)
 	tree_changes(mt);
 	expect(&expected, mt, first, last, NULL, step);
 	end = node_end(leaf, KIND_LEAF);
-	if (leaf_is_tiny(mt, end) || clear_slot(mt, leaf, at, &from, &to, &end) < 0)
+	if (leaf_is_tiny(mt, leaf) || clear_slot(mt, leaf, at, &from, &to, &end) < 0)
 		return clear_in_leaves(mt, step, first, last, &expected);
 	WORK(WRITE_SHORT);
 	assert(is_met(&expected, mt));
