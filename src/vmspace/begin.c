@@ -132,8 +132,6 @@ static void hold_mremap(const struct vmspace *space, struct vmspace_begun *begun
 	hold_range(space, begun, m->addr, grows ? m->new_length : m->old_length);
 	if (fixed && !holds_all(begun))
 		hold_range(space, begun, m->new_addr, m->new_length);
-	if (begun->holds == 2 && begun->hold[1].end == ULONG_MAX)
-		hold_all(begun);
 }
 
 static void hold_brk(const struct vmspace *space, struct vmspace_begun *begun)

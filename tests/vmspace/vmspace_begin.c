@@ -247,11 +247,11 @@ static void until_decided(const struct vmspace *space, const struct other *other
 		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 }
 
-/* Does `second` wait while `first` is under way? */
-static bool waits(struct vmspace *space, struct vmspace_request first,
-		  struct vmspace_request second, long result)
+/* Does `second`, which returns `its`, wait while `first` is under way, which returns `result`? */
+static bool waits_with(struct vmspace *space, struct vmspace_request first,
+		       struct vmspace_request second, long result, long its)
 {
-	struct other other = { .space = space, .req = second };
+	struct other other = { .space = space, .req = second, .result = its };
 	struct vmspace_ticket ticket;
 	bool waited;
 
@@ -266,6 +266,12 @@ static bool waits(struct vmspace *space, struct vmspace_request first,
 	pthread_join(other.thread, NULL);
 	assert_true(has_begun(&other));
 	return waited;
+}
+
+static bool waits(struct vmspace *space, struct vmspace_request first,
+		  struct vmspace_request second, long result)
+{
+	return waits_with(space, first, second, result, 0);
 }
 
 static void test_waits(void **state)
@@ -293,6 +299,160 @@ static void test_waits(void **state)
 	move.mremap = (struct vmspace_mremap){ BASE, PAGE, 2 * PAGE, MREMAP_MAYMOVE, 0 };
 	assert_true(waits(space, move, protect_at(BASE + 50 * PAGE, 1, RW), -ENOMEM));
 	assert_true(waits(space, brk, brk, 0));
+	vmspace_destroy(space);
+}
+
+static struct vmspace_request about(enum vmspace_op op, unsigned long addr)
+{
+	struct vmspace_request req = { .op = op };
+
+	switch (op) {
+	case VMSPACE_MUNMAP: req.munmap = (struct vmspace_munmap){ addr, PAGE }; break;
+	case VMSPACE_MPROTECT: return protect_at(addr, 1, PROT_READ);
+	case VMSPACE_MADVISE:
+		req.madvise = (struct vmspace_madvise){ addr, PAGE, MADV_DONTFORK };
+		break;
+	case VMSPACE_MLOCK: case VMSPACE_MUNLOCK:
+		req.mlock = (struct vmspace_mlock){ .addr = addr, .length = PAGE };
+		break;
+	case VMSPACE_SET_ANON_NAME:
+		req.set_anon_name = (struct vmspace_set_anon_name){ addr, PAGE, "name" };
+		break;
+	case VMSPACE_REMAP_FILE_PAGES:
+		req.remap_file_pages = (struct vmspace_remap_file_pages){ .addr = addr, .size = PAGE };
+		break;
+	case VMSPACE_MSEAL: req.mseal = (struct vmspace_mseal){ addr, PAGE, 0 }; break;
+	case VMSPACE_MSYNC: req.msync = (struct vmspace_msync){ addr, PAGE, MS_SYNC }; break;
+	case VMSPACE_MINCORE:
+		req.mincore = (struct vmspace_mincore){ .addr = addr, .length = PAGE };
+		break;
+	case VMSPACE_MBIND:
+		req.mbind = (struct vmspace_mbind){ .addr = addr, .length = PAGE, .mode = 2, .nodes = 1 };
+		break;
+	case VMSPACE_SET_HOME_NODE:
+		req.home_node = (struct vmspace_home_node){ addr, PAGE, 0, 0 };
+		break;
+	case VMSPACE_UFFD_REGISTER: case VMSPACE_UFFD_UNREGISTER:
+		req.uffd = (struct vmspace_uffd){ .addr = addr, .length = PAGE, .mode = 1, .context = 1 };
+		break;
+	default:
+		assert_int_equal(op, VMSPACE_SHMAT);
+		req.shmat = (struct vmspace_shmat){ .addr = addr, .size = PAGE };
+		break;
+	}
+	return req;
+}
+
+/* Whatever the call is: it waits for one about the same area, and for none about another one. */
+static void test_each_holds_its_range(void **state)
+{
+	static const enum vmspace_op ops[] = {
+		VMSPACE_MUNMAP, VMSPACE_MPROTECT, VMSPACE_MADVISE, VMSPACE_MLOCK, VMSPACE_MUNLOCK,
+		VMSPACE_SET_ANON_NAME, VMSPACE_REMAP_FILE_PAGES, VMSPACE_MSEAL, VMSPACE_MSYNC,
+		VMSPACE_MINCORE, VMSPACE_MBIND, VMSPACE_SET_HOME_NODE, VMSPACE_UFFD_REGISTER,
+		VMSPACE_UFFD_UNREGISTER, VMSPACE_SHMAT,
+	};
+	struct vmspace *space = new_space(true);
+	struct vmspace_request first = protect_at(BASE + 50 * PAGE, 1, PROT_READ);
+
+	(void)state;
+	call(space, map_at(BASE, 10, RW));
+	call(space, map_at(BASE + 50 * PAGE, 10, RW));
+	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
+		assert_true(waits_with(space, first, about(ops[i], BASE + 55 * PAGE), -EAGAIN,
+				       -EAGAIN));
+		assert_false(waits_with(space, first, about(ops[i], BASE + 5 * PAGE), -EAGAIN,
+					-EAGAIN));
+	}
+	/* Where the kernel chooses the place, all. */
+	assert_true(waits_with(space, first, about(VMSPACE_SHMAT, 0), -EAGAIN, -EAGAIN));
+	assert_true(waits_with(space, map_at(0, 1UL << 40, RW), first, -ENOMEM, -EAGAIN));
+	vmspace_destroy(space);
+}
+
+/* What a call that moves an area holds: where it is, where it is going to be if that is known, or all. */
+static void test_what_a_move_holds(void **state)
+{
+	const unsigned long far = BASE + 50 * PAGE, target = BASE + 80 * PAGE;
+	const int dont_unmap = 4, fixed = MREMAP_MAYMOVE | MREMAP_FIXED;
+	const struct {
+		struct vmspace_mremap args;
+		unsigned long at;
+		bool waits;
+	} cases[] = {
+		/* smaller: nothing moves */
+		{ { BASE, 10 * PAGE, 5 * PAGE, MREMAP_MAYMOVE, 0 }, BASE + 8 * PAGE, true },
+		{ { BASE, 10 * PAGE, 5 * PAGE, MREMAP_MAYMOVE, 0 }, far, false },
+		/* as large: nor does it */
+		{ { BASE, PAGE, PAGE, MREMAP_MAYMOVE, 0 }, far, false },
+		/* larger, where it is */
+		{ { BASE, 10 * PAGE, 15 * PAGE, 0, 0 }, BASE + 14 * PAGE, true },
+		{ { BASE, 10 * PAGE, 15 * PAGE, 0, 0 }, far, false },
+		{ { BASE, PAGE, PAGE, fixed, target }, BASE, true },
+		{ { BASE, PAGE, PAGE, fixed, target }, target, true },
+		{ { BASE, PAGE, PAGE, fixed, target }, far, false },
+		{ { BASE, PAGE, 2 * PAGE, fixed, -PAGE }, far, true },
+		{ { BASE, PAGE, PAGE, MREMAP_MAYMOVE | dont_unmap, 0 }, far, true },
+	};
+	struct vmspace *space = new_space(true);
+	struct vmspace_request unmap_all = unmap_at(BASE, 0), move = { .op = VMSPACE_MREMAP };
+
+	(void)state;
+	call(space, map_at(BASE, 10, RW));
+	call(space, map_at(far, 10, RW));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		move.mremap = cases[i].args;
+		if (waits_with(space, move, unmap_at(cases[i].at, 1), -EAGAIN, -EAGAIN) !=
+		    cases[i].waits)
+			fail_msg("case %zu", i);
+	}
+	unmap_all.munmap.length = -PAGE;
+	assert_true(waits_with(space, unmap_all, unmap_at(far, 1), -EAGAIN, -EAGAIN));
+	vmspace_destroy(space);
+}
+
+/* The heap, as it is and as it is going to be, whichever is longer. */
+static void test_what_brk_holds(void **state)
+{
+	const struct vmspace_image image = { .start_brk = BASE, .brk = BASE };
+	struct vmspace *space = new_space(true);
+	struct vmspace_request brk = { .op = VMSPACE_BRK };
+
+	(void)state;
+	assert_int_equal(vmspace_exec(space, NULL, 0, &image), 0);
+	brk.brk.brk = BASE + 10 * PAGE;
+	call(space, brk);
+	call(space, map_at(BASE + 50 * PAGE, 10, RW));
+	for (unsigned long pages = 5; pages <= 20; pages += 15) {
+		brk.brk.brk = BASE + pages * PAGE;
+		assert_true(waits_with(space, brk, unmap_at(BASE, 1), -EAGAIN, -EAGAIN));
+		assert_true(waits_with(space, brk, unmap_at(BASE + 9 * PAGE, 1), -EAGAIN, -EAGAIN));
+		assert_int_equal(waits_with(space, brk, unmap_at(BASE + 19 * PAGE, 1), -EAGAIN, -EAGAIN),
+				 pages == 20);
+		assert_false(waits_with(space, brk, unmap_at(BASE + 50 * PAGE, 1), -EAGAIN, -EAGAIN));
+	}
+	vmspace_destroy(space);
+}
+
+/* A tag of a call's address is none of the range's, and the request keeps it. */
+static void test_tagged_address(void **state)
+{
+	const unsigned long tag = 0x5aUL << 56;
+	struct vmspace *space = new_space(true);
+	struct vmspace_config config = *vmspace_config(space);
+	struct vmspace_request req = unmap_at(BASE + tag, 1);
+	struct vmspace_ticket ticket;
+
+	(void)state;
+	config.address_tags = true;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	call(space, map_at(BASE, 2, RW));
+	assert_int_equal(vmspace_begin(space, &req, &ticket), 0);
+	assert_int_equal(req.munmap.addr, BASE + tag);
+	assert_int_equal(vmspace_end(space, &ticket, 0), 0);
+	assert_int_equal(req.munmap.addr, BASE + tag);
+	assert_false(req.out.differs);
+	assert_false(vmspace_lookup(space, BASE, NULL));
 	vmspace_destroy(space);
 }
 
@@ -350,6 +510,8 @@ static struct vmspace_request request_of(unsigned int kind)
 {
 	static const struct vmspace_range ranges[] = { { BASE, 40 * PAGE },
 						       { BASE + 20 * PAGE, 60 * PAGE } };
+	/* longer than what else is kept for it */
+	static const char long_name[] = "a name that is as long as most of the names that are given";
 	struct vmspace_request req = { 0 };
 
 	switch (kind) {
@@ -378,7 +540,7 @@ static struct vmspace_request request_of(unsigned int kind)
 	case 8:
 		req.op = VMSPACE_SET_ANON_NAME;
 		req.set_anon_name = (struct vmspace_set_anon_name){ BASE + PAGE, 130 * PAGE,
-								    "a name" };
+								    long_name };
 		return req;
 	case 9:
 		req.op = VMSPACE_MBIND;
@@ -615,6 +777,10 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_with_memory),
 		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_each_holds_its_range),
+		cmocka_unit_test(test_what_a_move_holds),
+		cmocka_unit_test(test_what_brk_holds),
+		cmocka_unit_test(test_tagged_address),
 		cmocka_unit_test(test_first_come),
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_no_leak),
