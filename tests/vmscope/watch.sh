@@ -57,6 +57,26 @@ for what in "steps" "meet 4" "heirs"; do
 	replays
 done
 
+# What the log has is what /proc/PID/maps had, whatever names its files have, and had: the process is gone
+# before anybody could look there.
+what="paths"
+mkdir "$work/a directory"
+"$vmscope" watch -q -o "$work/log" -- bash -c 'kill -STOP $PPID; "$@"; got=$?; kill -CONT $PPID; exit $got' \
+	bash "$programs/paths" "$work/a directory" >"$work/maps" 2>"$work/err" ||
+	fail "$what: status $?: $(tail -5 "$work/err")"
+replays
+mark=$(grep -n '"call":"mmap","args":\["0","0x7b000"' "$work/log" | cut -d: -f1)
+pid=$(sed -n "$mark"p "$work/log" | sed 's/.*"pid":\([0-9]*\),.*/\1/')
+"$vmscope" at --pid=$pid "$work/log" $((mark - 1)) | sed 1d | diff "$work/maps" - >"$work/differs" ||
+	fail "$what: maps and the log at line $((mark - 1)): $(cat "$work/differs")"
+for name in '/memfd:kept (deleted)' '/dev/zero (deleted)' '/SYSV00000000 (deleted)' '/gone (deleted)' \
+	'of two\012lines' 'goes later'; do
+	grep -qF "$name" "$work/maps" || fail "$what: the kernel has no '$name': $(cat "$work/maps")"
+done
+end=$(grep -n "\"type\":\"end\".*\"pid\":$pid,.*\"exit\"" "$work/log" | tail -1 | cut -d: -f1)
+"$vmscope" at "$work/log" $((end - 1)) | grep -q '/goes later (deleted)$' ||
+	fail "$what: a file that was removed: $("$vmscope" at "$work/log" $((end - 1)) | grep later)"
+
 # Children, pipes, programs that are executed in a vforked or a forked process; the exit status.
 what="a shell"
 "$vmscope" watch --json -o "$work/log" -- bash -c 'ls | wc -l >/dev/null; (true; exit 3)' \

@@ -3,6 +3,7 @@
 #include "watch/areas.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <mapletree/maple_tree.h>
 #include <mapletree/vmspace_proc.h>
 #include <stdio.h>
@@ -11,9 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "log/hash.h"
 #include "mirror/backing.h"
 
-/* What is known of a file, by its device and inode: names and properties take system calls. */
+enum { BUCKETS = 256 };
+
+/* What is known of a file, by its device and inode: it takes system calls. */
 struct known_file {
 	struct known_file *next;
 	__u32 dev;
@@ -21,18 +25,16 @@ struct known_file {
 	unsigned int flags;		/* VMA_BACKING_* of its file system */
 	enum vma_backing_kind kind;
 	unsigned long huge_size;
-	char *name;
-	bool unseen;			/* it is the last part of the path alone */
 };
 
-/* Where files were seen. */
-struct directory {
-	struct directory *next;
-	char path[];
+/* A name that a file has, or has had. */
+struct known_name {
+	struct known_name *next;
+	char text[];
 };
 
-static struct known_file *known[256];
-static struct directory *directories;
+static struct known_file *known[BUCKETS];
+static struct known_name *names[BUCKETS];
 static struct maple_tree open_files = MTREE_INIT(open_files, 0);	/* the kernel's -> our number */
 static unsigned long last_open_file;
 
@@ -59,7 +61,7 @@ vma_flags_t areas_flags(__u64 vm_flags)
 
 static struct known_file *find_known(__u32 dev, __u64 inode)
 {
-	struct known_file *file = known[inode % 256];
+	struct known_file *file = known[inode % BUCKETS];
 
 	while (file && (file->dev != dev || file->inode != inode))
 		file = file->next;
@@ -67,10 +69,10 @@ static struct known_file *find_known(__u32 dev, __u64 inode)
 }
 
 /* Asks the file system, by a descriptor of our own, what its files are like when mapped. */
-static void look_at_file(struct known_file *file)
+static void look_at_file(struct known_file *file, const char *name)
 {
-	struct backing_file *seen = file->name[0] == '/' ? malloc(sizeof(*seen)) : NULL;
-	int fd = seen ? open(file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	struct backing_file *seen = name[0] == '/' ? malloc(sizeof(*seen)) : NULL;
+	int fd = seen ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 
 	if (fd >= 0 && backing_of_fd(seen, getpid(), fd) && seen->backing.inode == file->inode) {
 		file->flags = seen->backing.flags & ~(VMA_BACKING_NO_WRITE | VMA_BACKING_NO_READ);
@@ -82,105 +84,24 @@ static void look_at_file(struct known_file *file)
 	free(seen);
 }
 
-/*
- * Looks for the area's file, of which only the last part of the path is known, where programs are and where
- * files were seen: the inode tells whether it is the one. NULL: it is elsewhere. Freed by the caller.
- */
-static char *find_path(const struct watch_area *area)
-{
-	const unsigned int major = area->dev >> DEV_SHIFT, minor = area->dev & ((1u << DEV_SHIFT) - 1);
-	const struct directory *directory = directories;
-	char *path = NULL;
-
-	for (; directory; directory = directory->next) {
-		if (asprintf(&path, "%s/%s", directory->path, area->name) < 0)
-			return NULL;
-		if (backing_path_is(path, major, minor, area->inode))
-			return path;
-		free(path);
-	}
-	return NULL;
-}
-
-static void add_directory(const char *path, size_t length)
-{
-	struct directory *directory = directories;
-
-	while (directory && (strncmp(directory->path, path, length) != 0 || directory->path[length]))
-		directory = directory->next;
-	if (directory || length == 0 || path[0] != '/')
-		return;
-	directory = calloc(1, sizeof(*directory) + length + 1);
-	if (!directory)
-		return;
-	memcpy(directory->path, path, length);
-	directory->next = directories;
-	directories = directory;
-}
-
-/* Where programs are looked for. */
-static void add_path_directories(void)
-{
-	const char *path = getenv("PATH"), *end;
-
-	for (; path && *path; path = *end ? end + 1 : end) {
-		end = strchrnul(path, ':');
-		add_directory(path, (size_t)(end - path));
-	}
-}
-
-void areas_note_program(const char *path)
-{
-	char *real = realpath(path, NULL), *slash = real ? strrchr(real, '/') : NULL;
-
-	if (slash)
-		add_directory(real, (size_t)(slash - real));
-	free(real);
-}
-
 static struct known_file *learn(const struct watch_area *area, const char *name)
 {
 	const struct vma_backing on = { .dev_major = area->dev >> DEV_SHIFT,
 					.dev_minor = area->dev & ((1u << DEV_SHIFT) - 1) };
-	const bool is_regular = (area->mode & FILE_TYPE) == REGULAR;
 	struct known_file *file = calloc(1, sizeof(*file));
-	const char *slash;
 
 	if (!file)
 		return NULL;
 	file->dev = area->dev;
 	file->inode = area->inode;
 	file->kind = VMA_BACKING_FILE;
-	if (!directories)
-		add_path_directories();
-	/* Of a process that has ended, paths are not known. */
-	file->name = name[0] != '/' && is_regular ? find_path(area) : NULL;
-	if (!file->name)
-		file->name = strdup(name);
-	if (!file->name) {
-		free(file);
-		return NULL;
-	}
-	if (is_regular) {
+	/* It may be gone by now, or be in another namespace. */
+	if ((area->mode & FILE_TYPE) == REGULAR)
 		file->flags = backing_system_flags(area->system, &on);
-		slash = strrchr(file->name, '/');
-		add_directory(file->name, slash ? (size_t)(slash - file->name) : 0);
-	}
-	look_at_file(file);
-	file->next = known[area->inode % 256];
-	known[area->inode % 256] = file;
+	look_at_file(file, name);
+	file->next = known[area->inode % BUCKETS];
+	known[area->inode % BUCKETS] = file;
 	return file;
-}
-
-static const char *const special_names[] = { "[vdso]", "[vvar]", "[vvar_vclock]", "[uprobes]" };
-
-static const char *special_name(const struct vmspace_line *line)
-{
-	for (size_t i = 0; i < sizeof(special_names) / sizeof(special_names[0]); i++)
-		if (line->name_length == strlen(special_names[i]) &&
-		    memcmp(line->name, special_names[i], line->name_length) == 0)
-			return special_names[i];
-	return NULL;
 }
 
 /* The lines of a copy of maps, which is later than the areas, if there is one. */
@@ -201,25 +122,112 @@ static bool find_line(struct lines *lines, const struct watch_area *area)
 	return lines->line.start <= area->start;
 }
 
-static struct known_file *file_of(const struct watch_area *area, struct lines *lines)
-{
-	struct known_file *file = find_known(area->dev, area->inode);
-	struct backing_file *seen;
+/* ---- names ---------------------------------------------------------------------------------- */
 
-	if (file && !file->unseen)
-		return file;
-	seen = malloc(sizeof(*seen));
-	if (seen && find_line(lines, area) && lines->line.inode == area->inode) {
+/* @text, for as long as areas are known; "" if there is no memory for it. */
+static const char *keep_name(const char *text)
+{
+	const size_t size = strlen(text) + 1;
+	struct known_name **bucket = &names[hash_bytes(HASH_INIT, text, size) % BUCKETS];
+	struct known_name *name = *bucket;
+
+	while (name && strcmp(name->text, text) != 0)
+		name = name->next;
+	if (!name) {
+		name = malloc(sizeof(*name) + size);
+		if (!name)
+			return "";
+		memcpy(name->text, text, size);
+		name->next = *bucket;
+		*bucket = name;
+	}
+	return name->text;
+}
+
+/* The parts of a path, from the last to the first, as a path. False: they are not whole. */
+static bool join_parts(const char *parts, size_t size, char *path)
+{
+	size_t at = size;
+
+	if (size == 0 || parts[size - 1] != '\0')
+		return false;
+	while (at > 0) {
+		size_t begins = at - 1;
+
+		while (begins > 0 && parts[begins - 1] != '\0')
+			begins--;
+		*path++ = '/';
+		memcpy(path, parts + begins, at - 1 - begins);
+		path += at - 1 - begins;
+		at = begins;
+	}
+	*path = '\0';
+	return true;
+}
+
+/* The name in maps of a file that is in no directory; false: such files are named in another way. */
+static bool name_alone(const struct watch_area *area, const char *part, char *name, size_t size)
+{
+	switch (area->system) {
+	case ANON_INODE_FS_MAGIC:
+		snprintf(name, size, "anon_inode:%s", part);
+		return true;
+	case SOCKFS_MAGIC:
+		snprintf(name, size, "socket:[%llu]", area->inode);
+		return true;
+	case DMA_BUF_MAGIC:
+		return false;
+	default:
+		snprintf(name, size, "/%s (deleted)", part);
+		return true;
+	}
+}
+
+struct watch_area areas_named(const struct watch_area *area, const char *path)
+{
+	struct watch_area named = *area;
+	char text[WATCH_PATH + sizeof(" (deleted)")];
+
+	named.name = 0;
+	if (area->path_size == 0 || area->path_size > WATCH_PATH ||
+	    path[area->path_size - 1] != '\0')
+		return named;
+	if (area->path_kind == WATCH_PATH_KERNEL) {
+		snprintf(text, sizeof(text), "%s", path);
+	} else if (area->path_kind == WATCH_PATH_NONE) {
+		if (!name_alone(area, path, text, sizeof(text)))
+			return named;
+	} else if (!join_parts(path, area->path_size, text)) {
+		return named;
+	}
+	if (area->path_kind == WATCH_PATH_DELETED)
+		strcat(text, " (deleted)");
+	named.name = (uintptr_t)keep_name(text);
+	return named;
+}
+
+/* Where the kernel has not told it: as maps has it. */
+static const char *name_in(struct lines *lines, const struct watch_area *area)
+{
+	struct backing_file *seen = NULL;
+	const char *name = "";
+
+	if (find_line(lines, area) && lines->line.inode == area->inode)
+		seen = malloc(sizeof(*seen));
+	if (seen) {
 		backing_of_line(seen, &lines->line);
-		file = learn(area, seen->name);
-	} else if (!file) {
-		file = learn(area, area->name);
-		if (file)
-			file->unseen = file->name[0] != '/';
+		name = keep_name(seen->name);
 	}
 	free(seen);
-	return file;
+	return name;
 }
+
+const char *areas_name(const struct watch_area *area)
+{
+	return (const char *)(uintptr_t)area->name;
+}
+
+/* ---- what areas map ------------------------------------------------------------------------- */
 
 static uint64_t number_of(const struct watch_area *area)
 {
@@ -235,31 +243,31 @@ static uint64_t number_of(const struct watch_area *area)
 static void describe_file(const struct watch_area *area, struct lines *lines,
 			  struct vma_backing *backing)
 {
-	const struct known_file *file = file_of(area, lines);
+	const char *name = area->name ? areas_name(area) : name_in(lines, area);
+	const struct known_file *file = find_known(area->dev, area->inode);
 
+	if (!file)
+		file = learn(area, name);
 	backing->kind = VMA_BACKING_FILE;
 	backing->dev_major = area->dev >> DEV_SHIFT;
 	backing->dev_minor = area->dev & ((1u << DEV_SHIFT) - 1);
 	backing->inode = area->inode;
-	backing->name = area->name;
+	backing->name = name;
 	if (file) {
 		backing->kind = file->kind;
 		backing->flags = file->flags;
 		backing->huge_size = file->huge_size;
-		backing->name = file->name;
 	}
 	if (!(area->open_mode & MAY_WRITE))
 		backing->flags |= VMA_BACKING_NO_WRITE;
 	if (!(area->open_mode & MAY_READ))
 		backing->flags |= VMA_BACKING_NO_READ;
-	if (strcmp(backing->name, "/dev/zero (deleted)") == 0 ||
-	    strcmp(backing->name, "dev/zero") == 0) {
+	if (strcmp(backing->name, "/dev/zero (deleted)") == 0) {
 		backing->kind = VMA_BACKING_SHMEM;
-		backing->name = "/dev/zero (deleted)";
 		backing->flags = 0;
 		return;
 	}
-	if (strncmp(backing->name, "/SYSV", 5) == 0 || strncmp(backing->name, "SYSV", 4) == 0)
+	if (strncmp(backing->name, "/SYSV", 5) == 0)
 		backing->kind = VMA_BACKING_SYSV;
 	if ((area->mode & FILE_TYPE) == REGULAR)
 		backing->file_id = number_of(area);
@@ -267,27 +275,23 @@ static void describe_file(const struct watch_area *area, struct lines *lines,
 
 static void describe(const struct watch_area *area, struct lines *lines, struct vma_backing *backing)
 {
-	const char *name = NULL;
-
 	memset(backing, 0, sizeof(*backing));
 	if (area->file) {
 		describe_file(area, lines, backing);
-		return;
-	}
-	if (find_line(lines, area))
-		name = special_name(&lines->line);
-	else if (!(area->flags & VMA_MAYWRITE) || areas_flags(area->flags) & VMA_PFNMAP)
-		name = area->flags & VMA_EXEC ? "[vdso]" : "[vvar]";
-	if (name) {
+	} else if (area->name) {
 		backing->kind = VMA_BACKING_SPECIAL;
-		backing->name = name;
+		backing->name = areas_name(area);
 	}
+}
+
+static bool needs_maps(const struct watch_area *area)
+{
+	return area->file && !area->name;
 }
 
 void areas_backing(const struct watch_area *area, pid_t tid, struct vma_backing *backing)
 {
-	const struct known_file *file = area->file ? find_known(area->dev, area->inode) : NULL;
-	char *text = file && !file->unseen ? NULL : kernel_read_file(tid, "maps");
+	char *text = needs_maps(area) ? kernel_read_file(tid, "maps") : NULL;
 	struct lines lines = { .next = text };
 
 	describe(area, &lines, backing);
@@ -297,9 +301,13 @@ void areas_backing(const struct watch_area *area, pid_t tid, struct vma_backing 
 struct vmspace_area *areas_convert(const struct watch_area *areas, size_t count, pid_t tid)
 {
 	struct vmspace_area *out = calloc(count + 1, sizeof(*out));
-	char *text = kernel_read_file(tid, "maps");
-	struct lines lines = { .next = text };
+	struct lines lines = { .next = NULL };
+	char *text = NULL;
 
+	for (size_t i = 0; i < count && !text; i++)
+		if (needs_maps(&areas[i]))
+			text = kernel_read_file(tid, "maps");
+	lines.next = text;
 	for (size_t i = 0; out && i < count; i++) {
 		out[i].start = areas[i].start;
 		out[i].end = areas[i].end;
@@ -313,21 +321,36 @@ struct vmspace_area *areas_convert(const struct watch_area *areas, size_t count,
 	return out;
 }
 
+void areas_find_gate(struct vmspace_image *image)
+{
+	char *text = kernel_read_file(getpid(), "maps");
+	struct vmspace_line line;
+
+	for (const char *at = text; at && (at = vmspace_parse_line(at, &line));) {
+		if (line.name_length != strlen("[vsyscall]") ||
+		    memcmp(line.name, "[vsyscall]", line.name_length) != 0)
+			continue;
+		image->vsyscall = true;
+		image->vsyscall_read = line.perms[0] == 'r';
+	}
+	free(text);
+}
+
 void areas_forget(void)
 {
-	for (size_t i = 0; i < 256; i++)
+	for (size_t i = 0; i < BUCKETS; i++) {
 		while (known[i]) {
 			struct known_file *file = known[i];
 
 			known[i] = file->next;
-			free(file->name);
 			free(file);
 		}
-	while (directories) {
-		struct directory *directory = directories;
+		while (names[i]) {
+			struct known_name *name = names[i];
 
-		directories = directory->next;
-		free(directory);
+			names[i] = name->next;
+			free(name);
+		}
 	}
 	mtree_destroy(&open_files);
 }

@@ -15,12 +15,12 @@ enum watch_kind {
 	WATCH_LOOK,	/* the areas of a space, as asked for */
 	WATCH_TURN,	/* a turn (see below) that no call tells of */
 	WATCH_UFFD_END,	/* the same, in which areas lose their registrations with a userfaultfd */
-	WATCH_PROGRAM,	/* which program is executed: comes before its EXEC */
 	WATCH_STACK,	/* in a ring of its own: where a thread was in the call at the same time */
 };
 
-enum { WATCH_CALLS = 512, WATCH_VALUES = 10, WATCH_NAME = 40, WATCH_NEAR = 4, WATCH_PATH = 256,
-       WATCH_MEMORY = 128, WATCH_STACK_PIECE = 512, WATCH_STACK_BYTES = 16 * WATCH_STACK_PIECE };
+enum { WATCH_CALLS = 512, WATCH_VALUES = 10, WATCH_NEAR = 4, WATCH_MADE = 3 /* of these: what was mapped */,
+       WATCH_MEMORY = 128, WATCH_PATH = 4096, WATCH_PART = 256 /* of a path, with its NUL */,
+       WATCH_STACK_PIECE = 512, WATCH_STACK_BYTES = 16 * WATCH_STACK_PIECE };
 
 /* Of WATCH_EXIT: whether it was the last thread, and where areas are shown only by WATCH_GONE, that. */
 enum watch_last { WATCH_LAST_NOT, WATCH_LAST, WATCH_LAST_SHOWN_LATER };
@@ -48,13 +48,23 @@ struct watch_area {
 	__u64 system;		/* the magic number of its file system, as statfs(2) has it */
 	__u32 dev, mode, open_mode;
 	__u32 anon;		/* whether it has an anon_vma */
-	char name[WATCH_NAME];	/* the last part of the file's path */
+	__u16 path_kind, path_size; /* of the file's path, which is behind the event; size 0: not known */
+	__u64 name;		/* in vmscope: areas_named() of watch/areas.h */
 };
+
+/*
+ * A path is told as its parts, from the last to the first, each with a NUL; what is in no directory by the
+ * kernel's name for it: a file, or one of the kernel's own areas, as [vdso].
+ */
+enum watch_path_kind { WATCH_PATH_LINKED, WATCH_PATH_DELETED, WATCH_PATH_NONE, WATCH_PATH_KERNEL };
 
 struct watch_area_event {
 	struct watch_head head;
 	struct watch_area area;
+	char path[WATCH_PATH + WATCH_PART];	/* area.path_size bytes are told; there is room for one part more */
 };
+
+#define WATCH_AREA_SHORT __builtin_offsetof(struct watch_area_event, path)
 
 /*
  * What an argument of a call points to, as it was when the kernel had just read it. Of setrlimit(), prlimit64() and
@@ -77,10 +87,14 @@ struct watch_call_event {
 	__u8 has_memory;
 	__u8 ends_told;		/* a WATCH_UFFD_END tells of the end of that in `memory` */
 	struct watch_area near[WATCH_NEAR];	/* around the addresses of the call */
-	struct watch_memory memory;		/* of those calls that take it: `has_memory` */
+	union {
+		struct watch_memory memory;	/* of those calls that take it: `has_memory` */
+		char path[WATCH_PATH + WATCH_PART]; /* of near[WATCH_MADE]: as that of an area */
+	};
 };
 
-/* The sizes of the event of a call without memory; and with a near_count of 0, too. */
+/* The sizes of the event of a call with memory; without; and with a near_count of 0, too. */
+#define WATCH_CALL_MEMORY (WATCH_CALL_NEAR + sizeof(struct watch_memory))
 #define WATCH_CALL_NEAR __builtin_offsetof(struct watch_call_event, memory)
 #define WATCH_CALL_SHORT __builtin_offsetof(struct watch_call_event, near)
 
@@ -99,12 +113,6 @@ struct watch_stack_event {
 struct watch_uffd_event {
 	struct watch_head head;
 	__u64 inode;
-};
-
-/* By the path that exec was given, which may be a relative one. */
-struct watch_program_event {
-	struct watch_head head;
-	char path[WATCH_PATH];
 };
 
 struct watch_space_event {

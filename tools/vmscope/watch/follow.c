@@ -387,8 +387,10 @@ static size_t size_of(const struct watch_head *head)
 
 	switch (head->kind) {
 	case WATCH_CALL:
-		return call->has_memory ? sizeof(*call) :
-		       call->near_count ? WATCH_CALL_NEAR : WATCH_CALL_SHORT;
+		if (call->has_memory)
+			return WATCH_CALL_MEMORY;
+		return !call->near_count ? WATCH_CALL_SHORT : call->near_count <= WATCH_MADE ?
+		       WATCH_CALL_NEAR : WATCH_CALL_NEAR + call->near[WATCH_MADE].path_size;
 	case WATCH_TURN:
 		return sizeof(*head);
 	case WATCH_UFFD_END:
@@ -429,12 +431,11 @@ static void heard(void *ctx, const struct watch_head *head)
 			drop(follow, shown);
 		return;
 	}
-	if (head->kind == WATCH_PROGRAM) {
-		areas_note_program(((const struct watch_program_event *)head)->path);
-		return;
-	}
 	if (head->kind == WATCH_AREA) {
-		add_area(follow, shown, &((const struct watch_area_event *)head)->area);
+		const struct watch_area_event *event = (const void *)head;
+		const struct watch_area area = areas_named(&event->area, event->path);
+
+		add_area(follow, shown, &area);
 		return;
 	}
 	at = name == head->space ? shown : find(follow, name, true);

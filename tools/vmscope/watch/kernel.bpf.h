@@ -16,14 +16,30 @@ struct inode {
 	struct super_block *i_sb;
 } KERNEL_TYPE;
 struct qstr { const unsigned char *name; } KERNEL_TYPE;
-struct dentry { struct qstr d_name; } KERNEL_TYPE;
-struct path { struct dentry *dentry; } KERNEL_TYPE;
+struct hlist_bl_node { void *pprev; } KERNEL_TYPE;
+struct dentry_operations { void *d_dname; } KERNEL_TYPE;
+struct dentry {
+	struct qstr d_name;
+	struct hlist_bl_node d_hash;	/* in which the names of directories are found: pprev NULL if deleted */
+	struct dentry *d_parent;
+	struct inode *d_inode;
+	const struct dentry_operations *d_op;
+} KERNEL_TYPE;
+struct vfsmount { struct dentry *mnt_root; } KERNEL_TYPE;
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+} KERNEL_TYPE;
+struct path { struct vfsmount *mnt; struct dentry *dentry; } KERNEL_TYPE;
 struct file {
 	unsigned int f_mode;
 	struct inode *f_inode;
 	struct path f_path;
 	void *private_data;
 } KERNEL_TYPE;
+struct backing_file { struct path user_path; } KERNEL_TYPE; /* of overlayfs, since Linux 6.8 */
+struct fs_struct { struct path root; } KERNEL_TYPE;
 struct fdtable { unsigned int max_fds; struct file **fd; } KERNEL_TYPE;
 struct files_struct { struct fdtable *fdt; } KERNEL_TYPE;
 typedef struct { int counter; } atomic_t;
@@ -38,9 +54,12 @@ struct mm_struct {
 struct vm_area_struct {
 	unsigned long vm_start, vm_end, vm_flags, vm_pgoff;
 	void *anon_vma;
+	const void *vm_ops;
 	struct file *vm_file;
+	void *vm_private_data;
 	struct mm_struct *vm_mm;
 } KERNEL_TYPE;
+struct vm_special_mapping { const char *name; } KERNEL_TYPE; /* what areas of the kernel's own belong to */
 struct userfaultfd_ctx { unsigned int features; _Bool released; } KERNEL_TYPE;
 struct rlimit { unsigned long rlim_cur, rlim_max; } KERNEL_TYPE;
 struct signal_struct {
@@ -57,12 +76,13 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	struct files_struct *files;
+	struct fs_struct *fs;
 	char comm[16];
 } KERNEL_TYPE;
 struct pt_regs {
 	unsigned long di, si, dx, r10, r8, r9, orig_ax, cs, ip, sp, bp, bx, r12, r13, r14, r15;
 } KERNEL_TYPE;
-struct linux_binprm { const char *filename; } KERNEL_TYPE;
+struct linux_binprm;
 struct bpf_iter_task_vma { __u64 opaque[1]; } __attribute__((aligned(8)));
 struct bpf_iter_meta { __u64 seq, session_id, seq_num; };
 struct bpf_iter__task_vma {

@@ -11,7 +11,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "watch/tell.bpf.h"
+#include "watch/area.bpf.h"
 #include "watch/uffd.bpf.h"
 
 /* The look under way where a program cannot go through the areas: vmscope has one at a time. */
@@ -226,6 +226,15 @@ static __always_inline void attach(struct task_struct *task, __u64 mm)
 	follow(task, mm, &attached);
 }
 
+/* Of this task, which is vmscope. */
+static __always_inline void note_root(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	root_dentry = (__u64)BPF_CORE_READ(task, fs, root.dentry);
+	root_mount = (__u64)BPF_CORE_READ(task, fs, root.mnt);
+}
+
 /* Run by vmscope: tells of all areas of a process, and with `add` of all its calls from now on. */
 SEC("syscall")
 int look(struct request *request)
@@ -235,6 +244,7 @@ int look(struct request *request)
 	struct space *space;
 	__u64 mm;
 
+	note_root();
 	if (!task)
 		return 3; /* ESRCH */
 	mm = (__u64)task->mm;
@@ -255,6 +265,7 @@ static __always_inline void begin_look(struct task_struct *task, __u64 mm)
 {
 	struct space *space;
 
+	note_root();
 	if (look_adds)
 		attach(task, mm);
 	space = space_of(mm);

@@ -161,6 +161,7 @@ void watched_begin(struct watched *space, const struct watch_space_event *event,
 	};
 	int rc;
 
+	areas_find_gate(&image);
 	vmspace_config_init(&config);
 	vmspace_config_read(&config, who.pid);
 	config.mmap_base = event->mmap_base;
@@ -218,13 +219,24 @@ void watched_fork(struct watched *space, struct watched *child,
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
+/* The file's area that the call has mapped, if one is there. */
+static bool find_made(const struct watch_call_event *event, struct watch_area *made)
+{
+	const struct watch_area *told = &event->near[WATCH_MADE];
+
+	if (event->near_count <= WATCH_MADE || !told->end || !told->file)
+		return false;
+	*made = areas_named(told, event->path);
+	return true;
+}
+
 /*
  * What the call has mapped, as the kernel shows it. False: nothing shows what file it was that was
  * refused, as the descriptor is closed by now.
  */
 static bool identify(const struct watch_call_event *event, struct request *request)
 {
-	const struct watch_area *made = &event->near[3];
+	struct watch_area made;
 	struct vmspace_mmap *mmap = &request->vm.mmap;
 	struct vma_backing backing;
 
@@ -236,9 +248,9 @@ static bool identify(const struct watch_call_event *event, struct request *reque
 		mmap->bad_fd = event->result == -EBADF;
 		return !gone || mmap->bad_fd;
 	}
-	if (event->near_count < 4 || !made->end || !made->file)
+	if (!find_made(event, &made))
 		return true;
-	areas_backing(made, (pid_t)event->head.tid, &backing);
+	areas_backing(&made, (pid_t)event->head.tid, &backing);
 	if (mmap->backing.kind == VMA_BACKING_SHMEM || mmap->flags & MAP_ANONYMOUS) {
 		mmap->backing.dev_major = backing.dev_major;
 		mmap->backing.dev_minor = backing.dev_minor;
@@ -278,17 +290,17 @@ void watched_uffd_end(struct watched *space, const struct watch_uffd_event *even
 /* What a segment is, and how large, the area tells that it was attached as. */
 static bool build_shmat(const struct watch_call_event *event, struct request *request)
 {
-	const struct watch_area *made = &event->near[3];
 	struct vmspace_shmat *shmat = &request->vm.shmat;
+	struct watch_area made;
 
 	if (event->number != (__u32)call_kinds[CALL_SHMAT].nr || event->result < 0 ||
-	    event->near_count < 4 || !made->end || !made->file)
+	    !find_made(event, &made))
 		return false;
 	*request = (struct request){ .vm = { .op = VMSPACE_SHMAT } };
-	areas_backing(made, (pid_t)event->head.tid, &shmat->backing);
+	areas_backing(&made, (pid_t)event->head.tid, &shmat->backing);
 	shmat->addr = event->args[1];
 	shmat->flags = (int)event->args[2];
-	shmat->size = made->end - made->start;
+	shmat->size = made.end - made.start;
 	shmat->backing.kind = VMA_BACKING_SYSV;
 	shmat->backing.flags = 0;
 	shmat->backing.file_id = 0;
@@ -531,6 +543,27 @@ static bool all_equal(const struct watched *space, const struct watch_area *area
 	return false;
 }
 
+/* Files that others have renamed or removed have other paths than libvmspace's. */
+static void apply_renames(struct watched *space, const struct watch_area *areas, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *name = areas_name(&areas[i]);
+		struct vma_info info;
+		struct vma_backing is;
+
+		if (!name || !areas[i].file || !vmspace_lookup(space->vm, areas[i].start, &info) ||
+		    info.backing.inode != areas[i].inode || !info.backing.name ||
+		    strcmp(info.backing.name, name) == 0)
+			continue;
+		is = info.backing;
+		is.name = name;
+		if (vmspace_identify(space->vm, areas[i].start, &is) != 0)
+			continue;
+		answers_add_rename(record_in(space), areas[i].start, &is);
+		space->session->totals.renames++;
+	}
+}
+
 void watched_compare(struct watched *space, const struct watch_space_event *event,
 		     const struct watch_area *areas, size_t count)
 {
@@ -546,6 +579,7 @@ void watched_compare(struct watched *space, const struct watch_space_event *even
 	space->shown_count = count;
 	grown = vmspace_refresh(space->vm);
 	space->shown = NULL;
+	apply_renames(space, areas, count);
 	log_space_observed(space->session, &who, &space->answers);
 	if (grown == -ENOMEM)
 		session_fail(space->session, "out of memory");

@@ -53,7 +53,8 @@ struct space {
 struct call {
 	__u64 args[6], space, turn, child, context;
 	__u32 number;
-	__u16 near_count, has_memory;
+	__u16 near_count;
+	__u8 has_memory, ends_told;
 	struct watch_area near[WATCH_NEAR];
 	struct watch_memory memory;
 };
@@ -153,10 +154,18 @@ static __always_inline void *reserve(__u64 size)
 	return event;
 }
 
+/* Tells of an event of @fixed bytes, and @more, which are at most WATCH_PATH. */
+static __always_inline void output(void *event, __u64 fixed, __u64 more)
+{
+	asm volatile("" : "+r"(more)); /* the kernel wants to see the limit checked, and it is here */
+	if (more > WATCH_PATH ||
+	    bpf_ringbuf_output(&events, event, fixed + more, BPF_RB_NO_WAKEUP) != 0)
+		__sync_fetch_and_add(&lost, 1);
+}
+
 static __always_inline void tell(struct watch_space_event *event)
 {
-	if (bpf_ringbuf_output(&events, event, sizeof(*event), BPF_RB_NO_WAKEUP) != 0)
-		__sync_fetch_and_add(&lost, 1);
+	output(event, sizeof(*event), 0);
 }
 
 static __always_inline void tell_turn(struct task_struct *task, __u64 name, __u64 turn)
@@ -168,42 +177,6 @@ static __always_inline void tell_turn(struct task_struct *task, __u64 name, __u6
 	set_head(head, WATCH_TURN, task, name);
 	head->turn = turn;
 	bpf_ringbuf_submit(head, BPF_RB_NO_WAKEUP);
-}
-
-static __always_inline void describe(struct watch_area *area, struct vm_area_struct *vma)
-{
-	struct file *file = vma->vm_file;
-
-	area->start = vma->vm_start;
-	area->end = vma->vm_end;
-	area->flags = vma->vm_flags;
-	area->page_offset = vma->vm_pgoff;
-	area->anon = vma->anon_vma != NULL;
-	area->file = (__u64)file;
-	area->inode = area->size = area->system = 0;
-	area->dev = area->mode = area->open_mode = 0;
-	area->name[0] = 0;
-	if (!file)
-		return;
-	area->inode = BPF_CORE_READ(file, f_inode, i_ino);
-	area->size = BPF_CORE_READ(file, f_inode, i_size);
-	area->mode = BPF_CORE_READ(file, f_inode, i_mode);
-	area->dev = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
-	area->system = BPF_CORE_READ(file, f_inode, i_sb, s_magic);
-	area->open_mode = BPF_CORE_READ(file, f_mode);
-	bpf_probe_read_kernel_str(area->name, sizeof(area->name),
-				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
-}
-
-static __always_inline void tell_area(struct task_struct *task, __u64 name, struct vm_area_struct *vma)
-{
-	struct watch_area_event *area = reserve(sizeof(*area));
-
-	if (!area)
-		return;
-	set_head(&area->head, WATCH_AREA, task, name);
-	describe(&area->area, vma);
-	bpf_ringbuf_submit(area, BPF_RB_NO_WAKEUP);
 }
 
 #endif

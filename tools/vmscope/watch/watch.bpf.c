@@ -141,7 +141,7 @@ static __always_inline struct call *find_call(struct task_struct *task, const st
 	call->number = number;
 	call->space = space->name;
 	call->turn = call->child = 0;
-	call->near_count = 0;
+	call->near_count = call->ends_told = 0;
 	copy_memory(call);
 	return call;
 }
@@ -377,15 +377,66 @@ static __always_inline void tell_unborn(struct task_struct *task, __u64 name)
 	tell(&event);
 }
 
+static __always_inline void set_call(struct watch_call_event *event, struct task_struct *task,
+				     const struct space *space, const struct call *call, long result,
+				     __u64 time)
+{
+	set_head(&event->head, WATCH_CALL, task, space->name);
+	event->head.time = time;
+	event->head.turn = call->turn;
+	event->head.after = space->turns;
+	__builtin_memcpy(event->args, call->args, sizeof(event->args));
+	event->result = result;
+	event->number = call->number;
+	event->near_count = call->near_count;
+	event->has_memory = call->has_memory;
+	event->ends_told = call->ends_told;
+}
+
+/* Most calls look at nothing: their events are short. */
+static __always_inline void tell_call(struct task_struct *task, const struct space *space,
+				      const struct call *call, long result, __u64 time)
+{
+	const bool with_path = call->near_count > WATCH_MADE && call->near[WATCH_MADE].file &&
+			       !call->has_memory;
+	struct scratch *scratch = with_path ? take_scratch() : NULL;
+	struct watch_call_event *event;
+
+	if (scratch) {
+		event = &scratch->call;
+		set_call(event, task, space, call, result, time);
+		__builtin_memcpy(event->near, call->near, sizeof(event->near));
+		tell_path(scratch, event->path, &event->near[WATCH_MADE]);
+		output(event, WATCH_CALL_NEAR, scratch->size);
+		give_scratch(scratch);
+		return;
+	}
+	if (call->has_memory) {
+		event = reserve(WATCH_CALL_MEMORY);
+		if (event) {
+			__builtin_memcpy(event->near, call->near, sizeof(event->near));
+			__builtin_memcpy(&event->memory, &call->memory, sizeof(event->memory));
+		}
+	} else if (call->near_count) {
+		event = reserve(WATCH_CALL_NEAR);
+		if (event)
+			__builtin_memcpy(event->near, call->near, sizeof(event->near));
+	} else {
+		event = reserve(WATCH_CALL_SHORT);
+	}
+	if (event) {
+		set_call(event, task, space, call, result, time);
+		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+	}
+}
+
 static __noinline int call_returns(__u64 number, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 mm = (__u64)task->mm;
-	struct watch_call_event *event;
 	struct space *space;
 	struct call *call;
 	__u32 tid = task->pid;
-	__u8 ends_told = 0;
 	__u64 time;
 
 	space = space_of(mm);
@@ -414,45 +465,18 @@ static __noinline int call_returns(__u64 number, long result)
 	/* What was mapped has to be told but for private anonymous memory. */
 	if (result > 0 && (number == __NR_mremap || number == __NR_shmat ||
 			   (number == __NR_mmap && (call->args[3] & MAP_KIND) != MAP_PRIVATE_ANON)))
-		look_near(call, task, 3, result);
+		look_near(call, task, WATCH_MADE, result);
 	if (number == __NR_ioctl && result == 0)
-		ends_told = keep_uffd(space, call->context, call->memory.inode);
+		call->ends_told = keep_uffd(space, call->context, call->memory.inode);
 	time = bpf_ktime_get_ns();
 	if (with_stacks)
 		tell_stack(task, space->name, time);
-	/* Most calls look at nothing: their events are short. */
-	if (call->has_memory) {
-		event = reserve(sizeof(*event));
-		if (event) {
-			__builtin_memcpy(event->near, call->near, sizeof(event->near));
-			__builtin_memcpy(&event->memory, &call->memory, sizeof(event->memory));
-		}
-	} else if (call->near_count) {
-		event = reserve(WATCH_CALL_NEAR);
-		if (event)
-			__builtin_memcpy(event->near, call->near, sizeof(event->near));
-	} else {
-		event = reserve(WATCH_CALL_SHORT);
-	}
-	if (event) {
-		set_head(&event->head, WATCH_CALL, task, space->name);
-		event->head.time = time;
-		event->head.turn = call->turn;
-		event->head.after = space->turns;
-		__builtin_memcpy(event->args, call->args, sizeof(event->args));
-		event->result = result;
-		event->number = number;
-		event->near_count = call->near_count;
-		event->has_memory = call->has_memory;
-		event->ends_told = ends_told;
-		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
-	}
+	tell_call(task, space, call, result, time);
 	if (call->child)
 		tell_unborn(task, call->child);
 	bpf_map_delete_elem(&calls, &tid);
 	return 0;
 }
-
 /* Where the functions of calls cannot be listened to: all calls, of all processes. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(call_exit, struct pt_regs *regs, long result)
@@ -541,19 +565,6 @@ int BPF_PROG(task_made, struct task_struct *child, unsigned long flags)
 	return 0;
 }
 
-/* Its path: the process may end before it can be looked at. */
-static __always_inline void tell_program(struct task_struct *task, struct linux_binprm *program, __u64 name)
-{
-	struct watch_program_event *event = reserve(sizeof(*event));
-
-	if (!event)
-		return;
-	set_head(&event->head, WATCH_PROGRAM, task, name);
-	if (bpf_probe_read_kernel_str(event->path, sizeof(event->path), program->filename) < 0)
-		event->path[0] = 0;
-	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
-}
-
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm *program)
 {
@@ -575,7 +586,6 @@ int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm
 	event.parent = former;
 	set_space(&event, task);
 	follow(task, mm, &begun);
-	tell_program(task, program, begun.name);
 	if (goes_through) {
 		tell_areas(task, &event, mm);
 	} else {
