@@ -70,6 +70,24 @@ def check_versions(vmscope, work):
     wanted("no version is refused", got.returncode == 125 and "does not tell the version" in
            got.stderr and "differences" not in got.stderr, got)
 
+    without = json.dumps({k: v for k, v in first.items() if k != "revision"}) + "\n"
+    for command in "replay", "explain", "draw":
+        got = replay(command, without + "".join(lines[1:]))
+        wanted(f"{command}: no revision is refused", got.returncode == 125 and not got.stdout and
+               "its first record has no revision" in got.stderr, got)
+
+    # One that ends at once is a log, in which there is nothing.
+    for command, *options in (["replay"], ["explain"], ["draw", "-o", "-"], ["at"], ["report", "-o", "-"],
+                              ["export", "-f", "folded"]):
+        path = write(os.path.join(work, "other.log"), lines[0])
+        got = run(vmscope, command, *options, path, *(["1"] if command == "at" else []))
+        wanted(f"{command}: only its start", got.returncode == 125 and not got.stdout and
+               "is a log of vmscope that tells of no address space: vmscope was killed" in got.stderr
+               and "neither" not in got.stderr, got)
+    got = run(vmscope, "replay", "--until=1", write(os.path.join(work, "other.log"), "".join(lines)))
+    wanted("until its start", got.returncode == 125 and "no address space until there" in got.stderr,
+           got)
+
     # What an older one cannot know is passed over, and told.
     later = json.dumps({**first, "revision": 99}) + "\n" + '{"type":"later"}\n' * 3
     got = replay("replay", later + "".join(lines[1:]))
@@ -97,6 +115,43 @@ def check_versions(vmscope, work):
     got = replay("replay", "".join(calls[:2]) + table + "".join(calls[2:]))
     wanted("calls behind a table", got.returncode == 0 and " 4 calls replayed" in got.stderr and
            " 0 malformed" in got.stderr, got)
+
+
+# ---- segments of System V -----------------------------------------------------------------------
+
+EXECVE = '10 execve("/bin/x", ["x"], 0x7ffc0 /* 1 var */) = 0\n'
+MAPPED = r"7effff000000-7effff%s rw-s 00000000 00:00 7 +/SYSV%08x \(deleted\)\n"
+
+
+def check_segments(vmscope, work):
+    """How large an attached segment is is told, or said not to be; what then follows is no difference."""
+    attach = "10 shmat(7, NULL, 0) = 0x7effff000000\n"
+    # Where libvmspace, which does not know the segment, would have put it, is something else.
+    later = ("10 mmap(NULL, 4096, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7efffeff0000\n"
+             "10 mmap(NULL, 4096, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7efffefe0000\n")
+    told = {"shmget(IPC_PRIVATE, 8192, IPC_CREAT|0600) = 7\n": ("002000", 0),
+            "shmget(0x1234, 12288, IPC_CREAT|IPC_EXCL|0600) = 7\n": ("003000", 0x1234),
+            "shmctl(7, IPC_STAT, {shm_perm={uid=0, gid=0, mode=0600, key=305419896, cuid=0, cgid=0}, "
+            "shm_segsz=16384, shm_cpid=1}) = 0\n": ("004000", 305419896)}
+    path = os.path.join(work, "segments.strace")
+    for line, (end, key) in told.items():
+        got = run(vmscope, "replay", write(path, EXECVE + "10 " + line + attach))
+        wanted(f"a segment: {line}", got.returncode == 0 and "how large" not in got.stderr and
+               re.search(MAPPED % (end, key), got.stdout), got)
+    for line in ("shmget(0x1234, 8192, IPC_CREAT|0600) = 7\n", "shmget(0x1234, 0, 0) = 7\n",
+                 "shmget(0x1234, 4096, 0) = 7\n", "getpid() = 10\n"):
+        write(path, EXECVE + "10 " + line + attach + later)
+        for command in "replay", "explain":
+            got = run(vmscope, command, path)
+            wanted(f"{command}: a segment that there was: {line}", got.returncode == 0 and
+                   got.stderr.count(":3: shmat of process 10: how large this segment is is not told")
+                   == 1 and "SYSV" not in got.stdout, got)
+    # All areas are known but that one.
+    maps = write(os.path.join(work, "segments.maps"),
+                 "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0 [stack]\n")
+    for text, status in ((attach + later, 0), (later, 1)):
+        got = run(vmscope, "replay", f"--maps={maps}", write(path, text))
+        wanted(f"what the segment explains: {text}", got.returncode == status, got)
 
 
 # ---- progress, and interruption ------------------------------------------------------------------
@@ -277,6 +332,7 @@ def main():
     vmscope, many = sys.argv[1:]
     with tempfile.TemporaryDirectory() as work:
         check_versions(vmscope, work)
+        check_segments(vmscope, work)
         check_progress(vmscope, work)
         check_interruption(vmscope)
         check_memory(vmscope, work)

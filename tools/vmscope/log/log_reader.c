@@ -382,8 +382,11 @@ static bool read_start(struct log_reader *from)
 			     "use the vmscope that wrote it, or a later one", (int)version,
 			     LOG_VERSION);
 	}
-	from->revision = 0;
-	get_count(from->record, "revision", 0, &from->revision);
+	if (!get_count(from->record, "revision", 1, &from->revision)) {
+		from->refused = true;
+		return wrong(from, "it is of a version of vmscope that did not write what a replay needs "
+			     "(its first record has no revision): trace the program again");
+	}
 	from->of_check = from->ended = false;
 	return true;
 }
@@ -447,6 +450,11 @@ static bool read_record(struct log_reader *from, const char *type, struct step *
 unsigned long log_reader_unknown(const struct log_reader *from)
 {
 	return from->unknown;
+}
+
+bool log_reader_has_begun(const struct log_reader *from)
+{
+	return from->begun;
 }
 
 bool log_reader_is_cut(const struct log_reader *from)

@@ -30,6 +30,9 @@ enum log_reader_result log_reader_line(struct log_reader *from, const char *line
  */
 unsigned long log_reader_unknown(const struct log_reader *from);
 
+/* Whether its first record was read, which says that it is a log of this version. */
+bool log_reader_has_begun(const struct log_reader *from);
+
 /* Whether the log so far lacks the record that ends one of "vmscope trace". */
 bool log_reader_is_cut(const struct log_reader *from);
 

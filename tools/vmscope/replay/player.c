@@ -20,6 +20,15 @@ static void complain(struct player *player, unsigned long line, const char *why)
 		session_say("%s: more such lines follow", player->path);
 }
 
+/* The answer goes without what the log does not tell. */
+static void say_untold(struct player *player, const struct step *step)
+{
+	progress_clear();
+	if (player->untold++ < player->max_malformed)
+		session_say("%s:%lu: %s of process %d: %s", player->path, step->line, step->call,
+			    (int)step->pid, step->untold);
+}
+
 static char *read_text(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -120,7 +129,24 @@ static int play_step(struct player *player, struct reader *reader, struct replay
 	}
 	if (rc != 0)
 		complain(player, step->line, why);
+	if (step->untold)
+		say_untold(player, step);
 	return 1;
+}
+
+/* There is no address space to answer about. Returns -1. */
+static int say_nothing(const struct player *player, const struct reader *reader)
+{
+	progress_clear();
+	if (reader_has_begun(reader))
+		session_say("%s is a log of vmscope that tells of no address space%s", player->path,
+			    player->until ? " until there" : !player->cut ? "" :
+			    ": vmscope was killed, or could not write it, before it had told of one");
+	else
+		session_say("%s is neither a log of 'vmscope trace -o' nor output of strace that "
+			    "tells of memory%s", player->path,
+			    player->lines ? "" : ": it is empty");
+	return -1;
 }
 
 static int play(struct player *player, struct reader *reader, struct replay_state *state)
@@ -144,13 +170,8 @@ static int play(struct player *player, struct reader *reader, struct replay_stat
 	player->unknown = reader_unknown(reader);
 	player->cut = !player->until && !player->interrupted && reader_is_cut(reader);
 	player->totals = *replay_state_totals(state);
-	if (rc == 0 && player->totals.spaces == 0 && !player->interrupted) {
-		progress_clear();
-		session_say("%s is neither a log of 'vmscope trace -o' nor output of strace that "
-			    "tells of memory%s", player->path,
-			    player->lines ? "" : ": it is empty");
-		return -1;
-	}
+	if (rc == 0 && player->totals.spaces == 0 && !player->interrupted)
+		return say_nothing(player, reader);
 	return rc;
 }
 

@@ -85,6 +85,11 @@ unsigned long reader_unknown(const struct reader *reader)
 	return reader->log_reader ? log_reader_unknown(reader->log_reader) : 0;
 }
 
+bool reader_has_begun(const struct reader *reader)
+{
+	return reader->log_reader && log_reader_has_begun(reader->log_reader);
+}
+
 bool reader_is_cut(const struct reader *reader)
 {
 	return reader->log_reader && log_reader_is_cut(reader->log_reader);

@@ -53,6 +53,9 @@ struct lines *reader_lines(const struct reader *reader);
 /* Records so far of a type that is not known, in a log of a later revision than ours. */
 unsigned long reader_unknown(const struct reader *reader);
 
+/* Whether it is a log of vmscope, by its first record. */
+bool reader_has_begun(const struct reader *reader);
+
 /* At the end: whether a log of "vmscope trace" lacks its last record. */
 bool reader_is_cut(const struct reader *reader);
 

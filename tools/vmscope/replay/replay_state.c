@@ -210,7 +210,7 @@ static int begin_again(struct replay_state *state, struct replay_space *space,
 	vmspace_destroy(space->vm);
 	space->vm = vm;
 	space->incomplete = step->incomplete;
-	space->differs = false;
+	space->untold = space->differs = false;
 	set_command(space, step->command);
 	space->step = step;
 	notify(state, REPLAY_AREAS_OBSERVED, space, NULL, NULL);
@@ -238,6 +238,7 @@ static int copy(struct replay_state *state, struct replay_space *from, const str
 	}
 	space->from = from->id;
 	space->incomplete = from->incomplete;
+	space->untold = from->untold;
 	space->differs = from->differs;
 	space->falsified = from->falsified;
 	snprintf(space->command, sizeof(space->command), "%s", from->command);
@@ -314,7 +315,7 @@ static void check_answer(struct replay_state *state, struct replay_space *space,
 {
 	char why[512], theirs[32], ours[32];
 
-	if (space->incomplete && unknown_may_explain(req)) {
+	if ((space->incomplete || space->untold) && unknown_may_explain(req)) {
 		state->totals.unchecked++;
 		return;
 	}
@@ -337,9 +338,10 @@ static int perform_call(struct replay_state *state, struct replay_space *space,
 	space->falsified |= step->falsified;
 	if (!step->has_request) {
 		state->totals.unmodelled++;
+		space->untold |= step->untold != NULL;
 		return 0;
 	}
-	if (space->incomplete)
+	if (space->incomplete || space->untold)
 		inferred = unknown_infer(space->vm, &req);
 	if (inferred < 0)
 		return inferred;

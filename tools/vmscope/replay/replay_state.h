@@ -18,6 +18,7 @@ struct replay_space {
 	pid_t pid;			/* of its first process */
 	struct vmspace *vm;
 	bool incomplete;		/* it began with areas that the log does not show */
+	bool untold;			/* a call has made one that the log does not show */
 	bool differs;			/* it has differed from the log, and may do so again */
 	bool falsified;			/* --inject was used when the log was written */
 	char command[64];		/* "" if unknown */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
 
 /* ---- clone ---------------------------------------------------------------------------------- */
 
@@ -309,17 +310,57 @@ static bool follow_files(struct strace_reader *from, struct strace_task *task,
 	return true;
 }
 
+static bool keep_segment(struct strace_reader *from, unsigned long id, uint64_t size, uint64_t key)
+{
+	struct strace_segment *segment = calloc(1, sizeof(*segment));
+
+	if (!segment)
+		return strace_out_of_memory(from);
+	segment->size = size;
+	segment->key = (unsigned int)key;
+	free(mtree_erase(&from->segments, id));
+	if (mtree_store(&from->segments, id, segment, GFP_KERNEL) == 0)
+		return true;
+	free(segment);
+	return strace_out_of_memory(from);
+}
+
+/* shmget() tells the size of a segment that it makes. One that there was may be larger than that. */
 static bool follow_segment(struct strace_reader *from, const struct strace_line *line,
 			   int64_t result)
 {
 	struct strace_text args[3];
-	uint64_t size;
+	uint64_t key, size, flags;
+	bool made;
 
-	if (strace_split(line->args, args, 3) < 3 || !strace_value(args[1], &size, NULL) ||
+	if (strace_split(line->args, args, 3) < 3 || !strace_value(args[0], &key, NULL) ||
+	    !strace_value(args[1], &size, NULL) || !strace_value(args[2], &flags, NULL) ||
 	    size == 0 || size > LONG_MAX || result > INT_MAX)
 		return true;
-	return mtree_store(&from->segments, (unsigned long)result, xa_mk_value(size),
-			   GFP_KERNEL) == 0 || strace_out_of_memory(from);
+	made = key == IPC_PRIVATE || (flags & IPC_CREAT && flags & IPC_EXCL);
+	return !made || keep_segment(from, (unsigned long)result, size, key);
+}
+
+/* shmctl(ID, IPC_STAT, {shm_perm={... key=KEY ...}, shm_segsz=SIZE ...}) tells it, too. */
+static bool follow_segment_stat(struct strace_reader *from, const struct strace_line *line)
+{
+	static const char size_name[] = "shm_segsz=", key_name[] = "key=";
+	const struct strace_segment *segment;
+	struct strace_text args[3];
+	const char *size, *key;
+	uint64_t id;
+
+	if (strace_split(line->args, args, 3) < 3 || !strace_value(args[0], &id, NULL) ||
+	    id > INT_MAX)
+		return true;
+	size = memmem(args[2].at, args[2].length, size_name, strlen(size_name));
+	key = memmem(args[2].at, args[2].length, key_name, strlen(key_name));
+	segment = mtree_load(&from->segments, id);
+	if (!size || strtoul(size + strlen(size_name), NULL, 10) == 0)
+		return true;
+	return keep_segment(from, id, strtoul(size + strlen(size_name), NULL, 10),
+			    key ? strtoul(key + strlen(key_name), NULL, 0) :
+			    segment ? segment->key : IPC_PRIVATE);
 }
 
 static void copy_text(char *to, size_t size, struct strace_text text)
@@ -345,10 +386,11 @@ static bool add_call(struct strace_reader *from, struct strace_task *task,
 	step = strace_push(from, STEP_CALL, task);
 	copy_text(from->call_name, sizeof(from->call_name), line->name);
 	step->call = from->call_name;
+	step->untold = kind == STRACE_CALL_UNTOLD ? from->why : NULL;
+	step->space = from->call.of->space->id;
 	if (kind == STRACE_CALL_REQUEST) {
 		step->has_request = true;
 		step->request = from->call.req;
-		step->space = from->call.of->space->id;
 	}
 	if (line->ip.length && line->ip.length < 32) {
 		snprintf(from->site, sizeof(from->site), "0x%.*s", (int)line->ip.length,
@@ -377,6 +419,8 @@ bool strace_follow_call(struct strace_reader *from, struct strace_task *task,
 		return execute(from, task, line);
 	if (has_result && result >= 0 && strace_is(line->name, "shmget"))
 		return follow_segment(from, line, result);
+	if (has_result && result == 0 && strace_is(line->name, "shmctl"))
+		return follow_segment_stat(from, line);
 	if (has_result && result >= 0 && !follow_files(from, task, line, result))
 		return false;
 	return add_call(from, task, line);

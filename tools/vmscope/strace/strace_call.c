@@ -115,17 +115,19 @@ static enum strace_call_kind make_name(struct strace_call *call, const uint64_t 
 }
 
 static enum strace_call_kind make_shmat(struct strace_call *call, const uint64_t *value,
-					struct maple_tree *segments)
+					struct maple_tree *segments, const char **why)
 {
-	unsigned long size = xa_to_value(mtree_load(segments, (unsigned int)value[0]));
+	const struct strace_segment *segment = mtree_load(segments, (unsigned int)value[0]);
 
-	if (size == 0)
-		return STRACE_CALL_UNMODELLED; /* the segment was not created in this log */
-	snprintf(call->name, sizeof(call->name), "/SYSV%08x (deleted)", (unsigned int)value[0]);
+	*why = "how large this segment is is not told, as it was not made in this log: the area is "
+	       "missing, and results that it may explain prove nothing from here on";
+	if (!segment)
+		return call->req.host.result < 0 ? STRACE_CALL_UNMODELLED : STRACE_CALL_UNTOLD;
+	snprintf(call->name, sizeof(call->name), "/SYSV%08x (deleted)", segment->key);
 	call->req.shmat = (struct vmspace_shmat){
 		.addr = value[1],
 		.flags = (int)value[2],
-		.size = size,
+		.size = segment->size,
 		.backing = { .kind = VMA_BACKING_SYSV, .inode = value[0], .name = call->name },
 	};
 	return STRACE_CALL_REQUEST;
@@ -315,7 +317,7 @@ enum strace_call_kind strace_call_make(struct strace_call *call, const struct st
 	else if (shape->op == VMSPACE_SET_ANON_NAME)
 		return make_name(call, value, text, count, why);
 	else if (shape->op == VMSPACE_SHMAT)
-		return make_shmat(call, value, segments);
+		return make_shmat(call, value, segments, why);
 	else
 		make_plain(&call->req, value, shape->name);
 	return STRACE_CALL_REQUEST;

@@ -47,9 +47,14 @@ struct strace_reader *strace_reader_new(struct lines *lines)
 
 void strace_reader_free(struct strace_reader *from)
 {
+	struct strace_segment *segment;
+	unsigned long id = 0;
+
 	if (!from)
 		return;
 	strace_processes_clear(&from->processes);
+	mt_for_each(&from->segments, segment, id, ULONG_MAX)
+		free(segment);
 	mtree_destroy(&from->segments);
 	mtree_destroy(&from->announced);
 	strace_free_areas(from);
