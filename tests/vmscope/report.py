@@ -515,6 +515,37 @@ def areas_again(path):
         again.writelines(line for line in lines if json.loads(line)["type"] == "space")
 
 
+LAYOUT = """<pre id="results"></pre><script>
+const list = document.querySelector("nav"), chosen = view.space.button.getBoundingClientRect();
+const frame = list.getBoundingClientRect(), bounds = $("areas").getBoundingClientRect();
+$("results").textContent = JSON.stringify({
+  pid: view.space.pid, scrolls: list.scrollHeight > list.clientHeight,
+  seen: chosen.top >= frame.top && chosen.bottom <= frame.bottom + 1,
+  overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  share: bounds.width / document.documentElement.clientWidth,
+  bottom: $("slider").getBoundingClientRect().bottom / window.innerHeight});
+</script></body>"""
+
+
+def check_layout(vmscope, work):
+    """Wide and narrow: the picture has most of the width, and the process that it shows is in view."""
+    log, path = os.path.join(work, "many.strace"), os.path.join(work, "layout.html")
+    forks = "".join(f"10 fork() = {child}\n{child} brk(NULL) = 0x55550000{child % 10}000\n"
+                    for child in range(100, 250))
+    with open(log, "w") as file:
+        file.write(forks + "".join(line.replace("10 ", "249 ", 1) for line in large.mappings(500)))
+    page = make_report(vmscope, log, path)
+    with open(path, "w") as file:
+        file.write(page.replace("</body>", LAYOUT))
+    for size, share in (("1600,1000", 0.6), ("480,1400", 0.85)):
+        document, said, got = browse(path, work, f"--window-size={size}", "--dump-dom")
+        match = re.search(r'<pre id="results">(.*?)</pre>', document, re.S)
+        found = json.loads(html.unescape(match[1])) if match and match[1] else {}
+        wanted(f"layout {size}", found and found["pid"] == 249 and found["scrolls"] and found["seen"]
+               and found["overflow"] <= 0 and found["share"] > share and found["bottom"] < 1, found,
+               said, got.stderr[-500:])
+
+
 def browser(vmscope, draw):
     if not chromium():
         print("SKIP: there is no chromium here (./run proofs installs it)")
@@ -528,6 +559,7 @@ def browser(vmscope, draw):
         log = os.path.join(work, "large.strace")
         large.large_log(log, 9)
         check_page(vmscope, work, log, draw, "--size=2")
+        check_layout(vmscope, work)
 
 
 def screenshot(vmscope, log, png):

@@ -219,10 +219,18 @@ function setMoment(moment) {
   redraw();
 }
 
+// In the list of processes, which may be longer than its window.
+function bringIntoView(button) {
+  const list = button.closest("nav"), above = button.offsetTop - list.scrollTop;
+  if (above >= 0 && above + button.offsetHeight <= list.clientHeight) return;
+  list.scrollTop = button.offsetTop - list.clientHeight / 2;
+}
+
 function showSpace(space) {
   if (view.space) view.space.button.setAttribute("aria-current", "false");
   view.space = space;
   space.button.setAttribute("aria-current", "true");
+  bringIntoView(space.button);
   makeScale(space);
   $("head").textContent = `${space.command || "?"}, process ${space.pid}, address space ${space.id}: ` +
     `${space.calls} calls; ${space.atEnd} areas at the end, at most ${space.peak} of ${space.limit}` +

@@ -96,21 +96,30 @@ static __always_inline const struct path *path_of(struct file *file)
 	return system == OVERLAYFS || system == FUSE ? user : &file->f_path;
 }
 
-/* Writes the path of @area's file to @path, which is in @scratch. */
-static __always_inline void tell_path(struct scratch *scratch, char *path, struct watch_area *area)
+/*
+ * Writes the path of the file of the scratch's area, or of what its call has mapped, behind the event.
+ * (Not static: it is checked once, not for each of its calls.)
+ */
+__noinline int tell_path(struct scratch *scratch, bool of_call)
 {
-	const struct path *from = path_of((struct file *)area->file);
-	struct dentry *dentry = BPF_CORE_READ(from, dentry);
-	struct vfsmount *mount = BPF_CORE_READ(from, mnt);
-	struct walk walk = {
-		.scratch = scratch, .path = path, .at = (__u64)dentry,
-		.mount = (__u64)mount - bpf_core_field_offset(struct mount, mnt),
-	};
+	struct watch_area *area;
+	const struct path *from;
+	struct dentry *dentry;
+	struct walk walk = { .at = 0 };
 	long got;
 
+	if (!scratch)
+		return 0;
+	area = of_call ? &scratch->call.near[WATCH_MADE] : &scratch->area.area;
+	from = path_of((struct file *)area->file);
+	dentry = BPF_CORE_READ(from, dentry);
+	walk.scratch = scratch;
+	walk.path = of_call ? scratch->call.path : scratch->area.path;
+	walk.at = (__u64)dentry;
+	walk.mount = (__u64)BPF_CORE_READ(from, mnt) - bpf_core_field_offset(struct mount, mnt);
 	scratch->size = 0;
 	if (BPF_CORE_READ(dentry, d_op) && BPF_CORE_READ(dentry, d_op, d_dname)) {
-		got = bpf_probe_read_kernel_str(path, WATCH_PART, BPF_CORE_READ(dentry, d_name.name));
+		got = bpf_probe_read_kernel_str(walk.path, WATCH_PART, BPF_CORE_READ(dentry, d_name.name));
 		scratch->size = got > 0 ? got : 0;
 		area->path_kind = WATCH_PATH_NONE;
 	} else {
@@ -121,6 +130,7 @@ static __always_inline void tell_path(struct scratch *scratch, char *path, struc
 	if (scratch->size > WATCH_PATH)
 		scratch->size = 0;
 	area->path_size = scratch->size;
+	return 0;
 }
 
 /* The name of an area that is the kernel's own: the only ones without a file that have operations. */
@@ -136,11 +146,29 @@ static __always_inline void tell_special(struct scratch *scratch, struct watch_a
 	area->path_size = scratch->size;
 }
 
+/* What the file of @area is, but for its path. (Not static: as tell_path().) */
+__noinline int describe_file(struct watch_area *area)
+{
+	struct file *file;
+	struct inode *inode;
+
+	if (!area)
+		return 0;
+	file = (struct file *)area->file;
+	inode = BPF_CORE_READ(path_of(file), dentry, d_inode);
+	area->inode = BPF_CORE_READ(inode, i_ino);
+	area->size = BPF_CORE_READ(inode, i_size);
+	area->mode = BPF_CORE_READ(inode, i_mode);
+	area->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	area->system = BPF_CORE_READ(inode, i_sb, s_magic);
+	area->open_mode = BPF_CORE_READ(file, f_mode);
+	return 0;
+}
+
 /* All but the path. */
 static __always_inline void describe(struct watch_area *area, struct vm_area_struct *vma)
 {
 	struct file *file = vma->vm_file;
-	struct inode *inode;
 
 	area->start = vma->vm_start;
 	area->end = vma->vm_end;
@@ -150,15 +178,8 @@ static __always_inline void describe(struct watch_area *area, struct vm_area_str
 	area->file = (__u64)file;
 	area->inode = area->size = area->system = area->name = 0;
 	area->dev = area->mode = area->open_mode = area->path_kind = area->path_size = 0;
-	if (!file)
-		return;
-	inode = BPF_CORE_READ(path_of(file), dentry, d_inode);
-	area->inode = BPF_CORE_READ(inode, i_ino);
-	area->size = BPF_CORE_READ(inode, i_size);
-	area->mode = BPF_CORE_READ(inode, i_mode);
-	area->dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	area->system = BPF_CORE_READ(inode, i_sb, s_magic);
-	area->open_mode = BPF_CORE_READ(file, f_mode);
+	if (file)
+		describe_file(area);
 }
 
 static __always_inline void tell_area(struct task_struct *task, __u64 name, struct vm_area_struct *vma)
@@ -179,7 +200,7 @@ static __always_inline void tell_area(struct task_struct *task, __u64 name, stru
 	set_head(&event->head, WATCH_AREA, task, name);
 	describe(&event->area, vma);
 	if (vma->vm_file)
-		tell_path(scratch, event->path, &event->area);
+		tell_path(scratch, false);
 	else
 		tell_special(scratch, &event->area, vma);
 	output(event, WATCH_AREA_SHORT, scratch->size);

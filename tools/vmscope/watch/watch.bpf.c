@@ -406,7 +406,7 @@ static __always_inline void tell_call(struct task_struct *task, const struct spa
 		event = &scratch->call;
 		set_call(event, task, space, call, result, time);
 		__builtin_memcpy(event->near, call->near, sizeof(event->near));
-		tell_path(scratch, event->path, &event->near[WATCH_MADE]);
+		tell_path(scratch, true);
 		output(event, WATCH_CALL_NEAR, scratch->size);
 		give_scratch(scratch);
 		return;
