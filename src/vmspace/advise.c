@@ -2,12 +2,12 @@
 /* advise.c - madvise: advice that changes flags of areas, or drops or populates pages. */
 #include <errno.h>
 #include <limits.h>
-#include <sys/mman.h>
 
 #include "anon_vma.h"
 #include "change.h"
 #include "edit.h"
 #include "find.h"
+#include "mman_names.h"
 #include "ops.h"
 #include "outcome.h"
 #include "pages.h"
@@ -16,20 +16,6 @@
 #include "sync.h"
 #include "touch.h"
 #include "window.h"
-
-#ifndef MADV_DONTNEED_LOCKED
-#define MADV_DONTNEED_LOCKED 24
-#endif
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
-#ifndef MADV_SOFT_OFFLINE
-#define MADV_SOFT_OFFLINE 101
-#endif
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#define MADV_GUARD_REMOVE 103
-#endif
 
 #define RANGES_MAX 1024 /* IOV_MAX */
 

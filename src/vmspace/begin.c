@@ -14,7 +14,6 @@
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,15 +23,12 @@
 #include "begin.h"
 #include "edit.h"
 #include "find.h"
+#include "mman_names.h"
 #include "ops.h"
 #include "request.h"
 #include "stock.h"
 #include "store.h"
 #include "sync.h"
-
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
 
 #ifdef SYS_futex_time64
 #define FUTEX_CALL (sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex)
@@ -122,10 +118,8 @@ static void hold_mremap(const struct vmspace *space, struct vmspace_begun *begun
 {
 	const struct vmspace_mremap *m = &begun->req->mremap;
 	bool grows = m->new_length > m->old_length, fixed = m->flags & MREMAP_FIXED;
-	/* Of <linux/mman.h>; not in the headers of older C libraries. */
-	const int dont_unmap = 4;
 
-	if (!fixed && m->flags & MREMAP_MAYMOVE && (grows || m->flags & dont_unmap)) {
+	if (!fixed && m->flags & MREMAP_MAYMOVE && (grows || m->flags & MREMAP_DONTUNMAP)) {
 		hold_all(begun);
 		return;
 	}

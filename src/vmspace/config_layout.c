@@ -3,15 +3,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "config.h"
-
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
+#include "mman_names.h"
 
 #define LONG_BITS ((unsigned int)(CHAR_BIT * sizeof(long)))
 

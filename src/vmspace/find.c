@@ -9,17 +9,10 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <sys/mman.h>
 
 #include "find.h"
+#include "mman_names.h"
 #include "outcome.h"
-
-#ifndef MAP_32BIT
-#define MAP_32BIT 0
-#endif
-#ifndef MAP_ABOVE4G
-#define MAP_ABOVE4G 0x80
-#endif
 
 /* Where MAP_32BIT places. */
 #define LOW_START 0x40000000UL

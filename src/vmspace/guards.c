@@ -2,14 +2,9 @@
 /* guards.c - tries whether the system has guards in shared memory, and keeps its word about them. */
 #include <errno.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "guards.h"
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#endif
 
 /* An emulated system may ignore advice that it does not know: what was asked for has to show. */
 static bool is_guarded(char *at, size_t page)

@@ -5,10 +5,7 @@
 
 #include <stdbool.h>
 
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#define MADV_GUARD_REMOVE  103
-#endif
+#include "mman_names.h"
 
 /*
  * Has the system guards that a window can use: of shared memory (Linux 6.15), which stay when they

@@ -12,12 +12,9 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "mman_names.h"
 #include "probe.h"
 #include "probe_child.h"
-
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4
-#endif
 
 /* ---- mappings ------------------------------------------------------------------------------- */
 

@@ -3,13 +3,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include "accounting.h"
 #include "commit.h"
 #include "edit.h"
 #include "find.h"
 #include "host.h"
+#include "mman_names.h"
 #include "ops.h"
 #include "outcome.h"
 #include "pkey.h"
@@ -17,21 +17,6 @@
 #include "sync.h"
 #include "words.h"
 
-#ifndef MAP_DROPPABLE
-#define MAP_DROPPABLE 0x08
-#endif
-#ifndef MAP_UNINITIALIZED
-#define MAP_UNINITIALIZED 0x4000000
-#endif
-#ifndef MAP_32BIT
-#define MAP_32BIT 0
-#endif
-#ifndef MAP_ABOVE4G
-#define MAP_ABOVE4G 0x80
-#endif
-#ifndef MAP_SYNC
-#define MAP_SYNC 0x80000
-#endif
 #define MAP_KINDS 0x0f
 #define MAP_HUGE_SIZES (31 << 26) /* what MAP_HUGE_2MB and MAP_HUGE_1GB consist of */
 

@@ -11,15 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "mman_names.h"
 #include "probe_answer.h"
 #include "probe_place.h"
-
-#ifndef MAP_DROPPABLE
-#define MAP_DROPPABLE 0x08
-#endif
 
 #define RW (PROT_READ | PROT_WRITE)
 #define ANON (MAP_PRIVATE | MAP_ANONYMOUS)

@@ -4,12 +4,10 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
+#include "mman_names.h"
+
 #define LOW ((void *)(1UL << 20)) /* above vm.mmap_min_addr, and below programs */
 
 /*

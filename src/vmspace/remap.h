@@ -4,14 +4,10 @@
 #define VMSPACE_REMAP_H
 
 #include <stdbool.h>
-#include <sys/mman.h>
 
 #include "find.h"
+#include "mman_names.h"
 #include "space.h"
-
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4
-#endif
 
 /* The request with lengths rounded to pages. */
 struct move {
