@@ -95,7 +95,6 @@ static int make_clone(struct vmspace **out, const struct vmspace *space)
 	struct vmspace *copy;
 	int err;
 
-	*out = NULL;
 	config.memory = NULL;
 	config.hooks = NULL;
 	/* A copy to try requests on is not charged. */
@@ -120,7 +119,6 @@ static int make_clone(struct vmspace **out, const struct vmspace *space)
 	copy->locked_leak = space->locked_leak;
 	copy->pinned_vm = space->pinned_vm;
 	copy->default_flags = space->default_flags;
-	copy->request_seq = space->request_seq;
 	memcpy(copy->requests, space->requests, sizeof(copy->requests));
 	copy->areas_peak = space->areas_peak;
 	copy->merges = space->merges;

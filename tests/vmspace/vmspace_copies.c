@@ -43,6 +43,43 @@ static void fork_is_independent(void **state)
 	vmspace_destroy(child);
 }
 
+/* What is not told by areas is inherited, too: the heap, keys, and which files there have been. */
+static void child_goes_on_as_its_parent(void **state)
+{
+	const struct vmspace_image image = { .start_brk = 0x100000, .brk = 0x103000 };
+	struct vmspace_config config = *vmspace_config(space);
+	struct vmspace_request calls[] = {
+		{ .op = VMSPACE_BRK },
+		{ .op = VMSPACE_BRK, .brk = { 0x105000 } },
+		{ .op = VMSPACE_PKEY_ALLOC },
+		{ .op = VMSPACE_MMAP, .mmap = { .length = 2 * PAGE, .prot = PROT_READ,
+						.flags = MAP_SHARED | MAP_ANONYMOUS } },
+	};
+	struct vma_info first, ours, theirs;
+	struct vmspace *child;
+
+	(void)state;
+	config.pkeys = true;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	assert_int_equal(vmspace_exec(space, NULL, 0, &image), 0);
+	req = calls[2];
+	assert_int_equal(call(), 1);
+	req = calls[3];
+	assert_true(vmspace_lookup(space, (unsigned long)call(), &first));
+	req = (struct vmspace_request){ .op = VMSPACE_FORK };
+	assert_int_equal(call(), 0);
+	child = req.fork.child;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		req = calls[i];
+		assert_int_equal(vmspace_call(child, &calls[i]), call());
+	}
+	assert_true(vmspace_lookup(space, (unsigned long)req.out.result, &ours));
+	assert_true(vmspace_lookup(child, (unsigned long)req.out.result, &theirs));
+	assert_int_equal(ours.backing.file_id, theirs.backing.file_id);
+	assert_int_not_equal(ours.backing.file_id, first.backing.file_id);
+	vmspace_destroy(child);
+}
+
 /* ---- copies, and what is learned about anon_vmas ---- */
 
 static long touch(struct vmspace *in, unsigned long addr)
@@ -108,6 +145,12 @@ static void furnish(void)
 	assert_int_equal(call(), 0);
 	map(0x40000, 2, PROT_READ | PROT_WRITE, NULL);
 	assert_int_not_equal(anon_of(space, 0x40000), 0); /* locked, so there from the start */
+	/* There were more areas, of which two became one; some pages are pinned. */
+	map(0x60000, 1, PROT_READ, NULL);
+	map(0x41000, 2, PROT_READ | PROT_WRITE, NULL);
+	req = (struct vmspace_request){ .op = VMSPACE_MUNMAP, .munmap = { 0x60000, PAGE } };
+	assert_int_equal(call(), 0);
+	assert_int_equal(vmspace_pin(space, 3), 0);
 }
 
 static void clone_is_exact(void **state)
@@ -139,23 +182,26 @@ static void clone_is_independent(void **state)
 	vmspace_show(space, before, sizeof(before));
 	assert_int_equal(vmspace_clone(&copy, space), 0);
 	assert_int_equal(vmspace_clone(&second, space), 0);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct vmspace_request map = { .op = VMSPACE_MMAP, .mmap = {
 			.length = 3 * PAGE, .prot = PROT_READ,
 			.flags = MAP_PRIVATE | MAP_ANONYMOUS } };
 		struct vmspace_request unmap = { .op = VMSPACE_MUNMAP,
 						 .munmap = { 0x11000, PAGE } };
-		struct vmspace *in = i ? second : copy;
+		struct vmspace *in = i == 0 ? copy : i == 1 ? second : space;
 
+		if (in == space) {
+			vmspace_show(space, after, sizeof(after));
+			assert_string_equal(before, after);
+			assert_int_equal(anon_of(space, 0x50000), 0);
+		}
 		assert_true(vmspace_call(in, &map) > 0);
 		assert_int_equal(vmspace_call(in, &unmap), 0);
 		assert_int_equal(touch(in, 0x50000), 0);
 		assert_int_equal(vmspace_identify(in, 0x20000, &renamed), 0);
 	}
 	assert_same_spaces(copy, second);
-	vmspace_show(space, after, sizeof(after));
-	assert_string_equal(before, after);
-	assert_int_equal(anon_of(space, 0x50000), 0);
+	assert_same_spaces(copy, space);
 	vmspace_destroy(space);
 	space = copy;
 	assert_same_spaces(second, copy);
@@ -371,7 +417,8 @@ static void joining_and_parting_nothing_changes_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SPACE(fork_is_independent), SPACE(clone_is_exact), SPACE(clone_is_independent),
+		SPACE(fork_is_independent), SPACE(child_goes_on_as_its_parent), SPACE(clone_is_exact),
+		SPACE(clone_is_independent),
 		SPACE(clone_keeps_leaked_locks), SPACE(clone_asks_the_host_anew),
 		SPACE(joined_anon_vmas_merge), SPACE(parted_anon_vmas_do_not_merge),
 		SPACE(a_parted_area_without_pages_has_an_anon_vma),

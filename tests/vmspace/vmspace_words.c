@@ -341,6 +341,7 @@ static void children_and_copies(void **state)
 	is(copy, 0, 1, 3);
 	assert_true(vmspace_call(copy, &map) > 0);
 	is(copy, 0, 1, 3);
+	is(copy, 1, 2, 3);
 	vmspace_destroy(copy);
 	assert_int_equal(heard_count, 0);
 	req = (struct vmspace_request){ .op = VMSPACE_FORK };
