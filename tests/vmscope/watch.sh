@@ -294,6 +294,53 @@ if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/de
 		fail "$what: names: $(grep '"name":"brief"' "$work/log" | head -1)"
 fi
 
+# A library that is gone before it is looked at: its functions are its own, and not those of the library below it.
+what="stacks in a file that is gone"
+cat >"$work/odd.c" <<'END'
+#include <sys/mman.h>
+void *odd(void)
+{
+	return mmap(0, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+END
+cat >"$work/opens.c" <<'END'
+#include <dlfcn.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	char byte;
+	void *library, *(*odd)(void);
+
+	if (read(0, &byte, 1) != 1 || !(library = dlopen(argv[1], RTLD_NOW)))
+		return 1;
+	*(void **)&odd = dlsym(library, "odd");
+	return !odd();
+}
+END
+mkdir -p "$work/far/away"
+if [ -x "$work/maps" ] && cc -shared -fPIC -o "$work/far/away/libodd.so" "$work/odd.c" 2>"$work/err" &&
+	cc -o "$work/opens" "$work/opens.c" -ldl 2>"$work/err" &&
+	"$vmscope" watch --stacks -o "$work/log" -- true 2>/dev/null; then
+	rm -f "$work/log"
+	"$work/opens" "$work/far/away/libodd.so" <"$work/pipe" &
+	target=$!
+	exec 5>"$work/pipe"
+	"$vmscope" watch --stacks --json -o "$work/log" -p $target 2>"$work/err" 5>&- &
+	watcher=$!
+	for i in $(seq 600); do grep -q '"type":"attach"' "$work/log" 2>/dev/null && break; sleep 0.05; done
+	kill -STOP $watcher
+	echo go >&5
+	exec 5>&-
+	wait $target
+	target=
+	rm -r "$work/far"
+	kill -CONT $watcher
+	wait $watcher
+	has differences 0
+	grep '"args":\["0","0x2000","0x1"' "$work/log" | grep -q '"site":"libodd.so(+0x' ||
+		fail "$what: $(grep '"args":\["0","0x2000","0x1"' "$work/log")"
+fi
+
 # Nobody listens for a while: stacks are lost first, and nothing else is. And a program that makes calls all the
 # time: it ends when it is to.
 what="behind with stacks"
@@ -324,6 +371,27 @@ if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/de
 	kill -KILL $target
 	wait $target 2>/dev/null
 	target=
+fi
+
+# A signal ends the watching when all has happened, but has not been told yet: what was told by then counts.
+what="a signal after the end"
+if [ -x "$work/maps" ]; then
+	watch_maps 10000
+	kill -STOP $watcher
+	echo go >&5
+	exec 5>&-
+	wait $target
+	target=
+	kill -TERM $watcher
+	kill -CONT $watcher
+	wait $watcher
+	got=$?
+	[ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+	has events_lost 0
+	has differences 0
+	has calls 2[0-9]{4}
+	grep -q '"type":"end".*"occasion":"exit"' "$work/log" || fail "$what: $(tail -2 "$work/log")"
+	replays
 fi
 
 # Nobody listens for a while, and events are lost, the last one too: that is said, and it ends.

@@ -45,11 +45,12 @@ void feed_close(struct feed *feed)
 	(void)feed;
 }
 
-void feed_poll(struct feed *feed, int milliseconds)
+bool feed_poll(struct feed *feed, int milliseconds)
 {
 	(void)feed;
 	(void)milliseconds;
 	on_poll(polls++);
+	return true;
 }
 
 int feed_look(struct feed *feed, pid_t pid, bool add)

@@ -133,16 +133,18 @@ static int on_frame(Dwfl_Frame *frame, void *ctx)
 	struct walk *walk = ctx;
 	char text[SITE_MAX];
 	Dwfl_Module *module;
-	Dwarf_Addr pc;
+	Dwarf_Addr pc, address, end = 0;
 	bool activation;
 
 	if (!dwfl_frame_pc(frame, &pc, &activation))
 		return DWARF_CB_ABORT;
-	/* A return address points behind the call instruction. */
-	module = dwfl_addrmodule(walk->finder->dwfl, activation ? pc : pc - 1);
-	if (!module)
+	address = activation ? pc : pc - 1; /* a return address points behind the call instruction */
+	module = dwfl_addrmodule(walk->finder->dwfl, address);
+	if (module) /* what belongs to none is given to the one before */
+		dwfl_module_info(module, NULL, NULL, &end, NULL, NULL, NULL, NULL);
+	if (!module || address >= end)
 		return DWARF_CB_ABORT;
-	name(module, activation ? pc : pc - 1, pc, text);
+	name(module, address, pc, text);
 	if (!walk->outside)
 		strcpy(walk->site, text);
 	walk->outside |= !site_is_runtime(text, strlen(text));

@@ -387,7 +387,7 @@ void feed_close(struct feed *feed)
 	free(feed);
 }
 
-void feed_poll(struct feed *feed, int milliseconds)
+bool feed_poll(struct feed *feed, int milliseconds)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
 	int count;
@@ -399,6 +399,7 @@ void feed_poll(struct feed *feed, int milliseconds)
 		nanosleep(&pause, NULL);
 		count = ring_buffer__consume(feed->ring);
 	}
+	return count >= 0;
 }
 
 /* Reads the iterator to its end, by which look_on() is run for each area of process @pid. */

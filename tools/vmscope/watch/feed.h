@@ -22,9 +22,9 @@ void feed_close(struct feed *feed);
 
 /*
  * Waits up to @milliseconds for events, and hears them; returns after some more milliseconds also if
- * they come faster than they are heard.
+ * they come faster than they are heard. False: there are more.
  */
-void feed_poll(struct feed *feed, int milliseconds);
+bool feed_poll(struct feed *feed, int milliseconds);
 
 /*
  * Where the thread was in the call that @call tells of; the caller frees it. NULL: it was lost, or

@@ -45,6 +45,7 @@ struct follow {
 	struct maple_tree spaces;	/* kernel's name -> struct followed */
 	unsigned int last_id, live;
 	unsigned long lost, said;	/* events: when we last looked; that the user knows of */
+	__u64 heard;			/* when the last event was */
 	__u64 first;			/* the space that was asked for */
 	bool attached;			/* it has been shown */
 	bool finishes;
@@ -426,6 +427,7 @@ static void heard(void *ctx, const struct watch_head *head)
 
 	if (!shown || follow->session->failed)
 		return;
+	follow->heard = head->time;
 	if (shown->left) { /* taken down when it has ended already: somebody looked at it */
 		if (head->kind == WATCH_GONE)
 			drop(follow, shown);
@@ -542,20 +544,30 @@ static void look_at_all(struct follow *follow)
 	}
 }
 
+/* Hears what has happened up to now; after a second without stacks, if there are many. */
+static void catch_up(struct follow *follow)
+{
+	const __u64 now = now_ns();
+
+	while (!feed_poll(follow->feed, 0) && follow->heard < now && !follow->session->failed)
+		if (now_ns() - now > STACKS_MS * 1000000ULL)
+			feed_forgo_stacks(follow->feed);
+	check_lost(follow);
+}
+
 /* The last comparison of what still runs. */
 static void finish(struct follow *follow)
 {
-	const long began = now_ms();
 	struct followed *at;
 	unsigned long name = 0;
 	bool waits = true;
+	long began;
 
 	follow->finishes = true;
+	catch_up(follow);
+	began = now_ms();
 	look_at_all(follow);
-	while (waits && now_ms() < began + STACKS_MS + PATIENCE_MS && !follow->session->failed) {
-		/* Behind, as stacks take longer than the program between two calls. */
-		if (now_ms() >= began + STACKS_MS)
-			feed_forgo_stacks(follow->feed);
+	while (waits && now_ms() < began + PATIENCE_MS && !follow->session->failed) {
 		feed_poll(follow->feed, POLL_MS);
 		check_lost(follow);
 		waits = false;

@@ -21,10 +21,11 @@ void feed_close(struct feed *feed)
 	(void)feed;
 }
 
-void feed_poll(struct feed *feed, int milliseconds)
+bool feed_poll(struct feed *feed, int milliseconds)
 {
 	(void)feed;
 	(void)milliseconds;
+	return true;
 }
 
 int feed_look(struct feed *feed, pid_t pid, bool add)
