@@ -43,6 +43,8 @@
 #   make kernels-arm64 KERNELS="6.12 6.12-16k"   the same on arm64, with pages of 4 and 16 KiB
 #   make kernels-16k          windows of guests with smaller pages than the host, there alone
 #   make kernels-slice        a few minutes of it on 6.1 and the newest
+#   make kernels-cost KERNELS="6.1 6.12" ROUNDS= WORK=   "make cost-watch" under other kernels, counted
+#                             in instructions; installs what it needs
 #   make debug | asan | clang   the suites with assertions | under ASan + UBSan | built with clang
 #   make check-abi | record-abi   what the libraries promise to programs, compared with abi/ by abidiff
 #                             | recorded there (docs/abi.md)
@@ -128,7 +130,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: torture-signals torture-signals-asan torture-signals-tsan self-mirror
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost cost-watch export-perfetto report-browser coverage mutate valgrind
-.PHONY: check-abi record-abi builds proofs rv64 kernels kernels-arm64 kernels-16k kernels-slice rust rust-asan rust-tsan rust-bench
+.PHONY: check-abi record-abi builds proofs rv64 kernels kernels-arm64 kernels-16k kernels-slice kernels-cost rust rust-asan rust-tsan rust-bench
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -308,6 +310,17 @@ kernels-16k:
 kernels-slice: $(DEBUG)/build.ninja
 	$(run_kernels) --build $(DEBUG) --guests 2 --limit 9m --variants nopku --suites oracle trace \
 		--without '*overlayfs' 'oracle pages' edges 'python3, imports' -- 6.1 7.3
+
+# Without noise, on a busy machine, too: instructions are counted, not time.
+kernels-cost: all
+	@mkdir -p $(BUILD)/kernels
+	$(CC) -O2 -o $(BUILD)/kernels/mmap_loop tests/programs/mmap_loop.c
+	$(run_kernels) --build $(RELEASE) --variants counted \
+		--add $(abspath $(BUILD))/kernels/mmap_loop $$(tests/programs/watch_cost.py vmscope --needs $(WORK)) \
+		--command '$(CURDIR)/tests/programs/watch_cost.py $(abspath $(RELEASE))/tools/vmscope/vmscope \
+			--counted --only watch --rounds $(or $(ROUNDS),3) \
+			--loop $(abspath $(BUILD))/kernels/mmap_loop $(WORK)' -- \
+		$(if $(filter file,$(origin KERNELS)),6.1 6.12,$(KERNELS))
 
 programs: all $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) tests/vmscope/calls

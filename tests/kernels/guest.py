@@ -3,6 +3,7 @@
 
 SETTINGS: {"port": "a serial port that nothing else writes to",
            "sysctls": {}, "user": "", "scratch": "tmpfs",
+           "alive_every": seconds, by the guest's clock,
            "slowdown": the factor by which the tests' own limits of time are extended,
            "jobs": [{"argv": [], "directory": "", "limit": seconds}, ...]}
 The lines that it writes to that port:
@@ -25,7 +26,6 @@ import threading
 import time
 
 USER = 1000
-ALIVE_EVERY = 10
 SCRATCH = os.environ["TMPDIR"]
 DISK_SIZE = 512 << 20
 LINES_MOST = 3000  # of one job; a serial port is slow
@@ -41,9 +41,9 @@ class Port:
             self.file.write(line + "\n")
             self.file.flush()
 
-    def stay_alive(self):
+    def stay_alive(self, every):
         while True:
-            time.sleep(ALIVE_EVERY)
+            time.sleep(every)
             self.say("@alive")
 
 
@@ -139,7 +139,8 @@ def main():
     port.say(f"@guest {os.uname().release}")
     apply_sysctls(port, settings["sysctls"])
     mount_scratch(port, settings["scratch"])
-    threading.Thread(target=port.stay_alive, daemon=True).start()
+    threading.Thread(target=port.stay_alive, args=(settings["alive_every"],),
+                     daemon=True).start()
     for number, job in enumerate(settings["jobs"]):
         run(port, number, job, settings["user"], settings["slowdown"])
     port.say("@done")

@@ -62,6 +62,8 @@ def arguments():
                         help="a guest is ended then, and has failed (default 4h)")
     parser.add_argument("--guests", type=int, default=1, help="how many run side by side")
     parser.add_argument("--command", help="a shell's command to run instead of the suites")
+    parser.add_argument("--add", nargs="+", default=[], metavar="PROGRAM",
+                        help="what else is put into guests: programs, or paths of files and directories")
     parser.add_argument("kernels", nargs="+", metavar="VERSION",
                         help="6.1, or 6.1.176; arm64 also 6.12-16k")
     args = parser.parse_args()
@@ -128,7 +130,7 @@ def prepare(args, common):
         sys.exit(f"kernels: no job of the suites is named {shlex.join(args.only)}")
     programs = jobs.needed(build, planned)
     make(build, *sorted(str(Path(program).relative_to(build)) for program in programs))
-    root.write_common(common, args.arch, below, programs)
+    root.write_common(common, args.arch, below, programs, args.add)
     return planned
 
 

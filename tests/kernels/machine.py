@@ -7,7 +7,6 @@ import subprocess
 import time
 
 MEMORY = "2G"
-PROCESSORS = 2
 SILENCE_MOST = 300  # seconds without a line; a guest sends one every ten seconds
 BOOT_MOST = 600
 # The console is for panics; a panic ends QEMU, since it may not start the machine again.
@@ -25,7 +24,7 @@ def accelerators(arch):
 
 def command(arch, kernel, initrd, variant, console, port):
     return [arch.qemu, *arch.machine, *accelerators(arch), "-cpu", arch.cpu + variant.cpu,
-            "-smp", str(PROCESSORS), "-m", MEMORY, "-nodefaults", "-no-user-config",
+            "-smp", str(variant.processors), "-m", MEMORY, "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot", "-kernel", str(kernel.image), "-initrd", str(initrd),
             "-append", f"{arch.cmdline} {CMDLINE} {variant.cmdline}".strip(),
             "-serial", f"file:{console}", "-chardev", f"file,id=port,path={port}",

@@ -34,8 +34,9 @@ UNUSED = ("test", "tests", "idlelib", "tkinter", "lib2to3", "ensurepip", "turtle
           "dist-packages", "site-packages", "distutils")
 MODULES = ("overlay", "loop")
 ACCOUNTS = {
-    "/etc/passwd": "root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/tmp:/bin/sh\n",
-    "/etc/group": "root:x:0:\nuser:x:1000:\n",
+    "/etc/passwd": "root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/tmp:/bin/sh\n"
+                   "nobody:x:65534:65534:nobody:/tmp:/bin/sh\npostgres:x:100:100:postgres:/tmp:/bin/sh\n",
+    "/etc/group": "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\npostgres:x:100:\n",
 }
 
 
@@ -91,6 +92,16 @@ class Root:
                 elif not name.endswith(".a") and os.path.exists(os.path.join(path, name)):
                     self.archive.add_path(os.path.join(inside, name), self.below)
 
+    def add_named(self, name):
+        """A program by its name, or what lies at a path: a program, or a directory with all below."""
+        path = name if "/" in name else self.which(name)
+        if not path or not os.path.exists(self.here(path)):
+            raise Incomplete(f"there is no {name} here")
+        if os.path.isdir(self.here(path)):
+            self.add_tree(path)
+        else:
+            self.add_program(path)
+
     def add_system(self, triplet):
         busybox = self.which("busybox")
         if not busybox or elf.needs(self.here(busybox))[0]:
@@ -115,8 +126,8 @@ def without_symbols(path, triplet):
         return file.read()
 
 
-def write_common(path, arch, below, programs):
-    """What every guest has: the system below a directory (or this one), and programs of the build."""
+def write_common(path, arch, below, programs, more):
+    """What every guest has: the system below a directory (or this one), programs of the build, and more."""
     with cpio.Archive(path) as archive:
         archive.add_console()
         for directory, mode in (("/tmp", 0o1777), ("/root", 0o700), ("/proc", 0o555),
@@ -128,6 +139,8 @@ def write_common(path, arch, below, programs):
             archive.add_text(name, text)
         system = Root(archive, arch.triplet, below)
         system.add_system(arch.triplet)
+        for name in more:
+            system.add_named(name)
         for program in programs:
             archive.add_path(program, data=without_symbols(program, arch.triplet))
             system.add_needs(program)
@@ -148,7 +161,7 @@ def write_guest(path, common, arch, kernel, variant, planned):
             archive.add_text("/guest/guest.json", json.dumps({
                 "port": f"/dev/{arch.port_name}", "sysctls": SYSCTLS | variant.sysctls,
                 "user": variant.user, "scratch": variant.scratch,
-                "slowdown": jobs.LIMIT_FACTOR,
+                "slowdown": jobs.LIMIT_FACTOR, "alive_every": variant.alive_every,
                 "jobs": [{"argv": job.argv, "directory": job.directory, "limit": job.limit}
                          for job in planned]}))
         with open(path, "wb") as file:

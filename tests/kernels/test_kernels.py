@@ -10,9 +10,13 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 import cpio  # noqa: E402
 import debian  # noqa: E402
+import machine  # noqa: E402
 import modules  # noqa: E402
 import report  # noqa: E402
+import root  # noqa: E402
+from arch import ARCHS  # noqa: E402
 from jobs import Job, named  # noqa: E402
+from variants import VARIANTS  # noqa: E402
 
 JOBS = [Job("oracle", "first", [], "/", 10), Job("check", "second", [], "/", 10)]
 
@@ -142,6 +146,32 @@ class Roots(unittest.TestCase):
             data = data[(start + fields[6] + 3) & ~3:]
         self.assertEqual(found, {"a": b"", "a/b": b"", "a/b/odd": b"12345", "a/link": b"b/odd",
                                  "TRAILER!!!": b""})
+
+    def test_what_is_added_is_there_or_missed(self):
+        with tempfile.TemporaryDirectory() as place:
+            below = Path(place, "below")
+            (below / "share/deep").mkdir(parents=True)
+            (below / "share/deep/file").write_text("1", encoding="ascii")
+            (below / "share/script").write_text("2", encoding="ascii")
+            with cpio.Archive(Path(place, "root")) as archive:
+                filled = root.Root(archive, "none", str(below))
+                filled.add_named("/share/deep")
+                self.assertIn("/share/deep/file", archive.names)
+                self.assertNotIn("/share/script", archive.names)
+                filled.add_named("/share/script")
+                self.assertIn("/share/script", archive.names)
+                for missing in "/share/other", "no-such-program":
+                    with self.assertRaisesRegex(root.Incomplete, missing):
+                        filled.add_named(missing)
+
+    def test_a_clock_of_instructions_is_one_processors(self):
+        kernel = debian.Kernel("6.1", "6.1.0-1", "6.1", Path("image"), Path("modules"))
+        words = machine.command(ARCHS["amd64"], kernel, "initrd", VARIANTS["counted"], "console", "port")
+        self.assertEqual(words[words.index("-smp") + 1], "1")
+        self.assertIn("-icount", words)
+        words = machine.command(ARCHS["amd64"], kernel, "initrd", VARIANTS["root"], "console", "port")
+        self.assertEqual(words[words.index("-smp") + 1], "2")
+        self.assertNotIn("-icount", words)
 
     def test_modules_come_after_those_they_need(self):
         with tempfile.TemporaryDirectory() as place:

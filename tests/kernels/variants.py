@@ -18,6 +18,8 @@ class Variant:
     qemu: tuple = ()  # further options
     cmdline: str = ""  # further words for the kernel
     sysctls: dict = field(default_factory=dict)  # beside SYSCTLS
+    processors: int = 2
+    alive_every: int = 10  # seconds of its clock after which a guest says that it is alive
     scratch: str = "tmpfs"  # where temporary files are
     user: str = "root"  # or "user": no capabilities; "userns": root in a user namespace of its own
 
@@ -46,6 +48,10 @@ VARIANTS = {variant.name: variant for variant in (
             sysctls={"vm.legacy_va_layout": 1}),
     Variant("few-areas", "vm.max_map_count=1000", sysctls={"vm.max_map_count": 1000}),
     Variant("hugetlb", "64 huge pages for hugetlbfs", sysctls={"vm.nr_hugepages": 64}),
+    # Two processors would take turns, and the clock of each go on while the other one runs.
+    # Nor is each byte that is copied one: processors are quicker. QEMU takes minutes for 10 seconds.
+    Variant("counted", "one processor, and a clock that counts its instructions", processors=1,
+            alive_every=1, cpu=",-erms,-fsrm", only="amd64", qemu=("-icount", "shift=0,sleep=off")),
     Variant("numa", "two NUMA nodes",
             qemu=("-object", "memory-backend-ram,id=m0,size=1G",
                   "-object", "memory-backend-ram,id=m1,size=1G",

@@ -3,13 +3,17 @@
 """What it costs programs to be followed: servers under load, and a loop of mmap and munmap, bare and
 under vmscope watch, perf trace, strace and vmscope trace, by turns.
 
-usage: watch_cost.py VMSCOPE [--rounds N] [--seconds S] [WORK...]
+usage: watch_cost.py VMSCOPE [--rounds N] [--seconds S | --counted] [WORK...]
+       watch_cost.py VMSCOPE --needs [WORK...]
 
 WORK: loop, redis, pgbench, nginx (default: all). A server is pinned to one processor; its load, and
 what follows it, to another. A turn is as many requests as take about S seconds (default 4). Printed
 are medians over N rounds (default 5): microseconds of the server's processor time (user and system) a
 request, and of the clock; and the median of the ratios to the bare turn of the same round, with the
 least and the largest one. On a busy machine the clock says little.
+--counted: on a machine whose clock counts instructions (QEMU's -icount, "make kernels-cost"): one
+processor does for all, turns are short, and a microsecond is 1,000 instructions.
+--needs: prints the programs and directories that another machine takes to run this.
 Installs, as root or through sudo, the Debian packages that are missing.
 """
 import argparse
@@ -32,29 +36,10 @@ PACKAGES = {
     "nginx": ["nginx-light", "apache2-utils"],
 }
 PEERS = ["strace", "linux-perf"]
+HERE = pathlib.Path(__file__).resolve().parent
 CALLS = "mmap,munmap,mprotect,mremap,brk,madvise"  # perf's trace knows no %memory
 PATIENCE = 60  # seconds: only for what hangs
 TICK = os.sysconf("SC_CLK_TCK")
-
-LOOP = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-/* Makes so many pairs of calls for each line that it reads, and answers it. */
-int main(void)
-{
-	char line[32];
-
-	while (fgets(line, sizeof(line), stdin)) {
-		for (int i = atoi(line); i > 0; i--)
-			munmap(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-				    -1, 0), 4096);
-		puts("done");
-		fflush(stdout);
-	}
-	return 0;
-}
-"""
 
 NGINX = """
 daemon off;
@@ -78,7 +63,13 @@ http {{
 
 
 def installed(packages):
-    """Installs the packages that are missing. False: that failed."""
+    """Installs the packages that are missing. False: that failed.
+
+    Where there are no packages, as in a guest of tests/kernels, what is needed has been put there.
+    """
+    if not shutil.which("dpkg-query"):
+        return True
+
     def has(package):
         seen = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status}", package],
                               capture_output=True, text=True, check=False)
@@ -135,6 +126,7 @@ class Server:
 
     name = ""
     first = 1000  # requests of the turn that finds out how many to make
+    counted = 2000  # requests of a turn where instructions are counted
 
     def __init__(self, home, cpus):
         self.home = home
@@ -152,6 +144,11 @@ class Server:
         subprocess.run(["taskset", "-c", str(self.cpus[1]), *map(str, command)], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    @staticmethod
+    def needs():
+        """The programs and directories that a machine must have, beside its libraries."""
+        raise NotImplementedError
+
     def load(self, requests):
         raise NotImplementedError
 
@@ -167,12 +164,19 @@ class Server:
 class Loop(Server):
     name = "a loop of mmap and munmap"
     first = 2000
+    program = None  # if it is compiled already
 
     def __init__(self, home, cpus):
         super().__init__(home, cpus)
-        (home / "loop.c").write_text(LOOP, encoding="utf-8")
-        subprocess.run(["cc", "-O2", "-o", home / "loop", home / "loop.c"], check=True)
-        self.start([home / "loop"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        program = self.program
+        if not program:
+            program = home / "loop"
+            subprocess.run(["cc", "-O2", "-o", program, HERE / "mmap_loop.c"], check=True)
+        self.start([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    @staticmethod
+    def needs():
+        return []
 
     def load(self, requests):
         self.process.stdin.write(f"{requests}\n")
@@ -183,6 +187,7 @@ class Loop(Server):
 class Redis(Server):
     name = "redis, redis-benchmark: SET and GET, 50 clients"
     first = 4000
+    counted = 8000
 
     def __init__(self, home, cpus):
         super().__init__(home, cpus)
@@ -190,6 +195,10 @@ class Redis(Server):
         self.start(["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "",
                     "--dir", home, "--appendonly", "no"])
         until("redis-server listens", self.socket.exists)
+
+    @staticmethod
+    def needs():
+        return ["redis-server", "redis-benchmark"]
 
     def load(self, requests):
         self.client("redis-benchmark", "-q", "-s", self.socket, "-n", requests // 2, "-c", "50",
@@ -217,6 +226,13 @@ class Pgbench(Server):
             [self.bin / "pg_isready", "-q", "-h", home], check=False).returncode == 0)
         self.pgbench("-i", "-s", "4")
 
+    @staticmethod
+    def needs():
+        lib = max(pathlib.Path("/usr/lib/postgresql").glob("*"))
+        return [*(lib / "bin" / name for name in ("initdb", "postgres", "pgbench", "pg_isready")),
+                lib / "lib/plpgsql.so", lib / "lib/dict_snowball.so",
+                f"/usr/share/postgresql/{lib.name}"]
+
     def pgbench(self, *options):
         self.client(*self.as_user, self.bin / "pgbench", "-q" if "-i" in options else "-n",
                     *options, "-h", self.home, "postgres")
@@ -238,6 +254,10 @@ class Nginx(Server):
         self.start(["nginx", "-c", home / "conf", "-p", home])
         until("nginx has its worker", self.worker)
         self.pid = self.worker()
+
+    @staticmethod
+    def needs():
+        return ["nginx", "ab"]
 
     def worker(self):
         children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
@@ -326,17 +346,20 @@ def turn(server, follower, requests, log):
         return (server.spent() - spent_before) / requests * 1e6, clock / requests * 1e6
 
 
-def measure(server, contestants, rounds, seconds, log):
+def measure(server, contestants, options, log):
     server.load(server.first)  # it is warm now
     requests = {}
     for follower in contestants:
+        if options.counted:
+            requests[follower.name] = server.counted
+            continue
         _, clock = turn(server, follower, server.first, log)
-        requests[follower.name] = max(int(seconds * 1e6 / clock), server.first)
+        requests[follower.name] = max(int(options.seconds * 1e6 / clock), server.first)
     seen = {follower.name: [] for follower in contestants}
-    for _ in range(rounds):
+    for _ in range(options.rounds):
         for follower in contestants:
             seen[follower.name].append(turn(server, follower, requests[follower.name], log))
-    print(f"\n{server.name}: {requests['bare']} requests a turn, {rounds} rounds\n")
+    print(f"\n{server.name}: {requests['bare']} requests a turn, {options.rounds} rounds\n")
     print("| | processor time | | | clock | | |\n|---|---:|---:|---|---:|---:|---|")
     for follower in contestants:
         cells = [follower.name]
@@ -357,19 +380,29 @@ def main():
     parser.add_argument("vmscope")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--counted", action="store_true")
+    parser.add_argument("--loop", type=pathlib.Path, help="mmap_loop.c, compiled")
+    parser.add_argument("--needs", action="store_true")
     parser.add_argument("--only", default="", help="followers by name, beside bare: watch,strace")
     parser.add_argument("work", nargs="*", metavar="WORK")
     options = parser.parse_intermixed_args()
     # Started in the background of a shell, programs would ignore what ends the followers.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     works = options.work or list(WORKS)
+    Loop.program = options.loop
     for work in works:
         if work not in WORKS:
             parser.error(f"there is no {work}: give some of {', '.join(WORKS)}")
+    if options.needs:
+        print("taskset", "setpriv", *(needed for work in works if installed(PACKAGES[work])
+                                      for needed in WORKS[work].needs()))
+        return 0
     if os.geteuid() != 0:
         print("watch_cost: needs root, for vmscope watch and perf trace", file=sys.stderr)
         return 77
     cpus = sorted(os.sched_getaffinity(0))
+    if options.counted:
+        cpus = [cpus[0], cpus[0]]
     if len(cpus) < 2:
         print("watch_cost: needs two processors", file=sys.stderr)
         return 77
@@ -390,8 +423,7 @@ def main():
             os.chmod(home, 0o755)
             server = WORKS[work](pathlib.Path(home, "server"), cpus)
             end.callback(server.stop)
-            measure(server, contestants, options.rounds, options.seconds,
-                    pathlib.Path(home, "log"))
+            measure(server, contestants, options, pathlib.Path(home, "log"))
     return failed
 
 
