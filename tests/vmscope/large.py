@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Logs that are large, of another version, not whole, or of a process that comes near its limit.
 
-Usage: large.py VMSCOPE MANY            what must hold
+Usage: large.py VMSCOPE MANY REFUSALS   what must hold
        large.py measure VMSCOPE [MB]    how fast a log of strace is read, and in how much memory
 """
 import json
@@ -303,12 +303,43 @@ def check_limit(vmscope, many):
     wanted("what fits was right", f"\n{fitted} more fit." in before and fitted > limit // 100,
            fitted, before[:600])
     wanted("what is refused when", f" {limit - 5}: mremap() to a given address; {limit - 3}: any "
-           f"mremap() that moves; {limit}: calls on a part of an area (munmap, mprotect, madvise "
-           f"...); {limit + 1}: mmap() and brk().\n" in before, before[:800])
+           f"mremap() that moves; {limit - 1}: calls on the middle of an area (mprotect, mlock, madvise "
+           f"...); {limit}: those on one end of it, and munmap() of its middle; {limit + 1}: mmap() and "
+           "brk().\n" in before, before[:800])
     wanted("nothing fits then", f"{limit + 1} areas: 100.0% of the {limit} that" in after and
-           "No other area fits. Refused with ENOMEM now: mremap() to a given address, any mremap() "
-           "that moves, calls on a part of an area (munmap, mprotect, madvise ...), mmap() and "
-           "brk().\n" in after, after[:800])
+           "No other area fits. Refused with ENOMEM (madvise: EAGAIN) now: mremap() to a given address, any "
+           "mremap() that moves, calls on the middle of an area (mprotect, mlock, madvise ...), those on one "
+           "end of it, and munmap() of its middle, mmap() and brk().\n" in after, after[:800])
+
+
+# By what tests/vmscope/refusals.c calls it: which of those that explain tells it is.
+REFUSALS = {"mremap-there": "mremap() to a given address", "mremap-moves": "any mremap() that moves",
+            "mprotect-middle": "calls on the middle", "mlock-middle": "calls on the middle",
+            "madvise-middle": "calls on the middle", "mprotect-end": "those on one end",
+            "madvise-end": "those on one end", "munmap-middle": "munmap() of its middle",
+            "munmap-end": None, "mmap": "mmap() and brk()"}
+
+
+def check_refusals(vmscope, refusals):
+    """What explain says is refused is what this kernel refuses: from exactly that number of areas on."""
+    with open("/proc/sys/vm/max_map_count") as file:
+        limit = int(file.read())
+    if limit > 200000:
+        print(f"SKIP in part: vm.max_map_count is {limit}: too many to map them all")
+        return
+    told = json.loads(run(vmscope, "explain", "--json", str(os.getpid())).stdout)
+    rules = told["limit"]["refused"]
+    results = {}
+    for line in run(refusals).stdout.splitlines():
+        areas, what, result = line.split()
+        results.setdefault(what, {})[int(areas)] = result
+    wanted("all were tried", set(results) == set(REFUSALS), results)
+    for what, at in results.items():
+        begins = [rule["from"] for rule in rules if REFUSALS[what] and REFUSALS[what] in rule["what"]]
+        error = "EAGAIN" if what.startswith("madvise") else "ENOMEM"
+        expected = {areas: error if begins and areas >= begins[0] else "ok" for areas in at}
+        wanted(f"{what} at each number of areas", bool(begins) == bool(REFUSALS[what]) and
+               max(at) == limit + 1 and min(at) < limit - 5 and at == expected, at, expected)
 
 
 def measure(vmscope, megabytes):
@@ -329,7 +360,7 @@ def main():
     if sys.argv[1] == "measure":
         measure(sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 100)
         return
-    vmscope, many = sys.argv[1:]
+    vmscope, many, refusals = sys.argv[1:]
     with tempfile.TemporaryDirectory() as work:
         check_versions(vmscope, work)
         check_segments(vmscope, work)
@@ -337,6 +368,7 @@ def main():
         check_interruption(vmscope)
         check_memory(vmscope, work)
         check_rate(vmscope, work)
+    check_refusals(vmscope, refusals)
     check_limit(vmscope, many)
     sys.exit(1 if failures else 0)
 

@@ -49,14 +49,14 @@ static void print_room(FILE *to, unsigned long areas, unsigned long limit, bool 
 			room_left(areas, limit));
 	for (int i = 0; i < ROOM_REFUSALS; i++)
 		if (room_is_refused(&room_refusals[i], areas, limit)) {
-			fprintf(to, "%s%s", any ? ", " : ". Refused with ENOMEM now: ",
+			fprintf(to, "%s%s", any ? ", " : ". Refused with ENOMEM (madvise: EAGAIN) now: ",
 				room_refusals[i].what);
 			any = true;
 		}
 	fprintf(to, ".%s\n", near ? color_off(to) : "");
 	if (areas * 2 < limit || areas > limit)
 		return;
-	fputs("Refused with ENOMEM from that many areas on:", to);
+	fputs("Refused with ENOMEM (madvise: EAGAIN) from that many areas on:", to);
 	for (int i = 0; i < ROOM_REFUSALS; i++)
 		if (!room_is_refused(&room_refusals[i], areas, limit))
 			fprintf(to, " %ld: %s%s", (long)limit + room_refusals[i].from,

@@ -5,7 +5,8 @@
 const struct room_refusal room_refusals[ROOM_REFUSALS] = {
 	{ -5, "mremap() to a given address" },
 	{ -3, "any mremap() that moves" },
-	{ 0, "calls on a part of an area (munmap, mprotect, madvise ...)" },
+	{ -1, "calls on the middle of an area (mprotect, mlock, madvise ...)" },
+	{ 0, "those on one end of it, and munmap() of its middle" },
 	{ 1, "mmap() and brk()" },
 };
 
