@@ -154,6 +154,31 @@ def check_segments(vmscope, work):
         wanted(f"what the segment explains: {text}", got.returncode == status, got)
 
 
+# ---- names in stacks -----------------------------------------------------------------------------
+
+def check_names(vmscope, work):
+    """strace names the last symbol before a place, even if it ends before: then the place is told."""
+    source = write(os.path.join(work, "few.c"), "int few(int a) { return a + 1; }\n"
+                   "static int __attribute__((noinline, used)) hidden(int a) { return few(a) * 7; }\n"
+                   "int last(int a) { return hidden(a) + 2; }\n")
+    library = os.path.join(work, "few.so")
+    try:
+        run("cc", "-O1", "-shared", "-fPIC", "-s", "-o", library, source, check=True)
+        symbols = run("nm", "-D", "-S", library, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"SKIP in part: no compiler or nm here: {error}")
+        return
+    value, size = (int(x, 16) for x in re.search(r"^(\S+) (\S+) T few$", symbols, re.M).groups())
+    for offset, moved, expected in ((size - 1, 0, f"few.so(few+{size - 1:#x})"),
+                                    (size, 0, f"few.so(+{value + size:#x})"),
+                                    (0x8823, 0, f"few.so(+{value + 0x8823:#x})"),
+                                    (0x8823, 16, "few.so(few+0x8823)")): # another file's
+        frame = f" > {library}(few+{offset:#x}) [{value + offset + moved:#x}]\n"
+        got = run(vmscope, "explain", write(os.path.join(work, "few.strace"),
+                                            next(mappings(1)) + frame))
+        wanted(f"few+{offset:#x}", f" {expected}: mmap anonymous" in got.stdout, got)
+
+
 # ---- progress, and interruption ------------------------------------------------------------------
 
 def check_progress(vmscope, work):
@@ -364,6 +389,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         check_versions(vmscope, work)
         check_segments(vmscope, work)
+        check_names(vmscope, work)
         check_progress(vmscope, work)
         check_interruption(vmscope)
         check_memory(vmscope, work)

@@ -8,6 +8,7 @@
 #include "log/step.h"
 #include "strace/processes.h"
 #include "strace/strace_call.h"
+#include "strace/symbols.h"
 
 enum { STRACE_STEPS_MAX = 4 };	/* from one line */
 
@@ -30,6 +31,7 @@ struct strace_reader {
 	struct strace_call call;		/* a step points into it */
 	char call_name[32];
 	char site[SITE_MAX];
+	struct symbols *symbols;	/* of the files in stacks */
 	bool stacks;			/* wanted: steps have their stack, too */
 	char stack[STACK_MAX];		/* filled from its end */
 	struct vmspace_area *areas;	/* initial ones of the first process; owned, with names */

@@ -37,6 +37,11 @@ struct strace_reader *strace_reader_new(struct lines *lines)
 
 	if (!from)
 		return NULL;
+	from->symbols = symbols_new();
+	if (!from->symbols) {
+		free(from);
+		return NULL;
+	}
 	from->lines = lines;
 	from->pkeys = lines_any(lines, shows_pkeys);
 	strace_processes_init(&from->processes);
@@ -58,6 +63,7 @@ void strace_reader_free(struct strace_reader *from)
 	mtree_destroy(&from->segments);
 	mtree_destroy(&from->announced);
 	strace_free_areas(from);
+	symbols_free(from->symbols);
 	free(from->partial);
 	free(from);
 }
@@ -136,8 +142,28 @@ static struct strace_text frame_name(struct strace_text frame)
 	return frame;
 }
 
+/*
+ * Whether "dir/lib.so(function+0x10) [0x7010]" names a function that ends before that place; its address in
+ * the file then, in *@address.
+ */
+static bool is_misnamed(struct strace_reader *from, struct strace_text frame, uint64_t *address)
+{
+	const char *end = frame.at + frame.length, *paren = memchr(frame.at, '(', frame.length);
+	const char *plus = paren ? memchr(paren, '+', (size_t)(end - paren)) : NULL;
+	const char *bracket = plus ? memmem(plus, (size_t)(end - plus), ") [0x", 5) : NULL;
+	struct strace_text path = { frame.at, 0 }, name = { paren, 0 };
+
+	if (!bracket || paren + 1 == plus)
+		return false;
+	path.length = (size_t)(paren - frame.at);
+	name.at = paren + 1;
+	name.length = (size_t)(plus - name.at);
+	*address = strtoul(bracket + strlen(") ["), NULL, 16);
+	return symbols_ends_before(from->symbols, path, name, strtoul(plus + 1, NULL, 16), *address);
+}
+
 /* Writes "lib.so(space::name(int, char)+0x10)" without the parameters. */
-static void write_frame(struct strace_text frame, char *buf, size_t size)
+static void write_name(struct strace_text frame, char *buf, size_t size)
 {
 	const char *open = memchr(frame.at, '(', frame.length);
 	const char *end = frame.at + frame.length, *inner, *offset;
@@ -149,6 +175,20 @@ static void write_frame(struct strace_text frame, char *buf, size_t size)
 			 (int)(end - offset), offset);
 	else
 		snprintf(buf, size, "%.*s", (int)frame.length, frame.at);
+}
+
+/* Writes @body, whose part without a directory is @name. */
+static void write_frame(struct strace_reader *from, struct strace_text body, struct strace_text name,
+			char *buf, size_t size)
+{
+	const char *paren = memchr(name.at, '(', name.length);
+	uint64_t address;
+
+	if (is_misnamed(from, body, &address))
+		snprintf(buf, size, "%.*s(+%#lx)", (int)(paren - name.at), name.at,
+			 (unsigned long)address);
+	else
+		write_name(name, buf, size);
 }
 
 /* Reads the stack frames that follow a call. Its site is the first one outside libc. */
@@ -169,14 +209,14 @@ static void read_frames(struct strace_reader *from)
 			continue;
 		name = frame_name(line.body);
 		if (from->stacks) {
-			write_frame(name, frame, sizeof(frame));
+			write_frame(from, line.body, name, frame, sizeof(frame));
 			stack = site_stack_add(from->stack, stack, frame);
 		}
 		if (outside)
 			continue;
 		outside = !site_is_runtime(name.at, name.length);
 		if (outside || !any)
-			write_frame(name, from->site, sizeof(from->site));
+			write_frame(from, line.body, name, from->site, sizeof(from->site));
 		any = true;
 	}
 	if (any)
