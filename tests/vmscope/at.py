@@ -154,6 +154,8 @@ with tempfile.TemporaryDirectory() as work:
                             '.5s', '+1', '', '12:00:00s')), ((log, '5', 'there'), 125, 'not an address'),
             ((log, '5', '10', '11'), 125, 'one too many'),
             ((log, '1'), 1, 'there was no process at 1'),
+            ((log, '10:50:00'), 1, 'does not tell the time of the day'),
+            ((log, '1700000000.5'), 1, 'does not tell the date'),
             ((log, '5', '--pid=999999999'), 1, 'there was no process 999999999'),
             ((log, '--queries=/nowhere'), 125, 'cannot read /nowhere'),
             ((log, '5', '--queries=/dev/null'), 125, 'leave that out'),

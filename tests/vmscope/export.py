@@ -285,6 +285,8 @@ def check_errors(vmscope, work):
             ("another format", "'xml' is not 'perfetto', 'chrome', 'csv' or 'folded'",
              ["-f", "xml", steps]),
             ("no log", "give a log", ["-f", "csv"]),
+            ("a weight of what has none", "--weight is for --format=folded",
+             ["-f", "csv", "--weight=calls", steps]),
             ("a weight", "'bytes' is neither", ["-f", "folded", "--weight=bytes", steps]),
             ("a log that is not there", "No such file", ["-f", "csv", os.path.join(work, "no")]),
             ("no directory", "cannot write", ["-f", "csv", "-o", work + "/no/x", steps]),

@@ -100,8 +100,12 @@ def check_versions(vmscope, work):
         wanted(what, got.returncode == 1 and ":2: skipped: " in got.stderr and
                "1 malformed, which were skipped" in got.stderr and
                "0 differences in the other lines" in got.stderr, got)
-    got = replay("replay", "".join(lines[:-1]))
-    wanted("a log without its end", got.returncode == 0 and "the log has no end" in got.stderr, got)
+    for command, *options in (["replay"], ["explain"], ["draw", "-o", "-"], ["at"], ["report", "-o", "-"],
+                              ["export", "-f", "csv"]):
+        path = write(os.path.join(work, "other.log"), "".join(lines[:-1]))
+        got = run(vmscope, command, *options, path, *(["9"] if command == "at" else []))
+        wanted(f"{command}: a log without its end", got.returncode == 0 and
+               got.stderr.count("the log has no end") == 1, got)
     got = replay("replay", "".join(lines))
     wanted("a whole log", got.returncode == 0 and "no end" not in got.stderr, got)
 

@@ -19,6 +19,7 @@ struct export_command {
 	struct player player;
 	const char *output;		/* NULL: standard output */
 	const struct export_format *format;
+	bool weighted;			/* --weight was given */
 	struct export export;
 };
 
@@ -56,6 +57,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_WEIGHT:
 		command->export.weight = parse_weight(state, arg);
+		command->weighted = true;
 		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &command->player;
@@ -67,6 +69,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (!command->format)
 			argp_error(state, "give a format: --format=perfetto, chrome, csv or "
 				   "folded");
+		if (command->weighted && strcmp(command->format->name, "folded") != 0)
+			argp_error(state, "--weight is for --format=folded");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

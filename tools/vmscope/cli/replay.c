@@ -150,8 +150,6 @@ static void summarize(const struct replay *replay)
 	if (replay->player.unknown)
 		session_say("%lu records are of types that a later vmscope writes; none of them "
 			    "should change an area", replay->player.unknown);
-	if (replay->player.cut)
-		session_say("the log has no end: vmscope was killed, or could not write it");
 	if (t->compared_at_end)
 		session_say("%lu address spaces compared with how they were when they ended",
 			    t->compared_at_end);

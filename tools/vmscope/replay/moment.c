@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define DAY 86400.0
+#define BILLION 1e9	/* seconds since 1970, and not since the log began */
 
 /* Logs tell microseconds; a stamp less another one is not exact. */
 #define HALF_A_MICROSECOND 5e-7
@@ -72,4 +73,11 @@ double moment_since(const struct moment *moment, double origin)
 	else if (origin < DAY || moment->seconds < DAY)
 		since = moment->seconds;
 	return since + HALF_A_MICROSECOND;
+}
+
+bool moment_is_told(const struct moment *moment, double origin)
+{
+	if (moment->kind == MOMENT_OF_DAY)
+		return origin >= 0 && origin < DAY;
+	return moment->kind == MOMENT_LINE || moment->seconds < BILLION || origin >= DAY;
 }

@@ -28,4 +28,7 @@ bool moment_parse(const char *text, struct moment *moment);
  */
 double moment_since(const struct moment *moment, double origin);
 
+/* Whether such a log tells times of that kind: of the day, or since 1970. */
+bool moment_is_told(const struct moment *moment, double origin);
+
 #endif

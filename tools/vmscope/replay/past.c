@@ -147,6 +147,11 @@ bool past_has_times(const struct past *past)
 	return past->tick_count > 0;
 }
 
+bool past_tells(const struct past *past, const struct moment *moment)
+{
+	return moment_is_told(moment, past->origin);
+}
+
 static unsigned long line_at_second(const struct past *past, double seconds)
 {
 	size_t low = 0, high = past->tick_count; /* below low: not later; from high on: later */

@@ -34,6 +34,9 @@ size_t past_incomplete(const struct past *past, pid_t pid);
 /* Does the log tell times? */
 bool past_has_times(const struct past *past);
 
+/* Does it tell times such as that one: of the day, since 1970? */
+bool past_tells(const struct past *past, const struct moment *moment);
+
 /* The line that the log had reached at that moment; 0: it had not begun. */
 unsigned long past_line_at(const struct past *past, const struct moment *moment);
 

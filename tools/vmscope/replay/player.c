@@ -172,6 +172,11 @@ static int play(struct player *player, struct reader *reader, struct replay_stat
 	player->totals = *replay_state_totals(state);
 	if (rc == 0 && player->totals.spaces == 0 && !player->interrupted)
 		return say_nothing(player, reader);
+	if (rc == 0 && player->cut && !player->quiet) {
+		progress_clear();
+		session_say("%s: the log has no end: it is written still, or vmscope was killed, or "
+			    "could not write it", player->path);
+	}
 	return rc;
 }
 
