@@ -4,8 +4,8 @@
 # strace. Runs alternate, all pinned to one CPU (otherwise the scheduler's placement of tracer and
 # program is what is measured). Prints the median of RUNS (default 7) runs of each. Then what the
 # comparisons after each call cost where there are many areas: 15,000, 30,000 and 60,000 mmaps; and the
-# same in programs that are attached to, of one thread and of two, where much is unknown: the tracer's
-# processor time there.
+# same in programs that are attached to, of one thread and of two, where much is unknown, mmaps of a file,
+# and areas that grow where there are as many others: the tracer's processor time there.
 #
 #   cost.sh VMSCOPE PAIRS MANY [RUNS]     PAIRS, MANY are tests/vmscope's programs of these names
 set -eu
@@ -47,12 +47,13 @@ def status(pid, name):
 
 def attached(when, count, how):
     """Processor time of the tracer of a program that waits for a line before it maps."""
-    with subprocess.Popen([many, str(count), how], stdin=subprocess.PIPE) as program:
+    with subprocess.Popen([many, str(count), how, many], stdin=subprocess.PIPE,
+                          stdout=subprocess.DEVNULL) as program:
         wait_until(lambda: status(program.pid, "State:") == "S")
         tracer = subprocess.Popen([vmscope, "trace", "-q", f"--verify={when}", "-p",
                                    str(program.pid)])
         wait_until(lambda: status(program.pid, "TracerPid:") != "0")
-        program.stdin.write(b"\n")
+        program.stdin.write(b"\n\n")
         program.stdin.close()
         _, tracer.returncode, used = os.wait4(tracer.pid, 0)
     if tracer.returncode != 0:
@@ -81,14 +82,15 @@ for count in 15000, 30000, 60000:
     end, each = (statistics.median(seconds[when]) for when in ("end", "each"))
     print(f"{count} mmaps: --verify=end {end * 1e6 / count:.1f} us a call, --verify=each "
           f"{each * 1e6 / count:.1f} us: {each / end:.2f} of it")
-for how in "wait", "threads":
+for how, what in (("wait", "mmaps"), ("threads", "mmaps in two threads"), ("files", "mmaps of a file"),
+                  ("merge", "areas, half as many calls")):
     for count in 15000, 30000, 60000:
+        calls = count // 2 if how == "merge" else count
         seconds = {"end": [], "each": []}
         for _ in range(runs):
             for when in seconds:
                 seconds[when].append(attached(when, count, how))
         end, each = (statistics.median(seconds[when]) for when in ("end", "each"))
-        print(f"{count} mmaps, attached, {'one thread' if how == 'wait' else 'two threads'}: "
-              f"--verify=end {end * 1e6 / count:.1f} us a call, --verify=each "
-              f"{each * 1e6 / count:.1f} us: {each / end:.2f} of it")
+        print(f"attached, {count} {what}: --verify=end {end * 1e6 / calls:.1f} us a call, "
+              f"--verify=each {each * 1e6 / calls:.1f} us: {each / end:.2f} of it")
 END

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many COUNT [rename FILE | vdso | fill | split | wait | threads] - maps COUNT areas of a page that
- * cannot be merged. After
- * half of them something happens that no call on the address space shows: FILE, which is mapped, is
- * renamed to FILE.new; or the kernel maps [vdso] again, by a call that vmscope does not stop at
- * (exits with 77 if it cannot be had). fill: writes a line, waits for one, maps until the kernel
- * refuses, writes how many, and waits for another line. split: makes as many by mprotect() instead,
- * in the middle of one; if there is an input, it waits for a line of it before. wait: waits for a line
- * of input before it maps. threads: so, and maps half of them in another thread, beside this one.
+ * many COUNT [rename FILE | vdso | fill | split | wait | threads | files FILE | merge] - maps COUNT areas of
+ * a page that cannot be merged. After half of them something happens that no call on the address
+ * space shows: FILE, which is mapped, is renamed to FILE.new; or the kernel maps [vdso] again, by a
+ * call that vmscope does not stop at (exits with 77 if it cannot be had). fill: writes a line, waits
+ * for one, maps until the kernel refuses, writes how many, and waits for another line.
+ *
+ * The others wait for a line of input first, if there is an input. split: makes as many by mprotect(),
+ * in the middle of one. threads: maps half of them in another thread, beside this one. files: of FILE.
+ * merge: makes them before it waits; then makes another grow, COUNT / 2 times, writes a line, and waits
+ * for one.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -32,6 +34,17 @@ static bool map_some(long count)
 			 -1, 0) == MAP_FAILED)
 			return false;
 	}
+	return true;
+}
+
+static bool map_file_often(const char *path, long count)
+{
+	int fd = open(path, O_RDONLY);
+
+	for (long i = 0; i < count; i++)
+		if (fd < 0 || mmap(NULL, PAGE, i % 2 ? PROT_READ : PROT_READ | PROT_WRITE, MAP_PRIVATE,
+				   fd, 0) == MAP_FAILED)
+			return false;
 	return true;
 }
 
@@ -111,11 +124,27 @@ static bool split_some(long count)
 
 	if (pages == MAP_FAILED)
 		return false;
-	wait_for_line();
 	for (long i = 1; i < count; i += 2)
 		if (mprotect(pages + i * PAGE, PAGE, PROT_READ) != 0)
 			return false;
 	return true;
+}
+
+/* Each page is touched before the next one joins it. */
+static bool merge_some(long count)
+{
+	char *pages = mmap(NULL, (count + 1) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED || !split_some(count))
+		return false;
+	for (long i = 0; i < count / 2; i++) {
+		if (mprotect(pages + i * PAGE, PAGE, PROT_READ | PROT_WRITE) != 0)
+			return false;
+		pages[i * PAGE] = 1;
+		if (i == 0)
+			wait_for_line();
+	}
+	return write(STDOUT_FILENO, "done\n", 5) == 5 && wait_for_line();
 }
 
 /* In a place of its own, so that the threads' areas do not touch. */
@@ -141,7 +170,6 @@ static bool map_in_two_threads(long count)
 	void *theirs;
 	bool ours;
 
-	wait_for_line();
 	if (pthread_create(&thread, NULL, map_apart, &half) != 0)
 		return false;
 	ours = map_apart(&half) != NULL;
@@ -154,12 +182,17 @@ int main(int argc, char **argv)
 	const char *what = argc > 2 ? argv[2] : "";
 	bool renames = argc > 3 && strcmp(what, "rename") == 0, vdso = strcmp(what, "vdso") == 0;
 
+	if (strcmp(what, "merge") == 0)
+		return merge_some(count) ? 0 : 1;
+	if (strcmp(what, "split") == 0 || strcmp(what, "wait") == 0 ||
+	    strcmp(what, "threads") == 0 || strcmp(what, "files") == 0)
+		wait_for_line();
 	if (strcmp(what, "split") == 0)
 		return split_some(count) ? 0 : 1;
 	if (strcmp(what, "threads") == 0)
 		return map_in_two_threads(count) ? 0 : 1;
-	if (strcmp(what, "wait") == 0)
-		wait_for_line();
+	if (argc > 3 && strcmp(what, "files") == 0)
+		return map_file_often(argv[3], count) ? 0 : 1;
 	if (renames && !map_file(argv[3]))
 		return 1;
 	if (vdso && !unmap_vdso())

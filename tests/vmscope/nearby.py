@@ -9,6 +9,7 @@ Usage: nearby.py VMSCOPE MANY
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -80,10 +81,14 @@ def is_traced(pid):
     return "TracerPid:\t0\n" not in inject.read(f"/proc/{pid}/status")
 
 
-def trace_attached(vmscope, program):
-    """The status and the summary for a program that waits for a line before it does anything."""
+def trace_attached(vmscope, program, done=None):
+    """The status and the summary for a program that waits for a line before it does anything.
+
+    done: is called with vmscope's number when the program has written a line, and waits for another.
+    """
     with tempfile.NamedTemporaryFile("r") as log, \
-            subprocess.Popen(program, stdin=subprocess.PIPE) as target:
+            subprocess.Popen(program, stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE if done else None) as target:
         while inject.state(target.pid, target.pid) != "S":
             time.sleep(0.01)
         with subprocess.Popen([vmscope, "trace", "-q", "-o", log.name, "-p",
@@ -91,6 +96,11 @@ def trace_attached(vmscope, program):
             while tracer.poll() is None and not is_traced(target.pid):
                 time.sleep(0.01)
             target.stdin.write(b"\n")
+            target.stdin.flush()
+            if done:
+                target.stdout.readline()
+                done(tracer.pid)
+                target.stdin.write(b"\n")
             target.stdin.close()
             status = tracer.wait(2 * inject.LIMIT)
         return status, [json.loads(line) for line in log][-1]
@@ -106,6 +116,24 @@ def check_copies(vmscope, many):
         status, total = trace_attached(vmscope, [many, str(AREAS), how])
         wanted(f"no copies in an attached program, {how}", status == 0 and
                total["calls"] >= least and total["copies"] == 0, status, total)
+
+
+def check_merges(vmscope, many):
+    """Where a merge may be of one kind or another, only what lies nearby is read."""
+    seen = []
+
+    def done(tracer):
+        seen.extend(map(int, re.findall(r"rchar: (\d+)", inject.read(f"/proc/{tracer}/io"))))
+
+    status, total = trace_attached(vmscope, [many, str(AREAS), "merge"], done)
+    wanted("merges in an attached program", status == 0 and total["merges"] > AREAS // 3, status, total)
+    if not seen:
+        print("SKIP in part: this kernel does not tell how much a process has read")
+        return
+    # A line of maps is 50 bytes or more.
+    whole = 50 * AREAS
+    wanted("all areas are not read for each merge",
+           seen[0] < whole * total["merges"] // 3, seen, whole, total)
 
 
 def main():
@@ -131,6 +159,7 @@ def main():
         check_rename(vmscope, many, work)
     check_unseen(vmscope, many)
     check_copies(vmscope, many)
+    check_merges(vmscope, many)
 
 
 if __name__ == "__main__":

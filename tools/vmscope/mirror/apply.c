@@ -6,9 +6,11 @@
 
 #include "mirror/request.h"
 
+/* The kernel chose the identity of new memory: for the area, and the request, which is logged. */
 static void learn_identity(struct vmspace *space, struct kernel_view *view,
-			   const struct vmspace_request *req)
+			   struct vmspace_request *req)
 {
+	struct vma_backing *asked = &req->mmap.backing;
 	/* If the thread was killed inside the call, the kernel's result is unknown. */
 	long at = req->host.valid ? req->host.result : req->out.result;
 	struct vmspace_line line;
@@ -19,9 +21,9 @@ static void learn_identity(struct vmspace *space, struct kernel_view *view,
 	    strlen(info.backing.name) != line.name_length ||
 	    memcmp(info.backing.name, line.name, line.name_length) != 0)
 		return;
-	info.backing.dev_major = line.dev_major;
-	info.backing.dev_minor = line.dev_minor;
-	info.backing.inode = line.inode;
+	info.backing.dev_major = asked->dev_major = line.dev_major;
+	info.backing.dev_minor = asked->dev_minor = line.dev_minor;
+	info.backing.inode = asked->inode = line.inode;
 	vmspace_identify(space, line.start, &info.backing);
 }
 

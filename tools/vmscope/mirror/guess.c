@@ -52,6 +52,8 @@ void guess_end(struct guess *guess)
 {
 	marks_end(&guess->marks);
 	vmspace_snapshot_close(guess->before);
+	nearby_text_free(&guess->ours);
+	nearby_text_free(&guess->theirs);
 	free(guess->events);
 }
 
@@ -113,6 +115,25 @@ static struct vmspace *copy_of(struct guess *guess, const struct vmspace *space)
 static bool differs_from_kernel(struct guess *guess, struct vmspace *space)
 {
 	return compare_areas(guess->comparison, space, &guess->host->view) == COMPARE_AREAS;
+}
+
+/*
+ * Whether the areas are not the kernel's, after the call whose events have been collected: as long as
+ * they are where it has changed some, others are not looked at.
+ */
+static bool differs_nearby(struct guess *guess, struct vmspace *space, const struct nearby *where)
+{
+	struct kernel_view *view = &guess->host->view;
+	struct nearby changed = *where;
+
+	for (size_t i = 0; i < guess->event_count; i++)
+		nearby_add_event(&changed, &guess->events[i]);
+	guess->ours.length = guess->theirs.length = 0;
+	if (!changed.everywhere && nearby_ask(&changed, 0, view, &guess->theirs) == 0 &&
+	    nearby_show(&changed, 0, space, &guess->ours) == 0 &&
+	    nearby_equal(&guess->ours, &guess->theirs))
+		return false;
+	return differs_from_kernel(guess, space);
 }
 
 /* Applies the request, and collects its events. */
@@ -298,7 +319,7 @@ unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vms
 		guess->unknown_sharing = last_anon(*space) + 1;
 	if (several && !guess->session->failed && !req->out.differs &&
 	    (touched || depends_on_anon(guess))) {
-		equal = !differs_from_kernel(guess, *space);
+		equal = !differs_nearby(guess, *space, where);
 		if (!equal) {
 			kept = try_other_outcomes(guess, &asked, space, req, touched);
 			equal = kept != 0;

@@ -85,6 +85,7 @@ struct guess {
 	bool may_be_copy;		/* its parent is not known, and may have forked it */
 	const struct vmspace *before;	/* a snapshot: before the last call with several outcomes */
 	struct vmspace_hooks hooks;	/* of every space: they collect */
+	struct nearby_text ours, theirs;	/* where that call has changed areas */
 	struct vmspace_event *events;	/* all of the request applied last */
 	size_t event_count, event_capacity;
 

@@ -89,6 +89,8 @@ static int load(struct mirror *mirror, const struct log_who *who, bool attach,
 		mirror->locks = vmspace_count_pages(mirror->vm, 0, ULONG_MAX, VMA_LOCKED) > 0;
 	if (rc == 0 && attach)
 		rc = guess_attached(&mirror->guess, who->pid, mirror->vm);
+	if (rc == 0 && attach)
+		rc = open_file_attached(&mirror->files, mirror->vm);
 	return rc;
 }
 
@@ -139,9 +141,9 @@ static void fork_space(struct mirror *mirror, struct mirror *child,
 /* Passes on what is known about the parent beside its areas. Returns 0 or -ENOMEM. */
 static int inherit(struct mirror *child, const struct mirror *parent)
 {
-	open_file_copy(&child->files, &parent->files);
 	uffd_copy(&child->uffds, &parent->uffds);
-	if (guess_fork(&child->guess, &parent->guess, child->vm) != 0)
+	if (open_file_copy(&child->files, &parent->files) != 0 ||
+	    guess_fork(&child->guess, &parent->guess, child->vm) != 0)
 		return -ENOMEM;
 	child->brk_unknown = parent->brk_unknown;
 	child->reported = parent->reported;

@@ -25,7 +25,6 @@ struct pending_call {
 	struct request request;
 	enum request_model model;
 	enum inject_kind inject;
-	bool may_unmap_file;		/* it may take away the last area of a file */
 	bool alone;			/* no other thread used the address space at the entry */
 	struct untouched untouched;
 	struct call_answers *answers;	/* the mirror's; NULL without a log */

@@ -44,26 +44,13 @@ static void gather(struct mirror *mirror, struct pending_call *pending,
 	mirror_record_in(mirror, &mirror->observed);
 }
 
-/* Was an area of that file there when we attached? Then its open file is not known. */
-static bool was_mapped(const struct mirror *mirror, const struct vma_backing *backing)
-{
-	struct vma_info info;
-
-	for (unsigned long at = 0; vmspace_next(mirror->vm, at, &info); at = info.end)
-		if (info.backing.inode == backing->inode && info.backing.file_id == 0 &&
-		    info.backing.dev_major == backing->dev_major &&
-		    info.backing.dev_minor == backing->dev_minor)
-			return true;
-	return false;
-}
-
 static void identify_file(struct mirror *mirror, const struct log_who *who, const struct call *call,
 			  struct request *request)
 {
 	struct vma_backing *backing = &request->vm.mmap.backing;
 
 	if (request->vm.op != VMSPACE_MMAP || !request->file.is_regular ||
-	    (mirror->guess.attached && was_mapped(mirror, backing)))
+	    open_file_is_unknown(&mirror->files, backing))
 		return;
 	backing->file_id = open_file_id(&mirror->files, who->pid, who->tid, (int)call->args[4],
 					backing);
@@ -76,24 +63,6 @@ static void identify_uffd(struct mirror *mirror, pid_t tid, const struct call *c
 		request->vm.uffd.context =
 			uffd_context(&mirror->uffds, tid, request->uffd_inode,
 				     (int)call->args[0]);
-}
-
-static bool may_unmap_file(const struct mirror *mirror, const struct request *request)
-{
-	const struct vmspace_request *req = &request->vm;
-	struct vma_info info;
-
-	switch (req->op) {
-	case VMSPACE_MUNMAP:
-		return vmspace_next(mirror->vm, req->munmap.addr, &info) &&
-		       (info.backing.file_id || info.end < req->munmap.addr + req->munmap.length);
-	case VMSPACE_MMAP:
-		return req->mmap.flags & MAP_FIXED || request->file.is_regular;
-	case VMSPACE_MREMAP:
-		return true;
-	default:
-		return false;
-	}
 }
 
 static void find_site(struct mirror *mirror, const struct log_who *who,
@@ -161,7 +130,6 @@ void mirror_call_enter(struct mirror *mirror, const struct log_who *who, struct 
 	mirror->host.view.text_current = false;
 	pending->alone = alone;
 	pending->inject = INJECT_NOTHING;
-	pending->may_unmap_file = false;
 	pending->answers = NULL;
 	pending->untouched.count = 0;
 	pending->site[0] = '\0';
@@ -178,8 +146,6 @@ void mirror_call_enter(struct mirror *mirror, const struct log_who *who, struct 
 		log_space_observed(mirror->session, who, &mirror->observed);
 	identify_file(mirror, who, call, &pending->request);
 	identify_uffd(mirror, who->tid, call, &pending->request);
-	pending->may_unmap_file = mirror->files.first &&
-				  may_unmap_file(mirror, &pending->request);
 	if (pending->inject == INJECT_ALTER)
 		inject_alter(req, vmspace_config(mirror->vm)->page_size);
 	gather(mirror, pending, &pending->untouched);
@@ -238,19 +204,6 @@ static void drop_answers(struct mirror *mirror, struct pending_call *pending)
 
 /* ---- at the exit ---------------------------------------------------------------------------- */
 
-/* The kernel chose the identity of new memory: puts it into the request, for the log. */
-static void complete_identity(const struct mirror *mirror, struct vmspace_request *req)
-{
-	struct vma_info info;
-
-	if (!request_makes_file(req) || req->host.result < 0 ||
-	    !vmspace_lookup(mirror->vm, (unsigned long)req->host.result, &info))
-		return;
-	req->mmap.backing.dev_major = info.backing.dev_major;
-	req->mmap.backing.dev_minor = info.backing.dev_minor;
-	req->mmap.backing.inode = info.backing.inode;
-}
-
 /* Notes the pages of a new private mapping that lie beyond the end of its file. */
 static void note_past_end(struct mirror *mirror, const struct request *request)
 {
@@ -273,18 +226,35 @@ static void note_past_end(struct mirror *mirror, const struct request *request)
 		guess_past_end(&mirror->guess, mirror->vm, start, end);
 }
 
+/* Which open files the call may have unmapped, or has not mapped, having changed areas @where. */
+static void suspect_files(struct mirror *mirror, const struct call *call,
+			  const struct vmspace_request *req, const struct nearby *where)
+{
+	struct vma_info info;
+
+	if (req->op == VMSPACE_MMAP && call->result < 0 && call->result >= -4095 &&
+	    req->mmap.backing.file_id)
+		open_file_suspect(&mirror->files, &req->mmap.backing); /* made known for nothing */
+	if (req->op != VMSPACE_MMAP && req->op != VMSPACE_MUNMAP && req->op != VMSPACE_MREMAP)
+		return;
+	for (unsigned int i = 0; i < where->count; i++)
+		for (unsigned long at = where->ranges[i].start;
+		     vmspace_next(mirror->vm, at, &info) && info.start < where->ranges[i].end;
+		     at = info.end)
+			open_file_suspect(&mirror->files, &info.backing);
+}
+
 /*
- * Applies the call. Returns the guesses that were kept: see guess_apply(). @detail, unless NULL,
- * gets what a replay has to know beside the request.
+ * Applies the call, which may have changed areas @where. Returns the guesses that were kept: see
+ * guess_apply(). @detail, unless NULL, gets what a replay has to know beside the request.
  */
 static unsigned int complete(struct mirror *mirror, const struct log_who *who,
 			     const struct call *call, struct pending_call *pending, bool alone,
-			     struct json_object *detail)
+			     const struct nearby *where, struct json_object *detail)
 {
 	struct vmspace_request *req = &pending->request.vm;
 	bool late = pending->model == REQUEST_LATE;
 	struct vmspace_request before;
-	struct nearby where;
 	unsigned int guesses;
 
 	if (!request_finish(&pending->request, pending->model, who->tid, call, &mirror->host.view))
@@ -303,13 +273,11 @@ static unsigned int complete(struct mirror *mirror, const struct log_who *who,
 	}
 	mirror_record_in(mirror, &mirror->asked_again);
 	host_look_back(&mirror->host, req, &pending->untouched);
-	nearby_of_call(&where, mirror->vm, call);
 	guesses = guess_apply(&mirror->guess, &mirror->vm, req,
-			      !alone && host_was_touched(&mirror->host), &where);
+			      !alone && host_was_touched(&mirror->host), where);
 	host_look_now(&mirror->host);
 	mirror_record_in(mirror, &mirror->observed);
 	note_past_end(mirror, &pending->request);
-	complete_identity(mirror, req);
 	if (detail)
 		add_answers(mirror, pending, guesses, detail);
 	if (pending->inject == INJECT_DOUBLE && !req->out.differs) {
@@ -350,14 +318,17 @@ static void complete_and_log(struct mirror *mirror, const struct log_who *who,
 		.change = LOG_UNKNOWN,
 		.injected = inject_name(pending->inject),
 	};
+	struct nearby where;
 
+	nearby_of_call(&where, mirror->vm, call);
 	if (due)
-		record.change = verify_before(mirror, call, pending);
+		record.change = verify_before(mirror, &where, pending);
 	if (mirror->session->log)
 		record.extra = json_object_new_object();
-	record.guesses = complete(mirror, who, call, pending, alone, record.extra);
-	if (pending->may_unmap_file)
-		open_file_prune(&mirror->files, mirror->vm);
+	if (pending->model == REQUEST_MADE)
+		suspect_files(mirror, call, req, &where);
+	record.guesses = complete(mirror, who, call, pending, alone, &where, record.extra);
+	open_file_prune(&mirror->files, mirror->vm);
 	if (record.extra && pending->site[0])
 		json_object_object_add(record.extra, "site", json_object_new_string(pending->site));
 	log_call(mirror->session, who, &record);

@@ -22,11 +22,11 @@ struct descriptor {
 
 struct open_file {
 	struct open_file *next;
-	uint64_t id;
-	struct descriptor *descriptor;
+	uint64_t id;			/* 0: which one it is, is not known */
+	struct descriptor *descriptor;	/* NULL then */
 	unsigned int dev_major, dev_minor;
 	uint64_t inode;
-	bool used;			/* for pruning: mark and sweep */
+	bool suspect;			/* its last area may have gone: open_file_prune() */
 };
 
 static uint64_t last_id;	/* ids are never reused: areas outlive processes by fork */
@@ -50,11 +50,16 @@ const char *open_file_refused(int *error)
 	return refused;
 }
 
+static bool is_of(const struct open_file *file, const struct vma_backing *backing)
+{
+	return file->inode == backing->inode && file->dev_major == backing->dev_major &&
+	       file->dev_minor == backing->dev_minor;
+}
+
 static bool is_same(const struct open_file *file, pid_t tid, int fd,
 		    const struct vma_backing *backing)
 {
-	return file->inode == backing->inode && file->dev_major == backing->dev_major &&
-	       file->dev_minor == backing->dev_minor &&
+	return file->id && is_of(file, backing) &&
 	       syscall(SYS_kcmp, getpid(), tid, KCMP_FILE, file->descriptor->fd, fd) == 0;
 }
 
@@ -94,15 +99,20 @@ static void put_descriptor(struct descriptor *descriptor)
 	free(descriptor);
 }
 
-/* NULL: out of memory. */
-static struct open_file *add(struct open_files *files, struct descriptor *descriptor)
+/* @descriptor may be NULL. NULL: out of memory. */
+static struct open_file *add(struct open_files *files, struct descriptor *descriptor, uint64_t id,
+			     const struct vma_backing *backing)
 {
-	struct open_file *file = calloc(1, sizeof(*file));
+	struct open_file *file = malloc(sizeof(*file));
 
 	if (!file)
 		return NULL;
-	file->descriptor = descriptor;
-	descriptor->refs++;
+	*file = (struct open_file){
+		.id = id, .descriptor = descriptor, .inode = backing->inode,
+		.dev_major = backing->dev_major, .dev_minor = backing->dev_minor,
+	};
+	if (descriptor)
+		descriptor->refs++;
 	file->next = files->first;
 	files->first = file;
 	return file;
@@ -110,8 +120,35 @@ static struct open_file *add(struct open_files *files, struct descriptor *descri
 
 static void drop(struct open_file *file)
 {
-	put_descriptor(file->descriptor);
+	if (file->descriptor)
+		put_descriptor(file->descriptor);
 	free(file);
+}
+
+static struct open_file *find_unknown(const struct open_files *files,
+				      const struct vma_backing *backing)
+{
+	struct open_file *file = files->first;
+
+	while (file && (file->id || !is_of(file, backing)))
+		file = file->next;
+	return file;
+}
+
+int open_file_attached(struct open_files *files, const struct vmspace *space)
+{
+	struct vma_info info;
+
+	for (unsigned long at = 0; vmspace_next(space, at, &info); at = info.end)
+		if (info.backing.inode && !find_unknown(files, &info.backing) &&
+		    !add(files, NULL, 0, &info.backing))
+			return -ENOMEM;
+	return 0;
+}
+
+bool open_file_is_unknown(const struct open_files *files, const struct vma_backing *backing)
+{
+	return find_unknown(files, backing);
 }
 
 uint64_t open_file_id(struct open_files *files, pid_t pid, pid_t tid, int fd,
@@ -128,24 +165,29 @@ uint64_t open_file_id(struct open_files *files, pid_t pid, pid_t tid, int fd,
 	descriptor = own >= 0 ? new_descriptor(own) : NULL;
 	if (!descriptor)
 		return 0;
-	file = add(files, descriptor);
+	file = add(files, descriptor, ++last_id, backing);
 	put_descriptor(descriptor);
-	if (!file)
-		return 0;
-	file->id = ++last_id;
-	file->dev_major = backing->dev_major;
-	file->dev_minor = backing->dev_minor;
-	file->inode = backing->inode;
-	return file->id;
+	return file ? file->id : 0;
 }
 
-static void mark_used(struct open_files *files, uint64_t id)
+static bool is_behind(const struct open_file *file, const struct vma_backing *backing)
+{
+	return file->id ? file->id == backing->file_id : !backing->file_id && is_of(file, backing);
+}
+
+/* Of those behind an area, all are set: there is one, or the area is of none. */
+static void set_suspect(struct open_files *files, const struct vma_backing *backing, bool suspect)
 {
 	for (struct open_file *file = files->first; file; file = file->next)
-		if (file->id == id) {
-			file->used = true;
-			return;
+		if (file->suspect != suspect && is_behind(file, backing)) {
+			file->suspect = suspect;
+			files->suspects += suspect ? 1 : -1;
 		}
+}
+
+void open_file_suspect(struct open_files *files, const struct vma_backing *backing)
+{
+	set_suspect(files, backing, true);
 }
 
 void open_file_prune(struct open_files *files, const struct vmspace *space)
@@ -153,35 +195,34 @@ void open_file_prune(struct open_files *files, const struct vmspace *space)
 	struct open_file **link = &files->first;
 	struct vma_info info;
 
-	for (struct open_file *file = files->first; file; file = file->next)
-		file->used = false;
-	for (unsigned long at = 0; vmspace_next(space, at, &info); at = info.end)
-		if (info.backing.file_id)
-			mark_used(files, info.backing.file_id);
-	while (*link) {
+	for (unsigned long at = 0; files->suspects > 0 && vmspace_next(space, at, &info);
+	     at = info.end)
+		set_suspect(files, &info.backing, false);
+	while (files->suspects > 0) {
 		struct open_file *file = *link;
 
-		if (file->used) {
+		if (!file->suspect) {
 			link = &file->next;
 			continue;
 		}
 		*link = file->next;
+		files->suspects--;
 		drop(file);
 	}
 }
 
-void open_file_copy(struct open_files *child, const struct open_files *parent)
+int open_file_copy(struct open_files *child, const struct open_files *parent)
 {
 	for (const struct open_file *from = parent->first; from; from = from->next) {
-		struct open_file *file = add(child, from->descriptor);
+		const struct vma_backing backing = {
+			.dev_major = from->dev_major, .dev_minor = from->dev_minor,
+			.inode = from->inode,
+		};
 
-		if (!file)
-			continue;
-		file->id = from->id;
-		file->dev_major = from->dev_major;
-		file->dev_minor = from->dev_minor;
-		file->inode = from->inode;
+		if (!add(child, from->descriptor, from->id, &backing))
+			return -ENOMEM;
 	}
+	return 0;
 }
 
 void open_file_clear(struct open_files *files)
@@ -192,4 +233,5 @@ void open_file_clear(struct open_files *files)
 		files->first = file->next;
 		drop(file);
 	}
+	files->suspects = 0;
 }

@@ -12,6 +12,7 @@
 #define VMSCOPE_MIRROR_OPEN_FILE_H
 
 #include <mapletree/vmspace.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -20,6 +21,7 @@ struct open_file;
 /* The open files of one address space. */
 struct open_files {
 	struct open_file *first;
+	unsigned int suspects;		/* how many may not be mapped any more */
 };
 
 /*
@@ -37,11 +39,26 @@ const char *open_file_refused(int *error);
 uint64_t open_file_id(struct open_files *files, pid_t pid, pid_t tid, int fd,
 		      const struct vma_backing *backing);
 
-/* Drops the open files that no area of @space maps any more. */
+/*
+ * We have attached to a process with the areas of @space: of the files that they map it is not
+ * known which open file each is. Returns 0 or -ENOMEM.
+ */
+int open_file_attached(struct open_files *files, const struct vmspace *space);
+
+/* Is an area of that file mapped of which this is not known? */
+bool open_file_is_unknown(const struct open_files *files, const struct vma_backing *backing);
+
+/* An area with @backing is going to go, or has not come: it may be the last of its open file. */
+void open_file_suspect(struct open_files *files, const struct vma_backing *backing);
+
+/*
+ * Drops the suspects that no area of @space maps any more. O(areas up to one of each suspect), all
+ * areas if one has gone.
+ */
 void open_file_prune(struct open_files *files, const struct vmspace *space);
 
-/* After a fork: the child maps what its parent maps. Leaves out what cannot be copied. */
-void open_file_copy(struct open_files *child, const struct open_files *parent);
+/* After a fork: the child maps what its parent maps. Returns 0 or -ENOMEM. */
+int open_file_copy(struct open_files *child, const struct open_files *parent);
 
 /* Drops all of them. */
 void open_file_clear(struct open_files *files);

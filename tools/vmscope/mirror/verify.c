@@ -226,7 +226,7 @@ static enum log_change look_for_change(struct mirror *mirror)
 	return nearby_equal(&mirror->ours, &mirror->theirs) ? LOG_SAME : LOG_CHANGED;
 }
 
-enum log_change verify_before(struct mirror *mirror, const struct call *call,
+enum log_change verify_before(struct mirror *mirror, const struct nearby *where,
 			      const struct pending_call *pending)
 {
 	const struct options *options = mirror->session->options;
@@ -238,7 +238,7 @@ enum log_change verify_before(struct mirror *mirror, const struct call *call,
 	if (options->verify_nearby && !mirror->host.view.no_query &&
 	    pending->model == REQUEST_MADE &&
 	    ++mirror->since_whole < interval(mirror, WHOLE_LEAST))
-		nearby_of_call(&mirror->nearby, mirror->vm, call);
+		mirror->nearby = *where;
 	/* A mirror that has differed does not show what there was before. */
 	if (!mirror->session->log || options->verify_every != 1 || mirror->reported > 0)
 		return LOG_UNKNOWN;

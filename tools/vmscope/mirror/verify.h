@@ -28,11 +28,12 @@ void verify(struct mirror *mirror, const struct log_who *who, const struct call 
 	    const struct pending_call *pending, bool flags_too);
 
 /*
- * @call has returned, is not applied yet, and verify_call() will follow: determines what that
- * compares. Returns whether the kernel's areas there are others than before the call: the log tells
- * that for each call, whatever the mirror makes of it.
+ * A call has returned, is not applied yet, and verify_call() will follow: determines what that
+ * compares. @where: what the call may have changed by its arguments and its result. Returns whether
+ * the kernel's areas there are others than before the call: the log tells that for each call,
+ * whatever the mirror makes of it.
  */
-enum log_change verify_before(struct mirror *mirror, const struct call *call,
+enum log_change verify_before(struct mirror *mirror, const struct nearby *where,
 			      const struct pending_call *pending);
 
 /* Compares as verify() does after @call, which is applied; all areas only where it has to. */
