@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel tells of all spaces that are watched: each event is held back until it is its turn. */
+#ifndef VMSCOPE_WATCH_EVENTS_H
+#define VMSCOPE_WATCH_EVENTS_H
+
+#include <mapletree/maple_tree.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "watch/event.h"
+#include "watch/feed.h"
+#include "watch/follow.h"
+#include "watch/order.h"
+#include "watch/space.h"
+
+/* An address space by the kernel's name for it. */
+struct followed {
+	__u64 name;
+	struct watched *space;		/* NULL: it ended, or has not begun */
+	struct order order;
+	struct watch_area *areas;	/* that have arrived, for the event that follows them */
+	size_t count, capacity;
+	unsigned int users;		/* processes: several after vfork */
+	bool looking;			/* asked to be shown */
+	unsigned int tries;		/* in which its areas were being changed */
+	unsigned int missing;		/* looks at which there was no such process */
+	__u64 lost_at;			/* when events were found to be lost */
+	bool gone;			/* no event of it will come */
+	bool left;			/* nobody uses it any more; it is kept until it is gone */
+	bool ended;			/* by `end`; its areas will be shown when they are taken down */
+	struct watch_space_event end;
+};
+
+struct follow {
+	struct watch_run *run;
+	struct session *session;
+	struct feed *feed;
+	struct maple_tree spaces;	/* kernel's name -> struct followed */
+	unsigned int last_id, live;
+	unsigned long lost, said;	/* events: when we last looked; that the user knows of */
+	__u64 heard;			/* when the last event was */
+	__u64 first;			/* the space that was asked for */
+	bool attached;			/* it has been shown */
+	bool finishes;
+};
+
+/* Hears of an event: for feed_open(), with a struct follow. */
+void events_hear(void *ctx, const struct watch_head *head);
+
+/* Nobody uses the space any more. It is freed, or kept as long as events of it may come. */
+void events_end(struct follow *follow, struct followed *at);
+
+/* Frees the space; no event of it will come. */
+void events_drop(struct follow *follow, struct followed *at);
+
+#endif
