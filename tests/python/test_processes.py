@@ -92,6 +92,16 @@ def test_logs_that_cannot_be_read_say_why(tmp_path):
         list(vmscope.Log(tmp_path / 'log'))
 
 
+def test_a_call_that_cannot_be_read_is_told_with_its_line(tmp_path):
+    for change, why in (({'result': '0x7fbd6199d0]0'}, ':2: a number of this call is none: .*7fbd6199d0]0'),
+                        ({'args': None}, ':2: a number'), ({'result': [1]}, ':2: a number')):
+        with pytest.raises(vmscope.LogError, match=why):
+            list(vmscope.Log(write_log(tmp_path / 'log', [START, {**CALL, **change}])).calls())
+    without = {key: value for key, value in CALL.items() if key != 'tid'}
+    with pytest.raises(vmscope.LogError, match=":2: this call has no 'tid'"):
+        list(vmscope.Log(write_log(tmp_path / 'log', [START, without])).calls())
+
+
 def test_a_log_that_ends_in_a_line_is_read_up_to_it(tmp_path):
     path = write_log(tmp_path / 'log', [START, CALL])
     with path.open('a', encoding='utf-8') as file:

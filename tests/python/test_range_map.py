@@ -263,8 +263,9 @@ def test_arrays_that_do_not_fit_are_refused():
             ranges_of.get_many(keys, out=out)
     with pytest.raises(TypeError, match='index 10 is no int'):
         ranges_of.get_many(array.array('L', [1, 10]), out=array.array('q', [0, 0]))
-    with pytest.raises(OverflowError):
-        ranges_of.get_many([-1])
+    for index in (-1, 2 ** 64):
+        with pytest.raises(IndexError, match=f'indexes are 0 .. {2 ** 64 - 1}: {index}'):
+            ranges_of.get_many([index])
 
 
 def test_threads_share_a_map():

@@ -73,7 +73,7 @@ def _keys(keys: Any) -> Any:
         view = None
     if view is None or view.format not in ('L', 'Q', 'N') or view.itemsize != WORD \
             or view.ndim != 1 or not view.c_contiguous:
-        view = memoryview(array.array('L', map(operator.index, keys)))
+        view = memoryview(array.array('L', map(_index, keys)))
     return ffi.from_buffer('unsigned long[]', view)
 
 

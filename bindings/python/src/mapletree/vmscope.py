@@ -64,8 +64,8 @@ class Log:
             raise LogError(f'{self.path}: the log is of version {record.get("version")}, '
                            f'and only {VERSION} can be read')
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """All records, of unknown types too."""
+    def _lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """All records, each after the number of its line."""
         self.truncated = False
         with open(self.path, encoding='utf-8', errors='surrogateescape') as file:
             for number, line in enumerate(file, 1):
@@ -80,17 +80,30 @@ class Log:
                     raise LogError(f'{self.path}:{number}: a record is a JSON object')
                 if number == 1:
                     self._check_start(record)
-                yield record
+                yield number, record
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """All records, of unknown types too."""
+        return (record for _, record in self._lines())
 
     def records(self, kind: str) -> Iterator[dict[str, Any]]:
         """The records of one type."""
         return (record for record in self if record.get('type') == kind)
 
     def calls(self) -> Iterator[Call]:
-        for record in self.records('call'):
-            yield Call(record['n'], record['time'], record['pid'], record['tid'], record['space'],
-                       record['call'], tuple(map(word, record['args'])), word(record['result']),
-                       record.get('request'), record)
+        for number, record in self._lines():
+            if record.get('type') != 'call':
+                continue
+            try:
+                call = Call(record['n'], record['time'], record['pid'], record['tid'], record['space'],
+                            record['call'], tuple(map(word, record['args'])), word(record['result']),
+                            record.get('request'), record)
+            except KeyError as error:
+                raise LogError(f'{self.path}:{number}: this call has no {error}') from error
+            except (TypeError, ValueError) as error:
+                raise LogError(f'{self.path}:{number}: a number of this call is none: '
+                               f'{error}') from error
+            yield call
 
     def summary(self) -> dict[str, Any] | None:
         """The last record; None if vmscope was killed."""
