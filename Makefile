@@ -240,7 +240,7 @@ model-check:
 	model/run.sh $(BUILD)/spin $(SCENARIO)
 
 valgrind: $(MEMCHECK)/build.ninja
-	$(NINJA) -C $(MEMCHECK)
+	$(NINJA) -C $(MEMCHECK) $(if $(SUITES),$$(python3 tests/targets.py $(MEMCHECK) $(SUITES)))
 	$(TEST) -C $(MEMCHECK) --setup=valgrind --timeout-multiplier 100 $(SUITES:%=--suite %) \
 		--no-suite oracle --no-suite faults
 

@@ -221,7 +221,7 @@ check()
 		fi
 	done
 	# shellcheck disable=SC2046 # a list of words
-	ninja -C "$dir" $(python3 "$here/targets.py" "$dir" "${chosen[@]}") >"$dir.log" 2>&1 ||
+	ninja -C "$dir" $(python3 "$top/tests/targets.py" "$dir" "${chosen[@]}") >"$dir.log" 2>&1 ||
 		{ grep -A8 -E 'error|FAILED' "$dir.log" | head -40; return 1; }
 	rm -f "$dir/meson-logs/testlog.json"
 	meson test -C "$dir" --no-rebuild "${options[@]}" --timeout-multiplier 60 \
