@@ -249,17 +249,29 @@ def wait_until_traced(pid):
         time.sleep(0.05)
 
 
-def map_when_traced(child):
-    wait_until_traced(child.pid)
-    time.sleep(0.2)  # until it has been seen as it is
+def map_areas(child):
     print(5 << 20, file=child.stdin, flush=True)
+    child.stdout.readline()
+
+
+def map_until(child, over):
+    """Again and again: when exactly it is followed, nobody is told."""
+    while not over.wait(0.05):
+        map_areas(child)
+
+
+SLOW_TO_HANDLE = ["strace", "-D", "-qq", "-o", "/dev/null", "-e", "trace=rt_sigaction",
+                  "-e", "inject=rt_sigaction:delay_enter=200000",
+                  "-E", "ASAN_OPTIONS=detect_leaks=0"]  # which cannot be done to what is traced
 
 
 def check_stopped(vmscope, pid, page):
-    """A signal ends the time early: the answer is about what was seen, and nobody goes on tracing."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
+    """A signal ends the time early: the answer is about what was seen, and nobody goes on tracing. Even one
+    that comes when the process is just followed, to a program that is slow to say that it handles it."""
+    slow = SLOW_TO_HANDLE if shutil.which("strace") else []
+    for number, how in ((signal.SIGINT, []), (signal.SIGTERM, []), (signal.SIGQUIT, slow)):
         os.unlink(page)
-        with subprocess.Popen([vmscope, "report", "--for=60", str(pid), "-o", page]) as follower:
+        with subprocess.Popen([*how, vmscope, "report", "--for=60", str(pid), "-o", page]) as follower:
             wait_until_traced(pid)
             follower.send_signal(number)
             status = follower.wait(60)
@@ -273,8 +285,8 @@ def check_killed(vmscope, child, page):
     """The process is killed meanwhile: what it had done by then is told, at once."""
     os.unlink(page)
     with subprocess.Popen([vmscope, "report", "--for=600", str(child.pid), "-o", page]) as follower:
-        map_when_traced(child)
-        child.stdout.readline()
+        wait_until_traced(child.pid)
+        map_areas(child)
         child.kill()
         status = follower.wait(90)
     wanted("killed meanwhile", status == 0 and os.path.getsize(page) > 1000, status)
@@ -296,14 +308,15 @@ def check_process(vmscope, work):
         wanted("the areas of a process", got == expected, differences(got, expected))
         able, why = may_trace(child.pid, vmscope)
         if able:
-            call = threading.Thread(target=map_when_traced, args=(child,))
-            call.start()
+            over = threading.Event()
+            calls = threading.Thread(target=map_until, args=(child, over), daemon=True)
+            calls.start()
             report = Report(make_report(vmscope, str(child.pid), page, "--for=3"))
-            call.join()
+            over.set()
+            calls.join()
             wanted("what a process did", any(re.match("mmap anonymous, 5 MiB", area["cause"])
                                              for area in report.spaces[0]["list"]),
                    [area["cause"] for area in report.spaces[0]["list"]])
-            child.stdout.readline()
             check_stopped(vmscope, child.pid, page)
             check_killed(vmscope, child, page)
         else:

@@ -36,6 +36,15 @@ static void stop(int signal)
 	asked_to_stop = 1;
 }
 
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+enum { SIGNALS = sizeof(signals) / sizeof(signals[0]) };
+
+static void restore(const struct sigaction *before)
+{
+	for (int i = 0; i < SIGNALS; i++)
+		sigaction(signals[i], &before[i], NULL);
+}
+
 /* The tracer lets go when it is asked to and when we are killed, not by the Ctrl-C that is ours. */
 static void trace(const char *pid, const char *log)
 {
@@ -52,21 +61,25 @@ static void trace(const char *pid, const char *log)
  */
 static int follow(const char *pid, unsigned long seconds, const char *log)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	enum { SIGNALS = sizeof(signals) / sizeof(signals[0]) };
 	struct sigaction stops = { .sa_handler = stop }, before[SIGNALS];
 	const struct timespec tick = { .tv_nsec = 1000000000 / TICKS };
-	pid_t child = fork(), ended = 0;
+	pid_t child, ended = 0;
 	int status;
 
-	if (child == 0)
-		trace(pid, log);
-	if (child < 0) {
-		session_say("cannot start a tracer: %s", strerror(errno));
-		return -1;
-	}
 	for (int i = 0; i < SIGNALS; i++)
 		sigaction(signals[i], &stops, &before[i]);
+	child = fork();
+	if (child == 0) {
+		restore(before);
+		if (asked_to_stop) /* by then, when nothing was to be undone yet */
+			_exit(0);
+		trace(pid, log);
+	}
+	if (child < 0) {
+		session_say("cannot start a tracer: %s", strerror(errno));
+		restore(before);
+		return -1;
+	}
 	/* The tracer ends by itself when the process does. */
 	for (unsigned long i = 0; i < seconds * TICKS && !asked_to_stop && ended != child; i++) {
 		nanosleep(&tick, NULL);
@@ -77,8 +90,7 @@ static int follow(const char *pid, unsigned long seconds, const char *log)
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			;
 	}
-	for (int i = 0; i < SIGNALS; i++)
-		sigaction(signals[i], &before[i], NULL);
+	restore(before);
 	/* Its status is that of a process that was killed meanwhile; what that did before is in the log. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) >= STATUS_FAILED &&
 	    WEXITSTATUS(status) <= STATUS_NOT_FOUND) {
