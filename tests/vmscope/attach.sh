@@ -20,15 +20,24 @@ wait_until_traced() {
 	fail "vmscope does not attach"
 }
 
+# How long it takes to see so many calls, nobody knows either.
+wait_until_logged() {
+	for i in $(seq 1200); do
+		[ "$(grep -cs '"type":"call"' "$work/log")" -ge "$1" ] 2>/dev/null && return
+		sleep 0.05
+	done
+	fail "vmscope does not tell of $1 calls"
+}
+
 # The shell starts background processes with SIGINT ignored, so use SIGTERM.
 # The last time by the number of one of its threads, which means the process.
 for when in each end 10 7; do
 	number=$target
 	[ $when = 7 ] && number=$(ls /proc/$target/task | tail -1)
-	"$vmscope" trace --verify=$when --json --summary="$work/sum" -p $number 2>"$work/err" &
+	rm -f "$work/log"
+	"$vmscope" trace --verify=$when --json -o "$work/log" --summary="$work/sum" -p $number 2>"$work/err" &
 	tracer=$!
-	wait_until_traced
-	sleep 0.6
+	wait_until_logged 1000
 	kill -TERM $tracer
 	wait $tracer
 	got=$?
@@ -49,7 +58,7 @@ wait_until_traced
 sleep 0.2
 kill -TERM $tracer
 wait $tracer || fail "attached to a stopped process: $(head -40 "$work/err")"
-sleep 0.1
+for i in $(seq 600); do grep -q 'State:	T' /proc/$target/status && break; sleep 0.05; done
 grep -q 'State:	T' /proc/$target/status ||
 	fail "it does not stay stopped: $(grep State /proc/$target/status)"
 kill -CONT $target

@@ -20,11 +20,16 @@ expect 0 "a stack that becomes unlimited" "$vmscope" trace -- \
 	bash -c 'ulimit -Ss unlimited 2>/dev/null; ls /; ulimit -Ss 8192; ls /'
 
 # attached WHAT COMMANDS LATER: attaches to a shell after the commands, before it goes on.
+mkfifo "$work/go"
 attached() {
 	rm -f "$work/ready"
-	bash -c "$2; exec bash -c 'echo >$work/ready; sleep 1; $3'" >"$work/shell" 2>&1 &
+	bash -c "$2; exec bash -c 'echo >$work/ready; read <$work/go; $3'" >"$work/shell" 2>&1 &
 	pid=$!
 	for i in $(seq 600); do [ -e "$work/ready" ] && break; sleep 0.05; done
+	{
+		for i in $(seq 600); do grep -q 'TracerPid:	[1-9]' /proc/$pid/status && break; sleep 0.05; done
+		echo >"$work/go"
+	} &
 	expect 0 "$1" "$vmscope" trace -p $pid
 	wait $pid
 }

@@ -196,6 +196,8 @@ def check_progress(vmscope, work):
             os.close(theirs)
             child.stdin.write(text)
             child.stdin.flush()
+            while not is_read(child):
+                time.sleep(0.01)
             time.sleep(0.8)
             child.stdin.close()
             said = b""

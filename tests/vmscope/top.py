@@ -104,23 +104,27 @@ def check_processes(vmscope, watched):
 
 
 def check_rates(vmscope, watched):
-    """Two looks, between which it gains 500 areas: the rate is that of some second about then."""
-    tool = subprocess.Popen([vmscope, "top", "-b", "-n", "2", "-d", "0.5", "--sort=gained"],
+    """It gains 500 areas between two looks, or partly before one: the rate is that of some second about then."""
+    looks = tables(run(vmscope, "-b", "-n", "2", "-d", "0.1").stdout)
+    wanted("two tables", len(looks) == 2, looks)
+    tool = subprocess.Popen([vmscope, "top", "-b", "-d", "0.5", "--sort=gained"],
                             stdout=subprocess.PIPE, text=True)
     first = tool.stdout.readline()
-    before = len(watched.maps())
+    areas = len(watched.maps()) + 500
     watched.map(500)
-    rest = tool.stdout.read()
-    wanted("two tables", tool.wait(LIMIT) == 0, rest)
-    row = areas_of(tables(first + rest)[1][2], watched.pid)
-    wanted("the areas gained", int(row[1]) == before + 500, row)
+    until, row = time.monotonic() + LIMIT, []
+    while row[:2] != [str(watched.pid), str(areas)]:
+        row = tool.stdout.readline().split()
+        wanted("the areas gained", time.monotonic() < until, row, areas)
+    tool.kill()
+    tool.wait()
     rate = float(row[3])
     # The looks are 0.5 s apart, or more on a busy machine.
     wanted("the rate", 0 < rate <= 1000, row)
     limit = int(re.search(r"may have (\d+)", first).group(1))
-    left = (limit - int(row[1])) / rate
-    seconds = float(row[4][:-1]) * {"s": 1, "m": 60, "h": 3600}[row[4][-1]]
-    wanted("when it is full", abs(left - seconds) <= 0.02 * left + 1, row, left)
+    left = (limit - areas) / rate
+    unit = {"s": 1, "m": 60, "h": 3600}[row[4][-1]]
+    wanted("when it is full", abs(left - float(row[4][:-1]) * unit) <= 0.02 * left + unit / 2, row, left)
 
 
 def check_kinds(vmscope, watched):
