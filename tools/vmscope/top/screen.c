@@ -201,14 +201,84 @@ static void draw(struct view *view)
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
+/* Where the first character on the screen is, in lines and columns. */
+struct corner {
+	size_t line, column;
+};
+
+static size_t longest(const struct explained *explained)
+{
+	size_t most = 0, length;
+
+	for (size_t i = 0; i < explained->count; i++)
+		if ((length = strlen(explained->lines[i])) > most)
+			most = length;
+	return most;
+}
+
+static void draw_explained(const struct explained *explained, struct corner *at, size_t shown)
+{
+	if (at->line + shown > explained->count)
+		at->line = explained->count > shown ? explained->count - shown : 0;
+	erase();
+	for (size_t i = at->line; i < explained->count && i - at->line < shown; i++) {
+		const char *line = explained->lines[i];
+
+		line = strlen(line) > at->column ? line + at->column : "";
+		while ((*line & 0xc0) == 0x80) /* within a character */
+			line++;
+		put_line((int)(i - at->line), line, A_NORMAL);
+	}
+	put_line(LINES - 1, "up, down, left, right: scroll  any other key: back", A_DIM);
+	refresh();
+}
+
+/* False: the key is none that scrolls. */
+static bool move_corner(struct corner *at, int key, size_t shown, size_t columns)
+{
+	const size_t half = COLS > 1 ? (size_t)COLS / 2 : 1;
+
+	switch (key) {
+	case KEY_DOWN:
+	case 'j':
+		at->line++;
+		return true;
+	case KEY_UP:
+	case 'k':
+		at->line -= at->line > 0;
+		return true;
+	case KEY_NPAGE:
+		at->line += shown;
+		return true;
+	case KEY_PPAGE:
+		at->line -= at->line < shown ? at->line : shown;
+		return true;
+	case KEY_RIGHT:
+	case 'l':
+		if (at->column + half < columns)
+			at->column += half;
+		return true;
+	case KEY_LEFT:
+	case 'h':
+		at->column -= at->column < half ? at->column : half;
+		return true;
+	case KEY_OF_REDRAW:
+		clearok(curscr, TRUE);
+		return true;
+	default:
+		return key == KEY_RESIZE;
+	}
+}
+
 /* What "vmscope explain" says of the process under the bar, until the user has read it. */
 static void explain(struct view *view)
 {
 	const struct top_table *table = &view->table;
 	pid_t pid = view->pid;
 	struct explained explained;
-	size_t first = 0, shown;
-	int key, rc;
+	struct corner at = { 0, 0 };
+	size_t shown, columns;
+	int rc;
 
 	if (!pid && view->chosen < table->count)
 		pid = table->rows[view->chosen].pid;
@@ -221,26 +291,11 @@ static void explain(struct view *view)
 		return;
 	}
 	timeout(-1);
+	columns = longest(&explained);
 	do {
 		shown = rows_shown() + HEAD_LINES;
-		if (first + shown > explained.count)
-			first = explained.count > shown ? explained.count - shown : 0;
-		erase();
-		for (size_t i = first; i < explained.count && i - first < shown; i++)
-			put_line((int)(i - first), explained.lines[i], A_NORMAL);
-		put_line(LINES - 1, "up, down: scroll  any other key: back", A_DIM);
-		refresh();
-		key = getch();
-		if (key == KEY_DOWN || key == 'j')
-			first++;
-		else if ((key == KEY_UP || key == 'k') && first > 0)
-			first--;
-		else if (key == KEY_NPAGE)
-			first += shown;
-		else if (key == KEY_PPAGE)
-			first -= first < shown ? first : shown;
-	} while (key == KEY_DOWN || key == 'j' || key == KEY_UP || key == 'k' ||
-		 key == KEY_NPAGE || key == KEY_PPAGE || key == KEY_RESIZE);
+		draw_explained(&explained, &at, shown);
+	} while (move_corner(&at, getch(), shown, columns));
 	explained_clear(&explained);
 }
 
