@@ -3,7 +3,8 @@
 """Logs that are large, of another version, not whole, or of a process that comes near its limit.
 
 Usage: large.py VMSCOPE MANY REFUSALS   what must hold
-       large.py measure VMSCOPE [MB]    how fast a log of strace is read, and in how much memory
+       large.py measure VMSCOPE [MB [LOG]]   how fast a log of strace is read, and in how much memory: one
+           that is made up, or LOG (strace -f -ttt), repeated by other processes, later
 """
 import json
 import os
@@ -271,6 +272,29 @@ def large_log(path, megabytes):
             size += len(text)
 
 
+def repeated_log(path, megabytes, log):
+    """The processes of a recording again and again, by other numbers; strace -f -ttt has recorded it."""
+    with open(log, errors="surrogateescape") as file:
+        text = file.read()
+    pids = sorted({int(pid) for pid in re.findall(r"^(\d+) ", text, re.M)})
+    number = {str(pid): i + 1 for i, pid in enumerate(pids)}
+    parts = re.split(r"\b(%s)\b|(?<= )(\d{10}\.\d{6})\b" %
+                     "|".join(number), text, flags=re.M)
+    stamps = [float(part) for part in parts[2::3] if part]
+    first, length = min(stamps), max(stamps) - min(stamps) + 1
+    with open(path, "w", errors="surrogateescape") as file:
+        size = turn = 0
+        while size < megabytes * 1000000:
+            again = []
+            for at in range(0, len(parts) - 1, 3):
+                stamp = parts[at + 2]
+                again += [parts[at], f"{float(stamp) + turn * length:.6f}" if stamp else
+                          str(100 + turn * len(pids) + number[parts[at + 1]])]
+            size += file.write("".join(again) + parts[-1])
+            turn += 1
+    print(f"{log}: {len(pids)} processes in {length - 1:.1f} s, from {first:.0f} on; {turn} times")
+
+
 def peak_memory(*args):
     """Of a run, in MB; and its seconds of processor time."""
     # AddressSanitizer keeps what is freed, up to that.
@@ -373,10 +397,13 @@ def check_refusals(vmscope, refusals):
                max(at) == limit + 1 and min(at) < limit - 5 and at == expected, at, expected)
 
 
-def measure(vmscope, megabytes):
+def measure(vmscope, megabytes, log):
     with tempfile.TemporaryDirectory(dir="/var/tmp") as work:
         path = os.path.join(work, "large.strace")
-        large_log(path, megabytes)
+        if log:
+            repeated_log(path, megabytes, log)
+        else:
+            large_log(path, megabytes)
         size = os.path.getsize(path) / 1e6
         for command in (["replay"], ["explain"], ["draw", "-o", "/dev/null"],
                         ["report", "-o", "/dev/null"],
@@ -389,7 +416,8 @@ def measure(vmscope, megabytes):
 
 def main():
     if sys.argv[1] == "measure":
-        measure(sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 100)
+        measure(sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 100,
+                sys.argv[4] if len(sys.argv) > 4 else None)
         return
     vmscope, many, refusals = sys.argv[1:]
     with tempfile.TemporaryDirectory() as work:

@@ -117,56 +117,105 @@ int blame_group_areas(struct blame_space *space, const struct vmspace *vm)
 
 /* ---- what calls did ------------------------------------------------------------------------- */
 
-static void describe_mmap(const struct vmspace_mmap *mmap, char *buf, size_t size)
+/* Text that is put together: of each call, so without printf, which takes longer than all else does. */
+struct words {
+	char *at, *end;			/* where the NUL is, and the last place for it */
+};
+
+static struct words words_in(char *buf, size_t size)
 {
-	const char *name = mmap->backing.name, *slash = name ? strrchr(name, '/') : NULL;
+	*buf = '\0';
+	return (struct words){ buf, buf + size - 1 };
+}
+
+static void put(struct words *words, const char *text, size_t most)
+{
+	for (; *text && most > 0 && words->at < words->end; most--)
+		*words->at++ = *text++;
+	*words->at = '\0';
+}
+
+static void put_prot(struct words *words, int prot)
+{
+	const char text[] = { prot & PROT_READ ? 'r' : '-', prot & PROT_WRITE ? 'w' : '-',
+			      prot & PROT_EXEC ? 'x' : '-', '\0' };
+
+	put(words, text, SIZE_MAX);
+}
+
+static void put_size(struct words *words, unsigned long bytes)
+{
 	char length[32];
 
+	scale_format_size(bytes, length, sizeof(length));
+	put(words, length, SIZE_MAX);
+}
+
+static void describe_mmap(const struct vmspace_mmap *mmap, struct words *words)
+{
+	const char *name = mmap->backing.name, *slash = name ? strrchr(name, '/') : NULL;
+
+	put(words, "mmap ", SIZE_MAX);
 	if (mmap->backing.kind == VMA_BACKING_FILE) {
-		snprintf(buf, size, "mmap %.60s",
-			 slash && slash[1] ? slash + 1 : name ? name : "a file");
+		put(words, slash && slash[1] ? slash + 1 : name ? name : "a file", 60);
 		return;
 	}
-	scale_format_size(mmap->length, length, sizeof(length));
-	snprintf(buf, size, "mmap %s%s, %s, %c%c%c",
-		 mmap->backing.kind == VMA_BACKING_ANON ? "anonymous" : "shared memory",
-		 mmap->flags & MAP_FIXED ? " at a fixed address" : "", length,
-		 mmap->prot & PROT_READ ? 'r' : '-', mmap->prot & PROT_WRITE ? 'w' : '-',
-		 mmap->prot & PROT_EXEC ? 'x' : '-');
+	put(words, mmap->backing.kind == VMA_BACKING_ANON ? "anonymous" : "shared memory", SIZE_MAX);
+	put(words, mmap->flags & MAP_FIXED ? " at a fixed address, " : ", ", SIZE_MAX);
+	put_size(words, mmap->length);
+	put(words, ", ", SIZE_MAX);
+	put_prot(words, mmap->prot);
+}
+
+static void describe_madvise(const struct vmspace_madvise *madvise, struct words *words)
+{
+	const char *name = strace_name("MADV_", (uint64_t)madvise->advice);
+	char number[32];
+
+	put(words, "madvise ", SIZE_MAX);
+	put_size(words, madvise->length);
+	snprintf(number, sizeof(number), ", advice %d", madvise->advice);
+	put(words, name ? ", " : number, SIZE_MAX);
+	put(words, name ? name : "", SIZE_MAX);
 }
 
 void blame_describe(const struct step *step, const struct vmspace_request *req, char *buf,
 		    size_t size)
 {
-	const char *name;
-	char length[32];
+	struct words words = words_in(buf, size);
 
 	switch (req->op) {
 	case VMSPACE_MMAP:
-		describe_mmap(&req->mmap, buf, size);
+		describe_mmap(&req->mmap, &words);
 		break;
 	case VMSPACE_MPROTECT:
-		scale_format_size(req->mprotect.length, length, sizeof(length));
-		snprintf(buf, size, "mprotect %s to %c%c%c", length,
-			 req->mprotect.prot & PROT_READ ? 'r' : '-',
-			 req->mprotect.prot & PROT_WRITE ? 'w' : '-',
-			 req->mprotect.prot & PROT_EXEC ? 'x' : '-');
+		put(&words, "mprotect ", SIZE_MAX);
+		put_size(&words, req->mprotect.length);
+		put(&words, " to ", SIZE_MAX);
+		put_prot(&words, req->mprotect.prot);
 		break;
 	case VMSPACE_MUNMAP:
-		scale_format_size(req->munmap.length, length, sizeof(length));
-		snprintf(buf, size, "munmap %s", length);
+		put(&words, "munmap ", SIZE_MAX);
+		put_size(&words, req->munmap.length);
 		break;
 	case VMSPACE_MADVISE:
-		scale_format_size(req->madvise.length, length, sizeof(length));
-		name = strace_name("MADV_", (uint64_t)req->madvise.advice);
-		snprintf(buf, size, "madvise %s, advice %d", length, req->madvise.advice);
-		if (name)
-			snprintf(buf, size, "madvise %s, %s", length, name);
+		describe_madvise(&req->madvise, &words);
 		break;
 	default:
-		snprintf(buf, size, "%s",
-			 step && step->call ? step->call : vmspace_op_name(req->op));
+		put(&words, step && step->call ? step->call : vmspace_op_name(req->op), SIZE_MAX);
 	}
+}
+
+void blame_describe_at_site(const struct step *step, const struct vmspace_request *req, char *buf,
+			    size_t size)
+{
+	struct words words = words_in(buf, size);
+
+	if (step->site) {
+		put(&words, step->site, 72);
+		put(&words, ": ", SIZE_MAX);
+	}
+	blame_describe(step, req, words.at, (size_t)(words.end + 1 - words.at));
 }
 
 /* Where @what is in the index, or where it belongs. */
@@ -242,13 +291,9 @@ static bool blame_call(struct blame_space *space, const struct replay_space *fro
 		       const struct step *step, const struct vmspace_request *req)
 {
 	const unsigned long areas = vmspace_count_areas(from->vm);
-	char what[200], call[100];
+	char what[200];
 
-	blame_describe(step, req, call, sizeof(call));
-	if (step->site)
-		snprintf(what, sizeof(what), "%.72s: %s", step->site, call);
-	else
-		snprintf(what, sizeof(what), "%s", call);
+	blame_describe_at_site(step, req, what, sizeof(what));
 	if (!blame_count(&space->calls_by_kind, what, req, space->areas, areas))
 		return false;
 	snprintf(what, sizeof(what), "%d", (int)step->tid);

@@ -80,6 +80,10 @@ void blame_space_clear(struct blame_space *space);
 void blame_describe(const struct step *step, const struct vmspace_request *req, char *buf,
 		    size_t size);
 
+/* The same, behind the site where it was made, if that is known. */
+void blame_describe_at_site(const struct step *step, const struct vmspace_request *req, char *buf,
+			    size_t size);
+
 /* Counts a call in the row @what. False: out of memory. */
 bool blame_count(struct blame_table *table, const char *what, const struct vmspace_request *req,
 		 unsigned long before, unsigned long after);

@@ -27,14 +27,10 @@ static bool count(struct page *page, const struct replay_space *from, const stru
 	const struct history_space *space = from->user;
 	const unsigned long before = space ? space->at_end : 0;
 	const unsigned long after = vmspace_count_areas(from->vm);
-	char call[100], what[200];
+	char what[200];
 
 	page->call_count++;
-	blame_describe(step, req, call, sizeof(call));
-	if (step->site)
-		snprintf(what, sizeof(what), "%.72s: %s", step->site, call);
-	else
-		snprintf(what, sizeof(what), "%s", call);
+	blame_describe_at_site(step, req, what, sizeof(what));
 	if (!blame_count(&page->calls, what, req, before, after))
 		return false;
 	snprintf(what, sizeof(what), "%d of process %d", (int)step->tid, (int)from->pid);

@@ -165,6 +165,17 @@ double scale_at(const struct scale *scale, unsigned long addr)
 	return part->top + part->height * (1 - share);
 }
 
+static void put_whole(unsigned int value, const char *unit, char *buf)
+{
+	if (value >= 100)
+		*buf++ = (char)('0' + value / 100);
+	if (value >= 10)
+		*buf++ = (char)('0' + value / 10 % 10);
+	*buf++ = (char)('0' + value % 10);
+	*buf++ = ' ';
+	strcpy(buf, unit);
+}
+
 void scale_format_size(unsigned long bytes, char *buf, size_t size)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
@@ -175,8 +186,10 @@ void scale_format_size(unsigned long bytes, char *buf, size_t size)
 		value /= 1024;
 		unit++;
 	}
-	/* Most are whole, and the formatting of fractions is slow. */
-	if (bytes == (unsigned long)value << 10 * unit)
+	/* Most are whole and small, and printf is slow. */
+	if (bytes == (unsigned long)value << 10 * unit && value < 1000 && size >= sizeof("999 KiB"))
+		put_whole((unsigned int)value, units[unit], buf);
+	else if (bytes == (unsigned long)value << 10 * unit)
 		snprintf(buf, size, "%lu %s", (unsigned long)value, units[unit]);
 	else
 		snprintf(buf, size, value < 10 ? "%.1f %s" : "%.0f %s", value, units[unit]);
