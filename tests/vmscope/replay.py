@@ -261,6 +261,41 @@ def check_maps_option(vmscope, work):
            f"{log}:1: this is not a line of")
 
 
+# ---- calls of several threads in logs of strace ---------------------------------------------------
+
+def check_overlapping_calls(vmscope, work):
+    """A place that a call was given is free: the munmap() that frees it has come first, wherever it ends."""
+    anon = "PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0"
+    thread = "clone(child_stack=0x7f1000000000, flags=CLONE_VM|CLONE_FILES|CLONE_SIGHAND|CLONE_THREAD)"
+    before = (f'1 execve("/bin/x", ["x"], 0x7ffc /* 1 vars */) = 0\n1 {thread} = 2\n'
+              f"1 {thread} = 3\n"
+              f"1 mmap(NULL, 16384, {anon}) = 0x7f0000000000\n")
+    mapped = f"2 mmap(NULL, 8192, {anon}) = 0x7f0000002000\n"
+    begun, ended = "1 munmap(0x7f0000000000, 16384 <unfinished ...>\n", "1 <... munmap resumed>) = 0\n"
+    after = "2 mremap(0x7f0000002000, 8192, 4096, 0) = 0x7f0000002000\n"
+    for name, lines, count in (
+            ("the mmap is whole", begun + mapped + ended, 4),
+            ("both overlap", f"2 mmap(NULL, 8192, {anon} <unfinished ...>\n" + begun +
+             "2 <... mmap resumed>) = 0x7f0000002000\n" + ended, 4),
+            ("two munmaps", begun.replace("16384", "12288") +
+             "3 munmap(0x7f0000003000, 4096 <unfinished ...>\n" + mapped +
+             "3 <... munmap resumed>) = 0\n" + ended, 5),
+            ("an mremap", f"2 mmap(NULL, 4096, {anon}) = 0x7f0000020000\n"
+             f"2 mmap(NULL, 4096, {anon.replace('READ', 'NONE')}) = 0x7f0000021000\n" + begun +
+             "2 mremap(0x7f0000020000, 4096, 8192, MREMAP_MAYMOVE) = 0x7f0000002000\n" + ended, 6)):
+        log = write(os.path.join(work, "overlap.strace"), before + lines + after)
+        got = run(vmscope, "replay", log)
+        if not expect(f"overlapping calls: {name}", got, 0, f"{count} calls replayed", " 0 differences"):
+            continue
+        areas = [line.split() for line in got.stdout.splitlines() if line.startswith("7f00000")]
+        if [area[:2] for area in areas if area[1] == "r--p"] != [["7f0000002000-7f0000003000", "r--p"]]:
+            fail(f"overlapping calls: {name}: {areas}", got.stdout)
+    # What has been given elsewhere, or was asked for there, says nothing.
+    log = write(os.path.join(work, "overlap.strace"), before + begun + mapped.replace("2000\n", "8000\n") +
+                ended)
+    expect("overlapping calls elsewhere", run(vmscope, "replay", log), 0, "3 calls replayed", " 0 differences")
+
+
 # ---- descriptors in logs of strace ---------------------------------------------------------------
 
 def check_inherited_descriptor(vmscope, work):
@@ -464,6 +499,7 @@ def stored(vmscope):
         check_standard_input(vmscope)
         check_kernel(vmscope)
         check_strace_keys(vmscope, work)
+        check_overlapping_calls(vmscope, work)
         check_until(vmscope)
         check_pid(vmscope)
         check_malformed(vmscope, work)

@@ -10,7 +10,7 @@
 #include "strace/strace_call.h"
 #include "strace/symbols.h"
 
-enum { STRACE_STEPS_MAX = 4 };	/* from one line */
+enum { STRACE_STEPS_MAX = 8 };	/* from one line */
 
 struct strace_reader {
 	struct lines *lines;		/* not read yet */
@@ -29,6 +29,7 @@ struct strace_reader {
 	struct step queue[STRACE_STEPS_MAX];
 	unsigned int queued, taken;	/* taken <= queued <= STRACE_STEPS_MAX */
 	struct strace_call call;		/* a step points into it */
+	struct strace_call overtaken;	/* no step does */
 	char call_name[32];
 	char site[SITE_MAX];
 	struct symbols *symbols;	/* of the files in stacks */
