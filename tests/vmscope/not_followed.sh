@@ -71,6 +71,8 @@ for command in "trace -p" "explain --for=1"; do
 	expect 125 "$command of a traced process" "$vmscope" $command "$(cat "$work/traced")"
 	said "it is traced already, by process $tracer" "$command of a traced process"
 done
+expect 125 "trace under trace" $no_leaks "$vmscope" trace -q -- "$vmscope" trace -q -- true
+said "vmscope is traced itself, by process [0-9]*, which traces what it starts" "trace under trace"
 if [ "$(id -u)" = 0 ] && cp "$vmscope" "$work/vmscope" && chmod 755 "$work" "$work/vmscope" &&
 	setpriv --reuid 4242 --regid 4242 --clear-groups "$work/vmscope" --version >"$work/out" 2>"$work/err"; then
 	user="setpriv --reuid 4242 --regid 4242 --clear-groups"

@@ -12,6 +12,11 @@
 
 #include "mirror/kernel.h"
 
+/* What may be in the way of ptrace() where users and processes are not. */
+#define PTRACE_FORBIDDEN \
+	"a seccomp profile or a security module forbids ptrace here; in a container, add the " \
+	"capability CAP_SYS_PTRACE (--cap-add=SYS_PTRACE), or a profile that allows ptrace"
+
 #define KERNEL_THREAD 0x200000UL /* in the flags of /proc/PID/stat */
 
 const char *reason_proc(void)
@@ -78,7 +83,7 @@ static void tell_forbidden(pid_t pid, int error, char *text)
 		snprintf(text, REASON_SIZE, "/proc/sys/kernel/yama/ptrace_scope is %d and forbids "
 			 "it: be root, or start the program under vmscope", yama);
 	else
-		snprintf(text, REASON_SIZE, "%s: %s", strerror(-error), REASON_PTRACE);
+		snprintf(text, REASON_SIZE, "%s: %s", strerror(-error), PTRACE_FORBIDDEN);
 }
 
 static void tell_ended(pid_t pid, char *text)
@@ -115,5 +120,18 @@ const char *reason_of(pid_t pid, int error, char text[REASON_SIZE])
 		snprintf(text, REASON_SIZE, "it ended just now");
 	else
 		snprintf(text, REASON_SIZE, "%s", kernel_reason(-error));
+	return text;
+}
+
+const char *reason_of_start(int error, char text[REASON_SIZE])
+{
+	const unsigned long tracer = status_number(getpid(), "TracerPid:", 0);
+
+	if (error == -EPERM && tracer)
+		snprintf(text, REASON_SIZE, "vmscope is traced itself, by process %lu, which traces "
+			 "what it starts", tracer);
+	else
+		snprintf(text, REASON_SIZE, "%s%s%s", strerror(-error), error == -EPERM ? ": " : "",
+			 error == -EPERM ? PTRACE_FORBIDDEN : "");
 	return text;
 }

@@ -7,11 +7,6 @@
 
 enum { REASON_SIZE = 320 };
 
-/* What may be in the way of ptrace() where users and processes are not. */
-#define REASON_PTRACE \
-	"a seccomp profile or a security module forbids ptrace here; in a container, add the " \
-	"capability CAP_SYS_PTRACE (--cap-add=SYS_PTRACE), or a profile that allows ptrace"
-
 /*
  * What is wrong with /proc, which everything is read from: it is not mounted, or is that of other
  * processes than can be traced. A static text; NULL: nothing is.
@@ -23,5 +18,8 @@ const char *reason_proc(void);
  * negative errno @error: puts a part of a sentence into @text, which it returns.
  */
 const char *reason_of(pid_t pid, int error, char text[REASON_SIZE]);
+
+/* The same about a program that could not be started to be traced. */
+const char *reason_of_start(int error, char text[REASON_SIZE]);
 
 #endif

@@ -250,11 +250,12 @@ static int start(struct tracer *tracer)
 {
 	const struct options *options = tracer->session->options;
 	pid_t pid = tracee_start(options->command, &tracer->exec_status_fd);
+	char why[REASON_SIZE];
 	struct task *task;
 
 	if (pid < 0) {
-		session_fail(tracer->session, "cannot start a traced program: %s%s%s", strerror(-pid),
-			     pid == -EPERM ? ": " : "", pid == -EPERM ? REASON_PTRACE : "");
+		session_fail(tracer->session, "cannot start a traced program: %s",
+			     reason_of_start((int)pid, why));
 		return pid;
 	}
 	task = task_add(&tracer->tasks, pid, pid);
