@@ -162,10 +162,8 @@ SEC("fentry/anon_vma_fork")
 int BPF_PROG(area_copied, struct vm_area_struct *copy, struct vm_area_struct *area)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 tid = task->pid;
-	struct call *call;
+	struct call *call = space_of((__u64)area->vm_mm) ? call_of(task) : NULL;
 
-	call = space_of((__u64)area->vm_mm) ? bpf_map_lookup_elem(&calls, &tid) : NULL;
 	if (!call)
 		return 0;
 	if (!call->child)

@@ -13,7 +13,7 @@
 #include "watch/event.h"
 #include "watch/kernel.bpf.h"
 
-enum { FOLLOWED = 4096, CALLS = 16384, UFFDS = 4096,
+enum { FOLLOWED = 4096, UFFDS = 4096,
        STATUS_32 = 0x2 /* TS_COMPAT */, EXITING = 0x4 /* PF_EXITING */,
        GROUP_EXIT = 0x4 /* SIGNAL_GROUP_EXIT */ };
 #define LATE_NS 30000000000ULL	/* who attaches may find a call that waits that long */
@@ -47,7 +47,7 @@ struct space {
 	__u32 count, told, uffds, unused;
 };
 /*
- * @child: the name of the space that a fork has begun to copy; 0: none. @context: the userfaultfd that an ioctl
+ * @space: 0: none. @child: the name of the space that a fork has begun to copy; 0: none. @context: the userfaultfd that an ioctl
  * is made on.
  */
 struct call {
@@ -77,19 +77,13 @@ struct {
 	__type(value, struct space);
 } spaces SEC(".maps");
 
+/* The call that each thread is in: kept with the thread, as a table would have it looked for and copied. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, CALLS);
-	__type(key, __u32);
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
 	__type(value, struct call);
 } calls SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct call);
-} fresh SEC(".maps");
 
 /* The name of each process's space, as after an exec the one that it had is not to be seen any more. */
 struct {
@@ -111,6 +105,19 @@ struct {
 static __always_inline struct space *space_of(__u64 mm)
 {
 	return mm ? bpf_map_lookup_elem(&spaces, &mm) : NULL;
+}
+
+/* NULL: @task is in none that is told of. */
+static __always_inline struct call *call_of(struct task_struct *task)
+{
+	struct call *call = bpf_task_storage_get(&calls, task, NULL, 0);
+
+	return call && call->space ? call : NULL;
+}
+
+static __always_inline void end_call(struct call *call)
+{
+	call->space = 0;
 }
 
 static __always_inline __u64 new_name(void)

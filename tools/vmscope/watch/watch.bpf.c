@@ -96,8 +96,8 @@ static __always_inline bool passes(__u32 number, __u32 arg0, __u32 arg1, __u32 a
 	if (number >= WATCH_CALLS)
 		return false;
 	w = &wanted[number];
-	if (!w->wanted)
-		return false;
+	if (!w->wanted || !w->test) /* most are told of whatever their arguments */
+		return w->wanted;
 	value = w->arg == 0 ? arg0 : w->arg == 1 ? arg1 : w->arg == 2 ? arg2 : arg3;
 	for (int i = 0; i < WATCH_VALUES; i++)
 		if (i < w->count && w->values[i] == value)
@@ -123,15 +123,16 @@ static __always_inline struct call *find_call(struct task_struct *task, const st
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	long number = regs->orig_ax;
-	__u32 zero = 0;
 	struct call *call;
 
 	if (number < 0 || number >= WATCH_CALLS || !wanted[number].wanted ||
 	    !passes(number, regs->di, regs->si, regs->dx, regs->r10))
 		return NULL;
-	call = bpf_map_lookup_elem(&fresh, &zero);
-	if (!call)
+	call = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!call) {
+		__sync_fetch_and_add(&lost, 1);
 		return NULL;
+	}
 	call->args[0] = regs->di;
 	call->args[1] = regs->si;
 	call->args[2] = regs->dx;
@@ -171,17 +172,17 @@ static __noinline int end(struct task_struct *task)
 	__u64 mm = (__u64)task->mm;
 	struct space *space = space_of(mm);
 	struct watch_space_event event = { .shown = 0 };
-	__u32 tid = task->pid, pid = task->tgid;
+	__u32 pid = task->tgid;
 	struct call *call;
 
 	event.last = BPF_CORE_READ(task, signal, live.counter) == 0;
 	if (!space || (event.last && bpf_map_delete_elem(&homes, &pid) != 0))
 		return 0;
-	call = bpf_map_lookup_elem(&calls, &tid);
+	call = call_of(task);
 	if (call) {
 		if (call->turn)
 			tell_turn(task, space->name, call->turn);
-		bpf_map_delete_elem(&calls, &tid);
+		end_call(call);
 	}
 	set_head(&event.head, WATCH_EXIT, task, space->name);
 	event.status = status_of(task);
@@ -230,7 +231,6 @@ int lock_wanted(unsigned long long *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call *call, *former;
 	struct space *space;
-	__u32 tid;
 
 	if (!write && !exit_is_late)
 		return 0;
@@ -246,21 +246,17 @@ int lock_wanted(unsigned long long *ctx)
 		__sync_fetch_and_add(&foreign, 1);
 		return 0;
 	}
-	tid = task->pid;
-	former = bpf_map_lookup_elem(&calls, &tid);
+	former = call_of(task);
 	if (former && is_in(task, former)) /* it has had the lock before */
 		return 0;
 	if (former) { /* nobody has seen it return: call_returns() was missed */
 		if (former->turn)
 			tell_turn(task, former->space, former->turn);
-		bpf_map_delete_elem(&calls, &tid);
+		end_call(former);
 	}
 	call = find_call(task, space);
-	if (!call)
-		return 0;
-	look_around(call, task);
-	if (bpf_map_update_elem(&calls, &tid, call, BPF_ANY) != 0)
-		__sync_fetch_and_add(&lost, 1);
+	if (call)
+		look_around(call, task);
 	return 0;
 }
 
@@ -292,13 +288,9 @@ int lock_taken(unsigned long long *ctx)
 		return 0;
 	}
 	space->writer = tid;
-	call = bpf_map_lookup_elem(&calls, &tid);
-	if (!call) { /* it wanted the lock before its space was attached to */
+	call = call_of(task);
+	if (!call) /* it wanted the lock before its space was attached to */
 		call = find_call(task, space);
-		if (call && bpf_map_update_elem(&calls, &tid, call, BPF_ANY) != 0)
-			__sync_fetch_and_add(&lost, 1);
-		call = bpf_map_lookup_elem(&calls, &tid);
-	}
 	if (!call || call->space != space->name) {
 		if (!tell_uffd_end(task, space))
 			tell_turn(task, space->name, ++space->turns);
@@ -335,8 +327,11 @@ static __always_inline struct call *lockless_call(struct task_struct *task, cons
 	const __u32 number = call ? call->number : 0;
 
 	if (result >= 0 && space->since && bpf_ktime_get_ns() - space->since < LATE_NS &&
-	    number != __NR_setrlimit && number != __NR_prlimit64 && number != __NR_personality)
+	    number != __NR_setrlimit && number != __NR_prlimit64 && number != __NR_personality) {
+		if (call)
+			end_call(call);
 		return NULL;
+	}
 	return call;
 }
 
@@ -436,7 +431,6 @@ static __noinline int call_returns(__u64 number, long result)
 	__u64 mm = (__u64)task->mm;
 	struct space *space;
 	struct call *call;
-	__u32 tid = task->pid;
 	__u64 time;
 
 	space = space_of(mm);
@@ -444,7 +438,7 @@ static __noinline int call_returns(__u64 number, long result)
 		return 0;
 	if (task->thread_info.status & STATUS_32)
 		return 0;
-	call = bpf_map_lookup_elem(&calls, &tid);
+	call = call_of(task);
 	if (!call)
 		call = lockless_call(task, space, result);
 	if (!call || call->number != number || call->space != space->name)
@@ -474,7 +468,7 @@ static __noinline int call_returns(__u64 number, long result)
 	tell_call(task, space, call, result, time);
 	if (call->child)
 		tell_unborn(task, call->child);
-	bpf_map_delete_elem(&calls, &tid);
+	end_call(call);
 	return 0;
 }
 /* Where the functions of calls cannot be listened to: all calls, of all processes. */
@@ -538,12 +532,11 @@ int BPF_PROG(task_made, struct task_struct *child, unsigned long flags)
 	__u64 mm = (__u64)task->mm, made = (__u64)child->mm;
 	struct watch_space_event event = { .shown = 0 };
 	struct space copy = { .turns = 0 }, *space = space_of(mm);
-	__u32 tid = task->pid;
 	struct call *call;
 
 	if (!space)
 		return 0;
-	call = bpf_map_lookup_elem(&calls, &tid);
+	call = call_of(task);
 	set_head(&event.head, WATCH_TASK, child, space->name);
 	event.from = space->name;
 	event.parent = task->pid;
@@ -571,16 +564,17 @@ int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm
 	__u64 mm = (__u64)task->mm;
 	struct watch_space_event event = { .shown = 0 };
 	struct space begun = { .turns = 0 };
-	__u32 tid = former, pid = task->tgid;
+	__u32 pid = task->tgid;
 	__u64 *home = bpf_map_lookup_elem(&homes, &pid);
-	struct call *call = bpf_map_lookup_elem(&calls, &tid);
+	struct call *call = call_of(task);
 
 	if (!home)
 		return 0;
 	event.from = *home;
-	if (call)
+	if (call) {
 		event.from_turn = call->turn;
-	bpf_map_delete_elem(&calls, &tid);
+		end_call(call);
+	}
 	begun.name = new_name();
 	set_head(&event.head, WATCH_EXEC, task, begun.name);
 	event.parent = former;
