@@ -101,15 +101,16 @@ def until(what, ready):
 def tasks_of(pid):
     """Nanoseconds that the threads of a process have run: to those, utime and stime are scaled."""
     total = 0
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(OSError):
-            total += int((task / "schedstat").read_text(encoding="utf-8").split()[0])
+    with contextlib.suppress(OSError):
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                total += int((task / "schedstat").read_text(encoding="utf-8").split()[0])
     return total
 
 
-def spent(pid):
-    """Seconds of processor time (user and system) of a process and its children, dead or alive."""
-    total = 0.0
+def family(pid):
+    """{number: what its stat says} of a process and its children."""
+    found = {}
     for entry in pathlib.Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if not entry.name.isdigit():
@@ -117,8 +118,19 @@ def spent(pid):
             with open(entry / "stat", encoding="utf-8", errors="replace") as file:
                 fields = file.read().rsplit(")", 1)[1].split()
             if pid in (int(entry.name), int(fields[1])):
-                total += tasks_of(entry.name) / 1e9 + sum(map(int, fields[13:15])) / TICK
-    return total
+                found[int(entry.name)] = fields
+    return found
+
+
+def spent(pid):
+    """Seconds of processor time (user and system) of a process and its children, dead or alive."""
+    while True:
+        members = family(pid)
+        total = sum(tasks_of(member) / 1e9 + sum(map(int, fields[13:15])) / TICK
+                    for member, fields in members.items())
+        # One that was waited for meanwhile is in neither figure.
+        if family(pid).keys() == members.keys():
+            return total
 
 
 class Server:
