@@ -162,6 +162,25 @@ static void limits_inside_a_range(void **state)
 	assert_ptr_equal(mas_next_range(&mas, ULONG_MAX), E('c'));
 }
 
+/* An empty tree has no place to stand on: the cursor is in the gap that is all of it, as after a pause. */
+static void a_cursor_that_empties_a_tree_is_paused(void **state)
+{
+	struct maple_tree other = MTREE_INIT(other, 0);
+
+	(void)state;
+	for (unsigned long first = 0; first < 2; first++) {
+		MA_STATE(mas, &other, first, first + 6);
+
+		mtree_lock(&other);
+		assert_int_equal(mas_store_gfp(&mas, E('a'), GFP_KERNEL), 0);
+		expect_place(&mas, first, first + 6, ma_active);
+		assert_int_equal(mas_store_gfp(&mas, NULL, GFP_KERNEL), 0);
+		expect_place(&mas, 0, ULONG_MAX, ma_pause);
+		assert_null(mas_find(&mas, ULONG_MAX));
+		mtree_unlock(&other);
+	}
+}
+
 static void pause_goes_on_behind_reset_starts_again(void **state)
 {
 	MA_STATE(mas, &mt, 0x10, 0x10);
@@ -554,6 +573,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(find_rev_goes_down, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(next_and_prev_turn_at_the_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(limits_inside_a_range, set_up, tear_down),
+		cmocka_unit_test(a_cursor_that_empties_a_tree_is_paused),
 		cmocka_unit_test_setup_teardown(pause_goes_on_behind_reset_starts_again, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_paused_cursor_forgets_its_node, set_up,

@@ -351,6 +351,64 @@ static void a_step_from_a_leaf_that_other_calls_have_dropped(void **state)
 	}
 }
 
+/* What comes into a gap of the leaf that the cursor stands on, by a call that only fills gaps. */
+static void a_step_to_an_entry_that_another_call_has_inserted(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++) {
+		for (int way = 0; way < 4; way++) {
+			unsigned long at = way & 1 ? 52 : 48;
+			MA_STATE(mas, &mt, 50, 50);
+
+			mt_init_flags(&mt, kinds[k]);
+			fill(&mt, 0, 1, 10, 12);
+			enter();
+			assert_ptr_equal(mas_walk(&mas), xa_mk_value(5));
+			if (way & 2) {
+				mas_next(&mas, ULONG_MAX);
+				assert_ptr_equal(mas_prev(&mas, 0), xa_mk_value(5));
+			}
+			if (!mt_in_rcu(&mt))
+				mtree_unlock(&mt);
+			assert_int_equal(mtree_insert_range(&mt, at, at, E('x'), GFP_KERNEL), 0);
+			if (!mt_in_rcu(&mt))
+				mtree_lock(&mt);
+			assert_ptr_equal(way & 1 ? mas_next(&mas, ULONG_MAX) : mas_prev(&mas, 0), E('x'));
+			assert_int_equal(mas.index, at);
+			leave();
+			end(&mt);
+		}
+	}
+}
+
+/* A loop reads leaves as a whole; its body inserts what comes next. */
+static void a_loop_finds_what_its_body_inserts(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LENGTH(kinds); k++) {
+		MA_STATE(mas, &mt, 0, 0);
+		unsigned long seen = 0;
+		void *entry;
+
+		mt_init_flags(&mt, kinds[k]);
+		fill(&mt, 0, 1, 10, 12);
+		enter();
+		mas_for_each(&mas, entry, ULONG_MAX) {
+			seen++;
+			if (mas.index != 40)
+				continue;
+			if (!mt_in_rcu(&mt))
+				mtree_unlock(&mt);
+			assert_int_equal(mtree_insert(&mt, 45, E('x'), GFP_KERNEL), 0);
+			if (!mt_in_rcu(&mt))
+				mtree_lock(&mt);
+		}
+		assert_int_equal(seen, 13);
+		leave();
+		end(&mt);
+	}
+}
+
 /* The tree's only leaf goes with the last entry, and another one comes. */
 static void a_step_from_a_last_entry_that_other_calls_have_erased(void **state)
 {
@@ -576,6 +634,8 @@ int main(void)
 		cmocka_unit_test(a_step_back_from_an_overflow_after_a_walk_in_a_loop),
 		cmocka_unit_test(a_body_that_changes_what_comes_next_never_gets_the_old_entry),
 		cmocka_unit_test(a_step_from_a_leaf_that_other_calls_have_dropped),
+		cmocka_unit_test(a_step_to_an_entry_that_another_call_has_inserted),
+		cmocka_unit_test(a_loop_finds_what_its_body_inserts),
 		cmocka_unit_test(a_step_from_a_last_entry_that_other_calls_have_erased),
 		cmocka_unit_test(a_step_from_a_leaf_that_another_call_has_divided),
 		cmocka_unit_test(a_step_in_a_tree_that_was_destroyed_finds_nothing),

@@ -153,6 +153,23 @@ static void the_first_entry_and_the_last_are_no_layout(void **state)
 	}
 }
 
+/* The gap that begins the tree is its first slot. */
+static void an_insert_at_the_very_beginning_changes_a_leaf_in_place(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < LENGTH(modes); m++) {
+		for (unsigned long last = 2; last <= 3; last++) { /* a part of it, and all */
+			mt_init_flags(&mt, modes[m]);
+			fill(&mt, 4, 4, 8, 5);
+			count_anew();
+			assert_int_equal(mtree_insert_range(&mt, 0, last, E('x'), GFP_KERNEL), 0);
+			expect_in_place(1, 1);
+			assert_int_equal(work_done[WORK_WRITE_SHORT], 1);
+			end(&mt);
+		}
+	}
+}
+
 /* The last area grows into the gap after it, and shrinks again. */
 static void brk_changes_a_leaf_in_place(void **state)
 {
@@ -662,6 +679,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(appends_divide_full_leaves_only),
 		cmocka_unit_test(the_first_entry_and_the_last_are_no_layout),
+		cmocka_unit_test(an_insert_at_the_very_beginning_changes_a_leaf_in_place),
 		cmocka_unit_test(brk_changes_a_leaf_in_place),
 		cmocka_unit_test(an_area_in_the_middle_grows_in_place),
 		cmocka_unit_test(a_gap_that_is_not_the_widest_is_not_measured),
