@@ -36,10 +36,16 @@ static void get(void *entry)
 	__atomic_add_fetch(&((struct object *)entry)->references, 1, __ATOMIC_RELAXED);
 }
 
+/* What mt_barrier() says in put(), if it is asked there. */
+static bool asks_to_wait;
+static int said_to_wait;
+
 static void put(void *entry)
 {
 	struct object *object = entry;
 
+	if (asks_to_wait)
+		__atomic_store_n(&said_to_wait, mt_barrier(), __ATOMIC_RELAXED);
 	__atomic_add_fetch(&puts_done, 1, __ATOMIC_RELAXED);
 	assert_true(object >= objects && object < objects + LENGTH(objects));
 	assert_true(__atomic_fetch_sub(&object->references, 1, __ATOMIC_RELAXED));
@@ -418,6 +424,23 @@ static void regress_a_barrier_waits_for_all_that_is_gathered(void **state)
 	nothing_is_referred_to();
 }
 
+/* It is called by the thread for which it would wait. */
+static void a_put_must_not_wait_for_others(void **state)
+{
+	struct maple_tree mt;
+
+	(void)state;
+	begin_of_twenty(&mt);
+	asks_to_wait = true;
+	store(&mt, 0, 0, 'b');
+	assert_int_equal(mt_barrier(), 0);
+	assert_int_equal(count('a'), 19);
+	assert_int_equal(__atomic_load_n(&said_to_wait, __ATOMIC_RELAXED), -EDEADLK);
+	asks_to_wait = false;
+	mtree_destroy(&mt);
+	nothing_is_referred_to();
+}
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 static long allowed, asked;
@@ -620,6 +643,7 @@ int main(void)
 		cmocka_unit_test(stores_share_grace_periods),
 		cmocka_unit_test(stores_of_several_threads_share_grace_periods),
 		cmocka_unit_test(regress_a_barrier_waits_for_all_that_is_gathered),
+		cmocka_unit_test(a_put_must_not_wait_for_others),
 		cmocka_unit_test(stores_without_memory_count_nothing),
 		cmocka_unit_test(stores_in_place_need_no_memory),
 		cmocka_unit_test(a_copy_without_memory_counts_nothing),

@@ -131,6 +131,39 @@ static void a_tree_of_any_shape_is_counted(void **state)
 	assert_int_equal(mt_retired_bytes(), 0);
 }
 
+/* The tree's first leaf becomes full, and is replaced by two and a node above them. */
+static void a_leaf_that_is_replaced_counts_as_one_node(void **state)
+{
+	struct maple_tree grown = MTREE_INIT(grown, MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE);
+
+	(void)state;
+	begin_reading();
+	for (unsigned long i = 0; mt_height(&grown) < 2; i++)
+		assert_int_equal(mtree_store(&grown, 2 * i, xa_mk_value(i), GFP_KERNEL), 0);
+	mtree_destroy(&grown);
+	/* One block holds what waits: these three, and the first. */
+	assert_int_equal(mt_retired_bytes(), 5 * NODE_BYTES);
+	end_reading();
+	urcu_bp_barrier();
+	assert_int_equal(mt_retired_bytes(), 0);
+}
+
+/* A snapshot that goes gives no node back that its tree has: however many, the reference counts as one. */
+static void a_snapshot_that_goes_counts_as_one_node(void **state)
+{
+	struct maple_tree snap = MTREE_INIT(snap, MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE);
+
+	(void)state;
+	set_up_tree();
+	assert_int_equal(mtree_snapshot(&mt, &snap, GFP_KERNEL), 0);
+	begin_reading();
+	mtree_destroy(&snap);
+	/* One block holds what waits. */
+	assert_int_equal(mt_retired_bytes(), 2 * NODE_BYTES);
+	end_reading();
+	end_tree();
+}
+
 /* Writes on and on; a limit and a reader keep it waiting. */
 static unsigned long written;
 static bool stop;
@@ -146,7 +179,7 @@ static void *write_on(void *unused)
 }
 
 /* Until nothing has been written for a fifth of a second. */
-static void await_standstill(void)
+static void await_standstill(unsigned long limit)
 {
 	unsigned long before;
 
@@ -154,38 +187,44 @@ static void await_standstill(void)
 		before = __atomic_load_n(&written, __ATOMIC_RELAXED);
 		usleep(200000);
 	} while (!before || before != __atomic_load_n(&written, __ATOMIC_RELAXED) ||
-		 mt_retired_bytes() <= LIMIT);
+		 mt_retired_bytes() <= limit);
 }
 
-static void a_limit_makes_writers_wait_for_a_reader(void **state)
+static void writers_wait_for_a_reader(unsigned long limit, unsigned long go_on)
 {
 	pthread_t writers[2];
 	unsigned long before;
 
-	(void)state;
 	set_up_tree();
 	stop = false;
 	written = 0;
 	begin_reading();
-	mt_set_retire_limit(LIMIT);
+	mt_set_retire_limit(limit);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&writers[i], NULL, write_on, NULL), 0);
-	await_standstill();
-	assert_true(mt_retired_bytes() < LIMIT + SLACK);
+	await_standstill(limit);
+	assert_true(mt_retired_bytes() < limit + SLACK);
 	/* Neither the lock nor other readers are kept. */
 	assert_non_null(mtree_load(&mt, 0));
 	assert_true(mtree_trylock(&mt));
 	mtree_unlock(&mt);
 	before = __atomic_load_n(&written, __ATOMIC_RELAXED);
 	end_reading();
-	while (__atomic_load_n(&written, __ATOMIC_RELAXED) < before + ENTRIES) {
-		assert_true(mt_retired_bytes() < LIMIT + SLACK);
+	while (__atomic_load_n(&written, __ATOMIC_RELAXED) < before + go_on) {
+		assert_true(mt_retired_bytes() < limit + SLACK);
 		usleep(1000);
 	}
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(pthread_join(writers[i], NULL), 0);
 	end_tree();
+}
+
+static void a_limit_makes_writers_wait_for_a_reader(void **state)
+{
+	(void)state;
+	writers_wait_for_a_reader(LIMIT, ENTRIES);
+	writers_wait_for_a_reader(1, 500); /* less than a node is not no limit */
 }
 
 /* Each of these would never come back. */
@@ -247,6 +286,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_waits_for_readers_is_counted),
 		cmocka_unit_test(a_tree_of_any_shape_is_counted),
+		cmocka_unit_test(a_leaf_that_is_replaced_counts_as_one_node),
+		cmocka_unit_test(a_snapshot_that_goes_counts_as_one_node),
 		cmocka_unit_test(a_limit_makes_writers_wait_for_a_reader),
 		cmocka_unit_test(who_may_not_wait_does_not),
 		cmocka_unit_test(who_holds_a_lock_of_its_own_does_not_wait),
