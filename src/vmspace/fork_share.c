@@ -52,7 +52,6 @@ static void share_areas(struct vmspace *parent, struct vmspace *child)
 	child->data_vm = parent->data_vm;
 	child->stack_vm = parent->stack_vm;
 	child->exec_vm = parent->exec_vm;
-	child->areas_peak = parent->areas;
 	commit_charge(child, parent->committed_vm, 1);
 	parent->related = child->related = true;
 }

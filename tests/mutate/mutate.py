@@ -31,9 +31,9 @@ import mutants
 import suites
 
 FILES = ('layout_plan.c layout.c layout.h content.h splice.h leaf_pair.c leaf_divide.c root_leaf.h '
-         'shared_gap.c leaf_plan.h leaf_merge.h leaf_write.h leaf_short.h inplace.h write.c change_leaves.h '
+         'shared_gap.c leaf_plan.h leaf_merge.h leaf_write.h leaf_short.h leaf_slots.h inplace.h write.c change_leaves.h '
          'expected.h cursor.h '
-         'finger.h publish.c retire.c dead.c dead.h gap.c gap.h own.c refs.h share.h snapshot.c gap_search.c gap_node.h walk.h walk.c iter.c batch.c loop.c '
+         'finger.h publish.c retire.c rcu.c polled.c dead.c dead.h gap.c gap.h own.c refs.h share.h snapshot.c gap_search.c gap_node.h walk.h walk.c iter.c batch.c loop.c '
          'descend.c lookup_many.c watch.h search.h retry.c retry.h node.h mas.c mtree.c join.c update.c rewrite.c spot.h '
          'range_list.h dup.c copy.c '
          'check.c pool.c').split()

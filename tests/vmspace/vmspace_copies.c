@@ -43,6 +43,33 @@ static void fork_is_independent(void **state)
 	vmspace_destroy(child);
 }
 
+/* Whichever way the child has got its areas, which takes turns. */
+static void what_a_child_learns_is_its_own(void **state)
+{
+	const struct vma_backing file = { .kind = VMA_BACKING_FILE, .inode = 5, .name = "/f" };
+	const struct vma_backing renamed = { .inode = 5, .name = "/g" };
+	const struct vma_backing again = { .inode = 5, .name = "/h" };
+	struct vma_info info;
+
+	(void)state;
+	map(0x10000, 1, PROT_READ, NULL);
+	map(0x20000, 1, PROT_READ, &file);
+	for (int i = 0; i < 2; i++) {
+		req = (struct vmspace_request){ .op = VMSPACE_FORK };
+		assert_int_equal(call(), 0);
+		assert_int_equal(vmspace_identify(space, 0x20000, &renamed), 0);
+		assert_true(vmspace_lookup(req.fork.child, 0x20000, &info));
+		assert_string_equal(info.backing.name, "/f");
+		assert_int_equal(vmspace_identify(req.fork.child, 0x20000, &again), 0);
+		assert_true(vmspace_lookup(space, 0x20000, &info));
+		assert_string_equal(info.backing.name, "/g");
+		assert_int_equal(vmspace_identify(space, 0x20000, &file), 0);
+		assert_true(vmspace_lookup(req.fork.child, 0x20000, &info));
+		assert_string_equal(info.backing.name, "/h");
+		vmspace_destroy(req.fork.child);
+	}
+}
+
 /* What is not told by areas is inherited, too: the heap, keys, and which files there have been. */
 static void child_goes_on_as_its_parent(void **state)
 {
@@ -230,6 +257,14 @@ static void clone_keeps_leaked_locks(void **state)
 	assert_int_equal(vmspace_clone(&copy, space), 0);
 	assert_same_spaces(space, copy);
 	vmspace_destroy(copy);
+	/* A child has no locks, whichever way it gets its areas: it takes turns. */
+	for (int i = 0; i < 2; i++) {
+		req = (struct vmspace_request){ .op = VMSPACE_FORK };
+		assert_int_equal(call(), 0);
+		vmspace_stats(req.fork.child, &stats);
+		assert_int_equal(stats.locked_vm, 0);
+		vmspace_destroy(req.fork.child);
+	}
 }
 
 static bool answer;
@@ -418,7 +453,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SPACE(fork_is_independent), SPACE(child_goes_on_as_its_parent), SPACE(clone_is_exact),
-		SPACE(clone_is_independent),
+		SPACE(what_a_child_learns_is_its_own), SPACE(clone_is_independent),
 		SPACE(clone_keeps_leaked_locks), SPACE(clone_asks_the_host_anew),
 		SPACE(joined_anon_vmas_merge), SPACE(parted_anon_vmas_do_not_merge),
 		SPACE(a_parted_area_without_pages_has_an_anon_vma),
