@@ -141,7 +141,7 @@ static int say_nothing(const struct player *player, const struct reader *reader)
 	if (reader_has_begun(reader))
 		session_say("%s is a log of vmscope that tells of no address space%s", player->path,
 			    player->until ? " until there" : !player->cut ? "" :
-			    ": vmscope was killed, or could not write it, before it had told of one");
+			    ": it ends before a program has begun");
 	else
 		session_say("%s is neither a log of 'vmscope trace -o' nor output of strace that "
 			    "tells of memory%s", player->path,
