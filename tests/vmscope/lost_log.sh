@@ -52,6 +52,20 @@ expect 125 "a closed pipe" "$vmscope" trace -o "$work/pipe" -- sh -c "$program" 
 said "Broken pipe" "a closed pipe"
 unharmed "a closed pipe" "$(sh -c 'ulimit -f')"
 
+# What has happened is in the log soon, though the program waits, and there is little of it.
+mkfifo "$work/go"
+"$vmscope" trace -q -o "$work/log" -- sh -c 'read -r line <"$1"; exit 4' sh "$work/go" &
+traced=$!
+for _ in $(seq $((200 * slowdown))); do
+	! grep -q '"call":"mmap"' "$work/log" 2>/dev/null || break
+	sleep 0.1
+done
+grep -q '"call":"mmap"' "$work/log" || fail "what a waiting program has done is not in the log"
+echo >"$work/go"
+wait "$traced"
+status=$?
+[ "$status" = 4 ] || fail "a waiting program: status $status, not 4"
+
 # A full disk: one of our own, where a user may mount any. Runs a command in a namespace with a disk
 # of 80 KiB, and keeps the log that is there then.
 cat >"$work/on_disk" <<'END'

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "log/log.h"
 #include "log/site_names.h"
 #include "mirror/mirror.h"
 #include "mirror/reason.h"
@@ -79,6 +80,8 @@ static void follow(struct tracer *tracer)
 	bool progress = !options->quiet && isatty(STDERR_FILENO) &&
 			(tracer->attached || !isatty(STDOUT_FILENO));
 
+	if (tracer->session->log)	/* others may read it meanwhile */
+		signals_tick_slowly();
 	while (tracer->tasks.count > 0 && !tracer->session->failed && !signals_stop_requested()) {
 		int status;
 		pid_t tid = waitpid(-1, &status, __WALL);
@@ -93,8 +96,10 @@ static void follow(struct tracer *tracer)
 		 * Checked after every event, since a steady stream of events would never let a tick
 		 * interrupt waitpid().
 		 */
-		if (signals_ticked())
+		if (signals_ticked()) {
 			call_gate_break_stalls(tracer);
+			log_flush(tracer->session);
+		}
 		if (progress)
 			summary_progress(tracer->session);
 	}

@@ -10,20 +10,31 @@ static volatile sig_atomic_t asked;	/* the signal that asked vmscope to stop */
 static volatile sig_atomic_t ticked;
 static volatile pid_t target;
 static bool forward;
-static bool ticking;
+static bool ticking, slowly;
 
-static void start_ticking(long usec)
+enum { SLOW_MS = 1000, FAST_MS = 100 };
+
+/* By what is set above. */
+static void set_timer(void)
 {
-	struct itimerval timer = { { 0, usec }, { 0, usec } };
+	struct itimerval timer;
+	sig_atomic_t seen;
+	long ms;
 
-	setitimer(ITIMER_REAL, &timer, NULL);
+	do {
+		seen = asked;
+		ms = seen || ticking ? FAST_MS : slowly ? SLOW_MS : 0;
+		timer.it_interval = (struct timeval){ ms / 1000, ms % 1000 * 1000 };
+		timer.it_value = timer.it_interval;
+		setitimer(ITIMER_REAL, &timer, NULL);
+	} while (asked != seen); /* ask() has been called meanwhile */
 }
 
 /* The signal may arrive just before waitpid(); ticks make sure that the event loop notices. */
 static void ask(int signal)
 {
 	asked = signal;
-	start_ticking(100000);
+	set_timer();
 }
 
 static void handle(int signal, siginfo_t *info, void *context)
@@ -98,9 +109,13 @@ void signals_set_tick(bool on)
 	if (on == ticking)
 		return;
 	ticking = on;
-	start_ticking(on ? 100000 : 0);
-	if (!on && asked) /* ask() needs the ticks, too, and may have been called just now */
-		start_ticking(100000);
+	set_timer();
+}
+
+void signals_tick_slowly(void)
+{
+	slowly = true;
+	set_timer();
 }
 
 bool signals_ticked(void)

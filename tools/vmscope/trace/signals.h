@@ -30,6 +30,9 @@ int signals_stop_signal(void);
 /* Starts or stops interrupting waitpid() every 100 ms. */
 void signals_set_tick(bool on);
 
+/* From now on it is interrupted each second also when it is not every 100 ms. */
+void signals_tick_slowly(void);
+
 /* Whether there was a tick since the last call of this function. */
 bool signals_ticked(void);
 
