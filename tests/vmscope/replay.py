@@ -296,6 +296,16 @@ def check_overlapping_calls(vmscope, work):
     expect("overlapping calls elsewhere", run(vmscope, "replay", log), 0, "3 calls replayed", " 0 differences")
 
 
+def check_place_in_use(vmscope, work):
+    """No Linux puts a mapping where another one is: this log lacks a call."""
+    anon = "MAP_PRIVATE|MAP_ANONYMOUS, -1, 0"
+    log = write(os.path.join(work, "in_use.strace"),
+                f"12 mmap(NULL, 8192, PROT_READ, {anon}) = 0x7f0000000000\n"
+                f"12 mmap(NULL, 4096, PROT_NONE, {anon}) = 0x7f0000001000\n")
+    expect("a place in use", run(vmscope, "replay", log), 1, " 1 differences",
+           ":2: process 12", "the kernel answered 0x7f0000001000, where something is mapped")
+
+
 # ---- descriptors in logs of strace ---------------------------------------------------------------
 
 def check_inherited_descriptor(vmscope, work):
@@ -500,6 +510,7 @@ def stored(vmscope):
         check_kernel(vmscope)
         check_strace_keys(vmscope, work)
         check_overlapping_calls(vmscope, work)
+        check_place_in_use(vmscope, work)
         check_until(vmscope)
         check_pid(vmscope)
         check_malformed(vmscope, work)

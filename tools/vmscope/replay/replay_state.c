@@ -13,6 +13,7 @@
 
 #include "log/difference.h"
 #include "log/hash.h"
+#include "log/placed.h"
 #include "replay/unknown.h"
 
 /* Invariant: totals.calls == totals.checked + totals.unchecked. */
@@ -310,12 +311,22 @@ static void apply_uffd_ends(struct replay_space *space, const struct step *step)
 	}
 }
 
+/* Whether the kernel has put what @req maps where @vm has something: no area that is unknown explains it. */
+static bool is_put_on_another(struct vmspace *vm, const struct vmspace_request *req)
+{
+	unsigned long first, last;
+	struct vma_info info;
+
+	return placed_range(req, &first, &last) && vmspace_next(vm, first, &info) && info.start <= last;
+}
+
+/* @overlaps: is_put_on_another() before the call. */
 static void check_answer(struct replay_state *state, struct replay_space *space,
-			 const struct vmspace_request *req)
+			 const struct vmspace_request *req, bool overlaps)
 {
 	char why[512], theirs[32], ours[32];
 
-	if ((space->incomplete || space->untold) && unknown_may_explain(req)) {
+	if (!overlaps && (space->incomplete || space->untold) && unknown_may_explain(req)) {
 		state->totals.unchecked++;
 		return;
 	}
@@ -324,8 +335,12 @@ static void check_answer(struct replay_state *state, struct replay_space *space,
 		return;
 	difference_format_result(req->host.result, theirs, sizeof(theirs));
 	difference_format_result(req->out.result, ours, sizeof(ours));
-	snprintf(why, sizeof(why), "the kernel answered %s, libvmspace answers %s%s%s", theirs,
-		 ours, req->out.why ? ": " : "", req->out.why ? req->out.why : "");
+	if (overlaps)
+		snprintf(why, sizeof(why), "the kernel answered %s, where something is mapped: the log has not "
+			 "all calls, or not in their order", theirs);
+	else
+		snprintf(why, sizeof(why), "the kernel answered %s, libvmspace answers %s%s%s", theirs,
+			 ours, req->out.why ? ": " : "", req->out.why ? req->out.why : "");
 	differ(state, space, req, why);
 }
 
@@ -333,6 +348,7 @@ static int perform_call(struct replay_state *state, struct replay_space *space,
 			const struct step *step)
 {
 	struct vmspace_request req = step->request, before = step->before;
+	bool overlaps;
 	int inferred = 0;
 
 	space->falsified |= step->falsified;
@@ -352,6 +368,7 @@ static int perform_call(struct replay_state *state, struct replay_space *space,
 	/* Gather before the choices: a choice may be about an area that only now has pages. */
 	vmspace_gather(space->vm, &req);
 	make_choices(space, step);
+	overlaps = (space->incomplete || space->untold) && is_put_on_another(space->vm, &req);
 	vmspace_complete(space->vm, &req);
 	if (req.out.out_of_memory)
 		return -ENOMEM;
@@ -359,7 +376,7 @@ static int perform_call(struct replay_state *state, struct replay_space *space,
 	space->calls++;
 	notify(state, REPLAY_CALL_PERFORMED, space, &req, NULL);
 	if (req.host.valid)
-		check_answer(state, space, &req);
+		check_answer(state, space, &req, overlaps);
 	else
 		state->totals.checked++;
 	assert(state->totals.calls == state->totals.checked + state->totals.unchecked);

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ipc.h>
-#include <sys/mman.h>
+
+#include "log/placed.h"
 
 /* ---- clone ---------------------------------------------------------------------------------- */
 
@@ -372,25 +373,6 @@ static void copy_text(char *to, size_t size, struct strace_text text)
 	to[length] = '\0';
 }
 
-/* Where the kernel has put what the call was not told to put there. False: nowhere. */
-static bool was_placed(const struct vmspace_request *req, unsigned long *addr, unsigned long *last)
-{
-	unsigned long length = 1;
-
-	*addr = (unsigned long)req->host.result;
-	if (req->host.result <= 0)
-		return false;
-	if (req->op == VMSPACE_MMAP && !(req->mmap.flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)))
-		length = req->mmap.length;
-	else if (req->op == VMSPACE_MREMAP && !(req->mremap.flags & MREMAP_FIXED) &&
-		 *addr != req->mremap.addr)
-		length = req->mremap.new_length;
-	else if (req->op != VMSPACE_SHMAT || req->shmat.addr)
-		return false;
-	*last = *addr + (length ? length - 1 : 0);
-	return true;
-}
-
 /* Whether the unfinished call of @task is a munmap of something in [@first, @last]: then it is ->overtaken. */
 static bool is_unmapping(struct strace_reader *from, struct strace_task *task, unsigned long first,
 			 unsigned long last)
@@ -423,7 +405,7 @@ static void add_overtaken(struct strace_reader *from, const struct strace_task *
 	unsigned long index = 0, first, last;
 	struct step *step;
 
-	if (from->tasks < 2 || !was_placed(&from->call.req, &first, &last))
+	if (from->tasks < 2 || !placed_range(&from->call.req, &first, &last))
 		return;
 	mt_for_each(&from->processes.tasks, other, index, ULONG_MAX) {
 		if (from->queued + 2 > STRACE_STEPS_MAX)	/* the call's own comes, too */
