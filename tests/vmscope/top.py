@@ -145,8 +145,8 @@ def check_kinds(vmscope, watched):
 class Log:
     """A log as vmscope writes it, of the calls that the test says."""
 
-    def __init__(self, directory, pid):
-        self.path, self.pid = os.path.join(directory, "log"), pid
+    def __init__(self, directory, pid, name="log"):
+        self.path, self.pid = os.path.join(directory, name), pid
         self.write({"type": "start", "log": "vmscope", "version": 1, "attach": pid})
 
     def write(self, record, end="\n"):
@@ -206,6 +206,23 @@ def check_sites(vmscope, watched, directory):
         result = run(vmscope, "-b", "--log", path, str(watched.pid))
         wanted(f"a log that is none: {path}", result.returncode == 125 and said in result.stderr, result)
     return log
+
+
+def check_other_log(vmscope, watched, directory):
+    """A log of other processes alone is no answer, and that is said, until it tells of this one."""
+    def seen():
+        result = run(vmscope, "-b", "-n", "1", "-l", log.path, str(watched.pid))
+        return {" ".join(row[4:]) for row in tables(result.stdout)[0][2]}, result.stderr
+
+    log = Log(directory, 1, "other")
+    log.call("mmap", [0, 1 << 46], hex(1 << 12), "another(process+0x1)")
+    rows, said = seen()
+    wanted("another process's log", rows == {"(the log does not tell of this process)"} and
+           f"{log.path} does not tell of process {watched.pid}" in said, rows, said)
+    log.write({"type": "thread", "pid": watched.pid})
+    rows, said = seen()
+    wanted("its log, too", rows == {"(made before the log, or by no call that it tells of)"} and
+           not said, rows, said)
 
 
 def check_refusals(vmscope, watched):
@@ -364,6 +381,7 @@ def main():
     check_refusals(vmscope, watched)
     with tempfile.TemporaryDirectory() as directory:
         log = check_sites(vmscope, watched, directory)
+        check_other_log(vmscope, watched, directory)
         if has_screen(vmscope):
             check_site_keys(vmscope, watched, log)
     watched.end()

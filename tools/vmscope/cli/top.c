@@ -193,6 +193,9 @@ int top_main(int argc, char **argv)
 			    rc == -EINVAL ? "it is none that vmscope has written" : strerror(-rc));
 		return STATUS_FAILED;
 	}
+	if (top.sites && !top_sites_tell(top.sites))
+		session_say("%s does not tell of process %d so far: is it the log of another one?",
+			    top.log, (int)top.pid);
 	rc = top.batch ? print_tables(&top, &written) :
 			 top_screen(top.pid, top.sites, top.seconds, top.order);
 	top_sites_close(top.sites);

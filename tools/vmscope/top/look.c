@@ -193,12 +193,9 @@ static int add_kinds(struct top_table *table, struct kind *kinds, size_t count)
 
 static struct kind maker_of(const struct vmspace_line *line, struct top_sites *sites)
 {
-	const char *site = top_sites_at(sites, line->start);
-	struct kind kind = { site ? site : "(made before the log, or by no call that it tells of)", 0,
-			     line->end - line->start };
+	const char *name = top_sites_at(sites, line->start);
 
-	kind.length = strlen(kind.name);
-	return kind;
+	return (struct kind){ name, strlen(name), line->end - line->start };
 }
 
 static int add_areas(struct top_table *table, const char *text, struct top_sites *sites)

@@ -22,6 +22,7 @@ struct top_sites {
 	char *text;			/* of a line whose end has not been read */
 	size_t length, capacity;
 	bool known;			/* the first line was a log's */
+	bool tells;			/* of the process: some record does */
 	struct names names;
 	struct maple_tree ranges;	/* addresses -> struct name */
 };
@@ -31,6 +32,11 @@ static const char *text_of(struct json_object *record, const char *key)
 	struct json_object *value;
 
 	return json_object_object_get_ex(record, key, &value) ? json_object_get_string(value) : "";
+}
+
+static bool is_process(const struct top_sites *sites, struct json_object *record, const char *key)
+{
+	return strtol(text_of(record, key), NULL, 10) == sites->pid;
 }
 
 static unsigned long number_of(struct json_object *args, size_t i)
@@ -82,10 +88,12 @@ static int take_record(struct top_sites *sites, struct json_object *record)
 	if (!sites->known) {
 		sites->known = strcmp(type, "start") == 0 &&
 			       strcmp(text_of(record, "log"), "vmscope") == 0;
+		sites->tells = is_process(sites, record, "attach");
 		return sites->known ? 0 : -EINVAL;
 	}
-	if (strtol(text_of(record, "pid"), NULL, 10) != sites->pid)
+	if (!is_process(sites, record, "pid"))
 		return 0;
+	sites->tells = true;
 	if (strcmp(type, "exec") == 0)
 		mtree_destroy(&sites->ranges);
 	if (strcmp(type, "call") != 0 || *result == '-' || *result == 'E' ||
@@ -176,9 +184,17 @@ void top_sites_close(struct top_sites *sites)
 	free(sites);
 }
 
+bool top_sites_tell(const struct top_sites *sites)
+{
+	return sites->tells;
+}
+
 const char *top_sites_at(struct top_sites *sites, unsigned long addr)
 {
 	const struct name *name = mtree_load(&sites->ranges, addr);
 
-	return name ? name->text : NULL;
+	if (name)
+		return name->text;
+	return sites->tells ? "(made before the log, or by no call that it tells of)" :
+			      "(the log does not tell of this process)";
 }

@@ -3,6 +3,7 @@
 #ifndef VMSCOPE_TOP_SITES_H
 #define VMSCOPE_TOP_SITES_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct top_sites;
@@ -17,9 +18,12 @@ void top_sites_close(struct top_sites *sites);
 /* Reads what the log has gained since the last time, whole lines only. Returns 0 or -errno. */
 int top_sites_read(struct top_sites *sites);
 
+/* Whether what was read tells of the process. */
+bool top_sites_tell(const struct top_sites *sites);
+
 /*
- * "site: call", of the call that mapped the memory at @addr, or was the last to change its protection.
- * NULL: the log tells of none. Valid until @sites is closed.
+ * "site: call", of the call that mapped the memory at @addr, or was the last to change its
+ * protection; or, in parentheses, why that is not known. Valid until @sites is closed.
  */
 const char *top_sites_at(struct top_sites *sites, unsigned long addr);
 
