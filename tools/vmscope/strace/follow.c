@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/ipc.h>
 
-#include "log/placed.h"
+#include "strace/overtaken.h"
 
 /* ---- clone ---------------------------------------------------------------------------------- */
 
@@ -373,55 +373,6 @@ static void copy_text(char *to, size_t size, struct strace_text text)
 	to[length] = '\0';
 }
 
-/* Whether the unfinished call of @task is a munmap of something in [@first, @last]: then it is ->overtaken. */
-static bool is_unmapping(struct strace_reader *from, struct strace_task *task, unsigned long first,
-			 unsigned long last)
-{
-	const struct vmspace_munmap *munmap = &from->overtaken.req.munmap;
-	struct strace_line line = { .kind = STRACE_MALFORMED };
-	const char *why;
-	char *text;
-
-	if (!task->pending || strncmp(task->pending, "munmap(", 7) != 0)
-		return false;
-	if (asprintf(&text, "%s) = 0", task->pending) < 0)
-		return strace_out_of_memory(from);
-	strace_parse_body((struct strace_text){ text, strlen(text) }, &line);
-	if (line.kind != STRACE_CALL ||
-	    strace_call_make(&from->overtaken, &line, task, &from->segments, &why) != STRACE_CALL_REQUEST)
-		line.kind = STRACE_MALFORMED;
-	free(text);
-	return line.kind == STRACE_CALL && munmap->length && munmap->addr <= last &&
-	       munmap->addr + (munmap->length - 1) >= first;
-}
-
-/*
- * strace prints the end of a call when it gets to it: another thread may have been given what a munmap has
- * freed by then. Queues those whose range the call of @task was given a part of, as it must have been free.
- */
-static void add_overtaken(struct strace_reader *from, const struct strace_task *task)
-{
-	struct strace_task *other;
-	unsigned long index = 0, first, last;
-	struct step *step;
-
-	if (from->tasks < 2 || !placed_range(&from->call.req, &first, &last))
-		return;
-	mt_for_each(&from->processes.tasks, other, index, ULONG_MAX) {
-		if (from->queued + 2 > STRACE_STEPS_MAX)	/* the call's own comes, too */
-			return;
-		if (other == task || other->space != task->space ||
-		    !is_unmapping(from, other, first, last))
-			continue;
-		free(other->pending);
-		other->pending = NULL;	/* so that its end is none of a call known */
-		step = strace_push(from, STEP_CALL, other);
-		step->call = "munmap";
-		step->has_request = true;
-		step->request = from->overtaken.req;
-	}
-}
-
 static bool add_call(struct strace_reader *from, struct strace_task *task,
 		     const struct strace_line *line)
 {
@@ -435,7 +386,7 @@ static bool add_call(struct strace_reader *from, struct strace_task *task,
 		return true;
 	strace_push_begin(from, from->call.of);
 	if (kind == STRACE_CALL_REQUEST)
-		add_overtaken(from, task);
+		strace_push_overtaken(from, task, &from->call.req);
 	step = strace_push(from, STEP_CALL, task);
 	copy_text(from->call_name, sizeof(from->call_name), line->name);
 	step->call = from->call_name;

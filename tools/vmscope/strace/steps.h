@@ -29,7 +29,6 @@ struct strace_reader {
 	struct step queue[STRACE_STEPS_MAX];
 	unsigned int queued, taken;	/* taken <= queued <= STRACE_STEPS_MAX */
 	struct strace_call call;		/* a step points into it */
-	struct strace_call overtaken;	/* no step does */
 	char call_name[32];
 	char site[SITE_MAX];
 	struct symbols *symbols;	/* of the files in stacks */
