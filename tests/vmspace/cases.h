@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <sys/mman.h>
 
 #include "check/pair.h"
 #include "mirror/backing.h"
+#include "../../src/vmspace/mman_names.h"
 
 #define PAGE 4096UL
 #define BASE 0x10000000000UL

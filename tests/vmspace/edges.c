@@ -31,9 +31,6 @@
 #include "mirror/backing.h"
 #include "mirror/refusal.h"
 
-#ifndef MAP_SYNC
-#define MAP_SYNC 0x80000
-#endif
 #ifndef SYS_mseal
 #define SYS_mseal 462
 #endif

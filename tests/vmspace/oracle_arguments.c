@@ -16,12 +16,6 @@
 
 #include "cases.h"
 
-#ifndef MAP_SYNC
-#define MAP_SYNC 0x80000
-#endif
-#ifndef MAP_UNINITIALIZED
-#define MAP_UNINITIALIZED 0x4000000
-#endif
 #define TIB (1UL << 40)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/shm.h>
 
-#include "advice.h"
 #include "cases.h"
 
 /* ---- merging ---- */

@@ -4,7 +4,6 @@
 
 #include <sys/resource.h>
 
-#include "advice.h"
 #include "cases.h"
 
 #define MREMAP_TO (MREMAP_MAYMOVE | MREMAP_FIXED)

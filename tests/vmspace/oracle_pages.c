@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -25,7 +24,7 @@
 
 #include <mapletree/vmspace.h>
 
-#include "advice.h"
+#include "../../src/vmspace/mman_names.h"
 #include "options.h"
 
 #define PAGE 4096UL

@@ -10,9 +10,6 @@
 
 #include "cases.h"
 
-#ifndef MAP_SYNC
-#define MAP_SYNC 0x80000
-#endif
 #define TIB (1UL << 40)
 
 static long seal(unsigned long addr, unsigned long pages)

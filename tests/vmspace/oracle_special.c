@@ -10,7 +10,6 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-#include "advice.h"
 #include "cases.h"
 
 #ifndef MAP_HUGE_SHIFT

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +26,7 @@
 #include <mapletree/vmspace_rules.h>
 #include <mapletree/vmspace_words.h>
 
-#include "advice.h"
+#include "mman_names.h"
 #include "options.h"
 #include "scarce.h"
 

@@ -16,14 +16,13 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include <sys/mman.h>
 
 #include <mapletree/maple_tree_rcu.h>
 #include <mapletree/vmspace_window.h>
 #include <mapletree/vmspace_words.h>
 
-#include "advice.h"
 #include "families.h"
+#include "mman_names.h"
 #include "options.h"
 #include "scarce.h"
 

@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +18,7 @@
 #include <mapletree/vmspace_guest.h>
 #include <mapletree/vmspace_reading.h>
 
-#include "advice.h"
+#include "mman_names.h"
 #include "numbered_frames.h"
 
 /* A sanitizer's shadow is more than can be made present, by mlockall(). */

@@ -11,14 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <cmocka.h>
 
 #include <mapletree/vmspace_history.h>
 #include <mapletree/vmspace_rules.h>
 
-#include "advice.h"
+#include "mman_names.h"
 
 #define PAGE 4096UL
 #define BASE 0x10000000UL

@@ -19,11 +19,10 @@
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
-#include <sys/mman.h>
 #include <sys/shm.h>
 #include <urcu/urcu-bp.h>
 
-#include "advice.h"
+#include "mman_names.h"
 #include "pages.h"
 #include "past.h"
 #include "scarce.h"

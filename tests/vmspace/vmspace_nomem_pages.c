@@ -12,12 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include <sys/mman.h>
 #include <mapletree/maple_tree.h>
 
 #include <mapletree/vmspace_rules.h>
 
-#include "advice.h"
+#include "mman_names.h"
 #include "pages.h"
 #include "scarce.h"
 

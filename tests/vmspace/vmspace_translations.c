@@ -15,13 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <mapletree/vmspace_memfd.h>
 
-#include "advice.h"
+#include "../../src/vmspace/mman_names.h"
 #include "options.h"
 
 #define START 0x10000000UL
