@@ -52,6 +52,12 @@ static void store_both(unsigned long first, unsigned long last, void *entry)
 	assert_ptr_equal(old[0], old[1]);
 }
 
+static void set_both(unsigned long index)
+{
+	mas_set(&mas[0], index);
+	mas_set(&mas[1], index);
+}
+
 static void step_both(void *(*step)(struct ma_state *, unsigned long), unsigned long limit)
 {
 	assert_ptr_equal(step(&mas[0], limit), step(&mas[1], limit));
@@ -157,9 +163,7 @@ static void disturb(bool up, unsigned long *limit)
 		mas_pause(&mas[1]);
 		break;
 	case 10:
-		by = onward(up, by);
-		mas_set(&mas[0], by);
-		mas_set(&mas[1], by);
+		set_both(onward(up, by));
 		break;
 	case 11:
 		*limit = onward(up, below(200));
@@ -171,8 +175,7 @@ static void disturb(bool up, unsigned long *limit)
 		break;
 	case 13: /* elsewhere, then where it was */
 		store_both(onward(up, by), onward(up, by) + 3, below(2) ? some_entry() : NULL);
-		mas_set(&mas[0], up ? first : last);
-		mas_set(&mas[1], up ? first : last);
+		set_both(up ? first : last);
 		step_both(up ? mas_find : mas_find_rev, end);
 		break;
 	case 14: /* there and back */

@@ -398,6 +398,40 @@ static void a_store_takes_no_more_than_it_may_need(void **state)
 	}
 }
 
+/* A tree whose nodes are shared with its snapshot, and one of the same content that shares none. */
+struct trio {
+	struct maple_tree old, snap, alone;
+};
+
+static void begin_trio(struct trio *t, unsigned int flags)
+{
+	allowed = LONG_MAX;
+	begin_counted(&t->old, flags);
+	begin_counted(&t->snap, flags);
+	begin_counted(&t->alone, flags);
+	fill(&t->old, 0, 2, 3, 300);
+	fill(&t->alone, 0, 2, 3, 300);
+	assert_int_equal(mtree_snapshot(&t->old, &t->snap, GFP_KERNEL), 0);
+}
+
+static void end_trio(struct trio *t)
+{
+	end(&t->snap);
+	end(&t->old);
+	end(&t->alone);
+	rcu_barrier();
+	assert_int_equal(blocks, 0);
+}
+
+/* So that all trees have nothing that is retired. */
+static void let_retired_go(struct maple_tree *mt)
+{
+	if (mt_in_rcu(mt)) {
+		mt_clear_in_rcu(mt);
+		mt_set_in_rcu(mt);
+	}
+}
+
 /* What @mt has at hand for the store of half an entry in a full leaf, beside a leaf that has room. */
 static long blocks_beside_a_leaf_with_room(struct maple_tree *mt)
 {
@@ -411,10 +445,7 @@ static long blocks_beside_a_leaf_with_room(struct maple_tree *mt)
 		mas_erase(&beside);
 	}
 	mtree_unlock(mt);
-	if (mt_in_rcu(mt)) { /* what was retired goes, so that all trees have none */
-		mt_clear_in_rcu(mt);
-		mt_set_in_rcu(mt);
-	}
+	let_retired_go(mt);
 	asked = 0;
 	mas_set(&mas, 450);
 	mtree_lock(mt);
@@ -430,25 +461,15 @@ static void a_leaf_beside_that_is_its_own_is_not_copied(void **state)
 {
 	(void)state;
 	for (unsigned int flags = 0; flags < 4; flags++) {
-		struct maple_tree old, snap, alone;
+		struct trio t;
 		long takes;
 
-		allowed = LONG_MAX;
-		begin_counted(&old, flags);
-		begin_counted(&snap, flags);
-		begin_counted(&alone, flags);
-		fill(&old, 0, 2, 3, 300);
-		fill(&alone, 0, 2, 3, 300);
-		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
-		takes = blocks_beside_a_leaf_with_room(&alone);
+		begin_trio(&t, flags);
+		takes = blocks_beside_a_leaf_with_room(&t.alone);
 		/* the copy of the full leaf; and batches for that one, before and after the store */
-		assert_int_equal(blocks_beside_a_leaf_with_room(&snap),
-				 takes + 1 + (mt_in_rcu(&snap) ? 2 : 0));
-		end(&snap);
-		end(&old);
-		end(&alone);
-		rcu_barrier();
-		assert_int_equal(blocks, 0);
+		assert_int_equal(blocks_beside_a_leaf_with_room(&t.snap),
+				 takes + 1 + (mt_in_rcu(&t.snap) ? 2 : 0));
+		end_trio(&t);
 	}
 }
 
@@ -460,37 +481,25 @@ static void a_store_among_own_nodes_takes_what_it_takes_alone(void **state)
 {
 	(void)state;
 	for (unsigned int flags = 0; flags < 4; flags++) {
-		struct maple_tree old, snap, alone, *trees[] = { &snap, &alone };
+		struct trio t;
+		struct maple_tree *trees[] = { &t.snap, &t.alone };
 		long takes[LENGTH(trees)];
 
-		allowed = LONG_MAX;
-		begin_counted(&old, flags);
-		begin_counted(&snap, flags);
-		begin_counted(&alone, flags);
-		fill(&old, 0, 2, 3, 300);
-		fill(&alone, 0, 2, 3, 300);
-		assert_int_equal(mtree_snapshot(&old, &snap, GFP_KERNEL), 0);
+		begin_trio(&t, flags);
 		for (size_t i = 0; i < LENGTH(trees); i++) {
 			for (unsigned long at = 0; at < 900; at += 3)
 				assert_int_equal(mtree_store_range(trees[i], at, at + 1, E('x'),
 								   GFP_KERNEL),
 						 0);
-			if (mt_in_rcu(trees[i])) { /* what was retired goes, so that both have none */
-				mt_clear_in_rcu(trees[i]);
-				mt_set_in_rcu(trees[i]);
-			}
+			let_retired_go(trees[i]);
 			asked = 0;
 			assert_int_equal(mtree_store_range(trees[i], 300, 600, E('y'), GFP_KERNEL),
 					 0);
 			takes[i] = asked;
 		}
-		assert_true(takes[0] > 0 || !mt_in_rcu(&snap));
+		assert_true(takes[0] > 0 || !mt_in_rcu(&t.snap));
 		assert_int_equal(takes[0], takes[1]);
-		end(&snap);
-		end(&old);
-		end(&alone);
-		rcu_barrier();
-		assert_int_equal(blocks, 0);
+		end_trio(&t);
 	}
 }
 

@@ -46,6 +46,19 @@ static void leave(void)
 		mtree_unlock(&mt);
 }
 
+/* Around another call, which takes the lock: readers by RCU do not hold it. */
+static void lend_lock(void)
+{
+	if (!mt_in_rcu(&mt))
+		mtree_unlock(&mt);
+}
+
+static void take_lock_back(void)
+{
+	if (!mt_in_rcu(&mt))
+		mtree_lock(&mt);
+}
+
 /* The change is another call's, made at once: what it replaces is freed when it returns. */
 static void erase_outside(unsigned long index)
 {
@@ -190,12 +203,10 @@ static void loop_with_walks_beside_writes(unsigned int flags)
 		visits++;
 		if (visits % 7)
 			continue;
-		if (!mt_in_rcu(&mt))
-			mtree_unlock(&mt);
+		lend_lock();
 		assert_int_equal(mtree_store(&mt, last < 5 ? 1 : last - 5, E('x'), GFP_KERNEL), 0);
 		assert_int_equal(mtree_store(&mt, last + 5, E('y'), GFP_KERNEL), 0);
-		if (!mt_in_rcu(&mt))
-			mtree_lock(&mt);
+		take_lock_back();
 		assert_ptr_equal(mas_walk(&mas), entry);
 	}
 	leave();
@@ -223,11 +234,9 @@ static void a_step_back_from_an_overflow_after_a_walk_in_a_loop(void **state)
 		mas_for_each(&mas, entry, 20) {
 			if (mas.index != 10)
 				continue;
-			if (!mt_in_rcu(&mt))
-				mtree_unlock(&mt);
+			lend_lock();
 			assert_int_equal(mtree_store(&mt, 5, E('x'), GFP_KERNEL), 0);
-			if (!mt_in_rcu(&mt))
-				mtree_lock(&mt);
+			take_lock_back();
 			assert_ptr_equal(mas_walk(&mas), xa_mk_value(10));
 		}
 		expect_place(&mas, 20, 20, ma_active);
@@ -256,14 +265,12 @@ static void change(unsigned long index, enum by by)
 			mtree_unlock(&mt);
 		return;
 	}
-	if (!mt_in_rcu(&mt))
-		mtree_unlock(&mt);
+	lend_lock();
 	if (by == BY_ERASE)
 		assert_ptr_equal(mtree_erase(&mt, index), xa_mk_value(index));
 	else
 		assert_int_equal(mtree_store(&mt, index, E('n'), GFP_KERNEL), 0);
-	if (!mt_in_rcu(&mt))
-		mtree_lock(&mt);
+	take_lock_back();
 }
 
 /* As a list of indexes; a lower-case n for one whose entry was replaced before it was reached. */
@@ -368,11 +375,9 @@ static void a_step_to_an_entry_that_another_call_has_inserted(void **state)
 				mas_next(&mas, ULONG_MAX);
 				assert_ptr_equal(mas_prev(&mas, 0), xa_mk_value(5));
 			}
-			if (!mt_in_rcu(&mt))
-				mtree_unlock(&mt);
+			lend_lock();
 			assert_int_equal(mtree_insert_range(&mt, at, at, E('x'), GFP_KERNEL), 0);
-			if (!mt_in_rcu(&mt))
-				mtree_lock(&mt);
+			take_lock_back();
 			assert_ptr_equal(way & 1 ? mas_next(&mas, ULONG_MAX) : mas_prev(&mas, 0), E('x'));
 			assert_int_equal(mas.index, at);
 			leave();
@@ -397,11 +402,9 @@ static void a_loop_finds_what_its_body_inserts(void **state)
 			seen++;
 			if (mas.index != 40)
 				continue;
-			if (!mt_in_rcu(&mt))
-				mtree_unlock(&mt);
+			lend_lock();
 			assert_int_equal(mtree_insert(&mt, 45, E('x'), GFP_KERNEL), 0);
-			if (!mt_in_rcu(&mt))
-				mtree_lock(&mt);
+			take_lock_back();
 		}
 		assert_int_equal(seen, 13);
 		leave();
@@ -421,8 +424,7 @@ static void a_step_from_a_last_entry_that_other_calls_have_erased(void **state)
 			assert_int_equal(mtree_store(&mt, 50, E('a'), GFP_KERNEL), 0);
 			enter();
 			assert_ptr_equal(mas_walk(&mas), E('a'));
-			if (!mt_in_rcu(&mt))
-				mtree_unlock(&mt);
+			lend_lock();
 			if (way & 1)
 				assert_ptr_equal(mtree_erase(&mt, 50), E('a'));
 			else
@@ -430,8 +432,7 @@ static void a_step_from_a_last_entry_that_other_calls_have_erased(void **state)
 						 0);
 			assert_int_equal(mtree_store(&mt, 40, E('b'), GFP_KERNEL), 0);
 			assert_int_equal(mtree_store(&mt, 60, E('c'), GFP_KERNEL), 0);
-			if (!mt_in_rcu(&mt))
-				mtree_lock(&mt);
+			take_lock_back();
 			if (way & 2)
 				assert_ptr_equal(mas_next(&mas, ULONG_MAX), E('c'));
 			else
@@ -462,14 +463,12 @@ static void a_step_from_a_leaf_that_another_call_has_divided(void **state)
 						 0);
 			enter();
 			assert_ptr_equal(mas_walk(&mas), E('a'));
-			if (!mt_in_rcu(&mt))
-				mtree_unlock(&mt);
+			lend_lock();
 			assert_int_equal(mtree_insert(&mt, other, E('b'), GFP_KERNEL), 0);
 			for (unsigned long i = 0; i < entries; i++)
 				if (i != at)
 					assert_ptr_equal(mtree_erase(&mt, 10 * i), E('a'));
-			if (!mt_in_rcu(&mt))
-				mtree_lock(&mt);
+			take_lock_back();
 			assert_ptr_equal(other > 10 * at ? mas_next(&mas, ULONG_MAX) : mas_prev(&mas, 0),
 					 E('b'));
 			assert_int_equal(mas.index, other);
@@ -492,11 +491,9 @@ static void a_step_in_a_tree_that_was_destroyed_finds_nothing(void **state)
 		mas_for_each(&mas, entry, ULONG_MAX) {
 			if (++visits != 20)
 				continue;
-			if (!mt_in_rcu(&mt))
-				mtree_unlock(&mt);
+			lend_lock();
 			mtree_destroy(&mt);
-			if (!mt_in_rcu(&mt))
-				mtree_lock(&mt);
+			take_lock_back();
 		}
 		leave();
 		assert_int_equal(visits, 20);
@@ -517,8 +514,7 @@ static void store_after(unsigned int flags, unsigned long first, unsigned long l
 						   GFP_KERNEL), 0);
 	enter();
 	assert_ptr_equal(mas_find(&mas, ULONG_MAX), xa_mk_value(7));
-	if (!mt_in_rcu(&mt))
-		mtree_unlock(&mt);
+	lend_lock();
 	assert_int_equal(mtree_store_range(&mt, first, last, E('x'), GFP_KERNEL), 0);
 	mtree_lock(&mt);
 	assert_int_equal(mas_store_gfp(&mas, E('n'), GFP_KERNEL), 0);
