@@ -123,13 +123,41 @@ static void step_back(bool up)
 	step_both(up ? mas_prev : mas_next, up ? 0 : ULONG_MAX);
 }
 
+/* Away from the range where the cursors stand, and back. */
+static void go_and_return(unsigned int way, bool up, unsigned long by)
+{
+	unsigned long first = mas[0].index, last = mas[0].last, end = up ? ULONG_MAX : 0;
+
+	switch (way) {
+	case 0: /* onward, a change, and back */
+		step_onward(up, end);
+		store_onward(up, by);
+		step_back(up);
+		break;
+	case 1: /* elsewhere, then where it was */
+		store_both(onward(up, by), onward(up, by) + 3, below(2) ? some_entry() : NULL);
+		set_both(up ? first : last);
+		step_both(up ? mas_find : mas_find_rev, end);
+		break;
+	case 2: /* there and back */
+		step_back(up);
+		step_onward(up, end);
+		break;
+	default:
+		step_onward(up, up ? last : first);
+		assert_int_not_equal(mas[0].status, ma_active);
+		step_back(up);
+		break;
+	}
+}
+
 /* What a body may do to a cursor on an entry. *@limit: the loop's, from now on. */
 static void disturb(bool up, unsigned long *limit)
 {
 	unsigned long first = mas[0].index, last = mas[0].last, by = below(60);
-	unsigned long end = up ? ULONG_MAX : 0;
+	unsigned int kind = (unsigned int)below(20);
 
-	switch (below(20)) {
+	switch (kind) {
 	case 0: /* the very range */
 		store_both(first, last, some_entry());
 		break;
@@ -168,24 +196,11 @@ static void disturb(bool up, unsigned long *limit)
 	case 11:
 		*limit = onward(up, below(200));
 		break;
-	case 12: /* and back to the same place */
-		step_onward(up, end);
-		store_onward(up, by);
-		step_back(up);
-		break;
-	case 13: /* elsewhere, then where it was */
-		store_both(onward(up, by), onward(up, by) + 3, below(2) ? some_entry() : NULL);
-		set_both(up ? first : last);
-		step_both(up ? mas_find : mas_find_rev, end);
-		break;
-	case 14: /* there and back */
-		step_back(up);
-		step_onward(up, end);
-		break;
+	case 12:
+	case 13:
+	case 14:
 	case 15:
-		step_onward(up, up ? last : first);
-		assert_int_not_equal(mas[0].status, ma_active);
-		step_back(up);
+		go_and_return(kind - 12, up, by);
 		break;
 	case 16:
 	case 17:
