@@ -594,6 +594,16 @@ else
 	echo "SKIP in part: no program of 32 bits here: $(head -1 "$work/err")"
 fi
 
+# What cannot be watched is told as other commands tell it.
+for pid in 2 4194303; do
+	"$vmscope" watch -q -p $pid 2>"$work/err"
+	got=$?
+	"$vmscope" explain $pid 2>"$work/said"
+	[ $got = 125 ] && cmp -s <(sed 's/.*process [0-9]*: //' "$work/said") \
+		<(sed 's/.*process [0-9]*: //' "$work/err") ||
+		fail "process $pid: status $got: $(cat "$work/err" "$work/said")"
+done
+
 # A signal while the kernel takes the program, which takes a while, ends it as any later one does.
 what="a signal at the beginning"
 sleep 100 &

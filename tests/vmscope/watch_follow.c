@@ -3,12 +3,14 @@
  * watch_follow.c - vmscope watch hears events of the kernel in orders that are rare, from a feed of the
  * test's own: nothing is waited for in vain, and nothing is left out.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -191,21 +193,28 @@ static void in_child(void)
 {
 }
 
-static int run(struct session *session, void (*look_does)(unsigned int look),
-	       void (*poll_does)(unsigned int poll))
+static int run_with(struct session *session, const struct options *options,
+		    void (*look_does)(unsigned int look), void (*poll_does)(unsigned int poll))
 {
-	const struct options options = { .attach = getpid(), .quiet = true };
 	struct watch_run run = { .session = session, .stop = long_enough, .started = started,
 				 .in_child = in_child };
 	int rc;
 
-	*session = (struct session){ .options = &options };
+	*session = (struct session){ .options = options };
 	looks = polls = 0;
 	on_look = look_does;
 	on_poll = poll_does;
 	rc = follow_run(&run);
 	session->options = NULL;
 	return rc;
+}
+
+static int run(struct session *session, void (*look_does)(unsigned int look),
+	       void (*poll_does)(unsigned int poll))
+{
+	const struct options options = { .attach = getpid(), .quiet = true };
+
+	return run_with(session, &options, look_does, poll_does);
 }
 
 /* Runs it to its end, which has to come before anybody has to stop it. */
@@ -379,6 +388,26 @@ static void areas_that_are_never_shown(void **state)
 	assert_true(run(&session, is_never_shown, rests) < 0);
 }
 
+/* The user is told why. */
+static void a_program_that_cannot_be_started(void **state)
+{
+	char *command[] = { (char *)"true", NULL };
+	const struct options options = { .command = command, .quiet = true };
+	struct rlimit before, none;
+	struct session session;
+	int rc;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	rc = run_with(&session, &options, is_never_shown, rests);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(rc, -EMFILE);
+	assert_true(session.failed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +417,7 @@ int main(void)
 		cmocka_unit_test(areas_of_which_some_are_shown),
 		cmocka_unit_test(areas_of_an_earlier_turn),
 		cmocka_unit_test(areas_that_are_never_shown),
+		cmocka_unit_test(a_program_that_cannot_be_started),
 	};
 
 	return cmocka_run_group_tests_name("follow", tests, NULL, NULL);

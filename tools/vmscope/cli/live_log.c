@@ -56,8 +56,8 @@ static void trace(const char *pid, const char *log)
 }
 
 /*
- * Runs "vmscope trace -p PID -o @log" for a while, or until a signal that would end this program, which
- * then reads the log. Returns 0, or -1 after printing a message.
+ * Runs "vmscope trace -p PID -o @log" for a while, or until a signal that would end this program,
+ * which then reads the log. Returns 0, or -1 after printing a message.
  */
 static int follow(const char *pid, unsigned long seconds, const char *log)
 {
@@ -150,7 +150,10 @@ static int look(const char *pid, const char *log)
 	return rc != 0 || session.log_lost || session.failed ? -1 : 0;
 }
 
-/* Nothing is left of it, however this program ends. The tracer that it starts has the descriptor, too. */
+/*
+ * Nothing is left of it, however this program ends. The tracer that it starts has the descriptor,
+ * too.
+ */
 static int open_without_name(void)
 {
 	const char *folder = getenv("TMPDIR");

@@ -15,9 +15,9 @@ enum { LIVE_LOG_PATH = 32 };
 
 /*
  * Makes a temporary file with the log of process @pid: what it does for so many seconds, traced as
- * "vmscope trace -p" does; or, for 0, its areas as they are, for which it is not stopped. SIGINT, SIGTERM
- * and SIGHUP end the time early. Puts into @path by what name this program can open it: no folder has
- * it. Returns its descriptor, which the caller closes, or -1 after printing a message.
+ * "vmscope trace -p" does; or, for 0, its areas as they are, for which it is not stopped. SIGINT,
+ * SIGTERM and SIGHUP end the time early. Puts into @path by what name this program can open it: no
+ * folder has it. Returns its descriptor, which the caller closes, or -1 after printing a message.
  */
 int live_log_make(const char *pid, unsigned long seconds, char path[LIVE_LOG_PATH]);
 

@@ -384,8 +384,8 @@ static bool read_start(struct log_reader *from)
 	}
 	if (!get_count(from->record, "revision", 1, &from->revision)) {
 		from->refused = true;
-		return wrong(from, "it is of a version of vmscope that did not write what a replay needs "
-			     "(its first record has no revision): trace the program again");
+		return wrong(from, "it is of a version of vmscope that did not write what a replay "
+			     "needs (its first record has no revision): trace the program again");
 	}
 	from->of_check = from->ended = false;
 	return true;

@@ -101,8 +101,8 @@ struct walk {
 };
 
 /*
- * Finds the function that @address, of @module, is in, as "file(function+0x10)". @pc: the address behind the
- * call, or @address, if it is not a caller's.
+ * Finds the function that @address, of @module, is in, as "file(function+0x10)". @pc: the address
+ * behind the call, or @address, if it is not a caller's.
  */
 static void name(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr pc, char text[SITE_MAX])
 {

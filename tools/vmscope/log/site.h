@@ -32,8 +32,8 @@ void site_close(struct site_finder *finder);
 
 /*
  * Finds the innermost function outside libc on the stack of stopped thread @tid, or the outermost
- * one that can be unwound, as "file(function+0x10)". False: the stack cannot be read. What it finds out of
- * files is kept until site_names_forget().
+ * one that can be unwound, as "file(function+0x10)". False: the stack cannot be read. What it finds
+ * out of files is kept until site_names_forget().
  */
 bool site_find(struct site_finder *finder, pid_t tid, char site[SITE_MAX]);
 

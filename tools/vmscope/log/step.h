@@ -62,7 +62,7 @@ struct step {
 	const char *site;		/* call site; NULL: unknown */
 	const char *stack;		/* "outermost;...;innermost"; NULL: unknown, or not wanted */
 	bool has_request;		/* libvmspace models it */
-	const char *untold;		/* why the area that it has made is not known; NULL: it is */
+	const char *untold;		/* why the area it has made is not known; NULL: it is */
 	bool touches;			/* request is a fault, which a mirror does not see */
 	bool has_before;
 	struct vmspace_request request;	/* with the kernel's result in .host */

@@ -118,8 +118,8 @@ static bool differs_from_kernel(struct guess *guess, struct vmspace *space)
 }
 
 /*
- * Whether the areas are not the kernel's, after the call whose events have been collected: as long as
- * they are where it has changed some, others are not looked at.
+ * Whether the areas are not the kernel's, after the call whose events have been collected: as long
+ * as they are where it has changed some, others are not looked at.
  */
 static bool differs_nearby(struct guess *guess, struct vmspace *space, const struct nearby *where)
 {

@@ -49,8 +49,9 @@
  *
  * Each call that may have several outcomes (in a started program with a single thread, one near a
  * writable area beyond the end of its file) costs a snapshot, in constant time. Only if its outcome
- * is not the expected one are there copies of the address space: up to GUESS_ROUNDS and one; as many
- * for each of GUESS_DRAWS attempts where areas may have been moved and nothing else explains it.
+ * is not the expected one are there copies of the address space: up to GUESS_ROUNDS and one; as
+ * many for each of GUESS_DRAWS attempts where areas may have been moved and nothing else explains
+ * it.
  */
 #ifndef VMSCOPE_MIRROR_GUESS_H
 #define VMSCOPE_MIRROR_GUESS_H

@@ -175,6 +175,13 @@ bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned lon
 }
 
 /* Binary search over the lines. */
+bool kernel_is_gate(const struct vmspace_line *line)
+{
+	static const char name[] = "[vsyscall]";
+
+	return line->name_length == strlen(name) && memcmp(line->name, name, strlen(name)) == 0;
+}
+
 bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct vmspace_line *line)
 {
 	const char *low = view->text, *high = view->text + view->length;

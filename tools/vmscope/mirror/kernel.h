@@ -73,6 +73,9 @@ int kernel_query(struct kernel_view *view, unsigned long addr, struct vmspace_li
  */
 bool kernel_line_at(struct kernel_view *view, unsigned long addr, struct vmspace_line *line);
 
+/* Whether it is the line of [vsyscall], which is in maps, but is no area: no limit counts it. */
+bool kernel_is_gate(const struct vmspace_line *line);
+
 /* The start of the area that ends at @end; @start if there is none. */
 unsigned long kernel_stack_start(struct kernel_view *view, unsigned long start, unsigned long end);
 
@@ -87,6 +90,9 @@ char *kernel_read_file(pid_t tid, const char *name);
  * that mapped it. 0 if there is no area.
  */
 vma_flags_t kernel_driver_flags(pid_t tid, unsigned long addr);
+
+/* Of the flags in /proc/PID/stat: a thread of the kernel's own, which has no areas. */
+#define KERNEL_THREAD 0x00200000u
 
 /* Writes the name of process @pid's command into @buf, "?" if it cannot be read. */
 void kernel_read_command(pid_t pid, char *buf, size_t size);

@@ -92,8 +92,8 @@ void mirror_gone(struct mirror *mirror, const struct log_who *who, const char *o
 void mirror_refresh_limits(struct mirror *mirror, pid_t pid, pid_t tid);
 
 /*
- * The address space of process @pid was changed in a way that cannot be followed: says so, and stops
- * comparing.
+ * The address space of process @pid was changed in a way that cannot be followed: says so, and
+ * stops comparing.
  */
 void mirror_give_up(struct mirror *mirror, pid_t pid, const char *why);
 

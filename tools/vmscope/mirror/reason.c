@@ -17,8 +17,6 @@
 	"a seccomp profile or a security module forbids ptrace here; in a container, add the " \
 	"capability CAP_SYS_PTRACE (--cap-add=SYS_PTRACE), or a profile that allows ptrace"
 
-#define KERNEL_THREAD 0x200000UL /* in the flags of /proc/PID/stat */
-
 const char *reason_proc(void)
 {
 	char self[32] = "";

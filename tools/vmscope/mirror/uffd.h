@@ -46,7 +46,9 @@ unsigned int uffd_context(struct uffds *uffds, pid_t tid, uint64_t inode, int fd
 unsigned int uffd_apply_ends(struct uffds *uffds, struct vmspace *vm, pid_t tid,
 			     struct answers *answers);
 
-/* The one with @inode, which no other has, was released: returns its context number; 0: not known. */
+/*
+ * The one with @inode, which no other has, was released: returns its context number; 0: not known.
+ */
 unsigned int uffd_forget(struct uffds *uffds, uint64_t inode);
 
 /* After a fork: the child has its parent's context numbers. Leaves out what cannot be copied. */

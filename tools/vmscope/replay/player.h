@@ -18,7 +18,7 @@ struct player {
 	/* Results. */
 	enum reader_format format;
 	unsigned long lines, malformed;
-	unsigned long untold;		/* areas that the log does not tell of; the user has been told */
+	unsigned long untold;		/* areas that the log does not show; the user knows */
 	unsigned long unknown;		/* records passed over: reader_unknown() */
 	bool cut;			/* its end is missing: reader_is_cut() */
 	bool interrupted;		/* so far only; the user has been told */

@@ -311,13 +311,17 @@ static void apply_uffd_ends(struct replay_space *space, const struct step *step)
 	}
 }
 
-/* Whether the kernel has put what @req maps where @vm has something: no area that is unknown explains it. */
+/*
+ * Whether the kernel has put what @req maps where @vm has something: no area that is unknown
+ * explains it.
+ */
 static bool is_put_on_another(struct vmspace *vm, const struct vmspace_request *req)
 {
 	unsigned long first, last;
 	struct vma_info info;
 
-	return placed_range(req, &first, &last) && vmspace_next(vm, first, &info) && info.start <= last;
+	return placed_range(req, &first, &last) && vmspace_next(vm, first, &info) &&
+	       info.start <= last;
 }
 
 /* @overlaps: is_put_on_another() before the call. */
@@ -336,8 +340,8 @@ static void check_answer(struct replay_state *state, struct replay_space *space,
 	difference_format_result(req->host.result, theirs, sizeof(theirs));
 	difference_format_result(req->out.result, ours, sizeof(ours));
 	if (overlaps)
-		snprintf(why, sizeof(why), "the kernel answered %s, where something is mapped: the log has not "
-			 "all calls, or not in their order", theirs);
+		snprintf(why, sizeof(why), "the kernel answered %s, where something is mapped: "
+			 "the log has not all calls, or not in their order", theirs);
 	else
 		snprintf(why, sizeof(why), "the kernel answered %s, libvmspace answers %s%s%s", theirs,
 			 ours, req->out.why ? ": " : "", req->out.why ? req->out.why : "");

@@ -117,7 +117,10 @@ int blame_group_areas(struct blame_space *space, const struct vmspace *vm)
 
 /* ---- what calls did ------------------------------------------------------------------------- */
 
-/* Text that is put together: of each call, so without printf, which takes longer than all else does. */
+/*
+ * Text that is put together: of each call, so without printf, which takes longer than all else
+ * does.
+ */
 struct words {
 	char *at, *end;			/* where the NUL is, and the last place for it */
 };
@@ -160,7 +163,8 @@ static void describe_mmap(const struct vmspace_mmap *mmap, struct words *words)
 		put(words, slash && slash[1] ? slash + 1 : name ? name : "a file", 60);
 		return;
 	}
-	put(words, mmap->backing.kind == VMA_BACKING_ANON ? "anonymous" : "shared memory", SIZE_MAX);
+	put(words, mmap->backing.kind == VMA_BACKING_ANON ? "anonymous" : "shared memory",
+	    SIZE_MAX);
 	put(words, mmap->flags & MAP_FIXED ? " at a fixed address, " : ", ", SIZE_MAX);
 	put_size(words, mmap->length);
 	put(words, ", ", SIZE_MAX);

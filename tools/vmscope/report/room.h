@@ -12,9 +12,9 @@
  * What Linux refuses at which number of areas (libvmspace has the same rules, compared with the
  * kernel in tests/vmspace/oracle_limits.c): a call that makes an area looks whether there are more
  * than the limit before it does, so that there may be one more; a cut does not make it that many,
- * and the middle of an area takes two; and a move keeps room for the cuts that it may need. An end that
- * becomes one with its neighbour takes none, nor does munmap() of one. The error is ENOMEM, of madvise()
- * EAGAIN.
+ * and the middle of an area takes two; and a move keeps room for the cuts that it may need. An end
+ * that becomes one with its neighbour takes none, nor does munmap() of one. The error is ENOMEM, of
+ * madvise() EAGAIN.
  */
 struct room_refusal {
 	long from;			/* beyond the limit */

@@ -327,7 +327,9 @@ static bool keep_segment(struct strace_reader *from, unsigned long id, uint64_t 
 	return strace_out_of_memory(from);
 }
 
-/* shmget() tells the size of a segment that it makes. One that there was may be larger than that. */
+/*
+ * shmget() tells the size of a segment that it makes. One that there was may be larger than that.
+ */
 static bool follow_segment(struct strace_reader *from, const struct strace_line *line,
 			   int64_t result)
 {

@@ -16,7 +16,7 @@ struct strace_reader {
 	struct lines *lines;		/* not read yet */
 	unsigned long line;
 	struct strace_processes processes;
-	struct maple_tree segments;	/* id -> struct strace_segment, of those whose size is known */
+	struct maple_tree segments;	/* id -> struct strace_segment, if its size is known */
 	struct maple_tree announced;	/* PIDs that a message has named */
 	unsigned int tasks;
 	bool pkeys;			/* the log shows that the processor has protection keys */

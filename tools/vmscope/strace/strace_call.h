@@ -15,7 +15,7 @@ enum strace_call_kind {
 	STRACE_CALL_NONE,	/* it does not concern memory */
 	STRACE_CALL_REQUEST,
 	STRACE_CALL_UNMODELLED,	/* it may change areas in a way that is not shown or not modelled */
-	STRACE_CALL_UNTOLD,	/* it has made an area of which the log tells too little: see *why */
+	STRACE_CALL_UNTOLD,	/* it has made an area that the log shows too little of: see *why */
 	STRACE_CALL_MALFORMED,
 };
 
@@ -33,8 +33,8 @@ struct strace_call {
 };
 
 /*
- * Translates the call in @line by @task. @segments has a struct strace_segment by its id where it is
- * known. If malformed or untold, *@why is the reason, a static string.
+ * Translates the call in @line by @task. @segments has a struct strace_segment by its id where it
+ * is known. If malformed or untold, *@why is the reason, a static string.
  */
 enum strace_call_kind strace_call_make(struct strace_call *call, const struct strace_line *line,
 				       struct strace_task *task, struct maple_tree *segments,

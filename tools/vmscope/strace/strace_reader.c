@@ -143,8 +143,8 @@ static struct strace_text frame_name(struct strace_text frame)
 }
 
 /*
- * Whether "dir/lib.so(function+0x10) [0x7010]" names a function that ends before that place; its address in
- * the file then, in *@address.
+ * Whether "dir/lib.so(function+0x10) [0x7010]" names a function that ends before that place; its
+ * address in the file then, in *@address.
  */
 static bool is_misnamed(struct strace_reader *from, struct strace_text frame, uint64_t *address)
 {
@@ -159,7 +159,8 @@ static bool is_misnamed(struct strace_reader *from, struct strace_text frame, ui
 	name.at = paren + 1;
 	name.length = (size_t)(plus - name.at);
 	*address = strtoul(bracket + strlen(") ["), NULL, 16);
-	return symbols_ends_before(from->symbols, path, name, strtoul(plus + 1, NULL, 16), *address);
+	return symbols_ends_before(from->symbols, path, name, strtoul(plus + 1, NULL, 16),
+				   *address);
 }
 
 /* Writes "lib.so(space::name(int, char)+0x10)" without the parameters. */
@@ -178,8 +179,8 @@ static void write_name(struct strace_text frame, char *buf, size_t size)
 }
 
 /* Writes @body, whose part without a directory is @name. */
-static void write_frame(struct strace_reader *from, struct strace_text body, struct strace_text name,
-			char *buf, size_t size)
+static void write_frame(struct strace_reader *from, struct strace_text body,
+			struct strace_text name, char *buf, size_t size)
 {
 	const char *paren = memchr(name.at, '(', name.length);
 	uint64_t address;

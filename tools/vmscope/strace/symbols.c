@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which symbols the files of a machine have, to tell which names of strace(1) are of other functions. */
+/* The symbols of the files of this machine: which names of strace(1) are of other functions. */
 #include "strace/symbols.h"
 
 #include <elf.h>
@@ -44,7 +44,10 @@ void symbols_free(struct symbols *symbols)
 	free(symbols);
 }
 
-/* Returns @size bytes at @offset of the file, and a NUL; the caller frees them. NULL: there are not as many. */
+/*
+ * Returns @size bytes at @offset of the file, and a NUL; the caller frees them. NULL: there are not
+ * as many.
+ */
 static void *read_part(int fd, uint64_t offset, uint64_t size)
 {
 	char *bytes = size <= SECTION_MOST ? malloc(size + 1) : NULL;
@@ -90,7 +93,8 @@ static void read_sections(struct symbol_file *file, int fd, const Elf64_Ehdr *he
 
 	for (unsigned int i = 0; sections && i < head->e_shnum; i++)
 		if (sections[i].sh_link < head->e_shnum &&
-		    (sections[i].sh_type == SHT_SYMTAB || (!table && sections[i].sh_type == SHT_DYNSYM)))
+		    (sections[i].sh_type == SHT_SYMTAB ||
+		     (!table && sections[i].sh_type == SHT_DYNSYM)))
 			table = &sections[i];
 	if (table)
 		read_symbols(file, fd, table, &sections[table->sh_link]);
@@ -158,7 +162,8 @@ bool symbols_ends_before(struct symbols *symbols, struct strace_text path, struc
 	for (size_t i = file ? first_at(file, address - offset) : 0;
 	     file && i < file->count && file->list[i].st_value == address - offset; i++) {
 		const Elf64_Sym *symbol = &file->list[i];
-		const char *text = symbol->st_name < file->names_size ? file->names + symbol->st_name : "";
+		const char *text = symbol->st_name < file->names_size ?
+				   file->names + symbol->st_name : "";
 
 		if (strncmp(text, name.at, name.length) == 0 && text[name.length] == '\0')
 			return symbol->st_size > 0 && offset >= symbol->st_size;

@@ -14,9 +14,6 @@
 #include "base/now.h"
 #include "mirror/kernel.h"
 
-/* Of the flags in /proc/PID/stat: a thread of the kernel's own, which has no areas. */
-#define KERNEL_THREAD 0x00200000u
-
 /* A text that is read again and again. */
 struct buffer {
 	char *text;
@@ -76,18 +73,12 @@ static int read_stat(struct buffer *buffer, pid_t pid, struct top_row *row, cons
 	return 0;
 }
 
-/*
- * The next area of @text, as in vmspace_parse_line(). [vsyscall] is in maps, but is no area: the kernel does not count
- * it against vm.max_map_count.
- */
+/* The next area of @text, as in vmspace_parse_line(). */
 static const char *next_area(const char *text, struct vmspace_line *line)
 {
-	static const char other[] = "[vsyscall]";
-
 	do
 		text = vmspace_parse_line(text, line);
-	while (text && line->name_length == strlen(other) &&
-	       memcmp(line->name, other, strlen(other)) == 0);
+	while (text && kernel_is_gate(line));
 	return text;
 }
 

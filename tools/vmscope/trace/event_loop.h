@@ -11,7 +11,7 @@
 struct trace_result {
 	int wait_status;	/* of the first process, from waitpid(); valid if ended */
 	bool ended;		/* false: detached, or vmscope failed */
-	int exec_error;		/* errno if the command could not be executed; -errno: nor the filter set */
+	int exec_error;		/* as tracee_exec_error() has it */
 };
 
 /*

@@ -9,8 +9,8 @@
 
 /*
  * Starts @command under the seccomp filter; execvp() finds it. Returns its pid, or -errno.
- * *@status_fd becomes the read end of a pipe: an int arrives there, the errno, if the exec fails, or
- * the negative errno if the filter could not be set; and end of file if the exec succeeds.
+ * *@status_fd becomes the read end of a pipe: an int arrives there, the errno, if the exec fails,
+ * or the negative errno if the filter could not be set; and end of file if the exec succeeds.
  */
 pid_t tracee_start(char **command, int *status_fd);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the program in the kernel tells of areas, and of the paths of their files as they are then. */
+/* How the program in the kernel tells of areas, with the paths that their files have then. */
 #ifndef VMSCOPE_WATCH_AREA_BPF_H
 #define VMSCOPE_WATCH_AREA_BPF_H
 
@@ -18,8 +18,8 @@ enum { PATH_STEPS = 256, OVERLAYFS = 0x794c7630, FUSE = 0x65735546 };
 __u64 root_mount, root_dentry;
 
 /*
- * Where an event with a path is made, as it is too large for the stack. @busy: by another program, which
- * this one has interrupted: the path is not told then.
+ * Where an event with a path is made, as it is too large for the stack. @busy: by another program,
+ * which this one has interrupted: the path is not told then.
  */
 struct scratch {
 	__u32 busy, size;	/* bytes of the path so far */
@@ -55,7 +55,9 @@ struct walk {
 	__u64 at, mount;	/* a struct dentry, in a struct mount */
 };
 
-/* Adds the name of @walk->at, and goes on to the directory that it is in; 1: that was the last one. */
+/*
+ * Adds the name of @walk->at, and goes on to the directory that it is in; 1: that was the last one.
+ */
 static long tell_part(__u32 unused, struct walk *walk)
 {
 	struct dentry *at = (void *)walk->at;
@@ -73,16 +75,17 @@ static long tell_part(__u32 unused, struct walk *walk)
 	}
 	if (size >= WATCH_PATH)
 		return 1;
-	got = bpf_probe_read_kernel_str(walk->path + size, WATCH_PART, BPF_CORE_READ(at, d_name.name));
+	got = bpf_probe_read_kernel_str(walk->path + size, WATCH_PART,
+					BPF_CORE_READ(at, d_name.name));
 	walk->scratch->size = got > 0 ? size + got : WATCH_PATH;
 	walk->at = (__u64)parent;
 	return 0;
 }
 
 /*
- * As users see it: since Linux 6.8 the file below one on overlayfs, or by which FUSE serves one, knows that
- * one's path. Which bit of f_mode says that it is such a file differs between versions: behind others
- * lies no entry of a directory on these file systems.
+ * As users see it: since Linux 6.8 the file below one on overlayfs, or by which FUSE serves one,
+ * knows that one's path. Which bit of f_mode says that it is such a file differs between versions:
+ * behind others lies no entry of a directory on these file systems.
  */
 static __always_inline const struct path *path_of(struct file *file)
 {
@@ -97,8 +100,8 @@ static __always_inline const struct path *path_of(struct file *file)
 }
 
 /*
- * Writes the path of the file of the scratch's area, or of what its call has mapped, behind the event.
- * (Not static: it is checked once, not for each of its calls.)
+ * Writes the path of the file of the scratch's area, or of what its call has mapped, behind the
+ * event. (Not static: it is checked once, not for each of its calls.)
  */
 __noinline int tell_path(struct scratch *scratch, bool of_call)
 {
@@ -119,7 +122,8 @@ __noinline int tell_path(struct scratch *scratch, bool of_call)
 	walk.mount = (__u64)BPF_CORE_READ(from, mnt) - bpf_core_field_offset(struct mount, mnt);
 	scratch->size = 0;
 	if (BPF_CORE_READ(dentry, d_op) && BPF_CORE_READ(dentry, d_op, d_dname)) {
-		got = bpf_probe_read_kernel_str(walk.path, WATCH_PART, BPF_CORE_READ(dentry, d_name.name));
+		got = bpf_probe_read_kernel_str(walk.path, WATCH_PART,
+						BPF_CORE_READ(dentry, d_name.name));
 		scratch->size = got > 0 ? got : 0;
 		area->path_kind = WATCH_PATH_NONE;
 	} else {
@@ -133,7 +137,9 @@ __noinline int tell_path(struct scratch *scratch, bool of_call)
 	return 0;
 }
 
-/* The name of an area that is the kernel's own: the only ones without a file that have operations. */
+/*
+ * The name of an area that is the kernel's own: the only ones without a file that have operations.
+ */
 static __always_inline void tell_special(struct scratch *scratch, struct watch_area *area,
 					 struct vm_area_struct *vma)
 {
@@ -182,7 +188,8 @@ static __always_inline void describe(struct watch_area *area, struct vm_area_str
 		describe_file(area);
 }
 
-static __always_inline void tell_area(struct task_struct *task, __u64 name, struct vm_area_struct *vma)
+static __always_inline void tell_area(struct task_struct *task, __u64 name,
+				      struct vm_area_struct *vma)
 {
 	struct scratch *scratch = vma->vm_file || vma->vm_ops ? take_scratch() : NULL;
 	struct watch_area_event *event;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "log/hash.h"
+#include "log/names.h"
 #include "mirror/backing.h"
 
 enum { BUCKETS = 256 };
@@ -27,14 +27,8 @@ struct known_file {
 	unsigned long huge_size;
 };
 
-/* A name that a file has, or has had. */
-struct known_name {
-	struct known_name *next;
-	char text[];
-};
-
 static struct known_file *known[BUCKETS];
-static struct known_name *names[BUCKETS];
+static struct names names = { .tree = MTREE_INIT(names.tree, 0) };	/* of files, also former */
 static struct maple_tree open_files = MTREE_INIT(open_files, 0);	/* the kernel's -> our number */
 static unsigned long last_open_file;
 
@@ -127,21 +121,9 @@ static bool find_line(struct lines *lines, const struct watch_area *area)
 /* @text, for as long as areas are known; "" if there is no memory for it. */
 static const char *keep_name(const char *text)
 {
-	const size_t size = strlen(text) + 1;
-	struct known_name **bucket = &names[hash_bytes(HASH_INIT, text, size) % BUCKETS];
-	struct known_name *name = *bucket;
+	const struct name *name = names_get(&names, text);
 
-	while (name && strcmp(name->text, text) != 0)
-		name = name->next;
-	if (!name) {
-		name = malloc(sizeof(*name) + size);
-		if (!name)
-			return "";
-		memcpy(name->text, text, size);
-		name->next = *bucket;
-		*bucket = name;
-	}
-	return name->text;
+	return name ? name->text : "";
 }
 
 /* The parts of a path, from the last to the first, as a path. False: they are not whole. */
@@ -165,7 +147,9 @@ static bool join_parts(const char *parts, size_t size, char *path)
 	return true;
 }
 
-/* The name in maps of a file that is in no directory; false: such files are named in another way. */
+/*
+ * The name in maps of a file that is in no directory; false: such files are named in another way.
+ */
 static bool name_alone(const struct watch_area *area, const char *part, char *name, size_t size)
 {
 	switch (area->system) {
@@ -273,7 +257,8 @@ static void describe_file(const struct watch_area *area, struct lines *lines,
 		backing->file_id = number_of(area);
 }
 
-static void describe(const struct watch_area *area, struct lines *lines, struct vma_backing *backing)
+static void describe(const struct watch_area *area, struct lines *lines,
+		     struct vma_backing *backing)
 {
 	memset(backing, 0, sizeof(*backing));
 	if (area->file) {
@@ -327,8 +312,7 @@ void areas_find_gate(struct vmspace_image *image)
 	struct vmspace_line line;
 
 	for (const char *at = text; at && (at = vmspace_parse_line(at, &line));) {
-		if (line.name_length != strlen("[vsyscall]") ||
-		    memcmp(line.name, "[vsyscall]", line.name_length) != 0)
+		if (!kernel_is_gate(&line))
 			continue;
 		image->vsyscall = true;
 		image->vsyscall_read = line.perms[0] == 'r';
@@ -338,19 +322,13 @@ void areas_find_gate(struct vmspace_image *image)
 
 void areas_forget(void)
 {
-	for (size_t i = 0; i < BUCKETS; i++) {
+	for (size_t i = 0; i < BUCKETS; i++)
 		while (known[i]) {
 			struct known_file *file = known[i];
 
 			known[i] = file->next;
 			free(file);
 		}
-		while (names[i]) {
-			struct known_name *name = names[i];
-
-			names[i] = name->next;
-			free(name);
-		}
-	}
+	names_clear(&names);
 	mtree_destroy(&open_files);
 }

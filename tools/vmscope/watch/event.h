@@ -18,8 +18,9 @@ enum watch_kind {
 	WATCH_STACK,	/* in a ring of its own: where a thread was in the call at the same time */
 };
 
-enum { WATCH_CALLS = 512, WATCH_VALUES = 10, WATCH_NEAR = 4, WATCH_MADE = 3 /* of these: what was mapped */,
-       WATCH_MEMORY = 128, WATCH_PATH = 4096, WATCH_PART = 256 /* of a path, with its NUL */,
+enum { WATCH_CALLS = 512, WATCH_VALUES = 10, WATCH_NEAR = 4,
+       WATCH_MADE = 3 /* of these: what was mapped */, WATCH_MEMORY = 128,
+       WATCH_PATH = 4096, WATCH_PART = 256 /* of a path, with its NUL */,
        WATCH_STACK_PIECE = 512, WATCH_STACK_BYTES = 16 * WATCH_STACK_PIECE };
 
 /* Of WATCH_EXIT: whether it was the last thread, and where areas are shown only by WATCH_GONE, that. */
@@ -48,27 +49,27 @@ struct watch_area {
 	__u64 system;		/* the magic number of its file system, as statfs(2) has it */
 	__u32 dev, mode, open_mode;
 	__u32 anon;		/* whether it has an anon_vma */
-	__u16 path_kind, path_size; /* of the file's path, which is behind the event; size 0: not known */
+	__u16 path_kind, path_size; /* of the file's path, behind the event; size 0: not known */
 	__u64 name;		/* in vmscope: areas_named() of watch/areas.h */
 };
 
 /*
- * A path is told as its parts, from the last to the first, each with a NUL; what is in no directory by the
- * kernel's name for it: a file, or one of the kernel's own areas, as [vdso].
+ * A path is told as its parts, from the last to the first, each with a NUL; what is in no directory
+ * by the kernel's name for it: a file, or one of the kernel's own areas, as [vdso].
  */
 enum watch_path_kind { WATCH_PATH_LINKED, WATCH_PATH_DELETED, WATCH_PATH_NONE, WATCH_PATH_KERNEL };
 
 struct watch_area_event {
 	struct watch_head head;
 	struct watch_area area;
-	char path[WATCH_PATH + WATCH_PART];	/* area.path_size bytes are told; there is room for one part more */
+	char path[WATCH_PATH + WATCH_PART];	/* area.path_size bytes, and room for a part more */
 };
 
 #define WATCH_AREA_SHORT __builtin_offsetof(struct watch_area_event, path)
 
 /*
- * What an argument of a call points to, as it was when the kernel had just read it. Of setrlimit(), prlimit64() and
- * personality() what the process has now: a struct rlimit, 64 bits.
+ * What an argument of a call points to, as it was when the kernel had just read it. Of setrlimit(),
+ * prlimit64() and personality() what the process has now: a struct rlimit, 64 bits.
  */
 struct watch_memory {
 	__u64 addr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel tells of all spaces that are watched: each event is held back until it is its turn. */
+/* What the kernel tells of all spaces: each event is held back until it is its turn. */
 #include "watch/events.h"
 
 #include <stdlib.h>
@@ -79,7 +79,9 @@ static void ask(struct follow *follow, struct followed *at)
 		at->looking = feed_look(follow->feed, at->space->pid, false) == 0;
 }
 
-/* Mostly they arrive in order; after an exec some kernels have them shown by parts, and some twice. */
+/*
+ * Mostly they arrive in order; after an exec some kernels have them shown by parts, and some twice.
+ */
 static void add_area(struct follow *follow, struct followed *at, const struct watch_area *area)
 {
 	size_t place = at->count;
@@ -250,7 +252,10 @@ static void gone(struct follow *follow, struct followed *at, const struct waitin
 static void looked(struct follow *follow, struct followed *at, const struct waiting *waiting,
 		   struct watch_space_event *event)
 {
-	/* Where they are shown one by one, the next turn may have been told of before that they are all. */
+	/*
+	 * Where they are shown one by one, the next turn may have been told of before that they are
+	 * all.
+	 */
 	if (event->head.after != at->order.over)
 		event->shown = 0;
 	if (!event->shown && at->looking && (at->tries++ < LOOK_TRIES || follow->finishes) &&
@@ -415,7 +420,9 @@ void events_hear(void *ctx, const struct watch_head *head)
 		waiting->stack = feed_stack(follow->feed, head);
 	if (name != head->space) {
 		waiting->turn = ((const struct watch_space_event *)head)->from_turn;
-		/* Of a fork that was under way when the space was shown, only the child is known. */
+		/*
+		 * Of a fork that was under way when the space was shown, only the child is known.
+		 */
 		waiting->after = waiting->turn && waiting->turn <= at->order.over;
 	} else if (head->kind == WATCH_GONE && !at->space && !at->order.first) {
 		order_free(waiting); /* it has not begun: the fork has failed */
@@ -433,7 +440,8 @@ void events_hear(void *ctx, const struct watch_head *head)
 	}
 	if (head->kind == WATCH_LOOK && !((struct watch_space_event *)waiting->event)->shown)
 		waiting->after = 0; /* nothing has to come before it */
-	if (head->kind == WATCH_LOOK && waiting->after >= at->order.over && (!at->space || !at->space->vm))
+	if (head->kind == WATCH_LOOK && waiting->after >= at->order.over &&
+	    (!at->space || !at->space->vm))
 		order_begin(&at->order, waiting, waiting->after);
 	else
 		order_add(&at->order, waiting);

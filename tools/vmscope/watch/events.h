@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel tells of all spaces that are watched: each event is held back until it is its turn. */
+/* What the kernel tells of all spaces: each event is held back until it is its turn. */
 #ifndef VMSCOPE_WATCH_EVENTS_H
 #define VMSCOPE_WATCH_EVENTS_H
 
@@ -27,7 +27,7 @@ struct followed {
 	__u64 lost_at;			/* when events were found to be lost */
 	bool gone;			/* no event of it will come */
 	bool left;			/* nobody uses it any more; it is kept until it is gone */
-	bool ended;			/* by `end`; its areas will be shown when they are taken down */
+	bool ended;			/* by `end`; its areas are shown when they are taken down */
 	struct watch_space_event end;
 };
 

@@ -25,7 +25,10 @@
 #include <watch.skel.h> /* made by bpftool */
 #pragma GCC diagnostic pop
 
-/* Why the kernel refused a program, in its verifier's words; or "". (libbpf hands its listener no context.) */
+/*
+ * Why the kernel refused a program, in its verifier's words; or "". (libbpf hands its listener no
+ * context.)
+ */
 static char cause[160];
 
 struct feed {
@@ -35,7 +38,7 @@ struct feed {
 	void *ctx;
 	long until_ms;				/* events are read up to then, also if there are more */
 	bool stacks;
-	char why_all[sizeof(cause)];		/* why the exits of all calls are listened to; or "" */
+	char why_all[sizeof(cause)];	/* why the exits of all calls are listened to; or "" */
 	/* Stacks that were read from the ring before they were asked for, by their time. */
 	struct ring_buffer *stack_ring;
 	struct maple_tree stacks_read;
@@ -357,7 +360,8 @@ int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_hea
 	mt_init(&feed->stacks_read);
 	rc = start(feed, true);
 	if (rc != 0 && rc != -EAGAIN) {
-		snprintf(feed->why_all, sizeof(feed->why_all), "%s", cause[0] ? cause : strerror(-rc));
+		snprintf(feed->why_all, sizeof(feed->why_all), "%s",
+			 cause[0] ? cause : strerror(-rc));
 		cause[0] = '\0';
 		rc = start(feed, false);
 	}

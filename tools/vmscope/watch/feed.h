@@ -42,8 +42,8 @@ void feed_forgo_stacks(struct feed *feed);
 int feed_look(struct feed *feed, pid_t pid, bool add);
 
 /*
- * Why the exits of all calls are listened to, and not the functions of those that are told of: a few words.
- * NULL: they are not.
+ * Why the exits of all calls are listened to, and not the functions of those that are told of: a
+ * few words. NULL: they are not.
  */
 const char *feed_why_all(const struct feed *feed);
 

@@ -11,6 +11,7 @@
 
 #include "base/now.h"
 #include "log/site_names.h"
+#include "mirror/reason.h"
 #include "watch/areas.h"
 #include "watch/events.h"
 
@@ -151,7 +152,10 @@ static void watch(struct follow *follow, pid_t child)
 	}
 }
 
-/* Starts the command, which waits until go_fd is written to. */
+/*
+ * Starts the command, which waits until *@go_fd is written to. Returns its pid or -errno;
+ * descriptors that are not -1 then are the caller's, too.
+ */
 static pid_t start(struct watch_run *run, int *go_fd, int *status_fd)
 {
 	int go[2], status[2];
@@ -180,6 +184,8 @@ static pid_t start(struct watch_run *run, int *go_fd, int *status_fd)
 		}
 		_exit(125);
 	}
+	if (pid < 0)
+		pid = -errno;
 	close(go[0]);
 	close(status[1]);
 	*go_fd = go[1];
@@ -187,36 +193,50 @@ static pid_t start(struct watch_run *run, int *go_fd, int *status_fd)
 	return pid;
 }
 
+/* Has the child @pid followed, and lets it execute the command. */
+static int let_go(struct follow *follow, pid_t pid, int go, int status)
+{
+	int rc = feed_look(follow->feed, pid, true), error;
+
+	if (rc != 0)
+		return rc;
+	if (write(go, "", 1) != 1)
+		return -errno;
+	if (read(status, &error, sizeof(error)) == sizeof(error))
+		follow->run->exec_error = error;
+	return 0;
+}
+
 static int run_command(struct follow *follow)
 {
 	struct watch_run *run = follow->run;
-	int go = -1, status = -1, rc, error;
+	int go = -1, status = -1, rc;
 	pid_t pid = start(run, &go, &status);
 
-	if (pid < 0)
-		return (int)pid;
-	run->started(pid);
+	run->started(pid > 0 ? pid : 0);
 	follow->session->totals.processes = follow->session->totals.threads = 1;
-	rc = feed_look(follow->feed, pid, true);
-	if (rc == 0 && write(go, "", 1) != 1)
-		rc = -errno;
-	close(go);
-	if (rc == 0 && read(status, &error, sizeof(error)) == sizeof(error))
-		run->exec_error = error;
-	close(status);
-	if (rc != 0) {
+	rc = pid > 0 ? let_go(follow, pid, go, status) : (int)pid;
+	if (go >= 0)
+		close(go);
+	if (status >= 0)
+		close(status);
+	if (rc == 0) {
+		watch(follow, pid);
+		return 0;
+	}
+	session_fail(follow->session, "cannot start a watched program: %s", strerror(-rc));
+	if (pid > 0) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
-		return rc;
 	}
-	watch(follow, pid);
-	return 0;
+	return rc;
 }
 
 static int run_attached(struct follow *follow)
 {
 	const pid_t pid = follow->session->options->attach;
 	int rc = feed_look(follow->feed, pid, true);
+	char why[REASON_SIZE];
 	long until;
 
 	follow->session->totals.processes = follow->session->totals.threads = 1;
@@ -230,10 +250,9 @@ static int run_attached(struct follow *follow)
 	if (follow->session->failed)
 		return -ENOEXEC;
 	if (!follow->attached) {
-		session_say("cannot watch process %d: %s", pid, rc == 0 ? "it changes its areas all the time, and "
-			    "this kernel cannot show them meanwhile" : rc != -ESRCH ? strerror(-rc) :
-			    kill(pid, 0) != 0 && errno == ESRCH ? "there is no such process" :
-			    "it has no address space, or is not to be looked at");
+		session_say("cannot watch process %d: %s", pid, rc != 0 ? reason_of(pid, rc, why) :
+			    "it changes its areas all the time, and this kernel cannot show them "
+			    "meanwhile");
 		return rc == 0 ? -EBUSY : rc;
 	}
 	watch(follow, 0);
@@ -250,8 +269,9 @@ int follow_run(struct watch_run *run)
 	if (rc != 0)
 		return rc;
 	if (feed_why_all(follow.feed) && !run->session->options->quiet)
-		session_say("this kernel lets no functions be listened to (%s): the exits of all calls are, "
-			    "which costs each call of any process about 0.1 us", feed_why_all(follow.feed));
+		session_say("this kernel lets no functions be listened to (%s): the exits of all "
+			    "calls are, which costs each call of any process about 0.1 us",
+			    feed_why_all(follow.feed));
 	mt_init(&follow.spaces);
 	rc = run->session->options->command ? run_command(&follow) : run_attached(&follow);
 	finish(&follow);

@@ -20,7 +20,7 @@ struct hlist_bl_node { void *pprev; } KERNEL_TYPE;
 struct dentry_operations { void *d_dname; } KERNEL_TYPE;
 struct dentry {
 	struct qstr d_name;
-	struct hlist_bl_node d_hash;	/* in which the names of directories are found: pprev NULL if deleted */
+	struct hlist_bl_node d_hash;	/* by which it is found: pprev NULL if deleted */
 	struct dentry *d_parent;
 	struct inode *d_inode;
 	const struct dentry_operations *d_op;
@@ -59,7 +59,7 @@ struct vm_area_struct {
 	void *vm_private_data;
 	struct mm_struct *vm_mm;
 } KERNEL_TYPE;
-struct vm_special_mapping { const char *name; } KERNEL_TYPE; /* what areas of the kernel's own belong to */
+struct vm_special_mapping { const char *name; } KERNEL_TYPE; /* of areas of the kernel's own */
 struct userfaultfd_ctx { unsigned int features; _Bool released; } KERNEL_TYPE;
 struct rlimit { unsigned long rlim_cur, rlim_max; } KERNEL_TYPE;
 struct signal_struct {

@@ -18,9 +18,9 @@ enum { SET_VMA = 0x53564d41 /* PR_SET_VMA */, NAME_BYTES = 81 /* one more than a
        LIMITS = 16 /* RLIM_NLIMITS */ };
 
 /*
- * Copies what an argument points to, of those calls of which request_build() of mirror/request.c reads
- * it: the thread goes on as soon as the call has returned. The kernel reads it before it takes the lock,
- * so at the lock it is there.
+ * Copies what an argument points to, of those calls of which request_build() of mirror/request.c
+ * reads it: the thread goes on as soon as the call has returned. The kernel reads it before it
+ * takes the lock, so at the lock it is there.
  */
 static __noinline int copy_memory(struct call *call)
 {
@@ -65,8 +65,9 @@ static __noinline int copy_memory(struct call *call)
 }
 
 /*
- * What a call has set that is no matter of memory: a limit, as a struct rlimit, or the personality, as the kernel
- * has it now. (What the program's memory has may be the limit of before.) Not of another process.
+ * What a call has set that is no matter of memory: a limit, as a struct rlimit, or the personality,
+ * as the kernel has it now. (What the program's memory has may be the limit of before.) Not of
+ * another process.
  */
 static __noinline int copy_limits(struct call *call)
 {

@@ -314,7 +314,8 @@ static unsigned long limit_of(rlim_t limit)
 }
 
 /* By the limit that the process has after the call; False: it is another process's. */
-static bool set_limit(struct vmspace_config *config, const struct watch_call_event *event, __u64 which)
+static bool set_limit(struct vmspace_config *config, const struct watch_call_event *event,
+		      __u64 which)
 {
 	struct rlimit limit;
 

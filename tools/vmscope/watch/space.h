@@ -31,7 +31,7 @@ struct watched {
 	struct kernel_view view;	/* of its process; closed if that had ended */
 	struct answers answers;		/* for the log */
 	struct uffds uffds;
-	bool uffds_fork;		/* its children have some, too, of whose ends nothing is told */
+	bool uffds_fork;		/* its children have some, of whose ends nothing is told */
 	unsigned long unsure;		/* what was done to it that is not known for sure */
 	unsigned long unsure_merges;	/* what decides only whether neighbours are one area */
 	bool differs;			/* reported: no more comparisons */

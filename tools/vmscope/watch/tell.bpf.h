@@ -46,9 +46,11 @@ struct space {
 	__u64 name, turns, since, writer;
 	__u32 count, told, uffds, unused;
 };
+
 /*
- * @space: 0: none. @child: the name of the space that a fork has begun to copy; 0: none. @context: the userfaultfd that an ioctl
- * is made on.
+ * @space: 0: none. @turn: the one in which it has the lock, or has had it last; 0: none so far.
+ * @child: the name of the space that a fork has begun to copy; 0: none.
+ * @context: the userfaultfd that an ioctl is made on.
  */
 struct call {
 	__u64 args[6], space, turn, child, context;
@@ -77,7 +79,10 @@ struct {
 	__type(value, struct space);
 } spaces SEC(".maps");
 
-/* The call that each thread is in: kept with the thread, as a table would have it looked for and copied. */
+/*
+ * The call that each thread is in: kept with the thread, as a table would have it looked for and
+ * copied.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

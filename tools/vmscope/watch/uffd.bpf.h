@@ -19,7 +19,8 @@ static __always_inline bool is_uffd(struct file *file)
 	char name[sizeof(wanted_name) + 1] = "";
 	bool is = true;
 
-	bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	bpf_probe_read_kernel_str(name, sizeof(name),
+				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
 	for (unsigned int i = 0; i < sizeof(wanted_name); i++)
 		is &= name[i] == wanted_name[i];
 	return is;
@@ -64,11 +65,8 @@ static __always_inline bool keep_uffd(struct space *space, __u64 context, __u64 
 	return true;
 }
 
-struct end_of_uffd { __u64 space, inode; };
-
-/* Finds one of the space that has been released. */
-static long is_released(void *map, const __u64 *key, const struct uffd *uffd,
-			struct end_of_uffd *end)
+/* Finds one of @end's space that has been released. */
+static long is_released(void *map, const __u64 *key, const struct uffd *uffd, struct uffd *end)
 {
 	struct userfaultfd_ctx *context = (void *)*key;
 
@@ -80,14 +78,15 @@ static long is_released(void *map, const __u64 *key, const struct uffd *uffd,
 }
 
 /*
- * When the last descriptor of a userfaultfd is closed, the kernel marks it as released, and takes the lock of
- * the space to end its registrations. If there is such a one when @task has got the lock for what is no call,
- * that is its end, in the next turn; else this returns false. (So no function of the kernel's need be listened
- * to. A turn that is no call's, of another thread in the moment between, would be taken for the end.)
+ * When the last descriptor of a userfaultfd is closed, the kernel marks it as released, and takes
+ * the lock of the space to end its registrations. If there is such a one when @task has got the
+ * lock for what is no call, that is its end, in the next turn; else this returns false. (So no
+ * function of the kernel's need be listened to. A turn that is no call's, of another thread in the
+ * moment between, would be taken for the end.)
  */
 static __noinline int tell_uffd_end(struct task_struct *task, struct space *space)
 {
-	struct end_of_uffd end = { .inode = 0 };
+	struct uffd end = { .inode = 0 };
 	struct watch_uffd_event *event;
 
 	if (!space || !space->uffds)

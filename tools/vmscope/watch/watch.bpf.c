@@ -471,6 +471,7 @@ static __noinline int call_returns(__u64 number, long result)
 	end_call(call);
 	return 0;
 }
+
 /* Where the functions of calls cannot be listened to: all calls, of all processes. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(call_exit, struct pt_regs *regs, long result)
