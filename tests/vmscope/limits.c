@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.c - changes limits and the personality between mappings, each for a moment: with a limit one is
- * refused, and with READ_IMPLIES_EXEC what may be read may be executed. Ends at once.
+ * limits.c [lock] - changes limits and the personality between mappings, each for a moment: with a limit one
+ * is refused, and with READ_IMPLIES_EXEC what may be read may be executed. `lock`: then it locks more than a
+ * limit allows, which who is privileged may. Ends at once.
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -17,11 +18,21 @@ static int maps(void)
 	return mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
 }
 
-int main(void)
+static void lock(void)
+{
+	const struct rlimit limit = { SIZE / 2, SIZE / 2 };
+	void *at = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) == 0 && at != MAP_FAILED && mlock(at, SIZE) != 0)
+		perror("mlock");
+}
+
+int main(int argc, char **argv)
 {
 	struct rlimit former, limit;
 	int made = 0;
 
+	(void)argv;
 	if (getrlimit(RLIMIT_AS, &former) != 0)
 		return 1;
 	limit = (struct rlimit){ LIMIT, former.rlim_max };
@@ -37,5 +48,7 @@ int main(void)
 	made += maps();
 	personality(0);
 	made += maps();
+	if (argc > 1)
+		lock();
 	return made != 4;
 }

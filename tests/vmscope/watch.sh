@@ -512,6 +512,16 @@ replays
 [ "$(grep -c '"type":"limits".*"rlimit_as":"0x10000"' "$work/log")" = 1 ] ||
 	fail "$what: $(grep '"type":"limits"' "$work/log")"
 
+# Limits and privileges of a program that has ended before anybody could look are those of the one that it
+# took the place of.
+what="limits, and nobody looks"
+"$vmscope" watch --json -o "$work/log" -- bash -c 'kill -STOP $PPID; "$@"; got=$?; kill -CONT $PPID; exit $got' \
+	bash "$programs/limits" lock 2>"$work/err" || fail "$what: status $?: $(tail -5 "$work/err")"
+has differences 0
+has rereads 0
+replays
+[ "$(grep -c '"type":"limits"' "$work/log")" = 5 ] || fail "$what: $(grep '"type":"limits"' "$work/log")"
+
 # What a file system makes of mappings is known of a file that cannot be looked at any more, too: some
 # place large ones at huge pages, where huge pages are used at all.
 what="a file that is gone"

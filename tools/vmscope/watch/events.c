@@ -140,7 +140,7 @@ static void made_process(struct follow *follow, struct followed *at, const struc
 	if (at->space->vm && !(waiting->turn && waiting->after))
 		watched_fork(at->space, child->space, event, waiting->areas, waiting->count);
 	else if (event->shown)
-		watched_begin(child->space, event, waiting->areas, waiting->count, true);
+		watched_begin(child->space, event, waiting->areas, waiting->count, true, NULL);
 	if (!event->shown)
 		ask(follow, child);
 	if (follow->session->totals.rereads != rereads) /* the parent is to be read again, too */
@@ -171,13 +171,17 @@ static void executed(struct follow *follow, struct followed *at, const struct wa
 	struct followed *new = find(follow, event->head.space, true);
 	const struct log_who who = { (pid_t)event->head.pid, (pid_t)event->head.tid,
 				     at->space ? at->space->id : 0 };
+	const bool known = at->space && at->space->vm;
+	struct vmspace_config former;
 
+	if (known)
+		former = *vmspace_config(at->space->vm);
 	follow->session->totals.execs++;
 	/* After vfork, the parent still uses the space. */
 	if (at->users > 1) {
 		at->users--;
 	} else {
-		if (at->space && at->space->vm)
+		if (known)
 			watched_end(at->space, &who, "exec");
 		events_end(follow, at);
 	}
@@ -194,7 +198,8 @@ static void executed(struct follow *follow, struct followed *at, const struct wa
 		return;
 	new->users = 1;
 	if (event->shown)
-		watched_begin(new->space, event, waiting->areas, waiting->count, false);
+		watched_begin(new->space, event, waiting->areas, waiting->count, false,
+			      known ? &former : NULL);
 	else
 		ask(follow, new);
 	tell(follow, "exec", &event->head, new->space->id, NULL, 0);
@@ -287,7 +292,7 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 		begin(follow, at, &event->head);
 	if (!at->space)
 		return;
-	watched_begin(at->space, event, waiting->areas, waiting->count, true);
+	watched_begin(at->space, event, waiting->areas, waiting->count, true, NULL);
 	follow->attached |= at->name == follow->first;
 	at->space->unsure = 1; /* threads may be in calls that they had entered before */
 	tell(follow, "attach", &event->head, at->space->id, NULL, 0);

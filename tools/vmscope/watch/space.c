@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <linux/userfaultfd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,8 +148,18 @@ static void log_begin(struct watched *space, const struct log_who *who,
 	log_space_begins(space->session, who, space->vm, attach, record);
 }
 
+static void read_config(struct vmspace_config *config, pid_t pid, const struct vmspace_config *former)
+{
+	vmspace_config_init(config);
+	vmspace_config_read(config, pid);
+	/* What it has read may be of a process that was there no more. */
+	if (former && kill(pid, 0) != 0 && errno == ESRCH)
+		*config = *former;
+}
+
 void watched_begin(struct watched *space, const struct watch_space_event *event,
-		   const struct watch_area *areas, size_t count, bool attach)
+		   const struct watch_area *areas, size_t count, bool attach,
+		   const struct vmspace_config *former)
 {
 	const struct log_who who = who_of(space, &event->head);
 	struct vmspace_area *list = areas_convert(areas, count, who.tid);
@@ -162,8 +173,7 @@ void watched_begin(struct watched *space, const struct watch_space_event *event,
 	int rc;
 
 	areas_find_gate(&image);
-	vmspace_config_init(&config);
-	vmspace_config_read(&config, who.pid);
+	read_config(&config, who.pid, former);
 	config.mmap_base = event->mmap_base;
 	config.host = host_of(space);
 	snprintf(space->command, sizeof(space->command), "%s", event->command);
@@ -602,7 +612,7 @@ void watched_compare(struct watched *space, const struct watch_space_event *even
 		session_say("process %d (%s): read again, as %lu things were not known for sure: "
 			    "%s", who.pid, space->command, unsure, why);
 	space->unsure = 0;
-	watched_begin(space, event, areas, count, true);
+	watched_begin(space, event, areas, count, true, vmspace_config(space->vm));
 }
 
 void watched_end(struct watched *space, const struct log_who *who, const char *occasion)

@@ -42,9 +42,13 @@ struct watched {
 struct watched *watched_new(struct session *session, unsigned int id, pid_t pid);
 void watched_free(struct watched *space);
 
-/* Begins with the areas that @event came with. @attach: it has been in use for a while. */
+/*
+ * Begins with the areas that @event came with. @attach: it has been in use for a while. @former: its limits
+ * and privileges if the process has ended, so that they cannot be read; NULL: they are not known then.
+ */
 void watched_begin(struct watched *space, const struct watch_space_event *event,
-		   const struct watch_area *areas, size_t count, bool attach);
+		   const struct watch_area *areas, size_t count, bool attach,
+		   const struct vmspace_config *former);
 
 /* @child begins as a copy of @space, by the fork in @event; @areas are the child's. */
 void watched_fork(struct watched *space, struct watched *child,
