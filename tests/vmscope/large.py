@@ -352,21 +352,22 @@ def check_limit(vmscope, many, limit):
         child.stdin.write("\n")
     wanted("what fits was right", f"\n{fitted} more fit." in before and fitted > limit // 100,
            fitted, before[:600])
-    wanted("what is refused when", f" {limit - 5}: mremap() to a given address; {limit - 3}: any "
-           f"mremap() that moves; {limit - 1}: calls on the middle of an area (mprotect, mlock, madvise "
-           f"...); {limit}: those on one end of it, and munmap() of its middle; {limit + 1}: mmap() and "
-           "brk().\n" in before, before[:800])
+    wanted("what is refused when", f" {limit - 5}: mremap() to a given address or with "
+           f"MREMAP_DONTUNMAP; {limit - 3}: any mremap() that moves; {limit - 1}: calls on the middle of an area (mprotect, mlock, madvise "
+           f"...); {limit}: those on one end of it, and munmap() or mmap(MAP_FIXED) in its middle; "
+           f"{limit + 1}: mmap() and brk().\n" in before, before[:800])
     wanted("nothing fits then", f"{limit + 1} areas: 100.0% of the {limit} that" in after and
-           "No other area fits. Refused with ENOMEM (madvise: EAGAIN) now: mremap() to a given address, any "
-           "mremap() that moves, calls on the middle of an area (mprotect, mlock, madvise ...), those on one "
-           "end of it, and munmap() of its middle, mmap() and brk().\n" in after, after[:800])
+           "No other area fits. Refused with ENOMEM (madvise: EAGAIN) now: mremap() to a given address or with "
+           "MREMAP_DONTUNMAP, any mremap() that moves, calls on the middle of an area (mprotect, mlock, madvise ...), those on one "
+           "end of it, and munmap() or mmap(MAP_FIXED) in its middle, mmap() and brk().\n" in after, after[:800])
 
 
 # By what tests/vmscope/refusals.c calls it: which of those that explain tells it is.
-REFUSALS = {"mremap-there": "mremap() to a given address", "mremap-moves": "any mremap() that moves",
+REFUSALS = {"mremap-there": "mremap() to a given address", "mremap-copies": "with MREMAP_DONTUNMAP",
+            "mmap-middle": "mmap(MAP_FIXED) in its middle", "mremap-moves": "any mremap() that moves",
             "mprotect-middle": "calls on the middle", "mlock-middle": "calls on the middle",
             "madvise-middle": "calls on the middle", "mprotect-end": "those on one end",
-            "madvise-end": "those on one end", "munmap-middle": "munmap() of its middle",
+            "madvise-end": "those on one end", "munmap-middle": "munmap() or mmap(MAP_FIXED)",
             "munmap-end": None, "mmap": "mmap() and brk()"}
 
 

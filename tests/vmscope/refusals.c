@@ -73,6 +73,17 @@ static long move_there(void)
 	       -1 : 0;
 }
 
+static long copy(void)
+{
+	return mremap(area, SOME * PAGE, SOME * PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP) == MAP_FAILED ? -1 : 0;
+}
+
+static long map_over_middle(void)
+{
+	return mmap(area + PAGE, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ?
+	       -1 : 0;
+}
+
 static const struct {
 	const char *name;
 	long (*try)(void);
@@ -80,7 +91,8 @@ static const struct {
 	{ "mprotect-middle", middle_page }, { "mprotect-end", first_page }, { "mlock-middle", lock_middle },
 	{ "madvise-middle", advise_middle }, { "madvise-end", advise_first },
 	{ "munmap-middle", unmap_middle }, { "munmap-end", unmap_last }, { "mmap", map_new },
-	{ "mremap-moves", move }, { "mremap-there", move_there },
+	{ "mremap-moves", move }, { "mremap-there", move_there }, { "mremap-copies", copy },
+	{ "mmap-middle", map_over_middle },
 };
 
 /* [vsyscall], which is no area, not among them. */

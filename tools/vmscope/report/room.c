@@ -3,10 +3,10 @@
 #include "report/room.h"
 
 const struct room_refusal room_refusals[ROOM_REFUSALS] = {
-	{ -5, "mremap() to a given address" },
+	{ -5, "mremap() to a given address or with MREMAP_DONTUNMAP" },
 	{ -3, "any mremap() that moves" },
 	{ -1, "calls on the middle of an area (mprotect, mlock, madvise ...)" },
-	{ 0, "those on one end of it, and munmap() of its middle" },
+	{ 0, "those on one end of it, and munmap() or mmap(MAP_FIXED) in its middle" },
 	{ 1, "mmap() and brk()" },
 };
 
