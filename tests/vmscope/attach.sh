@@ -9,7 +9,7 @@ late=$3
 "$churn" 8 >"$work/churn" &
 target=$!
 trap 'kill -KILL $target 2>/dev/null; rm -rf "$work"' EXIT
-for i in $(seq 600); do grep -q ready "$work/churn" && break; sleep 0.05; done
+wait_for grep -q ready "$work/churn"
 
 # On a busy machine it takes a while until vmscope has attached.
 wait_until_traced() {
@@ -58,7 +58,7 @@ wait_until_traced
 sleep 0.2
 kill -TERM $tracer
 wait $tracer || fail "attached to a stopped process: $(head -40 "$work/err")"
-for i in $(seq 600); do grep -q 'State:	T' /proc/$target/status && break; sleep 0.05; done
+wait_for grep -q 'State:	T' /proc/$target/status
 grep -q 'State:	T' /proc/$target/status ||
 	fail "it does not stay stopped: $(grep State /proc/$target/status)"
 kill -CONT $target
@@ -77,7 +77,7 @@ got=$?
 # A thread that does not stop in time is followed as soon as it stops: nothing hangs.
 "$late" 4 >"$work/late" &
 target=$!
-for i in $(seq 600); do grep -q ready "$work/late" && break; sleep 0.05; done
+wait_for grep -q ready "$work/late"
 timeout -k 1 $((30 * slowdown)) "$vmscope" trace -q -p $target 2>"$work/err"
 got=$?
 [ $got = 23 ] || fail "a thread that stops late: status $got, not 23: $(head -40 "$work/err")"

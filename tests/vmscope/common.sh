@@ -31,6 +31,12 @@ said() {
 	grep -q -- "$1" "$work/err" || { fail "$2: did not say '$1'"; head -5 "$work/err"; }
 }
 
+# wait_for COMMAND...: until it succeeds.
+wait_for() {
+	for _ in $(seq $((600 * slowdown))); do "$@" 2>/dev/null && return; sleep 0.05; done
+	fail "in vain: $*"
+}
+
 finish() {
 	[ "$failures" = 0 ] || exit 1
 	exit 0

@@ -25,9 +25,9 @@ attached() {
 	rm -f "$work/ready"
 	bash -c "$2; exec bash -c 'echo >$work/ready; read <$work/go; $3'" >"$work/shell" 2>&1 &
 	pid=$!
-	for i in $(seq 600); do [ -e "$work/ready" ] && break; sleep 0.05; done
+	wait_for test -e "$work/ready"
 	{
-		for i in $(seq 600); do grep -q 'TracerPid:	[1-9]' /proc/$pid/status && break; sleep 0.05; done
+		wait_for grep -q 'TracerPid:	[1-9]' /proc/$pid/status
 		echo >"$work/go"
 	} &
 	expect 0 "$1" "$vmscope" trace -p $pid

@@ -12,7 +12,7 @@ told=0
 for seed in 1 2 3 4 5 6 7 8; do
 	"$moves" 6 $seed >"$work/ready" &
 	target=$!
-	for i in $(seq 600); do grep -q ready "$work/ready" && break; sleep 0.05; done
+	wait_for grep -q ready "$work/ready"
 	timeout -s TERM 2 "$vmscope" trace --json --summary="$work/sum" -o "$work/log" -p $target \
 		2>"$work/err"
 	grep -q '"differences":0,' "$work/sum" ||

@@ -107,7 +107,7 @@ expect 125 "a log in no directory" $t -o /nonexistent/log -- true
 # Signals to vmscope are forwarded to the program.
 $t -q -- sh -c 'trap "exit 33" TERM; echo ready; while :; do sleep 0.05; done' >"$work/out" 2>&1 &
 pid=$!
-for i in $(seq 600); do grep -q ready "$work/out" && break; sleep 0.05; done
+wait_for grep -q ready "$work/out"
 kill -TERM $pid
 wait $pid
 got=$?
@@ -117,7 +117,7 @@ got=$?
 rm -f "$work/pid"
 $t -q -- sh -c 'echo $$ >"$1"; exec sleep 7654' sh "$work/pid" &
 pid=$!
-for i in $(seq 600); do is_there "$work/pid" && break; sleep 0.05; done
+wait_for is_there "$work/pid"
 is_there "$work/pid" || fail "the program does not start"
 kill -KILL $pid
 wait $pid 2>/dev/null

@@ -1,0 +1,208 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# vmscope watch of programs that make as many calls as they are asked for: where these were made, and what is lost
+# if nobody listens for a while.
+. "$(dirname "$0")/watch_common.sh"
+
+# attach PROGRAM ARGUMENT OPTION...: watches it; it begins with a byte from descriptor 5.
+attach() {
+	rm -f "$work/log" "$work/pipe"
+	mkfifo "$work/pipe"
+	"$work/$1" "$2" <"$work/pipe" &
+	target=$!
+	exec 5>"$work/pipe"
+	"$vmscope" watch --json "${@:3}" -o "$work/log" -p $target 2>"$work/err" 5>&- &
+	watcher=$!
+	wait_for grep -q '"type":"attach"' "$work/log"
+}
+
+# while_deaf COMMAND...: the program goes on and ends while nobody listens, then COMMAND is run; $got is the status
+# of watch.
+while_deaf() {
+	kill -STOP $watcher
+	echo go >&5
+	exec 5>&-
+	wait $target
+	target=
+	"$@"
+	kill -CONT $watcher
+	wait $watcher
+	got=$?
+}
+
+# Where calls were made, without frame pointers; nothing of it without --stacks.
+what="stacks"
+cat >"$work/maps.c" <<'END'
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static __attribute__((noinline)) int maker_of_areas(void)
+{
+	return mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+}
+static __attribute__((noinline)) int user_of_areas(int count)
+{
+	int made = 0;
+
+	while (count-- > 0) {
+		made += maker_of_areas();
+		munmap(0, 4096);
+	}
+	return made;
+}
+/* Waits, and makes areas: as many as are asked for. */
+int main(int argc, char **argv)
+{
+	char byte;
+	int count = argc > 1 ? atoi(argv[1]) : 0;
+
+	return read(0, &byte, 1) != 1 || user_of_areas(count) != count || read(0, &byte, 1) < 0;
+}
+END
+made() { # FILTER: how many of the records that have it tell of maker_of_areas
+	grep '"call":"mmap"' "$work/log" | grep -c "$1"
+}
+told() { # all three of them
+	[ "$(made '"site":"maps(maker_of_areas+0x')" = 3 ]
+}
+if ! cc -O1 -fomit-frame-pointer -o "$work/maps" "$work/maps.c" 2>"$work/err"; then
+	echo "SKIP in part: no compiler here: $(head -1 "$work/err")"
+elif "$vmscope" watch --stacks -o "$work/log" -- true 2>"$work/err"; grep -q "without libdw" "$work/err"; then
+	echo "SKIP in part: $(cat "$work/err")"
+else
+	for option in --stacks --quiet; do
+		attach maps 3 $option
+		printf g >&5
+		if [ $option = --stacks ]; then # top shows what the log tells by now
+			wait_for told
+			"$vmscope" top -b -n 1 --log="$work/log" $target >"$work/top"
+			grep -qE '^ +[0-9]+ .*  maps\(maker_of_areas\+0x[0-9a-f]+\): mmap$' "$work/top" ||
+				fail "$what: top: $(cat "$work/top")"
+		fi
+		exec 5>&-
+		wait $target
+		got=$?
+		[ $got = 0 ] || fail "$what: the program's status is $got"
+		target=
+		wait $watcher
+		got=$?
+		[ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+		has differences 0
+		has stacks_lost 0
+		replays
+		if [ $option = --quiet ]; then
+			[ "$(made '"stack"')" = 0 ] || fail "stacks that were not asked for"
+			continue
+		fi
+		told || fail "$what: sites: $(cat "$work/log")"
+		[ "$(made '"stack":"maps(_start+0x[^"]*;maps(main+0x[^"]*;maps(user_of_areas+0x[0-9a-f]*);maps(maker_of_areas+0x[0-9a-f]*);libc[^;"]*"')" = 3 ] ||
+			fail "$what: stacks: $(grep '"call":"mmap"' "$work/log")"
+		"$vmscope" explain "$work/log" | grep -q 'maps(maker_of_areas+0x.*mmap anonymous' ||
+			fail "$what: explain: $("$vmscope" explain "$work/log")"
+		"$vmscope" export -f folded --weight=calls "$work/log" >"$work/folded"
+		grep -qE '^maps \([0-9]+\);maps\(_start\);.*;maps\(main\);maps\(user_of_areas\);maps\(maker_of_areas\);libc[^;]*;mmap 3$' \
+			"$work/folded" || fail "$what: export: $(cat "$work/folded")"
+		"$vmscope" report -o "$work/report.html" "$work/log" && grep -q user_of_areas "$work/report.html" ||
+			fail "$what: report"
+	done
+	"$vmscope" watch --stacks -- true 2>"$work/err"
+	[ $? = 125 ] && grep -q "give -o" "$work/err" || fail "$what: without a log: $(cat "$work/err")"
+fi
+
+# Programs that have ended before their files could be looked at: these are found all the same.
+what="stacks of short programs"
+if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/dev/null; then
+	mkdir -p "$work/elsewhere"
+	cp "$(type -P true)" "$work/elsewhere/brief"
+	"$vmscope" watch --stacks --json -o "$work/log" -- bash -c \
+		'"$1"; "$1"; ls /; date; "$1"' bash "$work/elsewhere/brief" >"$work/out" 2>"$work/err" ||
+		fail "$what: status $?: $(tail -5 "$work/err")"
+	has differences 0
+	has stacks_lost 0
+	[ "$(grep '"call":"mmap"' "$work/log" | grep -c 'name":"brief"')" = 0 ] ||
+		fail "$what: names: $(grep '"name":"brief"' "$work/log" | head -1)"
+fi
+
+# A library that is gone before it is looked at: its functions are its own, and not those of the library below it.
+what="stacks in a file that is gone"
+cat >"$work/odd.c" <<'END'
+#include <sys/mman.h>
+void *odd(void)
+{
+	return mmap(0, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+END
+cat >"$work/opens.c" <<'END'
+#include <dlfcn.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	char byte;
+	void *library, *(*odd)(void);
+
+	if (read(0, &byte, 1) != 1 || !(library = dlopen(argv[1], RTLD_NOW)))
+		return 1;
+	*(void **)&odd = dlsym(library, "odd");
+	return !odd();
+}
+END
+mkdir -p "$work/far/away"
+if [ -x "$work/maps" ] && cc -shared -fPIC -o "$work/far/away/libodd.so" "$work/odd.c" 2>"$work/err" &&
+	cc -o "$work/opens" "$work/opens.c" -ldl 2>"$work/err" &&
+	"$vmscope" watch --stacks -o "$work/log" -- true 2>/dev/null; then
+	attach opens "$work/far/away/libodd.so" --stacks
+	while_deaf rm -r "$work/far"
+	has differences 0
+	grep '"args":\["0","0x2000","0x1"' "$work/log" | grep -q '"site":"libodd.so(+0x' ||
+		fail "$what: $(grep '"args":\["0","0x2000","0x1"' "$work/log")"
+fi
+
+# Nobody listens for a while: stacks are lost first, and nothing else is. And a program that makes calls all the
+# time: it ends when it is to.
+what="behind with stacks"
+if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/dev/null; then
+	attach maps 10000 --stacks
+	while_deaf true
+	[ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+	has stacks_lost '[1-9][0-9]*'
+	has events_lost 0
+	has rereads 0
+	has differences 0
+	attach maps 2000000000 --stacks
+	echo go >&5
+	wait_for grep -q '"type":"call"' "$work/log"
+	sleep 1
+	kill -TERM $watcher
+	for i in $(seq 600); do kill -0 $watcher 2>/dev/null || break; sleep 0.05; done
+	kill -KILL $watcher 2>/dev/null && fail "$what: it does not end"
+	wait $watcher
+	exec 5>&-
+	kill -KILL $target
+	wait $target 2>/dev/null
+	target=
+fi
+
+# A signal ends the watching when all has happened, but has not been told yet: what was told by then counts.
+what="a signal after the end"
+if [ -x "$work/maps" ]; then
+	attach maps 10000
+	while_deaf kill -TERM $watcher
+	[ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+	has events_lost 0
+	has differences 0
+	has calls 2[0-9]{4}
+	grep -q '"type":"end".*"occasion":"exit"' "$work/log" || fail "$what: $(tail -2 "$work/log")"
+	replays
+fi
+
+# Nobody listens for a while, and events are lost, the last one too: that is said, and it ends.
+what="lost events"
+if [ -x "$work/maps" ]; then
+	attach maps 100000
+	while_deaf true
+	[ $got = 1 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+	has events_lost '[1-9][0-9]*'
+	has unfollowed 1
+	grep -q "has ended unseen" "$work/err" || fail "$what: $(tail -5 "$work/err")"
+fi
+finish
