@@ -76,7 +76,8 @@ extern "C" {
  *
  * Of a snapshot it makes the space as it was then, which can be changed; without a host until
  * vmspace_configure() gives it one, and without hooks for words. Any number of threads may do so at
- * once, beside whatever happens to the space that the snapshot was taken of, whose lock is not taken.
+ * once, beside whatever happens to the space that the snapshot was taken of, whose lock is not
+ * taken.
  *
  * Returns 0, or -ENOMEM (*out is NULL; `space` is unchanged). O(areas).
  */

@@ -28,9 +28,9 @@ struct vmspace;
  * return (strings, vmspace_config()) is valid until the snapshot is closed.
  *
  * It cannot be changed, nor forked: vmspace_call() and all that changes a space return -EROFS, also
- * if the const is cast away; functions that return nothing do nothing. vmspace_clone() makes a space
- * of it, to go on from what was. It has no pages (vmspace_config(): no memory, hooks and host): their
- * content is not part of the view. vmspace_stats() tells how many there were.
+ * if the const is cast away; functions that return nothing do nothing. vmspace_clone() makes a
+ * space of it, to go on from what was. It has no pages (vmspace_config(): no memory, hooks and
+ * host): their content is not part of the view. vmspace_stats() tells how many there were.
  *
  * Snapshots may be closed in any order, and outlive `space`: vmspace_destroy(), vmspace_exit() and
  * vmspace_exec() leave them as they are. (What the user gave the space must live as long as the

@@ -64,8 +64,8 @@ static __attribute__((noinline)) void fill_beside_readers(struct mt_node *leaf, 
 }
 
 /*
- * Whether a store up to @last in the gap that is slot @at, of a leaf whose last slot is @end, is one
- * for fill_tail(); else it is one for fill_gap().
+ * Whether a store up to @last in the gap that is slot @at, of a leaf whose last slot is @end, is
+ * one for fill_tail(); else it is one for fill_gap().
  */
 static inline bool fills_tail(const struct maple_tree *mt, unsigned int at, unsigned int end,
 			      unsigned long last)

@@ -87,7 +87,8 @@ static long lock(struct vmspace *space, enum vmspace_op op, const struct vmspace
 
 long vmspace_mlock(struct vmspace *space, unsigned long addr, unsigned long length)
 {
-	return lock(space, VMSPACE_MLOCK, &(struct vmspace_mlock){ .addr = addr, .length = length });
+	return lock(space, VMSPACE_MLOCK,
+		    &(struct vmspace_mlock){ .addr = addr, .length = length });
 }
 
 long vmspace_mlock2(struct vmspace *space, unsigned long addr, unsigned long length, int flags)
@@ -97,7 +98,8 @@ long vmspace_mlock2(struct vmspace *space, unsigned long addr, unsigned long len
 
 long vmspace_munlock(struct vmspace *space, unsigned long addr, unsigned long length)
 {
-	return lock(space, VMSPACE_MUNLOCK, &(struct vmspace_mlock){ .addr = addr, .length = length });
+	return lock(space, VMSPACE_MUNLOCK,
+		    &(struct vmspace_mlock){ .addr = addr, .length = length });
 }
 
 long vmspace_mlockall(struct vmspace *space, int flags)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mman_names.h - <sys/mman.h>, with names of Linux that headers of older C libraries do not know. */
+/* mman_names.h - <sys/mman.h>, with names of Linux that older C libraries' headers do not know. */
 #ifndef VMSPACE_MMAN_NAMES_H
 #define VMSPACE_MMAN_NAMES_H
 

@@ -49,7 +49,8 @@ VARIANTS = {variant.name: variant for variant in (
     Variant("few-areas", "vm.max_map_count=1000", sysctls={"vm.max_map_count": 1000}),
     Variant("hugetlb", "64 huge pages for hugetlbfs", sysctls={"vm.nr_hugepages": 64}),
     # Two processors would take turns, and the clock of each go on while the other one runs.
-    # Nor is each byte that is copied one: processors are quicker. QEMU takes minutes for 10 seconds.
+    # Nor is each byte that is copied one: processors are quicker. QEMU takes minutes for ten
+    # seconds of that clock.
     Variant("counted", "one processor, and a clock that counts its instructions", processors=1,
             alive_every=1, cpu=",-erms,-fsrm", only="amd64", qemu=("-icount", "shift=0,sleep=off")),
     Variant("numa", "two NUMA nodes",

@@ -3,9 +3,9 @@
 # The cost of tracing a call: 10,000 pairs of mmap and munmap untraced, under vmscope and under
 # strace. Runs alternate, all pinned to one CPU (otherwise the scheduler's placement of tracer and
 # program is what is measured). Prints the median of RUNS (default 7) runs of each. Then what the
-# comparisons after each call cost where there are many areas: 15,000, 30,000 and 60,000 mmaps; and the
-# same in programs that are attached to, of one thread and of two, where much is unknown, mmaps of a file,
-# and areas that grow where there are as many others: the tracer's processor time there.
+# comparisons after each call cost where there are many areas: 15,000, 30,000 and 60,000 mmaps; and
+# the same in programs that are attached to, of one thread and of two, where much is unknown, mmaps
+# of a file, and areas that grow where there are as many others: the tracer's processor time there.
 #
 #   cost.sh VMSCOPE PAIRS MANY [RUNS]     PAIRS, MANY are tests/vmscope's programs of these names
 set -eu

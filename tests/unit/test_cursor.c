@@ -162,7 +162,7 @@ static void limits_inside_a_range(void **state)
 	assert_ptr_equal(mas_next_range(&mas, ULONG_MAX), E('c'));
 }
 
-/* An empty tree has no place to stand on: the cursor is in the gap that is all of it, as after a pause. */
+/* An empty tree has no place to stand on: the cursor is in its only gap, as after a pause. */
 static void a_cursor_that_empties_a_tree_is_paused(void **state)
 {
 	struct maple_tree other = MTREE_INIT(other, 0);

@@ -148,7 +148,10 @@ static void a_leaf_that_is_replaced_counts_as_one_node(void **state)
 	assert_int_equal(mt_retired_bytes(), 0);
 }
 
-/* A snapshot that goes gives no node back that its tree has: however many, the reference counts as one. */
+/*
+ * A snapshot that goes gives no node back that its tree has: however many, the reference counts as
+ * one.
+ */
 static void a_snapshot_that_goes_counts_as_one_node(void **state)
 {
 	struct maple_tree snap = MTREE_INIT(snap, MT_FLAGS_USE_RCU | MT_FLAGS_ALLOC_RANGE);

@@ -432,7 +432,9 @@ static void let_retired_go(struct maple_tree *mt)
 	}
 }
 
-/* What @mt has at hand for the store of half an entry in a full leaf, beside a leaf that has room. */
+/*
+ * What @mt has at hand for the store of half an entry in a full leaf, beside a leaf that has room.
+ */
 static long blocks_beside_a_leaf_with_room(struct maple_tree *mt)
 {
 	MA_STATE(mas, mt, 450, 450);
@@ -466,7 +468,7 @@ static void a_leaf_beside_that_is_its_own_is_not_copied(void **state)
 
 		begin_trio(&t, flags);
 		takes = blocks_beside_a_leaf_with_room(&t.alone);
-		/* the copy of the full leaf; and batches for that one, before and after the store */
+		/* the copy of the full leaf; and batches for that, before and after the store */
 		assert_int_equal(blocks_beside_a_leaf_with_room(&t.snap),
 				 takes + 1 + (mt_in_rcu(&t.snap) ? 2 : 0));
 		end_trio(&t);

@@ -428,8 +428,8 @@ static void a_step_from_a_last_entry_that_other_calls_have_erased(void **state)
 			if (way & 1)
 				assert_ptr_equal(mtree_erase(&mt, 50), E('a'));
 			else
-				assert_int_equal(mtree_store_range(&mt, 0, ULONG_MAX, NULL, GFP_KERNEL),
-						 0);
+				assert_int_equal(mtree_store_range(&mt, 0, ULONG_MAX, NULL,
+								   GFP_KERNEL), 0);
 			assert_int_equal(mtree_store(&mt, 40, E('b'), GFP_KERNEL), 0);
 			assert_int_equal(mtree_store(&mt, 60, E('c'), GFP_KERNEL), 0);
 			take_lock_back();
@@ -459,8 +459,8 @@ static void a_step_from_a_leaf_that_another_call_has_divided(void **state)
 
 			mt_init_flags(&mt, kinds[k]);
 			for (unsigned long i = 0; i < entries; i++)
-				assert_int_equal(mtree_store_range(&mt, 10 * i, 10 * i + 3, E('a'), GFP_KERNEL),
-						 0);
+				assert_int_equal(mtree_store_range(&mt, 10 * i, 10 * i + 3, E('a'),
+								   GFP_KERNEL), 0);
 			enter();
 			assert_ptr_equal(mas_walk(&mas), E('a'));
 			lend_lock();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf_refused.c - preloaded into vmscope, makes bpf(2) refuse programs, as a verifier does: with EACCES, and a
- * log of why. BPF_REFUSED: "fexit", those that listen to functions where these return; or "all".
+ * bpf_refused.c - preloaded into vmscope, makes bpf(2) refuse programs, as a verifier does: with
+ * EACCES, and a log of why. BPF_REFUSED: "fexit", those that listen to functions where these
+ * return; or "all".
  */
 #include <dlfcn.h>
 #include <errno.h>

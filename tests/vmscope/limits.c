@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.c [lock] - changes limits and the personality between mappings, each for a moment: with a limit one
- * is refused, and with READ_IMPLIES_EXEC what may be read may be executed. `lock`: then it locks more than a
- * limit allows, which who is privileged may. Ends at once.
+ * limits.c [lock] - changes limits and the personality between mappings, each for a moment: with a
+ * limit one is refused, and with READ_IMPLIES_EXEC what may be read may be executed. `lock`: then it
+ * locks more than a limit allows, which who is privileged may. Ends at once.
  */
 #include <stdio.h>
 #include <sys/mman.h>

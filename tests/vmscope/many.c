@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many COUNT [rename FILE | vdso | fill | split | wait | threads | files FILE | merge] - maps COUNT areas of
- * a page that cannot be merged. After half of them something happens that no call on the address
- * space shows: FILE, which is mapped, is renamed to FILE.new; or the kernel maps [vdso] again, by a
- * call that vmscope does not stop at (exits with 77 if it cannot be had). fill: writes a line, waits
- * for one, maps until the kernel refuses, writes how many, and waits for another line.
+ * many COUNT [rename FILE | vdso | fill | split | wait | threads | files FILE | merge] - maps COUNT
+ * areas of a page that cannot be merged. After half of them something happens that no call on the
+ * address space shows: FILE, which is mapped, is renamed to FILE.new; or the kernel maps [vdso]
+ * again, by a call that vmscope does not stop at (exits with 77 if it cannot be had). fill: writes
+ * a line, waits for one, maps until the kernel refuses, writes how many, and waits for another
+ * line.
  *
- * The others wait for a line of input first, if there is an input. split: makes as many by mprotect(),
- * in the middle of one. threads: maps half of them in another thread, beside this one. files: of FILE.
- * merge: makes them before it waits; then makes another grow, COUNT / 2 times, writes a line, and waits
- * for one.
+ * The others wait for a line of input first, if there is an input. split: makes as many by
+ * mprotect(), in the middle of one. threads: maps half of them in another thread, beside this one.
+ * files: of FILE. merge: makes them before it waits; then makes another grow, COUNT / 2 times,
+ * writes a line, and waits for one.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -42,8 +43,8 @@ static bool map_file_often(const char *path, long count)
 	int fd = open(path, O_RDONLY);
 
 	for (long i = 0; i < count; i++)
-		if (fd < 0 || mmap(NULL, PAGE, i % 2 ? PROT_READ : PROT_READ | PROT_WRITE, MAP_PRIVATE,
-				   fd, 0) == MAP_FAILED)
+		if (fd < 0 || mmap(NULL, PAGE, i % 2 ? PROT_READ : PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE, fd, 0) == MAP_FAILED)
 			return false;
 	return true;
 }

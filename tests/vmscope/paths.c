@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paths.c DIRECTORY - maps files of all kinds of names, reads its own maps, makes a call that is easily
- * found in a log (MARK bytes), removes a file that is mapped, and writes what it has read.
+ * paths.c DIRECTORY - maps files of all kinds of names, reads its own maps, makes a call that is
+ * easily found in a log (MARK bytes), removes a file that is mapped, and writes what it has read.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refusals.c - maps areas up to the limit of the kernel, and tries at each number of areas near it what is
- * refused: in a child, which has as many. Writes "AREAS WHAT RESULT" for each, RESULT "ok" or an error's name.
+ * refusals.c - maps areas up to the limit of the kernel, and tries at each number of areas near it
+ * what is refused: in a child, which has as many. Writes "AREAS WHAT RESULT" for each, RESULT "ok"
+ * or an error's name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,10 @@
 #include <unistd.h>
 
 #define PAGE 4096L
-enum { SOME = 8 /* pages of the area that is tried */, BELOW = 7 /* the limit, where trying begins */ };
+enum {
+	SOME = 8, /* pages of the area that is tried */
+	BELOW = 7 /* the limit: where trying begins */
+};
 
 /* Where the kernel itself maps nothing, as it goes downwards from the stack. */
 #define FREE ((char *)0x200000000)
@@ -24,7 +28,8 @@ static char text[1 << 20];
 
 static long first_page(void)
 {
-	return mprotect(area, PAGE, PROT_READ); /* not as its neighbour, which it would become one with */
+	/* Not as its neighbour, which it would become one with. */
+	return mprotect(area, PAGE, PROT_READ);
 }
 
 static long middle_page(void)
@@ -57,20 +62,21 @@ static long unmap_last(void)
 	return munmap(area + (SOME - 1) * PAGE, PAGE);
 }
 
+/* MAP_FAILED is -1. */
 static long map_new(void)
 {
-	return mmap(FREE, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED ? -1 : 0;
+	return (long)mmap(FREE, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+			  -1, 0);
 }
 
 static long move(void)
 {
-	return mremap(area, SOME * PAGE, (SOME + 1) * PAGE, MREMAP_MAYMOVE) == MAP_FAILED ? -1 : 0;
+	return (long)mremap(area, SOME * PAGE, (SOME + 1) * PAGE, MREMAP_MAYMOVE);
 }
 
 static long move_there(void)
 {
-	return mremap(area, SOME * PAGE, SOME * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, FREE) == MAP_FAILED ?
-	       -1 : 0;
+	return (long)mremap(area, SOME * PAGE, SOME * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, FREE);
 }
 
 static long copy(void)
@@ -88,7 +94,8 @@ static const struct {
 	const char *name;
 	long (*try)(void);
 } tries[] = {
-	{ "mprotect-middle", middle_page }, { "mprotect-end", first_page }, { "mlock-middle", lock_middle },
+	{ "mprotect-middle", middle_page }, { "mprotect-end", first_page },
+	{ "mlock-middle", lock_middle },
 	{ "madvise-middle", advise_middle }, { "madvise-end", advise_first },
 	{ "munmap-middle", unmap_middle }, { "munmap-end", unmap_last }, { "mmap", map_new },
 	{ "mremap-moves", move }, { "mremap-there", move_there }, { "mremap-copies", copy },
@@ -118,8 +125,8 @@ static bool map_one(void)
 	static bool readable;
 
 	readable = !readable;
-	return mmap(NULL, PAGE, readable ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
-	       MAP_FAILED;
+	return mmap(NULL, PAGE, readable ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+		    -1, 0) != MAP_FAILED;
 }
 
 static void try_all(long areas)
@@ -142,7 +149,8 @@ static void try_all(long areas)
 
 int main(void)
 {
-	char *apart = mmap(NULL, 3 * SOME * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *apart = mmap(NULL, 3 * SOME * PAGE, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	char limit_text[32] = "";
 	int fd = open("/proc/sys/vm/max_map_count", O_RDONLY);
 	long limit, areas;

@@ -261,7 +261,7 @@ def check_maps_option(vmscope, work):
            f"{log}:1: this is not a line of")
 
 
-# ---- calls of several threads in logs of strace ---------------------------------------------------
+# ---- calls of several threads in logs of strace -------------------------------------------------
 
 def check_overlapping_calls(vmscope, work):
     """A place that a call was given is free: the munmap() that frees it has come first, wherever it ends."""

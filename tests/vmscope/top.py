@@ -333,7 +333,8 @@ def check_screen(vmscope):
     terminal.resize(24, 50)
     terminal.keys("e")
     terminal.until("any other key: back")
-    # "Process PID (NAME): N areas: N% of the N that vm.max_map_count allows.": the end is not on the screen.
+    # "Process PID (NAME): N areas: N% of the N that vm.max_map_count allows.": the end is not on
+    # the screen.
     terminal.until("max_map_count allows.", again="l")
     terminal.until("Process", again="h")
     terminal.keys("x")

@@ -54,7 +54,8 @@ static void close_in_child(int fd)
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "keep";
-	char *memory = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
 	int first;
 
 	if (strcmp(how, "touched") == 0)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# vmscope watch: programs that are never stopped, their areas compared at forks and at their ends; and what is not
-# watched.
+# vmscope watch: programs that are never stopped, their areas compared at forks and at their ends;
+# and what is not watched.
 . "$(dirname "$0")/watch_common.sh"
 
 # Before Linux 6.7 no program can go through areas (docs/kernels.md).
@@ -12,8 +12,8 @@ for what in "steps" "meet 4" "heirs"; do
 	"$vmscope" watch --json -o "$work/log" -- "$programs"/$what >"$work/out" 2>"$work/err" ||
 		fail "$what: status $?: $(tail -5 "$work/err")"
 	has differences 0
-	# While a thread has the lock nobody can look at the areas around another's call: where they are shown one by
-	# one, that is said, and they are read again, as docs/kernels.md has it.
+	# While a thread has the lock nobody can look at the areas around another's call: where they
+	# are shown one by one, that is said, and they are read again, as docs/kernels.md has it.
 	if [ -n "$one_by_one" ] && [ "$what" = "meet 4" ]; then
 		has rereads "$(grep -c "(meet): read again, as .* things were not known for sure" "$work/err")"
 	else

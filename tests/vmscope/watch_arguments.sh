@@ -1,30 +1,37 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# vmscope watch: what calls refer to is known as it was then: files and their names, memory, userfaultfds, limits.
+# vmscope watch: what calls refer to is known as it was then: files and their names, memory,
+# userfaultfds, limits.
 . "$(dirname "$0")/watch_common.sh"
 
-# What the log has is what /proc/PID/maps had, whatever names its files have, and had: the process is gone
-# before anybody could look there.
+# unseen OPTION PROGRAM...: watched by a vmscope that is stopped until it has ended; its output is
+# $work/out.
+unseen() {
+	"$vmscope" watch $1 -o "$work/log" -- \
+		bash -c 'kill -STOP $PPID; "$@"; got=$?; kill -CONT $PPID; exit $got' bash "${@:2}" \
+		>"$work/out" 2>"$work/err" || fail "$what: status $?: $(tail -5 "$work/err")"
+}
+
+# What the log has is what /proc/PID/maps had, whatever names its files have, and had: the process
+# is gone before anybody could look there.
 what="paths"
 mkdir "$work/a directory"
-"$vmscope" watch -q -o "$work/log" -- bash -c 'kill -STOP $PPID; "$@"; got=$?; kill -CONT $PPID; exit $got' \
-	bash "$programs/paths" "$work/a directory" >"$work/maps" 2>"$work/err" ||
-	fail "$what: status $?: $(tail -5 "$work/err")"
+unseen -q "$programs/paths" "$work/a directory"
 replays
 mark=$(grep -n '"call":"mmap","args":\["0","0x7b000"' "$work/log" | cut -d: -f1)
 pid=$(sed -n "$mark"p "$work/log" | sed 's/.*"pid":\([0-9]*\),.*/\1/')
-"$vmscope" at --pid=$pid "$work/log" $((mark - 1)) | sed 1d | diff "$work/maps" - >"$work/differs" ||
+"$vmscope" at --pid=$pid "$work/log" $((mark - 1)) | sed 1d | diff "$work/out" - >"$work/differs" ||
 	fail "$what: maps and the log at line $((mark - 1)): $(cat "$work/differs")"
 for name in '/memfd:kept (deleted)' '/dev/zero (deleted)' '/SYSV00000000 (deleted)' '/gone (deleted)' \
 	'of two\012lines' 'goes later'; do
-	grep -qF "$name" "$work/maps" || fail "$what: the kernel has no '$name': $(cat "$work/maps")"
+	grep -qF "$name" "$work/out" || fail "$what: the kernel has no '$name': $(cat "$work/out")"
 done
 end=$(grep -n "\"type\":\"end\".*\"pid\":$pid,.*\"exit\"" "$work/log" | tail -1 | cut -d: -f1)
 "$vmscope" at "$work/log" $((end - 1)) | grep -q '/goes later (deleted)$' ||
 	fail "$what: a file that was removed: $("$vmscope" at "$work/log" $((end - 1)) | grep later)"
 
-# What arguments point to is known as it was at the call, of a program that ends at once, and of one that
-# has written something else there since.
+# What arguments point to is known as it was at the call, of a program that ends at once, and of one
+# that has written something else there since.
 what="memory of arguments"
 cat >"$work/memory.c" <<'END'
 #define _GNU_SOURCE
@@ -83,8 +90,8 @@ else
 	echo "SKIP in part: no compiler here: $(head -1 "$work/err")"
 fi
 
-# A userfaultfd is known by its inode, although its descriptor is closed; with its last one, whoever has that,
-# its areas lose their registrations, and become one with those beside them.
+# A userfaultfd is known by its inode, although its descriptor is closed; with its last one, whoever
+# has that, its areas lose their registrations, and become one with those beside them.
 what="userfaultfd"
 "$programs/uffd" keep
 if [ $? = 0 ]; then
@@ -115,18 +122,17 @@ replays
 [ "$(grep -c '"type":"limits".*"rlimit_as":"0x10000"' "$work/log")" = 1 ] ||
 	fail "$what: $(grep '"type":"limits"' "$work/log")"
 
-# Limits and privileges of a program that has ended before anybody could look are those of the one that it
-# took the place of.
+# Limits and privileges of a program that has ended before anybody could look are those of the one
+# that it took the place of.
 what="limits, and nobody looks"
-"$vmscope" watch --json -o "$work/log" -- bash -c 'kill -STOP $PPID; "$@"; got=$?; kill -CONT $PPID; exit $got' \
-	bash "$programs/limits" lock 2>"$work/err" || fail "$what: status $?: $(tail -5 "$work/err")"
+unseen --json "$programs/limits" lock
 has differences 0
 has rereads 0
 replays
 [ "$(grep -c '"type":"limits"' "$work/log")" = 5 ] || fail "$what: $(grep '"type":"limits"' "$work/log")"
 
-# What a file system makes of mappings is known of a file that cannot be looked at any more, too: some
-# place large ones at huge pages, where huge pages are used at all.
+# What a file system makes of mappings is known of a file that cannot be looked at any more, too:
+# some place large ones at huge pages, where huge pages are used at all.
 what="a file that is gone"
 cat >"$work/large.c" <<'END'
 #include <fcntl.h>

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Common to the test scripts of vmscope watch. Usage: SCRIPT VMSCOPE DIRECTORY   where the programs are
+# Common to the test scripts of vmscope watch. Usage: SCRIPT VMSCOPE DIRECTORY
+#   DIRECTORY: where steps, meet, heirs, churn, paths, uffd, limits and foreign are
 . "$(dirname "$0")/common.sh"
 programs=$2
 target=
 trap '[ -z "$target" ] || kill -KILL $target 2>/dev/null; rm -rf "$work"' EXIT
 
-# Where nobody may, that is said in words, and it is not a failure of anything else. Linux before 6.1 is
-# named, and what can be used there.
+# Where nobody may, that is said in words, and it is not a failure of anything else. Linux before
+# 6.1 is named, and what can be used there.
 "$vmscope" watch -q -- true 2>"$work/err"
 got=$?
 if [ $got = 125 ] && grep -qE "cannot watch: (it takes|this kernel has no|this is Linux|the kernel)|was built without" \
@@ -20,8 +21,8 @@ if [ $got = 125 ] && grep -qE "cannot watch: (it takes|this kernel has no|this i
 		elif grep -q "this is Linux" "$work/err"; then
 			fail "a kernel that has all it takes: $(cat "$work/err")"
 		else
-			# A container refuses any program (EPERM, or EACCES). Other errors, and whatever the
-			# verifier has a word about, are about this program.
+			# A container refuses any program (EPERM, or EACCES). Other errors, and
+			# whatever the verifier has a word about, are about this program.
 			VMSCOPE_DEBUG_BPF=1 "$vmscope" watch -q -- true 2>"$work/debug"
 			grep -q "the kernel does not take the program" "$work/err" ||
 				grep -q "BEGIN PROG LOAD LOG" "$work/debug" &&

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# vmscope watch of programs that make as many calls as they are asked for: where these were made, and what is lost
-# if nobody listens for a while.
+# vmscope watch of programs that make as many calls as they are asked for: where these were made,
+# and what is lost if nobody listens for a while.
 . "$(dirname "$0")/watch_common.sh"
 
 # attach PROGRAM ARGUMENT OPTION...: watches it; it begins with a byte from descriptor 5.
@@ -16,8 +16,8 @@ attach() {
 	wait_for grep -q '"type":"attach"' "$work/log"
 }
 
-# while_deaf COMMAND...: the program goes on and ends while nobody listens, then COMMAND is run; $got is the status
-# of watch.
+# while_deaf COMMAND...: the program goes on and ends while nobody listens, then COMMAND is run;
+# $got is the status of watch.
 while_deaf() {
 	kill -STOP $watcher
 	echo go >&5
@@ -123,7 +123,8 @@ if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/de
 		fail "$what: names: $(grep '"name":"brief"' "$work/log" | head -1)"
 fi
 
-# A library that is gone before it is looked at: its functions are its own, and not those of the library below it.
+# A library that is gone before it is looked at: its functions are its own, and not those of the
+# library below it.
 what="stacks in a file that is gone"
 cat >"$work/odd.c" <<'END'
 #include <sys/mman.h>
@@ -157,8 +158,8 @@ if [ -x "$work/maps" ] && cc -shared -fPIC -o "$work/far/away/libodd.so" "$work/
 		fail "$what: $(grep '"args":\["0","0x2000","0x1"' "$work/log")"
 fi
 
-# Nobody listens for a while: stacks are lost first, and nothing else is. And a program that makes calls all the
-# time: it ends when it is to.
+# Nobody listens for a while: stacks are lost first, and nothing else is. And a program that makes
+# calls all the time: it ends when it is to.
 what="behind with stacks"
 if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/dev/null; then
 	attach maps 10000 --stacks
@@ -182,7 +183,8 @@ if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/de
 	target=
 fi
 
-# A signal ends the watching when all has happened, but has not been told yet: what was told by then counts.
+# A signal ends the watching when all has happened, but has not been told yet: what was told by then
+# counts.
 what="a signal after the end"
 if [ -x "$work/maps" ]; then
 	attach maps 10000

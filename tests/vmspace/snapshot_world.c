@@ -118,9 +118,9 @@ char *text_of(const struct vmspace *of)
 					 (unsigned long long)info.backing.inode);
 	snprintf(text + more, room - more,
 		 "%lu %lu %lu %lu %lu %lu %lu %lu %lu of %lu %lu brk %lx %lx base %lx %lu %lu "
-		 "pages %lu %lu faults %lu calls %lu %lu\n", stats.areas, stats.areas_peak, stats.total_vm,
-		 stats.locked_vm, stats.data_vm, stats.stack_vm, stats.exec_vm, stats.pinned_vm,
-		 stats.committed_vm, stats.commit_total, stats.commit_limit, stats.brk,
+		 "pages %lu %lu faults %lu calls %lu %lu\n", stats.areas, stats.areas_peak,
+		 stats.total_vm, stats.locked_vm, stats.data_vm, stats.stack_vm, stats.exec_vm,
+		 stats.pinned_vm, stats.committed_vm, stats.commit_total, stats.commit_limit, stats.brk,
 		 stats.start_brk, stats.mmap_base, stats.merges, stats.splits, stats.anon_pages,
 		 stats.table_bytes, stats.faults, stats.requests[VMSPACE_MMAP],
 		 stats.requests[VMSPACE_FAULT]);
@@ -132,8 +132,7 @@ void same_text(const struct vmspace *of, const char *text, const char *when)
 	char *now = text_of(of);
 
 	if (strcmp(now, text))
-		fail_msg("seed %llu, %s: a snapshot shows\n%snot\n%s", (unsigned long long)seed, when,
-			 now, text);
+		fail_msg("seed %llu, %s: it shows\n%snot\n%s", (unsigned long long)seed, when, now, text);
 	test_free(now);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshot_world.h - spaces of which snapshots are taken: of one thread, of several, and with memory; all
- * that one shows, as a text; and calls at random. After <cmocka.h>.
+ * snapshot_world.h - spaces of which snapshots are taken: of one thread, of several, and with
+ * memory; all that one shows, as a text; and calls at random. After <cmocka.h>.
  */
 #ifndef SNAPSHOT_WORLD_H
 #define SNAPSHOT_WORLD_H
@@ -20,12 +20,12 @@ extern uint64_t random_state;
 void seed_from(int argc, char **argv);
 unsigned int draw(unsigned int below);
 
-/* The space, with areas of many kinds on pages 0 .. 199; destroyed, with all its memory given back. */
+/* The space, with areas of many kinds on pages 0 .. 199; destroyed, and all its memory freed. */
 extern struct vmspace *space;
 void build(enum kind kind);
 void end(void);
 
-/* All that a space shows, which the caller frees by test_free(); it still shows that; it is valid. */
+/* All that a space shows, to be freed by test_free(); it still shows that; it is valid. */
 char *text_of(const struct vmspace *of);
 void same_text(const struct vmspace *of, const char *text, const char *when);
 void sound(const struct vmspace *of);
@@ -40,8 +40,8 @@ void random_call(void);
 extern const struct vma_backing other_file;
 
 /*
- * Two threads do something with a snapshot of a space of each kind, while there are calls on the space. They
- * return NULL, or find fault.
+ * Two threads do something with a snapshot of a space of each kind, while there are calls on the
+ * space. They return NULL, or find fault.
  */
 void beside_calls(void *(*with_view)(void *view));
 

@@ -319,7 +319,8 @@ static struct vmspace_request about(enum vmspace_op op, unsigned long addr)
 		req.set_anon_name = (struct vmspace_set_anon_name){ addr, PAGE, "name" };
 		break;
 	case VMSPACE_REMAP_FILE_PAGES:
-		req.remap_file_pages = (struct vmspace_remap_file_pages){ .addr = addr, .size = PAGE };
+		req.remap_file_pages =
+			(struct vmspace_remap_file_pages){ .addr = addr, .size = PAGE };
 		break;
 	case VMSPACE_MSEAL: req.mseal = (struct vmspace_mseal){ addr, PAGE, 0 }; break;
 	case VMSPACE_MSYNC: req.msync = (struct vmspace_msync){ addr, PAGE, MS_SYNC }; break;
@@ -327,13 +328,15 @@ static struct vmspace_request about(enum vmspace_op op, unsigned long addr)
 		req.mincore = (struct vmspace_mincore){ .addr = addr, .length = PAGE };
 		break;
 	case VMSPACE_MBIND:
-		req.mbind = (struct vmspace_mbind){ .addr = addr, .length = PAGE, .mode = 2, .nodes = 1 };
+		req.mbind = (struct vmspace_mbind){
+			.addr = addr, .length = PAGE, .mode = 2, .nodes = 1 };
 		break;
 	case VMSPACE_SET_HOME_NODE:
 		req.home_node = (struct vmspace_home_node){ addr, PAGE, 0, 0 };
 		break;
 	case VMSPACE_UFFD_REGISTER: case VMSPACE_UFFD_UNREGISTER:
-		req.uffd = (struct vmspace_uffd){ .addr = addr, .length = PAGE, .mode = 1, .context = 1 };
+		req.uffd = (struct vmspace_uffd){
+			.addr = addr, .length = PAGE, .mode = 1, .context = 1 };
 		break;
 	default:
 		assert_int_equal(op, VMSPACE_SHMAT);
@@ -370,7 +373,10 @@ static void test_each_holds_its_range(void **state)
 	vmspace_destroy(space);
 }
 
-/* What a call that moves an area holds: where it is, where it is going to be if that is known, or all. */
+/*
+ * What a call that moves an area holds: where it is, where it is going to be if that is known, or
+ * all.
+ */
 static void test_what_a_move_holds(void **state)
 {
 	const unsigned long far = BASE + 50 * PAGE, target = BASE + 80 * PAGE;

@@ -275,7 +275,7 @@ static void it_is_private_again(void **state)
 	end();
 }
 
-/* What a reader in a section of its own has found stays, in a space whose areas a snapshot keeps, too. */
+/* What a reader in a section of its own has found stays, if a snapshot keeps the areas, too. */
 static void readers_of_an_emptied_space_keep_what_they_found(void **state)
 {
 	const struct vmspace *view;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vmspace_snapshot_clone.c - clones of snapshots: they are what a clone of the space was then, and go on as
- * that does, whatever happens to the space. Takes a seed; prints the one it draws.
+ * vmspace_snapshot_clone.c - clones of snapshots: they are what a clone of the space was then, and
+ * go on as that does, whatever happens to the space. Takes a seed; prints the one it draws.
  */
 #include <errno.h>
 #include <setjmp.h>
