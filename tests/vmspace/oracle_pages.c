@@ -260,7 +260,7 @@ static void do_madvise(unsigned long addr, unsigned long length)
 static void do_mremap(unsigned long addr, unsigned long length)
 {
 	unsigned long pages, to = some_address(&pages);
-	unsigned long flags = MREMAP_MAYMOVE | MREMAP_FIXED | (below(3) ? 0 : 4 /* DONTUNMAP */);
+	unsigned long flags = MREMAP_MAYMOVE | MREMAP_FIXED | (below(3) ? 0 : MREMAP_DONTUNMAP);
 	struct vmspace_request req = { .op = VMSPACE_MREMAP };
 
 	req.mremap = (struct vmspace_mremap){ addr, length, length, (int)flags, to };
