@@ -3,8 +3,8 @@
 """Logs that are large, of another version, not whole, or of a process that comes near its limit.
 
 Usage: large.py VMSCOPE MANY REFUSALS   what must hold
-       large.py measure VMSCOPE [MB [LOG]]   how fast a log of strace is read, and in how much memory: one
-           that is made up, or LOG (strace -f -ttt), repeated by other processes, later
+       large.py measure VMSCOPE [MB [LOG]]   how fast a log of strace is read, and in how much
+           memory: one that is made up, or LOG (strace -f -ttt), repeated by other processes, later
 """
 import json
 import os
@@ -353,13 +353,15 @@ def check_limit(vmscope, many, limit):
     wanted("what fits was right", f"\n{fitted} more fit." in before and fitted > limit // 100,
            fitted, before[:600])
     wanted("what is refused when", f" {limit - 5}: mremap() to a given address or with "
-           f"MREMAP_DONTUNMAP; {limit - 3}: any mremap() that moves; {limit - 1}: calls on the middle of an area (mprotect, mlock, madvise "
-           f"...); {limit}: those on one end of it, and munmap() or mmap(MAP_FIXED) in its middle; "
-           f"{limit + 1}: mmap() and brk().\n" in before, before[:800])
+           f"MREMAP_DONTUNMAP; {limit - 3}: any mremap() that moves; {limit - 1}: calls on the "
+           f"middle of an area (mprotect, mlock, madvise ...); {limit}: those on one end of it, and "
+           f"munmap() or mmap(MAP_FIXED) in its middle; {limit + 1}: mmap() and brk().\n" in before,
+           before[:800])
     wanted("nothing fits then", f"{limit + 1} areas: 100.0% of the {limit} that" in after and
-           "No other area fits. Refused with ENOMEM (madvise: EAGAIN) now: mremap() to a given address or with "
-           "MREMAP_DONTUNMAP, any mremap() that moves, calls on the middle of an area (mprotect, mlock, madvise ...), those on one "
-           "end of it, and munmap() or mmap(MAP_FIXED) in its middle, mmap() and brk().\n" in after, after[:800])
+           "No other area fits. Refused with ENOMEM (madvise: EAGAIN) now: mremap() to a given "
+           "address or with MREMAP_DONTUNMAP, any mremap() that moves, calls on the middle of an "
+           "area (mprotect, mlock, madvise ...), those on one end of it, and munmap() or "
+           "mmap(MAP_FIXED) in its middle, mmap() and brk().\n" in after, after[:800])
 
 
 # By what tests/vmscope/refusals.c calls it: which of those that explain tells it is.
