@@ -12,6 +12,13 @@
 #include <unistd.h>
 #include <urcu-bp.h>
 
+/* The allocator of a sanitizer, locked by a thread that a child does not have, stays locked in it for ever. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { ALLOCATOR_STAYS_LOCKED = 1 };
+#else
+enum { ALLOCATOR_STAYS_LOCKED = 0 };
+#endif
+
 enum { WRITERS = 3, FORKS = 20 };
 
 static struct maple_tree trees[WRITERS];
@@ -36,12 +43,21 @@ void urcu_bp_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head)
 	__atomic_fetch_sub(&adding, 1, __ATOMIC_SEQ_CST);
 }
 
+/* Where ALLOCATOR_STAYS_LOCKED, a fork waits until no writer is inside a store. */
+static pthread_rwlock_t storing = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+
 static void *write_without_end(void *tree)
 {
-	for (unsigned long i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++)
-		if (mtree_store_range(tree, i % 64 * 4, i % 64 * 4 + i % 9, xa_mk_value(i), GFP_KERNEL))
-			return tree;
-	return NULL;
+	int err = 0;
+
+	for (unsigned long i = 0; !err && !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
+		if (ALLOCATOR_STAYS_LOCKED)
+			pthread_rwlock_rdlock(&storing);
+		err = mtree_store_range(tree, i % 64 * 4, i % 64 * 4 + i % 9, xa_mk_value(i), GFP_KERNEL);
+		if (ALLOCATOR_STAYS_LOCKED)
+			pthread_rwlock_unlock(&storing);
+	}
+	return err ? tree : NULL;
 }
 
 static void begin_writers(pthread_t *threads)
@@ -121,6 +137,8 @@ static void a_child_frees_beside_writers_that_are_not_there(void **state)
 		pid_t pid;
 
 		usleep(1000);
+		if (ALLOCATOR_STAYS_LOCKED)
+			pthread_rwlock_wrlock(&storing);
 		mt_before_fork();
 		pid = fork();
 		if (!pid) {
@@ -135,6 +153,8 @@ static void a_child_frees_beside_writers_that_are_not_there(void **state)
 			_exit(wrong ? wrong : 3);
 		}
 		mt_after_fork_parent();
+		if (ALLOCATOR_STAYS_LOCKED)
+			pthread_rwlock_unlock(&storing);
 		assert_true(pid > 0);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);
