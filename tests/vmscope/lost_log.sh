@@ -52,6 +52,18 @@ expect 125 "a closed pipe" "$vmscope" trace -o "$work/pipe" -- sh -c "$program" 
 said "Broken pipe" "a closed pipe"
 unharmed "a closed pipe" "$(sh -c 'ulimit -f')"
 
+# A pipe that is read late is waited for, also beside a log, for which vmscope wakes each second.
+(sleep 3; exec cat >"$work/maps") <"$work/pipe" &
+reader=$!
+expect 0 "a slow pipe" "$vmscope" trace -q --verify=none -o "$work/log" --maps="$work/pipe" -- \
+	python3 -c 'import mmap, os
+maps = [mmap.mmap(-1, 4096, prot=1 + 2 * (i % 2)) for i in range(3000)]
+os._exit(0)'
+wait $reader
+expect 0 "a slow pipe, replay" "$vmscope" replay -q -o "$work/replayed" "$work/log"
+cmp -s <(grep -v '^#' "$work/maps") <(grep -v '^#' "$work/replayed") ||
+	fail "a slow pipe: $(wc -l <"$work/maps") lines, not $(wc -l <"$work/replayed")"
+
 # What has happened is in the log soon, though the program waits, and there is little of it.
 mkfifo "$work/go"
 "$vmscope" trace -q -o "$work/log" -- sh -c 'read -r line <"$1"; exit 4' sh "$work/go" &

@@ -7,62 +7,59 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "log/line_file.h"
 
 struct maps_file {
-	FILE *file;
-	int error;	/* -errno of the first write that failed */
+	struct line_file *file;
+	int error;	/* -errno of the first process that could not be shown */
 	bool begun;
 };
 
 int maps_file_open(struct maps_file **out, const char *path)
 {
 	struct maps_file *maps = calloc(1, sizeof(*maps));
+	int rc = maps ? line_file_open(&maps->file, path) : -ENOMEM;
 
-	*out = NULL;
-	if (!maps)
-		return -ENOMEM;
-	maps->file = strcmp(path, "-") == 0 ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we");
-	if (!maps->file) {
-		int rc = -errno;
-
+	if (rc != 0) {
 		free(maps);
-		return rc;
+		maps = NULL;
 	}
 	*out = maps;
-	return 0;
+	return rc;
 }
 
-static int write_line(void *ctx, const char *line, size_t length)
+/* A line of maps, with its newline. */
+static int add_line(void *ctx, const char *line, size_t length)
 {
-	return fwrite(line, 1, length, ctx) == length ? 0 : -errno;
+	return line_file_add(ctx, line, length - 1);
 }
 
 void maps_file_write(struct maps_file *maps, pid_t pid, const char *command, const char *occasion,
 		     const struct vmspace *vm)
 {
+	char head[160];
 	int rc;
 
 	if (maps->error)
 		return;
-	fprintf(maps->file, "%s# process %d (%s) at its %s\n", maps->begun ? "\n" : "", (int)pid,
-		command, occasion);
+	snprintf(head, sizeof(head), "# process %d (%s) at its %s", (int)pid, command, occasion);
+	if (maps->begun)
+		line_file_add(maps->file, "", 0);
+	line_file_add(maps->file, head, strlen(head));
 	maps->begun = true;
-	rc = vmspace_show_lines(vm, write_line, maps->file);
-	if (rc == 0 && fflush(maps->file) != 0)
-		rc = -errno;
-	maps->error = rc;
+	rc = vmspace_show_lines(vm, add_line, maps->file);
+	maps->error = rc ? rc : line_file_flush(maps->file);
 }
 
 int maps_file_close(struct maps_file *maps)
 {
-	int rc;
+	int rc, closed;
 
 	if (!maps)
 		return 0;
 	rc = maps->error;
-	if (fclose(maps->file) != 0 && rc == 0)
-		rc = -errno;
+	closed = line_file_close(maps->file);
 	free(maps);
-	return rc;
+	return rc ? rc : closed;
 }
