@@ -311,6 +311,12 @@ static void apply_uffd_ends(struct replay_space *space, const struct step *step)
 	}
 }
 
+/* Whether there may be areas that the log does not show. */
+static bool lacks_areas(const struct replay_space *space)
+{
+	return space->incomplete || space->untold;
+}
+
 /*
  * Whether the kernel has put what @req maps where @vm has something: no area that is unknown
  * explains it.
@@ -330,7 +336,7 @@ static void check_answer(struct replay_state *state, struct replay_space *space,
 {
 	char why[512], theirs[32], ours[32];
 
-	if (!overlaps && (space->incomplete || space->untold) && unknown_may_explain(req)) {
+	if (!overlaps && lacks_areas(space) && unknown_may_explain(req)) {
 		state->totals.unchecked++;
 		return;
 	}
@@ -361,7 +367,7 @@ static int perform_call(struct replay_state *state, struct replay_space *space,
 		space->untold |= step->untold != NULL;
 		return 0;
 	}
-	if (space->incomplete || space->untold)
+	if (lacks_areas(space))
 		inferred = unknown_infer(space->vm, &req);
 	if (inferred < 0)
 		return inferred;
@@ -372,7 +378,7 @@ static int perform_call(struct replay_state *state, struct replay_space *space,
 	/* Gather before the choices: a choice may be about an area that only now has pages. */
 	vmspace_gather(space->vm, &req);
 	make_choices(space, step);
-	overlaps = (space->incomplete || space->untold) && is_put_on_another(space->vm, &req);
+	overlaps = lacks_areas(space) && is_put_on_another(space->vm, &req);
 	vmspace_complete(space->vm, &req);
 	if (req.out.out_of_memory)
 		return -ENOMEM;
