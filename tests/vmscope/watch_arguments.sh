@@ -111,6 +111,14 @@ else
 	echo "SKIP in part: no userfaultfd here"
 fi
 
+# What is mapped between two neighbours joins them, unless both have pages: as it was before the call.
+what="beside"
+"$vmscope" watch --json -o "$work/log" -- "$programs/beside" 2>"$work/err" ||
+	fail "$what: status $?: $(tail -5 "$work/err")"
+has differences 0
+has rereads 0
+replays
+
 # Limits and the personality hold from the call that sets them to the next one.
 what="limits"
 "$vmscope" watch --json -o "$work/log" -- "$programs/limits" 2>"$work/err" ||

@@ -54,6 +54,17 @@ static bool decides(const struct watch_call_event *call)
 }
 
 /*
+ * Whether mmap() has made one area of its own, what was before it, and what was behind, at @start:
+ * @area. Then at most one of both has had an anon_vma of its own, and it does not matter which.
+ */
+static bool is_joined(const struct watch_call_event *call, const struct watch_area *area,
+		      unsigned long start)
+{
+	return call && call->number == (__u32)call_kinds[CALL_MMAP].nr && call->result > 0 &&
+	       area->start < (__u64)call->result && (__u64)call->result < start;
+}
+
+/*
  * Whether the area has an anon_vma is told by the kernel for those around the addresses of the
  * call, at the call; and for all areas at a fork. Elsewhere it is asked now, and is not known for
  * sure.
@@ -70,7 +81,7 @@ static bool has_anon(void *ctx, unsigned long start, unsigned long end)
 		if (space->call->near[i].start <= start && start < space->call->near[i].end)
 			area = &space->call->near[i];
 	if (area && area->start <= start && start < area->end) {
-		has = area->anon;
+		has = area->anon && !is_joined(space->call, area, start);
 	} else {
 		has = kernel_has_anon(&space->view, start, end);
 		space->unsure_merges += decides(space->call);

@@ -50,13 +50,13 @@ struct space {
 /*
  * @space: 0: none. @turn: the one in which it has the lock, or has had it last; 0: none so far.
  * @child: the name of the space that a fork has begun to copy; 0: none.
- * @context: the userfaultfd that an ioctl is made on.
+ * @context: the userfaultfd that an ioctl is made on. @looked: a bit for each of `near` that could be
+ * looked at; what was not there has end 0.
  */
 struct call {
 	__u64 args[6], space, turn, child, context;
 	__u32 number;
-	__u16 near_count;
-	__u8 has_memory, ends_told;
+	__u8 near_count, looked, has_memory, ends_told;
 	struct watch_area near[WATCH_NEAR];
 	struct watch_memory memory;
 };

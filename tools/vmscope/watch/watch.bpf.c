@@ -20,6 +20,8 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
+enum { BUSY = 16 /* EBUSY: the areas are being changed */ };
+
 static long near_found(struct task_struct *task, struct vm_area_struct *vma, void *ctx)
 {
 	describe(ctx, vma);
@@ -31,7 +33,8 @@ static __always_inline void look_near(struct call *call, struct task_struct *tas
 {
 	struct watch_area area = { .end = 0 };
 
-	bpf_find_vma(task, addr, near_found, &area, 0);
+	if (bpf_find_vma(task, addr, near_found, &area, 0) != -BUSY)
+		call->looked |= 1 << at;
 	call->near[at & (WATCH_NEAR - 1)] = area;
 	if (call->near_count <= at)
 		call->near_count = at + 1;
@@ -70,7 +73,7 @@ static __always_inline bool is_about(const struct call *call, __u64 *at, __u64 *
 /*
  * What the outcome of a call depends on, beside the areas: which of those around have an anon_vma.
  * Before it takes the lock; and at its exit where the areas were being changed then, so that nobody
- * could look.
+ * could look. (Only there: the call may have made one of several.)
  */
 static __always_inline void look_around(struct call *call, struct task_struct *task)
 {
@@ -78,11 +81,11 @@ static __always_inline void look_around(struct call *call, struct task_struct *t
 
 	if (!is_about(call, &at, &length))
 		return;
-	if (call->near_count < 1 || !call->near[0].end)
+	if (!(call->looked & 1 << 0))
 		look_near(call, task, 0, at - 1);
-	if (call->near_count < 2 || !call->near[1].end)
+	if (!(call->looked & 1 << 1))
 		look_near(call, task, 1, at);
-	if (call->near_count < 3 || !call->near[2].end)
+	if (!(call->looked & 1 << 2))
 		look_near(call, task, 2, at + ((length + 4095) & -4096UL));
 }
 
@@ -142,7 +145,9 @@ static __always_inline struct call *find_call(struct task_struct *task, const st
 	call->number = number;
 	call->space = space->name;
 	call->turn = call->child = 0;
-	call->near_count = call->ends_told = 0;
+	call->near_count = call->looked = call->ends_told = 0;
+	for (int i = 0; i < WATCH_NEAR; i++) /* none of the call before */
+		call->near[i].end = 0;
 	copy_memory(call);
 	return call;
 }
