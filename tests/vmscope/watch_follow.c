@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -16,6 +17,9 @@
 
 #include <cmocka.h>
 
+#include "base/now.h"
+#include "log/log.h"
+#include "replay/player.h"
 #include "watch/feed.h"
 #include "watch/follow.h"
 
@@ -28,6 +32,8 @@ enum { FIRST = 1, CHILD, PROGRAM, CHILD_PROGRAM };	/* names of spaces */
 static void (*heard_by)(void *ctx, const struct watch_head *event);
 static void *heard_ctx;
 static unsigned int looks, polls;
+static unsigned long lost; /* events, so far */
+static uint64_t heard_late; /* when events happen; 0: now */
 static void (*on_look)(unsigned int look), (*on_poll)(unsigned int poll);
 
 /* ---- the feed --------------------------------------------------------------------------------- */
@@ -67,7 +73,7 @@ int feed_look(struct feed *feed, pid_t pid, bool add)
 unsigned long feed_lost(const struct feed *feed)
 {
 	(void)feed;
-	return 0;
+	return lost;
 }
 
 struct watch_stack_event *feed_stack(struct feed *feed, const struct watch_head *call)
@@ -100,7 +106,8 @@ static struct watch_head head_of(enum watch_kind kind, __u64 space)
 {
 	const __u32 pid = (__u32)getpid();
 
-	return (struct watch_head){ .kind = kind, .pid = pid, .tid = pid, .space = space };
+	return (struct watch_head){ .kind = kind, .pid = pid, .tid = pid, .space = space,
+				    .time = heard_late ? heard_late : now_ns() };
 }
 
 static void area(__u64 space, unsigned int number)
@@ -122,6 +129,19 @@ static void call(__u64 space, __u64 turn, unsigned int number)
 		.args = { BASE + number * AREA, 4096, PROT_READ,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, (__u64)-1, 0 },
 		.result = (__s64)(BASE + number * AREA), .number = SYS_mmap,
+	};
+
+	event.head.turn = turn;
+	heard_by(heard_ctx, &event.head);
+}
+
+/* A call on area @number that has succeeded: there is such an area. */
+static void call_on(__u64 space, __u64 turn, unsigned int number, long call_number)
+{
+	struct watch_call_event event = {
+		.head = head_of(WATCH_CALL, space),
+		.args = { BASE + number * AREA, 4096, PROT_READ },
+		.number = (__u32)call_number,
 	};
 
 	event.head.turn = turn;
@@ -201,10 +221,15 @@ static int run_with(struct session *session, const struct options *options,
 	int rc;
 
 	*session = (struct session){ .options = options };
+	if (options->log_path)
+		assert_int_equal(log_open(&session->log, options->log_path, options), 0);
 	looks = polls = 0;
+	lost = 0;
+	heard_late = 0;
 	on_look = look_does;
 	on_poll = poll_does;
 	rc = follow_run(&run);
+	log_close(session);
 	session->options = NULL;
 	return rc;
 }
@@ -388,6 +413,119 @@ static void areas_that_are_never_shown(void **state)
 	assert_true(run(&session, is_never_shown, rests) < 0);
 }
 
+/* ---- what the log says of events that were lost -------------------------------------------- */
+
+static void notify(void *ctx, enum replay_event event, struct replay_space *space,
+		   const struct step *step, const struct vmspace_request *req, const char *why)
+{
+	(void)ctx;
+	(void)event;
+	(void)space;
+	(void)step;
+	(void)req;
+	(void)why;
+}
+
+/* Runs it with a log, and plays that. */
+static struct replay_totals follow_and_play(struct session *session,
+					    void (*poll_does)(unsigned int poll))
+{
+	const struct replay_listener listener = { .notify = notify };
+	char path[] = "/tmp/watch_follow.XXXXXX";
+	const struct options options = { .attach = getpid(), .quiet = true, .log_path = path };
+	struct player player = { .path = path, .quiet = true };
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(run_with(session, &options, shows_first, poll_does), 0);
+	assert_int_equal(player_run(&player, &listener), 0);
+	unlink(path);
+	assert_int_equal(player.malformed, 0);
+	assert_int_equal(player.totals.calls, session->totals.calls);
+	return player.totals;
+}
+
+/*
+ * Area 2 is made by a call that is lost, changed, and gone when the areas are shown. Then area 3 is
+ * changed, which has been made by no call.
+ */
+static void loses_a_call(unsigned int number)
+{
+	if (number == 1) {
+		gone(FIRST, 0, 1);
+		made(WATCH_EXEC, PROGRAM, FIRST, 0, 1);
+		call(PROGRAM, 1, 1);
+	} else if (number == 2) {
+		lost = 1;
+	} else if (number == 3) {
+		call_on(PROGRAM, 3, 2, SYS_mprotect);
+		call_on(PROGRAM, 4, 2, SYS_munmap);
+		look(PROGRAM, 4, 2);
+	} else if (number == 4) {
+		call_on(PROGRAM, 5, 1, SYS_mprotect);
+		call_on(PROGRAM, 6, 3, SYS_mprotect);
+		ends(PROGRAM, 6, 2);
+		gone(PROGRAM, 6, 0);
+	}
+}
+
+/* Until it is known what was lost, an answer proves nothing, in a replay neither; then it does. */
+static void an_answer_after_a_call_that_was_lost(void **state)
+{
+	struct session session;
+	const struct replay_totals replay = follow_and_play(&session, loses_a_call);
+
+	(void)state;
+	assert_int_equal(session.totals.calls, 5);
+	assert_int_equal(session.totals.events_lost, 1);
+	assert_int_equal(session.totals.rereads, 0);
+	assert_int_equal(session.totals.differences, 1);
+	assert_int_equal(replay.unsure, 1);
+	assert_int_equal(replay.unchecked, 1);
+	assert_int_equal(replay.differences, 1);
+	assert_int_equal(replay.compared_at_end, 2);
+}
+
+/* A call of a child is lost, and that is known before its fork has been told of. */
+static void loses_a_call_of_a_child(unsigned int number)
+{
+	static uint64_t forked;
+
+	if (number == 1) {
+		gone(FIRST, 0, 1);
+		made(WATCH_EXEC, PROGRAM, FIRST, 0, 1);
+	} else if (number == 2) {
+		forked = now_ns();
+		lost = 1;
+	} else if (number == 3) {
+		heard_late = forked;
+		made(WATCH_TASK, CHILD, PROGRAM, 0, 1);
+		call_on(CHILD, 2, 1, SYS_mprotect);
+		ends(CHILD, 2, 2);
+		gone(CHILD, 2, 0);
+		ends(PROGRAM, 0, 1);
+		gone(PROGRAM, 0, 0);
+	}
+}
+
+static void a_call_that_was_lost_before_the_fork_was_heard_of(void **state)
+{
+	struct session session;
+	const struct replay_totals replay =
+		follow_and_play(&session, loses_a_call_of_a_child);
+
+	(void)state;
+	assert_true(polls < POLLS_MOST);
+	assert_int_equal(session.totals.calls, 1);
+	assert_int_equal(session.totals.rereads, 1);
+	assert_int_equal(session.totals.unfollowed, 0);
+	assert_int_equal(session.totals.differences, 0);
+	assert_int_equal(replay.unsure, 1);
+	assert_int_equal(replay.differences, 0);
+	assert_int_equal(replay.compared_at_end, 3);
+}
+
 /* The user is told why. */
 static void a_program_that_cannot_be_started(void **state)
 {
@@ -418,6 +556,8 @@ int main(void)
 		cmocka_unit_test(areas_of_an_earlier_turn),
 		cmocka_unit_test(areas_that_are_never_shown),
 		cmocka_unit_test(a_program_that_cannot_be_started),
+		cmocka_unit_test(an_answer_after_a_call_that_was_lost),
+		cmocka_unit_test(a_call_that_was_lost_before_the_fork_was_heard_of),
 	};
 
 	return cmocka_run_group_tests_name("follow", tests, NULL, NULL);

@@ -206,5 +206,6 @@ if [ -x "$work/maps" ]; then
 	has events_lost '[1-9][0-9]*'
 	has unfollowed 1
 	grep -q "has ended unseen" "$work/err" || fail "$what: $(tail -5 "$work/err")"
+	replays
 fi
 finish

@@ -156,6 +156,9 @@ static void summarize(const struct replay *replay)
 	if (t->unmodelled)
 		session_say("%lu calls that libvmspace does not model, or whose effect is not told",
 			    t->unmodelled);
+	if (t->unsure)
+		session_say("%lu results prove nothing, as vmscope watch did not know all that had "
+			    "led to them: it had lost events, or just attached", t->unsure);
 	if (replay->incomplete)
 		session_say("%lu address spaces began with areas that the log does not tell of "
 			    "(--maps tells them): %lu of these showed later as [unknown], %lu "

@@ -277,6 +277,7 @@ static bool read_call(struct log_reader *from, struct step *step)
 	step->site = get_text(from->record, "site");
 	step->stack = get_text(from->record, "stack");
 	step->falsified = get(from->record, "injected") != NULL;
+	step->unsure = json_object_get_boolean(get(from->record, "unsure"));
 	if (!step->call)
 		return wrong_key(from, "call");
 	step->touches = get(from->record, "touch") != NULL;

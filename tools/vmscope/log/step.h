@@ -68,6 +68,7 @@ struct step {
 	struct vmspace_request request;	/* with the kernel's result in .host */
 	struct vmspace_request before;	/* to perform before it */
 	bool falsified;			/* by --inject */
+	bool unsure;			/* watch did not know all that had led to its answer */
 	const struct anon_choice *choices;	/* to make before the call */
 	size_t choice_count;
 

@@ -42,6 +42,16 @@ static void begin(struct follow *follow, struct followed *at, const struct watch
 		follow->live++;
 }
 
+/* Where @head is heard of only after a loss: what was lost may have happened to the space since. */
+static void begin_unsure(const struct follow *follow, struct followed *at,
+			 const struct watch_head *head)
+{
+	if (!at->space || head->time >= follow->lost_at)
+		return;
+	at->space->unsure++;
+	order_skip(&at->order);
+}
+
 /* Frees all but the name, by which events that may still come are known to be of no use. */
 static void leave(struct follow *follow, struct followed *at)
 {
@@ -141,6 +151,7 @@ static void made_process(struct follow *follow, struct followed *at, const struc
 		watched_fork(at->space, child->space, event, waiting->areas, waiting->count);
 	else if (event->shown)
 		watched_begin(child->space, event, waiting->areas, waiting->count, true, NULL);
+	begin_unsure(follow, child, &event->head);
 	if (!event->shown)
 		ask(follow, child);
 	if (follow->session->totals.rereads != rereads) /* the parent is to be read again, too */
@@ -202,6 +213,7 @@ static void executed(struct follow *follow, struct followed *at, const struct wa
 			      known ? &former : NULL);
 	else
 		ask(follow, new);
+	begin_unsure(follow, new, &event->head);
 	tell(follow, "exec", &event->head, new->space->id, NULL, 0);
 	drain(follow, new, event->head.space);
 }
@@ -272,10 +284,9 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 		follow->first = at->name;
 	if (at->space && at->space->vm) {
 		watched_compare(at->space, event, waiting->areas, waiting->count);
-		if (event->head.time < at->lost_at) /* what was lost may be later */
-			at->space->unsure++;
-		else if (event->shown)
+		if (event->shown && event->head.time >= follow->lost_at)
 			order_whole(&at->order);
+		begin_unsure(follow, at, &event->head);
 		return;
 	}
 	if (event->is_32) {
@@ -295,6 +306,7 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 	watched_begin(at->space, event, waiting->areas, waiting->count, true, NULL);
 	follow->attached |= at->name == follow->first;
 	at->space->unsure = 1; /* threads may be in calls that they had entered before */
+	begin_unsure(follow, at, &event->head);
 	tell(follow, "attach", &event->head, at->space->id, NULL, 0);
 }
 

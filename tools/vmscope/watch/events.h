@@ -24,7 +24,6 @@ struct followed {
 	bool looking;			/* asked to be shown */
 	unsigned int tries;		/* in which its areas were being changed */
 	unsigned int missing;		/* looks at which there was no such process */
-	__u64 lost_at;			/* when events were found to be lost */
 	bool gone;			/* no event of it will come */
 	bool left;			/* nobody uses it any more; it is kept until it is gone */
 	bool ended;			/* by `end`; its areas are shown when they are taken down */
@@ -38,6 +37,7 @@ struct follow {
 	struct maple_tree spaces;	/* kernel's name -> struct followed */
 	unsigned int last_id, live;
 	unsigned long lost, said;	/* events: when we last looked; that the user knows of */
+	__u64 lost_at;			/* when events were last found to be lost; 0: none were */
 	__u64 heard;			/* when the last event was */
 	__u64 first;			/* the space that was asked for */
 	bool attached;			/* it has been shown */

@@ -28,10 +28,10 @@ static void check_lost(struct follow *follow)
 		return;
 	follow->session->totals.events_lost += lost - follow->lost;
 	follow->lost = lost;
+	follow->lost_at = now_ns();
 	mt_for_each(&follow->spaces, at, name, ULONG_MAX) {
 		if (at->space)
 			at->space->unsure++;
-		at->lost_at = now_ns();
 		at->looking &= follow->finishes; /* what it shows may have been lost */
 		order_skip(&at->order);
 	}

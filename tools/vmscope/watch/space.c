@@ -406,6 +406,7 @@ static void perform(struct watched *space, const struct log_who *who, struct cal
 	bool known = build_shmat(space->call, request) ||
 		     (model == REQUEST_MADE &&
 		      request_finish(request, model, who->tid, call, &space->view));
+	bool differs, unsure;
 
 	if (space->session->log) {
 		record.extra = json_object_new_object();
@@ -419,13 +420,18 @@ static void perform(struct watched *space, const struct log_who *who, struct cal
 	} else {
 		space->unsure++;
 	}
-	if (record.extra)
+	differs = known && req->out.differs;
+	unsure = space->unsure || space->unsure_merges;
+	if (record.extra) {
 		answers_move_to(&space->answers, record.extra);
+		if (differs && unsure)
+			json_object_object_add(record.extra, "unsure",
+					       json_object_new_boolean(true));
+	}
 	log_call(space->session, who, &record);
-	if (record.req && req->out.out_of_memory)
+	if (known && req->out.out_of_memory)
 		session_fail(space->session, "out of memory");
-	else if (record.req && req->out.differs && !space->unsure && !space->unsure_merges &&
-		 !space->differs) {
+	else if (differs && !unsure && !space->differs) {
 		report(space, who, call, "the kernel's answer is not libvmspace's");
 		difference_result(stderr, call, req);
 	}
