@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many COUNT [rename FILE | vdso | fill | split | wait | threads | files FILE | merge] - maps COUNT
- * areas of a page that cannot be merged. After half of them something happens that no call on the
- * address space shows: FILE, which is mapped, is renamed to FILE.new; or the kernel maps [vdso]
- * again, by a call that vmscope does not stop at (exits with 77 if it cannot be had). fill: writes
- * a line, waits for one, maps until the kernel refuses, writes how many, and waits for another
+ * many COUNT [rename FILE | vdso | fill | split | wait | threads | files FILE | touch | leave | merge]
+ * - maps COUNT areas of a page that cannot be merged. After half of them something happens that no
+ * call on the address space shows: FILE, which is mapped, is renamed to FILE.new; or the kernel maps
+ * [vdso] again, by a call that vmscope does not stop at (exits with 77 if it cannot be had). fill:
+ * writes a line, waits for one, maps until the kernel refuses, writes how many, and waits for another
  * line.
+ *
+ * touch, leave: maps them in four threads, one to three pages each; they touch every other one as
+ * soon as they have it, beside the others' calls, or touch none.
  *
  * The others wait for a line of input first, if there is an input. split: makes as many by
  * mprotect(), in the middle of one. threads: maps half of them in another thread, beside this one.
@@ -164,6 +167,48 @@ static void *map_apart(void *count)
 	return at;
 }
 
+/* What one of four threads maps. */
+struct share {
+	long count;
+	bool touches, done;
+};
+
+/* Wherever the kernel places them: next to areas of the other threads. */
+static void *map_share(void *data)
+{
+	struct share *share = data;
+
+	for (long i = 0; i < share->count; i++) {
+		const bool writable = i % 2 == 0;
+		char *page = mmap(NULL, PAGE * (1 + i % 3),
+				  writable ? PROT_READ | PROT_WRITE : PROT_READ,
+				  MAP_PRIVATE | MAP_ANONYMOUS | (i & 2 ? MAP_NORESERVE : 0), -1, 0);
+
+		if (page == MAP_FAILED)
+			return NULL;
+		if (writable && share->touches)
+			*page = 1;
+	}
+	share->done = true;
+	return NULL;
+}
+
+static bool map_in_four_threads(long count, bool touches)
+{
+	struct share shares[4];
+	pthread_t threads[4];
+	bool done = true;
+
+	for (int i = 0; i < 4; i++) {
+		shares[i] = (struct share){ .count = count / 4, .touches = touches };
+		if (pthread_create(&threads[i], NULL, map_share, &shares[i]) != 0)
+			exit(1);
+	}
+	for (int i = 0; i < 4; i++)
+		done = pthread_join(threads[i], NULL) == 0 && shares[i].done && done;
+	return done;
+}
+
 static bool map_in_two_threads(long count)
 {
 	long half = count / 2;
@@ -192,6 +237,8 @@ int main(int argc, char **argv)
 		return split_some(count) ? 0 : 1;
 	if (strcmp(what, "threads") == 0)
 		return map_in_two_threads(count) ? 0 : 1;
+	if (strcmp(what, "touch") == 0 || strcmp(what, "leave") == 0)
+		return map_in_four_threads(count, strcmp(what, "touch") == 0) ? 0 : 1;
 	if (argc > 3 && strcmp(what, "files") == 0)
 		return map_file_often(argv[3], count) ? 0 : 1;
 	if (renames && !map_file(argv[3]))

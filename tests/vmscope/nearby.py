@@ -10,6 +10,7 @@ Usage: nearby.py VMSCOPE MANY
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ sys.dont_write_bytecode = True
 import inject
 
 AREAS = 600
+TOUCHED = 16000
 # As tools/vmscope/mirror/verify.h says.
 WHOLE_LEAST, WHOLE_SHARE = 16, 8
 
@@ -136,6 +138,21 @@ def check_merges(vmscope, many):
            seen[0] < whole * total["merges"] // 3, seen, whole, total)
 
 
+def user_time(vmscope, program):
+    """Seconds that vmscope, and the program, which does little, need to follow the program."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    run = subprocess.run([vmscope, "trace", "-q", "--", *program], stdin=subprocess.DEVNULL,
+                         text=True, capture_output=True, timeout=2 * inject.LIMIT)
+    wanted("threads that touch what they map", run.returncode == 0, run)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def check_touched(vmscope, many):
+    """Touches beside calls cost no walk through the areas: that would be ten times as much here."""
+    left, touched = (user_time(vmscope, [many, str(TOUCHED), how]) for how in ("leave", "touch"))
+    wanted("what touches cost", touched < 4 * left + 0.2, left, touched)
+
+
 def main():
     vmscope, many = sys.argv[1:]
     inject.skip_if_refused(vmscope)
@@ -160,6 +177,7 @@ def main():
     check_unseen(vmscope, many)
     check_copies(vmscope, many)
     check_merges(vmscope, many)
+    check_touched(vmscope, many)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,7 @@ void guess_end(struct guess *guess)
 {
 	marks_end(&guess->marks);
 	vmspace_snapshot_close(guess->before);
+	vmspace_snapshot_close(guess->raced);
 	nearby_text_free(&guess->ours);
 	nearby_text_free(&guess->theirs);
 	free(guess->events);
@@ -78,6 +79,15 @@ int guess_fork(struct guess *guess, const struct guess *parent, const struct vms
 	return marks_fork(&guess->marks, &parent->marks, space);
 }
 
+/* Before choices are made, which take copies of all areas anyway: what the last race left unknown. */
+static void learn_race(struct guess *guess)
+{
+	if (guess->raced)
+		guess->unknown_sharing = last_anon(guess->raced) + 1;
+	vmspace_snapshot_close(guess->raced);
+	guess->raced = NULL;
+}
+
 /*
  * Looks at @space as it is before a call. Only then the last look ends: as long as there is any, a
  * space keeps what it has reserved for copies of what calls change.
@@ -88,9 +98,27 @@ static void look_before(struct guess *guess, struct vmspace *space)
 	int err = vmspace_snapshot(&guess->before, space);
 
 	vmspace_snapshot_close(last);
-	if (err == -EOVERFLOW) /* none is open any more */
+	if (err == -EOVERFLOW) { /* with the other one, none is open any more */
+		learn_race(guess);
 		err = vmspace_snapshot(&guess->before, space);
+	}
 	if (err != 0)
+		session_fail(guess->session, "out of memory");
+}
+
+/*
+ * A thread has touched an area beside the call that led to @space. Even if both outcomes look the
+ * same now, the area's anon_vma may matter later. Most never do, so nothing is looked for yet.
+ */
+static void note_race(struct guess *guess, struct vmspace *space)
+{
+	int err;
+
+	vmspace_snapshot_close(guess->raced);
+	err = vmspace_snapshot(&guess->raced, space);
+	if (err == -EOVERFLOW) /* guess->before is open */
+		guess->unknown_sharing = last_anon(space) + 1;
+	else if (err != 0)
 		session_fail(guess->session, "out of memory");
 }
 
@@ -170,6 +198,7 @@ static bool find_outcome_in(struct guess *guess, enum choice_order order, uint64
 {
 	unsigned int kinds = 0, chosen = 1;
 
+	learn_race(guess);
 	choices_begin(guess, order, seed);
 	for (int round = 0; round < GUESS_ROUNDS && chosen; round++) {
 		struct vmspace *after = copy_of(guess, before);
@@ -293,7 +322,8 @@ static bool emptied_near(const struct guess *guess, const struct vmspace *space,
 static bool anything_unknown(const struct guess *guess, const struct vmspace *space,
 			     const struct nearby *where)
 {
-	if (guess->unknown_sharing || !mtree_empty((struct maple_tree *)&guess->marks.moved))
+	if (guess->unknown_sharing || guess->raced ||
+	    !mtree_empty((struct maple_tree *)&guess->marks.moved))
 		return true;
 	return !marks_none(&guess->marks) && emptied_near(guess, space, where);
 }
@@ -314,9 +344,8 @@ unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vms
 	if (guess->session->failed)
 		return 0;
 	apply(guess, *space, req);
-	/* Even if both outcomes look the same now, the area's anon_vma may matter later. */
 	if (several && touched)
-		guess->unknown_sharing = last_anon(*space) + 1;
+		note_race(guess, *space);
 	if (several && !guess->session->failed && !req->out.differs &&
 	    (touched || depends_on_anon(guess))) {
 		equal = !differs_nearby(guess, *space, where);

@@ -81,6 +81,7 @@ struct guess {
 	bool shared;			/* calls by several threads have overlapped in it */
 	bool closed;			/* no more guesses: it differs from the kernel */
 	uint64_t unknown_sharing;	/* up to this anon_id, sharing is unknown; 0: none */
+	const struct vmspace *raced;	/* a snapshot: up to all of its, and one more; or NULL */
 	uint64_t unknown_origin;	/* up to this anon_id, they existed when we attached */
 	struct marks marks;		/* areas that were there when we attached */
 	bool may_be_copy;		/* its parent is not known, and may have forked it */
