@@ -33,7 +33,8 @@
 #                             without AVX2 or AVX-512: no warning, and tests pass
 #   make proofs               a short slice of every proof that "make check" does not run
 #   make coverage             which branches of the tree's core the suites reach
-#   make mutate COUNT= SEED=  break the core, one thing at a time: do the suites notice?
+#   make mutate COUNT= SEED= OF=  break the core of the tree, or with OF=vmspace the rules of libvmspace,
+#                             one thing at a time: do the suites notice?
 #   make check-cover OPS=      vmscope check reaches every call, errno, reason and verdict it should
 #   make check-arch ARCHS=    the suites on other architectures under qemu-user
 #   make rv64                 Debian's busybox, Lua, sqlite3, Python, gcc for riscv64 in examples/rv64, and qemu-user
@@ -274,7 +275,7 @@ coverage:
 # Twice as many as processors: suites that wait for grace periods leave them idle.
 mutate:
 	PYTHONDONTWRITEBYTECODE=1 python3 tests/mutate/mutate.py $(BUILD)/mutate --count $(COUNT) \
-		--jobs $$((2 * $$(nproc))) $(if $(SEED),--seed $(SEED))
+		--jobs $$((2 * $$(nproc))) $(if $(SEED),--seed $(SEED)) $(if $(OF),--of $(OF))
 
 # OPS is the model's unless it is given.
 check-cover: $(DEBUG)/build.ninja

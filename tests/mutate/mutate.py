@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Breaks the core of the tree, one condition, operator, constant or statement at a time, and counts
-how many of the broken ones the tests notice.
+"""Breaks a library, one condition, operator, constant or statement at a time, and counts how many of
+the broken ones the tests notice.
 
-usage: mutate.py BUILD [--count N] [--seed N] [--jobs N] [--minutes N] [--only FILE[:LINE]]
+usage: mutate.py BUILD [--of LIBRARY] [--count N] [--seed N] [--jobs N] [--minutes N]
+                 [--only FILE[:LINE]]
+
+The library is mapletree, of which the core of the tree is broken, or vmspace.
 
 A mutant is noticed if a suite fails, crashes or hangs. One that does not compile, or compiles to
 the same code, is none: --count counts the others. The suites are those of "make check", shorter:
@@ -11,7 +14,8 @@ see suites.py. Survivors that cannot be noticed are listed in equivalent.txt, ea
 they are not counted as either.
 
 Verdicts are kept in BUILD/verdicts.jsonl: a later run, of any seed, goes on where this one ended.
-They hold as long as the sources they were found with: all of them the core, survival the tests.
+They hold as long as the sources they were found with: all of them the library's, survival the
+tests'.
 """
 
 import argparse
@@ -30,18 +34,33 @@ from pathlib import Path
 import mutants
 import suites
 
-FILES = ('layout_plan.c layout.c layout.h content.h splice.h leaf_pair.c leaf_divide.c root_leaf.h '
-         'shared_gap.c leaf_plan.h leaf_merge.h leaf_write.h leaf_short.h leaf_slots.h inplace.h write.c change_leaves.h '
-         'expected.h cursor.h '
-         'finger.h publish.c retire.c rcu.c polled.c dead.c dead.h gap.c gap.h own.c refs.h share.h snapshot.c gap_search.c gap_node.h walk.h walk.c iter.c batch.c loop.c '
-         'descend.c lookup_many.c watch.h search.h retry.c retry.h node.h mas.c mtree.c join.c update.c rewrite.c spot.h '
-         'range_list.h dup.c copy.c '
-         'check.c pool.c').split()
+FILES = {
+    'mapletree': ('layout_plan.c layout.c layout.h content.h splice.h leaf_pair.c leaf_divide.c '
+                  'root_leaf.h shared_gap.c leaf_plan.h leaf_merge.h leaf_write.h leaf_short.h '
+                  'leaf_slots.h inplace.h write.c change_leaves.h expected.h cursor.h finger.h '
+                  'publish.c retire.c rcu.c polled.c dead.c dead.h gap.c gap.h own.c refs.h '
+                  'share.h snapshot.c gap_search.c gap_node.h walk.h walk.c iter.c batch.c '
+                  'loop.c descend.c lookup_many.c watch.h search.h retry.c retry.h node.h mas.c '
+                  'mtree.c join.c update.c rewrite.c spot.h range_list.h dup.c copy.c check.c '
+                  'pool.c').split(),
+    # The rules, and what changes areas; what asks the running kernel, reads files or has pages is not here.
+    'vmspace': [f'vmspace/{f}' for f in (
+        'accounting.c anon_vma.c become.c begin.c brk.c change.c commit.c decide.c edit.c '
+        'edit_remove.c exec.c find.c fork.c fork_copy.c fork_share.c guards.c inherited.c lock.c '
+        'map.c merge.c name.c outcome.c past.c pkey.c policy.c protect.c remap.c remap_source.c '
+        'request.c reserve.c rules.c seal.c snapshot.c stock.c store.c sync.c uffd.c unmap.c '
+        'vma.c vma_new.c vma_store.c words.c').split()],
+}
 HERE = Path(__file__).resolve().parent
 FLAGS = ['-O1']
 # Told of a base directory, ccache compiles the file that a link leads to, beside which the headers are
 # unchanged ones: no change of a header would be one.
 os.environ['CCACHE_DISABLE'] = '1'
+
+
+def source(file):
+    """Where a file is, as mutants name it."""
+    return suites.ROOT / 'src' / file if '/' in file else suites.CORE / file
 
 
 def known_equivalent():
@@ -68,9 +87,12 @@ class Verdicts:
     A verdict is what noticed the mutant; '' if nothing did; None if it is no mutant at all.
     """
 
-    def __init__(self, file, tests):
+    def __init__(self, file, library, tests):
         self.file, self.found = file, {}
-        self.core = digest([*suites.CORE.iterdir(), *suites.ROOT.glob('include/mapletree/m*.h')])
+        headers = suites.ROOT.glob('include/mapletree/m*.h')
+        if library == 'vmspace':
+            headers = [*suites.ROOT.glob('include/mapletree/*.h'), *suites.SPACE.iterdir()]
+        self.core = digest([*suites.CORE.iterdir(), *headers])
         self.tests = digest(tests)
         self.lock = threading.Lock()
         for line in file.read_text().splitlines() if file.exists() else []:
@@ -89,59 +111,61 @@ class Verdicts:
 class Workshop:
     """The unchanged library of each flavour, the programs, and how long these take."""
 
-    def __init__(self, build):
+    def __init__(self, build, library, all_suites):
         self.build = build
-        self.suites = suites.all_suites(1.6)
-        self.objects = {f: suites.build_library(build, f, FLAGS) for f in suites.FLAVOURS}
+        self.folder, self.library = suites.LIBRARIES[library], library
+        self.suites = all_suites
+        self.objects = {f: suites.build_library(build, f, self.suites, FLAGS)
+                        for f in suites.FLAVOURS if any(s.flavour == f for s in self.suites)}
         self.users = self.sources_with()
         for suite in self.suites:
             suites.build_program(build, suite)
-            wrong, suite.cpu = suites.run(build, suite, build / suite.flavour, 300, 3000)
+            wrong, suite.cpu = suites.run(build, suite, build / suite.library, 300, 3000)
             if wrong:
                 raise SystemExit(f'without any change: {wrong}')
 
-    @staticmethod
-    def sources_with():
+    def sources_with(self):
         """{file: the sources that have to be compiled again when it changes}"""
-        needs = {s: subprocess.run([*suites.COMPILE, '-MM', suites.CORE / s], check=True,
+        own = {s for f in self.objects for s in suites.sources(f) if s.parent == self.folder}
+        needs = {s: subprocess.run([*suites.COMPILE, '-MM', s], check=True,
                                    capture_output=True, text=True).stdout.split()
-                 for s in suites.SOURCES}
-        return {f: [s for s in suites.SOURCES if str(suites.CORE / f) in needs[s]] for f in FILES}
+                 for s in sorted(own)}
+        return {f: [s for s in needs if str(source(f)) in needs[s]] for f in FILES[self.library]}
 
-    def library(self, mutant, folder, shadow, flavour):
-        """Links the mutant. None: does not compile; False: the same code as without the change."""
+    def compile(self, mutant, folder, shadow, flavour):
+        """The objects of the mutant. None: does not compile; []: the same code as without the change."""
         objects = dict(self.objects[flavour])
         differs = False
-        for source in self.users[mutant.file]:
-            made = suites.compile_object(folder / flavour, flavour, shadow / source, FLAGS)
+        for user in self.users[mutant.file]:
+            made = suites.compile_object(folder / flavour, flavour, shadow / user.name, FLAGS)
             if not made:
                 return None
-            differs |= made.read_bytes() != objects[source].read_bytes()
-            objects[source] = made
-        if differs:
-            suites.link_library(folder / flavour, flavour, objects.values())
-        return differs
+            differs |= made.read_bytes() != objects[user].read_bytes()
+            objects[user] = made
+        return list(objects.values()) if differs else []
 
     def judge(self, mutant, folder):
         """The verdict on a mutant: see Verdicts."""
-        shadow = folder / 'mapletree'
+        shadow = folder / 'sources'
         shadow.mkdir(parents=True)
-        for source in suites.CORE.iterdir():
-            (shadow / source.name).symlink_to(source)
-        (shadow / mutant.file).unlink()
-        text = (suites.CORE / mutant.file).read_text()
-        (shadow / mutant.file).write_text(mutant.apply(text))
+        for file in self.folder.iterdir():
+            (shadow / file.name).symlink_to(file)
+        changed = source(mutant.file)
+        (shadow / changed.name).unlink()
+        (shadow / changed.name).write_text(mutant.apply(changed.read_text()))
         built = {}
         for suite in self.suites:
-            flavour = suite.flavour
+            flavour, library = suite.flavour, folder / suite.library
             if flavour == 'sanitized' and not any(built.values()):
                 break  # there the same code differs by where in its line it stands
             if flavour not in built:
-                built[flavour] = self.library(mutant, folder, shadow, flavour)
+                built[flavour] = self.compile(mutant, folder, shadow, flavour)
             if built[flavour] is None:
                 return None
             if built[flavour]:
-                wrong, _ = suites.run(self.build, suite, folder / flavour, 2 + 4 * suite.cpu,
+                if not (library / 'libtree.so').exists():
+                    suites.link_library(library, suite, built[flavour])
+                wrong, _ = suites.run(self.build, suite, library, 2 + 4 * suite.cpu,
                                       30 + 10 * suite.cpu)
                 if wrong:
                     return wrong
@@ -149,18 +173,20 @@ class Workshop:
 
 
 def choose(args, known):
-    found = [m for f in FILES for m in mutants.find(f, (suites.CORE / f).read_text())]
-    gone = known.keys() - {m.key for m in found}
+    found = {library: [m for f in files for m in mutants.find(f, source(f).read_text())]
+             for library, files in FILES.items()}
+    gone = known.keys() - {m.key for all_of_one in found.values() for m in all_of_one}
     if gone:
         raise SystemExit('mutate: no longer there, but in equivalent.txt:\n' + '\n'.join(gone))
+    found = found[args.of]
     if args.only:
         file, _, line = args.only.partition(':')
-        found = [m for m in found if m.file == file and (not line or m.line == int(line))]
+        found = [m for m in found if source(m.file).name == file and (not line or m.line == int(line))]
     random.Random(args.seed).shuffle(found)
     return found
 
 
-def judge_all(args, chosen, known, verdicts, build):
+def judge_all(args, chosen, known, verdicts, build, all_suites):
     """Brings the verdicts to those of the first @args.count that are mutants."""
     end = time.monotonic() + 60 * args.minutes
     turns, lock = iter(chosen), threading.Lock()
@@ -196,7 +222,7 @@ def judge_all(args, chosen, known, verdicts, build):
     if not first:
         return
     turns = itertools.chain([first], turns)
-    shop = Workshop(build)
+    shop = Workshop(build, args.of, all_suites)
     with ThreadPoolExecutor(args.jobs) as pool:
         list(pool.map(work, range(args.jobs)))
 
@@ -226,6 +252,7 @@ def report(args, chosen, known, verdicts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('build', type=Path)
+    parser.add_argument('--of', choices=FILES, default='mapletree', help='the library')
     parser.add_argument('--count', type=int, default=300)
     parser.add_argument('--seed', type=int, default=int(time.time()))
     parser.add_argument('--jobs', type=int, default=1)
@@ -238,9 +265,10 @@ def main():
     build.mkdir(parents=True, exist_ok=True)
     known = known_equivalent()
     chosen = choose(args, known)
-    verdicts = Verdicts(build / 'verdicts.jsonl', suites.test_sources())
+    all_suites = suites.all_suites(args.of, 1.6)
+    verdicts = Verdicts(build / 'verdicts.jsonl', args.of, suites.test_sources(all_suites))
     print(f'mutate: {args.count} of {len(chosen)} places, seed {args.seed}', flush=True)
-    judge_all(args, chosen, known, verdicts, build)
+    judge_all(args, chosen, known, verdicts, build, all_suites)
     report(args, chosen, known, verdicts)
 
 
