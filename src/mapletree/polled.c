@@ -70,15 +70,11 @@ static void run_callbacks(struct rcu_head *list)
 /* The mutex is held. Returns whether there was anything. */
 static bool free_lists(struct rcu_head *polled, struct rcu_head *waited)
 {
-	bool before = rcu_in_callback;
-
 	if (!polled && !waited)
 		return false;
 	urcu_bp_synchronize_rcu();
-	rcu_in_callback = true;
 	run_callbacks(polled);
 	run_callbacks(waited);
-	rcu_in_callback = before;
 	return true;
 }
 
@@ -150,10 +146,12 @@ struct retired {
 static void free_retired(struct rcu_head *head)
 {
 	struct retired *retired = caa_container_of(head, struct retired, rcu);
+	bool before = rcu_in_callback;
 
-	rcu_in_callback = true; /* of liburcu's thread; elsewhere it is already */
+	rcu_in_callback = true;
 	retired->free(retired->object);
 	free(retired);
+	rcu_in_callback = before;
 }
 
 int mt_retire(void *object, void (*free)(void *object))

@@ -123,8 +123,8 @@ bool rcu_memory_available(void);
 int rcu_may_wait(void);
 
 /*
- * Whether this thread is in a function that frees: it must not wait for callbacks. liburcu's thread
- * says so itself in each.
+ * Whether this thread is in a function that frees: it must not wait for callbacks. Each callback says
+ * so itself, in whatever thread it runs: a flavour's may be one of the program's.
  */
 extern _Thread_local bool rcu_in_callback
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -214,6 +214,7 @@ static void defer_gathered(void)
 static void free_batches(struct rcu_head *head)
 {
 	struct mt_retire_batch *batch = batch_of(head), *next;
+	bool before = rcu_in_callback; /* whose thread runs it is up to the flavour */
 
 	rcu_in_callback = true;
 	if (batch->linked) {
@@ -224,6 +225,7 @@ static void free_batches(struct rcu_head *head)
 		next = linked_to(batch);
 		free_batch(batch);
 	}
+	rcu_in_callback = before;
 }
 
 static void gather(struct mt_retire_batch *batch)

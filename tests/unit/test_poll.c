@@ -162,6 +162,46 @@ static bool barrier_waits(void)
 	return !mt_barrier() && freed;
 }
 
+static bool begun;
+
+static void free_slowly(void *unused)
+{
+	__atomic_store_n(&begun, true, __ATOMIC_RELAXED);
+	usleep(50000);
+	count_freed(unused);
+}
+
+static void *poll_once(void *unused)
+{
+	EXPECT(mt_poll());
+	return unused;
+}
+
+/* Whatever @wait is that waits for another thread which is in the middle of freeing. */
+static void expect_to_wait_beside_poll(bool (*wait)(void))
+{
+	pthread_t thread;
+
+	freed = 0;
+	begun = false;
+	EXPECT(!mt_retire(&object, free_slowly));
+	EXPECT(!pthread_create(&thread, NULL, poll_once, NULL));
+	while (!__atomic_load_n(&begun, __ATOMIC_RELAXED))
+		usleep(1000);
+	EXPECT(wait());
+	pthread_join(thread, NULL);
+}
+
+static bool before_fork_waits(void)
+{
+	bool waited;
+
+	mt_before_fork();
+	waited = __atomic_load_n(&freed, __ATOMIC_RELAXED);
+	mt_after_fork_parent();
+	return waited;
+}
+
 static bool synchronize_waits(void)
 {
 	return !mt_synchronize();
@@ -182,6 +222,36 @@ static void retire_without_helper(void)
 	EXPECT(freed == 1);
 	expect_to_wait(barrier_waits);
 	EXPECT(freed == 3);
+	expect_to_wait_beside_poll(barrier_waits);
+	expect_to_wait_beside_poll(before_fork_waits);
+}
+
+static unsigned long mapped_pages(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long pages;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu", &pages), 1);
+	fclose(file);
+	return pages;
+}
+
+/* Not in a child: what looks for lost memory does so where this process ends. */
+static void nothing_is_left_of_what_was_retired(void **state)
+{
+	unsigned long pages;
+
+	(void)state;
+	freed = 0;
+	assert_int_equal(mt_retire(&object, count_freed), 0);
+	assert_true(mt_poll());
+	assert_int_equal(mt_barrier(), 0);
+	pages = mapped_pages();
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(mt_barrier(), 0);
+	assert_true(mapped_pages() < pages + 10 * (1 << 20) / (unsigned long)sysconf(_SC_PAGESIZE));
+	assert_int_equal(freed, 1);
 }
 
 static void objects_wait_for_readers(void **state)
@@ -269,6 +339,39 @@ static void no_thread_is_started_for_a_polled_tree(void **state)
 {
 	(void)state;
 	run_in_child(use_polled_tree);
+}
+
+/* Writes until so many bytes wait. Returns false if too much is freed meanwhile. */
+static bool write_until(struct maple_tree *mt, unsigned long bytes)
+{
+	for (unsigned long i = 0; i < 50000 && mt_retired_bytes() < bytes; i++) {
+		unsigned long first = 4 * (i * 7919 % 4096);
+
+		EXPECT(!mtree_store_range(mt, first, first + i % 3, xa_mk_value(i), GFP_KERNEL));
+	}
+	return mt_retired_bytes() >= bytes;
+}
+
+/* However often and by whomever it has been emptied, a writer leaves the queue alone until it is long. */
+static void poll_and_write(void)
+{
+	struct maple_tree mt;
+
+	begin_polled(&mt);
+	for (int i = 0; i < 3; i++) {
+		EXPECT(write_until(&mt, 100000));
+		EXPECT(mt_poll()); /* nothing but what the tree has retired */
+		EXPECT(mt_retired_bytes() == 0);
+		EXPECT(!mt_poll());
+	}
+	mtree_destroy(&mt);
+	EXPECT(mt_poll() && mt_retired_bytes() == 0);
+}
+
+static void what_was_polled_is_not_counted_any_more(void **state)
+{
+	(void)state;
+	run_in_child(poll_and_write);
 }
 
 /* Those who cannot wait leave it to the others; a limit is kept by freeing. */
@@ -368,12 +471,23 @@ static void start_helper_without_files(void)
 	expect_to_wait(barrier_waits);
 }
 
+static void start_helper_by_mode(void)
+{
+	DEFINE_MTREE(mt);
+	char task[32] = "";
+
+	EXPECT(!mt_set_in_rcu(&mt));
+	await_threads(2, task);
+	EXPECT(count_files(task) >= 3); /* nobody has asked for less */
+}
+
 UNUSED_IF_WATCHED static void the_helper_has_neither_signals_nor_files(void **state)
 {
 	(void)state;
 	if (getenv("EMULATED")) /* threads of the emulator's are seen */
 		skip();
 	run_in_child(start_helper_without_files);
+	run_in_child(start_helper_by_mode);
 }
 
 /* ---- fork -------------------------------------------------------------------------------- */
@@ -552,9 +666,28 @@ static void start_helper_again(void)
 	if (pid == 0) {
 		alarm(60);
 		mt_after_fork_child();
-		EXPECT(!mt_start_helper(0));
 		await_threads(2, other);
+		EXPECT(!mt_start_helper(0));
 		EXPECT(count_files(other) == 0);
+		_exit(0);
+	}
+	mt_after_fork_parent();
+	EXPECT(waitpid(pid, &status, 0) == pid);
+	EXPECT(!status);
+}
+
+static void fork_without_helper(void)
+{
+	char other[32];
+	int status;
+	pid_t pid;
+
+	EXPECT(!mt_thread_register());
+	mt_before_fork();
+	pid = fork();
+	if (pid == 0) {
+		mt_after_fork_child();
+		EXPECT(count_threads(other) == 1);
 		_exit(0);
 	}
 	mt_after_fork_parent();
@@ -568,6 +701,7 @@ UNUSED_IF_WATCHED static void a_child_has_a_helper_like_its_parent(void **state)
 	if (getenv("EMULATED")) /* threads of the emulator's are seen */
 		skip();
 	run_in_child(start_helper_again);
+	run_in_child(fork_without_helper);
 }
 
 UNUSED_IF_WATCHED static void the_first_lookup_of_a_registered_thread_is_like_any(void **state)
@@ -593,6 +727,7 @@ int main(void)
 		cmocka_unit_test(the_helper_frees_objects),
 		cmocka_unit_test(nothing_waits_for_itself),
 		cmocka_unit_test(no_thread_is_started_for_a_polled_tree),
+		cmocka_unit_test(what_was_polled_is_not_counted_any_more),
 		cmocka_unit_test(writers_that_may_not_wait_do_not),
 #ifndef WATCHED
 		cmocka_unit_test(the_helper_has_neither_signals_nor_files),
@@ -601,6 +736,7 @@ int main(void)
 		cmocka_unit_test(a_forked_process_frees_its_copy),
 		cmocka_unit_test(the_first_lookup_of_a_registered_thread_is_like_any),
 #endif
+		cmocka_unit_test(nothing_is_left_of_what_was_retired), /* the last: it is no child */
 	};
 
 	return cmocka_run_group_tests_name("poll", tests, NULL, NULL);

@@ -105,6 +105,20 @@ static void the_trees_flavour_is_used(void **state)
 	assert_int_equal(blocks, 0);
 }
 
+/* A flavour may run callbacks in a thread of the program's, which may wait for readers again then. */
+static void regress_a_thread_that_ran_a_callback_may_wait(void **state)
+{
+	struct maple_tree mt;
+
+	(void)state;
+	begin(&mt);
+	fill(&mt, 4, 3, 4, 100);
+	mtree_destroy(&mt);
+	assert_true(seen.deferred > 0);
+	assert_int_equal(mt_synchronize(), 0);
+	assert_int_equal(mt_barrier(), 0);
+}
+
 static void destroying_without_memory_waits_for_readers(void **state)
 {
 	struct maple_tree mt;
@@ -317,6 +331,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_trees_flavour_is_used),
+		cmocka_unit_test(regress_a_thread_that_ran_a_callback_may_wait),
 		cmocka_unit_test(destroying_without_memory_waits_for_readers),
 		cmocka_unit_test(what_a_tree_uses_stays_while_it_has_nodes),
 		cmocka_unit_test(no_write_keeps_blocks),

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <urcu-bp.h>
 
+#include "node.h"
 #include "slab.h"
 
 /* Sanitizers, and valgrind, for which SLAB_SANITIZED is defined, do not go on without memory. */
@@ -37,6 +38,7 @@ static void run_in_child(void (*function)(void))
 
 	assert_true(pid >= 0);
 	if (!pid) {
+		alarm(60); /* rather than hang */
 		function();
 		_exit(0);
 	}
@@ -97,7 +99,44 @@ static void no_key_is_taken_from_others(void **state)
 
 /* ---- threads and address space ----------------------------------------------------------- */
 
+static int limit = RLIMIT_AS; /* or RLIMIT_DATA: of what can be written */
+static struct rlimit before;
+
+/* Nothing more can be mapped, and no thread started, until give_back(). */
+static void take_address_space(void)
+{
+	struct rlimit none;
+
+	EXPECT(!getrlimit(limit, &before));
+	none = (struct rlimit){ 1, before.rlim_max }; /* of data, 0 would be no limit */
+	EXPECT(!setrlimit(limit, &none));
+}
+
+static void give_back(void)
+{
+	EXPECT(!setrlimit(limit, &before));
+}
+
 static bool no_threads;
+
+/* When a new thread finds no memory: never, as long as it runs, or from its end on. */
+static enum { RICH, POOR, POOR_AFTER } threads_are;
+static void *(*begun_function)(void *);
+
+static void *run_poor(void *arg)
+{
+	bool poor = threads_are == POOR;
+	void *result;
+
+	if (poor)
+		take_address_space();
+	result = begun_function(arg);
+	if (poor)
+		give_back();
+	else
+		take_address_space();
+	return result;
+}
 
 /* In front of the C library's, for liburcu as well. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
@@ -106,24 +145,11 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*functi
 	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 	*(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+	if (threads_are != RICH) {
+		begun_function = function;
+		function = run_poor;
+	}
 	return no_threads ? EAGAIN : create(thread, attr, function, arg);
-}
-
-static struct rlimit before;
-
-/* Nothing more can be mapped, and no thread started, until give_back(). */
-static void take_address_space(void)
-{
-	struct rlimit none;
-
-	EXPECT(!getrlimit(RLIMIT_AS, &before));
-	none = (struct rlimit){ 0, before.rlim_max };
-	EXPECT(!setrlimit(RLIMIT_AS, &none));
-}
-
-static void give_back(void)
-{
-	EXPECT(!setrlimit(RLIMIT_AS, &before));
 }
 
 /* Enough for the nodes of a small tree, so that they are not what is missing. */
@@ -237,12 +263,46 @@ static void switch_mode(void)
 	urcu_bp_barrier();
 }
 
+/* The memory that there was for this thread is missing in the one that is tried, or after it. */
+static void start_with_poor_threads(void)
+{
+	DEFINE_MTREE(mt);
+
+	EXPECT(!mt_thread_register());
+	threads_are = POOR;
+	EXPECT(mt_set_in_rcu(&mt) == -ENOMEM);
+	threads_are = POOR_AFTER;
+	EXPECT(mt_set_in_rcu(&mt) == -ENOMEM);
+	give_back();
+	threads_are = RICH;
+	EXPECT(mt_set_in_rcu(&mt) == 0);
+	EXPECT(!mt_barrier());
+}
+
+/* A thread that liburcu does not know is not made known to it where that would end the process. */
+static void wait_without_memory(void)
+{
+	keep_nodes_ready();
+	take_address_space();
+	EXPECT(mt_synchronize() == -ENOMEM);
+	EXPECT(mt_barrier() == -ENOMEM);
+	EXPECT(mt_start_helper(0) == -ENOMEM);
+	give_back();
+	EXPECT(mt_synchronize() == 0);
+	EXPECT(mt_start_helper(0) == 0);
+}
+
 static void rcu_mode_is_refused_where_no_thread_can_be_started(void **state)
 {
 	(void)state;
 	if (getenv("EMULATED"))
 		skip();
 	run_in_child(switch_mode);
+	limit = RLIMIT_DATA;
+	run_in_child(switch_mode);
+	run_in_child(wait_without_memory);
+	run_in_child(start_with_poor_threads);
+	limit = RLIMIT_AS;
 }
 
 static void destroy_copy(void)
@@ -338,6 +398,87 @@ static void a_store_hands_over_what_waited_for_a_thread(void **state)
 	run_in_child(replace_counted_entries);
 }
 
+/* A child that could not start the helper again, in which nodes wait that a store has retired. */
+static void begin_child_without_helper(struct maple_tree *mt)
+{
+	MA_STATE(mas, mt, 8, 2000);
+	int status;
+	pid_t pid;
+
+	mt_init_flags(mt, MT_FLAGS_USE_RCU);
+	fill(mt, 0, 2, 3, 1000);
+	EXPECT(!mt_barrier());
+	mas_lock(&mas);
+	EXPECT(!mas_preallocate(&mas, E('x'), GFP_KERNEL));
+	mt_before_fork();
+	pid = fork();
+	if (pid) {
+		EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid);
+		mt_after_fork_parent();
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 255);
+	}
+	alarm(60);
+	no_threads = true;
+	mt_after_fork_child();
+	mas_store_prealloc(&mas, E('x'));
+	mas_unlock(&mas);
+	mtree_destroy(mt);
+	EXPECT(mt_retired_bytes() > NODE_BYTES);
+}
+
+static void keep_limit_without_helper(void)
+{
+	struct maple_tree mt;
+	unsigned long waits;
+
+	begin_child_without_helper(&mt);
+	waits = mt_retired_bytes();
+	mt_set_retire_limit(1);
+	mt_wait_retired(&mt); /* for nobody */
+	EXPECT(mt_retired_bytes() == waits);
+	no_threads = false;
+	mt_wait_retired(&mt);
+	EXPECT(mt_retired_bytes() == 0);
+}
+
+static void a_limit_waits_for_no_helper_that_cannot_be_started(void **state)
+{
+	(void)state;
+	if (getenv("EMULATED"))
+		skip();
+	run_in_child(keep_limit_without_helper);
+}
+
+static void poll_without_helper(void)
+{
+	struct maple_tree mt;
+
+	begin_child_without_helper(&mt);
+	EXPECT(mt_poll());
+	EXPECT(mt_retired_bytes() == 0);
+	EXPECT(!mt_poll());
+}
+
+static void poll_with_helper_again(void)
+{
+	struct maple_tree mt;
+
+	begin_child_without_helper(&mt);
+	no_threads = false;
+	EXPECT(!mt_poll()); /* it is the helper that frees it */
+	EXPECT(!mt_barrier());
+	EXPECT(mt_retired_bytes() == 0);
+}
+
+static void what_waits_for_the_helper_is_polled_unless_it_can_be_started(void **state)
+{
+	(void)state;
+	if (getenv("EMULATED"))
+		skip();
+	run_in_child(poll_without_helper);
+	run_in_child(poll_with_helper_again);
+}
+
 /* ---- readers ----------------------------------------------------------------------------- */
 
 static struct maple_tree shared = MTREE_INIT(shared, MT_FLAGS_USE_RCU);
@@ -404,6 +545,8 @@ int main(void)
 		cmocka_unit_test(rcu_mode_is_refused_where_no_thread_can_be_started),
 		cmocka_unit_test(a_forked_child_needs_no_thread_to_destroy),
 		cmocka_unit_test(a_store_hands_over_what_waited_for_a_thread),
+		cmocka_unit_test(a_limit_waits_for_no_helper_that_cannot_be_started),
+		cmocka_unit_test(what_waits_for_the_helper_is_polled_unless_it_can_be_started),
 		cmocka_unit_test(a_registered_thread_reads_without_memory),
 #endif
 	};
