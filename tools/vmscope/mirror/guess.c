@@ -164,6 +164,35 @@ static bool differs_nearby(struct guess *guess, struct vmspace *space, const str
 	return differs_from_kernel(guess, space);
 }
 
+/*
+ * Has the call, whose outcome is @space, taken the charge from an area? Only one without pages loses
+ * it, and maps does not show it.
+ */
+static bool took_charge(const struct guess *guess, const struct vmspace *space,
+			const struct vmspace_request *req)
+{
+	unsigned long at = req->mprotect.addr, end = at + req->mprotect.length;
+	struct vma_info was, is;
+
+	if (req->op != VMSPACE_MPROTECT)
+		return false;
+	for (; vmspace_next(guess->before, at, &was) && was.start < end; at = was.end)
+		if (was.flags & VMA_ACCOUNT &&
+		    vmspace_lookup(space, was.start > at ? was.start : at, &is) &&
+		    !(is.flags & VMA_ACCOUNT))
+			return true;
+	return false;
+}
+
+/* Whether the kernel tells of other flags, where these matter. */
+static bool differs_in_flags(const struct guess *guess, const struct vmspace *space)
+{
+	struct vmspace_difference difference;
+
+	return guess->flags_of != 0 &&
+	       vmspace_verify(space, guess->flags_of, VMSPACE_VERIFY_FLAGS, &difference) > 0;
+}
+
 /* Applies the request, and collects its events. */
 static void apply(struct guess *guess, struct vmspace *space, struct vmspace_request *req)
 {
@@ -208,7 +237,7 @@ static bool find_outcome_in(struct guess *guess, enum choice_order order, uint64
 			return false;
 		apply(guess, after, &again);
 		if (!guess->session->failed && !again.out.differs &&
-		    compare_areas(guess->comparison, after, &guess->host->view) == COMPARE_EQUAL) {
+		    !differs_from_kernel(guess, after) && !differs_in_flags(guess, after)) {
 			vmspace_destroy(*space);
 			*space = after;
 			*req = again;
@@ -329,7 +358,7 @@ static bool anything_unknown(const struct guess *guess, const struct vmspace *sp
 }
 
 unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vmspace_request *req,
-			 bool touched, const struct nearby *where)
+			 pid_t tid, bool touched, const struct nearby *where)
 {
 	const struct vmspace_request asked = *req;
 	unsigned int kept = 0;
@@ -348,7 +377,8 @@ unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vms
 		note_race(guess, *space);
 	if (several && !guess->session->failed && !req->out.differs &&
 	    (touched || depends_on_anon(guess))) {
-		equal = !differs_nearby(guess, *space, where);
+		guess->flags_of = touched && took_charge(guess, *space, req) ? tid : 0;
+		equal = !differs_nearby(guess, *space, where) && !differs_in_flags(guess, *space);
 		if (!equal) {
 			kept = try_other_outcomes(guess, &asked, space, req, touched);
 			equal = kept != 0;
@@ -376,6 +406,7 @@ unsigned int guess_lost(struct guess *guess, struct vmspace **space, struct vmsp
 
 	assert(guess->shared);
 	guess->choice_count = 0;
+	guess->flags_of = 0;
 	if (guess->closed || !differs_from_kernel(guess, *space))
 		return 0;
 	before = copy_of(guess, *space);

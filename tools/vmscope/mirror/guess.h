@@ -32,7 +32,8 @@
  *   - One of the cases above applies. None ever does in a program that vmscope has started, in
  *     which no calls of two threads have overlapped, and that has nothing writable beyond the
  *     end of its file (asserted).
- *   - libvmspace's own outcome has the kernel's result, but not the kernel's areas.
+ *   - libvmspace's own outcome has the kernel's result, but not the kernel's areas; or, where it
+ *     takes the charge (VmFlags "ac") from an area that was touched meanwhile, not their flags.
  *
  * Then the call is performed again on a copy of the address space from before the call, with the
  * other outcome. Where several areas are concerned, the kernel's maps show which way each merge
@@ -87,6 +88,7 @@ struct guess {
 	bool may_be_copy;		/* its parent is not known, and may have forked it */
 	const struct vmspace *before;	/* a snapshot: before the last call with several outcomes */
 	struct vmspace_hooks hooks;	/* of every space: they collect */
+	pid_t flags_of;			/* whose VmFlags tell outcomes of the last call apart; or 0 */
 	struct nearby_text ours, theirs;	/* where that call has changed areas */
 	struct vmspace_event *events;	/* all of the request applied last */
 	size_t event_count, event_capacity;
@@ -123,14 +125,14 @@ int guess_attached(struct guess *guess, pid_t pid, const struct vmspace *space);
 int guess_fork(struct guess *guess, const struct guess *parent, const struct vmspace *space);
 
 /*
- * Completes @req on *@space; it has been gathered and has the kernel's result. If another outcome
- * than libvmspace's own turns out to be the kernel's, *@space is replaced by the space with that
- * outcome. @touched: another thread has touched an area for the first time since the call was
- * gathered. @where: which areas the call may have changed. Returns the guesses that were kept, a
- * set of bits 1u << enum guess_kind, 0 if none was needed.
+ * Completes @req of thread @tid on *@space; it has been gathered and has the kernel's result. If
+ * another outcome than libvmspace's own turns out to be the kernel's, *@space is replaced by the
+ * space with that outcome. @touched: another thread has touched an area for the first time since
+ * the call was gathered. @where: which areas the call may have changed. Returns the guesses that
+ * were kept, a set of bits 1u << enum guess_kind, 0 if none was needed.
  */
 unsigned int guess_apply(struct guess *guess, struct vmspace **space, struct vmspace_request *req,
-			 bool touched, const struct nearby *where);
+			 pid_t tid, bool touched, const struct nearby *where);
 
 /*
  * [@start, @end) was just mapped in @space and lies beyond the end of its file: a write there gives

@@ -273,7 +273,7 @@ static unsigned int complete(struct mirror *mirror, const struct log_who *who,
 	}
 	mirror_record_in(mirror, &mirror->asked_again);
 	host_look_back(&mirror->host, req, &pending->untouched);
-	guesses = guess_apply(&mirror->guess, &mirror->vm, req,
+	guesses = guess_apply(&mirror->guess, &mirror->vm, req, who->tid,
 			      !alone && host_was_touched(&mirror->host), where);
 	host_look_now(&mirror->host);
 	mirror_record_in(mirror, &mirror->observed);
