@@ -188,7 +188,8 @@ void *files_run(void *arg)
 	for (unsigned long page = 0; page < FILE_PAGES; page++)
 		if (now_told(&told->guest[page]) > crowd->file_stores)
 			crowd->file_stores = now_told(&told->guest[page]);
-	while (!stopped(crowd)) {
+	pthread_barrier_wait(&crowd->begin);
+	while (!is_set(&crowd->stop)) {
 		pthread_rwlock_rdlock(&crowd->gate);
 		step(crowd);
 		pthread_rwlock_unlock(&crowd->gate);

@@ -91,7 +91,8 @@ void *kids_run(void *arg)
 {
 	struct crowd *crowd = arg;
 
-	while (!stopped(crowd)) {
+	pthread_barrier_wait(&crowd->begin);
+	while (!is_set(&crowd->stop)) {
 		struct kid *kid = &crowd->kid[random_below(&crowd->kids, KIDS)];
 		unsigned int draw = (unsigned int)random_below(&crowd->kids, 100);
 
@@ -196,7 +197,8 @@ void *host_run(void *arg)
 {
 	struct crowd *crowd = arg;
 
-	while (!stopped(crowd)) {
+	pthread_barrier_wait(&crowd->begin);
+	while (!is_set(&crowd->forks_stop)) {
 		if (random_chance(&crowd->host, 75))
 			fork_with_memory(crowd);
 		else

@@ -301,7 +301,8 @@ void *worker_run(void *arg)
 {
 	struct worker *w = arg;
 
-	while (!stopped(w->crowd)) {
+	pthread_barrier_wait(&w->crowd->begin);
+	while (!is_set(&w->crowd->stop)) {
 		pthread_rwlock_rdlock(&w->crowd->gate);
 		worker_step(w);
 		pthread_rwlock_unlock(&w->crowd->gate);

@@ -100,21 +100,28 @@ static void start(pthread_t *thread, void *(*run)(void *), void *arg)
 
 static void run_round(uint64_t seed, double length, unsigned int with, unsigned long long *count)
 {
+	const bool forks = with & WITH_HOST_FORKS, files = with & WITH_FILES;
 	struct crowd *crowd = begin(seed, with);
-	pthread_t thread[WORKERS + 3];
+	pthread_t thread[WORKERS + 2], host;
 	unsigned int threads = 0;
 
+	pthread_barrier_init(&crowd->begin, NULL, WORKERS + 2 + forks + files);
 	for (; threads < WORKERS; threads++)
 		start(&thread[threads], worker_run, &crowd->worker[threads]);
 	start(&thread[threads++], kids_run, crowd);
-	if (with & WITH_HOST_FORKS)
-		start(&thread[threads++], host_run, crowd);
-	if (with & WITH_FILES)
+	if (files)
 		start(&thread[threads++], files_run, crowd);
+	if (forks)
+		start(&host, host_run, crowd);
+	pthread_barrier_wait(&crowd->begin);
 	usleep((useconds_t)(length * 1e6));
+	__atomic_store_n(&crowd->forks_stop, true, __ATOMIC_RELAXED);
+	if (forks)
+		pthread_join(host, NULL);
 	__atomic_store_n(&crowd->stop, true, __ATOMIC_RELAXED);
 	while (threads--)
 		pthread_join(thread[threads], NULL);
+	pthread_barrier_destroy(&crowd->begin);
 	end(crowd, count);
 }
 

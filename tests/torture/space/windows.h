@@ -91,7 +91,12 @@ struct kid {
 
 struct crowd {
 	unsigned int with;
-	bool stop;                   /* atomic */
+	bool stop, forks_stop;       /* atomic */
+	/*
+	 * A thread that begins or ends takes locks of a sanitizer's allocator, which would stay locked in a child
+	 * of the host: all begin here, and who forks ends first.
+	 */
+	pthread_barrier_t begin;
 	struct vmspace_memfd *memfd;
 	struct view view;
 	/* Held for reading over each step of a thread, for writing when the host forks with its memory. */
@@ -103,9 +108,9 @@ struct crowd {
 	unsigned long long count[3][COUNTS]; /* of the other threads, in this order */
 };
 
-static inline bool stopped(const struct crowd *crowd)
+static inline bool is_set(const bool *flag)
 {
-	return __atomic_load_n(&crowd->stop, __ATOMIC_RELAXED);
+	return __atomic_load_n(flag, __ATOMIC_RELAXED);
 }
 
 /* Threads; the argument is a worker, or the crowd. */
