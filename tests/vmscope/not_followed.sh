@@ -24,7 +24,8 @@ refused() {
 # Without /proc a program once ran, and was not followed, and nothing was said.
 if [ "$(id -u)" = 0 ] &&
 	unshare -m sh -c 'umount -l /proc; exec "$0" --version' "$vmscope" >"$work/out" 2>"$work/err"; then
-	for command in "trace true" "trace -p $$" "explain $$" "top --batch -n 1 $$"; do
+	for command in "trace true" "trace -p $$" "watch true" "explain $$" "top --batch -n 1 $$" \
+		"top --batch -n 1" "check --ops=1"; do
 		expect 125 "$command without /proc" unshare -m sh -c \
 			'umount -l /proc; exec "$@"' sh "$vmscope" $command
 		said "/proc is not mounted" "$command without /proc"
@@ -73,6 +74,18 @@ if [ "$(id -u)" = 0 ] && cp "$vmscope" "$work/vmscope" && chmod 755 "$work" "$wo
 	for command in "trace -p $$" "explain $$"; do
 		expect 125 "$command by another user" $user "$work/vmscope" $command
 		said "it is another user's" "$command by another user"
+	done
+	# One that may be run but not read, and runs already. Its name tells when it does; setpriv
+	# itself has capabilities until it executes another program.
+	cp "$(type -P sleep)" "$work/asleep"
+	chmod 711 "$work/asleep"
+	$user sh -c 'exec "$0" 100' "$work/asleep" &
+	unread=$!
+	started="$started $unread"
+	wait_for grep -qx asleep /proc/$unread/comm
+	for command in "trace -p $unread" "explain $unread" "top --batch -n 1 $unread"; do
+		expect 125 "$command, a hidden program" $user "$work/vmscope" $command
+		said "may not read its program.*be root" "$command, a hidden program"
 	done
 	# A program that may be run but not read runs, as far as it can be followed.
 	cp "$(type -P true)" "$work/hidden"

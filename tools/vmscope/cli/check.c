@@ -18,6 +18,7 @@
 #include "check/shrink.h"
 #include "cli/color_option.h"
 #include "cli/number.h"
+#include "mirror/reason.h"
 
 enum { OPT_OPS = 256, OPT_SEED, OPT_DURATION, OPT_MIX, OPT_REPLAY, OPT_HIDE, OPT_WAY, OPT_COVER,
        OPT_RECORD };
@@ -249,10 +250,16 @@ int check_main(int argc, char **argv)
 {
 	struct arguments arguments = { .run = { .jobs = 1, .draw_way = true, .argv = argv } };
 	struct check_run *run = &arguments.run;
+	const char *proc;
 	char why[256];
 
 	argp_err_exit_status = STATUS_FAILED;
 	argp_parse(&parser, argc, argv, 0, NULL, &arguments);
+	proc = reason_proc();
+	if (proc) {
+		session_say("cannot check: %s", proc);
+		return STATUS_FAILED;
+	}
 	if (!pair_possible(why, sizeof(why))) {
 		session_say("check needs %s", why);
 		return STATUS_FAILED;

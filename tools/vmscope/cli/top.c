@@ -168,6 +168,10 @@ static int print_tables(const struct top *top, bool *written)
 /* Why there is no screen or table. */
 static const char *reason(int rc)
 {
+	const char *proc = rc == -ESRCH ? reason_proc() : NULL;
+
+	if (proc)
+		return proc;
 	switch (rc) {
 	case -ENOTTY:
 		return "this is no terminal that can be drawn on: --batch prints tables";

@@ -11,6 +11,7 @@
 #include "log/log.h"
 #include "log/site.h"
 #include "mirror/inject.h"
+#include "mirror/reason.h"
 #include "trace/signals.h"
 #include "trace/summary.h"
 #include "watch/follow.h"
@@ -123,11 +124,17 @@ int watch_main(int argc, char **argv)
 	struct session session = { .options = &options };
 	struct watch_run run = { .session = &session, .stop = signals_stop_requested,
 				 .started = signals_forward_to, .in_child = signals_restore };
+	const char *proc;
 	int rc;
 
 	argp_err_exit_status = STATUS_FAILED;
 	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
 	signals_setup(options.command == NULL);
+	proc = reason_proc();
+	if (proc) {
+		session_fail(&session, "cannot watch: %s", proc);
+		return STATUS_FAILED;
+	}
 	if (options.log_path && (rc = log_open(&session.log, options.log_path, &options)) != 0) {
 		session_fail(&session, "cannot write the log %s: %s", options.log_path,
 			     strerror(-rc));

@@ -63,6 +63,16 @@ static int yama_scope(void)
 	return scope;
 }
 
+/* Whether not only ptrace() is refused, but maps, which no seccomp profile and no Yama takes away. */
+static bool is_hidden(pid_t pid)
+{
+	char *maps = kernel_read_file(pid, "maps");
+	const bool hidden = !maps && errno == EACCES;
+
+	free(maps);
+	return hidden;
+}
+
 static void tell_forbidden(pid_t pid, int error, char *text)
 {
 	const unsigned long tracer = status_number(pid, "TracerPid:", 0);
@@ -74,7 +84,7 @@ static void tell_forbidden(pid_t pid, int error, char *text)
 	else if (geteuid() != 0 && user != geteuid())
 		snprintf(text, REASON_SIZE, "it is another user's: be root, or that user (%lu)",
 			 user);
-	else if (geteuid() != 0 && error == -EACCES)
+	else if (geteuid() != 0 && (error == -EACCES || is_hidden(pid)))
 		snprintf(text, REASON_SIZE, "%s: this user may not read its program, or it has "
 			 "changed users, so the kernel hides it: be root", strerror(-error));
 	else if (geteuid() != 0 && yama > 0)

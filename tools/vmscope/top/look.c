@@ -127,7 +127,8 @@ int top_look(struct top_table *table)
 	closedir(proc);
 	free(stat.text);
 	free(maps.text);
-	return rc;
+	/* There is one at least, which is looking. */
+	return rc == 0 && table->count == 0 && table->hidden == 0 ? -ESRCH : rc;
 }
 
 /* ---- inside one process --------------------------------------------------------------------- */

@@ -10,7 +10,8 @@
  * A row for each process that has an address space. @table is empty. Processes that end meanwhile
  * are left out; those that we may not look at are counted. Each process's own changes of its areas
  * wait while the kernel writes a page of its maps, as for whoever reads /proc/PID/maps.
- * Returns 0, or -errno if /proc cannot be read or memory runs out; top_clear() frees either way.
+ * Returns 0, -ESRCH if /proc shows no process at all, or -errno if it cannot be read or memory runs
+ * out; top_clear() frees in any case.
  */
 int top_look(struct top_table *table);
 
