@@ -66,6 +66,7 @@ cmp -s <(grep -v '^#' "$work/maps") <(grep -v '^#' "$work/replayed") ||
 
 # What has happened is in the log soon, though the program waits, and there is little of it.
 mkfifo "$work/go"
+rm "$work/log" # or that of before is looked at
 "$vmscope" trace -q -o "$work/log" -- sh -c 'read -r line <"$1"; exit 4' sh "$work/go" &
 traced=$!
 for _ in $(seq $((200 * slowdown))); do
