@@ -53,7 +53,8 @@ static void share_areas(struct vmspace *parent, struct vmspace *child)
 	child->stack_vm = parent->stack_vm;
 	child->exec_vm = parent->exec_vm;
 	commit_charge(child, parent->committed_vm, 1);
-	parent->related = child->related = true;
+	/* By the child others may have the parent's backings, after its end, too. It has an origin. */
+	parent->related = true;
 }
 
 /* The child does not inherit the area at the cursor. */

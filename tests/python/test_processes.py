@@ -52,6 +52,25 @@ def test_what_cannot_be_loaded_says_why():
         vmspace.load(process.pid)
 
 
+def test_what_has_no_areas_says_so():
+    with subprocess.Popen(['true']) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        with pytest.raises(ProcessLookupError, match=f"zombie.*/proc/{process.pid}'"):
+            vmspace.load(process.pid)
+
+
+def test_a_thread_of_the_kernel_is_called_so():
+    try:
+        with open('/proc/2/comm', encoding='utf-8') as file:
+            name = file.read()
+    except OSError:
+        name = ''
+    if name != 'kthreadd\n':
+        pytest.skip('/proc shows no threads of the kernel here')
+    with pytest.raises(ProcessLookupError, match="thread of the kernel.*/proc/2'"):
+        vmspace.load(2)
+
+
 def test_oneself():
     assert any(area.perms == 'r-xp' and area.name for area in vmspace.load())
 

@@ -70,6 +70,33 @@ static void what_a_child_learns_is_its_own(void **state)
 	}
 }
 
+/* From so many areas on a child has its parent's until one of the two changes them. */
+#define MANY 300
+
+/* Also when the child through which it has them has gone, which had them from its parent. */
+static void what_a_parent_learns_is_its_own(void **state)
+{
+	const struct vma_backing file = { .kind = VMA_BACKING_FILE, .inode = 5, .name = "/f" };
+	const struct vma_backing renamed = { .inode = 5, .name = "/g" };
+	struct vmspace *grandchild;
+	struct vma_info info;
+
+	(void)state;
+	for (unsigned long i = 0; i < MANY; i++)
+		map(0x10000 + 2 * i * PAGE, 1, PROT_READ, &file);
+	req = (struct vmspace_request){ .op = VMSPACE_FORK };
+	assert_int_equal(call(), 0);
+	assert_int_equal(vmspace_clone(&grandchild, req.fork.child), 0);
+	vmspace_destroy(req.fork.child);
+	map(0x8000, 1, PROT_READ, NULL); /* the call finds that nobody looks at its areas any more */
+	assert_int_equal(vmspace_identify(space, 0x10000, &renamed), 0);
+	assert_true(vmspace_lookup(space, 0x10000, &info));
+	assert_string_equal(info.backing.name, "/g");
+	assert_true(vmspace_lookup(grandchild, 0x10000, &info));
+	assert_string_equal(info.backing.name, "/f");
+	vmspace_destroy(grandchild);
+}
+
 /* What is not told by areas is inherited, too: the heap, keys, and which files there have been. */
 static void child_goes_on_as_its_parent(void **state)
 {
@@ -453,7 +480,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SPACE(fork_is_independent), SPACE(child_goes_on_as_its_parent), SPACE(clone_is_exact),
-		SPACE(what_a_child_learns_is_its_own), SPACE(clone_is_independent),
+		SPACE(what_a_child_learns_is_its_own),
+		SPACE(what_a_parent_learns_is_its_own), SPACE(clone_is_independent),
 		SPACE(clone_keeps_leaked_locks), SPACE(clone_asks_the_host_anew),
 		SPACE(joined_anon_vmas_merge), SPACE(parted_anon_vmas_do_not_merge),
 		SPACE(a_parted_area_without_pages_has_an_anon_vma),

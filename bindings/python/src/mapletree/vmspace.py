@@ -6,6 +6,7 @@ for area in mapletree.vmspace.load(pid):
 """
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Iterator
@@ -19,6 +20,8 @@ VERIFY_MAPS = 1      # each line of /proc/PID/maps
 VERIFY_FLAGS = 2     # VmFlags and keys of /proc/PID/smaps
 VERIFY_COUNTERS = 4  # VmSize and so on of /proc/PID/status
 VERIFY_ALL = 7
+
+_KERNEL_THREAD = 0x200000  # of the flags in /proc/PID/stat
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ class Space:
         difference = ffi.new('struct vmspace_difference *')
         result = lib.vmspace_verify(self._space, _pid(pid), what, difference)
         if result < 0:
-            raise OSError(-result, os.strerror(-result), f'/proc/{pid}')
+            raise _error(pid, result)
         return os.fsdecode(ffi.string(difference.text)) if result else None
 
     def to_frame(self) -> pandas.DataFrame:
@@ -119,6 +122,26 @@ def _pid(pid: int | str) -> int:
     return os.getpid() if pid == 'self' else int(pid)
 
 
+def _without_areas(pid: int) -> str | None:
+    """Why a process that is there has no address space."""
+    try:
+        with open(f'/proc/{pid}/stat', 'rb') as file:
+            # "PID (COMMAND) STATE ...": the command may contain anything.
+            fields = file.read().rpartition(b') ')[2].split()
+    except OSError:
+        return None
+    if int(fields[6]) & _KERNEL_THREAD:
+        return 'it is a thread of the kernel, without an address space of its own'
+    if fields[0] in (b'Z', b'X'):
+        return 'it has ended, and its parent has not waited for it yet (a zombie)'
+    return None
+
+
+def _error(pid: int | str, result: int) -> OSError:
+    why = _without_areas(_pid(pid)) if -result == errno.ESRCH else None
+    return OSError(-result, why or os.strerror(-result), f'/proc/{pid}')
+
+
 def load(pid: int | str = 'self') -> Space:
     """The address space that a process has now.
 
@@ -128,5 +151,5 @@ def load(pid: int | str = 'self') -> Space:
     out = ffi.new('struct vmspace **')
     error = lib.vmspace_load(out, _pid(pid))
     if error:
-        raise OSError(-error, os.strerror(-error), f'/proc/{pid}')
+        raise _error(pid, error)
     return Space(out[0])
