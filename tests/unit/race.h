@@ -8,7 +8,6 @@
 
 #include <setjmp.h>
 #include <stdbool.h>
-#include <ucontext.h>
 
 #include <mapletree/maple_tree.h>
 
@@ -59,9 +58,8 @@ struct schedule {
 	unsigned long again;
 };
 
-/* The two that take turns: ways back into them. */
+/* The two that take turns: the way back into each. */
 struct side {
-	ucontext_t context;
 	jmp_buf place;
 };
 
