@@ -243,7 +243,7 @@ model-check:
 valgrind: $(MEMCHECK)/build.ninja
 	$(NINJA) -C $(MEMCHECK) $(if $(SUITES),$$(python3 tests/targets.py $(MEMCHECK) $(SUITES)))
 	$(TEST) -C $(MEMCHECK) --setup=valgrind --timeout-multiplier 100 $(SUITES:%=--suite %) \
-		--no-suite oracle --no-suite faults
+		--no-suite oracle --no-suite faults --no-suite avx2
 
 check-abi record-abi: $(DEBUG)/build.ninja
 	$(NINJA) -C $(DEBUG) src/mapletree/libmapletree.so.$(VERSION) src/vmspace/libvmspace.so.$(VERSION)
