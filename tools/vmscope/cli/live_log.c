@@ -146,6 +146,8 @@ static int look(const char *pid, const char *log)
 	if (rc != 0)
 		session_say("cannot look at process %s: %s", pid,
 			    reason_of(options.attach, rc, why));
+	else
+		log_event(&session, "summary", NULL, log_summary_object(&session.totals, 0));
 	log_close(&session);
 	return rc != 0 || session.log_lost || session.failed ? -1 : 0;
 }

@@ -392,11 +392,14 @@ static bool read_start(struct log_reader *from)
 	return true;
 }
 
-/* Records that a replay does not need. */
-static bool read_other(struct log_reader *from, const char *type)
+/* Records that change no address space. */
+static bool read_other(struct log_reader *from, const char *type, struct step *step)
 {
 	static const char *const types[] = { "check", "attach", "exec", "thread", "fork", "vfork",
 					     "difference", "exit", "summary" };
+
+	if (strcmp(type, "fork") == 0 || strcmp(type, "vfork") == 0)
+		step->kind = STEP_PROCESS;
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (strcmp(type, types[i]) == 0) {
@@ -427,7 +430,7 @@ static bool read_record(struct log_reader *from, const char *type, struct step *
 	if (strcmp(type, "space") && strcmp(type, "copy") && strcmp(type, "call") &&
 	    strcmp(type, "lost") && strcmp(type, "seen") && strcmp(type, "limits") &&
 	    strcmp(type, "end"))
-		return read_other(from, type);
+		return read_other(from, type, step);
 	if (space == 0)
 		return wrong_key(from, "space");
 	if (strcmp(type, "space") == 0)

@@ -20,6 +20,7 @@
 struct replay_state {
 	struct replay_listener listener;
 	struct maple_tree spaces;	/* number -> struct replay_space */
+	struct maple_tree processes;	/* that have begun -> number, until they have another space */
 	struct replay_totals totals;
 };
 
@@ -31,6 +32,7 @@ struct replay_state *replay_state_new(const struct replay_listener *listener)
 		return NULL;
 	state->listener = *listener;
 	mt_init(&state->spaces);
+	mt_init(&state->processes);
 	return state;
 }
 
@@ -72,6 +74,7 @@ void replay_state_free(struct replay_state *state)
 		free_space(space);
 	}
 	mtree_destroy(&state->spaces);
+	mtree_destroy(&state->processes);
 	free(state);
 }
 
@@ -126,6 +129,7 @@ static int add_space(struct replay_state *state, struct replay_space *space,
 		     const struct step *step)
 {
 	struct replay_space *old = mtree_load(&state->spaces, step->space);
+	void *maker = mtree_erase(&state->processes, (unsigned long)step->pid);
 	int rc;
 
 	assert(step->space > 0 && space->vm);
@@ -134,6 +138,7 @@ static int add_space(struct replay_state *state, struct replay_space *space,
 		end_space(state, old);
 	}
 	space->id = step->space;
+	space->maker = maker && !space->from ? (unsigned int)xa_to_value(maker) : 0;
 	space->pid = step->pid;
 	space->step = step;
 	rc = mtree_store(&state->spaces, space->id, space, GFP_KERNEL);
@@ -448,6 +453,9 @@ int replay_state_apply(struct replay_state *state, const struct step *step, cons
 	*why = "";
 	if (step->kind == STEP_OTHER)
 		return 0;
+	if (step->kind == STEP_PROCESS)
+		return mtree_store(&state->processes, (unsigned long)step->pid,
+				   xa_mk_value(step->space), GFP_KERNEL);
 	if (step->kind == STEP_SPACE) {
 		space = mtree_load(&state->spaces, step->space);
 		return space && space->pid == step->pid ? begin_again(state, space, step, why)

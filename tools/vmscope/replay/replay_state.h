@@ -15,6 +15,7 @@
 struct replay_space {
 	unsigned int id;		/* its number in the log */
 	unsigned int from;		/* number of its parent; 0: it was not forked */
+	unsigned int maker;		/* ... or of where its process was before, if it was told */
 	pid_t pid;			/* of its first process */
 	struct vmspace *vm;
 	bool incomplete;		/* it began with areas that the log does not show */

@@ -419,6 +419,7 @@ static struct history_space *add_space(struct history *history, const struct rep
 	}
 	space->id = from->id;
 	space->from = from->from;
+	space->maker = from->maker;
 	space->pid = from->pid;
 	space->incomplete = from->incomplete;
 	space->begin = moment;

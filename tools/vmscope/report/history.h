@@ -63,7 +63,7 @@ struct history_fork {
 };
 
 struct history_space {
-	unsigned int id, from;
+	unsigned int id, from, maker;	/* as of the replay_space */
 	pid_t pid;
 	char command[64];
 	char gate[96];			/* the line of [vsyscall], which is no area; or "" */

@@ -199,8 +199,8 @@ static void put_counts(FILE *to, const struct history_space *space)
 
 static void put_space(FILE *to, const struct history *history, const struct history_space *space)
 {
-	fprintf(to, "{\"id\":%u,\"from\":%u,\"pid\":%d,\"command\":", space->id, space->from,
-		(int)space->pid);
+	fprintf(to, "{\"id\":%u,\"from\":%u,\"maker\":%u,\"pid\":%d,\"command\":", space->id,
+		space->from, space->maker, (int)space->pid);
 	put_string(to, space->command);
 	fputs(",\"gate\":", to);
 	put_string(to, space->gate);

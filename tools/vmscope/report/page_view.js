@@ -351,24 +351,25 @@ function makeTable(table, rows, what) {
   show();
 }
 
-// Forks, and what executed another program under what it was before.
+// Forks, and what executed another program under what it was before, or, by vfork, under its parent.
 function makeTree() {
   const children = new Map();
   const last = new Map(), seen = new Map(); // by process, by number: of those before, so there is no circle
   for (const space of data.spaces) {
-    const parent = (space.from ? seen.get(space.from) : last.get(space.pid)) || null;
+    const number = space.from || space.maker, parent = (number ? seen.get(number) : last.get(space.pid)) || null;
+    space.how = space.from ? "fork" : !parent ? "began" : parent.pid === space.pid ? "exec" : "vfork and exec";
     children.set(parent, [...(children.get(parent) || []), space]);
     last.set(space.pid, space);
     seen.set(space.id, space);
   }
-  const list = $("tree");
+  const list = $("tree"), signs = { exec: "→", began: "•" };
   const add = (parent, depth) => {
     for (const space of children.get(parent) || []) {
       const item = document.createElement("li"), button = document.createElement("button");
       button.style.paddingLeft = `${4 + Math.min(depth, 20) * 10}px`;
-      button.textContent = `${space.from ? "└" : depth ? "→" : "•"} ${space.pid} ${space.command || "?"} (${space.peak})`;
+      button.textContent = `${signs[space.how] || "└"} ${space.pid} ${space.command || "?"} (${space.peak})`;
       button.title = space.leftOut ? "Its areas were left out" :
-        `${space.from ? "fork" : depth ? "exec" : "began"}, ${space.calls} calls, at most ${space.peak} areas`;
+        `${space.how}, ${space.calls} calls, at most ${space.peak} areas`;
       button.disabled = space.leftOut;
       button.onclick = () => showSpace(space);
       space.button = button;

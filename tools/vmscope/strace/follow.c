@@ -53,8 +53,11 @@ static bool add_child(struct strace_reader *from, struct strace_task *parent, pi
 	if (!child)
 		return strace_out_of_memory(from);
 	from->tasks++;
-	if (flags & CLONE_VM)
+	if (flags & CLONE_VM) {
+		if (!(flags & CLONE_THREAD))
+			strace_push(from, STEP_PROCESS, child);
 		return true;
+	}
 	child->space->begun = true;
 	step = strace_push(from, STEP_COPY, child);
 	step->from = parent->space->id;
