@@ -304,11 +304,7 @@ void rcu_wait(const struct mt_rcu *flavour)
 
 int mt_thread_register(void)
 {
-	if (!slab_attach() || !register_thread())
-		return -ENOMEM;
-	if (worker_runs())
-		rcu_prepared = true;
-	return 0;
+	return slab_attach() && register_thread() ? 0 : -ENOMEM;
 }
 
 void mt_thread_unregister(void)

@@ -50,6 +50,8 @@ static void *write_without_end(void *tree)
 {
 	int err = 0;
 
+	mt_before_fork(); /* who has forked once waits for the forks of others like any */
+	mt_after_fork_parent();
 	for (unsigned long i = 0; !err && !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
 		if (ALLOCATOR_STAYS_LOCKED)
 			pthread_rwlock_rdlock(&storing);
@@ -108,6 +110,35 @@ static void regress_nobody_adds_to_the_queue_during_a_fork(void **state)
 	slowly = false;
 	end_writers(threads);
 	assert_true(seen);
+}
+
+static bool started;
+
+static void *start_helper(void *unused)
+{
+	bool done = !mt_start_helper(0);
+
+	__atomic_store_n(&started, done, __ATOMIC_RELAXED);
+	return unused;
+}
+
+/* Nor does anybody start it, however many wait to add. */
+static void the_helper_is_left_alone_during_a_fork(void **state)
+{
+	pthread_t threads[WRITERS], starter;
+
+	(void)state;
+	begin_writers(threads);
+	usleep(1000);
+	started = false;
+	mt_before_fork();
+	assert_int_equal(pthread_create(&starter, NULL, start_helper, NULL), 0);
+	usleep(50000);
+	assert_false(__atomic_load_n(&started, __ATOMIC_RELAXED));
+	mt_after_fork_parent();
+	pthread_join(starter, NULL);
+	assert_true(started);
+	end_writers(threads);
 }
 
 static int use_child(void)
@@ -185,6 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(regress_nobody_adds_to_the_queue_during_a_fork),
+		cmocka_unit_test(the_helper_is_left_alone_during_a_fork),
 		cmocka_unit_test(a_child_frees_beside_writers_that_are_not_there),
 		cmocka_unit_test(the_thread_that_forks_may_write),
 	};

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -452,8 +453,15 @@ static void start_helper_without_files(void)
 	char task[32] = "", line[128];
 	char *blocked;
 	int before = count_threads(task), error;
+	sigset_t own, after;
 
+	sigemptyset(&own);
+	sigaddset(&own, SIGUSR1);
+	EXPECT(!sigprocmask(SIG_SETMASK, &own, NULL));
 	EXPECT(!mt_start_helper(0));
+	EXPECT(!sigprocmask(SIG_SETMASK, NULL, &after));
+	for (int i = 1; i < SIGRTMAX; i++)
+		EXPECT(sigismember(&own, i) == sigismember(&after, i));
 	await_threads(before + 1, task);
 	EXPECT(!mt_start_helper(0));
 	EXPECT(count_threads(task) == before + 1);
@@ -667,8 +675,8 @@ static void start_helper_again(void)
 		alarm(60);
 		mt_after_fork_child();
 		await_threads(2, other);
-		EXPECT(!mt_start_helper(0));
 		EXPECT(count_files(other) == 0);
+		EXPECT(!mt_start_helper(0));
 		_exit(0);
 	}
 	mt_after_fork_parent();
@@ -686,8 +694,11 @@ static void fork_without_helper(void)
 	mt_before_fork();
 	pid = fork();
 	if (pid == 0) {
+		alarm(60);
 		mt_after_fork_child();
 		EXPECT(count_threads(other) == 1);
+		mt_before_fork(); /* it forks itself */
+		mt_after_fork_parent();
 		_exit(0);
 	}
 	mt_after_fork_parent();

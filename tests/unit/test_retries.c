@@ -2,7 +2,7 @@
 /*
  * test_retries.c - a reader beside a writer that never stops tries to read a leaf at most as often
  * as retry.h says. Also tests what writers do meanwhile, and that a leaf never gets a version
- * again.
+ * again; and that nothing is lost which threads retire at once.
  *
  * Reader and writer run in one thread, the writer on its own stack, with looks.h included before
  * the library: the writer makes some stores before loads of the reader. At the end both run as
@@ -131,6 +131,16 @@ static bool is_meta(const volatile void *word)
 	       (unsigned char *)(uintptr_t)word < arena[0] + sizeof(arena);
 }
 
+/* What another thread does in the middle of something: before which load or exchange, if any. */
+static void (*meanwhile)(void);
+static unsigned long meanwhile_step;
+
+void look_exchange(void)
+{
+	if (meanwhile_step && !--meanwhile_step)
+		meanwhile();
+}
+
 /* A try begins with an acquire load of the leaf's version and ends with a relaxed one. */
 void look_load(const volatile void *word, int order)
 {
@@ -138,6 +148,7 @@ void look_load(const volatile void *word, int order)
 
 	if (race.writing)
 		return;
+	look_exchange();
 	race.loads++;
 	race.root_loads += word == &race.mt.ma_root;
 	if (meta && order == __ATOMIC_ACQUIRE) {
@@ -663,6 +674,41 @@ static void versions_do_not_come_again(void **state)
 #endif
 }
 
+/* ---- what is retired at once ---------------------------------------------------------------- */
+
+static unsigned int given_back;
+
+static void give_back(void *object)
+{
+	(void)object;
+	given_back++;
+}
+
+static void retire_one(void)
+{
+	assert_int_equal(mt_retire(&given_back, give_back), 0);
+}
+
+/* However far one thread has come with it when another retires something, too. */
+static void nothing_is_lost_that_is_retired_meanwhile(void **state)
+{
+	unsigned long step = 0;
+	bool met;
+
+	(void)state;
+	meanwhile = retire_one;
+	do {
+		given_back = 0;
+		meanwhile_step = ++step;
+		retire_one();
+		met = !meanwhile_step;
+		meanwhile_step = 0;
+		assert_true(mt_poll());
+		assert_int_equal(given_back, 1 + met);
+	} while (met);
+	assert_true(step > 2);
+}
+
 /* ---- two threads ----------------------------------------------------------------------------- */
 
 static void *hammer_on(void *arg)
@@ -715,6 +761,7 @@ int main(void)
 		cmocka_unit_test(changes_store_no_more_words_than_said),
 		cmocka_unit_test(the_last_version_is_not_passed),
 		cmocka_unit_test(versions_do_not_come_again),
+		cmocka_unit_test(nothing_is_lost_that_is_retired_meanwhile),
 		cmocka_unit_test(a_thread_gets_on_beside_another),
 	};
 

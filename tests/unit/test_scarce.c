@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -119,15 +120,25 @@ static void give_back(void)
 
 static bool no_threads;
 
-/* When a new thread finds no memory: never, as long as it runs, or from its end on. */
-static enum { RICH, POOR, POOR_AFTER } threads_are;
+/* When a new thread finds no memory: never, as long as it runs, or from its end on. Or it is slow. */
+static enum { RICH, POOR, POOR_AFTER, SLOW } threads_are;
 static void *(*begun_function)(void *);
+static int slow_threads;
 
 static void *run_poor(void *arg)
 {
 	bool poor = threads_are == POOR;
+	sigset_t blocked;
 	void *result;
 
+	EXPECT(!pthread_sigmask(SIG_SETMASK, NULL, &blocked));
+	EXPECT(sigismember(&blocked, SIGTERM) && sigismember(&blocked, SIGRTMAX));
+	if (threads_are == SLOW) {
+		EXPECT(__atomic_add_fetch(&slow_threads, 1, __ATOMIC_SEQ_CST) == 1);
+		usleep(50000);
+		__atomic_sub_fetch(&slow_threads, 1, __ATOMIC_SEQ_CST);
+		return begun_function(arg);
+	}
 	if (poor)
 		take_address_space();
 	result = begun_function(arg);
@@ -290,6 +301,9 @@ static void wait_without_memory(void)
 	give_back();
 	EXPECT(mt_synchronize() == 0);
 	EXPECT(mt_start_helper(0) == 0);
+	take_address_space(); /* now it is known */
+	EXPECT(mt_synchronize() == 0);
+	give_back();
 }
 
 static void rcu_mode_is_refused_where_no_thread_can_be_started(void **state)
@@ -484,6 +498,30 @@ static void what_waits_for_the_helper_is_polled_unless_it_can_be_started(void **
 static struct maple_tree shared = MTREE_INIT(shared, MT_FLAGS_USE_RCU);
 static pthread_barrier_t barrier;
 
+static void *start_helper(void *unused)
+{
+	pthread_barrier_wait(&barrier);
+	EXPECT(!mt_start_helper(0));
+	return unused;
+}
+
+static void start_helper_at_once(void)
+{
+	pthread_t other;
+
+	EXPECT(!pthread_barrier_init(&barrier, NULL, 2));
+	EXPECT(!pthread_create(&other, NULL, start_helper, NULL));
+	threads_are = SLOW;
+	start_helper(NULL);
+	EXPECT(!pthread_join(other, NULL));
+}
+
+static void threads_that_start_the_helper_do_so_one_by_one(void **state)
+{
+	(void)state;
+	run_in_child(start_helper_at_once);
+}
+
 static void *read_registered(void *unused)
 {
 	EXPECT(!mt_thread_register());
@@ -547,6 +585,7 @@ int main(void)
 		cmocka_unit_test(a_store_hands_over_what_waited_for_a_thread),
 		cmocka_unit_test(a_limit_waits_for_no_helper_that_cannot_be_started),
 		cmocka_unit_test(what_waits_for_the_helper_is_polled_unless_it_can_be_started),
+		cmocka_unit_test(threads_that_start_the_helper_do_so_one_by_one),
 		cmocka_unit_test(a_registered_thread_reads_without_memory),
 #endif
 	};
