@@ -109,24 +109,37 @@ class Verdicts:
 
 
 class Workshop:
-    """The unchanged library of each flavour, the programs, and how long these take."""
+    """The unchanged library of each flavour, the programs, and how long these take: made and found out
+    when the first mutant comes so far. Most are noticed by the first suites."""
 
     def __init__(self, build, library, all_suites):
         self.build = build
         self.folder, self.library = suites.LIBRARIES[library], library
         self.suites = all_suites
-        self.objects = {f: suites.build_library(build, f, self.suites, FLAGS)
-                        for f in suites.FLAVOURS if any(s.flavour == f for s in self.suites)}
+        self.objects, self.ready = {}, set()
+        self.locks = {suite.flavour: threading.Lock() for suite in all_suites}
         self.users = self.sources_with()
-        for suite in self.suites:
-            suites.build_program(build, suite)
-            wrong, suite.cpu = suites.run(build, suite, build / suite.library, 300, 3000)
-            if wrong:
-                raise SystemExit(f'without any change: {wrong}')
+
+    def unchanged(self, flavour):
+        """The objects of the library as it is."""
+        with self.locks[flavour]:
+            if flavour not in self.objects:
+                self.objects[flavour] = suites.build_library(self.build, flavour, self.suites, FLAGS)
+            return self.objects[flavour]
+
+    def prepare(self, suite):
+        """Builds the suite, which passes without any change, and notes how long it takes."""
+        with self.locks[suite.flavour]:
+            if suite.name not in self.ready:
+                suites.build_program(self.build, suite)
+                wrong, suite.cpu = suites.run(self.build, suite, self.build / suite.library, 300, 3000)
+                if wrong:
+                    raise SystemExit(f'without any change: {wrong}')
+                self.ready.add(suite.name)
 
     def sources_with(self):
         """{file: the sources that have to be compiled again when it changes}"""
-        own = {s for f in self.objects for s in suites.sources(f) if s.parent == self.folder}
+        own = {s for f in self.locks for s in suites.sources(f) if s.parent == self.folder}
         needs = {s: subprocess.run([*suites.COMPILE, '-MM', s], check=True,
                                    capture_output=True, text=True).stdout.split()
                  for s in sorted(own)}
@@ -134,7 +147,7 @@ class Workshop:
 
     def compile(self, mutant, folder, shadow, flavour):
         """The objects of the mutant. None: does not compile; []: the same code as without the change."""
-        objects = dict(self.objects[flavour])
+        objects = dict(self.unchanged(flavour))
         differs = False
         for user in self.users[mutant.file]:
             made = suites.compile_object(folder / flavour, flavour, shadow / user.name, FLAGS)
@@ -163,6 +176,7 @@ class Workshop:
             if built[flavour] is None:
                 return None
             if built[flavour]:
+                self.prepare(suite)
                 if not (library / 'libtree.so').exists():
                     suites.link_library(library, suite, built[flavour])
                 wrong, _ = suites.run(self.build, suite, library, 2 + 4 * suite.cpu,

@@ -9,6 +9,7 @@ import functools
 import os
 import resource
 import subprocess
+import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -246,6 +247,13 @@ def build_program(build, suite, extra=()):
                 f'-L{build / suite.library}', '-ltree', *suite.wraps, *BESIDE])
 
 
+def end_group(process):
+    try:
+        os.killpg(process.pid, 9)
+    except ProcessLookupError:
+        pass
+
+
 def run(build, suite, library, cpu_limit, wall_limit):
     """Runs a suite on the library in @library. Returns what it did wrong, or '', and its CPU time."""
     def limits():
@@ -256,22 +264,20 @@ def run(build, suite, library, cpu_limit, wall_limit):
             resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen([program(build, suite), *suite.args], preexec_fn=limits,
                                env={**os.environ, 'LD_LIBRARY_PATH': str(library)},
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
-        code = process.wait(wall_limit)
-    except subprocess.TimeoutExpired:
-        code = 'hangs'
-    try:
-        os.killpg(process.pid, 9)
-    except ProcessLookupError:
-        pass
-    process.wait()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    hangs = threading.Event()
+    timer = threading.Timer(wall_limit, lambda: (hangs.set(), end_group(process)))
+    timer.start()
+    # Its own time: several suites run at once.
+    _, status, used = os.wait4(process.pid, 0)
+    timer.cancel()
+    end_group(process)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    code = 'hangs' if hangs.is_set() else process.returncode
+    cpu = used.ru_utime + used.ru_stime
     if code == 0:
         return '', cpu
     return (f'{suite.name}: {code}' if isinstance(code, str) else
