@@ -447,4 +447,4 @@ $(COUNTS)/build.ninja:
 	$(SETUP) $(COUNTS) --buildtype=release -Dtools=disabled -Dfuzzers=disabled -Dvalgrind=disabled
 
 $(TSAN)/build.ninja:
-	CC=clang $(SETUP) $(TSAN) -Db_sanitize=thread -Db_lundef=false
+	CC=clang $(SETUP) $(TSAN) -Db_sanitize=thread -Db_lundef=false -Dc_args=-g1 -Dcpp_args=-g1
