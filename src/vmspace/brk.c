@@ -37,8 +37,11 @@ static long grow(struct vmspace *space, unsigned long from, unsigned long to, ui
 	if (!find_hole(space, from, to, &hole) ||
 	    (hole.next && find_guarded_start(space, hole.next) < to + guard))
 		return outcome_fail(space, -ENOMEM, "another area is in the way");
-	if (!account_may_lock(space, proto.flags, space_pages(space, to - from)))
-		return outcome_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached") ? -EAGAIN : 0;
+	if (!account_may_lock(space, proto.flags, space_pages(space, to - from))) {
+		err = outcome_limit(space, -EAGAIN, "RLIMIT_MEMLOCK reached");
+		if (err)
+			return err;
+	}
 	if (!account_may_expand(space, proto.flags, space_pages(space, to - from))) {
 		err = outcome_limit(space, -ENOMEM, "RLIMIT_AS or RLIMIT_DATA reached");
 		if (err)

@@ -476,6 +476,35 @@ static void joining_and_parting_nothing_changes_nothing(void **state)
 	vmspace_destroy(copy);
 }
 
+/* A child has no page of an area that is wiped for it, and so no anon_vma; of others it inherits that. */
+static void a_wiped_area_has_no_anon_vma_in_a_child(void **state)
+{
+	struct vmspace *child;
+	struct vma_info info;
+
+	(void)state;
+	map(0x10000, 1, PROT_READ | PROT_WRITE, NULL);
+	map(0x20000, 1, PROT_READ | PROT_WRITE, NULL);
+	for (unsigned long at = 0x10000; at <= 0x20000; at += 0x10000) {
+		memset(&req, 0, sizeof(req));
+		req.op = VMSPACE_MLOCK;
+		req.mlock.addr = at;
+		req.mlock.length = PAGE;
+		assert_int_equal(call(), 0);
+	}
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_MADVISE;
+	req.madvise = (struct vmspace_madvise){ 0x10000, PAGE, MADV_WIPEONFORK };
+	assert_int_equal(call(), 0);
+	assert_true(vmspace_lookup(space, 0x10000, &info) && info.anon_id);
+	req = (struct vmspace_request){ .op = VMSPACE_FORK };
+	assert_int_equal(call(), 0);
+	child = req.fork.child;
+	assert_true(vmspace_lookup(child, 0x10000, &info) && !info.anon_id && !info.anon_shared);
+	assert_true(vmspace_lookup(child, 0x20000, &info) && info.anon_id && info.anon_shared);
+	vmspace_destroy(child);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -485,7 +514,7 @@ int main(void)
 		SPACE(clone_keeps_leaked_locks), SPACE(clone_asks_the_host_anew),
 		SPACE(joined_anon_vmas_merge), SPACE(parted_anon_vmas_do_not_merge),
 		SPACE(a_parted_area_without_pages_has_an_anon_vma),
-		SPACE(an_inherited_anon_vma_keeps_areas_apart),
+		SPACE(a_wiped_area_has_no_anon_vma_in_a_child), SPACE(an_inherited_anon_vma_keeps_areas_apart),
 		SPACE(joining_and_parting_nothing_changes_nothing),
 	};
 

@@ -201,13 +201,45 @@ static void different_names_stay_two(void **state)
 	anon_name_put(c);
 }
 
+static bool conceivable(vma_flags_t changes)
+{
+	return merge_conceivable(&two[0], &two[1], PAGE, changes);
+}
+
+/* As many stores are reserved as areas that a call changes may merge. */
+static void what_a_call_may_make_equal_is_conceivable(void **state)
+{
+	struct backing file = { .refs = 1, .is = { .kind = VMA_BACKING_FILE, .inode = 1 } };
+
+	(void)state;
+	assert_true(conceivable(0));
+	two[1].flags |= VMA_EXEC | VMA_SOFTDIRTY;
+	assert_false(conceivable(0));
+	assert_false(conceivable(VMA_WRITE));
+	assert_true(conceivable(VMA_EXEC));
+	for (int side = 0; side < 2; side++) {
+		reset(state);
+		two[side].flags |= VMA_IO;
+		assert_false(conceivable(VMA_IO));
+		reset(state);
+		two[side].backing = &file;
+		assert_false(conceivable(0));
+	}
+	reset(state);
+	two[1].pgoff++;
+	assert_false(conceivable(0));
+	two[1].start += PAGE;
+	assert_false(conceivable(0));
+}
+
 static void every_verdict_has_a_text(void **state)
 {
 	(void)state;
 	for (int v = 0; v < VMA_VERDICT_COUNT; v++)
 		assert_non_null(vma_verdict_text((enum vma_verdict)v));
 	assert_string_equal(vma_verdict_text(VMA_DIFFERENT_ANON_VMA), "different anon_vma");
-	assert_non_null(vma_verdict_text((enum vma_verdict)1000));
+	assert_string_equal(vma_verdict_text((enum vma_verdict)VMA_VERDICT_COUNT), "unknown verdict");
+	assert_string_equal(vma_verdict_text((enum vma_verdict)1000), "unknown verdict");
 }
 
 #define RULE(name) cmocka_unit_test_setup(name, reset)
@@ -222,7 +254,8 @@ int main(void)
 		RULE(special_areas_stay_two), RULE(different_userfaultfds_stay_two),
 		RULE(one_anon_vma_merges_with_none_and_with_itself),
 		RULE(different_anon_vmas_stay_two), RULE(an_inherited_anon_vma_stays_alone),
-		RULE(different_names_stay_two), RULE(every_verdict_has_a_text),
+		RULE(different_names_stay_two), RULE(what_a_call_may_make_equal_is_conceivable),
+		RULE(every_verdict_has_a_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

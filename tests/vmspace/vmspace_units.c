@@ -387,6 +387,107 @@ static void break_is_learned(void **state)
 	assert_int_equal(call(), 0x13001);
 	req.brk.brk = 0;
 	assert_int_equal(call(), 0x13001);
+	/* A refusal within a page, where there is nothing to map or unmap. */
+	req.host.valid = true;
+	req.brk.brk = 0x13005;
+	req.host.result = 0x13001;
+	assert_int_equal(call(), 0x13001);
+	req.host.valid = false;
+	req.brk.brk = 0;
+	assert_int_equal(call(), 0x13001);
+}
+
+/* The space with nothing but a heap of no size, @data bytes of data, and limits that brk() minds. */
+static unsigned long begin_break(unsigned long data, struct vmspace_config *config)
+{
+	const struct vmspace_image image = { .start_data = 0x400000, .end_data = 0x400000 + data,
+					     .start_brk = 0x600000 };
+
+	assert_int_equal(vmspace_exec(space, NULL, 0, &image), 0);
+	*config = *vmspace_config(space);
+	config->rlimit_as = config->rlimit_data = config->rlimit_memlock = VMSPACE_NO_LIMIT;
+	return image.start_brk;
+}
+
+static long set_break(unsigned long to)
+{
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_BRK;
+	req.brk.brk = to;
+	return call();
+}
+
+static void the_break_keeps_to_its_limits(void **state)
+{
+	struct vmspace_config config;
+	unsigned long brk = begin_break(0x3210, &config);
+
+	(void)state;
+	/* To the byte, with the data of the program. */
+	config.rlimit_data = 0x3210 + 2 * PAGE + 5;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	assert_int_equal(set_break(brk + 2 * PAGE + 6), brk);
+	assert_int_equal(set_break(brk + 2 * PAGE + 5), brk + 2 * PAGE + 5);
+
+	brk = begin_break(0, &config);
+	config.rlimit_as = 2 * PAGE;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	assert_int_equal(set_break(brk + 2 * PAGE + 1), brk);
+	assert_int_equal(set_break(brk + 2 * PAGE), brk + 2 * PAGE);
+
+	brk = begin_break(0, &config);
+	config.max_map_count = 1;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	map(0x10000, 1, PROT_READ, NULL);
+	assert_int_equal(set_break(brk + PAGE), brk + PAGE);
+	assert_int_equal(set_break(brk + 2 * PAGE), brk + PAGE); /* there are two by now */
+}
+
+static void a_locked_heap_is_within_the_limit_of_locked_pages(void **state)
+{
+	struct vmspace_config config;
+	unsigned long brk = begin_break(0, &config);
+	struct vma_info info;
+
+	(void)state;
+	config.rlimit_memlock = 2 * PAGE;
+	config.lock_privileged = false;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_MLOCKALL;
+	req.mlockall.flags = MCL_FUTURE;
+	assert_int_equal(call(), 0);
+	assert_int_equal(set_break(brk + 2 * PAGE + 1), brk);
+	assert_int_equal(set_break(brk + 2 * PAGE), brk + 2 * PAGE);
+	assert_true(vmspace_lookup(space, brk, &info));
+	assert_true(info.flags == (RW_FLAGS | VMA_LOCKED));
+	assert_true(info.anon_id); /* its pages are there */
+	/* Where the host's limit is another one, the heap is as long as it says. */
+	memset(&req, 0, sizeof(req));
+	req.op = VMSPACE_BRK;
+	req.brk.brk = brk + 3 * PAGE;
+	req.host.valid = true;
+	req.host.result = (long)req.brk.brk;
+	assert_int_equal(call(), brk + 3 * PAGE);
+	assert_true(req.out.differs);
+	assert_true(vmspace_lookup(space, brk + 2 * PAGE, &info));
+}
+
+static void the_heap_may_be_executable_and_end_the_address_space(void **state)
+{
+	unsigned long end = vmspace_config(space)->task_size;
+	const struct vmspace_image image = { .start_brk = end - 2 * PAGE };
+	struct vmspace_config config = *vmspace_config(space);
+	struct vma_info info;
+
+	(void)state;
+	assert_int_equal(vmspace_exec(space, NULL, 0, &image), 0);
+	config.read_implies_exec = true;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	assert_int_equal(set_break(end + 1), end - 2 * PAGE);
+	assert_int_equal(set_break(end), end);
+	assert_true(vmspace_lookup(space, end - PAGE, &info));
+	assert_true(info.flags == (RW_FLAGS | VMA_EXEC));
 }
 
 static int stop_at_second(void *ctx, const char *line, size_t length)
@@ -644,7 +745,9 @@ int main(void)
 		SPACE(host_is_followed_and_judged), SPACE(base_is_learned),
 		SPACE(a_base_that_nothing_shows_is_learned), SPACE(populating_fails_before_a_hole),
 		SPACE(a_refused_move_whose_length_wraps), SPACE(a_move_whose_source_is_lost),
-		SPACE(break_is_learned), SPACE(a_seal_comes_before_the_size_of_pages),
+		SPACE(break_is_learned), SPACE(the_break_keeps_to_its_limits),
+		SPACE(a_locked_heap_is_within_the_limit_of_locked_pages),
+		SPACE(the_heap_may_be_executable_and_end_the_address_space), SPACE(a_seal_comes_before_the_size_of_pages),
 		SPACE(lines_one_by_one), SPACE(impossible_answers_change_nothing),
 		SPACE(huge_mappings_mind_the_end_of_the_address_space), SPACE(a_segment_has_a_size),
 		SPACE(huge_pages_need_a_size), SPACE(unmapped_edges_make_no_area),
