@@ -24,7 +24,7 @@ refused() {
 # Without /proc a program once ran, and was not followed, and nothing was said.
 if [ "$(id -u)" = 0 ] &&
 	unshare -m sh -c 'umount -l /proc; exec "$0" --version' "$vmscope" >"$work/out" 2>"$work/err"; then
-	for command in "trace true" "trace -p $$" "watch true" "explain $$" "top --batch -n 1 $$" \
+	for command in "trace true" "trace -p $$" "watch true" "watch -p $$" "explain $$" "top --batch -n 1 $$" \
 		"top --batch -n 1" "check --ops=1"; do
 		expect 125 "$command without /proc" unshare -m sh -c \
 			'umount -l /proc; exec "$@"' sh "$vmscope" $command

@@ -140,6 +140,36 @@ for threads in 4 ${one_by_one:+1}; do
 	target=
 done
 
+# Attached to a process whose first thread has ended: the others live in its areas.
+what="without its first thread"
+rm -f "$work/log"
+python3 -c 'import ctypes, mmap, threading, time
+def go():
+    for i in range(2000):
+        mmap.mmap(-1, 1 << 20).close()
+        time.sleep(0.05)
+threading.Thread(target=go).start()
+ctypes.CDLL(None).syscall(60, 0)' &
+target=$!
+wait_for grep -q '^State:	Z' /proc/$target/status
+"$vmscope" watch --json -o "$work/log" -p $target 2>"$work/err" &
+watcher=$!
+for i in $(seq 600); do
+	grep -q '"call":"munmap"' "$work/log" 2>/dev/null || ! kill -0 $watcher 2>/dev/null && break
+	sleep 0.05
+done
+kill -TERM $watcher 2>/dev/null
+wait $watcher
+got=$?
+[ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+has checks '[1-9][0-9]*'
+has differences 0
+has calls '[1-9][0-9]*'
+replays
+kill -KILL $target
+wait $target 2>/dev/null
+target=
+
 # Calls through the entry for 32-bit programs are none that are followed; nor are such programs.
 cat >"$work/short.c" <<'END'
 void _start(void)
@@ -196,20 +226,39 @@ done
 what="a signal at the beginning"
 sleep 100 &
 target=$!
-for pause in 0 0.03 0.1 0.2 0.3 0.5; do
-	"$vmscope" watch -q -p $target 2>"$work/err" &
-	watcher=$!
-	for i in $(seq 600); do # until it catches SIGTERM, and is no shell any more, which does, too
+until_it_catches() { # SIGTERM, and is no shell any more, which does, too
+	for i in $(seq 600); do
 		sleep 0.01
 		grep -q vmscope /proc/$watcher/comm 2>/dev/null || continue
 		caught=$(sed -n 's/^SigCgt:	*//p' /proc/$watcher/status 2>/dev/null)
 		[ -n "$caught" ] && [ $((0x$caught & 0x4000)) != 0 ] && break
 	done
+}
+for pause in 0 0.03 0.1 0.2 0.3 0.5; do
+	"$vmscope" watch -q -p $target 2>"$work/err" &
+	watcher=$!
+	until_it_catches
 	sleep $pause
 	kill -TERM $watcher
 	wait $watcher
 	got=$?
 	[ $got = 0 ] || fail "$what: after $pause s: status $got: $(cat "$work/err")"
+	grep -q "the kernel does not take" "$work/err" && fail "$what: after $pause s: $(cat "$work/err")"
+	# A command has not been started by then, and is not; or it is what the signal ends.
+	"$vmscope" watch -q -- sh -c 'echo it has run; exec sleep 100' >"$work/out" 2>"$work/err" &
+	watcher=$!
+	until_it_catches
+	sleep $pause
+	kill -TERM $watcher
+	wait $watcher
+	got=$?
+	if [ $got = 125 ]; then
+		grep -q "a signal ended it before it had begun" "$work/err" ||
+			fail "$what: after $pause s: $(cat "$work/err")"
+		[ -s "$work/out" ] && fail "$what: after $pause s: the command was run"
+	elif [ $got != 143 ]; then
+		fail "$what: after $pause s: a command: status $got: $(cat "$work/err")"
+	fi
 done
 kill -KILL $target
 wait $target 2>/dev/null

@@ -107,6 +107,16 @@ if [ $? = 0 ]; then
 			fail "$what: ends: $(grep uffd_ends "$work/log")"
 		replays
 	done
+	# A child registers areas of its parent: which ones is not followed, and that is said.
+	what="userfaultfd, of the parent"
+	"$vmscope" watch --json -o "$work/log" -- "$programs/uffd" parents 2>"$work/err" ||
+		fail "$what: status $?: $(tail -5 "$work/err")"
+	has differences 0
+	grep -q "(uffd): process [0-9]* has used a userfaultfd of it" "$work/err" ||
+		fail "$what: $(cat "$work/err")"
+	[ "$(grep -c '"op":"ioctl(UFFDIO_REGISTER)"' "$work/log")" = 2 ] ||
+		fail "$what: $(grep ioctl "$work/log")"
+	replays
 else
 	echo "SKIP in part: no userfaultfd here"
 fi
@@ -138,6 +148,34 @@ has differences 0
 has rereads 0
 replays
 [ "$(grep -c '"type":"limits"' "$work/log")" = 5 ] || fail "$what: $(grep '"type":"limits"' "$work/log")"
+
+# How a program is laid out is decided by the personality at its exec, whatever it is when somebody
+# looks: of one that sets it, and of the one that it executes.
+for how in "" unseen; do
+	what="another layout${how:+, and nobody looks}"
+	if [ -n "$how" ]; then
+		unseen --json "$programs/limits" legacy
+	else
+		"$vmscope" watch --json -o "$work/log" -- "$programs/limits" legacy 2>"$work/err" ||
+			fail "$what: status $?: $(tail -5 "$work/err")"
+	fi
+	has differences 0
+	has rereads 0
+	replays
+	layouts=$(grep '"type":"space"' "$work/log" | tail -2 | grep -n '"mmap_bottom_up":true' | cut -c1-2)
+	[ "$layouts" = 2: ] || fail "$what: from below, of two: '$layouts'"
+done
+
+# A limit that another process sets holds, too. (Of which process it is set is told since Linux 6.7.)
+what="limits of a child"
+if [ "$(printf '%s\n' 6.7 "$(uname -r)" | sort -V | head -1)" = 6.7 ]; then
+	unseen --json "$programs/limits" child
+	has differences 0
+	has rereads 0
+	replays
+	[ "$(grep -c '"type":"limits"' "$work/log")" = 2 ] ||
+		fail "$what: $(grep '"type":"limits"' "$work/log")"
+fi
 
 # What a file system makes of mappings is known of a file that cannot be looked at any more, too:
 # some place large ones at huge pages, where huge pages are used at all.

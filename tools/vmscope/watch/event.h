@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#define WATCH_UNKNOWN (~0ULL)
+
 enum watch_kind {
 	WATCH_CALL = 1,	/* a system call has returned */
 	WATCH_AREA,	/* one area of the space that the next event of its space shows */
@@ -15,6 +17,7 @@ enum watch_kind {
 	WATCH_LOOK,	/* the areas of a space, as asked for */
 	WATCH_TURN,	/* a turn (see below) that no call tells of */
 	WATCH_UFFD_END,	/* the same, in which areas lose their registrations with a userfaultfd */
+	WATCH_LIMITS,	/* limits or the personality of a process were set, by itself or another */
 	WATCH_STACK,	/* in a ring of its own: where a thread was in the call at the same time */
 };
 
@@ -67,15 +70,13 @@ struct watch_area_event {
 
 #define WATCH_AREA_SHORT __builtin_offsetof(struct watch_area_event, path)
 
-/*
- * What an argument of a call points to, as it was when the kernel had just read it. Of setrlimit(),
- * prlimit64() and personality() what the process has now: a struct rlimit, 64 bits.
- */
+/* What an argument of a call points to, as it was when the kernel had just read it. */
 struct watch_memory {
 	__u64 addr;
 	__u32 size;		/* 0: it could not be read */
 	__u32 features;		/* of the userfaultfd that the call is made on */
 	__u64 inode;		/* of that; 0: it is another kind of file, or not known */
+	__u64 other;		/* it is of another space than the caller's; WATCH_UNKNOWN: one not watched */
 	__u8 bytes[WATCH_MEMORY];
 };
 
@@ -116,6 +117,16 @@ struct watch_uffd_event {
 	__u64 inode;
 };
 
+struct watch_limit { __u64 soft, hard; };
+
+/* What the outcome of calls depends on beside the areas, as the process has it at the event. */
+struct watch_limits {
+	struct watch_limit as, data, stack, memlock; /* of setrlimit() */
+	__u64 capabilities;	/* effective; none in a user namespace of its own */
+	__u32 personality;
+	__u32 told;		/* 0: the event does not tell these */
+};
+
 struct watch_space_event {
 	struct watch_head head;
 	__u64 from;		/* TASK: the parent's space; EXEC: the former one */
@@ -128,6 +139,7 @@ struct watch_space_event {
 	__u32 count;		/* how many areas the kernel counts: if `shown` */
 	__u64 mmap_base, start_code, end_code, start_data, end_data, start_brk, brk, start_stack;
 	char command[16];
+	struct watch_limits limits; /* TASK of a process, EXEC, LOOK, LIMITS */
 };
 
 /* Which calls are told of, by their number: as base/call.h has it. */

@@ -35,7 +35,8 @@ static struct followed *find(struct follow *follow, __u64 name, bool make)
 
 static void begin(struct follow *follow, struct followed *at, const struct watch_head *head)
 {
-	at->space = watched_new(follow->session, ++follow->last_id, (pid_t)head->pid);
+	at->space = watched_new(follow->session, ++follow->last_id, (pid_t)head->pid,
+				(pid_t)head->tid);
 	if (!at->space)
 		out_of_memory(follow);
 	else
@@ -150,7 +151,7 @@ static void made_process(struct follow *follow, struct followed *at, const struc
 	if (at->space->vm && !(waiting->turn && waiting->after))
 		watched_fork(at->space, child->space, event, waiting->areas, waiting->count);
 	else if (event->shown)
-		watched_begin(child->space, event, waiting->areas, waiting->count, true, NULL);
+		watched_begin(child->space, event, waiting->areas, waiting->count, true);
 	begin_unsure(follow, child, &event->head);
 	if (!event->shown)
 		ask(follow, child);
@@ -182,17 +183,13 @@ static void executed(struct follow *follow, struct followed *at, const struct wa
 	struct followed *new = find(follow, event->head.space, true);
 	const struct log_who who = { (pid_t)event->head.pid, (pid_t)event->head.tid,
 				     at->space ? at->space->id : 0 };
-	const bool known = at->space && at->space->vm;
-	struct vmspace_config former;
 
-	if (known)
-		former = *vmspace_config(at->space->vm);
 	follow->session->totals.execs++;
 	/* After vfork, the parent still uses the space. */
 	if (at->users > 1) {
 		at->users--;
 	} else {
-		if (known)
+		if (at->space && at->space->vm)
 			watched_end(at->space, &who, "exec");
 		events_end(follow, at);
 	}
@@ -209,8 +206,7 @@ static void executed(struct follow *follow, struct followed *at, const struct wa
 		return;
 	new->users = 1;
 	if (event->shown)
-		watched_begin(new->space, event, waiting->areas, waiting->count, false,
-			      known ? &former : NULL);
+		watched_begin(new->space, event, waiting->areas, waiting->count, false);
 	else
 		ask(follow, new);
 	begin_unsure(follow, new, &event->head);
@@ -283,6 +279,7 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 	if (follow->first == 0)
 		follow->first = at->name;
 	if (at->space && at->space->vm) {
+		watched_limits(at->space, event);
 		watched_compare(at->space, event, waiting->areas, waiting->count);
 		if (event->shown && event->head.time >= follow->lost_at)
 			order_whole(&at->order);
@@ -303,11 +300,33 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 		begin(follow, at, &event->head);
 	if (!at->space)
 		return;
-	watched_begin(at->space, event, waiting->areas, waiting->count, true, NULL);
+	watched_begin(at->space, event, waiting->areas, waiting->count, true);
 	follow->attached |= at->name == follow->first;
 	at->space->unsure = 1; /* threads may be in calls that they had entered before */
 	begin_unsure(follow, at, &event->head);
 	tell(follow, "attach", &event->head, at->space->id, NULL, 0);
+}
+
+/*
+ * Whether the call is one on a userfaultfd that was made by another process, mostly the parent, and
+ * so changes that one's areas, in an order with its own calls that nobody knows.
+ */
+static bool is_of_other(struct follow *follow, const struct watch_call_event *call)
+{
+	struct followed *other;
+
+	if (!call->has_memory || !call->memory.other)
+		return false;
+	other = find(follow, call->memory.other, false);
+	if (call->result == 0 && other && other->space) {
+		other->space->unsure++;
+		if (!follow->session->options->quiet)
+			session_say("process %d (%s): process %d has used a userfaultfd of it: what that "
+				    "changes is not followed, and areas that differ for it are read "
+				    "again", (int)other->space->pid, other->space->command,
+				    (int)call->head.pid);
+	}
+	return true;
 }
 
 static void apply(struct follow *follow, struct followed *at, struct waiting *waiting)
@@ -318,6 +337,8 @@ static void apply(struct follow *follow, struct followed *at, struct waiting *wa
 	log_set_time(follow->session, head->time);
 	switch (head->kind) {
 	case WATCH_CALL:
+		if (is_of_other(follow, (const void *)head))
+			break;
 		if (at->space && at->space->vm)
 			watched_call(at->space, (const void *)head, waiting->stack);
 		break;
@@ -340,6 +361,10 @@ static void apply(struct follow *follow, struct followed *at, struct waiting *wa
 	case WATCH_UFFD_END:
 		if (at->space && at->space->vm)
 			watched_uffd_end(at->space, (const void *)head);
+		break;
+	case WATCH_LIMITS:
+		if (at->space && at->space->vm)
+			watched_limits(at->space, event);
 		break;
 	case WATCH_LOOK:
 		looked(follow, at, waiting, (void *)waiting->event);

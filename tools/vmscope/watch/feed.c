@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <mapletree/maple_tree.h>
 #include <stdio.h>
@@ -158,8 +159,6 @@ static int refuse(int error)
 	else if (error == -EPERM || error == -EACCES)
 		session_say("cannot watch: the kernel refuses programs for bpf(2) here: %s. A "
 			    "container or kernel.lockdown may forbid them", strerror(-error));
-	else if (error == -EAGAIN)
-		session_say("nothing was watched: a signal came before the kernel had taken the program");
 	else
 		session_say("cannot watch: the kernel does not take the program: %s. "
 			    "VMSCOPE_DEBUG_BPF=1 shows why",
@@ -374,7 +373,7 @@ int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_hea
 	}
 	if (rc != 0) {
 		feed_close(feed);
-		return refuse(rc);
+		return rc == -EAGAIN ? rc : refuse(rc);
 	}
 	*out = feed;
 	return 0;
@@ -430,7 +429,7 @@ static int look_on(struct feed *feed, pid_t pid, bool add)
 	return rc == 0 && !feed->program->bss->looked_at.head.kind ? -ESRCH : rc;
 }
 
-int feed_look(struct feed *feed, pid_t pid, bool add)
+static int look(struct feed *feed, pid_t pid, bool add)
 {
 	struct { __u32 pid, add; } request = { (__u32)pid, add };
 	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &request, .ctx_size_in = sizeof(request));
@@ -440,6 +439,26 @@ int feed_look(struct feed *feed, pid_t pid, bool add)
 		return look_on(feed, pid, add);
 	rc = bpf_prog_test_run_opts(bpf_program__fd(feed->program->progs.look), &options);
 	return rc != 0 ? rc : -(int)options.retval;
+}
+
+/* By any thread of the process: the first has no address space any more where only that has ended. */
+int feed_look(struct feed *feed, pid_t pid, bool add)
+{
+	int rc = look(feed, pid, add), tid;
+	char path[32];
+	struct dirent *entry;
+	DIR *tasks;
+
+	if (rc != -ESRCH)
+		return rc;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	tasks = opendir(path);
+	while (tasks && rc == -ESRCH && (entry = readdir(tasks)))
+		if ((tid = atoi(entry->d_name)) > 0 && tid != pid)
+			rc = look(feed, tid, add);
+	if (tasks)
+		closedir(tasks);
+	return rc;
 }
 
 /*

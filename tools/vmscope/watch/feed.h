@@ -12,9 +12,9 @@
 struct feed;
 
 /*
- * Loads the program and starts it, which a signal ends (-EAGAIN); @heard is called for each event,
- * from feed_poll(). With @stacks, feed_stack() tells where calls were made. Returns 0 or -errno, after
- * a message to the user if it is refused or the kernel lacks what it takes.
+ * Loads the program and starts it; @heard is called for each event, from feed_poll(). With @stacks,
+ * feed_stack() tells where calls were made. Returns 0; -EAGAIN: a signal has ended it; or -errno, after
+ * a message to the user: it is refused, or the kernel lacks what it takes.
  */
 int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_head *event),
 	      void *ctx, bool stacks);

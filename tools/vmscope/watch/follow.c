@@ -207,15 +207,20 @@ static int let_go(struct follow *follow, pid_t pid, int go, int status)
 	return 0;
 }
 
+static void say_stopped(void)
+{
+	session_say("nothing was watched: a signal ended it before it had begun");
+}
+
 static int run_command(struct follow *follow)
 {
 	struct watch_run *run = follow->run;
 	int go = -1, status = -1, rc;
 	pid_t pid = start(run, &go, &status);
 
-	run->started(pid > 0 ? pid : 0);
+	run->started(pid > 0 ? pid : 0); /* what came before is not for it */
 	follow->session->totals.processes = follow->session->totals.threads = 1;
-	rc = pid > 0 ? let_go(follow, pid, go, status) : (int)pid;
+	rc = run->stop() ? -EINTR : pid > 0 ? let_go(follow, pid, go, status) : (int)pid;
 	if (go >= 0)
 		close(go);
 	if (status >= 0)
@@ -224,7 +229,10 @@ static int run_command(struct follow *follow)
 		watch(follow, pid);
 		return 0;
 	}
-	session_fail(follow->session, "cannot start a watched program: %s", strerror(-rc));
+	if (rc == -EINTR)
+		say_stopped();
+	else
+		session_fail(follow->session, "cannot start a watched program: %s", strerror(-rc));
 	if (pid > 0) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
@@ -264,8 +272,10 @@ int follow_run(struct watch_run *run)
 	struct follow follow = { .run = run, .session = run->session };
 	int rc = feed_open(&follow.feed, events_hear, &follow, run->session->options->sites);
 
-	if (rc == -EAGAIN && run->session->options->attach && run->stop())
-		return 0; /* the process was let go of before it was attached to */
+	if (rc == -EAGAIN) {
+		say_stopped();
+		return run->session->options->attach ? 0 : rc; /* it is let go of already */
+	}
 	if (rc != 0)
 		return rc;
 	if (feed_why_all(follow.feed) && !run->session->options->quiet)

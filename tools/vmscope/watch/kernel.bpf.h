@@ -60,7 +60,11 @@ struct vm_area_struct {
 	struct mm_struct *vm_mm;
 } KERNEL_TYPE;
 struct vm_special_mapping { const char *name; } KERNEL_TYPE; /* of areas of the kernel's own */
-struct userfaultfd_ctx { unsigned int features; _Bool released; } KERNEL_TYPE;
+struct userfaultfd_ctx {
+	unsigned int features;
+	_Bool released;
+	struct mm_struct *mm;
+} KERNEL_TYPE;
 struct rlimit { unsigned long rlim_cur, rlim_max; } KERNEL_TYPE;
 struct signal_struct {
 	struct rlimit rlim[16];
@@ -68,6 +72,13 @@ struct signal_struct {
 	unsigned int flags;
 	int group_exit_code;
 } KERNEL_TYPE;
+struct user_namespace { int level; } KERNEL_TYPE;
+typedef struct { __u64 val; } kernel_cap_t;	/* two halves until Linux 6.2 */
+struct cred {
+	kernel_cap_t cap_effective;
+	struct user_namespace *user_ns;
+} KERNEL_TYPE;
+struct pid { unsigned int level; } KERNEL_TYPE;
 struct thread_info { __u32 status; } KERNEL_TYPE;
 struct task_struct {
 	struct thread_info thread_info;
@@ -75,6 +86,8 @@ struct task_struct {
 	unsigned int flags, personality;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
+	const struct cred *cred;
+	struct pid *thread_pid;
 	struct files_struct *files;
 	struct fs_struct *fs;
 	char comm[16];
@@ -98,5 +111,6 @@ extern struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *i
 extern void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it) __ksym __weak;
 extern struct task_struct *bpf_task_from_pid(int pid) __ksym __weak;
 extern void bpf_task_release(struct task_struct *task) __ksym __weak;
+extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a call's arguments point to, or set, copied at the call. */
+/* What a call's arguments point to, copied at the call. */
 #ifndef VMSCOPE_WATCH_MEMORY_BPF_H
 #define VMSCOPE_WATCH_MEMORY_BPF_H
 
@@ -14,8 +14,7 @@
 #include "watch/tell.bpf.h"
 #include "watch/uffd.bpf.h"
 
-enum { SET_VMA = 0x53564d41 /* PR_SET_VMA */, NAME_BYTES = 81 /* one more than a name may have */,
-       LIMITS = 16 /* RLIM_NLIMITS */ };
+enum { SET_VMA = 0x53564d41 /* PR_SET_VMA */, NAME_BYTES = 81 /* one more than a name may have */ };
 
 /*
  * Copies what an argument points to, of those calls of which request_build() of mirror/request.c
@@ -32,6 +31,7 @@ static __noinline int copy_memory(struct call *call)
 	call->has_memory = 1;
 	memory->addr = call->args[1];
 	memory->size = 0;
+	memory->other = 0;
 	switch (call->number) {
 	case __NR_prctl:
 		if ((__u32)call->args[0] != SET_VMA)
@@ -61,34 +61,6 @@ static __noinline int copy_memory(struct call *call)
 		return 0;
 	if (bpf_probe_read_user(memory->bytes, size, (void *)memory->addr) == 0)
 		memory->size = size;
-	return 0;
-}
-
-/*
- * What a call has set that is no matter of memory: a limit, as a struct rlimit, or the personality,
- * as the kernel has it now. (What the program's memory has may be the limit of before.) Not of
- * another process.
- */
-static __noinline int copy_limits(struct call *call)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	const bool is_prlimit = call->number == __NR_prlimit64;
-	const __u32 which = call->args[is_prlimit];
-	struct watch_memory *memory = &call->memory;
-	const struct rlimit *limits = task->signal->rlim;
-
-	if (call->number == __NR_personality) {
-		*(__u64 *)memory->bytes = task->personality;
-		memory->size = sizeof(__u64);
-	} else if ((is_prlimit && call->args[0] && call->args[0] != (__u64)task->tgid) ||
-		   (!is_prlimit && call->number != __NR_setrlimit) || which >= LIMITS) {
-		return 0;
-	} else {
-		bpf_probe_read_kernel(memory->bytes, 2 * sizeof(__u64), limits + which);
-		memory->size = 2 * sizeof(__u64);
-	}
-	call->has_memory = 1;
-	memory->addr = 0;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "watch/area.bpf.h"
+#include "watch/limits.bpf.h"
 #include "watch/uffd.bpf.h"
 
 /* The look under way where a program cannot go through the areas: vmscope has one at a time. */
@@ -23,9 +24,7 @@ struct request { __u32 pid, add; };
 
 static __always_inline __u32 map_count(struct task_struct *task)
 {
-	struct mm_struct *mm = task->mm;
-
-	return mm ? mm->map_count : 0;
+	return BPF_CORE_READ(task, mm, map_count);
 }
 
 enum { RUN = 64 };	/* areas without a hole between them: of a program that begins they are fewer */
@@ -106,7 +105,8 @@ static __always_inline void tell_shown(struct watch_space_event *event, __u64 mm
 
 /*
  * Tells of all areas of @task, and then of @event. Kernels differ in whether the areas can be changed
- * meanwhile: if they may have been, they count as not shown.
+ * meanwhile: if they may have been, they count as not shown. (Pointers are not read out of what the
+ * verifier trusts: for each that is, it goes through the names of all of the kernel's types.)
  */
 static __always_inline void tell_areas(struct task_struct *task, struct watch_space_event *event,
 				       __u64 mm)
@@ -126,10 +126,11 @@ static __always_inline void tell_areas(struct task_struct *task, struct watch_sp
 	event->shown = bpf_iter_task_vma_new(&it, task, 0) == 0;
 	event->count = map_count(task);
 	while ((vma = bpf_iter_task_vma_next(&it))) {
-		tell_area(task, event->head.space, vma);
+		tell_area(task, event->head.space,
+			  bpf_rdonly_cast(vma, bpf_core_type_id_kernel(struct vm_area_struct)));
 		count++;
 	}
-	if ((__u64)task->mm != mm) /* it has executed another program meanwhile */
+	if ((__u64)BPF_CORE_READ(task, mm) != mm) /* it has executed another program meanwhile */
 		event->shown = 0;
 	event->head.areas = count;
 	tell_shown(event, mm, busy, turns);
@@ -252,6 +253,7 @@ int look(struct request *request)
 	if (space) {
 		set_head(&event.head, WATCH_LOOK, task, space->name);
 		set_space(&event, task);
+		set_limits(&event.limits, task);
 		tell_areas(task, &event, mm);
 	}
 	bpf_task_release(task);
@@ -271,6 +273,7 @@ static __always_inline void begin_look(struct task_struct *task, __u64 mm)
 	if (!space)
 		return;
 	set_space(&looked_at, task);
+	set_limits(&looked_at.limits, task);
 	looked_at.count = map_count(task);
 	looked_at.head.after = space->turns;
 	looked_at.shown = 1;

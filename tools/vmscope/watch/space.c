@@ -4,8 +4,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/userfaultfd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +113,7 @@ static struct vmspace_host host_of(struct watched *space)
 
 /* ---- beginning ------------------------------------------------------------------------------ */
 
-struct watched *watched_new(struct session *session, unsigned int id, pid_t pid)
+struct watched *watched_new(struct session *session, unsigned int id, pid_t pid, pid_t tid)
 {
 	struct watched *space = calloc(1, sizeof(*space));
 
@@ -123,7 +123,7 @@ struct watched *watched_new(struct session *session, unsigned int id, pid_t pid)
 	space->id = id;
 	space->pid = pid;
 	space->view = (struct kernel_view)KERNEL_VIEW_INIT;
-	kernel_open(&space->view, pid); /* if it has ended by now, nothing is known there */
+	kernel_open(&space->view, tid); /* if it has ended by now, nothing is known there */
 	return space;
 }
 
@@ -159,22 +159,71 @@ static void log_begin(struct watched *space, const struct log_who *who,
 	log_space_begins(space->session, who, space->vm, attach, record);
 }
 
-static void read_config(struct vmspace_config *config, pid_t pid, const struct vmspace_config *former)
+static bool may(const struct watch_limits *limits, unsigned int capability)
 {
-	vmspace_config_init(config);
-	vmspace_config_read(config, pid);
-	/* What it has read may be of a process that was there no more. */
-	if (former && kill(pid, 0) != 0 && errno == ESRCH)
-		*config = *former;
+	return limits->capabilities >> capability & 1;
+}
+
+static unsigned long limit_of(__u64 limit)
+{
+	return limit == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit;
+}
+
+static void set_limits(struct vmspace_config *config, const struct watch_limits *limits)
+{
+	config->rlimit_as = limit_of(limits->as.soft);
+	config->rlimit_data = limit_of(limits->data.soft);
+	config->rlimit_data_max = limit_of(limits->data.hard);
+	config->rlimit_stack = limit_of(limits->stack.soft);
+	config->rlimit_memlock = limit_of(limits->memlock.soft);
+	config->admin = may(limits, CAP_SYS_ADMIN);
+	config->low_privileged = may(limits, CAP_SYS_RAWIO);
+	config->lock_privileged = may(limits, CAP_IPC_LOCK);
+	config->move_all_privileged = may(limits, CAP_SYS_NICE);
+	config->read_implies_exec = limits->personality & READ_IMPLIES_EXEC;
+}
+
+/* By the sysctl; a process may ask for it by its personality, too. */
+static bool legacy_for_all(void)
+{
+	FILE *file = fopen("/proc/sys/vm/legacy_va_layout", "re");
+	int value = 0;
+
+	if (file && fscanf(file, "%d", &value) != 1)
+		value = 0;
+	if (file)
+		fclose(file);
+	return value != 0;
+}
+
+/*
+ * The configuration to begin with, or to go on with where the space was read again: how its program is
+ * laid out was decided when that was executed.
+ */
+static struct vmspace_config config_of(struct watched *space, const struct watch_space_event *event)
+{
+	const struct watch_limits *limits = &event->limits;
+	struct vmspace_config config;
+
+	if (space->vm) {
+		config = *vmspace_config(space->vm);
+	} else {
+		vmspace_config_init(&config);
+		config.mmap_bottom_up = limits->personality & ADDR_COMPAT_LAYOUT || legacy_for_all();
+	}
+	if (limits->told)
+		set_limits(&config, limits);
+	config.mmap_base = event->mmap_base;
+	config.host = host_of(space);
+	return config;
 }
 
 void watched_begin(struct watched *space, const struct watch_space_event *event,
-		   const struct watch_area *areas, size_t count, bool attach,
-		   const struct vmspace_config *former)
+		   const struct watch_area *areas, size_t count, bool attach)
 {
 	const struct log_who who = who_of(space, &event->head);
 	struct vmspace_area *list = areas_convert(areas, count, who.tid);
-	struct vmspace_config config;
+	const struct vmspace_config config = config_of(space, event);
 	struct vmspace_image image = {
 		.start_code = event->start_code, .end_code = event->end_code,
 		.start_data = event->start_data, .end_data = event->end_data,
@@ -184,9 +233,6 @@ void watched_begin(struct watched *space, const struct watch_space_event *event,
 	int rc;
 
 	areas_find_gate(&image);
-	read_config(&config, who.pid, former);
-	config.mmap_base = event->mmap_base;
-	config.host = host_of(space);
 	snprintf(space->command, sizeof(space->command), "%s", event->command);
 	vmspace_destroy(space->vm);
 	space->vm = NULL;
@@ -329,57 +375,19 @@ static bool build_shmat(const struct watch_call_event *event, struct request *re
 	return true;
 }
 
-static unsigned long limit_of(rlim_t limit)
+void watched_limits(struct watched *space, const struct watch_space_event *event)
 {
-	return limit == RLIM_INFINITY ? VMSPACE_NO_LIMIT : limit;
-}
-
-/* By the limit that the process has after the call; False: it is another process's. */
-static bool set_limit(struct vmspace_config *config, const struct watch_call_event *event,
-		      __u64 which)
-{
-	struct rlimit limit;
-
-	if (!event->has_memory || event->memory.size != sizeof(limit))
-		return false;
-	memcpy(&limit, event->memory.bytes, sizeof(limit));
-	switch (which) {
-	case RLIMIT_AS:
-		config->rlimit_as = limit_of(limit.rlim_cur);
-		return true;
-	case RLIMIT_DATA:
-		config->rlimit_data = limit_of(limit.rlim_cur);
-		config->rlimit_data_max = limit_of(limit.rlim_max);
-		return true;
-	case RLIMIT_STACK:
-		config->rlimit_stack = limit_of(limit.rlim_cur);
-		return true;
-	case RLIMIT_MEMLOCK:
-		config->rlimit_memlock = limit_of(limit.rlim_cur);
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* By what the kernel has told: the process goes on, or has ended, before /proc could be read. */
-static void limits_changed(struct watched *space, const struct log_who *who,
-			   const struct watch_call_event *event, enum call_id id)
-{
+	const struct log_who who = who_of(space, &event->head);
 	struct vmspace_config config = *vmspace_config(space->vm);
 	const struct vmspace_config before = config;
-	uint64_t personality = 0;
 
-	if (id == CALL_PERSONALITY && event->has_memory) {
-		memcpy(&personality, event->memory.bytes, sizeof(personality));
-		config.read_implies_exec = personality & READ_IMPLIES_EXEC;
-	} else if (!set_limit(&config, event, event->args[id == CALL_PRLIMIT])) {
+	if (!event->limits.told)
 		return;
-	}
+	set_limits(&config, &event->limits);
 	if (memcmp(&before, &config, sizeof(config)) == 0)
 		return;
 	vmspace_configure(space->vm, &config);
-	log_space_limits(space->session, who, space->vm);
+	log_space_limits(space->session, &who, space->vm);
 }
 
 static void report(struct watched *space, const struct log_who *who, const struct call *call,
@@ -479,10 +487,6 @@ void watched_call(struct watched *space, const struct watch_call_event *event,
 	    (event->result <= -RESTART_FIRST && event->result >= -RESTART_LAST))
 		return;
 	memcpy(call.args, event->args, sizeof(call.args));
-	if (kind->id == CALL_SETRLIMIT || kind->id == CALL_PRLIMIT || kind->id == CALL_PERSONALITY) {
-		limits_changed(space, &who, event, kind->id);
-		return;
-	}
 	request = calloc(1, sizeof(*request));
 	if (!request) {
 		session_fail(space->session, "out of memory");
@@ -629,7 +633,7 @@ void watched_compare(struct watched *space, const struct watch_space_event *even
 		session_say("process %d (%s): read again, as %lu things were not known for sure: "
 			    "%s", who.pid, space->command, unsure, why);
 	space->unsure = 0;
-	watched_begin(space, event, areas, count, true, vmspace_config(space->vm));
+	watched_begin(space, event, areas, count, true);
 }
 
 void watched_end(struct watched *space, const struct log_who *who, const char *occasion)

@@ -38,17 +38,13 @@ struct watched {
 	bool said_unread;		/* the user was told that arguments could not be read */
 };
 
-/* NULL: out of memory. */
-struct watched *watched_new(struct session *session, unsigned int id, pid_t pid);
+/* Of process @pid, of which @tid is a thread that lives. NULL: out of memory. */
+struct watched *watched_new(struct session *session, unsigned int id, pid_t pid, pid_t tid);
 void watched_free(struct watched *space);
 
-/*
- * Begins with the areas that @event came with. @attach: it has been in use for a while. @former: its limits
- * and privileges if the process has ended, so that they cannot be read; NULL: they are not known then.
- */
+/* Begins with the areas that @event came with. @attach: it has been in use for a while. */
 void watched_begin(struct watched *space, const struct watch_space_event *event,
-		   const struct watch_area *areas, size_t count, bool attach,
-		   const struct vmspace_config *former);
+		   const struct watch_area *areas, size_t count, bool attach);
 
 /* @child begins as a copy of @space, by the fork in @event; @areas are the child's. */
 void watched_fork(struct watched *space, struct watched *child,
@@ -58,6 +54,9 @@ void watched_fork(struct watched *space, struct watched *child,
 /* Applies a call that was performed; @stack, if not NULL, is where its thread was. */
 void watched_call(struct watched *space, const struct watch_call_event *event,
 		  const struct watch_stack_event *stack);
+
+/* Its limits, privileges and personality are those that @event tells, if it does. */
+void watched_limits(struct watched *space, const struct watch_space_event *event);
 
 /* The last descriptor of a userfaultfd was closed. */
 void watched_uffd_end(struct watched *space, const struct watch_uffd_event *event);

@@ -34,6 +34,8 @@ static __noinline int look_at_uffd(struct call *call)
 	struct watch_memory *memory = &call->memory;
 	struct file **open = BPF_CORE_READ(table, fd), *file = NULL;
 	struct userfaultfd_ctx *context;
+	const struct space *other;
+	__u64 mm;
 	__u32 fd = call->args[0];
 
 	call->context = memory->inode = memory->features = 0;
@@ -45,6 +47,11 @@ static __noinline int look_at_uffd(struct call *call)
 	memory->features = BPF_CORE_READ(context, features);
 	memory->inode = BPF_CORE_READ(file, f_inode, i_ino);
 	call->context = (__u64)context;
+	mm = (__u64)BPF_CORE_READ(context, mm);
+	if (mm != (__u64)BPF_CORE_READ(task, mm)) {
+		other = space_of(mm);
+		memory->other = other ? other->name : WATCH_UNKNOWN;
+	}
 	return 0;
 }
 

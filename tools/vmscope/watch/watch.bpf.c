@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "watch/limits.bpf.h"
 #include "watch/memory.bpf.h"
 #include "watch/show.bpf.h"
 #include "watch/uffd.bpf.h"
@@ -332,7 +333,7 @@ static __always_inline struct call *lockless_call(struct task_struct *task, cons
 	const __u32 number = call ? call->number : 0;
 
 	if (result >= 0 && space->since && bpf_ktime_get_ns() - space->since < LATE_NS &&
-	    number != __NR_setrlimit && number != __NR_prlimit64 && number != __NR_personality) {
+	    !is_of_limits(number)) {
 		if (call)
 			end_call(call);
 		return NULL;
@@ -448,10 +449,14 @@ static __noinline int call_returns(__u64 number, long result)
 		call = lockless_call(task, space, result);
 	if (!call || call->number != number || call->space != space->name)
 		return 0;
+	if (is_of_limits(number)) {
+		if (result >= 0)
+			limits_set(task, call);
+		end_call(call);
+		return 0;
+	}
 	if (call->has_memory && !call->memory.size)
 		copy_memory(call);
-	if (result >= 0)
-		copy_limits(call);
 	if (result > 0 && ((number == __NR_mmap && !(call->args[3] & MAP_FIXED_BIT)) ||
 			   number == __NR_brk)) {
 		__u64 end = number == __NR_brk ? result : result + ((call->args[1] + 4095) & -4096UL);
@@ -465,7 +470,7 @@ static __noinline int call_returns(__u64 number, long result)
 	if (result > 0 && (number == __NR_mremap || number == __NR_shmat ||
 			   (number == __NR_mmap && (call->args[3] & MAP_KIND) != MAP_PRIVATE_ANON)))
 		look_near(call, task, WATCH_MADE, result);
-	if (number == __NR_ioctl && result == 0)
+	if (number == __NR_ioctl && result == 0 && !call->memory.other)
 		call->ends_told = keep_uffd(space, call->context, call->memory.inode);
 	time = bpf_ktime_get_ns();
 	if (with_stacks)
@@ -553,6 +558,7 @@ int BPF_PROG(task_made, struct task_struct *child, unsigned long flags)
 		tell(&event);
 		return 0;
 	}
+	set_limits(&event.limits, child);
 	copy.name = call && call->child ? call->child : new_name();
 	event.head.space = copy.name;
 	follow(child, made, &copy);
@@ -585,6 +591,7 @@ int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm
 	set_head(&event.head, WATCH_EXEC, task, begun.name);
 	event.parent = former;
 	set_space(&event, task);
+	set_limits(&event.limits, task);
 	follow(task, mm, &begun);
 	if (goes_through) {
 		tell_areas(task, &event, mm);
