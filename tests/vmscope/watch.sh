@@ -162,6 +162,7 @@ kill -TERM $watcher 2>/dev/null
 wait $watcher
 got=$?
 [ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+grep -q "watching process $target$" "$work/err" || fail "$what: it does not say when it has begun"
 has checks '[1-9][0-9]*'
 has differences 0
 has calls '[1-9][0-9]*'
@@ -193,9 +194,11 @@ else
 fi
 if cc -m32 -O1 -fno-pie -fno-stack-protector -fno-omit-frame-pointer -static -nostdlib \
 	-o "$work/short" "$work/short.c" 2>"$work/err" && "$work/short" 2>>"$work/err"; then
-	"$vmscope" watch -q -- "$work/short" 2>"$work/err"
+	what="a 32-bit program"
+	"$vmscope" watch -q --json -- "$work/short" 2>"$work/err"
 	got=$?
 	[ $got = 1 ] || fail "a 32-bit program: status $got: $(cat "$work/err")"
+	has unfollowed 1
 	grep -q "is a 32-bit program now" "$work/err" || fail "a 32-bit program: $(cat "$work/err")"
 	"$work/short" 1 &
 	target=$!

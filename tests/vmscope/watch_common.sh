@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Common to the test scripts of vmscope watch. Usage: SCRIPT VMSCOPE DIRECTORY
-#   DIRECTORY: where steps, meet, heirs, churn, paths, uffd, limits, beside and foreign are
+#   DIRECTORY: where steps, meet, heirs, churn, paths, uffd, limits, beside, mapped and foreign are
 . "$(dirname "$0")/common.sh"
 programs=$2
 target=

@@ -158,7 +158,8 @@ static void summarize(const struct replay *replay)
 			    t->unmodelled);
 	if (t->unsure)
 		session_say("%lu results prove nothing, as vmscope watch did not know all that had "
-			    "led to them: it had lost events, or just attached", t->unsure);
+			    "led to them: it had lost events, just attached, or could not look at "
+			    "areas that others were changing", t->unsure);
 	if (replay->incomplete)
 		session_say("%lu address spaces began with areas that the log does not tell of "
 			    "(--maps tells them): %lu of these showed later as [unknown], %lu "

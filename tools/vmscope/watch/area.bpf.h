@@ -188,12 +188,24 @@ static __always_inline void describe(struct watch_area *area, struct vm_area_str
 		describe_file(area);
 }
 
+/*
+ * Where there is little room, the end of a process is worth more than its areas: these are not all
+ * then, which their count tells.
+ */
+static __always_inline bool has_room(void)
+{
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < EVENTS_ROOM - EVENTS_KEPT;
+}
+
 static __always_inline void tell_area(struct task_struct *task, __u64 name,
 				      struct vm_area_struct *vma)
 {
-	struct scratch *scratch = vma->vm_file || vma->vm_ops ? take_scratch() : NULL;
+	struct scratch *scratch;
 	struct watch_area_event *event;
 
+	if (!has_room())
+		return;
+	scratch = vma->vm_file || vma->vm_ops ? take_scratch() : NULL;
 	if (!scratch) {
 		event = reserve(WATCH_AREA_SHORT);
 		if (!event)

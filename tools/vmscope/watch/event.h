@@ -17,7 +17,8 @@ enum watch_kind {
 	WATCH_LOOK,	/* the areas of a space, as asked for */
 	WATCH_TURN,	/* a turn (see below) that no call tells of */
 	WATCH_UFFD_END,	/* the same, in which areas lose their registrations with a userfaultfd */
-	WATCH_LIMITS,	/* limits or the personality of a process were set, by itself or another */
+	WATCH_LIMITS,	/* limits of the space with which the next event of it begins, or which that shows */
+	WATCH_LIMITS_SET, /* the same, when a call has set them, the process's own or another's */
 	WATCH_STACK,	/* in a ring of its own: where a thread was in the call at the same time */
 };
 
@@ -124,7 +125,12 @@ struct watch_limits {
 	struct watch_limit as, data, stack, memlock; /* of setrlimit() */
 	__u64 capabilities;	/* effective; none in a user namespace of its own */
 	__u32 personality;
-	__u32 told;		/* 0: the event does not tell these */
+	__u32 told;		/* in vmscope: 0: they are not known */
+};
+
+struct watch_limits_event {
+	struct watch_head head;
+	struct watch_limits limits;
 };
 
 struct watch_space_event {
@@ -139,7 +145,6 @@ struct watch_space_event {
 	__u32 count;		/* how many areas the kernel counts: if `shown` */
 	__u64 mmap_base, start_code, end_code, start_data, end_data, start_brk, brk, start_stack;
 	char command[16];
-	struct watch_limits limits; /* TASK of a process, EXEC, LOOK, LIMITS */
 };
 
 /* Which calls are told of, by their number: as base/call.h has it. */

@@ -49,7 +49,7 @@ static void begin_unsure(const struct follow *follow, struct followed *at,
 {
 	if (!at->space || head->time >= follow->lost_at)
 		return;
-	at->space->unsure++;
+	watched_doubt(at->space, "what events told that were lost");
 	order_skip(&at->order);
 }
 
@@ -151,7 +151,8 @@ static void made_process(struct follow *follow, struct followed *at, const struc
 	if (at->space->vm && !(waiting->turn && waiting->after))
 		watched_fork(at->space, child->space, event, waiting->areas, waiting->count);
 	else if (event->shown)
-		watched_begin(child->space, event, waiting->areas, waiting->count, true);
+		watched_begin(child->space, event, &waiting->limits, waiting->areas, waiting->count,
+			      true);
 	begin_unsure(follow, child, &event->head);
 	if (!event->shown)
 		ask(follow, child);
@@ -206,7 +207,8 @@ static void executed(struct follow *follow, struct followed *at, const struct wa
 		return;
 	new->users = 1;
 	if (event->shown)
-		watched_begin(new->space, event, waiting->areas, waiting->count, false);
+		watched_begin(new->space, event, &waiting->limits, waiting->areas, waiting->count,
+			      false);
 	else
 		ask(follow, new);
 	begin_unsure(follow, new, &event->head);
@@ -225,8 +227,11 @@ static void end_space(struct follow *follow, struct followed *at, const struct w
 
 	if (at->space && at->space->vm) {
 		watched_compare(at->space, last, waiting->areas, waiting->count);
-		if (!last->shown)
+		if (!last->shown) {
+			session_say("process %d (%s) was not compared at its end: its areas were not all "
+				    "shown", who.pid, at->space->command);
 			follow->session->totals.unfollowed++;
+		}
 		watched_end(at->space, &who, "exit");
 	}
 	events_end(follow, at);
@@ -279,7 +284,7 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 	if (follow->first == 0)
 		follow->first = at->name;
 	if (at->space && at->space->vm) {
-		watched_limits(at->space, event);
+		watched_limits(at->space, &event->head, &waiting->limits);
 		watched_compare(at->space, event, waiting->areas, waiting->count);
 		if (event->shown && event->head.time >= follow->lost_at)
 			order_whole(&at->order);
@@ -300,9 +305,10 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 		begin(follow, at, &event->head);
 	if (!at->space)
 		return;
-	watched_begin(at->space, event, waiting->areas, waiting->count, true);
+	watched_begin(at->space, event, &waiting->limits, waiting->areas, waiting->count, true);
 	follow->attached |= at->name == follow->first;
-	at->space->unsure = 1; /* threads may be in calls that they had entered before */
+	/* Threads may be in calls that they had entered before. */
+	watched_doubt(at->space, "calls that began before it was attached to");
 	begin_unsure(follow, at, &event->head);
 	tell(follow, "attach", &event->head, at->space->id, NULL, 0);
 }
@@ -319,7 +325,7 @@ static bool is_of_other(struct follow *follow, const struct watch_call_event *ca
 		return false;
 	other = find(follow, call->memory.other, false);
 	if (call->result == 0 && other && other->space) {
-		other->space->unsure++;
+		watched_doubt(other->space, "what another process did with its userfaultfd");
 		if (!follow->session->options->quiet)
 			session_say("process %d (%s): process %d has used a userfaultfd of it: what that "
 				    "changes is not followed, and areas that differ for it are read "
@@ -362,9 +368,10 @@ static void apply(struct follow *follow, struct followed *at, struct waiting *wa
 		if (at->space && at->space->vm)
 			watched_uffd_end(at->space, (const void *)head);
 		break;
-	case WATCH_LIMITS:
+	case WATCH_LIMITS_SET:
 		if (at->space && at->space->vm)
-			watched_limits(at->space, event);
+			watched_limits(at->space, head,
+				       &((const struct watch_limits_event *)head)->limits);
 		break;
 	case WATCH_LOOK:
 		looked(follow, at, waiting, (void *)waiting->event);
@@ -401,6 +408,8 @@ static size_t size_of(const struct watch_head *head)
 		return sizeof(*head);
 	case WATCH_UFFD_END:
 		return sizeof(struct watch_uffd_event);
+	case WATCH_LIMITS_SET:
+		return sizeof(struct watch_limits_event);
 	default:
 		return sizeof(struct watch_space_event);
 	}
@@ -412,6 +421,20 @@ static __u64 ordered_in(const struct watch_head *head)
 	const struct watch_space_event *event = (const void *)head;
 
 	return head->kind == WATCH_TASK || head->kind == WATCH_EXEC ? event->from : head->space;
+}
+
+/* Whether the event is a struct watch_space_event. */
+static bool tells_of_areas(const struct watch_head *head)
+{
+	switch (head->kind) {
+	case WATCH_CALL:
+	case WATCH_TURN:
+	case WATCH_UFFD_END:
+	case WATCH_LIMITS_SET:
+		return false;
+	default:
+		return true;
+	}
 }
 
 /* Only if there are as many areas as the kernel counts are these all. */
@@ -438,6 +461,10 @@ void events_hear(void *ctx, const struct watch_head *head)
 			events_drop(follow, shown);
 		return;
 	}
+	if (head->kind == WATCH_LIMITS) {
+		shown->limits = ((const struct watch_limits_event *)head)->limits;
+		return;
+	}
 	if (head->kind == WATCH_AREA) {
 		const struct watch_area_event *event = (const void *)head;
 		const struct watch_area area = areas_named(&event->area, event->path);
@@ -452,8 +479,12 @@ void events_hear(void *ctx, const struct watch_head *head)
 		out_of_memory(follow);
 		return;
 	}
-	if (head->kind != WATCH_CALL && head->kind != WATCH_TURN && head->kind != WATCH_UFFD_END)
+	if (tells_of_areas(head))
 		check_shown(waiting);
+	if (name != head->space || head->kind == WATCH_LOOK) {
+		waiting->limits = shown->limits;
+		shown->limits.told = 0;
+	}
 	if (head->areas) {
 		shown->areas = NULL;
 		shown->count = shown->capacity = 0;

@@ -20,6 +20,7 @@ struct followed {
 	struct order order;
 	struct watch_area *areas;	/* that have arrived, for the event that follows them */
 	size_t count, capacity;
+	struct watch_limits limits;	/* that have arrived for it */
 	unsigned int users;		/* processes: several after vfork */
 	bool looking;			/* asked to be shown */
 	unsigned int tries;		/* in which its areas were being changed */

@@ -31,7 +31,7 @@ static void check_lost(struct follow *follow)
 	follow->lost_at = now_ns();
 	mt_for_each(&follow->spaces, at, name, ULONG_MAX) {
 		if (at->space)
-			at->space->unsure++;
+			watched_doubt(at->space, "what events told that were lost");
 		at->looking &= follow->finishes; /* what it shows may have been lost */
 		order_skip(&at->order);
 	}
@@ -263,6 +263,8 @@ static int run_attached(struct follow *follow)
 			    "meanwhile");
 		return rc == 0 ? -EBUSY : rc;
 	}
+	if (!follow->session->options->quiet)
+		session_say("watching process %d", pid);
 	watch(follow, 0);
 	return 0;
 }

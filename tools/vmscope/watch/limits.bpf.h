@@ -31,18 +31,25 @@ static __always_inline void set_limits(struct watch_limits *limits, struct task_
 	limits->told = 1;
 }
 
-static __noinline int tell_limits(struct task_struct *task)
+static __noinline int tell_limits(struct task_struct *task, __u32 kind, __u64 name, __u64 after)
 {
-	struct watch_space_event event = { .shown = 0 };
-	struct space *space = space_of((__u64)task->mm);
+	struct watch_limits_event *event = reserve(sizeof(*event));
 
-	if (!space)
+	if (!event)
 		return 0;
-	set_head(&event.head, WATCH_LIMITS, task, space->name);
-	event.head.after = space->turns;
-	set_limits(&event.limits, task);
-	tell(&event);
+	set_head(&event->head, kind, task, name);
+	event->head.after = after;
+	set_limits(&event->limits, task);
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 	return 0;
+}
+
+static __always_inline void tell_limits_set(struct task_struct *task)
+{
+	const struct space *space = space_of((__u64)BPF_CORE_READ(task, mm));
+
+	if (space)
+		tell_limits(task, WATCH_LIMITS_SET, space->name, space->turns);
 }
 
 static __always_inline bool is_of_limits(__u64 number)
@@ -59,14 +66,14 @@ static __always_inline void limits_set(struct task_struct *task, const struct ca
 	struct task_struct *other;
 	const __u32 pid = call->args[0];
 
-	tell_limits(task);
+	tell_limits_set(task);
 	if (!goes_through || call->number != __NR_prlimit64 || !pid || pid == (__u32)task->tgid ||
 	    BPF_CORE_READ(task, thread_pid, level) != 0)
 		return;
 	other = bpf_task_from_pid(pid);
 	if (!other)
 		return;
-	tell_limits(other);
+	tell_limits_set(other);
 	bpf_task_release(other);
 }
 

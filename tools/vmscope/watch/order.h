@@ -14,6 +14,7 @@ struct waiting {
 	__u64 turn, after;		/* turn 0: it may come when `after` is over */
 	struct watch_area *areas;	/* that came with it; owned */
 	size_t count;
+	struct watch_limits limits;	/* that came with it */
 	struct watch_stack_event *stack;	/* of a call; owned; NULL: not known */
 	struct watch_head event[];	/* all of it */
 };

@@ -253,7 +253,7 @@ int look(struct request *request)
 	if (space) {
 		set_head(&event.head, WATCH_LOOK, task, space->name);
 		set_space(&event, task);
-		set_limits(&event.limits, task);
+		tell_limits(task, WATCH_LIMITS, space->name, 0);
 		tell_areas(task, &event, mm);
 	}
 	bpf_task_release(task);
@@ -273,7 +273,7 @@ static __always_inline void begin_look(struct task_struct *task, __u64 mm)
 	if (!space)
 		return;
 	set_space(&looked_at, task);
-	set_limits(&looked_at.limits, task);
+	tell_limits(task, WATCH_LIMITS, space->name, 0);
 	looked_at.count = map_count(task);
 	looked_at.head.after = space->turns;
 	looked_at.shown = 1;

@@ -30,6 +30,19 @@ static struct answers *record_in(struct watched *space)
 	return space->session->log ? &space->answers : NULL;
 }
 
+void watched_doubt(struct watched *space, const char *what)
+{
+	space->unsure++;
+	space->doubt = what;
+}
+
+static void doubt_merges(struct watched *space, unsigned long count, const char *what)
+{
+	space->unsure_merges += count;
+	if (count)
+		space->doubt_merges = what;
+}
+
 /* ---- what libvmspace asks ------------------------------------------------------------------- */
 
 static const struct watch_area *find_shown(const struct watched *space, unsigned long addr)
@@ -84,7 +97,8 @@ static bool has_anon(void *ctx, unsigned long start, unsigned long end)
 		has = area->anon && !is_joined(space->call, area, start);
 	} else {
 		has = kernel_has_anon(&space->view, start, end);
-		space->unsure_merges += decides(space->call);
+		if (decides(space->call))
+			doubt_merges(space, 1, "whether an area had pages before a call");
 	}
 	answers_add_anon(record_in(space), start, end, has);
 	return has;
@@ -200,30 +214,34 @@ static bool legacy_for_all(void)
  * The configuration to begin with, or to go on with where the space was read again: how its program is
  * laid out was decided when that was executed.
  */
-static struct vmspace_config config_of(struct watched *space, const struct watch_space_event *event)
+static struct vmspace_config config_of(struct watched *space, const struct watch_space_event *event,
+				       const struct watch_limits *limits)
 {
-	const struct watch_limits *limits = &event->limits;
 	struct vmspace_config config;
 
 	if (space->vm) {
 		config = *vmspace_config(space->vm);
 	} else {
 		vmspace_config_init(&config);
-		config.mmap_bottom_up = limits->personality & ADDR_COMPAT_LAYOUT || legacy_for_all();
+		vmspace_config_read(&config, space->pid); /* now; unless they were told */
 	}
-	if (limits->told)
+	if (limits && limits->told) {
 		set_limits(&config, limits);
+		if (!space->vm)
+			config.mmap_bottom_up = limits->personality & ADDR_COMPAT_LAYOUT ||
+						legacy_for_all();
+	}
 	config.mmap_base = event->mmap_base;
 	config.host = host_of(space);
 	return config;
 }
 
 void watched_begin(struct watched *space, const struct watch_space_event *event,
-		   const struct watch_area *areas, size_t count, bool attach)
+		   const struct watch_limits *limits, const struct watch_area *areas, size_t count, bool attach)
 {
 	const struct log_who who = who_of(space, &event->head);
 	struct vmspace_area *list = areas_convert(areas, count, who.tid);
-	const struct vmspace_config config = config_of(space, event);
+	const struct vmspace_config config = config_of(space, event, limits);
 	struct vmspace_image image = {
 		.start_code = event->start_code, .end_code = event->end_code,
 		.start_data = event->start_data, .end_data = event->end_data,
@@ -247,7 +265,8 @@ void watched_begin(struct watched *space, const struct watch_space_event *event,
 	else
 		session_fail(space->session, "the areas of process %d make no sense", who.pid);
 	/* Which of its areas share an anon_vma, and from where they were moved, is not known. */
-	space->unsure_merges = attach;
+	space->unsure_merges = 0;
+	doubt_merges(space, attach, "what its areas were before they were read");
 	free(list);
 }
 
@@ -274,10 +293,11 @@ void watched_fork(struct watched *space, struct watched *child,
 	}
 	snprintf(child->command, sizeof(child->command), "%s", event->command);
 	child->unsure += space->unsure;
-	child->unsure_merges += space->unsure_merges;
+	child->doubt = space->doubt;
+	doubt_merges(child, space->unsure_merges, space->doubt_merges);
 	child->differs = space->differs;
 	uffd_copy(&child->uffds, &space->uffds);
-	child->unsure_merges += space->uffds_fork;
+	doubt_merges(child, space->uffds_fork, "when a userfaultfd of its parent ends");
 	child->uffds_fork = space->uffds_fork;
 	log_space_forked(space->session, &who, space->id, &space->answers);
 	answers_clear(&space->answers);
@@ -298,10 +318,11 @@ static bool find_made(const struct watch_call_event *event, struct watch_area *m
 }
 
 /*
- * What the call has mapped, as the kernel shows it. False: nothing shows what file it was that was
- * refused, as the descriptor is closed by now.
+ * What the call has mapped, as the kernel shows it. False: nothing shows what file it was: it was
+ * refused, and the descriptor is closed by now; or areas were being changed, so that nobody could look.
  */
-static bool identify(const struct watch_call_event *event, struct request *request)
+static bool identify(struct watched *space, const struct watch_call_event *event,
+		     struct request *request)
 {
 	struct watch_area made;
 	struct vmspace_mmap *mmap = &request->vm.mmap;
@@ -315,8 +336,12 @@ static bool identify(const struct watch_call_event *event, struct request *reque
 		mmap->bad_fd = event->result == -EBADF;
 		return !gone || mmap->bad_fd;
 	}
-	if (!find_made(event, &made))
-		return true;
+	if (!find_made(event, &made)) {
+		if ((mmap->flags & (MAP_TYPE | MAP_ANONYMOUS)) == (MAP_PRIVATE | MAP_ANONYMOUS))
+			return true;
+		watched_doubt(space, "what a call had mapped while others changed areas");
+		return mmap->flags & MAP_ANONYMOUS;
+	}
 	areas_backing(&made, (pid_t)event->head.tid, &backing);
 	if (mmap->backing.kind == VMA_BACKING_SHMEM || mmap->flags & MAP_ANONYMOUS) {
 		mmap->backing.dev_major = backing.dev_major;
@@ -337,7 +362,7 @@ static void identify_uffd(struct watched *space, const struct watch_call_event *
 	request->vm.uffd.context = uffd_context(&space->uffds, (pid_t)event->head.tid,
 						request->uffd_inode, (int)event->args[0]);
 	if (!event->ends_told && event->result == 0) /* then areas that it kept apart will be one */
-		space->unsure_merges++;
+		doubt_merges(space, 1, "when a userfaultfd ends");
 	space->uffds_fork |= (event->memory.features & UFFD_FEATURE_EVENT_FORK) != 0;
 }
 
@@ -375,15 +400,16 @@ static bool build_shmat(const struct watch_call_event *event, struct request *re
 	return true;
 }
 
-void watched_limits(struct watched *space, const struct watch_space_event *event)
+void watched_limits(struct watched *space, const struct watch_head *head,
+		    const struct watch_limits *limits)
 {
-	const struct log_who who = who_of(space, &event->head);
+	const struct log_who who = who_of(space, head);
 	struct vmspace_config config = *vmspace_config(space->vm);
 	const struct vmspace_config before = config;
 
-	if (!event->limits.told)
+	if (!limits->told)
 		return;
-	set_limits(&config, &event->limits);
+	set_limits(&config, limits);
 	if (memcmp(&before, &config, sizeof(config)) == 0)
 		return;
 	vmspace_configure(space->vm, &config);
@@ -426,7 +452,7 @@ static void perform(struct watched *space, const struct log_who *who, struct cal
 		vmspace_complete(space->vm, req);
 		record.req = req;
 	} else {
-		space->unsure++;
+		watched_doubt(space, "what a call did");
 	}
 	differs = known && req->out.differs;
 	unsure = space->unsure || space->unsure_merges;
@@ -496,7 +522,7 @@ void watched_call(struct watched *space, const struct watch_call_event *event,
 	space->stack = stack;
 	space->view.text_current = false;
 	model = request_build(request, space->vm, who.tid, &call);
-	if (model == REQUEST_MADE && !identify(event, request))
+	if (model == REQUEST_MADE && !identify(space, event, request))
 		model = REQUEST_UNKNOWN;
 	identify_uffd(space, event, request);
 	if (model == REQUEST_UNKNOWN)
@@ -630,10 +656,11 @@ void watched_compare(struct watched *space, const struct watch_space_event *even
 	}
 	totals->rereads++;
 	if (!space->session->options->quiet)
-		session_say("process %d (%s): read again, as %lu things were not known for sure: "
-			    "%s", who.pid, space->command, unsure, why);
+		session_say("process %d (%s): read again, as %lu things were not known for sure "
+			    "(last: %s): %s", who.pid, space->command, unsure,
+			    space->unsure ? space->doubt : space->doubt_merges, why);
 	space->unsure = 0;
-	watched_begin(space, event, areas, count, true);
+	watched_begin(space, event, NULL, areas, count, true);
 }
 
 void watched_end(struct watched *space, const struct log_who *who, const char *occasion)

@@ -34,6 +34,7 @@ struct watched {
 	bool uffds_fork;		/* its children have some, of whose ends nothing is told */
 	unsigned long unsure;		/* what was done to it that is not known for sure */
 	unsigned long unsure_merges;	/* what decides only whether neighbours are one area */
+	const char *doubt, *doubt_merges; /* the last of each, in words */
 	bool differs;			/* reported: no more comparisons */
 	bool said_unread;		/* the user was told that arguments could not be read */
 };
@@ -42,9 +43,12 @@ struct watched {
 struct watched *watched_new(struct session *session, unsigned int id, pid_t pid, pid_t tid);
 void watched_free(struct watched *space);
 
-/* Begins with the areas that @event came with. @attach: it has been in use for a while. */
+/*
+ * Begins with the areas and @limits that @event came with. @attach: it has been in use for a while; then,
+ * if it has begun before, it may keep its limits (NULL).
+ */
 void watched_begin(struct watched *space, const struct watch_space_event *event,
-		   const struct watch_area *areas, size_t count, bool attach);
+		   const struct watch_limits *limits, const struct watch_area *areas, size_t count, bool attach);
 
 /* @child begins as a copy of @space, by the fork in @event; @areas are the child's. */
 void watched_fork(struct watched *space, struct watched *child,
@@ -55,11 +59,15 @@ void watched_fork(struct watched *space, struct watched *child,
 void watched_call(struct watched *space, const struct watch_call_event *event,
 		  const struct watch_stack_event *stack);
 
-/* Its limits, privileges and personality are those that @event tells, if it does. */
-void watched_limits(struct watched *space, const struct watch_space_event *event);
+/* Its limits, privileges and personality are @limits, by the event @head, if they are known. */
+void watched_limits(struct watched *space, const struct watch_head *head,
+		    const struct watch_limits *limits);
 
 /* The last descriptor of a userfaultfd was closed. */
 void watched_uffd_end(struct watched *space, const struct watch_uffd_event *event);
+
+/* Something happened to it that is not known for sure: @what, in words, which are kept. */
+void watched_doubt(struct watched *space, const char *what);
 
 /*
  * Compares with @areas, which the kernel showed at this very point of the order of calls. If they

@@ -40,11 +40,11 @@ __u64 names;	/* that were given to spaces */
  * whose entry was not seen.
  * @writer: the thread that has its lock for writing; 0: none.
  * @count: how many areas it had when it ended, of which @told have been told.
- * @uffds: how many have areas of it registered.
+ * @uffds: how many have areas of it registered. @is_32: its program is not followed.
  */
 struct space {
 	__u64 name, turns, since, writer;
-	__u32 count, told, uffds, unused;
+	__u32 count, told, uffds, is_32;
 };
 
 /*
@@ -61,9 +61,10 @@ struct call {
 	struct watch_memory memory;
 };
 
+enum { EVENTS_ROOM = 32 << 20, EVENTS_KEPT = 4 << 20 /* of this, not for areas that are shown */ };
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 32 << 20);
+	__uint(max_entries, EVENTS_ROOM);
 } events SEC(".maps");
 
 /* So that they take no room from events, whose loss is worse. As large as needed: feed.c says. */
@@ -106,6 +107,18 @@ struct {
 	__type(key, __u64);
 	__type(value, struct uffd);
 } uffds SEC(".maps");
+
+/* What descriptor @fd of @task is; NULL: it has none. */
+static __always_inline struct file *file_behind(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **open = BPF_CORE_READ(table, fd), *file = NULL;
+
+	if (fd >= BPF_CORE_READ(table, max_fds) ||
+	    bpf_probe_read_kernel(&file, sizeof(file), open + fd) != 0)
+		return NULL;
+	return file;
+}
 
 static __always_inline struct space *space_of(__u64 mm)
 {

@@ -30,18 +30,14 @@ static __always_inline bool is_uffd(struct file *file)
 static __noinline int look_at_uffd(struct call *call)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = file_behind(task, call->args[0]);
 	struct watch_memory *memory = &call->memory;
-	struct file **open = BPF_CORE_READ(table, fd), *file = NULL;
 	struct userfaultfd_ctx *context;
 	const struct space *other;
 	__u64 mm;
-	__u32 fd = call->args[0];
 
 	call->context = memory->inode = memory->features = 0;
-	if (fd >= BPF_CORE_READ(table, max_fds) ||
-	    bpf_probe_read_kernel(&file, sizeof(file), open + fd) != 0 || !file ||
-	    !is_uffd(file))
+	if (!file || !is_uffd(file))
 		return 0;
 	context = BPF_CORE_READ(file, private_data);
 	memory->features = BPF_CORE_READ(context, features);

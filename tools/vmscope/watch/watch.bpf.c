@@ -41,7 +41,33 @@ static __always_inline void look_near(struct call *call, struct task_struct *tas
 		call->near_count = at + 1;
 }
 
-enum { MAP_FIXED_BIT = 0x10, MAP_KIND = 0x4002f, MAP_PRIVATE_ANON = 0x22 };
+enum { MAP_FIXED_BIT = 0x10, MAP_KIND = 0x4002f, MAP_PRIVATE_ANON = 0x22, MAP_ANON = 0x20,
+       FILE_TYPE = 0170000, REGULAR = 0100000 };
+
+/*
+ * What the call has mapped at @start. Where areas are being changed, nobody may look at them; a
+ * regular file's is then known by the descriptor, which the thread has had for the call.
+ */
+static __noinline int look_at_made(struct call *call, __u64 start)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct watch_area *made = &call->near[WATCH_MADE];
+
+	look_near(call, task, WATCH_MADE, start);
+	if (call->looked & 1 << WATCH_MADE || call->number != __NR_mmap || call->args[3] & MAP_ANON)
+		return 0;
+	made->file = (__u64)file_behind(task, call->args[4]);
+	if (made->file)
+		describe_file(made);
+	if ((made->mode & FILE_TYPE) != REGULAR) { /* others may map what they like */
+		made->file = 0;
+		return 0;
+	}
+	made->start = start;
+	made->end = start + ((call->args[1] + 4095) & -4096UL);
+	made->page_offset = call->args[5] >> 12;
+	return 0;
+}
 
 /* The addresses that @call is about, if it tells any. */
 static __always_inline bool is_about(const struct call *call, __u64 *at, __u64 *length)
@@ -249,7 +275,8 @@ int lock_wanted(unsigned long long *ctx)
 		return 0;
 	}
 	if (task->thread_info.status & STATUS_32) {
-		__sync_fetch_and_add(&foreign, 1);
+		if (!space->is_32)
+			__sync_fetch_and_add(&foreign, 1);
 		return 0;
 	}
 	former = call_of(task);
@@ -469,7 +496,7 @@ static __noinline int call_returns(__u64 number, long result)
 	/* What was mapped has to be told but for private anonymous memory. */
 	if (result > 0 && (number == __NR_mremap || number == __NR_shmat ||
 			   (number == __NR_mmap && (call->args[3] & MAP_KIND) != MAP_PRIVATE_ANON)))
-		look_near(call, task, WATCH_MADE, result);
+		look_at_made(call, result);
 	if (number == __NR_ioctl && result == 0 && !call->memory.other)
 		call->ends_told = keep_uffd(space, call->context, call->memory.inode);
 	time = bpf_ktime_get_ns();
@@ -558,9 +585,10 @@ int BPF_PROG(task_made, struct task_struct *child, unsigned long flags)
 		tell(&event);
 		return 0;
 	}
-	set_limits(&event.limits, child);
 	copy.name = call && call->child ? call->child : new_name();
 	event.head.space = copy.name;
+	tell_limits(child, WATCH_LIMITS, copy.name, 0);
+	copy.is_32 = space->is_32;
 	follow(child, made, &copy);
 	if (call) {
 		event.from_turn = call->turn;
@@ -587,11 +615,12 @@ int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm
 		event.from_turn = call->turn;
 		end_call(call);
 	}
+	set_space(&event, task);
 	begun.name = new_name();
+	begun.is_32 = event.is_32;
 	set_head(&event.head, WATCH_EXEC, task, begun.name);
 	event.parent = former;
-	set_space(&event, task);
-	set_limits(&event.limits, task);
+	tell_limits(task, WATCH_LIMITS, begun.name, 0);
 	follow(task, mm, &begun);
 	if (goes_through) {
 		tell_areas(task, &event, mm);
