@@ -253,6 +253,45 @@ static void the_first_break(void **state)
 	}
 }
 
+static enum vmspace_page_kind kind_of(unsigned long page)
+{
+	const struct vma *vma = mtree_load(&space->tree, at(page));
+	struct vmspace_page found = { 0 };
+
+	if (vma)
+		pages_release(space->pages, pages_lookup(space->pages, vma, at(page), &found));
+	return found.kind;
+}
+
+/* It is populated as a whole, or refused. */
+static void a_locked_break(void **state)
+{
+	long left = 0;
+
+	(void)state;
+	for (long n = 1; !left; n++) {
+		struct vmspace_request lock = { .op = VMSPACE_MLOCKALL, .mlockall = { MCL_FUTURE } };
+		struct vmspace_request brk = { .op = VMSPACE_BRK, .brk = { at(HEAP + 2) } };
+
+		assert_int_equal(create(), 0);
+		space->image.start_brk = space->image.brk = at(HEAP);
+		assert_int_equal(vmspace_call(space, &lock), 0);
+		scarce.countdown = n;
+		vmspace_call(space, &brk);
+		left = scarce.countdown;
+		scarce.countdown = 0;
+		if (brk.out.out_of_memory) {
+			assert_int_equal(brk.out.result, at(HEAP));
+			assert_null(mtree_load(&space->tree, at(HEAP)));
+		} else {
+			assert_int_equal(brk.out.result, at(HEAP + 2));
+			assert_int_equal(kind_of(HEAP), VMSPACE_PAGE_ANON);
+			assert_int_equal(kind_of(HEAP + 1), VMSPACE_PAGE_ANON);
+		}
+		destroy();
+	}
+}
+
 static void unmapping(void **state)
 {
 	(void)state;
@@ -452,7 +491,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mapping), cmocka_unit_test(the_first_break),
-		cmocka_unit_test(unmapping),
+		cmocka_unit_test(a_locked_break), cmocka_unit_test(unmapping),
 		cmocka_unit_test(protecting), cmocka_unit_test(moving), cmocka_unit_test(advising),
 		cmocka_unit_test(populating_ranges_that_overlap),
 		cmocka_unit_test(forking), cmocka_unit_test(faulting),
