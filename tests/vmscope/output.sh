@@ -14,7 +14,7 @@ log = [json.loads(line) for line in open(work + "/log")]
 summary = json.load(open(work + "/sum"))
 assert log[0]["type"] == "start" and log[0]["log"] == "vmscope" and log[0]["version"] == 1
 assert log[0]["command"] == [steps]
-assert log[0]["revision"] == 4
+assert log[0]["revision"] == 5
 # What a replay needs: how the address space began, each request, and how it ended.
 assert [r["type"] for r in log[1:3]] == ["space", "exec"] and len(log[1]["areas"]) >= 8
 assert all("do" in r for r in log if r["type"] == "call" and "request" in r)

@@ -33,6 +33,7 @@ static void (*heard_by)(void *ctx, const struct watch_head *event);
 static void *heard_ctx;
 static unsigned int looks, polls;
 static unsigned long lost; /* events, so far */
+static bool behind, paused;
 static uint64_t heard_late; /* when events happen; 0: now */
 static void (*on_look)(unsigned int look), (*on_poll)(unsigned int poll);
 
@@ -58,7 +59,7 @@ bool feed_poll(struct feed *feed, int milliseconds)
 	(void)feed;
 	(void)milliseconds;
 	on_poll(polls++);
-	return true;
+	return !behind;
 }
 
 int feed_look(struct feed *feed, pid_t pid, bool add)
@@ -86,6 +87,12 @@ struct watch_stack_event *feed_stack(struct feed *feed, const struct watch_head 
 void feed_forgo_stacks(struct feed *feed)
 {
 	(void)feed;
+}
+
+void feed_pause(struct feed *feed, bool pause)
+{
+	(void)feed;
+	paused = pause;
 }
 
 const char *feed_why_all(const struct feed *feed)
@@ -225,6 +232,7 @@ static int run_with(struct session *session, const struct options *options,
 		assert_int_equal(log_open(&session->log, options->log_path, options), 0);
 	looks = polls = 0;
 	lost = 0;
+	behind = paused = false;
 	heard_late = 0;
 	on_look = look_does;
 	on_poll = poll_does;
@@ -392,6 +400,52 @@ static void areas_of_an_earlier_turn(void **state)
 	assert_int_equal(totals.rereads, 0);
 }
 
+/* Where calls come faster than they are heard of, they wait until the areas are shown anew. */
+static void shows_anew(unsigned int number)
+{
+	look(FIRST, number ? 3 : 0, number ? 4 : 1);
+}
+
+static void falls_behind(unsigned int number)
+{
+	switch (number) {
+	case 1:
+		call(FIRST, 1, 1);
+		lost = 1;
+		behind = true;
+		break;
+	case 2:
+		assert_true(paused);
+		assert_int_equal(looks, 1);
+		lost = 2;
+		break;
+	case 3:
+		assert_true(paused);
+		behind = false;
+		break;
+	case 4:
+		assert_false(paused);
+		assert_int_equal(looks, 2);
+		call(FIRST, 4, 4);
+		ends(FIRST, 4, 5);
+		gone(FIRST, 4, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+static void calls_that_come_too_fast(void **state)
+{
+	const struct totals totals = follow(shows_anew, falls_behind);
+
+	(void)state;
+	assert_int_equal(totals.calls, 2);
+	assert_int_equal(totals.events_lost, 2);
+	assert_int_equal(totals.rereads, 1);
+	assert_int_equal(totals.whole_checks, 2);
+}
+
 /* A process whose areas are never shown is not waited for. */
 static void is_never_shown(unsigned int number)
 {
@@ -554,6 +608,7 @@ int main(void)
 		cmocka_unit_test(areas_that_are_shown_at_the_end),
 		cmocka_unit_test(areas_of_which_some_are_shown),
 		cmocka_unit_test(areas_of_an_earlier_turn),
+		cmocka_unit_test(calls_that_come_too_fast),
 		cmocka_unit_test(areas_that_are_never_shown),
 		cmocka_unit_test(a_program_that_cannot_be_started),
 		cmocka_unit_test(an_answer_after_a_call_that_was_lost),

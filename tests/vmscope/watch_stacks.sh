@@ -207,5 +207,45 @@ if [ -x "$work/maps" ]; then
 	has unfollowed 1
 	grep -q "has ended unseen" "$work/err" || fail "$what: $(tail -5 "$work/err")"
 	replays
+	grep -q "has ended unseen" "$work/err" || fail "$what: $(tail -5 "$work/err")"
+	grep -q '"type":"gap","time":[0-9.]*,"events":[1-9]' "$work/log" || fail "$what: the log has no gap"
+	grep -q "log: vmscope watch lost [0-9]* events, the first of them" "$work/replay" ||
+		fail "$what: replay: $(cat "$work/replay")"
+	"$vmscope" explain "$work/log" >"$work/out" 2>"$work/why" || fail "$what: explain: $(cat "$work/why")"
+	grep -q "This is a part: [0-9]* events were lost, from " "$work/out" ||
+		fail "$what: explain: $(head -5 "$work/out")"
+	"$vmscope" explain --json "$work/log" 2>/dev/null | grep -q '"events_lost": [1-9]' ||
+		fail "$what: explain --json has no events_lost"
+	"$vmscope" report -o "$work/page.html" "$work/log" 2>"$work/why"
+	grep -q "events were lost while the program was watched" "$work/page.html" ||
+		fail "$what: report: $(cat "$work/why")"
+fi
+
+# The same, but it goes on, faster than calls are heard of: its areas are known again nevertheless.
+what="behind"
+if [ -x "$work/maps" ]; then
+	attach maps 2000000000
+	echo go >&5
+	wait_for grep -q '"type":"call"' "$work/log"
+	for seconds in 2 4 8 16; do
+		kill -STOP $watcher
+		sleep $seconds
+		kill -CONT $watcher
+		sleep 2
+		grep -q "events were lost" "$work/err" && break
+	done
+	wait_for grep -q "read again, as " "$work/err"
+	kill -KILL $target
+	exec 5>&-
+	wait $target 2>/dev/null
+	target=
+	wait $watcher
+	got=$?
+	[ $got -le 1 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+	has events_lost '[1-9][0-9]*'
+	has differences 0
+	sed '1,/"type":"gap"/d' "$work/log" | grep -q '"type":"space"' ||
+		fail "$what: no areas after the first gap"
+	replays
 fi
 finish

@@ -117,6 +117,7 @@ static int print(const struct explain *explain, const struct blame *blame)
 	const struct explain_view view = {
 		.rows = rows_of(explain),
 		.read = explain->player.interrupted ? explain->player.lines : 0,
+		.gaps = explain->player.gaps,
 		.limit_assumed = explain->player.format == READER_STRACE,
 	};
 	int rc = 0;

@@ -92,7 +92,8 @@ static int write_page(const struct report *report, struct page *page)
 		.title = report->title[0] ? report->title :
 			 slash ? slash + 1 : report->player.path,
 		.remark = report->player.interrupted ? "This is partial: the log was not read to "
-			  "its end." : report->player.malformed ? "Lines of the log that cannot be "
+			  "its end." : report->player.gaps.events ? "This is a part: events were "
+			  "lost while the program was watched." : report->player.malformed ? "Lines of the log that cannot be "
 			  "understood were skipped." : "",
 		.limit = report->megabytes * MB,
 	};

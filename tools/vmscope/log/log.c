@@ -168,6 +168,17 @@ static void add_all(struct json_object *object, struct json_object *detail)
 	json_object_put(detail);
 }
 
+void log_gap(struct session *session, unsigned long events)
+{
+	struct json_object *object;
+
+	if (!session->log)
+		return;
+	object = record(session->log, "gap", NULL);
+	add(object, "events", number(events));
+	put_checked(session, object);
+}
+
 void log_event(struct session *session, const char *type, const struct log_who *who,
 	       struct json_object *detail)
 {

@@ -12,7 +12,7 @@
 #include "log/answers.h"
 
 /* Readers check the version; a new revision only adds keys and records. */
-enum { LOG_VERSION = 1, LOG_REVISION = 4 };
+enum { LOG_VERSION = 1, LOG_REVISION = 5 };
 
 struct log;
 
@@ -45,6 +45,9 @@ void log_close(struct session *session);
  */
 void log_event(struct session *session, const char *type, const struct log_who *who,
 	       struct json_object *detail);
+
+/* So many events were lost: what is logged from now on does not follow from what was logged before. */
+void log_gap(struct session *session, unsigned long events);
 
 /* Whether a call has changed the kernel's maps. */
 enum log_change { LOG_UNKNOWN, LOG_SAME, LOG_CHANGED };

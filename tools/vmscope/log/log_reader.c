@@ -30,6 +30,7 @@ struct log_reader {
 	bool of_check, ended;		/* its records "check", "summary" were there */
 	int64_t revision;
 	unsigned long unknown;		/* records of types that are not known */
+	struct log_gaps gaps;
 };
 
 struct log_reader *log_reader_new(void)
@@ -392,11 +393,33 @@ static bool read_start(struct log_reader *from)
 	return true;
 }
 
+static bool read_gap(struct log_reader *from, const struct step *step)
+{
+	int64_t events;
+
+	if (!get_count(from->record, "events", 1, &events))
+		return wrong_key(from, "events");
+	if (!from->gaps.events)
+		from->gaps.since = step->time;
+	from->gaps.events += (unsigned long)events;
+	return true;
+}
+
+/* A later one may say more; it is the last, and says how the whole run was. */
+static void read_summary(struct log_reader *from)
+{
+	int64_t unfollowed = 0;
+
+	get_count(from->record, "unfollowed", 0, &unfollowed);
+	from->gaps.unfollowed = (unsigned long)unfollowed;
+	from->ended = true;
+}
+
 /* Records that change no address space. */
 static bool read_other(struct log_reader *from, const char *type, struct step *step)
 {
 	static const char *const types[] = { "check", "attach", "exec", "thread", "fork", "vfork",
-					     "difference", "exit", "summary" };
+					     "difference", "exit" };
 
 	if (strcmp(type, "fork") == 0 || strcmp(type, "vfork") == 0)
 		step->kind = STEP_PROCESS;
@@ -404,7 +427,6 @@ static bool read_other(struct log_reader *from, const char *type, struct step *s
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (strcmp(type, types[i]) == 0) {
 			from->of_check |= i == 0;
-			from->ended |= strcmp(type, "summary") == 0;
 			return true;
 		}
 	if (from->revision <= LOG_REVISION)
@@ -427,6 +449,12 @@ static bool read_record(struct log_reader *from, const char *type, struct step *
 	step->pid = (pid_t)pid;
 	step->tid = (pid_t)tid;
 	step->space = (unsigned int)space;
+	if (strcmp(type, "gap") == 0)
+		return read_gap(from, step);
+	if (strcmp(type, "summary") == 0) {
+		read_summary(from);
+		return true;
+	}
 	if (strcmp(type, "space") && strcmp(type, "copy") && strcmp(type, "call") &&
 	    strcmp(type, "lost") && strcmp(type, "seen") && strcmp(type, "limits") &&
 	    strcmp(type, "end"))
@@ -464,6 +492,11 @@ bool log_reader_has_begun(const struct log_reader *from)
 bool log_reader_is_cut(const struct log_reader *from)
 {
 	return from->begun && !from->ended && !from->of_check;
+}
+
+const struct log_gaps *log_reader_gaps(const struct log_reader *from)
+{
+	return &from->gaps;
 }
 
 /* Makes the line from->record. */

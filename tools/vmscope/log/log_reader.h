@@ -7,6 +7,13 @@
 
 struct log_reader;
 
+/* What the log says is missing in it, so far. */
+struct log_gaps {
+	unsigned long events;		/* that vmscope watch lost */
+	double since;			/* when the first of them was missed, in seconds */
+	unsigned long unfollowed;	/* processes that were not followed to their end */
+};
+
 /* NULL: out of memory. */
 struct log_reader *log_reader_new(void);
 void log_reader_free(struct log_reader *from);
@@ -35,5 +42,7 @@ bool log_reader_has_begun(const struct log_reader *from);
 
 /* Whether the log so far lacks the record that ends one of "vmscope trace". */
 bool log_reader_is_cut(const struct log_reader *from);
+
+const struct log_gaps *log_reader_gaps(const struct log_reader *from);
 
 #endif

@@ -149,6 +149,24 @@ static int say_nothing(const struct player *player, const struct reader *reader)
 	return -1;
 }
 
+/* What is missing before the end of what was read. */
+static void say_gaps(const struct player *player)
+{
+	const struct log_gaps *gaps = &player->gaps;
+
+	progress_clear();
+	if (gaps->events)
+		session_say("%s: vmscope watch lost %lu events, the first of them %.1f s after the "
+			    "beginning: calls are missing from then on, and areas may differ from what "
+			    "the process had, until the log has them anew", player->path,
+			    gaps->events, gaps->since);
+	if (gaps->unfollowed)
+		session_say("%s: %lu %s not followed to %s end: the last areas in the log are older",
+			    player->path, gaps->unfollowed,
+			    gaps->unfollowed == 1 ? "process was" : "processes were",
+			    gaps->unfollowed == 1 ? "its" : "their");
+}
+
 static int play(struct player *player, struct reader *reader, struct replay_state *state)
 {
 	int rc;
@@ -169,9 +187,12 @@ static int play(struct player *player, struct reader *reader, struct replay_stat
 	player->lines = reader_line(reader);
 	player->unknown = reader_unknown(reader);
 	player->cut = !player->until && !player->interrupted && reader_is_cut(reader);
+	player->gaps = reader_gaps(reader);
 	player->totals = *replay_state_totals(state);
 	if (rc == 0 && player->totals.spaces == 0 && !player->interrupted)
 		return say_nothing(player, reader);
+	if (rc == 0 && !player->quiet)
+		say_gaps(player);
 	if (rc == 0 && player->cut && !player->quiet) {
 		progress_clear();
 		session_say("%s: the log has no end: it is written still, or vmscope was killed, or "

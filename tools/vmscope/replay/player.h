@@ -20,6 +20,7 @@ struct player {
 	unsigned long lines, malformed;
 	unsigned long untold;		/* areas that the log does not show; the user knows */
 	unsigned long unknown;		/* records passed over: reader_unknown() */
+	struct log_gaps gaps;		/* reader_gaps(); the user knows */
 	bool cut;			/* its end is missing: reader_is_cut() */
 	bool interrupted;		/* so far only; the user has been told */
 	struct replay_totals totals;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/lines.h"
-#include "log/log_reader.h"
 #include "strace/strace_reader.h"
 
 struct reader {
@@ -93,6 +92,12 @@ bool reader_has_begun(const struct reader *reader)
 bool reader_is_cut(const struct reader *reader)
 {
 	return reader->log_reader && log_reader_is_cut(reader->log_reader);
+}
+
+struct log_gaps reader_gaps(const struct reader *reader)
+{
+	return reader->log_reader ? *log_reader_gaps(reader->log_reader) :
+				    (struct log_gaps){ .events = 0 };
 }
 
 const char *reader_why(const struct reader *reader)

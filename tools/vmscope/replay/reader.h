@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/lines.h"
+#include "log/log_reader.h"
 #include "log/step.h"
 
 struct reader;
@@ -58,6 +59,9 @@ bool reader_has_begun(const struct reader *reader);
 
 /* At the end: whether a log of "vmscope trace" lacks its last record. */
 bool reader_is_cut(const struct reader *reader);
+
+/* What a log of "vmscope trace" or "watch" says is missing in it, so far. */
+struct log_gaps reader_gaps(const struct reader *reader);
 
 /* The number of the last line read, from 1, and what is wrong with it. */
 unsigned long reader_line(const struct reader *reader);

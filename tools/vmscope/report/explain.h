@@ -5,12 +5,14 @@
 
 #include <stdio.h>
 
+#include "log/log_reader.h"
 #include "report/blame.h"
 
 /* What a report says beside what was counted. */
 struct explain_view {
 	unsigned long rows;		/* in each table, at most */
 	unsigned long read;		/* lines, if the log was not read to its end; or 0 */
+	struct log_gaps gaps;		/* what the log says is missing in it */
 	bool limit_assumed;		/* the log does not tell vm.max_map_count */
 };
 

@@ -286,6 +286,7 @@ int explain_json_space(FILE *to, struct blame_space *space, unsigned long spaces
 	put_bool(&writer, report, "incomplete", space->incomplete);
 	put_bool(&writer, report, "differs", space->differs);
 	put_count(&writer, report, "partial", view->read);
+	put_count(&writer, report, "events_lost", view->gaps.events);
 	put_limit(&writer, report, space->areas, space->limit, view->limit_assumed);
 	put_growth(&writer, report, space);
 	put_course(&writer, report, &space->course);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/now.h"
 #include "watch/areas.h"
 
 enum { LOOK_TRIES = 100 };
@@ -81,6 +82,28 @@ void events_end(struct follow *follow, struct followed *at)
 		events_drop(follow, at);
 	else
 		leave(follow, at);
+}
+
+bool events_check_lost(struct follow *follow)
+{
+	unsigned long lost = feed_lost(follow->feed);
+	struct followed *at;
+	unsigned long name = 0;
+
+	if (lost == follow->lost)
+		return false;
+	follow->session->totals.events_lost += lost - follow->lost;
+	log_set_time(follow->session, 0);
+	log_gap(follow->session, lost - follow->lost);
+	follow->lost = lost;
+	follow->lost_at = now_ns();
+	mt_for_each(&follow->spaces, at, name, ULONG_MAX) {
+		if (at->space)
+			watched_doubt(at->space, "what events told that were lost");
+		at->looking &= follow->finishes; /* what it shows may have been lost */
+		order_skip(&at->order);
+	}
+	return true;
 }
 
 /* Has its areas shown. */
@@ -173,9 +196,11 @@ static void made_sharer(struct follow *follow, struct followed *at,
 	totals->processes += !thread;
 	totals->forks += !thread;
 	at->users += !thread;
-	if (at->space)
+	if (at->space) {
+		at->space->shared = true;
 		tell(follow, thread ? "thread" : "vfork", &event->head, at->space->id, "parent",
 		     (int)event->parent);
+	}
 }
 
 static void executed(struct follow *follow, struct followed *at, const struct waiting *waiting,
@@ -340,6 +365,9 @@ static void apply(struct follow *follow, struct followed *at, struct waiting *wa
 	const struct watch_head *head = waiting->event;
 	const struct watch_space_event *event = (const void *)head;
 
+	/* Its areas prove nothing if an event was lost that had led to them. */
+	if (waiting->count > 0)
+		events_check_lost(follow);
 	log_set_time(follow->session, head->time);
 	switch (head->kind) {
 	case WATCH_CALL:

@@ -42,11 +42,17 @@ struct follow {
 	__u64 heard;			/* when the last event was */
 	__u64 first;			/* the space that was asked for */
 	bool attached;			/* it has been shown */
+	bool paused;			/* see feed_pause() */
 	bool finishes;
 };
 
 /* Hears of an event: for feed_open(), with a struct follow. */
 void events_hear(void *ctx, const struct watch_head *head);
+
+/*
+ * Whether events were lost: what they would have told is not known then; the areas will be read again.
+ */
+bool events_check_lost(struct follow *follow);
 
 /* Nobody uses the space any more. It is freed, or kept as long as events of it may come. */
 void events_end(struct follow *follow, struct followed *at);

@@ -461,6 +461,11 @@ int feed_look(struct feed *feed, pid_t pid, bool add)
 	return rc;
 }
 
+void feed_pause(struct feed *feed, bool pause)
+{
+	*(volatile bool *)&feed->program->bss->paused = pause;
+}
+
 /*
  * A program at the end of a function is left out where the same one was interrupted on that processor,
  * as may happen where the kernel is preemptible: another thread's call has not been told of then. (Nor has

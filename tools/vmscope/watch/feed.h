@@ -42,6 +42,12 @@ void feed_forgo_stacks(struct feed *feed);
 int feed_look(struct feed *feed, pid_t pid, bool add);
 
 /*
+ * @pause: calls are not told of, and count as lost, but all else is. So what has been told can be heard, and
+ * areas be shown, where calls come faster than they are heard.
+ */
+void feed_pause(struct feed *feed, bool pause);
+
+/*
  * Why the exits of all calls are listened to, and not the functions of those that are told of: a
  * few words. NULL: they are not.
  */

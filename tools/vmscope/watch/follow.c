@@ -17,32 +17,14 @@
 
 enum { POLL_MS = 50, LOOK_MS = 5, LOOK_SECONDS = 1, PATIENCE_MS = 2000, STACKS_MS = 1000 };
 
-/* Events were lost: what they would have told is not known; the areas will be read again. */
-static void check_lost(struct follow *follow)
-{
-	unsigned long lost = feed_lost(follow->feed);
-	struct followed *at;
-	unsigned long name = 0;
-
-	if (lost == follow->lost)
-		return;
-	follow->session->totals.events_lost += lost - follow->lost;
-	follow->lost = lost;
-	follow->lost_at = now_ns();
-	mt_for_each(&follow->spaces, at, name, ULONG_MAX) {
-		if (at->space)
-			watched_doubt(at->space, "what events told that were lost");
-		at->looking &= follow->finishes; /* what it shows may have been lost */
-		order_skip(&at->order);
-	}
-}
-
 /* Not each time: a program that makes calls faster than they are followed loses some all the time. */
 static void say_lost(struct follow *follow)
 {
 	if (follow->lost > follow->said)
-		session_say("%lu events were lost, as there was no room for them or the kernel left them "
-			    "out: areas are read again", follow->lost - follow->said);
+		session_say("%lu events were lost, as calls came faster than they could be heard of, or "
+			    "the kernel left them out: areas are read again. It helps to give vmscope "
+			    "more of a processor (nice), and to do without --stacks",
+			    follow->lost - follow->said);
 	follow->said = follow->lost;
 }
 
@@ -75,6 +57,33 @@ static void look_at_all(struct follow *follow)
 	}
 }
 
+static void pause_calls(struct follow *follow, bool pause)
+{
+	struct followed *at;
+	unsigned long name = 0;
+
+	feed_pause(follow->feed, pause);
+	follow->paused = pause;
+	mt_for_each(&follow->spaces, at, name, ULONG_MAX)
+		if (at->space)
+			at->space->behind = pause;
+}
+
+/*
+ * Calls come faster than they are heard of: one event after another would be lost, and areas never be shown
+ * whole. So a part of them is lost at once, and what comes after is known again.
+ */
+static void keep_up(struct follow *follow, bool lost, bool behind)
+{
+	if (!follow->paused && lost && behind) {
+		pause_calls(follow, true);
+	} else if (follow->paused && !behind) {
+		pause_calls(follow, false);
+		events_check_lost(follow);
+		look_at_all(follow);
+	}
+}
+
 /* Hears what has happened up to now; after a second without stacks, if there are many. */
 static void catch_up(struct follow *follow)
 {
@@ -83,7 +92,7 @@ static void catch_up(struct follow *follow)
 	while (!feed_poll(follow->feed, 0) && follow->heard < now && !follow->session->failed)
 		if (now_ns() - now > STACKS_MS * 1000000ULL)
 			feed_forgo_stacks(follow->feed);
-	check_lost(follow);
+	events_check_lost(follow);
 }
 
 /* The last comparison of what still runs. */
@@ -96,11 +105,12 @@ static void finish(struct follow *follow)
 
 	follow->finishes = true;
 	catch_up(follow);
+	keep_up(follow, false, false);
 	began = now_ms();
 	look_at_all(follow);
 	while (waits && now_ms() < began + PATIENCE_MS && !follow->session->failed) {
 		feed_poll(follow->feed, POLL_MS);
-		check_lost(follow);
+		events_check_lost(follow);
 		waits = false;
 		name = 0;
 		mt_for_each(&follow->spaces, at, name, ULONG_MAX)
@@ -136,8 +146,9 @@ static void watch(struct follow *follow, pid_t child)
 	bool reaped = child == 0;
 
 	while (!run->stop() && !follow->session->failed && (follow->live > 0 || !reaped)) {
-		feed_poll(follow->feed, POLL_MS);
-		check_lost(follow);
+		bool behind = !feed_poll(follow->feed, POLL_MS);
+
+		keep_up(follow, events_check_lost(follow), behind);
 		if (!reaped && waitpid(child, &run->wait_status, WNOHANG) == child) {
 			reaped = run->ended = true;
 			run->started(0);

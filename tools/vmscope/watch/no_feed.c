@@ -54,6 +54,12 @@ void feed_forgo_stacks(struct feed *feed)
 	(void)feed;
 }
 
+void feed_pause(struct feed *feed, bool pause)
+{
+	(void)feed;
+	(void)pause;
+}
+
 const char *feed_why_all(const struct feed *feed)
 {
 	(void)feed;

@@ -79,8 +79,9 @@ static bool is_joined(const struct watch_call_event *call, const struct watch_ar
 
 /*
  * Whether the area has an anon_vma is told by the kernel for those around the addresses of the
- * call, at the call; and for all areas at a fork. Elsewhere it is asked now, and is not known for
- * sure.
+ * call, at the call (but not in it: another thread may touch pages in between); and for all areas at
+ * a fork. Elsewhere it is asked now, and is not known for sure. (The question waits for the lock, which
+ * a program that makes calls all the time gives seldom.)
  */
 static bool has_anon(void *ctx, unsigned long start, unsigned long end)
 {
@@ -95,8 +96,10 @@ static bool has_anon(void *ctx, unsigned long start, unsigned long end)
 			area = &space->call->near[i];
 	if (area && area->start <= start && start < area->end) {
 		has = area->anon && !is_joined(space->call, area, start);
+		if (space->shared && decides(space->call))
+			doubt_merges(space, 1, "whether a thread touched pages during another one's call");
 	} else {
-		has = kernel_has_anon(&space->view, start, end);
+		has = !space->behind && kernel_has_anon(&space->view, start, end);
 		if (decides(space->call))
 			doubt_merges(space, 1, "whether an area had pages before a call");
 	}
@@ -462,6 +465,8 @@ static void perform(struct watched *space, const struct log_who *who, struct cal
 			json_object_object_add(record.extra, "unsure",
 					       json_object_new_boolean(true));
 	}
+	if (differs && unsure)
+		watched_doubt(space, "what a call did that depends on what was not known before");
 	log_call(space->session, who, &record);
 	if (known && req->out.out_of_memory)
 		session_fail(space->session, "out of memory");

@@ -35,6 +35,8 @@ struct watched {
 	unsigned long unsure;		/* what was done to it that is not known for sure */
 	unsigned long unsure_merges;	/* what decides only whether neighbours are one area */
 	const char *doubt, *doubt_merges; /* the last of each, in words */
+	bool shared;			/* several threads have had it */
+	bool behind;			/* what it is like now is not asked: that would take time */
 	bool differs;			/* reported: no more comparisons */
 	bool said_unread;		/* the user was told that arguments could not be read */
 };

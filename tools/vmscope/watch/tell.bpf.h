@@ -30,6 +30,7 @@ const volatile bool goes_through;
 const volatile bool with_stacks;
 
 __u64 lost;	/* events for which there was no room */
+bool paused;	/* calls are not told of, and count as lost: vmscope has to hear what is told first */
 __u64 foreign;	/* calls through the 32-bit entry, whose numbers mean others */
 __u64 names;	/* that were given to spaces */
 
@@ -193,9 +194,17 @@ static __always_inline void tell(struct watch_space_event *event)
 	output(event, sizeof(*event), 0);
 }
 
+/* To be asked for each call that would be told of: it is counted here. */
+static __always_inline bool is_paused(void)
+{
+	if (paused)
+		__sync_fetch_and_add(&lost, 1);
+	return paused;
+}
+
 static __always_inline void tell_turn(struct task_struct *task, __u64 name, __u64 turn)
 {
-	struct watch_head *head = reserve(sizeof(*head));
+	struct watch_head *head = is_paused() ? NULL : reserve(sizeof(*head));
 
 	if (!head)
 		return;

@@ -427,9 +427,12 @@ static __always_inline void tell_call(struct task_struct *task, const struct spa
 {
 	const bool with_path = call->near_count > WATCH_MADE && call->near[WATCH_MADE].file &&
 			       !call->has_memory;
-	struct scratch *scratch = with_path ? take_scratch() : NULL;
 	struct watch_call_event *event;
+	struct scratch *scratch;
 
+	if (is_paused())
+		return;
+	scratch = with_path ? take_scratch() : NULL;
 	if (scratch) {
 		event = &scratch->call;
 		set_call(event, task, space, call, result, time);
