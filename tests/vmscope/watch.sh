@@ -111,7 +111,7 @@ grep -q "difference 1:" "$work/err" || fail "a call was hidden: $(tail -5 "$work
 # Linux 6.7, areas that four threads change all the time may not be shown, which is said; one thread's are.
 for threads in 4 ${one_by_one:+1}; do
 	what="churn $threads"
-	rm -f "$work/log"
+	rm -f "$work/log" "$work/churn"
 	"$programs/churn" $threads >"$work/churn" &
 	target=$!
 	wait_for grep -q ready "$work/churn"
