@@ -157,8 +157,8 @@ static ALWAYS_INLINE void fill_run(struct halves *h, const struct mt_leaf_plan *
 }
 
 /*
- * The node above both leaves, which no reader sees: a new root, as if above a leaf that nothing is
- * known of, or a copy of @old beside readers, else @old itself.
+ * The node above both leaves, which no reader sees: a new root, with one slot that is still to be
+ * filled, or a copy of @old beside readers, else @old itself.
  */
 static ALWAYS_INLINE struct mt_node *begin_parent(struct mt_node *old, enum node_kind kind,
 						  bool rcu, struct pool_list *reserve)
@@ -167,9 +167,6 @@ static ALWAYS_INLINE struct mt_node *begin_parent(struct mt_node *old, enum node
 
 	if (!old) {
 		parent = pool_take(reserve);
-		node_slots(parent, kind)[0] = NULL;
-		if (kind == KIND_GAPS)
-			gap_set(parent, 0, 0);
 		node_pad(parent, kind, 0, kind_slots(kind) - 1);
 	} else if (rcu) {
 		parent = pool_take(reserve);
