@@ -2,12 +2,14 @@
 /* test_mutex.c - the lock: exclusion, sleeping, nobody waits for ever, a child of fork(). */
 #include "fixture.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <mapletree/maple_tree_mutex.h>
@@ -169,8 +171,17 @@ static int in_child(void (*work)(void))
 static void take_what_others_left(void)
 {
 	struct mt_mutex left = { MT_MUTEX_HANDOFF | MT_MUTEX_WAITERS };
+	struct timespec from, to;
 
+	errno = ENOTTY;
+	clock_gettime(CLOCK_MONOTONIC, &from);
 	mt_mutex_lock(&left);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	if (errno != ENOTTY)
+		_exit(2);
+	/* Who was to get it had its time to come: 20 ms. */
+	if ((to.tv_sec - from.tv_sec) * 1000000000L + to.tv_nsec - from.tv_nsec < 20000000L)
+		_exit(3);
 	mt_mutex_unlock(&left);
 	_exit(left.word & (MT_MUTEX_LOCKED | MT_MUTEX_HANDOFF) ? 1 : 0);
 }
