@@ -90,6 +90,18 @@ else
 	echo "SKIP in part: no compiler here: $(head -1 "$work/err")"
 fi
 
+# Arguments that point to nothing are none that could not be read.
+what="a prctl of another kind"
+"$vmscope" watch --json -- python3 -c 'import ctypes
+PR_SET_MEMORY_MERGE = 67
+exit(ctypes.CDLL(None).prctl(PR_SET_MEMORY_MERGE, 1, 0, 0, 0) and 77)' 2>"$work/err"
+got=$?
+[ $got = 0 ] || [ $got = 77 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+has differences 0
+grep -q "could not be read" "$work/err" && fail "$what: $(cat "$work/err")"
+[ $got = 77 ] || grep -q "a prctl that libvmspace does not model" "$work/err" ||
+	fail "$what: $(cat "$work/err")"
+
 # A userfaultfd is known by its inode, although its descriptor is closed; with its last one, whoever
 # has that, its areas lose their registrations, and become one with those beside them.
 what="userfaultfd"

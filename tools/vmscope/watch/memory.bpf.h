@@ -34,8 +34,10 @@ static __noinline int copy_memory(struct call *call)
 	memory->other = 0;
 	switch (call->number) {
 	case __NR_prctl:
-		if ((__u32)call->args[0] != SET_VMA)
-			break;
+		if ((__u32)call->args[0] != SET_VMA) { /* its arguments point to nothing */
+			call->has_memory = 0;
+			return 0;
+		}
 		memory->addr = call->args[4];
 		got = bpf_probe_read_user_str(memory->bytes, NAME_BYTES, (void *)memory->addr);
 		if (got > 0)

@@ -492,15 +492,22 @@ static struct call_memory memory_of(const struct watch_call_event *event)
 	return told;
 }
 
-/* Says so where a call is not known, as what its arguments point to could not be read. */
-static void say_unread(struct watched *space, const struct log_who *who, const struct call *call)
+/*
+ * Says so where a call is not known: what its arguments point to could not be read; or it is a prctl()
+ * of another kind. (What else is not known, others have to do with, and is said when it matters.)
+ */
+static void say_unknown(struct watched *space, const struct log_who *who, const struct call *call)
 {
-	if (!call->memory->addr || call->memory->size || space->said_unread)
+	const bool unread = call->memory->addr && !call->memory->size;
+	const bool other = call->kind->id == CALL_PRCTL && call->result >= 0 && !unread;
+
+	if ((!unread && !other) || space->said_unknown)
 		return;
-	space->said_unread = true;
-	session_say("process %d (%s): what an argument of %s points to could not be read: such calls are "
-		    "not followed, and areas that differ for it are read again", who->pid, space->command,
-		    call->kind->name);
+	space->said_unknown = true;
+	session_say("process %d (%s): %s%s%s: such calls are not followed, and areas that differ for it "
+		    "are read again", who->pid, space->command,
+		    unread ? "what an argument of " : "a ", call->kind->name,
+		    unread ? " points to could not be read" : " that libvmspace does not model");
 }
 
 void watched_call(struct watched *space, const struct watch_call_event *event,
@@ -531,7 +538,7 @@ void watched_call(struct watched *space, const struct watch_call_event *event,
 		model = REQUEST_UNKNOWN;
 	identify_uffd(space, event, request);
 	if (model == REQUEST_UNKNOWN)
-		say_unread(space, &who, &call);
+		say_unknown(space, &who, &call);
 	if (model != REQUEST_NONE) {
 		call.number = ++totals->calls;
 		totals->by_kind[kind->id]++;

@@ -38,7 +38,7 @@ struct watched {
 	bool shared;			/* several threads have had it */
 	bool behind;			/* what it is like now is not asked: that would take time */
 	bool differs;			/* reported: no more comparisons */
-	bool said_unread;		/* the user was told that arguments could not be read */
+	bool said_unknown;		/* the user was told that such calls are not followed */
 };
 
 /* Of process @pid, of which @tid is a thread that lives. NULL: out of memory. */
