@@ -5,7 +5,8 @@
 Links lead to files and headings that exist; "make TARGET" and "./run WORD" are there. Before a block of
 code in the README or a guide may stand a comment: <!-- FILE --> says that FILE, which a test runs, has
 these lines; <!-- runs --> that the commands run, here, with the programs in BIN_DIR; <!-- prints --> that
-the last commands that ran print each of these lines. Prints TAP.
+the last commands that ran print each of these lines. Whole programs in manual pages compile as they stand.
+Prints TAP.
 """
 import os
 import pathlib
@@ -96,6 +97,22 @@ def check_blocks(root, path, folders, work):
             yield f'{mark} does not have these lines:\n{block}'
 
 
+LITERAL = re.compile(r'^\.Bd -literal.*\n((?:.*\n)*?)\.Ed$', re.M)
+MAIN = re.compile(r'^(int )?main\(', re.M)
+
+
+def check_programs(root, page):
+    for block in LITERAL.findall(page.read_text(encoding='utf-8')):
+        if not MAIN.search(block):
+            continue
+        language = ['-std=c++17', '-xc++'] if 'std::' in block else ['-std=gnu11', '-xc']
+        program = block.replace('\\&', '').replace('\\e', '\\')
+        run = subprocess.run(['cc', *language, '-fsyntax-only', '-I', root / 'include', '-'],
+                             input=program, stderr=subprocess.PIPE, text=True, check=False)
+        if run.returncode:
+            yield run.stderr
+
+
 # Where the version stands: the first line of the file that is like this.
 VERSIONS = {
     'meson.build': r"^  version: '([^']*)',$",
@@ -126,6 +143,9 @@ def main():
     others = sorted({*root.glob('*.md'), *(root / 'docs').glob('*.md'), *root.glob('bench/*.md')} - {*shown})
     reason = cannot_run(sys.argv[2:])
     results = [('versions', list(check_versions(root)))]
+    for page in sorted((root / 'man').glob('*.[1-9]')):
+        if MAIN.search(page.read_text(encoding='utf-8')):
+            results.append((f'{page.name}: programs', list(check_programs(root, page))))
     for path in shown + others:
         name = path.relative_to(root)
         results.append((f'{name}: links', list(check_links(root, path))))
