@@ -580,6 +580,24 @@ static void a_call_that_was_lost_before_the_fork_was_heard_of(void **state)
 	assert_int_equal(replay.compared_at_end, 3);
 }
 
+/* The program's space is gone, and nothing tells how. */
+static void is_gone(unsigned int number)
+{
+	usleep(25000);
+	if (number == 0)
+		gone(FIRST, 0, 1);
+}
+
+/* Nobody waits for what the kernel has not told, and has not counted as lost either. */
+static void an_end_that_is_never_told(void **state)
+{
+	const struct totals totals = follow(shows_first, is_gone);
+
+	(void)state;
+	assert_int_equal(totals.unfollowed, 1);
+	assert_int_equal(totals.events_lost, 0);
+}
+
 /* The user is told why. */
 static void a_program_that_cannot_be_started(void **state)
 {
@@ -610,6 +628,7 @@ int main(void)
 		cmocka_unit_test(areas_of_an_earlier_turn),
 		cmocka_unit_test(calls_that_come_too_fast),
 		cmocka_unit_test(areas_that_are_never_shown),
+		cmocka_unit_test(an_end_that_is_never_told),
 		cmocka_unit_test(a_program_that_cannot_be_started),
 		cmocka_unit_test(an_answer_after_a_call_that_was_lost),
 		cmocka_unit_test(a_call_that_was_lost_before_the_fork_was_heard_of),

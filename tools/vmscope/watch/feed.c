@@ -269,13 +269,16 @@ static int arguments_of(const struct btf *kernel, const char *tracepoint)
 /* What differs between the versions of Linux that have all that is needed. */
 static void adapt(struct watch_bpf *program, const struct btf *kernel)
 {
+	struct bpf_program *seconds[] = { program->progs.task_made_too, program->progs.executed_too,
+					  program->progs.ended_too, program->progs.space_gone_too };
 	struct utsname name;
 	unsigned int major, minor;
+	const bool known = uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2;
 
 	program->rodata->lock_has_path = arguments_of(kernel, "btf_trace_mmap_lock_start_locking") > 2;
-	program->rodata->exit_is_late =
-		uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
-		(major < 6 || (major == 6 && minor < 16));
+	program->rodata->exit_is_late = known && (major < 6 || (major == 6 && minor < 16));
+	for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++)
+		bpf_program__set_autoload(seconds[i], known && major >= 7);
 }
 
 /*
@@ -466,26 +469,48 @@ void feed_pause(struct feed *feed, bool pause)
 	*(volatile bool *)&feed->program->bss->paused = pause;
 }
 
+/* How often the kernel has left out a program. */
+static unsigned long misses(const struct bpf_program *program)
+{
+	struct bpf_prog_info info = { .type = 0 };
+	__u32 size = sizeof(info);
+
+	if (bpf_program__fd(program) < 0 ||
+	    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) != 0)
+		return 0;
+	return info.recursion_misses;
+}
+
+/* Of two that do the same: no more than these have been left out at once. */
+static unsigned long misses_of_both(const struct bpf_program *one, const struct bpf_program *other)
+{
+	const unsigned long first = misses(one), second = misses(other);
+
+	return first < second ? first : second;
+}
+
 /*
- * A program at the end of a function is left out where the same one was interrupted on that processor,
- * as may happen where the kernel is preemptible: another thread's call has not been told of then. (Nor has
- * an area that area_gone() missed; but that their count tells.)
+ * A program is left out where the same one was interrupted on that processor, as may happen where
+ * the kernel is preemptible: another thread's call has not been told of then. (Nor has an area that
+ * area_gone() missed; but that their count tells. lock_wanted() is left out where it takes a lock
+ * itself, and lock_taken() does what it has to.)
  */
 static unsigned long missed(const struct feed *feed)
 {
+	const struct watch_bpf *all = feed->program;
 	struct bpf_program *one;
-	unsigned long count = 0;
+	unsigned long count = misses(all->progs.call_exit);
 
-	bpf_object__for_each_program(one, feed->program->obj) {
-		struct bpf_prog_info info = { .type = 0 };
-		__u32 size = sizeof(info);
-
-		if (bpf_program__fd(one) >= 0 &&
-		    bpf_program__expected_attach_type(one) == BPF_TRACE_FEXIT &&
-		    bpf_obj_get_info_by_fd(bpf_program__fd(one), &info, &size) == 0)
-			count += info.recursion_misses;
-	}
-	return count;
+	bpf_object__for_each_program(one, all->obj)
+		if (bpf_program__expected_attach_type(one) == BPF_TRACE_FEXIT)
+			count += misses(one);
+	if (!bpf_program__autoload(all->progs.executed_too))
+		return count;
+	return count + misses(all->progs.lock_taken) +
+	       misses_of_both(all->progs.task_made, all->progs.task_made_too) +
+	       misses_of_both(all->progs.executed, all->progs.executed_too) +
+	       misses_of_both(all->progs.ended, all->progs.ended_too) +
+	       misses_of_both(all->progs.space_gone, all->progs.space_gone_too);
 }
 
 unsigned long feed_lost(const struct feed *feed)

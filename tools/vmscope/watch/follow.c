@@ -15,7 +15,8 @@
 #include "watch/areas.h"
 #include "watch/events.h"
 
-enum { POLL_MS = 50, LOOK_MS = 5, LOOK_SECONDS = 1, PATIENCE_MS = 2000, STACKS_MS = 1000 };
+enum { POLL_MS = 50, LOOK_MS = 5, LOOK_SECONDS = 1, PATIENCE_MS = 2000, STACKS_MS = 1000,
+       UNSEEN_LOOKS = 3 };
 
 /* Not each time: a program that makes calls faster than they are followed loses some all the time. */
 static void say_lost(struct follow *follow)
@@ -40,7 +41,18 @@ static void end_unseen(struct follow *follow, struct followed *at)
 	events_end(follow, at);
 }
 
-static void look_at_all(struct follow *follow)
+/*
+ * Nothing will be told any more of @at, whose process was not there at a number of looks by which
+ * all events had been heard: its end was lost; or, if no event was, the kernel has not told it.
+ */
+static bool is_over(const struct follow *follow, const struct followed *at)
+{
+	if (follow->lost > 0)
+		return at->missing > 1;
+	return at->missing > UNSEEN_LOOKS && at->users <= 1 && !at->ended;
+}
+
+static void look_at_all(struct follow *follow, bool heard_all)
 {
 	struct followed *at;
 	unsigned long name = 0;
@@ -50,7 +62,8 @@ static void look_at_all(struct follow *follow)
 
 		if (at->space && at->gone)
 			rc = -ESRCH;
-		if (rc == -ESRCH && at->missing++ > 0 && follow->lost > 0)
+		at->missing += rc == -ESRCH && heard_all;
+		if (rc == -ESRCH && is_over(follow, at))
 			end_unseen(follow, at);
 		else if (at->space)
 			at->looking = rc == 0;
@@ -80,7 +93,7 @@ static void keep_up(struct follow *follow, bool lost, bool behind)
 	} else if (follow->paused && !behind) {
 		pause_calls(follow, false);
 		events_check_lost(follow);
-		look_at_all(follow);
+		look_at_all(follow, false);
 	}
 }
 
@@ -107,7 +120,7 @@ static void finish(struct follow *follow)
 	catch_up(follow);
 	keep_up(follow, false, false);
 	began = now_ms();
-	look_at_all(follow);
+	look_at_all(follow, false);
 	while (waits && now_ms() < began + PATIENCE_MS && !follow->session->failed) {
 		feed_poll(follow->feed, POLL_MS);
 		events_check_lost(follow);
@@ -155,7 +168,7 @@ static void watch(struct follow *follow, pid_t child)
 			feed_poll(follow->feed, 0);
 		}
 		if (now_ms() >= look) {
-			look_at_all(follow);
+			look_at_all(follow, !behind);
 			say_lost(follow);
 			log_flush(follow->session);
 			look = now_ms() + LOOK_SECONDS * 1000;

@@ -195,8 +195,7 @@ int BPF_PROG(area_gone, struct vm_area_struct *vma)
 }
 
 /* The address space is gone: its `mm` may be given to another. */
-SEC("tp_btf/exit_mmap")
-int BPF_PROG(space_gone, struct mm_struct *mm)
+static __always_inline int tell_gone(struct mm_struct *mm)
 {
 	struct watch_space_event event = { .shown = !goes_through };
 	__u64 key = (__u64)mm;
@@ -210,8 +209,14 @@ int BPF_PROG(space_gone, struct mm_struct *mm)
 	event.count = space->count;
 	tell(&event);
 	forget_uffds(space);
-	bpf_map_delete_elem(&spaces, &key);
+	forget(&spaces, &key);
 	return 0;
+}
+
+SEC("tp_btf/exit_mmap")
+int BPF_PROG(space_gone, struct mm_struct *mm)
+{
+	return tell_gone(mm);
 }
 
 /* A process that runs already is followed from now on. */

@@ -15,7 +15,7 @@
 
 enum { FOLLOWED = 4096, UFFDS = 4096,
        STATUS_32 = 0x2 /* TS_COMPAT */, EXITING = 0x4 /* PF_EXITING */,
-       GROUP_EXIT = 0x4 /* SIGNAL_GROUP_EXIT */ };
+       GROUP_EXIT = 0x4 /* SIGNAL_GROUP_EXIT */, NOT_THERE = 2 /* ENOENT */ };
 #define LATE_NS 30000000000ULL	/* who attaches may find a call that waits that long */
 
 const volatile struct watch_wanted wanted[WATCH_CALLS];
@@ -137,6 +137,19 @@ static __always_inline struct call *call_of(struct task_struct *task)
 static __always_inline void end_call(struct call *call)
 {
 	call->space = 0;
+}
+
+/*
+ * False: it is not there. The kernel may refuse for other reasons (its lock takes too long). (An int: older
+ * kernels leave the upper half undefined.)
+ */
+static __always_inline bool forget(void *map, const void *key)
+{
+	const int rc = (int)bpf_map_delete_elem(map, key);
+
+	if (rc != 0 && rc != -NOT_THERE)
+		__sync_fetch_and_add(&lost, 1);
+	return rc != -NOT_THERE;
 }
 
 static __always_inline __u64 new_name(void)

@@ -208,7 +208,7 @@ static __noinline int end(struct task_struct *task)
 	struct call *call;
 
 	event.last = BPF_CORE_READ(task, signal, live.counter) == 0;
-	if (!space || (event.last && bpf_map_delete_elem(&homes, &pid) != 0))
+	if (!space || (event.last && !forget(&homes, &pid)))
 		return 0;
 	call = call_of(task);
 	if (call) {
@@ -566,8 +566,7 @@ FUNCTION(fork)
 FUNCTION(clone)
 FUNCTION(clone3)
 
-SEC("tp_btf/task_newtask")
-int BPF_PROG(task_made, struct task_struct *child, unsigned long flags)
+static __always_inline int tell_task(struct task_struct *child)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 mm = (__u64)task->mm, made = (__u64)child->mm;
@@ -601,8 +600,13 @@ int BPF_PROG(task_made, struct task_struct *child, unsigned long flags)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm *program)
+SEC("tp_btf/task_newtask")
+int BPF_PROG(task_made, struct task_struct *child, unsigned long flags)
+{
+	return tell_task(child);
+}
+
+static __always_inline int tell_exec(struct task_struct *task, int former)
 {
 	__u64 mm = (__u64)task->mm;
 	struct watch_space_event event = { .shown = 0 };
@@ -634,10 +638,50 @@ int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm
 	return 0;
 }
 
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(executed, struct task_struct *task, int former, struct linux_binprm *program)
+{
+	return tell_exec(task, former);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(ended, struct task_struct *task)
 {
 	if (!exit_is_late)
 		end(task);
 	return 0;
+}
+
+/*
+ * Where a thread may be interrupted in a program of a tracepoint, too, the kernel leaves that out for
+ * others on that processor meanwhile. These go through all areas, which takes long; so each has a
+ * second one, which is run after it, and does what the first was left out for.
+ */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(task_made_too, struct task_struct *child, unsigned long flags)
+{
+	__u64 made = (__u64)child->mm;
+	__u32 pid = child->tgid;
+
+	if (made != (__u64)bpf_get_current_task_btf()->mm)
+		return space_of(made) ? 0 : tell_task(child);
+	return child->pid != pid || bpf_map_lookup_elem(&homes, &pid) ? 0 : tell_task(child);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(executed_too, struct task_struct *task, int former, struct linux_binprm *program)
+{
+	return space_of((__u64)task->mm) ? 0 : tell_exec(task, former);
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(ended_too, struct task_struct *task)
+{
+	return end(task);
+}
+
+SEC("tp_btf/exit_mmap")
+int BPF_PROG(space_gone_too, struct mm_struct *mm)
+{
+	return tell_gone(mm);
 }
