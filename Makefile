@@ -44,6 +44,7 @@
 #   make kernels-arm64 KERNELS="6.12 6.12-16k"   the same on arm64, with pages of 4 and 16 KiB
 #   make kernels-16k          windows of guests with smaller pages than the host, there alone
 #   make kernels-slice        a few minutes of it on 6.1 and the newest
+#   make kernels-watch KERNELS="6.1 6.12 7.3"   the tests of vmscope watch alone, whole, there
 #   make kernels-cost KERNELS="6.1 6.12" ROUNDS= WORK=   "make cost-watch" under other kernels, counted
 #                             in instructions; installs what it needs
 #   make debug | asan | clang   the suites with assertions | under ASan + UBSan | built with clang
@@ -131,7 +132,7 @@ FIXED_PLACES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 .PHONY: torture torture-asan torture-tsan shrink-tsan torture-space torture-space-asan torture-space-tsan
 .PHONY: torture-signals torture-signals-asan torture-signals-tsan self-mirror
 .PHONY: fuzz fuzz-afl model-check check-arch check-cover programs programs-large cost cost-watch export-perfetto report-browser coverage mutate valgrind
-.PHONY: check-abi record-abi builds proofs rv64 kernels kernels-arm64 kernels-16k kernels-slice kernels-cost rust rust-asan rust-tsan rust-bench
+.PHONY: check-abi record-abi builds proofs rv64 kernels kernels-arm64 kernels-16k kernels-slice kernels-watch kernels-cost rust rust-asan rust-tsan rust-bench
 
 all: $(RELEASE)/build.ninja
 	$(NINJA) -C $(RELEASE)
@@ -311,6 +312,10 @@ kernels-16k:
 kernels-slice: $(DEBUG)/build.ninja
 	$(run_kernels) --build $(DEBUG) --guests 2 --limit 9m --variants nopku --suites oracle trace \
 		--without '*overlayfs' 'oracle pages' edges 'python3, imports' -- 6.1 7.3
+
+kernels-watch: $(DEBUG)/build.ninja
+	$(run_kernels) --build $(DEBUG) --guests $(GUESTS) --suites vmscope --only watch 'watch, *' -- \
+		$(if $(filter file,$(origin KERNELS)),6.1 6.12 7.3,$(KERNELS))
 
 # Without noise, on a busy machine, too: instructions are counted, not time.
 kernels-cost: all

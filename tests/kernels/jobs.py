@@ -52,11 +52,11 @@ def introspect(build, what):
 
 
 def programs(build):
-    """The programs of the suites and vmscope itself: what has to be built, and be in the guest."""
+    """The programs of the suites with their libraries, and vmscope: what is built, and put into guests."""
     found = []
     for target in introspect(build, "targets"):
         place = target["defined_in"]
-        if target["type"] == "executable" and any(
+        if target["type"] in ("executable", "shared library") and any(
                 f"/{directory}/meson.build" in place
                 for directory in ("tests/vmspace", "tests/vmscope", "tools/vmscope")):
             found += target["filename"]

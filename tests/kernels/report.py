@@ -51,6 +51,8 @@ def judge(job, status, seconds, output):
     if reasons and len(result.skipped) == len(reasons):
         result.skipped = [why if name == why else f"{name}: {why}"
                           for name, why in zip(result.skipped, reasons)]
+    if not subtests and status != str(SKIPPED):
+        result.skipped += [f"a part of {job.name}: {why}" for why in reasons]
     return result
 
 

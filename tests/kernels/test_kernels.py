@@ -92,6 +92,12 @@ class Parsing(unittest.TestCase):
         self.assertEqual(counts(result), (1, 0, 1))
         self.assertEqual(result.skipped, ["seals: no mseal"])
 
+    def test_a_script_skipped_in_part(self):
+        for status, expected in (("0", (1, 0, 1)), ("1", (0, 1, 1))):
+            result = self.judged(["SKIP in part: no compiler here"], status)
+            self.assertEqual(counts(result), expected)
+            self.assertEqual(result.skipped, ["a part of first: no compiler here"])
+
     def test_differences_are_counted(self):
         result = self.judged(["vmscope: seed 1, mix all: 3 differences"], "1")
         self.assertEqual(result.differences, 3)

@@ -8,7 +8,7 @@
 attach() {
 	rm -f "$work/log" "$work/pipe"
 	mkfifo "$work/pipe"
-	"$work/$1" "$2" <"$work/pipe" &
+	"$programs/$1" "$2" <"$work/pipe" &
 	target=$!
 	exec 5>"$work/pipe"
 	"$vmscope" watch --json "${@:3}" -o "$work/log" -p $target 2>"$work/err" 5>&- &
@@ -32,44 +32,21 @@ while_deaf() {
 
 # Where calls were made, without frame pointers; nothing of it without --stacks.
 what="stacks"
-cat >"$work/maps.c" <<'END'
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-static __attribute__((noinline)) int maker_of_areas(void)
-{
-	return mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
-}
-static __attribute__((noinline)) int user_of_areas(int count)
-{
-	int made = 0;
-
-	while (count-- > 0) {
-		made += maker_of_areas();
-		munmap(0, 4096);
-	}
-	return made;
-}
-/* Waits, and makes areas: as many as are asked for. */
-int main(int argc, char **argv)
-{
-	char byte;
-	int count = argc > 1 ? atoi(argv[1]) : 0;
-
-	return read(0, &byte, 1) != 1 || user_of_areas(count) != count || read(0, &byte, 1) < 0;
-}
-END
 made() { # FILTER: how many of the records that have it tell of maker_of_areas
 	grep '"call":"mmap"' "$work/log" | grep -c "$1"
 }
 told() { # all three of them
 	[ "$(made '"site":"maps(maker_of_areas+0x')" = 3 ]
 }
-if ! cc -O1 -fomit-frame-pointer -o "$work/maps" "$work/maps.c" 2>"$work/err"; then
-	echo "SKIP in part: no compiler here: $(head -1 "$work/err")"
-elif "$vmscope" watch --stacks -o "$work/log" -- true 2>"$work/err"; grep -q "without libdw" "$work/err"; then
+with_stacks=
+if "$vmscope" watch --stacks -o "$work/log" -- true 2>"$work/err"; then
+	with_stacks=1
+elif grep -q "without libdw" "$work/err"; then
 	echo "SKIP in part: $(cat "$work/err")"
 else
+	fail "$what: status $?: $(cat "$work/err")"
+fi
+if [ -n "$with_stacks" ]; then
 	for option in --stacks --quiet; do
 		attach maps 3 $option
 		printf g >&5
@@ -111,7 +88,7 @@ fi
 
 # Programs that have ended before their files could be looked at: these are found all the same.
 what="stacks of short programs"
-if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/dev/null; then
+if [ -n "$with_stacks" ]; then
 	mkdir -p "$work/elsewhere"
 	cp "$(type -P true)" "$work/elsewhere/brief"
 	"$vmscope" watch --stacks --json -o "$work/log" -- bash -c \
@@ -126,31 +103,9 @@ fi
 # A library that is gone before it is looked at: its functions are its own, and not those of the
 # library below it.
 what="stacks in a file that is gone"
-cat >"$work/odd.c" <<'END'
-#include <sys/mman.h>
-void *odd(void)
-{
-	return mmap(0, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
-END
-cat >"$work/opens.c" <<'END'
-#include <dlfcn.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-	char byte;
-	void *library, *(*odd)(void);
-
-	if (read(0, &byte, 1) != 1 || !(library = dlopen(argv[1], RTLD_NOW)))
-		return 1;
-	*(void **)&odd = dlsym(library, "odd");
-	return !odd();
-}
-END
 mkdir -p "$work/far/away"
-if [ -x "$work/maps" ] && cc -shared -fPIC -o "$work/far/away/libodd.so" "$work/odd.c" 2>"$work/err" &&
-	cc -o "$work/opens" "$work/opens.c" -ldl 2>"$work/err" &&
-	"$vmscope" watch --stacks -o "$work/log" -- true 2>/dev/null; then
+if [ -n "$with_stacks" ]; then
+	cp "$programs/libodd.so" "$work/far/away"
 	attach opens "$work/far/away/libodd.so" --stacks
 	while_deaf rm -r "$work/far"
 	has differences 0
@@ -161,7 +116,7 @@ fi
 # Nobody listens for a while: stacks are lost first, and nothing else is. And a program that makes
 # calls all the time: it ends when it is to.
 what="behind with stacks"
-if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/dev/null; then
+if [ -n "$with_stacks" ]; then
 	attach maps 10000 --stacks
 	while_deaf true
 	[ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
@@ -174,7 +129,7 @@ if [ -x "$work/maps" ] && "$vmscope" watch --stacks -o "$work/log" -- true 2>/de
 	wait_for grep -q '"type":"call"' "$work/log"
 	sleep 1
 	kill -TERM $watcher
-	for i in $(seq 600); do kill -0 $watcher 2>/dev/null || break; sleep 0.05; done
+	for i in $(seq $((600 * slowdown))); do kill -0 $watcher 2>/dev/null || break; sleep 0.05; done
 	kill -KILL $watcher 2>/dev/null && fail "$what: it does not end"
 	wait $watcher
 	exec 5>&-
@@ -186,66 +141,60 @@ fi
 # A signal ends the watching when all has happened, but has not been told yet: what was told by then
 # counts.
 what="a signal after the end"
-if [ -x "$work/maps" ]; then
-	attach maps 10000
-	while_deaf kill -TERM $watcher
-	[ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
-	has events_lost 0
-	has differences 0
-	has calls 2[0-9]{4}
-	grep -q '"type":"end".*"occasion":"exit"' "$work/log" || fail "$what: $(tail -2 "$work/log")"
-	replays
-fi
+attach maps 10000
+while_deaf kill -TERM $watcher
+[ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+has events_lost 0
+has differences 0
+has calls 2[0-9]{4}
+grep -q '"type":"end".*"occasion":"exit"' "$work/log" || fail "$what: $(tail -2 "$work/log")"
+replays
 
 # Nobody listens for a while, and events are lost, the last one too: that is said, and it ends.
 what="lost events"
-if [ -x "$work/maps" ]; then
-	attach maps 100000
-	while_deaf true
-	[ $got = 1 ] || fail "$what: status $got: $(tail -5 "$work/err")"
-	has events_lost '[1-9][0-9]*'
-	has unfollowed 1
-	grep -q "has ended unseen" "$work/err" || fail "$what: $(tail -5 "$work/err")"
-	replays
-	grep -q "has ended unseen" "$work/err" || fail "$what: $(tail -5 "$work/err")"
-	grep -q '"type":"gap","time":[0-9.]*,"events":[1-9]' "$work/log" || fail "$what: the log has no gap"
-	grep -q "log: vmscope watch lost [0-9]* events, the first of them" "$work/replay" ||
-		fail "$what: replay: $(cat "$work/replay")"
-	"$vmscope" explain "$work/log" >"$work/out" 2>"$work/why" || fail "$what: explain: $(cat "$work/why")"
-	grep -q "This is a part: [0-9]* events were lost, from " "$work/out" ||
-		fail "$what: explain: $(head -5 "$work/out")"
-	"$vmscope" explain --json "$work/log" 2>/dev/null | grep -q '"events_lost": [1-9]' ||
-		fail "$what: explain --json has no events_lost"
-	"$vmscope" report -o "$work/page.html" "$work/log" 2>"$work/why"
-	grep -q "events were lost while the program was watched" "$work/page.html" ||
-		fail "$what: report: $(cat "$work/why")"
-fi
+attach maps 100000
+while_deaf true
+[ $got = 1 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+has events_lost '[1-9][0-9]*'
+has unfollowed 1
+grep -q "has ended unseen" "$work/err" || fail "$what: $(tail -5 "$work/err")"
+replays
+grep -q "has ended unseen" "$work/err" || fail "$what: $(tail -5 "$work/err")"
+grep -q '"type":"gap","time":[0-9.]*,"events":[1-9]' "$work/log" || fail "$what: the log has no gap"
+grep -q "log: vmscope watch lost [0-9]* events, the first of them" "$work/replay" ||
+	fail "$what: replay: $(cat "$work/replay")"
+"$vmscope" explain "$work/log" >"$work/out" 2>"$work/why" || fail "$what: explain: $(cat "$work/why")"
+grep -q "This is a part: [0-9]* events were lost, from " "$work/out" ||
+	fail "$what: explain: $(head -5 "$work/out")"
+"$vmscope" explain --json "$work/log" 2>/dev/null | grep -q '"events_lost": [1-9]' ||
+	fail "$what: explain --json has no events_lost"
+"$vmscope" report -o "$work/page.html" "$work/log" 2>"$work/why"
+grep -q "events were lost while the program was watched" "$work/page.html" ||
+	fail "$what: report: $(cat "$work/why")"
 
 # The same, but it goes on, faster than calls are heard of: its areas are known again nevertheless.
 what="behind"
-if [ -x "$work/maps" ]; then
-	attach maps 2000000000
-	echo go >&5
-	wait_for grep -q '"type":"call"' "$work/log"
-	for seconds in 2 4 8 16; do
-		kill -STOP $watcher
-		sleep $seconds
-		kill -CONT $watcher
-		sleep 2
-		grep -q "events were lost" "$work/err" && break
-	done
-	wait_for grep -q "read again, as " "$work/err"
-	kill -KILL $target
-	exec 5>&-
-	wait $target 2>/dev/null
-	target=
-	wait $watcher
-	got=$?
-	[ $got -le 1 ] || fail "$what: status $got: $(tail -5 "$work/err")"
-	has events_lost '[1-9][0-9]*'
-	has differences 0
-	sed '1,/"type":"gap"/d' "$work/log" | grep -q '"type":"space"' ||
-		fail "$what: no areas after the first gap"
-	replays
-fi
+attach maps 2000000000
+echo go >&5
+wait_for grep -q '"type":"call"' "$work/log"
+for seconds in 2 4 8 16; do
+	kill -STOP $watcher
+	sleep $seconds
+	kill -CONT $watcher
+	sleep 2
+	grep -q "events were lost" "$work/err" && break
+done
+wait_for grep -q "read again, as " "$work/err"
+kill -KILL $target
+exec 5>&-
+wait $target 2>/dev/null
+target=
+wait $watcher
+got=$?
+[ $got -le 1 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+has events_lost '[1-9][0-9]*'
+has differences 0
+sed '1,/"type":"gap"/d' "$work/log" | grep -q '"type":"space"' ||
+	fail "$what: no areas after the first gap"
+replays
 finish
