@@ -54,24 +54,23 @@ static bool is_run(const struct vmspace *space, const struct vma *left, const st
 
 void host_query_anon(struct vmspace *space, unsigned long start, unsigned long end)
 {
-	struct vma *first, *other, *vma;
-	unsigned long last_end;
+	MA_STATE(mas, &space->tree, 0, 0);
+	struct vma *first, *left, *vma, *next;
 
 	if (!space->config.host.has_anon)
 		return;
 	first = find_first(space, start ? start - 1 : 0);
 	if (!first || first->start > end)
 		return;
-	while (is_run(space, other = find_left(space, first), first))
-		first = other;
-	for (vma = first, last_end = first->end; vma; vma = find_first(space, vma->end)) {
-		other = find_left(space, vma);
-		if (vma->start > end && !is_run(space, other, vma))
-			break;
-		last_end = vma->end;
+	while (is_run(space, left = find_left(space, first), first))
+		first = left;
+	mas_set(&mas, first->start);
+	for (vma = mas_walk(&mas); vma; vma = next) {
+		next = mas_find(&mas, ULONG_MAX);
+		if (next && next->start > end && !is_run(space, vma, next))
+			next = NULL;
+		ask(space, vma);	/* which may put another in its place */
 	}
-	for (vma = first; vma && vma->start < last_end; vma = find_first(space, vma->end))
-		ask(space, vma);
 }
 
 int host_grow_stacks(struct vmspace *space, unsigned long start, unsigned long end)

@@ -41,26 +41,25 @@ static void finish(struct text *t)
 		t->buf[t->length < t->size ? t->length : t->size - 1] = '\0';
 }
 
-/* Digits by hand: printf() takes longer than all else that a line of maps needs. */
-static void put_hex(struct text *t, unsigned long long value, size_t least_digits)
+/* Digits by hand: printf() takes longer than all else that a line of maps needs. Both return the end. */
+static char *put_hex(char *to, unsigned long long value, unsigned int least_digits)
 {
-	char digits[16], *first = digits + sizeof(digits);
+	unsigned int digits = value ? (unsigned int)(67 - __builtin_clzll(value)) / 4 : 0;
+	char *end = to + (digits > least_digits ? digits : least_digits);
 
-	for (; value; value >>= 4)
-		*--first = "0123456789abcdef"[value & 15];
-	while ((size_t)(digits + sizeof(digits) - first) < least_digits)
-		*--first = '0';
-	put(t, first, (size_t)(digits + sizeof(digits) - first));
+	for (char *at = end; at > to; value >>= 4)
+		*--at = "0123456789abcdef"[value & 15];
+	return end;
 }
 
-static void put_decimal(struct text *t, unsigned long long value)
+static char *put_decimal(char *to, unsigned long long value)
 {
 	char digits[20], *first = digits + sizeof(digits);
 
 	do
 		*--first = (char)('0' + value % 10);
 	while (value /= 10);
-	put(t, first, (size_t)(digits + sizeof(digits) - first));
+	return mempcpy(to, first, (size_t)(digits + sizeof(digits) - first));
 }
 
 /* A newline in a path is shown as \012. */
@@ -124,31 +123,33 @@ static void put_name(struct text *t, size_t line, const struct vmspace *space,
 	}
 }
 
+/* Longer than all that comes before the name: five numbers of up to 16 digits, one of 20. */
+enum { FIELDS_MAX = 5 * 16 + 20 + 16 };
+
 static void put_area(struct text *t, const struct vmspace *space, const struct vma *vma)
 {
-	size_t line = t->length;
 	const struct vma_backing *is = vma->backing ? &vma->backing->is : NULL;
-	const char access[] = {
-		' ',
-		vma->flags & VMA_READ ? 'r' : '-',
-		vma->flags & VMA_WRITE ? 'w' : '-',
-		vma->flags & VMA_EXEC ? 'x' : '-',
-		vma->flags & VMA_MAYSHARE ? 's' : 'p',
-		' ',
-	};
+	char fields[FIELDS_MAX], *to = fields;
+	size_t line = t->length;
 
-	put_hex(t, vma->start, 8);
-	put(t, "-", 1);
-	put_hex(t, vma->end, 8);
-	put(t, access, sizeof(access));
-	put_hex(t, info_offset(space, vma), 8);
-	put(t, " ", 1);
-	put_hex(t, is ? is->dev_major : 0, 2);
-	put(t, ":", 1);
-	put_hex(t, is ? is->dev_minor : 0, 2);
-	put(t, " ", 1);
-	put_decimal(t, is ? is->inode : 0);
-	put(t, " ", 1);
+	to = put_hex(to, vma->start, 8);
+	*to++ = '-';
+	to = put_hex(to, vma->end, 8);
+	*to++ = ' ';
+	*to++ = vma->flags & VMA_READ ? 'r' : '-';
+	*to++ = vma->flags & VMA_WRITE ? 'w' : '-';
+	*to++ = vma->flags & VMA_EXEC ? 'x' : '-';
+	*to++ = vma->flags & VMA_MAYSHARE ? 's' : 'p';
+	*to++ = ' ';
+	to = put_hex(to, info_offset(space, vma), 8);
+	*to++ = ' ';
+	to = put_hex(to, is ? is->dev_major : 0, 2);
+	*to++ = ':';
+	to = put_hex(to, is ? is->dev_minor : 0, 2);
+	*to++ = ' ';
+	to = put_decimal(to, is ? is->inode : 0);
+	*to++ = ' ';
+	put(t, fields, (size_t)(to - fields));
 	put_name(t, line, space, vma);
 	put_string(t, "\n");
 }

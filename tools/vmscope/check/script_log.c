@@ -269,9 +269,9 @@ static bool append_step(struct script *script, const struct step *from)
 
 	switch (from->kind) {
 	case STEP_CALL:
-		if (!from->has_request && !from->touches)
+		if (!from->request)
 			return true;
-		step.req = from->request;
+		step.req = *from->request;
 		step.req.host.valid = false;
 		return own_strings(script, &step.req) && script_add(script, &step);
 	case STEP_COPY:

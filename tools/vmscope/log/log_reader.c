@@ -23,7 +23,8 @@ struct log_reader {
 	unsigned int *uffd_ends;
 	struct step_rename *renames;
 	struct anon_choice *choices;
-	const struct vmspace_range *ranges[2];	/* of step->request and step->before */
+	struct vmspace_request requests[2];	/* step->request and step->before */
+	const struct vmspace_range *ranges[2];	/* of these */
 	char why[200];
 	/* Of the whole log. */
 	bool begun, refused;
@@ -257,6 +258,7 @@ static bool read_request(struct log_reader *from, struct json_object *object,
 {
 	const char *key = "do";
 
+	*req = (struct vmspace_request){ .op = 0 };
 	if (!json_object_is_type(object, json_type_object) ||
 	    !decode_request(object, req, &key))
 		return wrong(from, "the request has a \"%s\" that cannot be understood", key);
@@ -271,6 +273,7 @@ static bool read_call(struct log_reader *from, struct step *step)
 {
 	struct json_object *action = get(from->record, "do"), *before = get(from->record, "before");
 	struct json_object *result = get(from->record, "result"), *answer = get(action, "answer");
+	struct vmspace_request *request = &from->requests[0];
 	int64_t value;
 
 	step->kind = STEP_CALL;
@@ -282,21 +285,22 @@ static bool read_call(struct log_reader *from, struct step *step)
 	if (!step->call)
 		return wrong_key(from, "call");
 	step->touches = get(from->record, "touch") != NULL;
-	if (step->touches)
-		return read_request(from, get(from->record, "touch"), &step->request) &&
-		       read_all_answers(from, step);
-	if (!action)
+	if (!step->touches && !action)
 		return true;
-	if (!read_request(from, action, &step->request) ||
-	    (before && !read_request(from, before, &step->before)) || !read_all_answers(from, step))
+	step->request = request;
+	if (step->touches)
+		return read_request(from, get(from->record, "touch"), request) &&
+		       read_all_answers(from, step);
+	step->before = before ? &from->requests[1] : NULL;
+	if (!read_request(from, action, request) ||
+	    (before && !read_request(from, before, &from->requests[1])) ||
+	    !read_all_answers(from, step))
 		return false;
 	if (!decode_result(answer ? answer : result, &value))
 		return wrong_key(from, answer ? "answer" : "result");
-	step->has_request = true;
-	step->has_before = before != NULL;
-	step->request.host.valid = true;
-	step->request.host.result = value;
-	step->request.host.unmapped = json_object_get_boolean(get(action, "unmapped"));
+	request->host.valid = true;
+	request->host.result = value;
+	request->host.unmapped = json_object_get_boolean(get(action, "unmapped"));
 	return true;
 }
 
@@ -309,8 +313,8 @@ static bool read_lost(struct log_reader *from, struct step *step)
 		return true;
 	step->kind = STEP_CALL;
 	step->call = "a call that did not return";
-	step->has_request = true;
-	return read_request(from, action, &step->request) && read_all_answers(from, step);
+	step->request = &from->requests[0];
+	return read_request(from, action, &from->requests[0]) && read_all_answers(from, step);
 }
 
 static bool read_config(struct log_reader *from, struct step *step)

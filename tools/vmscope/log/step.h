@@ -62,12 +62,10 @@ struct step {
 	const char *call;		/* its name */
 	const char *site;		/* call site; NULL: unknown */
 	const char *stack;		/* "outermost;...;innermost"; NULL: unknown, or not wanted */
-	bool has_request;		/* libvmspace models it */
 	const char *untold;		/* why the area it has made is not known; NULL: it is */
 	bool touches;			/* request is a fault, which a mirror does not see */
-	bool has_before;
-	struct vmspace_request request;	/* with the kernel's result in .host */
-	struct vmspace_request before;	/* to perform before it */
+	const struct vmspace_request *request;	/* with the kernel's result; NULL: not modelled */
+	const struct vmspace_request *before;	/* to perform before it; NULL: nothing */
 	bool falsified;			/* by --inject */
 	bool unsure;			/* watch did not know all that had led to its answer */
 	const struct anon_choice *choices;	/* to make before the call */

@@ -367,24 +367,27 @@ static void check_answer(struct replay_state *state, struct replay_space *space,
 static int perform_call(struct replay_state *state, struct replay_space *space,
 			const struct step *step)
 {
-	struct vmspace_request req = step->request, before = step->before;
+	struct vmspace_request req, before;
 	bool overlaps;
 	int inferred = 0;
 
 	space->falsified |= step->falsified;
-	if (!step->has_request) {
+	if (!step->request) {
 		state->totals.unmodelled++;
 		space->untold |= step->untold != NULL;
 		return 0;
 	}
+	req = *step->request;
 	if (lacks_areas(space))
 		inferred = unknown_infer(space->vm, &req);
 	if (inferred < 0)
 		return inferred;
 	state->totals.inferred += (unsigned long)inferred;
-	space->unseen = inferred > 0 || step->has_before || step->stack_count > 0;
-	if (step->has_before)
+	space->unseen = inferred > 0 || step->before || step->stack_count > 0;
+	if (step->before) {
+		before = *step->before;
 		vmspace_call(space->vm, &before);
+	}
 	/* Gather before the choices: a choice may be about an area that only now has pages. */
 	vmspace_gather(space->vm, &req);
 	make_choices(space, step);
@@ -471,9 +474,7 @@ int replay_state_apply(struct replay_state *state, const struct step *step, cons
 	if (step->kind == STEP_COPY)
 		return copy(state, space, step);
 	rc = apply(state, space, step, why);
-	/* Look it up again: the step may have ended it. */
-	space = mtree_load(&state->spaces, step->space);
-	if (space)
+	if (step->kind != STEP_END)
 		space->step = NULL;
 	return rc;
 }

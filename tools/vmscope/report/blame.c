@@ -131,11 +131,33 @@ static struct words words_in(char *buf, size_t size)
 	return (struct words){ buf, buf + size - 1 };
 }
 
-static void put(struct words *words, const char *text, size_t most)
+static void put_bytes(struct words *words, const char *bytes, size_t length)
 {
-	for (; *text && most > 0 && words->at < words->end; most--)
-		*words->at++ = *text++;
+	size_t room = (size_t)(words->end - words->at);
+
+	words->at = mempcpy(words->at, bytes, length < room ? length : room);
 	*words->at = '\0';
+}
+
+/* Inlined, so that the length of a constant is one. */
+static inline void put(struct words *words, const char *text)
+{
+	put_bytes(words, text, strlen(text));
+}
+
+static void put_most(struct words *words, const char *text, size_t most)
+{
+	put_bytes(words, text, strnlen(text, most));
+}
+
+static void put_decimal(struct words *words, unsigned int value)
+{
+	char digits[10], *first = digits + sizeof(digits);
+
+	do
+		*--first = (char)('0' + value % 10);
+	while (value /= 10);
+	put_bytes(words, first, (size_t)(digits + sizeof(digits) - first));
 }
 
 static void put_prot(struct words *words, int prot)
@@ -143,7 +165,7 @@ static void put_prot(struct words *words, int prot)
 	const char text[] = { prot & PROT_READ ? 'r' : '-', prot & PROT_WRITE ? 'w' : '-',
 			      prot & PROT_EXEC ? 'x' : '-', '\0' };
 
-	put(words, text, SIZE_MAX);
+	put(words, text);
 }
 
 static void put_size(struct words *words, unsigned long bytes)
@@ -151,23 +173,22 @@ static void put_size(struct words *words, unsigned long bytes)
 	char length[32];
 
 	scale_format_size(bytes, length, sizeof(length));
-	put(words, length, SIZE_MAX);
+	put(words, length);
 }
 
 static void describe_mmap(const struct vmspace_mmap *mmap, struct words *words)
 {
 	const char *name = mmap->backing.name, *slash = name ? strrchr(name, '/') : NULL;
 
-	put(words, "mmap ", SIZE_MAX);
+	put(words, "mmap ");
 	if (mmap->backing.kind == VMA_BACKING_FILE) {
-		put(words, slash && slash[1] ? slash + 1 : name ? name : "a file", 60);
+		put_most(words, slash && slash[1] ? slash + 1 : name ? name : "a file", 60);
 		return;
 	}
-	put(words, mmap->backing.kind == VMA_BACKING_ANON ? "anonymous" : "shared memory",
-	    SIZE_MAX);
-	put(words, mmap->flags & MAP_FIXED ? " at a fixed address, " : ", ", SIZE_MAX);
+	put(words, mmap->backing.kind == VMA_BACKING_ANON ? "anonymous" : "shared memory");
+	put(words, mmap->flags & MAP_FIXED ? " at a fixed address, " : ", ");
 	put_size(words, mmap->length);
-	put(words, ", ", SIZE_MAX);
+	put(words, ", ");
 	put_prot(words, mmap->prot);
 }
 
@@ -176,11 +197,12 @@ static void describe_madvise(const struct vmspace_madvise *madvise, struct words
 	const char *name = strace_name("MADV_", (uint64_t)madvise->advice);
 	char number[32];
 
-	put(words, "madvise ", SIZE_MAX);
+	put(words, "madvise ");
 	put_size(words, madvise->length);
-	snprintf(number, sizeof(number), ", advice %d", madvise->advice);
-	put(words, name ? ", " : number, SIZE_MAX);
-	put(words, name ? name : "", SIZE_MAX);
+	put(words, ", ");
+	if (!name)
+		snprintf(number, sizeof(number), "advice %d", madvise->advice);
+	put(words, name ? name : number);
 }
 
 void blame_describe(const struct step *step, const struct vmspace_request *req, char *buf,
@@ -193,20 +215,20 @@ void blame_describe(const struct step *step, const struct vmspace_request *req, 
 		describe_mmap(&req->mmap, &words);
 		break;
 	case VMSPACE_MPROTECT:
-		put(&words, "mprotect ", SIZE_MAX);
+		put(&words, "mprotect ");
 		put_size(&words, req->mprotect.length);
-		put(&words, " to ", SIZE_MAX);
+		put(&words, " to ");
 		put_prot(&words, req->mprotect.prot);
 		break;
 	case VMSPACE_MUNMAP:
-		put(&words, "munmap ", SIZE_MAX);
+		put(&words, "munmap ");
 		put_size(&words, req->munmap.length);
 		break;
 	case VMSPACE_MADVISE:
 		describe_madvise(&req->madvise, &words);
 		break;
 	default:
-		put(&words, step && step->call ? step->call : vmspace_op_name(req->op), SIZE_MAX);
+		put(&words, step && step->call ? step->call : vmspace_op_name(req->op));
 	}
 }
 
@@ -216,10 +238,21 @@ void blame_describe_at_site(const struct step *step, const struct vmspace_reques
 	struct words words = words_in(buf, size);
 
 	if (step->site) {
-		put(&words, step->site, 72);
-		put(&words, ": ", SIZE_MAX);
+		put_most(&words, step->site, 72);
+		put(&words, ": ");
 	}
 	blame_describe(step, req, words.at, (size_t)(words.end + 1 - words.at));
+}
+
+void blame_describe_thread(pid_t tid, pid_t pid, char *buf, size_t size)
+{
+	struct words words = words_in(buf, size);
+
+	put_decimal(&words, (unsigned int)tid);
+	if (pid < 0)
+		return;
+	put(&words, " of process ");
+	put_decimal(&words, (unsigned int)pid);
 }
 
 /* Where @what is in the index, or where it belongs. */
@@ -300,7 +333,7 @@ static bool blame_call(struct blame_space *space, const struct replay_space *fro
 	blame_describe_at_site(step, req, what, sizeof(what));
 	if (!blame_count(&space->calls_by_kind, what, req, space->areas, areas))
 		return false;
-	snprintf(what, sizeof(what), "%d", (int)step->tid);
+	blame_describe_thread(step->tid, -1, what, sizeof(what));
 	return blame_count(&space->threads, what, req, space->areas, areas);
 }
 

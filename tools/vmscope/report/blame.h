@@ -84,6 +84,9 @@ void blame_describe(const struct step *step, const struct vmspace_request *req, 
 void blame_describe_at_site(const struct step *step, const struct vmspace_request *req, char *buf,
 			    size_t size);
 
+/* The thread that makes a call: its number, and unless @pid is -1 that of its process. */
+void blame_describe_thread(pid_t tid, pid_t pid, char *buf, size_t size);
+
 /* Counts a call in the row @what. False: out of memory. */
 bool blame_count(struct blame_table *table, const char *what, const struct vmspace_request *req,
 		 unsigned long before, unsigned long after);

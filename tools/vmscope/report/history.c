@@ -143,7 +143,8 @@ static bool describe(struct history *history, const struct vmspace *vm,
 	line[length - 1] = '\0';
 	at = strchr(line, ' ') + 1;
 	to = mempcpy(to, at, PERMS_LENGTH - 1);
-	area->offset = strtoul(at + PERMS_LENGTH, &at, 16);
+	at = strchr(at + PERMS_LENGTH, ' ');
+	area->offset = info->offset;
 	name = strchr(strchr(at + 1, ' ') + 1, ' ');
 	to = mempcpy(to, at, (size_t)(name - at));
 	name += strspn(name, " ");

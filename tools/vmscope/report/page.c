@@ -33,7 +33,7 @@ static bool count(struct page *page, const struct replay_space *from, const stru
 	blame_describe_at_site(step, req, what, sizeof(what));
 	if (!blame_count(&page->calls, what, req, before, after))
 		return false;
-	snprintf(what, sizeof(what), "%d of process %d", (int)step->tid, (int)from->pid);
+	blame_describe_thread(step->tid, from->pid, what, sizeof(what));
 	return blame_count(&page->threads, what, req, before, after);
 }
 

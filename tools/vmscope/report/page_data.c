@@ -37,14 +37,14 @@ void page_put_html(FILE *to, const char *text)
 		else if (length && ((unsigned char)*text >= 32 || *text == '\n'))
 			fwrite(text, 1, length, to);
 		else
-			putc('?', to);
+			putc_unlocked('?', to);
 		text += length ? length : 1;
 	}
 }
 
 static void put_string(FILE *to, const char *text)
 {
-	putc('"', to);
+	putc_unlocked('"', to);
 	while (*text) {
 		const size_t length = utf8_length(text);
 
@@ -55,10 +55,10 @@ static void put_string(FILE *to, const char *text)
 		else if (length)
 			fwrite(text, 1, length, to);
 		else
-			putc('?', to);
+			putc_unlocked('?', to);
 		text += length ? length : 1;
 	}
-	putc('"', to);
+	putc_unlocked('"', to);
 }
 
 /* ---- numbers: seven bits a byte, in base64 -------------------------------------------------- */
@@ -76,7 +76,7 @@ static void put_byte(struct packer *packer, unsigned int byte)
 	packer->bits += 8;
 	while (packer->bits >= 6) {
 		packer->bits -= 6;
-		putc(base64[packer->held >> packer->bits & 63], packer->to);
+		putc_unlocked(base64[packer->held >> packer->bits & 63], packer->to);
 	}
 }
 
@@ -102,7 +102,7 @@ static struct packer begin_packed(FILE *to, const char *key)
 static void end_packed(struct packer *packer)
 {
 	if (packer->bits) {
-		putc(base64[packer->held << (6 - packer->bits) & 63], packer->to);
+		putc_unlocked(base64[packer->held << (6 - packer->bits) & 63], packer->to);
 		fputs(packer->bits == 4 ? "=" : "==", packer->to);
 	}
 	fputs("\",\n", packer->to);
@@ -228,7 +228,7 @@ static void put_table(FILE *to, const char *key, struct blame_table *table)
 		fprintf(to, "%s[%lu,%lu,%lu,%lu,%lu,", i ? ",\n" : "", row->calls, row->made,
 			row->gone, row->splits, row->merges);
 		put_string(to, row->what);
-		putc(']', to);
+		putc_unlocked(']', to);
 	}
 	fputs("],\n", to);
 }
@@ -319,7 +319,7 @@ static void put_summary_table(FILE *to, struct blame_table *table, const char *w
 		fprintf(to, "%8lu %8lu %8lu %8lu %8lu  ", row->calls, row->made, row->gone,
 			row->splits, row->merges);
 		page_put_html(to, row->what);
-		putc('\n', to);
+		putc_unlocked('\n', to);
 	}
 	if (table->count > SUMMARY_ROWS)
 		fprintf(to, "... and %zu more\n", table->count - SUMMARY_ROWS);

@@ -106,8 +106,8 @@ static const char *base_name(const char *name)
 /* ---- areas ---------------------------------------------------------------------------------- */
 
 /* Draws a rectangle unless the same one is there; all but one of very small areas go so. */
-static void draw_rect(struct panel *panel, const char *class, double x, double y, double width,
-		      double height, const char *title)
+static void draw_rect(struct panel *panel, enum area_kind kind, const char *extra, double x, double y,
+		      double width, double height, const char *title)
 {
 	/* A line between areas, where there is room for it. */
 	const double gap = height > LINE_LEAST ? 0.6 : 0;
@@ -115,8 +115,8 @@ static void draw_rect(struct panel *panel, const char *class, double x, double y
 	const unsigned long row = (unsigned long)(y / panel->grain) & 0x3ffff;
 	const unsigned long right = (unsigned long)(width / panel->grain) & 0x3ffff;
 	/* Of those that are higher than a grain none is another's double. */
-	const unsigned long key = ((column << 18 | row) << 18 | right) << 4 |
-				  (strtoul(class + 1, NULL, 10) & 15);
+	const unsigned long key = ((column << 18 | row) << 18 | right) << 4 | (kind & 15);
+	char class[32];
 
 	if (height <= panel->grain) {
 		if (mtree_load(&panel->drawn, key & LONG_MAX))
@@ -125,8 +125,10 @@ static void draw_rect(struct panel *panel, const char *class, double x, double y
 			return;
 	}
 	panel->rects++;
-	if (!panel->counting)
-		svg_rect(panel->file, class, x, y, width, height - gap, title);
+	if (panel->counting)
+		return;
+	snprintf(class, sizeof(class), "k%d%s", (int)kind, extra);
+	svg_rect(panel->file, class, x, y, width, height - gap, title);
 }
 
 static void draw_area(struct panel *panel, const struct history_area *area, unsigned int until,
@@ -139,19 +141,18 @@ static void draw_area(struct panel *panel, const struct history_area *area, unsi
 	 */
 	double x = floor(x_of(panel, area->begin) / grain) * grain;
 	double right = ceil(x_of(panel, until) / grain) * grain;
-	double y = floor(y_of(panel, area->end) / grain) * grain;
-	double height = y_of(panel, area->start) - y_of(panel, area->end);
-	double bottom = y_of(panel, area->start) / grain;
-	char class[32], size[32], title[512] = "";
+	const double high = y_of(panel, area->end), low = y_of(panel, area->start);
+	double y = floor(high / grain) * grain;
+	double bottom = (low - high > LINE_LEAST ? floor(low / grain) : ceil(low / grain)) * grain;
+	char size[32], title[512];
 
-	bottom = (height > LINE_LEAST ? floor(bottom) : ceil(bottom)) * grain;
+	title[0] = '\0';
 	right = right > x ? right : x + grain;
 	bottom = bottom > y ? bottom : y + grain;
 	/* It does not stand out of the plot. */
 	right = fmin(right, panel->x + panel->width);
 	x = fmin(x, right - fmin(grain, 1));
 	bottom = fmin(bottom, panel->top + panel->scale.height);
-	snprintf(class, sizeof(class), "k%d%s", (int)area->kind, extra);
 	if (panel->titles && !panel->counting) {
 		scale_format_size(area->end - area->start, size, sizeof(size));
 		snprintf(title, sizeof(title), "%lx-%lx %.4s %s\n%s%s%.300s", area->start,
@@ -159,7 +160,8 @@ static void draw_area(struct panel *panel, const struct history_area *area, unsi
 			 area_kind_name((enum area_kind)area->kind),
 			 history_name(area)[0] ? ": " : "", history_name(area));
 	}
-	draw_rect(panel, class, x, y, right - x, bottom - y, panel->titles ? title : NULL);
+	draw_rect(panel, (enum area_kind)area->kind, extra, x, y, right - x, bottom - y,
+		  panel->titles ? title : NULL);
 }
 
 static void draw_all_areas(struct panel *panel)

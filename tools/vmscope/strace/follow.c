@@ -397,10 +397,8 @@ static bool add_call(struct strace_reader *from, struct strace_task *task,
 	step->call = from->call_name;
 	step->untold = kind == STRACE_CALL_UNTOLD ? from->why : NULL;
 	step->space = from->call.of->space->id;
-	if (kind == STRACE_CALL_REQUEST) {
-		step->has_request = true;
-		step->request = from->call.req;
-	}
+	if (kind == STRACE_CALL_REQUEST)
+		step->request = &from->call.req;
 	if (line->ip.length && line->ip.length < 32) {
 		snprintf(from->site, sizeof(from->site), "0x%.*s", (int)line->ip.length,
 			 line->ip.at);

@@ -19,43 +19,41 @@ static struct strace_text skip(struct strace_text text, size_t count)
 	return (struct strace_text){ text.at + count, text.length - count };
 }
 
-static struct strace_text trim(struct strace_text text)
+/* Sets of characters; bits. SPLIT: what matters to where arguments end. */
+enum { BLANK = 1, DIGIT = 2, CLOCK = 4, ADDRESS = 8, SPACE = 16, SPLIT = 32 };
+
+#define DIGITS(sets) ['0'] = (sets), ['1'] = (sets), ['2'] = (sets), ['3'] = (sets), ['4'] = (sets), \
+	['5'] = (sets), ['6'] = (sets), ['7'] = (sets), ['8'] = (sets), ['9'] = (sets)
+
+static const unsigned char sets[256] = {
+	[' '] = BLANK | SPACE, ['\t'] = BLANK | SPACE, ['\n'] = SPACE, ['\v'] = SPACE,
+	['\f'] = SPACE, ['\r'] = SPACE,
+	[':'] = CLOCK, ['.'] = CLOCK, ['?'] = ADDRESS,
+	['a'] = ADDRESS, ['b'] = ADDRESS, ['c'] = ADDRESS, ['d'] = ADDRESS, ['e'] = ADDRESS,
+	['f'] = ADDRESS, DIGITS(DIGIT | CLOCK | ADDRESS),
+	[','] = SPLIT, ['"'] = SPLIT, ['<'] = SPLIT, ['('] = SPLIT, [')'] = SPLIT, ['['] = SPLIT,
+	[']'] = SPLIT, ['{'] = SPLIT, ['}'] = SPLIT,
+};
+
+static bool is_in(char c, unsigned int set)
 {
-	while (text.length && isspace((unsigned char)text.at[0]))
-		text = skip(text, 1);
-	while (text.length && isspace((unsigned char)text.at[text.length - 1]))
-		text.length--;
-	return text;
+	return sets[(unsigned char)c] & set;
 }
 
-/* Sets of characters; bits. */
-enum { BLANK = 1, DIGIT = 2, CLOCK = 4, ADDRESS = 8 };
-
-static unsigned int sets_of(char c)
+static struct strace_text trim(struct strace_text text)
 {
-	if (c >= '0' && c <= '9')
-		return DIGIT | CLOCK | ADDRESS;
-	if (c >= 'a' && c <= 'f')
-		return ADDRESS;
-	switch (c) {
-	case '?':
-		return ADDRESS;
-	case ':':
-	case '.':
-		return CLOCK;
-	case ' ':
-	case '\t':
-		return BLANK;
-	default:
-		return 0;
-	}
+	while (text.length && is_in(text.at[0], SPACE))
+		text = skip(text, 1);
+	while (text.length && is_in(text.at[text.length - 1], SPACE))
+		text.length--;
+	return text;
 }
 
 static size_t span(struct strace_text text, unsigned int set)
 {
 	size_t count = 0;
 
-	while (count < text.length && sets_of(text.at[count]) & set)
+	while (count < text.length && is_in(text.at[count], set))
 		count++;
 	return count;
 }
@@ -209,14 +207,32 @@ static bool ends(struct strace_text *text, const char *word)
 	return true;
 }
 
-/* Cuts off a message of strace, "strace: Process 123 attached", that begins inside a line. */
+const char *strace_find_message(struct strace_text text)
+{
+	static const char message[] = "strace: Process ";
+	const size_t before = strlen("strace"), length = strlen(message);
+	const char *at = text.at, *end = text.at + text.length;
+
+	/* There is hardly ever a colon, if it is not in a time. */
+	while ((at = memchr(at, ':', (size_t)(end - at))) != NULL) {
+		const char *start = at - before;
+
+		if ((size_t)(at - text.at) >= before && (size_t)(end - start) >= length &&
+		    memcmp(start, message, length) == 0)
+			return start;
+		at++;
+	}
+	return NULL;
+}
+
+/* Cuts off a message that begins inside a line. */
 static bool cut_message(struct strace_text *text)
 {
-	size_t at = find(*text, "strace: Process ");
+	const char *message = strace_find_message(*text);
 
-	if (at == text->length || at == 0)
+	if (!message || message == text->at)
 		return false;
-	text->length = at;
+	text->length = (size_t)(message - text->at);
 	return true;
 }
 
@@ -314,6 +330,8 @@ size_t strace_split(struct strace_text args, struct strace_text *out, size_t max
 			quoted = c != '"';
 			continue;
 		}
+		if (!is_in(c, SPLIT))
+			continue;
 		quoted = c == '"';
 		if (c == '<' && i > 0 && isdigit((unsigned char)args.at[i - 1]))
 			i = after_path(args, i);

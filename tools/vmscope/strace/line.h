@@ -53,6 +53,9 @@ void strace_parse_line(const char *text, size_t length, struct strace_line *line
 /* Parses "name(args) = result" alone, as STRACE_CALL, STRACE_UNFINISHED or another kind. */
 void strace_parse_body(struct strace_text body, struct strace_line *line);
 
+/* Where a message, "strace: Process 123 attached", begins in @text. NULL: there is none. */
+const char *strace_find_message(struct strace_text text);
+
 enum { STRACE_ARGS = 8 };
 
 /* Splits arguments at the commas. Returns how many there are, and stores at most @max. */

@@ -48,9 +48,11 @@ void strace_push_overtaken(struct strace_reader *from, const struct strace_task 
 		other->pending = NULL;	/* so that its end is none of a call known */
 		step = strace_push(from, STEP_CALL, other);
 		step->call = "munmap";
-		step->has_request = true;
-		step->request.op = VMSPACE_MUNMAP;
-		step->request.munmap = munmap;
-		step->request.host.valid = true;	/* and the result 0 */
+		from->overtaken[from->queued - 1] = (struct vmspace_request){
+			.op = VMSPACE_MUNMAP,
+			.munmap = munmap,
+			.host.valid = true,	/* and the result 0 */
+		};
+		step->request = &from->overtaken[from->queued - 1];
 	}
 }

@@ -29,6 +29,7 @@ struct strace_reader {
 	struct step queue[STRACE_STEPS_MAX];
 	unsigned int queued, taken;	/* taken <= queued <= STRACE_STEPS_MAX */
 	struct strace_call call;		/* a step points into it */
+	struct vmspace_request overtaken[STRACE_STEPS_MAX];	/* of these steps */
 	char call_name[32];
 	char site[SITE_MAX];
 	struct symbols *symbols;	/* of the files in stacks */

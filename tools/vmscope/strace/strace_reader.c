@@ -234,7 +234,7 @@ void strace_reader_keep_stacks(struct strace_reader *from)
 /* "strace: Process 123 attached" */
 static void remember_announced(struct strace_reader *from, struct strace_text text)
 {
-	const char *found = memmem(text.at, text.length, "strace: Process ", 16);
+	const char *found = strace_find_message(text);
 	char number[16] = "";
 	long pid;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Values in the output of strace(1): numbers, names of constants, results. */
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
@@ -53,46 +52,44 @@ static const struct {
 
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
-/* "0x" and up to 16 digits, as addresses are, and there are most of them. */
-static bool parse_hex(struct strace_text text, uint64_t *value)
+static unsigned int digit_of(char c)
 {
-	if (text.length < 3 || text.length > 18 || text.at[0] != '0' || text.at[1] != 'x')
-		return false;
-	*value = 0;
-	for (size_t i = 2; i < text.length; i++) {
-		char c = text.at[i];
+	if (c >= '0' && c <= '9')
+		return (unsigned int)(c - '0');
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a') + 10 : 16;
+}
 
-		if (c >= '0' && c <= '9')
-			*value = *value << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			*value = *value << 4 | (uint64_t)(c - 'a' + 10);
-		else
+/* The digits of @text from @at on, all of them. */
+static bool parse_digits(struct strace_text text, size_t at, unsigned int base, uint64_t *value)
+{
+	*value = 0;
+	for (size_t i = at; i < text.length; i++) {
+		unsigned int digit = digit_of(text.at[i]);
+
+		if (digit >= base || __builtin_mul_overflow(*value, base, value) ||
+		    __builtin_add_overflow(*value, digit, value))
 			return false;
 	}
-	return true;
+	return text.length > at;
 }
 
 /* Parses all of @text as a C integer, perhaps with a sign. */
 static bool parse_number(struct strace_text text, uint64_t *value)
 {
-	char buf[32], *end;
-	const char *at = buf;
+	const bool minus = text.length && text.at[0] == '-';
+	size_t at = minus;
+	bool good;
 
-	if (parse_hex(text, value))
-		return true;
-	if (text.length == 0 || text.length >= sizeof(buf) ||
-	    (text.at[0] != '-' && !isdigit((unsigned char)text.at[0])))
-		return false;
-	memcpy(buf, text.at, text.length);
-	buf[text.length] = '\0';
-	at += *at == '-';
-	if (!isdigit((unsigned char)*at))
-		return false;
-	errno = 0;
-	*value = strtoull(at, &end, 0);
-	if (at > buf)
+	if (text.length < at + 2 || text.at[at] != '0')
+		good = parse_digits(text, at, 10, value);
+	else if ((text.at[at + 1] | 0x20) == 'x')
+		good = parse_digits(text, at + 2, 16, value);
+	else
+		good = parse_digits(text, at + 1, 8, value);
+	if (minus)
 		*value = -*value;
-	return *end == '\0' && errno == 0;
+	return good;
 }
 
 /* Parses a number, or the name of a constant. */
@@ -164,6 +161,8 @@ static struct strace_text plain(struct strace_text text)
 
 bool strace_value(struct strace_text text, uint64_t *value, bool *unknown)
 {
+	if (parse_number(text, value))
+		return true;
 	text = plain(text);
 	*value = 0;
 	if (text.length == 0)
