@@ -76,12 +76,22 @@ static const struct argp parser = {
 	.children = children,
 	.args_doc = "LOG -o FILE.html\nPID -o FILE.html",
 	.doc = "Write a log, or what is seen of a running process, as one HTML file, which needs no "
-	       "network: the address spaces over time, to zoom and to search; who made each area, and why it was not merged; the number "
-	       "of areas; tables by call and thread; and the areas at any moment.\v"
+	       "network: the address spaces over time, to zoom and to search; who made each area, "
+	       "and why it was not merged; the number of areas; tables by call and thread; and the areas at any moment.\v"
 	       "LOG is what 'vmscope trace -o LOG' wrote, or output of strace (best: with -ttt and "
 	       "-k), or - for standard input. A PID is only looked at, unless --for follows it; a "
 	       "log whose name is a number is ./NUMBER.",
 };
+
+/* What the page says of how its log was read; "": nothing has to be said. */
+static const char *remark_on(const struct player *player)
+{
+	if (player->interrupted)
+		return "This is partial: the log was not read to its end.";
+	if (player->gaps.events)
+		return "This is a part: events were lost while the program was watched.";
+	return player->malformed ? "Lines of the log that cannot be understood were skipped." : "";
+}
 
 /* Returns 0, or -1 after printing a message. */
 static int write_page(const struct report *report, struct page *page)
@@ -91,10 +101,7 @@ static int write_page(const struct report *report, struct page *page)
 	struct page_view view = {
 		.title = report->title[0] ? report->title :
 			 slash ? slash + 1 : report->player.path,
-		.remark = report->player.interrupted ? "This is partial: the log was not read to "
-			  "its end." : report->player.gaps.events ? "This is a part: events were "
-			  "lost while the program was watched." : report->player.malformed ? "Lines of the log that cannot be "
-			  "understood were skipped." : "",
+		.remark = remark_on(&report->player),
 		.limit = report->megabytes * MB,
 	};
 	FILE *to = to_stdout ? stdout : fopen(report->output, "we");
