@@ -132,7 +132,9 @@ static void *run_poor(void *arg)
 	void *result;
 
 	EXPECT(!pthread_sigmask(SIG_SETMASK, NULL, &blocked));
-	EXPECT(sigismember(&blocked, SIGTERM) && sigismember(&blocked, SIGRTMAX));
+	EXPECT(sigismember(&blocked, SIGTERM));
+	if (!getenv("EMULATED")) /* qemu-user keeps the last signals for itself */
+		EXPECT(sigismember(&blocked, SIGRTMAX));
 	if (threads_are == SLOW) {
 		EXPECT(__atomic_add_fetch(&slow_threads, 1, __ATOMIC_SEQ_CST) == 1);
 		usleep(50000);
