@@ -28,7 +28,7 @@ static struct world *counted_world;
 
 static struct count *count_of(const void *entry)
 {
-	size_t at = (uintptr_t)entry * 0x9e3779b97f4a7c15u >> (sizeof(long) * 8 - 16);
+	size_t at = (size_t)((uintptr_t)entry * UINT64_C(0x9e3779b97f4a7c15) >> (64 - 16));
 
 	while (counts[at].run == run && counts[at].entry != entry)
 		at = (at + 1) % COUNTS;

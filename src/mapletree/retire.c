@@ -38,11 +38,11 @@ struct origin {
 
 struct mt_retire_batch {
 	struct rcu_head rcu;
+	uint64_t entries;	/* here, where it is aligned without a hole on machines of 32 bits, too */
 	struct origin origin;
 	uint16_t count;
 	bool linked;
 	unsigned int nodes;
-	uint64_t entries;
 	uintptr_t word[BATCH_WORDS];
 };
 
