@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * crowd.c - threads that map, move, split, protect and touch, each its own blocks, which lie between those of
- * the others: which of them become one area depends on who touched what first. Usage: crowd THREADS SECONDS
+ * the others: which of them become one area depends on who touched what first. Usage: crowd THREADS CHANGES (of each)
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #define PAGE 4096L
 
@@ -17,7 +16,7 @@ struct block {
 	long pages;
 };
 
-static time_t end;
+static long changes;
 
 static char *map(char *at, long pages, int fixed)
 {
@@ -82,7 +81,7 @@ static void *work(void *number)
 	unsigned int seed = (unsigned int)(size_t)number + 1;
 	struct block blocks[BLOCKS] = { { .pages = 0 } };
 
-	while (time(NULL) < end) {
+	for (long i = 0; i < changes; i++) {
 		struct block *block = &blocks[rand_r(&seed) % BLOCKS];
 
 		if (block->at)
@@ -100,7 +99,7 @@ int main(int argc, char **argv)
 
 	if (count < 1 || count > THREADS)
 		return 2;
-	end = time(NULL) + atoi(argv[2]);
+	changes = atol(argv[2]);
 	for (long i = 0; i < count; i++)
 		if (pthread_create(&threads[i], NULL, work, (void *)i) != 0)
 			return 1;

@@ -69,7 +69,7 @@ fi
 # Which of their areas become one depends on what a thread touches while another one is in a call, and what
 # moves on which are one: nobody can know that, and it is no difference.
 what="a crowd of threads"
-if watched "$programs/crowd" 4 2; then
+if watched "$programs/crowd" 4 8000; then
 	[ $got = 0 ] || fail "$what: status $got: $(tail -5 "$work/err")"
 	has differences 0
 	has unfollowed 0
