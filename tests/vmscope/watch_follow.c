@@ -34,6 +34,7 @@ static void *heard_ctx;
 static unsigned int looks, polls;
 static unsigned long lost; /* events, so far */
 static bool behind, paused;
+static unsigned long apart;	/* how far: the starts of two areas */
 static uint64_t heard_late; /* when events happen; 0: now */
 static void (*on_look)(unsigned int look), (*on_poll)(unsigned int poll);
 
@@ -121,7 +122,7 @@ static void area(__u64 space, unsigned int number)
 {
 	const struct watch_area_event event = {
 		.head = head_of(WATCH_AREA, space),
-		.area = { .start = BASE + number * AREA, .end = BASE + number * AREA + 4096,
+		.area = { .start = BASE + number * apart, .end = BASE + number * apart + 4096,
 			  .flags = READ_PRIVATE },
 	};
 
@@ -129,17 +130,24 @@ static void area(__u64 space, unsigned int number)
 }
 
 /* The call that makes area @number. */
-static void call(__u64 space, __u64 turn, unsigned int number)
+static void map(__u64 space, __u64 turn, unsigned int number, __u64 prot)
 {
 	struct watch_call_event event = {
 		.head = head_of(WATCH_CALL, space),
-		.args = { BASE + number * AREA, 4096, PROT_READ,
+		.args = { BASE + number * apart, 4096, prot,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, (__u64)-1, 0 },
-		.result = (__s64)(BASE + number * AREA), .number = SYS_mmap,
+		.result = (__s64)(BASE + number * apart), .number = SYS_mmap,
+		.near_count = 1, /* area 0, before it */
+		.near = { { .start = BASE, .end = BASE + 4096, .flags = READ_PRIVATE } },
 	};
 
 	event.head.turn = turn;
 	heard_by(heard_ctx, &event.head);
+}
+
+static void call(__u64 space, __u64 turn, unsigned int number)
+{
+	map(space, turn, number, PROT_READ);
 }
 
 /* A call on area @number that has succeeded: there is such an area. */
@@ -147,7 +155,7 @@ static void call_on(__u64 space, __u64 turn, unsigned int number, long call_numb
 {
 	struct watch_call_event event = {
 		.head = head_of(WATCH_CALL, space),
-		.args = { BASE + number * AREA, 4096, PROT_READ },
+		.args = { BASE + number * apart, 4096, PROT_READ },
 		.number = (__u32)call_number,
 	};
 
@@ -233,6 +241,7 @@ static int run_with(struct session *session, const struct options *options,
 	looks = polls = 0;
 	lost = 0;
 	behind = paused = false;
+	apart = AREA;
 	heard_late = 0;
 	on_look = look_does;
 	on_poll = poll_does;
@@ -446,6 +455,80 @@ static void calls_that_come_too_fast(void **state)
 	assert_int_equal(totals.whole_checks, 2);
 }
 
+/*
+ * Not all that is lost leaves a turn that is missing (the end of a userfaultfd has none): whether something
+ * was lost is asked before areas are compared.
+ */
+static void loses_before_the_look(unsigned int number)
+{
+	if (number != 1)
+		return;
+	gone(FIRST, 0, 1);
+	made(WATCH_EXEC, PROGRAM, FIRST, 0, 1);
+	lost = 1;
+	look(PROGRAM, 0, 2);
+	ends(PROGRAM, 0, 2);
+	gone(PROGRAM, 0, 0);
+}
+
+static void areas_shown_after_a_loss(void **state)
+{
+	const struct totals totals = follow(shows_first, loses_before_the_look);
+
+	(void)state;
+	assert_int_equal(totals.events_lost, 1);
+	assert_int_equal(totals.rereads, 1);
+}
+
+static void begins_a_thread(__u64 space)
+{
+	struct watch_space_event event = space_event(WATCH_TASK, space, 0);
+
+	event.head.tid++;
+	event.from = space;
+	heard_by(heard_ctx, &event.head);
+}
+
+/* Area 1 becomes like area 0, beside which it is; before, neither had pages. */
+static void protect_beside(__u64 space, __u64 turn)
+{
+	struct watch_call_event event = {
+		.head = head_of(WATCH_CALL, space), .args = { BASE + apart, 4096, PROT_READ },
+		.number = SYS_mprotect, .near_count = 2,
+		.near = { { .start = BASE, .end = BASE + 4096, .flags = READ_PRIVATE },
+			  { .start = BASE + 4096, .end = BASE + 8192, .flags = READ_PRIVATE | 2 } },
+	};
+
+	event.head.turn = turn;
+	heard_by(heard_ctx, &event.head);
+}
+
+/* Both stay apart: another thread has touched them since, which nobody tells. */
+static void touches_what_is_protected(unsigned int number)
+{
+	if (number != 1)
+		return;
+	apart = 4096;
+	gone(FIRST, 0, 1);
+	made(WATCH_EXEC, PROGRAM, FIRST, 0, 1);
+	begins_a_thread(PROGRAM);
+	map(PROGRAM, 1, 1, PROT_READ | PROT_WRITE);
+	protect_beside(PROGRAM, 2);
+	look(PROGRAM, 2, 2);
+	ends(PROGRAM, 2, 2);
+	gone(PROGRAM, 2, 0);
+}
+
+static void areas_that_another_thread_touches(void **state)
+{
+	const struct totals totals = follow(shows_first, touches_what_is_protected);
+
+	(void)state;
+	assert_int_equal(totals.calls, 2);
+	assert_int_equal(totals.threads, 2);
+	assert_int_equal(totals.rereads, 1);
+}
+
 /* A process whose areas are never shown is not waited for. */
 static void is_never_shown(unsigned int number)
 {
@@ -627,6 +710,8 @@ int main(void)
 		cmocka_unit_test(areas_of_which_some_are_shown),
 		cmocka_unit_test(areas_of_an_earlier_turn),
 		cmocka_unit_test(calls_that_come_too_fast),
+		cmocka_unit_test(areas_shown_after_a_loss),
+		cmocka_unit_test(areas_that_another_thread_touches),
 		cmocka_unit_test(areas_that_are_never_shown),
 		cmocka_unit_test(an_end_that_is_never_told),
 		cmocka_unit_test(a_program_that_cannot_be_started),
