@@ -174,7 +174,6 @@ bool kernel_has_anon(struct kernel_view *view, unsigned long start, unsigned lon
 	return kernel_has_anon(view, start, end);
 }
 
-/* Binary search over the lines. */
 bool kernel_is_gate(const struct vmspace_line *line)
 {
 	static const char name[] = "[vsyscall]";
@@ -182,6 +181,7 @@ bool kernel_is_gate(const struct vmspace_line *line)
 	return line->name_length == strlen(name) && memcmp(line->name, name, strlen(name)) == 0;
 }
 
+/* Binary search over the lines. */
 bool kernel_find_line(const struct kernel_view *view, unsigned long addr, struct vmspace_line *line)
 {
 	const char *low = view->text, *high = view->text + view->length;
