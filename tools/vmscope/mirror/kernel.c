@@ -273,6 +273,21 @@ unsigned long kernel_file_number(pid_t tid, const char *name, const char *key, i
 	return number;
 }
 
+unsigned long kernel_setting(const char *name)
+{
+	unsigned long value = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/sys/%s", name);
+	file = fopen(path, "re");
+	if (file && fscanf(file, "%lu", &value) != 1)
+		value = 0;
+	if (file)
+		fclose(file);
+	return value;
+}
+
 const char *kernel_reason(int error)
 {
 	return error == EMFILE ? "Too many open files (ulimit -Hn allows vmscope no more)" :

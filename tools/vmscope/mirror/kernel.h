@@ -105,6 +105,9 @@ unsigned long kernel_status_number(const char *status, const char *key, int base
 unsigned long kernel_file_number(pid_t tid, const char *name, const char *key, int base,
 				 unsigned long otherwise);
 
+/* The number in file @name of /proc/sys; 0 if it cannot be read. */
+unsigned long kernel_setting(const char *name);
+
 /* A message for @error, the positive errno of a failed open(), and what helps against it. */
 const char *kernel_reason(int error);
 

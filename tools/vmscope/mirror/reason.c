@@ -49,20 +49,6 @@ static unsigned long status_number(pid_t pid, const char *key, unsigned long oth
 	return kernel_file_number(pid, "status", key, 10, otherwise);
 }
 
-/* Whom Yama lets trace: 0 is everybody whom others let, or there is no Yama. */
-static int yama_scope(void)
-{
-	FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-	int scope = 0;
-
-	if (!file)
-		return 0;
-	if (fscanf(file, "%d", &scope) != 1)
-		scope = 0;
-	fclose(file);
-	return scope;
-}
-
 /* Whether not only ptrace() is refused, but maps, which no seccomp profile and no Yama takes away. */
 static bool is_hidden(pid_t pid)
 {
@@ -77,7 +63,8 @@ static void tell_forbidden(pid_t pid, int error, char *text)
 {
 	const unsigned long tracer = status_number(pid, "TracerPid:", 0);
 	const unsigned long user = status_number(pid, "Uid:", geteuid());
-	const int yama = yama_scope();
+	/* Whom Yama lets trace: 0 is everybody whom others let, or there is no Yama. */
+	const unsigned long yama = kernel_setting("kernel/yama/ptrace_scope");
 
 	if (tracer && (pid_t)tracer != getpid())
 		snprintf(text, REASON_SIZE, "it is traced already, by process %lu", tracer);
@@ -88,7 +75,7 @@ static void tell_forbidden(pid_t pid, int error, char *text)
 		snprintf(text, REASON_SIZE, "%s: this user may not read its program, or it has "
 			 "changed users, so the kernel hides it: be root", strerror(-error));
 	else if (geteuid() != 0 && yama > 0)
-		snprintf(text, REASON_SIZE, "/proc/sys/kernel/yama/ptrace_scope is %d and forbids "
+		snprintf(text, REASON_SIZE, "/proc/sys/kernel/yama/ptrace_scope is %lu and forbids "
 			 "it: be root, or start the program under vmscope", yama);
 	else
 		snprintf(text, REASON_SIZE, "%s: %s", strerror(-error), PTRACE_FORBIDDEN);

@@ -20,18 +20,6 @@ struct buffer {
 	size_t capacity;
 };
 
-static unsigned long read_limit(void)
-{
-	unsigned long limit = 0;
-	FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
-
-	if (file && fscanf(file, "%lu", &limit) != 1)
-		limit = 0;
-	if (file)
-		fclose(file);
-	return limit;
-}
-
 /* Returns the length of /proc/@pid/@name, or -errno. */
 static ssize_t read_proc(struct buffer *buffer, pid_t pid, const char *name)
 {
@@ -113,7 +101,7 @@ int top_look(struct top_table *table)
 
 	if (!proc)
 		return -errno;
-	table->limit = read_limit();
+	table->limit = kernel_setting("vm/max_map_count");
 	table->time = now_seconds();
 	while (rc == 0 && (entry = readdir(proc))) {
 		if (entry->d_name[strspn(entry->d_name, "0123456789")] != '\0')
@@ -225,7 +213,7 @@ int top_look_into(struct top_table *table, pid_t pid, struct top_sites *sites)
 
 	table->pid = pid;
 	table->by_site = sites;
-	table->limit = read_limit();
+	table->limit = kernel_setting("vm/max_map_count");
 	table->time = now_seconds();
 	length = read_proc(&maps, pid, "maps");
 	if (length > 0 && sites && (rc = top_sites_read(sites)) != 0)

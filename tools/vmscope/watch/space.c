@@ -200,19 +200,6 @@ static void set_limits(struct vmspace_config *config, const struct watch_limits 
 	config->read_implies_exec = limits->personality & READ_IMPLIES_EXEC;
 }
 
-/* By the sysctl; a process may ask for it by its personality, too. */
-static bool legacy_for_all(void)
-{
-	FILE *file = fopen("/proc/sys/vm/legacy_va_layout", "re");
-	int value = 0;
-
-	if (file && fscanf(file, "%d", &value) != 1)
-		value = 0;
-	if (file)
-		fclose(file);
-	return value != 0;
-}
-
 /*
  * The configuration to begin with, or to go on with where the space was read again: how its program is
  * laid out was decided when that was executed.
@@ -232,7 +219,7 @@ static struct vmspace_config config_of(struct watched *space, const struct watch
 		set_limits(&config, limits);
 		if (!space->vm)
 			config.mmap_bottom_up = limits->personality & ADDR_COMPAT_LAYOUT ||
-						legacy_for_all();
+						kernel_setting("vm/legacy_va_layout");
 	}
 	config.mmap_base = event->mmap_base;
 	config.host = host_of(space);
