@@ -37,7 +37,7 @@ static struct followed *find(struct follow *follow, __u64 name, bool make)
 static void begin(struct follow *follow, struct followed *at, const struct watch_head *head)
 {
 	at->space = watched_new(follow->session, ++follow->last_id, (pid_t)head->pid,
-				(pid_t)head->tid);
+				(pid_t)head->tid, &follow->paused);
 	if (!at->space)
 		out_of_memory(follow);
 	else

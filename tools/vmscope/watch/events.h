@@ -42,7 +42,7 @@ struct follow {
 	__u64 heard;			/* when the last event was */
 	__u64 first;			/* the space that was asked for */
 	bool attached;			/* it has been shown */
-	bool paused;			/* see feed_pause() */
+	bool paused;			/* see feed_pause(); the spaces see it, too */
 	bool finishes;
 };
 

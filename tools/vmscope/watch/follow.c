@@ -72,14 +72,8 @@ static void look_at_all(struct follow *follow, bool heard_all)
 
 static void pause_calls(struct follow *follow, bool pause)
 {
-	struct followed *at;
-	unsigned long name = 0;
-
 	feed_pause(follow->feed, pause);
 	follow->paused = pause;
-	mt_for_each(&follow->spaces, at, name, ULONG_MAX)
-		if (at->space)
-			at->space->behind = pause;
 }
 
 /*

@@ -99,7 +99,7 @@ static bool has_anon(void *ctx, unsigned long start, unsigned long end)
 		if (space->shared && decides(space->call))
 			doubt_merges(space, 1, "whether a thread touched pages during another one's call");
 	} else {
-		has = !space->behind && kernel_has_anon(&space->view, start, end);
+		has = !*space->behind && kernel_has_anon(&space->view, start, end);
 		if (decides(space->call))
 			doubt_merges(space, 1, "whether an area had pages before a call");
 	}
@@ -130,7 +130,8 @@ static struct vmspace_host host_of(struct watched *space)
 
 /* ---- beginning ------------------------------------------------------------------------------ */
 
-struct watched *watched_new(struct session *session, unsigned int id, pid_t pid, pid_t tid)
+struct watched *watched_new(struct session *session, unsigned int id, pid_t pid, pid_t tid,
+			    const bool *behind)
 {
 	struct watched *space = calloc(1, sizeof(*space));
 
@@ -139,6 +140,7 @@ struct watched *watched_new(struct session *session, unsigned int id, pid_t pid,
 	space->session = session;
 	space->id = id;
 	space->pid = pid;
+	space->behind = behind;
 	space->view = (struct kernel_view)KERNEL_VIEW_INIT;
 	kernel_open(&space->view, tid); /* if it has ended by now, nothing is known there */
 	return space;

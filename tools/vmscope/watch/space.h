@@ -36,13 +36,17 @@ struct watched {
 	unsigned long unsure_merges;	/* what decides only whether neighbours are one area */
 	const char *doubt, *doubt_merges; /* the last of each, in words */
 	bool shared;			/* several threads have had it */
-	bool behind;			/* what it is like now is not asked: that would take time */
+	const bool *behind;		/* whether to ask what it is like now would take too long */
 	bool differs;			/* reported: no more comparisons */
 	bool said_unknown;		/* the user was told that such calls are not followed */
 };
 
-/* Of process @pid, of which @tid is a thread that lives. NULL: out of memory. */
-struct watched *watched_new(struct session *session, unsigned int id, pid_t pid, pid_t tid);
+/*
+ * Of process @pid, of which @tid is a thread that lives. @behind may change at any time. NULL: out
+ * of memory.
+ */
+struct watched *watched_new(struct session *session, unsigned int id, pid_t pid, pid_t tid,
+			    const bool *behind);
 void watched_free(struct watched *space);
 
 /*
