@@ -44,14 +44,20 @@ static void begin(struct follow *follow, struct followed *at, const struct watch
 		follow->live++;
 }
 
-/* Where @head is heard of only after a loss: what was lost may have happened to the space since. */
-static void begin_unsure(const struct follow *follow, struct followed *at,
-			 const struct watch_head *head)
+/* Events were lost, and may have been of this space. */
+static void doubt_lost(struct followed *at)
 {
-	if (!at->space || head->time >= follow->lost_at)
-		return;
-	watched_doubt(at->space, "what events told that were lost");
+	if (at->space)
+		watched_doubt(at->space, "what lost events would have told");
 	order_skip(&at->order);
+}
+
+/* Where @head is heard of only after a loss: what was lost may have happened to the space since. */
+static void doubt_since(const struct follow *follow, struct followed *at,
+			const struct watch_head *head)
+{
+	if (head->time < follow->lost_at)
+		doubt_lost(at);
 }
 
 /* Frees all but the name, by which events that may still come are known to be of no use. */
@@ -98,10 +104,8 @@ bool events_check_lost(struct follow *follow)
 	follow->lost = lost;
 	follow->lost_at = now_ns();
 	mt_for_each(&follow->spaces, at, name, ULONG_MAX) {
-		if (at->space)
-			watched_doubt(at->space, "what events told that were lost");
+		doubt_lost(at);
 		at->looking &= follow->finishes; /* what it shows may have been lost */
-		order_skip(&at->order);
 	}
 	return true;
 }
@@ -176,7 +180,7 @@ static void made_process(struct follow *follow, struct followed *at, const struc
 	else if (event->shown)
 		watched_begin(child->space, event, &waiting->limits, waiting->areas, waiting->count,
 			      true);
-	begin_unsure(follow, child, &event->head);
+	doubt_since(follow, child, &event->head);
 	if (!event->shown)
 		ask(follow, child);
 	if (follow->session->totals.rereads != rereads) /* the parent is to be read again, too */
@@ -236,7 +240,7 @@ static void executed(struct follow *follow, struct followed *at, const struct wa
 			      false);
 	else
 		ask(follow, new);
-	begin_unsure(follow, new, &event->head);
+	doubt_since(follow, new, &event->head);
 	tell(follow, "exec", &event->head, new->space->id, NULL, 0);
 	drain(follow, new, event->head.space);
 }
@@ -313,7 +317,7 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 		watched_compare(at->space, event, waiting->areas, waiting->count);
 		if (event->shown && event->head.time >= follow->lost_at)
 			order_whole(&at->order);
-		begin_unsure(follow, at, &event->head);
+		doubt_since(follow, at, &event->head);
 		return;
 	}
 	if (event->is_32) {
@@ -334,7 +338,7 @@ static void looked(struct follow *follow, struct followed *at, const struct wait
 	follow->attached |= at->name == follow->first;
 	/* Threads may be in calls that they had entered before. */
 	watched_doubt(at->space, "calls that began before it was attached to");
-	begin_unsure(follow, at, &event->head);
+	doubt_since(follow, at, &event->head);
 	tell(follow, "attach", &event->head, at->space->id, NULL, 0);
 }
 
@@ -474,6 +478,27 @@ static void check_shown(struct waiting *waiting)
 		event->shown = 0;
 }
 
+/* A copy of the event, with what has arrived for it: areas and limits. NULL: out of memory. */
+static struct waiting *copy(struct followed *shown, const struct watch_head *head)
+{
+	struct waiting *waiting = order_copy(head, size_of(head), head->areas ? shown->areas : NULL,
+					     head->areas ? shown->count : 0);
+
+	if (!waiting)
+		return NULL;
+	if (tells_of_areas(head))
+		check_shown(waiting);
+	if (ordered_in(head) != head->space || head->kind == WATCH_LOOK) {
+		waiting->limits = shown->limits;
+		shown->limits.told = 0;
+	}
+	if (head->areas) {
+		shown->areas = NULL;
+		shown->count = shown->capacity = 0;
+	}
+	return waiting;
+}
+
 void events_hear(void *ctx, const struct watch_head *head)
 {
 	struct follow *follow = ctx;
@@ -501,21 +526,10 @@ void events_hear(void *ctx, const struct watch_head *head)
 		return;
 	}
 	at = name == head->space ? shown : find(follow, name, true);
-	waiting = at ? order_copy(head, size_of(head), head->areas ? shown->areas : NULL,
-				  head->areas ? shown->count : 0) : NULL;
+	waiting = at ? copy(shown, head) : NULL;
 	if (!waiting) {
 		out_of_memory(follow);
 		return;
-	}
-	if (tells_of_areas(head))
-		check_shown(waiting);
-	if (name != head->space || head->kind == WATCH_LOOK) {
-		waiting->limits = shown->limits;
-		shown->limits.told = 0;
-	}
-	if (head->areas) {
-		shown->areas = NULL;
-		shown->count = shown->capacity = 0;
 	}
 	if (head->kind == WATCH_CALL)
 		waiting->stack = feed_stack(follow->feed, head);
