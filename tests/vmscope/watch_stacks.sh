@@ -161,10 +161,10 @@ grep -q "has ended unseen" "$work/err" || fail "$what: $(tail -5 "$work/err")"
 replays
 grep -q "has ended unseen" "$work/err" || fail "$what: $(tail -5 "$work/err")"
 grep -q '"type":"gap","time":[0-9.]*,"events":[1-9]' "$work/log" || fail "$what: the log has no gap"
-grep -q "log: vmscope watch lost [0-9]* events, the first of them" "$work/replay" ||
+grep -q "log: vmscope watch lost [0-9]* events, which it first noticed" "$work/replay" ||
 	fail "$what: replay: $(cat "$work/replay")"
 "$vmscope" explain "$work/log" >"$work/out" 2>"$work/why" || fail "$what: explain: $(cat "$work/why")"
-grep -q "This is a part: [0-9]* events were lost, from " "$work/out" ||
+grep -q "This is partial: [0-9]* events were lost, which was first noticed after [0-9.]* s; " "$work/out" ||
 	fail "$what: explain: $(head -5 "$work/out")"
 "$vmscope" explain --json "$work/log" 2>/dev/null | grep -q '"events_lost": [1-9]' ||
 	fail "$what: explain --json has no events_lost"

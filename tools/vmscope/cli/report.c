@@ -89,7 +89,7 @@ static const char *remark_on(const struct player *player)
 	if (player->interrupted)
 		return "This is partial: the log was not read to its end.";
 	if (player->gaps.events)
-		return "This is a part: events were lost while the program was watched.";
+		return "This is partial: events were lost while the program was watched.";
 	return player->malformed ? "Lines of the log that cannot be understood were skipped." : "";
 }
 

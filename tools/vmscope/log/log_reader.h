@@ -10,7 +10,7 @@ struct log_reader;
 /* What the log says is missing in it, so far. */
 struct log_gaps {
 	unsigned long events;		/* that vmscope watch lost */
-	double since;			/* when the first of them was missed, in seconds */
+	double since;			/* when it first noticed, in seconds */
 	unsigned long unfollowed;	/* processes that were not followed to their end */
 };
 

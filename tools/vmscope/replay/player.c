@@ -156,15 +156,14 @@ static void say_gaps(const struct player *player)
 
 	progress_clear();
 	if (gaps->events)
-		session_say("%s: vmscope watch lost %lu events, the first of them %.1f s after the "
-			    "beginning: calls are missing from then on, and areas may differ from what "
-			    "the process had, until the log has them anew", player->path,
+		session_say("%s: vmscope watch lost %lu events, which it first noticed %.1f s after "
+			    "the beginning: calls are missing, and areas may differ from what the "
+			    "process had until the log shows them again", player->path,
 			    gaps->events, gaps->since);
 	if (gaps->unfollowed)
-		session_say("%s: %lu %s not followed to %s end: the last areas in the log are older",
-			    player->path, gaps->unfollowed,
-			    gaps->unfollowed == 1 ? "process was" : "processes were",
-			    gaps->unfollowed == 1 ? "its" : "their");
+		session_say("%s: %lu %s not followed to the end: the last areas in the log may not "
+			    "be what there was then", player->path, gaps->unfollowed,
+			    gaps->unfollowed == 1 ? "process was" : "processes were");
 }
 
 static int play(struct player *player, struct reader *reader, struct replay_state *state)

@@ -228,9 +228,9 @@ static void print_head(FILE *to, const struct blame_space *space, unsigned long 
 		fprintf(to, "This is partial: only the first %lu lines of the log were read.\n",
 			view->read);
 	if (view->gaps.events)
-		fprintf(to, "This is a part: %lu events were lost, from %.1f s on; calls are missing, "
-			"and the numbers of areas after that may be others.\n", view->gaps.events,
-			view->gaps.since);
+		fprintf(to, "This is partial: %lu events were lost, which was first noticed after "
+			"%.1f s; calls are missing, and numbers of areas may be wrong.\n",
+			view->gaps.events, view->gaps.since);
 	fprintf(to, "Process %d (%s): %lu areas at the end, at most %lu at one time: ",
 		(int)space->pid, space->command[0] ? space->command : "?", space->areas,
 		space->peak);

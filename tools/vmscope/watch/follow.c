@@ -22,10 +22,10 @@ enum { POLL_MS = 50, LOOK_MS = 5, LOOK_SECONDS = 1, PATIENCE_MS = 2000, STACKS_M
 static void say_lost(struct follow *follow)
 {
 	if (follow->lost > follow->said)
-		session_say("%lu events were lost, as calls came faster than they could be heard of, or "
-			    "the kernel left them out: areas are read again. It helps to give vmscope "
-			    "more of a processor (nice), and to do without --stacks",
-			    follow->lost - follow->said);
+		session_say("%lu events were lost, as calls came faster than they could be read, or "
+			    "the kernel left them out: areas are read again. It helps to give "
+			    "vmscope more processor time (nice)%s", follow->lost - follow->said,
+			    follow->session->options->sites ? " or to do without --stacks" : "");
 	follow->said = follow->lost;
 }
 
