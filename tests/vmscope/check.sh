@@ -43,9 +43,8 @@ cmp first second || fail "the same seed made other calls"
 
 # Planted: libvmspace does not get a call. Shrinking leaves few of hundreds of calls.
 # Before Linux 6.13 it takes only advice that changes nothing that can be seen.
-newest=$(printf '6.13\n%s\n' "$(uname -r)" | sort -V | head -n 1)
 for hidden in mprotect munmap mremap mlock brk fault mbind \
-	$([ "$newest" != 6.13 ] || echo process_madvise); do
+	$(! is_linux 6.13 || echo process_madvise); do
 	check 1 "hidden $hidden" --ops 20000 --seed 8 --hide "$hidden" -o "$hidden.log"
 	left=$(sed -n 's/^vmscope: \([0-9]*\) operations are left.*/\1/p' err)
 	[ "${left:-99}" -le 8 ] || fail "$hidden: ${left:-no} operations are left"

@@ -37,6 +37,11 @@ wait_for() {
 	fail "in vain: $*"
 }
 
+# is_linux VERSION: this is that version of Linux, or a later one.
+is_linux() {
+	[ "$(printf '%s\n' $1 "$(uname -r)" | sort -V | head -n 1)" = $1 ]
+}
+
 finish() {
 	[ "$failures" = 0 ] || exit 1
 	exit 0

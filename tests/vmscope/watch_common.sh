@@ -13,7 +13,7 @@ got=$?
 if [ $got = 125 ] && grep -qE "cannot watch: (it takes|this kernel has no|this is Linux|the kernel)|was built without" \
 	"$work/err"; then
 	if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ] && ! grep -q "was built without" "$work/err"; then
-		if [ "$(printf '%s\n' 6.1 "$(uname -r)" | sort -V | head -1)" != 6.1 ]; then
+		if ! is_linux 6.1; then
 			grep -q "this is Linux $(uname -r), and it takes 6.1 or later. 'vmscope trace -p PID'" \
 				"$work/err" || fail "an old kernel: $(cat "$work/err")"
 			"$vmscope" watch -- echo it has run >"$work/out" 2>&1
@@ -36,6 +36,11 @@ fi
 
 has() { # KEY VALUE: the summary in $work/err has it
 	grep -qE "\"$1\":$2[,}]" "$work/err" || fail "$what: not $1 $2: $(tail -5 "$work/err")"
+}
+
+ended() { # STATUS: it ended so, and nothing differed from the kernel
+	[ $got = $1 ] || fail "$what: status $got: $(tail -5 "$work/err")"
+	has differences 0
 }
 
 # Nothing is stopped, and the log is played with the same result, to the same areas.
