@@ -207,12 +207,14 @@ static __always_inline void tell(struct watch_space_event *event)
 	output(event, sizeof(*event), 0);
 }
 
-/* To be asked for each call that would be told of: it is counted here. */
+/* To be asked for each call that would be told of: it is counted here. (vmscope changes it.) */
 static __always_inline bool is_paused(void)
 {
-	if (paused)
+	const bool is = *(volatile bool *)&paused;
+
+	if (is)
 		__sync_fetch_and_add(&lost, 1);
-	return paused;
+	return is;
 }
 
 static __always_inline void tell_turn(struct task_struct *task, __u64 name, __u64 turn)
