@@ -183,9 +183,9 @@ static void answer(struct at *at)
 	if (moment.kind != MOMENT_LINE && !past_has_times(at->past))
 		session_say("%s tells no times: give a line of it", at->player.path);
 	else if (!past_tells(at->past, &moment))
-		session_say("%s does not tell the %s: give a line of it (120), or seconds since its "
-			    "first line (1.5s)", at->player.path, moment.kind == MOMENT_OF_DAY ?
-			    "time of the day" : "date");
+		session_say("%s does not tell the %s: give a line of it (120), or seconds since "
+			    "its first line (1.5s)", at->player.path,
+			    moment.kind == MOMENT_OF_DAY ? "time of the day" : "date");
 	else if (at->pid)
 		session_say("%s: there was no process %d at %s", at->player.path, (int)at->pid,
 			    at->when);

@@ -77,7 +77,8 @@ static const struct argp parser = {
 	.args_doc = "LOG -o FILE.html\nPID -o FILE.html",
 	.doc = "Write a log, or what is seen of a running process, as one HTML file, which needs no "
 	       "network: the address spaces over time, to zoom and to search; who made each area, "
-	       "and why it was not merged; the number of areas; tables by call and thread; and the areas at any moment.\v"
+	       "and why it was not merged; the number of areas; tables by call and thread; and the "
+	       "areas at any moment.\v"
 	       "LOG is what 'vmscope trace -o LOG' wrote, or output of strace (best: with -ttt and "
 	       "-k), or - for standard input. A PID is only looked at, unless --for follows it; a "
 	       "log whose name is a number is ./NUMBER.",

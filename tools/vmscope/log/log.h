@@ -46,7 +46,7 @@ void log_close(struct session *session);
 void log_event(struct session *session, const char *type, const struct log_who *who,
 	       struct json_object *detail);
 
-/* So many events were lost: what is logged from now on does not follow from what was logged before. */
+/* So many events were lost: what is logged from now on does not follow from what was before. */
 void log_gap(struct session *session, unsigned long events);
 
 /* Whether a call has changed the kernel's maps. */

@@ -16,7 +16,7 @@ enum step_kind {
 	STEP_OTHER,	/* changes no address space */
 	STEP_SPACE,	/* one begins with given areas: exec, attach, a process's first line */
 	STEP_COPY,	/* one begins as a copy of another: fork */
-	STEP_PROCESS,	/* a process begins, in one that there is: its own, or its parent's (vfork) */
+	STEP_PROCESS,	/* a process begins, in one that there is: its own, or its parent's */
 	STEP_CALL,	/* a system call */
 	STEP_SEEN,	/* the kernel was observed to have changed areas without a call */
 	STEP_LIMITS,	/* limits have changed */

@@ -79,7 +79,7 @@ int guess_fork(struct guess *guess, const struct guess *parent, const struct vms
 	return marks_fork(&guess->marks, &parent->marks, space);
 }
 
-/* Before choices are made, which take copies of all areas anyway: what the last race left unknown. */
+/* Before choices are made, which copy all areas anyway: what the last race left unknown. */
 static void learn_race(struct guess *guess)
 {
 	if (guess->raced)
@@ -165,8 +165,8 @@ static bool differs_nearby(struct guess *guess, struct vmspace *space, const str
 }
 
 /*
- * Has the call, whose outcome is @space, taken the charge from an area? Only one without pages loses
- * it, and maps does not show it.
+ * Has the call, whose outcome is @space, taken the charge from an area? Only one without pages
+ * loses it, and maps does not show it.
  */
 static bool took_charge(const struct guess *guess, const struct vmspace *space,
 			const struct vmspace_request *req)

@@ -88,7 +88,7 @@ struct guess {
 	bool may_be_copy;		/* its parent is not known, and may have forked it */
 	const struct vmspace *before;	/* a snapshot: before the last call with several outcomes */
 	struct vmspace_hooks hooks;	/* of every space: they collect */
-	pid_t flags_of;			/* whose VmFlags tell outcomes of the last call apart; or 0 */
+	pid_t flags_of;			/* whose VmFlags tell apart what the last call did; or 0 */
 	struct nearby_text ours, theirs;	/* where that call has changed areas */
 	struct vmspace_event *events;	/* all of the request applied last */
 	size_t event_count, event_capacity;

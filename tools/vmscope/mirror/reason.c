@@ -49,7 +49,7 @@ static unsigned long status_number(pid_t pid, const char *key, unsigned long oth
 	return kernel_file_number(pid, "status", key, 10, otherwise);
 }
 
-/* Whether not only ptrace() is refused, but maps, which no seccomp profile and no Yama takes away. */
+/* Whether not only ptrace() is refused, but maps, which no seccomp profile or Yama takes away. */
 static bool is_hidden(pid_t pid)
 {
 	char *maps = kernel_read_file(pid, "maps");

@@ -156,9 +156,9 @@ static void say_gaps(const struct player *player)
 
 	progress_clear();
 	if (gaps->events)
-		session_say("%s: vmscope watch lost %lu events, which it first noticed %.1f s after "
-			    "the beginning: calls are missing, and areas may differ from what the "
-			    "process had until the log shows them again", player->path,
+		session_say("%s: vmscope watch lost %lu events, which it first noticed %.1f s "
+			    "after the beginning: calls are missing, and areas may differ from "
+			    "what the process had until the log shows them again", player->path,
 			    gaps->events, gaps->since);
 	if (gaps->unfollowed)
 		session_say("%s: %lu %s not followed to the end: the last areas in the log may not "

@@ -20,7 +20,7 @@
 struct replay_state {
 	struct replay_listener listener;
 	struct maple_tree spaces;	/* number -> struct replay_space */
-	struct maple_tree processes;	/* that have begun -> number, until they have another space */
+	struct maple_tree processes;	/* that have begun -> number, until they have another */
 	struct replay_totals totals;
 };
 

@@ -51,7 +51,7 @@ struct replay_totals {
 	unsigned long calls;		/* performed == checked + unchecked */
 	unsigned long checked;		/* with their results compared */
 	unsigned long unchecked;	/* result depends on what an incomplete log does not show */
-	unsigned long unsure;		/* of these, on what "vmscope watch" did not know for sure */
+	unsigned long unsure;		/* of these, on what vmscope watch did not know for sure */
 	unsigned long unmodelled;	/* calls that libvmspace does not model */
 	unsigned long differences;
 	unsigned long compared_at_end;		/* address spaces whose final areas were compared */

@@ -106,8 +106,8 @@ static const char *base_name(const char *name)
 /* ---- areas ---------------------------------------------------------------------------------- */
 
 /* Draws a rectangle unless the same one is there; all but one of very small areas go so. */
-static void draw_rect(struct panel *panel, enum area_kind kind, const char *extra, double x, double y,
-		      double width, double height, const char *title)
+static void draw_rect(struct panel *panel, enum area_kind kind, const char *extra, double x,
+		      double y, double width, double height, const char *title)
 {
 	/* A line between areas, where there is room for it. */
 	const double gap = height > LINE_LEAST ? 0.6 : 0;

@@ -22,7 +22,8 @@ static struct strace_text skip(struct strace_text text, size_t count)
 /* Sets of characters; bits. SPLIT: what matters to where arguments end. */
 enum { BLANK = 1, DIGIT = 2, CLOCK = 4, ADDRESS = 8, SPACE = 16, SPLIT = 32 };
 
-#define DIGITS(sets) ['0'] = (sets), ['1'] = (sets), ['2'] = (sets), ['3'] = (sets), ['4'] = (sets), \
+#define DIGITS(sets) \
+	['0'] = (sets), ['1'] = (sets), ['2'] = (sets), ['3'] = (sets), ['4'] = (sets), \
 	['5'] = (sets), ['6'] = (sets), ['7'] = (sets), ['8'] = (sets), ['9'] = (sets)
 
 static const unsigned char sets[256] = {

@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-#define WATCH_UNKNOWN (~0ULL)
+#define WATCH_UNKNOWN (~0ULL) /* a space that is not watched */
 
 enum watch_kind {
 	WATCH_CALL = 1,	/* a system call has returned */
@@ -17,7 +17,7 @@ enum watch_kind {
 	WATCH_LOOK,	/* the areas of a space, as asked for */
 	WATCH_TURN,	/* a turn (see below) that no call tells of */
 	WATCH_UFFD_END,	/* the same, in which areas lose their registrations with a userfaultfd */
-	WATCH_LIMITS,	/* limits of the space with which the next event of it begins, or which that shows */
+	WATCH_LIMITS,	/* limits of the space that the next event of it begins, or shows */
 	WATCH_LIMITS_SET, /* the same, when a call has set them, the process's own or another's */
 	WATCH_STACK,	/* in a ring of its own: where a thread was in the call at the same time */
 };
@@ -77,7 +77,7 @@ struct watch_memory {
 	__u32 size;		/* 0: it could not be read */
 	__u32 features;		/* of the userfaultfd that the call is made on */
 	__u64 inode;		/* of that; 0: it is another kind of file, or not known */
-	__u64 other;		/* it is of another space than the caller's; WATCH_UNKNOWN: one not watched */
+	__u64 other;		/* the space that it is of, if not the caller's; or WATCH_UNKNOWN */
 	__u8 bytes[WATCH_MEMORY];
 };
 

@@ -257,8 +257,8 @@ static void end_space(struct follow *follow, struct followed *at, const struct w
 	if (at->space && at->space->vm) {
 		watched_compare(at->space, last, waiting->areas, waiting->count);
 		if (!last->shown) {
-			session_say("process %d (%s) was not compared at its end: its areas were not all "
-				    "shown", who.pid, at->space->command);
+			session_say("process %d (%s) was not compared at its end: its areas were "
+				    "not all shown", who.pid, at->space->command);
 			follow->session->totals.unfollowed++;
 		}
 		watched_end(at->space, &who, "exit");
@@ -356,10 +356,10 @@ static bool is_of_other(struct follow *follow, const struct watch_call_event *ca
 	if (call->result == 0 && other && other->space) {
 		watched_doubt(other->space, "what another process did with its userfaultfd");
 		if (!follow->session->options->quiet)
-			session_say("process %d (%s): process %d has used a userfaultfd of it: what that "
-				    "changes is not followed, and areas that differ for it are read "
-				    "again", (int)other->space->pid, other->space->command,
-				    (int)call->head.pid);
+			session_say("process %d (%s): process %d has used a userfaultfd of it: "
+				    "what that changes is not followed, and areas that differ for "
+				    "it are read again", (int)other->space->pid,
+				    other->space->command, (int)call->head.pid);
 	}
 	return true;
 }

@@ -50,7 +50,8 @@ struct follow {
 void events_hear(void *ctx, const struct watch_head *head);
 
 /*
- * Whether events were lost: what they would have told is not known then; the areas will be read again.
+ * Whether events were lost: what they would have told is not known then; the areas will be read
+ * again.
  */
 bool events_check_lost(struct follow *follow);
 

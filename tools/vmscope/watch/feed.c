@@ -444,7 +444,7 @@ static int look(struct feed *feed, pid_t pid, bool add)
 	return rc != 0 ? rc : -(int)options.retval;
 }
 
-/* By any thread of the process: the first has no address space any more where only that has ended. */
+/* By any thread of the process: where only the first has ended, that has no address space. */
 int feed_look(struct feed *feed, pid_t pid, bool add)
 {
 	int rc = look(feed, pid, add), tid;

@@ -13,8 +13,8 @@ struct feed;
 
 /*
  * Loads the program and starts it; @heard is called for each event, from feed_poll(). With @stacks,
- * feed_stack() tells where calls were made. Returns 0; -EAGAIN: a signal has ended it; or -errno, after
- * a message to the user: it is refused, or the kernel lacks what it takes.
+ * feed_stack() tells where calls were made. Returns 0; -EAGAIN: a signal has ended it; or -errno,
+ * after a message to the user: it is refused, or the kernel lacks what it takes.
  */
 int feed_open(struct feed **out, void (*heard)(void *ctx, const struct watch_head *event),
 	      void *ctx, bool stacks);
@@ -42,8 +42,8 @@ void feed_forgo_stacks(struct feed *feed);
 int feed_look(struct feed *feed, pid_t pid, bool add);
 
 /*
- * @pause: calls are not told of, and count as lost, but all else is. So what has been told can be heard, and
- * areas be shown, where calls come faster than they are heard.
+ * @pause: calls are not told of, and count as lost, but all else is. So what has been told can be
+ * heard, and areas be shown, where calls come faster than they are heard.
  */
 void feed_pause(struct feed *feed, bool pause);
 

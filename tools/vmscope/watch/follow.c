@@ -22,8 +22,8 @@ enum { POLL_MS = 50, LOOK_MS = 5, LOOK_SECONDS = 1, PATIENCE_MS = 2000, STACKS_M
 static void say_lost(struct follow *follow)
 {
 	if (follow->lost > follow->said)
-		session_say("%lu events were lost, as calls came faster than they could be read, or "
-			    "the kernel left them out: areas are read again. It helps to give "
+		session_say("%lu events were lost, as calls came faster than they could be read, "
+			    "or the kernel left them out: areas are read again. It helps to give "
 			    "vmscope more processor time (nice)%s", follow->lost - follow->said,
 			    follow->session->options->sites ? " or to do without --stacks" : "");
 	follow->said = follow->lost;
@@ -77,8 +77,8 @@ static void pause_calls(struct follow *follow, bool pause)
 }
 
 /*
- * Calls come faster than they are heard of: one event after another would be lost, and areas never be shown
- * whole. So a part of them is lost at once, and what comes after is known again.
+ * Calls come faster than they are heard of: one event after another would be lost, and areas never
+ * be shown whole. So a part of them is lost at once, and what comes after is known again.
  */
 static void keep_up(struct follow *follow, bool lost, bool behind)
 {

@@ -79,9 +79,9 @@ static bool is_joined(const struct watch_call_event *call, const struct watch_ar
 
 /*
  * Whether the area has an anon_vma is told by the kernel for those around the addresses of the
- * call, at the call (but not in it: another thread may touch pages in between); and for all areas at
- * a fork. Elsewhere it is asked now, and is not known for sure. (The question waits for the lock, which
- * a program that makes calls all the time gives seldom.)
+ * call, at the call (but not in it: another thread may touch pages in between); and for all areas
+ * at a fork. Elsewhere it is asked now, and is not known for sure. (The question waits for the
+ * lock, which a program that makes calls all the time gives seldom.)
  */
 static bool has_anon(void *ctx, unsigned long start, unsigned long end)
 {
@@ -97,7 +97,8 @@ static bool has_anon(void *ctx, unsigned long start, unsigned long end)
 	if (area && area->start <= start && start < area->end) {
 		has = area->anon && !is_joined(space->call, area, start);
 		if (space->shared && decides(space->call))
-			doubt_merges(space, 1, "whether a thread touched pages during another one's call");
+			doubt_merges(space, 1,
+				     "whether a thread touched pages during another's call");
 	} else {
 		has = !*space->behind && kernel_has_anon(&space->view, start, end);
 		if (decides(space->call))
@@ -203,8 +204,8 @@ static void set_limits(struct vmspace_config *config, const struct watch_limits 
 }
 
 /*
- * The configuration to begin with, or to go on with where the space was read again: how its program is
- * laid out was decided when that was executed.
+ * The configuration to begin with, or to go on with where the space was read again: how its program
+ * is laid out was decided when that was executed.
  */
 static struct vmspace_config config_of(struct watched *space, const struct watch_space_event *event,
 				       const struct watch_limits *limits)
@@ -229,7 +230,8 @@ static struct vmspace_config config_of(struct watched *space, const struct watch
 }
 
 void watched_begin(struct watched *space, const struct watch_space_event *event,
-		   const struct watch_limits *limits, const struct watch_area *areas, size_t count, bool attach)
+		   const struct watch_limits *limits, const struct watch_area *areas, size_t count,
+		   bool attach)
 {
 	const struct log_who who = who_of(space, &event->head);
 	struct vmspace_area *list = areas_convert(areas, count, who.tid);
@@ -311,7 +313,8 @@ static bool find_made(const struct watch_call_event *event, struct watch_area *m
 
 /*
  * What the call has mapped, as the kernel shows it. False: nothing shows what file it was: it was
- * refused, and the descriptor is closed by now; or areas were being changed, so that nobody could look.
+ * refused, and the descriptor is closed by now; or areas were being changed, so that nobody could
+ * look.
  */
 static bool identify(struct watched *space, const struct watch_call_event *event,
 		     struct request *request)
@@ -482,8 +485,9 @@ static struct call_memory memory_of(const struct watch_call_event *event)
 }
 
 /*
- * Says so where a call is not known: what its arguments point to could not be read; or it is a prctl()
- * of another kind. (What else is not known, others have to do with, and is said when it matters.)
+ * Says so where a call is not known: what its arguments point to could not be read; or it is a
+ * prctl() of another kind. (What else is not known, others have to do with, and is said when it
+ * matters.)
  */
 static void say_unknown(struct watched *space, const struct log_who *who, const struct call *call)
 {
@@ -493,8 +497,8 @@ static void say_unknown(struct watched *space, const struct log_who *who, const 
 	if ((!unread && !other) || space->said_unknown)
 		return;
 	space->said_unknown = true;
-	session_say("process %d (%s): %s%s%s: such calls are not followed, and areas that differ for it "
-		    "are read again", who->pid, space->command,
+	session_say("process %d (%s): %s%s%s: such calls are not followed, and areas that differ "
+		    "for it are read again", who->pid, space->command,
 		    unread ? "what an argument of " : "a ", call->kind->name,
 		    unread ? " points to could not be read" : " that libvmspace does not model");
 }

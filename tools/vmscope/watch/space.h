@@ -50,11 +50,12 @@ struct watched *watched_new(struct session *session, unsigned int id, pid_t pid,
 void watched_free(struct watched *space);
 
 /*
- * Begins with the areas and @limits that @event came with. @attach: it has been in use for a while; then,
- * if it has begun before, it may keep its limits (NULL).
+ * Begins with the areas and @limits that @event came with. @attach: it has been in use for a while;
+ * then, if it has begun before, it may keep its limits (NULL).
  */
 void watched_begin(struct watched *space, const struct watch_space_event *event,
-		   const struct watch_limits *limits, const struct watch_area *areas, size_t count, bool attach);
+		   const struct watch_limits *limits, const struct watch_area *areas, size_t count,
+		   bool attach);
 
 /* @child begins as a copy of @space, by the fork in @event; @areas are the child's. */
 void watched_fork(struct watched *space, struct watched *child,

@@ -30,7 +30,7 @@ const volatile bool goes_through;
 const volatile bool with_stacks;
 
 __u64 lost;	/* events for which there was no room */
-bool paused;	/* calls are not told of, and count as lost: vmscope has to hear what is told first */
+bool paused;	/* calls are not told of, and count as lost: vmscope hears what was told first */
 __u64 foreign;	/* calls through the 32-bit entry, whose numbers mean others */
 __u64 names;	/* that were given to spaces */
 
@@ -51,8 +51,8 @@ struct space {
 /*
  * @space: 0: none. @turn: the one in which it has the lock, or has had it last; 0: none so far.
  * @child: the name of the space that a fork has begun to copy; 0: none.
- * @context: the userfaultfd that an ioctl is made on. @looked: a bit for each of `near` that could be
- * looked at; what was not there has end 0.
+ * @context: the userfaultfd that an ioctl is made on. @looked: a bit for each of `near` that could
+ * be looked at; what was not there has end 0.
  */
 struct call {
 	__u64 args[6], space, turn, child, context;
@@ -140,8 +140,8 @@ static __always_inline void end_call(struct call *call)
 }
 
 /*
- * False: it is not there. The kernel may refuse for other reasons (its lock takes too long). (An int: older
- * kernels leave the upper half undefined.)
+ * False: it is not there. The kernel may refuse for other reasons (its lock takes too long). (An
+ * int: older kernels leave the upper half undefined.)
  */
 static __always_inline bool forget(void *map, const void *key)
 {

@@ -653,9 +653,9 @@ int BPF_PROG(ended, struct task_struct *task)
 }
 
 /*
- * Where a thread may be interrupted in a program of a tracepoint, too, the kernel leaves that out for
- * others on that processor meanwhile. These go through all areas, which takes long; so each has a
- * second one, which is run after it, and does what the first was left out for.
+ * Where a thread may be interrupted in a program of a tracepoint, too, the kernel leaves that out
+ * for others on that processor meanwhile. These go through all areas, which takes long; so each has
+ * a second one, which is run after it, and does what the first was left out for.
  */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(task_made_too, struct task_struct *child, unsigned long flags)
