@@ -353,14 +353,8 @@ static bool is_of_other(struct follow *follow, const struct watch_call_event *ca
 	if (!call->has_memory || !call->memory.other)
 		return false;
 	other = find(follow, call->memory.other, false);
-	if (call->result == 0 && other && other->space) {
-		watched_doubt(other->space, "what another process did with its userfaultfd");
-		if (!follow->session->options->quiet)
-			session_say("process %d (%s): process %d has used a userfaultfd of it: "
-				    "what that changes is not followed, and areas that differ for "
-				    "it are read again", (int)other->space->pid,
-				    other->space->command, (int)call->head.pid);
-	}
+	if (call->result == 0 && other && other->space)
+		watched_used(other->space, (pid_t)call->head.pid);
 	return true;
 }
 

@@ -374,6 +374,17 @@ void watched_uffd_end(struct watched *space, const struct watch_uffd_event *even
 	log_space_observed(space->session, &who, &space->answers);
 }
 
+void watched_used(struct watched *space, pid_t pid)
+{
+	watched_doubt(space, "what another process did with its userfaultfd");
+	if (space->said_used || space->session->options->quiet)
+		return;
+	space->said_used = true;
+	session_say("process %d (%s): process %d has used a userfaultfd of it: what that changes "
+		    "is not followed, and areas that differ for it are read again",
+		    (int)space->pid, space->command, (int)pid);
+}
+
 /* What a segment is, and how large, the area tells that it was attached as. */
 static bool build_shmat(const struct watch_call_event *event, struct request *request)
 {

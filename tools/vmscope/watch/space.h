@@ -38,7 +38,7 @@ struct watched {
 	bool shared;			/* several threads have had it */
 	const bool *behind;		/* whether to ask what it is like now would take too long */
 	bool differs;			/* reported: no more comparisons */
-	bool said_unknown;		/* the user was told that such calls are not followed */
+	bool said_unknown, said_used;	/* the user was told that such calls are not followed */
 };
 
 /*
@@ -72,6 +72,9 @@ void watched_limits(struct watched *space, const struct watch_head *head,
 
 /* The last descriptor of a userfaultfd was closed. */
 void watched_uffd_end(struct watched *space, const struct watch_uffd_event *event);
+
+/* Process @pid, which has another space, has made a call on a userfaultfd of this one. */
+void watched_used(struct watched *space, pid_t pid);
 
 /* Something happened to it that is not known for sure: @what, in words, which are kept. */
 void watched_doubt(struct watched *space, const char *what);
