@@ -120,7 +120,7 @@ static void give_back(void)
 
 static bool no_threads;
 
-/* When a new thread finds no memory: never, as long as it runs, or from its end on. Or it is slow. */
+/* A new thread finds no memory: never, as long as it runs, or from its end on. Or it is slow. */
 static enum { RICH, POOR, POOR_AFTER, SLOW } threads_are;
 static void *(*begun_function)(void *);
 static int slow_threads;
@@ -152,6 +152,7 @@ static void *run_poor(void *arg)
 }
 
 /* In front of the C library's, for liburcu as well. */
+__attribute__((visibility("default")))
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
 		   void *arg)
 {
@@ -321,15 +322,12 @@ static void rcu_mode_is_refused_where_no_thread_can_be_started(void **state)
 	limit = RLIMIT_AS;
 }
 
-static void destroy_copy(void)
+/* Returns in the child, which has not called mt_after_fork_child() yet. */
+static void fork_and_end_like_the_child(void)
 {
-	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU);
-	struct maple_tree old = MTREE_INIT(old, MT_FLAGS_USE_RCU);
 	int status;
 	pid_t pid;
 
-	fill(&old, 0, 2, 3, 1000);
-	mtree_lock(&old);
 	mt_before_fork();
 	pid = fork();
 	if (pid) {
@@ -337,6 +335,17 @@ static void destroy_copy(void)
 		mt_after_fork_parent();
 		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 255);
 	}
+	alarm(60);
+}
+
+static void destroy_copy(void)
+{
+	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU);
+	struct maple_tree old = MTREE_INIT(old, MT_FLAGS_USE_RCU);
+
+	fill(&old, 0, 2, 3, 1000);
+	mtree_lock(&old);
+	fork_and_end_like_the_child();
 	take_address_space();
 	mt_after_fork_child();
 	mtree_unlock(&old);
@@ -377,20 +386,12 @@ static void replace_counted_entries(void)
 	static const struct mt_entry_ops counting = { count_nothing, count_dropped };
 	struct maple_tree mt = MTREE_INIT(mt, MT_FLAGS_USE_RCU);
 	MA_STATE(mas, &mt, 7, 7);
-	int status;
-	pid_t pid;
 
 	EXPECT(!mt_set_entry_ops(&mt, &counting));
 	fill(&mt, 0, 1, 1, 10);
 	mas_lock(&mas);
 	EXPECT(!mas_preallocate(&mas, xa_mk_value(70), GFP_KERNEL));
-	mt_before_fork();
-	pid = fork();
-	if (pid) {
-		EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid);
-		mt_after_fork_parent();
-		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 255);
-	}
+	fork_and_end_like_the_child();
 	no_threads = true;
 	mt_after_fork_child();
 	mas_store_prealloc(&mas, xa_mk_value(70));
@@ -418,22 +419,13 @@ static void a_store_hands_over_what_waited_for_a_thread(void **state)
 static void begin_child_without_helper(struct maple_tree *mt)
 {
 	MA_STATE(mas, mt, 8, 2000);
-	int status;
-	pid_t pid;
 
 	mt_init_flags(mt, MT_FLAGS_USE_RCU);
 	fill(mt, 0, 2, 3, 1000);
 	EXPECT(!mt_barrier());
 	mas_lock(&mas);
 	EXPECT(!mas_preallocate(&mas, E('x'), GFP_KERNEL));
-	mt_before_fork();
-	pid = fork();
-	if (pid) {
-		EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid);
-		mt_after_fork_parent();
-		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 255);
-	}
-	alarm(60);
+	fork_and_end_like_the_child();
 	no_threads = true;
 	mt_after_fork_child();
 	mas_store_prealloc(&mas, E('x'));
@@ -495,9 +487,6 @@ static void what_waits_for_the_helper_is_polled_unless_it_can_be_started(void **
 	run_in_child(poll_with_helper_again);
 }
 
-/* ---- readers ----------------------------------------------------------------------------- */
-
-static struct maple_tree shared = MTREE_INIT(shared, MT_FLAGS_USE_RCU);
 static pthread_barrier_t barrier;
 
 static void *start_helper(void *unused)
@@ -523,6 +512,10 @@ static void threads_that_start_the_helper_do_so_one_by_one(void **state)
 	(void)state;
 	run_in_child(start_helper_at_once);
 }
+
+/* ---- readers ----------------------------------------------------------------------------- */
+
+static struct maple_tree shared = MTREE_INIT(shared, MT_FLAGS_USE_RCU);
 
 static void *read_registered(void *unused)
 {
