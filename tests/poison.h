@@ -3,14 +3,8 @@
 #ifndef TESTS_POISON_H
 #define TESTS_POISON_H
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITH_ASAN
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define WITH_ASAN
-#endif
+#include "sanitizer.h"
+
 #ifdef WITH_ASAN
 #include <sanitizer/asan_interface.h>
 #else

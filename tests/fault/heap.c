@@ -9,19 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../sanitizer.h"
+
 #define BLOCK_BYTES 256
 #define FREED 0x6b
 #define FRESH 0xa5
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#ifdef WITH_ASAN
 #define KEEP_FREED 0
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define KEEP_FREED 0
-#endif
-#ifndef KEEP_FREED
+#else
 #define KEEP_FREED 1
 #endif
 

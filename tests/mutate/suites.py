@@ -171,7 +171,7 @@ def all_suites(library, torture_seconds):
 def test_sources(suites):
     """All files that suites are made of."""
     sources = {s for suite in suites for s in suite.sources}
-    folders = {s.parent for s in sources}
+    folders = {TESTS, *(s.parent for s in sources)}
     vmscope = ROOT.glob('tools/vmscope/*/*.[ch]') if any(s.oracle for s in suites) else ()
     return {*sources, *(h for f in folders for h in f.glob('*.h')), *vmscope, Path(__file__),
             *TESTS.glob('conformance/vectors/*'), *ROOT.glob('fuzz/corpus/[tv]*/*')}

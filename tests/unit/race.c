@@ -12,18 +12,10 @@
 
 #include <cmocka.h>
 
+#include "../sanitizer.h"
 #include "race.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED
-#endif
-
-#ifdef SANITIZED
+#ifdef WITH_ASAN
 #include <dlfcn.h>
 #include <gnu/lib-names.h>
 #endif
@@ -128,7 +120,7 @@ const struct mt_rcu alone = { call_now, nothing, nothing, nothing, always };
 
 /* ---- the race ------------------------------------------------------------------------------ */
 
-#ifdef SANITIZED
+#ifdef WITH_ASAN
 /*
  * AddressSanitizer's takes all frames of the stack for left. The C library's own is called, by a
  * pointer: before a call that is known not to return the compiler does the same.

@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <urcu-bp.h>
 
+#include "../sanitizer.h"
+
 /* At every STEP-th index below LIMIT is an entry that is never removed; writers work in between. */
 #define STEP  16
 #define LIMIT 8000
@@ -23,7 +25,7 @@
  * then. That of a sanitizer stays locked in the child for ever; and to memcheck (SLAB_SANITIZED)
  * the nodes in the hands of a thread that the child does not have are lost.
  */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLAB_SANITIZED)
+#if defined(SANITIZED) || defined(SLAB_SANITIZED)
 #define THREADS 2
 #else
 #define THREADS 3

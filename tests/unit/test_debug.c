@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../sanitizer.h"
+
 /* What @action prints to standard error in a process of its own, and how that ended. */
 static char *stderr_of(void (*action)(struct maple_tree *mt), struct maple_tree *mt, int *status)
 {
@@ -216,13 +218,8 @@ static void calls_for_ported_code(void **state)
 }
 
 /* Under a sanitizer nodes are not cached, and its allocator does not count. */
-#if !defined(SLAB_SANITIZED) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(SANITIZED) && !defined(SLAB_SANITIZED)
 #define NODES_ARE_CACHED
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#undef NODES_ARE_CACHED
-#endif
-#endif
 #endif
 
 #ifdef NODES_ARE_CACHED

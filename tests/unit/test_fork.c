@@ -12,8 +12,10 @@
 #include <unistd.h>
 #include <urcu-bp.h>
 
-/* The allocator of a sanitizer, locked by a thread that a child does not have, stays locked in it for ever. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include "../sanitizer.h"
+
+/* A sanitizer's allocator, locked by a thread that a child does not have, stays so there for ever. */
+#ifdef SANITIZED
 enum { ALLOCATOR_STAYS_LOCKED = 1 };
 #else
 enum { ALLOCATOR_STAYS_LOCKED = 0 };

@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <urcu-bp.h>
 
+#include "../sanitizer.h"
+
 /* An allocator that fails from the allocation number @fail_at on, @failures times. */
 struct memory {
 	long blocks;
@@ -368,7 +370,7 @@ static void a_reserve_that_cannot_grow_is_kept(void **state)
 }
 
 /* Sanitizers, and valgrind, for which SLAB_SANITIZED is defined, do not go on without memory. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(SLAB_SANITIZED)
+#if !defined(SANITIZED) && !defined(SLAB_SANITIZED)
 #define MEMORY_RUNS_OUT
 #endif
 

@@ -19,11 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "slab.h"
+#include "../sanitizer.h"
 
 /* Sanitizers, and valgrind (SLAB_SANITIZED is defined for it), make calls and threads too. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLAB_SANITIZED) || \
-	defined(SLAB_ORDERED)
+#if defined(SANITIZED) || defined(SLAB_SANITIZED)
 #define WATCHED
 #endif
 /*

@@ -16,12 +16,11 @@
 #include <unistd.h>
 #include <urcu-bp.h>
 
+#include "../sanitizer.h"
 #include "node.h"
-#include "slab.h"
 
 /* Sanitizers, and valgrind, for which SLAB_SANITIZED is defined, do not go on without memory. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(SLAB_SANITIZED) && \
-	!defined(SLAB_ORDERED)
+#if !defined(SANITIZED) && !defined(SLAB_SANITIZED)
 #define RESOURCES_RUN_OUT
 #endif
 

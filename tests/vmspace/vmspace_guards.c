@@ -18,16 +18,13 @@
 #include <mapletree/vmspace_guest.h>
 #include <mapletree/vmspace_reading.h>
 
+#include "../sanitizer.h"
 #include "mman_names.h"
 #include "numbered_frames.h"
 
 /* A sanitizer's shadow is more than can be made present, by mlockall(). */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLAB_SANITIZED)
-#define SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define SANITIZED
-#endif
+#if defined(SANITIZED) || defined(SLAB_SANITIZED)
+#define ALL_IS_TOO_MUCH
 #endif
 
 #define AT    0x10000000000UL
@@ -207,7 +204,7 @@ static void regress_populating_stops_at_a_guard_before_the_anon_vma(void **state
 		{ "mlock, no guards", LOCK, 0, 0 },
 		{ "MADV_POPULATE_WRITE, no guards", FILL, 0, 0 },
 		{ "MADV_POPULATE_READ, no guards", READ, 0, 0 },
-#ifndef SANITIZED
+#ifndef ALL_IS_TOO_MUCH
 		{ "mlockall, guards alone", LOCK_ALL, 0, 8 },
 		{ "mlockall, a guard first", LOCK_ALL, 0, 1 },
 		{ "mlockall, a guard first in each", LOCK_ALL, 0, 5 },

@@ -19,6 +19,8 @@
 
 #include <mapletree/vmspace_proc.h>
 
+#include "../sanitizer.h"
+
 static const char heap[] = "5600a000-5600b000 rw-p 00000000 00:00 0                  [heap]\n";
 static const char lib[] =
 	"7f0000000000-7f0000002000 r-xp 00001000 fe:01 1234    /lib/a\\012b (deleted)\n";
@@ -341,7 +343,7 @@ static void user_space_ends_where_it_does(void **state)
 #endif
 
 /* Sanitizers and valgrind need room. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(SLAB_SANITIZED)
+#if !defined(SANITIZED) && !defined(SLAB_SANITIZED)
 #define WITHOUT_ROOM
 #endif
 
