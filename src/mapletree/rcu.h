@@ -123,8 +123,9 @@ bool rcu_memory_available(void);
 int rcu_may_wait(void);
 
 /*
- * Whether this thread is in a function that frees: it must not wait for callbacks. Each callback says
- * so itself, in whatever thread it runs: a flavour's may be one of the program's.
+ * Whether this thread is in a function that frees: it must not wait for callbacks. Each callback
+ * that calls such functions says so itself, in whatever thread it runs: a flavour's may be one of
+ * the program's.
  */
 extern _Thread_local bool rcu_in_callback
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));

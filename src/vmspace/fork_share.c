@@ -53,7 +53,10 @@ static void share_areas(struct vmspace *parent, struct vmspace *child)
 	child->stack_vm = parent->stack_vm;
 	child->exec_vm = parent->exec_vm;
 	commit_charge(child, parent->committed_vm, 1);
-	/* By the child others may have the parent's backings, after its end, too. It has an origin. */
+	/*
+	 * By the child others may have the parent's backings, also when it has gone. The child
+	 * need not be marked: it has an origin, which vmspace_identify() asks for, too.
+	 */
 	parent->related = true;
 }
 

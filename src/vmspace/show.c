@@ -41,7 +41,10 @@ static void finish(struct text *t)
 		t->buf[t->length < t->size ? t->length : t->size - 1] = '\0';
 }
 
-/* Digits by hand: printf() takes longer than all else that a line of maps needs. Both return the end. */
+/*
+ * Digits by hand: printf() takes longer than all else that a line of maps needs. Both return the
+ * end.
+ */
 static char *put_hex(char *to, unsigned long long value, unsigned int least_digits)
 {
 	unsigned int digits = value ? (unsigned int)(67 - __builtin_clzll(value)) / 4 : 0;

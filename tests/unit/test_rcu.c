@@ -105,7 +105,7 @@ static void the_trees_flavour_is_used(void **state)
 	assert_int_equal(blocks, 0);
 }
 
-/* A flavour may run callbacks in a thread of the program's, which may wait for readers again then. */
+/* A flavour may run callbacks in a thread of the program's, which may wait for readers after. */
 static void regress_a_thread_that_ran_a_callback_may_wait(void **state)
 {
 	struct maple_tree mt;

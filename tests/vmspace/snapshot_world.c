@@ -194,7 +194,7 @@ void build(enum kind kind)
 }
 
 const struct vma_backing other_file = { .kind = VMA_BACKING_FILE, .name = "/lib/renamed",
-					       .inode = 8 };
+					.inode = 8 };
 
 void random_call(void)
 {

@@ -238,7 +238,8 @@ static void every_verdict_has_a_text(void **state)
 	for (int v = 0; v < VMA_VERDICT_COUNT; v++)
 		assert_non_null(vma_verdict_text((enum vma_verdict)v));
 	assert_string_equal(vma_verdict_text(VMA_DIFFERENT_ANON_VMA), "different anon_vma");
-	assert_string_equal(vma_verdict_text((enum vma_verdict)VMA_VERDICT_COUNT), "unknown verdict");
+	assert_string_equal(vma_verdict_text((enum vma_verdict)VMA_VERDICT_COUNT),
+			    "unknown verdict");
 	assert_string_equal(vma_verdict_text((enum vma_verdict)1000), "unknown verdict");
 }
 

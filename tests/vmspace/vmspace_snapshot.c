@@ -168,8 +168,6 @@ static void any_number_in_any_order(void **state)
 	}
 }
 
-
-
 static void a_snapshot_cannot_be_changed(void **state)
 {
 	(void)state;

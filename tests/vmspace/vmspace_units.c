@@ -397,7 +397,7 @@ static void break_is_learned(void **state)
 	assert_int_equal(call(), 0x13001);
 }
 
-/* The space with nothing but a heap of no size, @data bytes of data, and limits that brk() minds. */
+/* The space with only a heap of no size, @data bytes of data, and limits that brk() minds. */
 static unsigned long begin_break(unsigned long data, struct vmspace_config *config)
 {
 	const struct vmspace_image image = { .start_data = 0x400000, .end_data = 0x400000 + data,
