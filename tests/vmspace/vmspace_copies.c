@@ -335,6 +335,33 @@ static void clone_asks_the_host_anew(void **state)
 	vmspace_destroy(copy);
 }
 
+/* Also about those beside, on both sides, as far as one might give another its own anon_vma. */
+static void the_host_is_asked_about_a_run_of_areas(void **state)
+{
+	const unsigned long run = 6, from = 0x10000;
+	struct vmspace_config config = *vmspace_config(space);
+
+	(void)state;
+	map(from, run, PROT_READ | PROT_WRITE, NULL);
+	for (unsigned long i = 1; i < run; i += 2)
+		map(from + i * PAGE, 1, PROT_READ | PROT_WRITE | PROT_EXEC, NULL);
+	map(from - 2 * PAGE, 1, PROT_READ | PROT_WRITE, NULL);
+	map(from + (run + 1) * PAGE, 1, PROT_READ | PROT_WRITE, NULL);
+	config.host.has_anon = has_anon;
+	assert_int_equal(vmspace_configure(space, &config), 0);
+	answer = false;
+	for (unsigned long i = 0; i < run; i++) {
+		req = (struct vmspace_request){ .op = VMSPACE_MPROTECT };
+		req.mprotect.addr = from + i * PAGE;
+		req.mprotect.length = PAGE;
+		req.mprotect.prot = PROT_READ | PROT_WRITE | (i % 2 ? PROT_EXEC : 0); /* as it is */
+		req.mprotect.pkey = -1;
+		asked = 0;
+		assert_int_equal(call(), 0);
+		assert_int_equal(asked, run);
+	}
+}
+
 /* Two neighbours that only the anon_vma keeps apart: "left" at 0x10000, "right" at 0x12000. */
 static void two_anon_vmas(void)
 {
@@ -512,6 +539,7 @@ int main(void)
 		SPACE(what_a_child_learns_is_its_own),
 		SPACE(what_a_parent_learns_is_its_own), SPACE(clone_is_independent),
 		SPACE(clone_keeps_leaked_locks), SPACE(clone_asks_the_host_anew),
+		SPACE(the_host_is_asked_about_a_run_of_areas),
 		SPACE(joined_anon_vmas_merge), SPACE(parted_anon_vmas_do_not_merge),
 		SPACE(a_parted_area_without_pages_has_an_anon_vma),
 		SPACE(a_wiped_area_has_no_anon_vma_in_a_child), SPACE(an_inherited_anon_vma_keeps_areas_apart),
